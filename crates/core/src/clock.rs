@@ -1,0 +1,33 @@
+//! The clock owns waiting.
+
+use crate::Time;
+
+/// Tells the time and waits. The only thing that differs between simulation and the real world.
+pub trait Clock {
+    /// The time now.
+    fn now(&mut self) -> Time;
+
+    /// Waits until `until`, or until something happens by itself, whichever is first. `false`:
+    /// nothing can happen any more.
+    fn park(&mut self, until: Time) -> bool;
+}
+
+/// Virtual time: parking jumps.
+#[derive(Debug, Default)]
+pub struct Virtual {
+    now: Time,
+}
+
+impl Clock for Virtual {
+    fn now(&mut self) -> Time {
+        self.now
+    }
+
+    fn park(&mut self, until: Time) -> bool {
+        if until == Time::NEVER {
+            return false;
+        }
+        self.now = self.now.max(until);
+        true
+    }
+}

@@ -1,0 +1,75 @@
+//! Whatever serves requests: a modelled disk, a real one, an array, a queue in front of either.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use crate::{Done, Op, Request, Span, Time};
+
+/// A layer of the storage stack. A layer is a device to the layer above it.
+pub trait Device {
+    /// Bytes that it holds.
+    fn capacity(&self) -> u64;
+
+    /// The unit to which it rounds ranges, in bytes. Only a device rounds.
+    fn block(&self) -> u32;
+
+    /// How many more requests it takes now: a function of what was started and finished, and of
+    /// nothing else.
+    fn room(&self) -> u32;
+
+    /// Whether it takes this range now. An array may have room, but not on that disk.
+    fn admits(&self, _op: Op, _start: u64, _len: u32) -> bool {
+        self.room() > 0
+    }
+
+    /// How long it would take to reach `start`, for policies that choose by position; zero where
+    /// position costs nothing.
+    fn position(&self, _now: Time, _op: Op, _start: u64) -> Span {
+        Span::ZERO
+    }
+
+    /// Takes a request. Only queues: [`wakeup`](Self::wakeup) says when there is something to do.
+    fn start(&mut self, now: Time, req: &Request);
+
+    /// When it next needs [`advance`](Self::advance). Changes in `start` and `advance` only.
+    fn wakeup(&self) -> Time;
+
+    /// Finishes what is due and goes on. Pushes exactly one [`Done`] for every request started,
+    /// with `at == now`; may be called early or late.
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>);
+
+    /// Finishes by itself, as real devices do: advanced on every turn, whatever `wakeup` says.
+    fn polled(&self) -> bool {
+        false
+    }
+}
+
+impl<D: Device + ?Sized> Device for Box<D> {
+    fn capacity(&self) -> u64 {
+        (**self).capacity()
+    }
+    fn block(&self) -> u32 {
+        (**self).block()
+    }
+    fn room(&self) -> u32 {
+        (**self).room()
+    }
+    fn admits(&self, op: Op, start: u64, len: u32) -> bool {
+        (**self).admits(op, start, len)
+    }
+    fn position(&self, now: Time, op: Op, start: u64) -> Span {
+        (**self).position(now, op, start)
+    }
+    fn start(&mut self, now: Time, req: &Request) {
+        (**self).start(now, req);
+    }
+    fn wakeup(&self) -> Time {
+        (**self).wakeup()
+    }
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        (**self).advance(now, done);
+    }
+    fn polled(&self) -> bool {
+        (**self).polled()
+    }
+}

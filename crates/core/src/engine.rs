@@ -1,0 +1,157 @@
+//! The one loop that drives every stack in every world.
+//!
+//! A turn: (1) advance the device and hand out what is done; (2) take what the source has due while
+//! there is room; (3) park until the earliest wake-up. There is no event heap: each layer names its
+//! next wake-up and the loop takes the minimum.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::{ClassId, Clock, Device, Done, Request, Source, Table, Time};
+
+/// Sees what crosses the top of the stack. Every method has an empty default.
+pub trait Observer {
+    /// A turn begins. `false` ends the run here, as after Ctrl-C.
+    fn turn(&mut self, _now: Time) -> bool {
+        true
+    }
+    /// A request was handed to the device.
+    fn arrived(&mut self, _now: Time, _req: &Request) {}
+    /// A request has finished.
+    fn finished(&mut self, _now: Time, _req: &Request, _done: &Done) {}
+}
+
+impl Observer for () {}
+
+/// When a run ends, and what it may hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The run ends here even if requests are outstanding; [`Time::NEVER`]: when all is drained.
+    pub until: Time,
+    /// Requests that may be outstanding at once.
+    pub max_outstanding: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { until: Time::NEVER, max_outstanding: 1 << 20 }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct End {
+    /// When.
+    pub at: Time,
+    /// The observer ended it.
+    pub interrupted: bool,
+    /// Turns that the loop made.
+    pub turns: u64,
+}
+
+/// Why a run failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RunError {
+    /// More requests were outstanding than the job allows.
+    Overload {
+        /// The class whose request found no place.
+        class: ClassId,
+        /// When.
+        at: Time,
+        /// The bound that was met.
+        max_outstanding: u32,
+    },
+    /// Requests are outstanding, and nothing names a time at which to go on.
+    Stalled {
+        /// When.
+        at: Time,
+        /// How many are outstanding.
+        outstanding: u32,
+    },
+    /// The loop turned without end at one instant: a device that takes no time under a source
+    /// that does not wait.
+    Spinning {
+        /// When.
+        at: Time,
+    },
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Overload { class, at, max_outstanding } => write!(
+                f,
+                "class {} found {max_outstanding} requests outstanding at {at:?}",
+                class.index()
+            ),
+            Self::Stalled { at, outstanding } => {
+                write!(f, "{outstanding} requests are outstanding at {at:?} and nothing goes on")
+            }
+            Self::Spinning { at } => write!(f, "time stands still at {at:?}"),
+        }
+    }
+}
+
+impl core::error::Error for RunError {}
+
+/// Runs `source` on `device` until nothing is left, the limit is reached, or `observer` says stop.
+///
+/// Order at one instant: finish, inner pick, outer refill, arrivals, dispatch.
+///
+/// # Errors
+/// [`RunError`]: too many requests outstanding, or a layer that does not go on.
+pub fn run(
+    source: &mut impl Source,
+    device: &mut impl Device,
+    clock: &mut impl Clock,
+    observer: &mut impl Observer,
+    limits: Limits,
+) -> Result<End, RunError> {
+    let mut table: Table<Request> = Table::new();
+    let mut done: Vec<Done> = Vec::new();
+    let (mut turns, mut last, mut turns_at_last) = (0_u64, Time::NEVER, 0_u64);
+    // Each turn of an instant either finishes or sends something; twice the table is never met.
+    let turns_per_instant = 2 * u64::from(limits.max_outstanding) + 64;
+    loop {
+        let now = clock.now();
+        turns += 1;
+        turns_at_last = if now == last { turns_at_last + 1 } else { 0 };
+        last = now;
+        if turns_at_last > turns_per_instant {
+            return Err(RunError::Spinning { at: now });
+        }
+        if !observer.turn(now) {
+            return Ok(End { at: now, interrupted: true, turns });
+        }
+        if device.polled() || device.wakeup() <= now {
+            device.advance(now, &mut done);
+            for d in done.drain(..) {
+                let req = table.remove(d.id);
+                source.finished(now, &req, &d);
+                observer.finished(now, &req, &d);
+            }
+        }
+        if now >= limits.until {
+            return Ok(End { at: now, interrupted: false, turns });
+        }
+        while device.room() > 0 && source.next_due() <= now {
+            let Some(io) = source.take(now) else { break };
+            if table.len() >= limits.max_outstanding {
+                let max_outstanding = limits.max_outstanding;
+                return Err(RunError::Overload { class: io.class, at: now, max_outstanding });
+            }
+            let id = table.insert_with(|id| io.with(id));
+            observer.arrived(now, &io.with(id));
+            device.start(now, &io.with(id));
+        }
+        let due = source.next_due();
+        if table.is_empty() && due == Time::NEVER {
+            return Ok(End { at: now, interrupted: false, turns });
+        }
+        let due = if device.room() > 0 { due } else { Time::NEVER };
+        let until = device.wakeup().min(due);
+        if until == Time::NEVER && !device.polled() || !clock.park(until.min(limits.until)) {
+            return Err(RunError::Stalled { at: now, outstanding: table.len() });
+        }
+    }
+}

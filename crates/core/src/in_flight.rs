@@ -1,0 +1,50 @@
+//! What is at the device now, by class.
+
+use alloc::vec::Vec;
+
+/// Commands and bytes in flight for each of a few classes, numbered from 0. A policy that bounds
+/// what it has at the device tells it what it dispatches and what completes.
+#[derive(Clone, Debug, Default)]
+pub struct InFlight {
+    classes: Vec<Load>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Load {
+    commands: u32,
+    bytes: u64,
+}
+
+impl InFlight {
+    /// An empty account for `classes` classes; more are added as they are met.
+    pub fn new(classes: usize) -> Self {
+        let mut account = Self::default();
+        account.classes.resize(classes, Load::default());
+        account
+    }
+
+    /// A command of `len` bytes was sent.
+    pub fn sent(&mut self, class: usize, len: u32) {
+        if class >= self.classes.len() {
+            self.classes.resize(class + 1, Load::default());
+        }
+        self.classes[class].commands += 1;
+        self.classes[class].bytes += u64::from(len);
+    }
+
+    /// A command of `len` bytes came back.
+    pub fn finished(&mut self, class: usize, len: u32) {
+        self.classes[class].commands -= 1;
+        self.classes[class].bytes -= u64::from(len);
+    }
+
+    /// Commands of `class` at the device.
+    pub fn commands(&self, class: usize) -> u32 {
+        self.classes.get(class).map_or(0, |load| load.commands)
+    }
+
+    /// Bytes of `class` at the device.
+    pub fn bytes(&self, class: usize) -> u64 {
+        self.classes.get(class).map_or(0, |load| load.bytes)
+    }
+}

@@ -1,0 +1,36 @@
+//! The floor that everything stands on: time, requests, four traits, one loop.
+//!
+//! A [`Policy`] is a pure state machine. [`Queued`] puts one in front of a [`Device`] and is itself
+//! a device. [`run`] drives a [`Source`] and a device under a [`Clock`]: virtual time jumps, real
+//! time waits, and nothing above the clock can tell which of the two it is.
+//!
+//! Invariants: no operating system, no clock of its own, no unsafe code; the same calls give the
+//! same answers; no allocation per request once tables have reached their high-water mark.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod clock;
+mod device;
+mod engine;
+mod in_flight;
+mod policy;
+mod queued;
+mod request;
+mod rng;
+mod source;
+mod table;
+mod time;
+
+pub use clock::{Clock, Virtual};
+pub use device::Device;
+pub use engine::{End, Limits, Observer, RunError, run};
+pub use in_flight::InFlight;
+pub use policy::{Go, Out, Part, Policy};
+pub use queued::Queued;
+pub use request::{ClassId, Done, Errno, Flags, Io, Op, Prio, ReqId, Request, StreamId};
+pub use rng::{Rng, Seed};
+pub use source::Source;
+pub use table::Table;
+pub use time::{Span, Time};

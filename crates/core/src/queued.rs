@@ -1,0 +1,268 @@
+//! A policy in front of a device is a device.
+//!
+//! One request may become many commands (split) and many may become one (merge). A command below
+//! carries the ticket of its request, or of the first request of its chain, and a length: that is
+//! enough to settle it, so there is no table of commands.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::{Device, Done, Errno, Go, Op, Out, Part, Policy, ReqId, Request, Span, Table, Time};
+
+/// The I/O scheduler: `policy` decides what `device` gets next.
+///
+/// Flushes pass the policy by and go before the next decision; they cover what had finished, as in
+/// Linux and NBD. A command that the device does not admit is held until it does.
+pub struct Queued<P, D> {
+    policy: P,
+    device: D,
+    depth: u32,
+    table: Table<Entry>,
+    flushes: VecDeque<ReqId>,
+    held: Option<Command>,
+    /// What the policy chained behind its last answer.
+    chain: Vec<ReqId>,
+    /// When the policy wants to be asked again, or now, if it has not been asked since `start`.
+    wake: Time,
+}
+
+/// A request of the layer above, and how far it has come.
+struct Entry {
+    /// As the policy knows it: the ticket is ours.
+    req: Request,
+    caller: ReqId,
+    begun: Time,
+    sent: u32,
+    done: u32,
+    service: Span,
+    error: Option<Errno>,
+    /// The neighbour that travels behind it in one command.
+    next: Option<ReqId>,
+}
+
+/// What goes below in one piece: `len` bytes from the ticket's request on.
+#[derive(Clone, Copy)]
+struct Command {
+    id: ReqId,
+    len: u32,
+}
+
+impl<P: Policy, D: Device> Queued<P, D> {
+    /// `policy` in front of `device`, with no bound on what waits.
+    pub fn new(policy: P, device: D) -> Self {
+        Self::with_depth(policy, device, u32::MAX)
+    }
+
+    /// The same with room for `depth` requests, the ones at the device included: a disk's own
+    /// queue.
+    pub fn with_depth(policy: P, device: D, depth: u32) -> Self {
+        Self {
+            policy,
+            device,
+            depth,
+            table: Table::new(),
+            flushes: VecDeque::new(),
+            held: None,
+            chain: Vec::new(),
+            wake: Time::NEVER,
+        }
+    }
+
+    /// The policy, for what it can tell of itself.
+    pub fn policy(&self) -> &P {
+        &self.policy
+    }
+
+    /// The device below.
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// Turns the completions of the device, from `from` on, into completions of the layer above.
+    ///
+    /// Rewritten in place: an answer takes the place of a command already read; what a chain adds
+    /// goes to the end, so that nothing unread is overwritten.
+    fn settle(&mut self, now: Time, done: &mut Vec<Done>, from: usize) {
+        let end = done.len();
+        let mut write = from;
+        for read in from..end {
+            let command = done[read];
+            let mut next = Some(command.id);
+            let (mut settled, mut charged) = (0, Span::ZERO);
+            let merged = self.entry(command.id).next.is_some();
+            while let Some(id) = next {
+                let entry = self.entry(id);
+                next = entry.next;
+                // A merged chain divides its device time by length; whole sums stay exact.
+                let len = if merged { entry.req.len } else { command.len };
+                settled += len;
+                let upto = if merged {
+                    command.service.share(u64::from(settled), u64::from(command.len))
+                } else {
+                    command.service
+                };
+                let part = Done { id, len, service: upto - charged, ..command };
+                charged = upto;
+                if let Some(answer) = self.settle_part(now, &part) {
+                    if write <= read {
+                        done[write] = answer;
+                        write += 1;
+                    } else {
+                        done.push(answer);
+                    }
+                }
+            }
+        }
+        done.drain(write..end);
+    }
+
+    /// Books one piece; the answer for the layer above if its request is finished.
+    fn settle_part(&mut self, now: Time, piece: &Done) -> Option<Done> {
+        let entry = self.table.get_mut(piece.id).expect("a completion of an unknown request");
+        entry.done += piece.len;
+        entry.service += piece.service;
+        entry.error = entry.error.or(piece.error);
+        let last = entry.done == entry.req.len;
+        if entry.req.op != Op::Flush {
+            let Done { service, len, error, .. } = *piece;
+            self.policy.complete(now, &entry.req, &Part { at: now, service, len, last, error });
+        }
+        if !last {
+            return None;
+        }
+        let Entry { req, caller, begun, service, error, .. } = self.table.remove(piece.id);
+        Some(Done { id: caller, at: now, begun, service, len: req.len, error })
+    }
+
+    /// Sends below while there is room and the policy has something.
+    fn fill(&mut self, now: Time) {
+        while self.device.room() > 0 {
+            let command = if let Some(id) = self.flushes.pop_front() {
+                Command { id, len: 0 }
+            } else if let Some(command) = self.held.take() {
+                command
+            } else {
+                let mut out = Out { chain: &mut self.chain, below: &self.device };
+                let Some(go) = self.policy.dispatch(now, &mut out) else { return };
+                self.command(go)
+            };
+            if !self.send(now, command) {
+                self.held = Some(command);
+                return;
+            }
+        }
+    }
+
+    /// Makes a decision into a command, with its chain linked.
+    fn command(&mut self, go: Go) -> Command {
+        let entry = self.entry(go.id);
+        let rest = entry.req.len - entry.sent;
+        let mut len = if go.len == 0 { rest } else { go.len };
+        assert!(len > 0 && len <= rest, "a policy sent {len} bytes of {rest}");
+        assert!(self.chain.is_empty() || entry.sent == 0 && len == rest, "a chain begins whole");
+        let mut last = go.id;
+        let chain = core::mem::take(&mut self.chain);
+        for &id in &chain {
+            let (op, end) = (self.entry(last).req.op, self.entry(last).req.end());
+            let member = self.entry(id);
+            assert!(member.sent == 0 && member.next.is_none(), "a chain has whole members");
+            assert!(member.req.op == op && member.req.start == end, "a chain has neighbours");
+            len += member.req.len;
+            self.table.get_mut(last).expect("looked up above").next = Some(id);
+            last = id;
+        }
+        self.chain = chain;
+        self.chain.clear();
+        Command { id: go.id, len }
+    }
+
+    /// Starts `command` below, unless the device does not admit it now.
+    fn send(&mut self, now: Time, command: Command) -> bool {
+        let Entry { req, sent, .. } = self.entry(command.id);
+        let mut below = *req;
+        below.io.start += u64::from(*sent);
+        below.io.len = command.len;
+        if !self.device.admits(below.op, below.start, below.len) {
+            return false;
+        }
+        let mut next = Some(command.id);
+        while let Some(id) = next {
+            let entry = self.table.get_mut(id).expect("a chain of live requests");
+            next = entry.next;
+            if entry.sent == 0 {
+                entry.begun = now;
+            }
+            entry.sent += command.len.min(entry.req.len - entry.sent);
+        }
+        self.device.start(now, &below);
+        true
+    }
+
+    fn entry(&self, id: ReqId) -> &Entry {
+        self.table.get(id).expect("a policy or a device named a request that is not here")
+    }
+}
+
+impl<P: Policy, D: Device> Device for Queued<P, D> {
+    fn capacity(&self) -> u64 {
+        self.device.capacity()
+    }
+
+    fn block(&self) -> u32 {
+        self.device.block()
+    }
+
+    fn room(&self) -> u32 {
+        self.depth.saturating_sub(self.table.len())
+    }
+
+    fn position(&self, now: Time, op: Op, start: u64) -> Span {
+        self.device.position(now, op, start)
+    }
+
+    fn start(&mut self, now: Time, req: &Request) {
+        assert!(req.len > 0 || req.op == Op::Flush, "a request of no bytes: {req:?}");
+        let id = self.table.insert_with(|id| Entry {
+            req: req.io.with(id),
+            caller: req.id,
+            begun: Time::NEVER,
+            sent: 0,
+            done: 0,
+            service: Span::ZERO,
+            error: None,
+            next: None,
+        });
+        if req.op == Op::Flush {
+            self.flushes.push_back(id);
+        } else {
+            self.policy.enqueue(now, &req.io.with(id));
+        }
+        // Without room there is nothing to ask for: the completion that makes room asks.
+        if self.device.room() > 0 {
+            self.wake = now;
+        }
+    }
+
+    fn wakeup(&self) -> Time {
+        self.wake.min(self.device.wakeup())
+    }
+
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        if self.device.polled() || self.device.wakeup() <= now {
+            let from = done.len();
+            self.device.advance(now, done);
+            self.settle(now, done, from);
+        }
+        self.fill(now);
+        // A policy that wants to be woken while the device is full would make the loop spin.
+        self.wake = if self.device.room() > 0 && self.held.is_none() {
+            self.policy.wakeup()
+        } else {
+            Time::NEVER
+        };
+    }
+
+    fn polled(&self) -> bool {
+        self.device.polled()
+    }
+}

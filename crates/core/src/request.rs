@@ -1,0 +1,188 @@
+//! What crosses every border: a request down, a completion up.
+
+use core::num::NonZeroI32;
+use core::ops::Deref;
+
+use crate::{Span, Time};
+
+/// What a request asks for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Op {
+    /// Data from the device.
+    Read,
+    /// Data to the device.
+    Write,
+    /// Make durable what has finished. Carries no range and passes every policy by.
+    Flush,
+    /// The range is no longer needed.
+    Discard,
+}
+
+/// A ticket: slot and generation, so that a stale one is caught. The caller of
+/// [`Device::start`](crate::Device::start) chooses it, the device only echoes it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ReqId {
+    /// Index into the caller's table: small and dense, so that policies may index by it.
+    pub slot: u32,
+    /// How often the slot had been used before.
+    pub age: u32,
+}
+
+impl ReqId {
+    /// The slot as an index.
+    pub const fn index(self) -> usize {
+        self.slot as usize
+    }
+}
+
+/// Who issues: an agent, a process, a connection. Dense from 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct StreamId(pub u32);
+
+/// The class of work that a person named in the job. Dense from 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct ClassId(pub u16);
+
+impl ClassId {
+    /// The class as an index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Priority of a class; the lower number goes first, as with the kernel's ioprio.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Prio(pub u8);
+
+/// Properties of a request beside its range.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// Nothing special.
+    pub const NONE: Self = Self(0);
+    /// Somebody waits for it. Reads always count as synchronous.
+    pub const SYNC: Self = Self(1);
+    /// Durable when it completes (forced unit access). Never merged.
+    pub const FUA: Self = Self(2);
+
+    /// Whether every flag of `other` is set.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The flags as a byte, for a record.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// The flags of a recorded byte; unknown bits are dropped.
+    pub const fn from_bits(bits: u8) -> Self {
+        Self(bits & 3)
+    }
+}
+
+/// The substance of a request, as a source asks for it. Offsets and lengths are bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Io {
+    /// When it should have arrived: latency counts from here, so that a late generator cannot
+    /// hide waiting.
+    pub due: Time,
+    /// First byte.
+    pub start: u64,
+    /// Bytes; zero for a flush only.
+    pub len: u32,
+    /// Who issues it.
+    pub stream: StreamId,
+    /// Which class of work it belongs to.
+    pub class: ClassId,
+    /// What it asks for.
+    pub op: Op,
+    /// Priority of its class.
+    pub prio: Prio,
+    /// Further properties.
+    pub flags: Flags,
+}
+
+impl Io {
+    /// The byte after the last.
+    pub const fn end(&self) -> u64 {
+        self.start + self.len as u64
+    }
+
+    /// Whether somebody waits for it: every read, and what is flagged so.
+    pub const fn is_sync(&self) -> bool {
+        matches!(self.op, Op::Read) || self.flags.has(Flags::SYNC)
+    }
+
+    /// The request that carries this under the ticket `id`.
+    pub const fn with(self, id: ReqId) -> Request {
+        Request { id, io: self }
+    }
+}
+
+/// A request to the layer below, which is a request of the layer above: one type for both.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// The caller's ticket. Pieces of one request share it.
+    pub id: ReqId,
+    /// What is asked.
+    pub io: Io,
+}
+
+impl Deref for Request {
+    type Target = Io;
+    fn deref(&self) -> &Io {
+        &self.io
+    }
+}
+
+/// An error number of the operating system, as in `errno`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Errno(NonZeroI32);
+
+impl Errno {
+    /// Input or output error: the one that a failing medium gives.
+    pub const EIO: Self = Self(NonZeroI32::new(5).unwrap());
+
+    /// The error numbered `code`; `None` for zero, which means success.
+    pub const fn new(code: i32) -> Option<Self> {
+        match NonZeroI32::new(code) {
+            Some(code) => Some(Self(code)),
+            None => None,
+        }
+    }
+
+    /// The number.
+    pub const fn code(self) -> i32 {
+        self.0.get()
+    }
+}
+
+/// A completion: one for each request that was started.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Done {
+    /// The ticket that the caller gave.
+    pub id: ReqId,
+    /// When it finished: the turn in which the loop saw it.
+    pub at: Time,
+    /// When its first byte was handed on: the wait ends here. Each layer that queues puts its own
+    /// time, so the outermost queue's wait is what remains.
+    pub begun: Time,
+    /// Device time that it cost; an array sums over its disks. Shares are charged by it.
+    pub service: Span,
+    /// How much of the ticket this carried, so that no table of commands is needed.
+    pub len: u32,
+    /// Why it failed, if it did.
+    pub error: Option<Errno>,
+}
+
+// The two hot types fit one cache line each; a field more should be a decision.
+const _: () = assert!(size_of::<Request>() == 40 && size_of::<Done>() == 40);

@@ -1,0 +1,30 @@
+//! Whoever asks: agents, programs, traces, clients.
+
+use alloc::boxed::Box;
+
+use crate::{Done, Io, Request, Time};
+
+/// A generator of requests. Pure: the loop tells it the time.
+pub trait Source {
+    /// When the next request is due, as far as it is known; [`Time::NEVER`] while it waits for a
+    /// completion, or for good.
+    fn next_due(&self) -> Time;
+
+    /// The next request that is due at `now`, if any. Its `due` is the intended arrival.
+    fn take(&mut self, now: Time) -> Option<Io>;
+
+    /// A request has finished: closed loops and programs go on from here.
+    fn finished(&mut self, now: Time, req: &Request, done: &Done);
+}
+
+impl<S: Source + ?Sized> Source for Box<S> {
+    fn next_due(&self) -> Time {
+        (**self).next_due()
+    }
+    fn take(&mut self, now: Time) -> Option<Io> {
+        (**self).take(now)
+    }
+    fn finished(&mut self, now: Time, req: &Request, done: &Done) {
+        (**self).finished(now, req, done);
+    }
+}
