@@ -53,7 +53,9 @@ impl<T> Table<T> {
         self.len += 1;
         if let Some(slot) = self.slots.get_mut(self.free as usize) {
             let id = ReqId { slot: self.free, age: slot.age };
-            let State::Free { next } = slot.state else { unreachable!("a used slot on the free list") };
+            let State::Free { next } = slot.state else {
+                unreachable!("a used slot on the free list")
+            };
             slot.state = State::Used(make(id));
             self.free = next;
             return id;

@@ -1,1 +1,22 @@
-//! Policies.
+//! Scheduling policies, one file each, and the registry that names them.
+//!
+//! A policy is a pure state machine (see [`penstock_core::Policy`]). To add one: a file here, a line
+//! in `registry.rs`, an accepted golden table; its contract tests, its name on the command line and
+//! its parameters in the reference follow.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod params;
+pub mod queue;
+pub mod registry;
+
+pub mod cfq;
+pub mod deadline;
+pub mod fcfs;
+pub mod noop;
+pub mod size_priority;
+
+pub use params::{Kind, Param, Params, Value};
+pub use registry::{Bound, Entry, POLICIES, find};

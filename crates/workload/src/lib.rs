@@ -1,1 +1,6 @@
-//! Sources.
+//! Who asks: sources of requests, one file each. Pure: the loop tells them the time.
+#![forbid(unsafe_code)]
+
+mod agent;
+
+pub use agent::{Agent, Agents, Arrivals, Pace, Pattern};

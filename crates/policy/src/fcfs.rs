@@ -1,0 +1,46 @@
+//! First come, first served: the order of arrival, nothing merged, nothing split.
+//!
+//! The baseline that every other policy is compared with, and what one I/O path without a scheduler
+//! does. O(1) a request. Promise: nothing overtakes anything.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+
+use penstock_core::{Go, Out, Part, Policy, ReqId, Request, Time};
+
+use crate::params::Params;
+use crate::registry::{Bound, Entry};
+
+/// Its entry in the registry.
+pub const ENTRY: Entry = Entry {
+    name: "fcfs",
+    summary: "first come, first served: no merging, no sorting, no splitting",
+    params: &[],
+    build: |params| Box::new(Fcfs::new(params)),
+    bound: |_, _| Some(Bound::FIFO),
+};
+
+/// One queue.
+#[derive(Debug, Default)]
+pub struct Fcfs {
+    queue: VecDeque<ReqId>,
+}
+
+impl Fcfs {
+    /// It has no parameters.
+    pub fn new(_: &Params) -> Self {
+        Self::default()
+    }
+}
+
+impl Policy for Fcfs {
+    fn enqueue(&mut self, _: Time, req: &Request) {
+        self.queue.push_back(req.id);
+    }
+
+    fn dispatch(&mut self, _: Time, _: &mut Out<'_>) -> Option<Go> {
+        self.queue.pop_front().map(Go::all)
+    }
+
+    fn complete(&mut self, _: Time, _: &Request, _: &Part) {}
+}

@@ -1,0 +1,65 @@
+//! The order of arrival, with neighbours merged.
+//!
+//! Use it where position costs nothing: on flash, or above a device that orders for itself. One
+//! queue of chains; O(log n) a request, for finding the neighbour. Promise: nothing overtakes
+//! anything, but a merged request travels with its earlier neighbour.
+//!
+//! Source: the noop scheduler as lectures and the kernel's documentation describe it: a FIFO that
+//! only merges.
+
+use alloc::boxed::Box;
+
+use penstock_core::{Go, Out, Part, Policy, Request, Time};
+
+use crate::params::{Kind, Param, Params, Value};
+use crate::queue::{Chains, Links, List};
+use crate::registry::{Bound, Entry};
+
+/// The longest command that merging may make: 1,280 KiB, the kernel's default `max_sectors_kb`.
+pub const MAX_SECTORS: Param = Param {
+    name: "max_sectors",
+    kind: Kind::Size,
+    default: Value::Size(1280 << 10),
+    doc: "the longest command that merging may make; a longer request goes alone",
+    source: "the kernel's default max_sectors_kb",
+};
+
+/// Its entry in the registry.
+pub const ENTRY: Entry = Entry {
+    name: "noop",
+    summary: "a FIFO that merges neighbours, front and back",
+    params: &[MAX_SECTORS],
+    build: |params| Box::new(Noop::new(params)),
+    bound: |_, _| Some(Bound::FIFO),
+};
+
+/// One FIFO of chains.
+#[derive(Debug)]
+pub struct Noop {
+    chains: Chains,
+    links: Links,
+    fifo: List,
+}
+
+impl Noop {
+    /// Takes `max_sectors`.
+    pub fn new(params: &Params) -> Self {
+        let limit = params.len("max_sectors").expect("a size");
+        Self { chains: Chains::new(limit, true), links: Links::default(), fifo: List::default() }
+    }
+}
+
+impl Policy for Noop {
+    fn enqueue(&mut self, _: Time, req: &Request) {
+        if let Some(founder) = self.chains.add(0, req) {
+            self.links.push_back(&mut self.fifo, founder);
+        }
+    }
+
+    fn dispatch(&mut self, _: Time, out: &mut Out<'_>) -> Option<Go> {
+        let founder = self.links.pop_front(&mut self.fifo)?;
+        Some(self.chains.take(founder, out))
+    }
+
+    fn complete(&mut self, _: Time, _: &Request, _: &Part) {}
+}

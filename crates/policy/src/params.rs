@@ -1,0 +1,145 @@
+//! Parameters of policies: declared once, read from job files, shown in lists and results.
+
+use alloc::vec::Vec;
+
+use penstock_core::Span;
+
+/// A parameter of a policy.
+#[derive(Debug)]
+pub struct Param {
+    /// As it is written; kernel tunables keep the kernel's names.
+    pub name: &'static str,
+    /// What it may be.
+    pub kind: Kind,
+    /// What it is when nobody says.
+    pub default: Value,
+    /// What it does, in one sentence.
+    pub doc: &'static str,
+    /// Where its default comes from.
+    pub source: &'static str,
+}
+
+/// What a parameter may be.
+#[derive(Debug)]
+pub enum Kind {
+    /// A size of at least one byte, with its unit.
+    Size,
+    /// A size, or one of these words.
+    SizeOr(&'static [&'static str]),
+    /// A length of time, with its unit.
+    Duration,
+    /// A whole number of at least this.
+    Count(u64),
+    /// True or false.
+    Switch,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A table of parameters, or the word `off`.
+    Group(&'static [Param]),
+}
+
+/// A parameter's value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Value {
+    /// Bytes.
+    Size(u64),
+    /// A length of time.
+    Duration(Span),
+    /// A whole number.
+    Count(u64),
+    /// True or false.
+    Switch(bool),
+    /// A word of its kind.
+    Word(&'static str),
+    /// The members of a group. As a default, an empty one stands for its members' defaults.
+    Group(Params),
+}
+
+/// Values by name, in the order of their declaration.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Params(Vec<(&'static str, Value)>);
+
+impl Params {
+    /// No values.
+    pub const NONE: Self = Self(Vec::new());
+
+    /// Each of `params` at its default.
+    pub fn defaults(params: &'static [Param]) -> Self {
+        let default = |param: &'static Param| match (&param.kind, &param.default) {
+            (Kind::Group(members), Value::Group(_)) => Value::Group(Self::defaults(members)),
+            (_, value) => value.clone(),
+        };
+        Self(params.iter().map(|param| (param.name, default(param))).collect())
+    }
+
+    /// The values, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &(&'static str, Value)> {
+        self.0.iter()
+    }
+
+    /// Sets `name`, which must be declared.
+    pub fn set(&mut self, name: &str, value: Value) {
+        let found = self.0.iter_mut().find(|(known, _)| *known == name);
+        found.unwrap_or_else(|| panic!("no parameter {name}")).1 = value;
+    }
+
+    /// The same with `name` set: for tests and for building by hand.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: Value) -> Self {
+        self.set(name, value);
+        self
+    }
+
+    /// The value of `name`, which must be declared.
+    pub fn get(&self, name: &str) -> &Value {
+        let found = self.0.iter().find(|(known, _)| *known == name);
+        &found.unwrap_or_else(|| panic!("no parameter {name}")).1
+    }
+
+    /// A size in bytes; `None` if it is a word.
+    pub fn size(&self, name: &str) -> Option<u64> {
+        match *self.get(name) {
+            Value::Size(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// A size of a command: what exceeds the longest possible one is that.
+    pub fn len(&self, name: &str) -> Option<u32> {
+        self.size(name).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX))
+    }
+
+    /// A length of time.
+    pub fn duration(&self, name: &str) -> Span {
+        match *self.get(name) {
+            Value::Duration(span) => span,
+            ref other => panic!("{name} is {other:?}, not a length of time"),
+        }
+    }
+
+    /// A whole number.
+    pub fn count(&self, name: &str) -> u32 {
+        match *self.get(name) {
+            Value::Count(n) => u32::try_from(n).unwrap_or(u32::MAX),
+            ref other => panic!("{name} is {other:?}, not a number"),
+        }
+    }
+
+    /// True or false.
+    pub fn switch(&self, name: &str) -> bool {
+        *self.get(name) == Value::Switch(true)
+    }
+
+    /// Whether it is this word.
+    pub fn is(&self, name: &str, word: &str) -> bool {
+        matches!(self.get(name), Value::Word(found) if *found == word)
+    }
+
+    /// The members of a group; `None` if it is off.
+    pub fn group(&self, name: &str) -> Option<&Self> {
+        match self.get(name) {
+            Value::Group(members) => Some(members),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Queued requests, merged with their neighbours into chains that go as one command.
+//!
+//! A request that begins where a chain ends is merged behind it (back merge); one that ends where a
+//! chain begins, before it (front merge). A chain keeps the place in every queue of the request
+//! that founded it. Only requests of one lane and operation merge, never one with forced unit
+//! access, and never past the limit. Flushes are not here: no chain crosses one, because whatever
+//! is queued was not finished when the flush came.
+
+use alloc::vec::Vec;
+
+use penstock_core::{Flags, Go, Op, Out, ReqId, Request};
+
+use super::{NIL, Sorted, reach};
+
+/// Chains by position, in lanes that do not mix: directions, streams, or all in lane 0.
+#[derive(Debug)]
+pub struct Chains {
+    limit: u32,
+    front_merges: bool,
+    arrivals: u64,
+    nodes: Vec<Node>,
+    /// Founders by lane and first byte.
+    by_start: Sorted<Key>,
+    /// Founders by lane and the byte after the last.
+    by_end: Sorted<Key>,
+}
+
+/// Lane, position, arrival number: ties go to who came first.
+type Key = (u32, u64, u64);
+
+#[derive(Clone, Debug)]
+struct Node {
+    id: ReqId,
+    /// The neighbour behind it in its chain.
+    next: u32,
+    /// Of a founder: its chain.
+    chain: Chain,
+}
+
+#[derive(Clone, Debug)]
+struct Chain {
+    op: Op,
+    mergeable: bool,
+    lane: u32,
+    start: u64,
+    len: u32,
+    head: u32,
+    tail: u32,
+    arrival: u64,
+}
+
+impl Chains {
+    /// Chains of at most `limit` bytes; a request that is longer by itself stays alone.
+    pub fn new(limit: u32, front_merges: bool) -> Self {
+        Self {
+            limit,
+            front_merges,
+            arrivals: 0,
+            nodes: Vec::new(),
+            by_start: Sorted::default(),
+            by_end: Sorted::default(),
+        }
+    }
+
+    /// Queues `req` in `lane`. `Some(founder)` if it founds a chain, `None` if it joined one.
+    pub fn add(&mut self, lane: u32, req: &Request) -> Option<u32> {
+        let slot = req.id.slot;
+        let chain = Chain {
+            op: req.op,
+            mergeable: !req.flags.has(Flags::FUA),
+            lane,
+            start: req.start,
+            len: req.len,
+            head: slot,
+            tail: slot,
+            arrival: self.arrivals,
+        };
+        self.arrivals += 1;
+        let node = Node { id: req.id, next: NIL, chain };
+        reach(&mut self.nodes, slot, node.clone());
+        self.nodes[slot as usize] = node;
+        if self.merge_back(slot) || self.merge_front(slot) {
+            return None;
+        }
+        let Chain { start, len, arrival, .. } = self.nodes[slot as usize].chain;
+        self.by_start.insert(slot, (lane, start, arrival));
+        self.by_end.insert(slot, (lane, start + u64::from(len), arrival));
+        Some(slot)
+    }
+
+    /// The first chain of `lane` that begins at `position` or later.
+    pub fn at_or_after(&self, lane: u32, position: u64) -> Option<u32> {
+        let found = self.by_start.at_or_after((lane, position, 0))?;
+        (self.by_start.key(found).0 == lane).then_some(found)
+    }
+
+    /// First byte of the chain of `founder`.
+    pub fn start(&self, founder: u32) -> u64 {
+        self.nodes[founder as usize].chain.start
+    }
+
+    /// The byte after the last of the chain of `founder`.
+    pub fn end(&self, founder: u32) -> u64 {
+        let Chain { start, len, .. } = self.nodes[founder as usize].chain;
+        start + u64::from(len)
+    }
+
+    /// Takes the chain of `founder` out and sends it as one command.
+    pub fn take(&mut self, founder: u32, out: &mut Out<'_>) -> Go {
+        self.by_start.remove(founder);
+        self.by_end.remove(founder);
+        let head = &self.nodes[self.nodes[founder as usize].chain.head as usize];
+        let (go, mut next) = (Go::all(head.id), head.next);
+        while next != NIL {
+            let member = &self.nodes[next as usize];
+            out.chain.push(member.id);
+            next = member.next;
+        }
+        go
+    }
+
+    /// Merges the request in `slot` behind the chain that ends where it begins.
+    fn merge_back(&mut self, slot: u32) -> bool {
+        let new = self.nodes[slot as usize].chain.clone();
+        let Some(founder) = self.by_end.at_or_after((new.lane, new.start, 0)) else { return false };
+        let (lane, end, arrival) = self.by_end.key(founder);
+        if (lane, end) != (new.lane, new.start) || !self.may_merge(founder, &new) {
+            return false;
+        }
+        let old = self.nodes[founder as usize].chain.tail;
+        self.nodes[old as usize].next = slot;
+        let chain = &mut self.nodes[founder as usize].chain;
+        chain.tail = slot;
+        chain.len += new.len;
+        self.by_end.remove(founder);
+        self.by_end.insert(founder, (lane, end + u64::from(new.len), arrival));
+        true
+    }
+
+    /// Merges the request in `slot` before the chain that begins where it ends.
+    fn merge_front(&mut self, slot: u32) -> bool {
+        let new = self.nodes[slot as usize].chain.clone();
+        let end = new.start + u64::from(new.len);
+        let Some(founder) = self.by_start.at_or_after((new.lane, end, 0)) else { return false };
+        let (lane, start, arrival) = self.by_start.key(founder);
+        if !self.front_merges || (lane, start) != (new.lane, end) || !self.may_merge(founder, &new)
+        {
+            return false;
+        }
+        let chain = &mut self.nodes[founder as usize].chain;
+        let old = chain.head;
+        chain.head = slot;
+        chain.start = new.start;
+        chain.len += new.len;
+        self.nodes[slot as usize].next = old;
+        self.by_start.remove(founder);
+        self.by_start.insert(founder, (lane, new.start, arrival));
+        true
+    }
+
+    fn may_merge(&self, founder: u32, new: &Chain) -> bool {
+        let chain = &self.nodes[founder as usize].chain;
+        let fits = chain.len.checked_add(new.len).is_some_and(|len| len <= self.limit);
+        fits && chain.op == new.op && chain.mergeable && new.mergeable
+    }
+}

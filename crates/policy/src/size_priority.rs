@@ -1,0 +1,236 @@
+//! Short requests go before long ones; long ones are split, so that short ones wait for a piece.
+//!
+//! The control of online and batch work on one disk: no task is named, length alone tells them
+//! apart. At every piece boundary the oldest short request goes, else the next piece of a long one.
+//! Without the guard this is the paper's rule, under which enough short requests stop the long ones
+//! for good; with it one long piece goes after `guard.after` short ones, or when the long ones have
+//! not moved for `guard.stall`. O(1) a request.
+//!
+//! Promise, with the guard: a long request's piece waits for at most `guard.after` short ones; a
+//! short one for the short ones before it and a piece of a long one each.
+//!
+//! Source: Tanabe and others, "Disk I/O Control Mechanism for Online and Batch Processing" (2019),
+//! section IV.A (two queues, division, priority) and V.B (lengths); the guard and the bound on
+//! bytes in flight are ours.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+
+use penstock_core::{Go, InFlight, Out, Part, Policy, ReqId, Request, Span, Time};
+
+use crate::params::{Kind, Param, Params, Value};
+use crate::registry::{Bound, Entry};
+
+/// Long enough that a disk's throughput bears it, short enough for a person not to notice.
+const SPLIT: u32 = 64 << 10;
+
+const OURS: &str = "ours";
+const PAPER: &str = "online-batch, section IV.A";
+
+/// Its entry in the registry.
+pub const ENTRY: Entry = Entry {
+    name: "size-priority",
+    summary: "short requests first; long ones in pieces, behind a guard against starvation",
+    params: &[
+        Param {
+            name: "split",
+            kind: Kind::SizeOr(&["off"]),
+            default: Value::Size(SPLIT as u64),
+            doc: "long requests go in pieces of this length; off: whole",
+            source: "ours; the paper takes 10,000 bytes (section V.B)",
+        },
+        Param {
+            name: "threshold",
+            kind: Kind::SizeOr(&["split"]),
+            default: Value::Word("split"),
+            doc: "a request of at most this length is short; split: as long as a piece, or 64KiB \
+                  if nothing is split",
+            source: PAPER,
+        },
+        Param {
+            name: "priority",
+            kind: Kind::Switch,
+            default: Value::Switch(true),
+            doc: "short requests go first; false: one queue in order of arrival",
+            source: PAPER,
+        },
+        Param {
+            name: "order",
+            kind: Kind::Choice(&["fifo", "rr"]),
+            default: Value::Word("fifo"),
+            doc: "fifo: one long request after another; rr: one piece of each in turn",
+            source: "online-batch, section V.B",
+        },
+        Param {
+            name: "guard",
+            kind: Kind::Group(&[
+                Param {
+                    name: "after",
+                    kind: Kind::Count(1),
+                    default: Value::Count(16),
+                    doc: "short requests that may go in a row while a long one waits",
+                    source: OURS,
+                },
+                Param {
+                    name: "stall",
+                    kind: Kind::Duration,
+                    default: Value::Duration(Span::from_ms(100)),
+                    doc: "how long the long ones may stand still while short ones go",
+                    source: OURS,
+                },
+            ]),
+            default: Value::Group(Params::NONE),
+            doc: "keeps long requests moving; off: the paper's rule",
+            source: OURS,
+        },
+        Param {
+            name: "long_in_flight",
+            kind: Kind::SizeOr(&["unlimited"]),
+            default: Value::Word("unlimited"),
+            doc: "bytes that long requests may have at the device; one piece is always allowed",
+            source: OURS,
+        },
+    ],
+    build: |params| Box::new(SizePriority::new(params)),
+    bound: |params, _| {
+        let guard = params.group("guard").map(|guard| guard.count("after"));
+        match guard {
+            _ if !params.is("long_in_flight", "unlimited") => None,
+            _ if !params.switch("priority") => Some(Bound::FIFO),
+            guard => guard.map(|after| Bound { after: Span::ZERO, overtakes: after }),
+        }
+    },
+};
+
+/// Two queues: short requests whole, long ones with what is left of them.
+#[derive(Debug)]
+pub struct SizePriority {
+    /// Length of a piece; as long as any request if nothing is split.
+    split: u32,
+    threshold: u32,
+    priority: bool,
+    order: Order,
+    guard: Option<Guard>,
+    long_in_flight: u64,
+    short: VecDeque<ReqId>,
+    /// Every request, if there is no priority.
+    long: VecDeque<Long>,
+    in_flight: InFlight,
+}
+
+#[derive(Debug)]
+struct Long {
+    id: ReqId,
+    len: u32,
+    left: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Order {
+    Fifo,
+    RoundRobin,
+}
+
+#[derive(Debug)]
+struct Guard {
+    after: u32,
+    stall: Span,
+    /// Short requests sent since a long one waits and had its last piece.
+    passed: u32,
+    /// When the long ones last moved, or began to wait.
+    moved: Time,
+}
+
+/// Long requests' account of what is in flight.
+const LONG: usize = 0;
+
+impl SizePriority {
+    /// Takes `split`, `threshold`, `priority`, `order`, `guard` and `long_in_flight`.
+    pub fn new(params: &Params) -> Self {
+        let split = params.len("split");
+        Self {
+            split: split.unwrap_or(u32::MAX),
+            threshold: params.len("threshold").or(split).unwrap_or(SPLIT),
+            priority: params.switch("priority"),
+            order: if params.is("order", "rr") { Order::RoundRobin } else { Order::Fifo },
+            guard: params.group("guard").map(|guard| Guard {
+                after: guard.count("after"),
+                stall: guard.duration("stall"),
+                passed: 0,
+                moved: Time::ZERO,
+            }),
+            long_in_flight: params.size("long_in_flight").unwrap_or(u64::MAX),
+            short: VecDeque::new(),
+            long: VecDeque::new(),
+            in_flight: InFlight::new(1),
+        }
+    }
+
+    /// The next piece of the first long request, if it may go now.
+    fn piece(&self) -> Option<u32> {
+        let Long { len, left, .. } = *self.long.front()?;
+        let piece = self.split.min(left);
+        let bytes = self.in_flight.bytes(LONG);
+        let fits = bytes == 0 || bytes + u64::from(piece) <= self.long_in_flight;
+        (len <= self.threshold || fits).then_some(piece)
+    }
+
+    fn send_long(&mut self, now: Time, piece: u32) -> Option<Go> {
+        let mut long = self.long.pop_front()?;
+        if long.len > self.threshold {
+            self.in_flight.sent(LONG, piece);
+        }
+        long.left -= piece;
+        let go = Go { id: long.id, len: piece };
+        match self.order {
+            _ if long.left == 0 => {}
+            Order::Fifo => self.long.push_front(long),
+            Order::RoundRobin => self.long.push_back(long),
+        }
+        if let Some(guard) = &mut self.guard {
+            (guard.passed, guard.moved) = (0, now);
+        }
+        Some(go)
+    }
+
+    fn send_short(&mut self) -> Option<Go> {
+        let id = self.short.pop_front()?;
+        if let Some(guard) = self.guard.as_mut().filter(|_| !self.long.is_empty()) {
+            guard.passed += 1;
+        }
+        Some(Go::all(id))
+    }
+
+    /// Whether the long ones have been passed over for long enough.
+    fn guard_fires(&self, now: Time) -> bool {
+        let fires = |g: &Guard| g.passed >= g.after || now.since(g.moved) >= g.stall;
+        self.guard.as_ref().is_some_and(fires)
+    }
+}
+
+impl Policy for SizePriority {
+    fn enqueue(&mut self, now: Time, req: &Request) {
+        if self.priority && req.len <= self.threshold {
+            return self.short.push_back(req.id);
+        }
+        if let Some(guard) = self.guard.as_mut().filter(|_| self.long.is_empty()) {
+            (guard.passed, guard.moved) = (0, now);
+        }
+        self.long.push_back(Long { id: req.id, len: req.len, left: req.len });
+    }
+
+    fn dispatch(&mut self, now: Time, _: &mut Out<'_>) -> Option<Go> {
+        match self.piece() {
+            Some(piece) if self.short.is_empty() || self.guard_fires(now) => {
+                self.send_long(now, piece)
+            }
+            _ => self.send_short(),
+        }
+    }
+
+    fn complete(&mut self, _: Time, req: &Request, part: &Part) {
+        if req.len > self.threshold {
+            self.in_flight.finished(LONG, part.len);
+        }
+    }
+}

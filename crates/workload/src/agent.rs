@@ -1,0 +1,312 @@
+//! Load generators: a stream of requests of one kind each.
+//!
+//! Open loops (fixed, Poisson) ask on a schedule, whatever the device does; closed loops keep a
+//! depth and think between requests. The intended arrival travels with each request as its `due`,
+//! so that being late is never hidden.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use penstock_core::{
+    ClassId, Done, Flags, Io, Op, Prio, Request, Rng, Seed, Source, Span, StreamId, Time,
+};
+use rand::RngExt;
+use rand_distr::{Distribution, Exp1};
+
+/// What one agent does. Its index among the agents is its stream.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Agent {
+    /// The class that its requests belong to.
+    pub class: ClassId,
+    /// Priority of that class.
+    pub prio: Prio,
+    /// What it asks for.
+    pub op: Op,
+    /// Synchronous, forced unit access.
+    pub flags: Flags,
+    /// Bytes of a request.
+    pub size: u32,
+    /// Where the next request begins.
+    pub pattern: Pattern,
+    /// Bytes of the target that it uses.
+    pub region: Range<u64>,
+    /// When it asks.
+    pub arrivals: Arrivals,
+    /// When it begins and when it stops asking.
+    pub active: Range<Time>,
+}
+
+/// Where the next request begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pattern {
+    /// One behind the other, again from the beginning at the end of the region.
+    Sequential,
+    /// Uniform over the multiples of the size, counted from the region's first byte.
+    Random,
+}
+
+/// When an agent asks.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Arrivals {
+    /// On a schedule.
+    Open {
+        /// Requests a second.
+        rate: f64,
+        /// How arrivals are spaced.
+        pace: Pace,
+        /// Factors of the rate over equal parts of the active time; empty: constant.
+        curve: Vec<f64>,
+    },
+    /// When an earlier one has finished.
+    Closed {
+        /// Requests outstanding.
+        depth: u32,
+        /// Pause between a completion and the next request.
+        think: Span,
+    },
+}
+
+/// How arrivals of an open loop are spaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pace {
+    /// Evenly.
+    Fixed,
+    /// At random, independently of one another.
+    Poisson,
+}
+
+/// All agents of a job as one source.
+pub struct Agents {
+    agents: Vec<State>,
+    /// Next requests: when, of which agent, and a number that keeps ties in order.
+    due: BinaryHeap<Reverse<(Time, u32, u64)>>,
+    issued: u64,
+}
+
+struct State {
+    agent: Agent,
+    rng: Rng,
+    /// Requests so far: the position of a sequential pattern.
+    taken: u64,
+    schedule: Schedule,
+}
+
+impl Agents {
+    /// The agents, each with a stream of random numbers of its own from `seed`.
+    ///
+    /// # Panics
+    /// If a region holds no request.
+    pub fn new(agents: Vec<Agent>, seed: Seed) -> Self {
+        let mut due = BinaryHeap::new();
+        let mut issued = 0;
+        let mut states = Vec::with_capacity(agents.len());
+        for (index, agent) in (0_u32..).zip(agents) {
+            assert!(agent.size > 0 && agent.slots() > 0, "agent {index} has no room for a request");
+            let mut rng = seed.stream("agent", u64::from(index));
+            let mut schedule = Schedule::new(&agent);
+            let mut plan = |at: Time| {
+                if at < agent.active.end {
+                    due.push(Reverse((at, index, issued)));
+                    issued += 1;
+                }
+            };
+            match agent.arrivals {
+                Arrivals::Open { pace, .. } => plan(schedule.next(pace, &mut rng)),
+                Arrivals::Closed { depth, .. } => (0..depth).for_each(|_| plan(agent.active.start)),
+            }
+            states.push(State { agent, rng, taken: 0, schedule });
+        }
+        Self { agents: states, due, issued }
+    }
+
+    fn plan(&mut self, at: Time, index: u32) {
+        if at < self.agents[index as usize].agent.active.end {
+            self.due.push(Reverse((at, index, self.issued)));
+            self.issued += 1;
+        }
+    }
+}
+
+impl Agent {
+    /// How many requests fit side by side into the region.
+    pub fn slots(&self) -> u64 {
+        (self.region.end - self.region.start) / u64::from(self.size)
+    }
+}
+
+impl Source for Agents {
+    fn next_due(&self) -> Time {
+        self.due.peek().map_or(Time::NEVER, |&Reverse((at, ..))| at)
+    }
+
+    fn take(&mut self, now: Time) -> Option<Io> {
+        let &Reverse((due, index, _)) = self.due.peek()?;
+        if due > now {
+            return None;
+        }
+        self.due.pop();
+        let State { agent, rng, taken, schedule } = &mut self.agents[index as usize];
+        let slot = match agent.pattern {
+            Pattern::Sequential => *taken % agent.slots(),
+            Pattern::Random => rng.random_range(0..agent.slots()),
+        };
+        *taken += 1;
+        let io = Io {
+            due,
+            start: agent.region.start + slot * u64::from(agent.size),
+            len: agent.size,
+            stream: StreamId(index),
+            class: agent.class,
+            op: agent.op,
+            prio: agent.prio,
+            flags: agent.flags,
+        };
+        if let Arrivals::Open { pace, .. } = agent.arrivals {
+            let next = schedule.next(pace, rng);
+            self.plan(next, index);
+        }
+        Some(io)
+    }
+
+    fn finished(&mut self, now: Time, req: &Request, _: &Done) {
+        let index = req.stream.0;
+        if let Arrivals::Closed { think, .. } = self.agents[index as usize].agent.arrivals {
+            self.plan(now + think, index);
+        }
+    }
+}
+
+/// Arrival times of an open loop: the next lies where the integral of the rate has grown by one
+/// (fixed) or by an exponential variate (Poisson). Floating point, but only sums, products and
+/// quotients, so every machine computes the same.
+struct Schedule {
+    /// Where it stands, in nanoseconds.
+    at: f64,
+    end: f64,
+    /// Nanoseconds of a part, and arrivals a nanosecond in each.
+    part: f64,
+    start: f64,
+    rates: Vec<f64>,
+    first: bool,
+}
+
+impl Schedule {
+    fn new(agent: &Agent) -> Self {
+        let (start, end) = (agent.active.start.ns() as f64, agent.active.end.ns() as f64);
+        let rates = match &agent.arrivals {
+            Arrivals::Open { rate, curve, .. } if curve.is_empty() => vec![rate / 1e9],
+            Arrivals::Open { rate, curve, .. } => curve.iter().map(|c| c * rate / 1e9).collect(),
+            Arrivals::Closed { .. } => vec![0.0],
+        };
+        let part = (end - start) / rates.len() as f64;
+        Self { at: start, end, part, start, rates, first: true }
+    }
+
+    /// The next arrival; [`Time::NEVER`] behind the end. A fixed pace begins at once.
+    fn next(&mut self, pace: Pace, rng: &mut Rng) -> Time {
+        let mut need: f64 = match pace {
+            Pace::Fixed if core::mem::take(&mut self.first) => 0.0,
+            Pace::Fixed => 1.0,
+            Pace::Poisson => Exp1.sample(rng),
+        };
+        while self.at < self.end {
+            let part = (((self.at - self.start) / self.part) as usize).min(self.rates.len() - 1);
+            let until = if part + 1 == self.rates.len() {
+                self.end
+            } else {
+                // At least the next representable instant, so that every turn moves on.
+                (self.start + (part + 1) as f64 * self.part).max(self.at.next_up())
+            };
+            let rate = self.rates[part];
+            let here = (until - self.at) * rate;
+            if rate > 0.0 && need < here {
+                self.at += need / rate;
+                return Time::from_ns(self.at.round() as u64);
+            }
+            need -= here;
+            self.at = until;
+        }
+        Time::NEVER
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(arrivals: Arrivals) -> Agent {
+        Agent {
+            class: ClassId(0),
+            prio: Prio(0),
+            op: Op::Read,
+            flags: Flags::NONE,
+            size: 4096,
+            pattern: Pattern::Sequential,
+            region: 0..40_960,
+            arrivals,
+            active: Time::ZERO..Time::from_ns(10_000_000_000),
+        }
+    }
+
+    fn arrivals(agent: Agent) -> Vec<u64> {
+        let mut agents = Agents::new(vec![agent], Seed(1));
+        std::iter::from_fn(|| agents.take(Time::NEVER)).map(|io| io.due.ns()).collect()
+    }
+
+    #[test]
+    fn a_fixed_pace_is_even_to_the_nanosecond() {
+        let open = Arrivals::Open { rate: 4.0, pace: Pace::Fixed, curve: vec![] };
+        let times = arrivals(agent(open));
+        assert_eq!(times, (0..40).map(|k| k * 250_000_000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_curve_shapes_the_rate() {
+        let curve = vec![0.0, 1.0, 3.0, 0.0, 1.0];
+        let open = Arrivals::Open { rate: 1000.0, pace: Pace::Poisson, curve: curve.clone() };
+        let times = arrivals(agent(open));
+        for (part, factor) in (0_u64..).zip(curve) {
+            let two_seconds = part * 2_000_000_000..(part + 1) * 2_000_000_000;
+            let found = times.iter().filter(|t| two_seconds.contains(t)).count() as f64;
+            let expected = 2000.0 * factor;
+            // Five standard deviations of a Poisson count.
+            assert!((found - expected).abs() <= 5.0 * expected.sqrt(), "part {part}: {found}");
+        }
+    }
+
+    #[test]
+    fn poisson_gaps_have_the_mean_and_deviation_of_an_exponential() {
+        let open = Arrivals::Open { rate: 5000.0, pace: Pace::Poisson, curve: vec![] };
+        let times = arrivals(agent(open));
+        let gaps: Vec<f64> = times.windows(2).map(|w| (w[1] - w[0]) as f64 / 200_000.0).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let var = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        assert!((mean - 1.0).abs() < 0.03 && (var - 1.0).abs() < 0.06, "{mean} {var}");
+    }
+
+    #[test]
+    fn a_closed_loop_keeps_its_depth_and_thinks() {
+        let closed = Arrivals::Closed { depth: 2, think: Span::from_ms(5) };
+        let mut agents = Agents::new(vec![agent(closed)], Seed(1));
+        let first = agents.take(Time::ZERO).unwrap();
+        assert!(agents.take(Time::ZERO).is_some());
+        assert_eq!(agents.next_due(), Time::NEVER);
+        let now = Time::from_ns(1_000_000);
+        let id = penstock_core::ReqId { slot: 0, age: 0 };
+        let (service, len) = (Span::ZERO, 4096);
+        let done = Done { id, at: now, begun: now, service, len, error: None };
+        agents.finished(now, &first.with(id), &done);
+        assert_eq!(agents.next_due(), Time::from_ns(6_000_000));
+    }
+
+    #[test]
+    fn a_sequential_pattern_goes_round() {
+        let open = Arrivals::Open { rate: 4.0, pace: Pace::Fixed, curve: vec![] };
+        let mut agents = Agents::new(vec![agent(open)], Seed(1));
+        let starts: Vec<u64> =
+            std::iter::from_fn(|| agents.take(Time::NEVER)).map(|io| io.start).take(11).collect();
+        assert_eq!(starts[..3], [0, 4096, 8192]);
+        assert_eq!(starts[10], 0);
+    }
+}
