@@ -22,6 +22,7 @@ mod rng;
 mod source;
 mod table;
 mod time;
+mod witness;
 
 pub use clock::{Clock, Virtual};
 pub use device::Device;
@@ -34,3 +35,4 @@ pub use rng::{Rng, Seed};
 pub use source::Source;
 pub use table::Table;
 pub use time::{Span, Time};
+pub use witness::{Decision, Witness};

@@ -70,7 +70,8 @@ pub const ENTRY: Entry = Entry {
     bound: |params, _| {
         let after = params.duration("read_expire").max(params.duration("write_expire"));
         let overtakes = (params.count("writes_starved") + 2) * params.count("fifo_batch");
-        Some(Bound { after, overtakes })
+        // With 0, writes always go first, as in the kernel: reads are promised nothing.
+        (params.count("writes_starved") > 0).then_some(Bound { after, overtakes })
     },
 };
 

@@ -201,9 +201,11 @@ impl SizePriority {
         Some(Go::all(id))
     }
 
-    /// Whether the long ones have been passed over for long enough.
+    /// Whether the long ones have been passed over for long enough. A short one has gone since
+    /// their last piece in any case, or a device slower than `stall` would serve only long ones.
     fn guard_fires(&self, now: Time) -> bool {
-        let fires = |g: &Guard| g.passed >= g.after || now.since(g.moved) >= g.stall;
+        let stalled = |g: &Guard| g.passed > 0 && now.since(g.moved) >= g.stall;
+        let fires = |g: &Guard| g.passed >= g.after || stalled(g);
         self.guard.as_ref().is_some_and(fires)
     }
 }

@@ -1,0 +1,236 @@
+//! What the tests of the whole stack share: hostile devices and clocks, scripted sources, and a
+//! journal of everything that crossed a border.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use penstock_core::{
+    Clock, Decision, Device, Done, Io, Limits, Observer, Op, Policy, Queued, ReqId, Request, Rng,
+    RunError, Seed, Source, Span, Time, Virtual, Witness, run,
+};
+use penstock_policy::{Entry, Kind, Params, Value};
+use rand::RngExt;
+
+/// A device that finishes in any order after any time, and sometimes refuses although it has room.
+pub struct Chaotic {
+    depth: usize,
+    rng: Rng,
+    refuses: bool,
+    serving: Vec<(Time, Request)>,
+    /// Every command that it was given, in order.
+    pub commands: Rc<RefCell<Vec<(Time, Request)>>>,
+}
+
+impl Chaotic {
+    /// Room for `depth` commands. With `refuses` it admits no second command on an odd megabyte.
+    pub fn new(depth: usize, refuses: bool, seed: Seed) -> Self {
+        let (rng, commands) = (seed.stream("chaotic", 0), Rc::default());
+        Self { depth, rng, refuses, serving: Vec::new(), commands }
+    }
+}
+
+impl Device for Chaotic {
+    fn capacity(&self) -> u64 {
+        1 << 40
+    }
+
+    fn block(&self) -> u32 {
+        1
+    }
+
+    fn room(&self) -> u32 {
+        (self.depth - self.serving.len()) as u32
+    }
+
+    fn admits(&self, _: Op, start: u64, _: u32) -> bool {
+        let odd = |start: u64| start >> 20 & 1 == 1;
+        let busy = self.refuses && odd(start) && self.serving.iter().any(|(_, r)| odd(r.start));
+        self.room() > 0 && !busy
+    }
+
+    fn start(&mut self, now: Time, req: &Request) {
+        assert!(self.admits(req.op, req.start, req.len), "started without being admitted");
+        self.commands.borrow_mut().push((now, *req));
+        let service = Span::from_us(self.rng.random_range(0..3000));
+        self.serving.push((now + service, *req));
+    }
+
+    fn wakeup(&self) -> Time {
+        self.serving.iter().map(|(ends, _)| *ends).min().unwrap_or(Time::NEVER)
+    }
+
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        self.serving.retain(|&(ends, req)| {
+            if ends <= now {
+                let service = Span::from_ns(u64::from(req.len) + 1);
+                let (id, len) = (req.id, req.len);
+                done.push(Done { id, at: now, begun: now, service, len, error: None });
+            }
+            ends > now
+        });
+    }
+}
+
+/// Virtual time that comes back later than it was asked to, as real clocks do.
+pub struct Late {
+    clock: Virtual,
+    rng: Rng,
+    most: Span,
+}
+
+impl Late {
+    /// At most `most` late.
+    pub fn new(most: Span, seed: Seed) -> Self {
+        Self { clock: Virtual::default(), rng: seed.stream("late", 0), most }
+    }
+}
+
+impl Clock for Late {
+    fn now(&mut self) -> Time {
+        self.clock.now()
+    }
+
+    fn park(&mut self, until: Time) -> bool {
+        // What is to be done now is done now; only waiting is inexact.
+        let waits = until > self.clock.now() && until != Time::NEVER;
+        let late = if waits { self.rng.random_range(0..=self.most.ns()) } else { 0 };
+        self.clock.park(until + Span::from_ns(late))
+    }
+}
+
+/// Requests from a list, in order of `due`.
+pub struct Script {
+    ios: Vec<Io>,
+    next: usize,
+}
+
+impl Script {
+    /// The requests of `ios`, sorted by when they are due.
+    pub fn new(mut ios: Vec<Io>) -> Self {
+        ios.sort_by_key(|io| io.due);
+        Self { ios, next: 0 }
+    }
+}
+
+impl Source for Script {
+    fn next_due(&self) -> Time {
+        self.ios.get(self.next).map_or(Time::NEVER, |io| io.due)
+    }
+
+    fn take(&mut self, now: Time) -> Option<Io> {
+        let io = self.ios.get(self.next).filter(|io| io.due <= now)?;
+        self.next += 1;
+        Some(*io)
+    }
+
+    fn finished(&mut self, _: Time, _: &Request, _: &Done) {}
+}
+
+/// What crossed the borders of a run.
+#[derive(Debug, Default)]
+pub struct Journal {
+    /// Requests as they entered the policy, with the policy's tickets: when, what.
+    pub enqueued: Vec<(Time, Request)>,
+    /// What the policy decided.
+    pub decisions: Vec<Decision>,
+    /// What the device was given.
+    pub commands: Vec<(Time, Request)>,
+    /// What finished above, in order.
+    pub finished: Vec<(Request, Done)>,
+    /// What completions told the policy, by request: bytes so far, and whether the last was said.
+    pub completed: Vec<(Request, u32, bool)>,
+}
+
+/// Notes what a policy is told, before it is told.
+struct Told<P>(P, Rc<RefCell<Journal>>);
+
+impl<P: Policy> Policy for Told<P> {
+    fn enqueue(&mut self, now: Time, req: &Request) {
+        assert_ne!(req.op, Op::Flush, "a policy never sees a flush");
+        self.1.borrow_mut().enqueued.push((now, *req));
+        self.0.enqueue(now, req);
+    }
+    fn dispatch(
+        &mut self,
+        now: Time,
+        out: &mut penstock_core::Out<'_>,
+    ) -> Option<penstock_core::Go> {
+        assert!(out.below.room() > 0 && out.chain.is_empty(), "asked without room");
+        self.0.dispatch(now, out)
+    }
+    fn complete(&mut self, now: Time, req: &Request, part: &penstock_core::Part) {
+        self.1.borrow_mut().completed.push((*req, part.len, part.last));
+        self.0.complete(now, req, part);
+    }
+    fn wakeup(&self) -> Time {
+        self.0.wakeup()
+    }
+}
+
+struct Watch(Rc<RefCell<Journal>>);
+
+impl Observer for Watch {
+    fn finished(&mut self, _: Time, req: &Request, done: &Done) {
+        self.0.borrow_mut().finished.push((*req, *done));
+    }
+}
+
+/// Runs `ios` under `policy` on `device`, and returns what crossed the borders.
+///
+/// # Errors
+/// As [`run`]: above all [`RunError::Stalled`], when a policy keeps something and says nothing.
+pub fn journal(
+    policy: Box<dyn Policy>,
+    device: Chaotic,
+    clock: &mut impl Clock,
+    ios: &[Io],
+) -> Result<Journal, RunError> {
+    let journal = Rc::new(RefCell::new(Journal::default()));
+    let log = Rc::clone(&journal);
+    let commands = Rc::clone(&device.commands);
+    let policy = Witness::new(policy, move |at, go, chain: &[ReqId]| {
+        log.borrow_mut().decisions.push(Decision { at, go, chain: chain.to_vec() });
+    });
+    let mut stack = Queued::new(Told(policy, Rc::clone(&journal)), device);
+    let mut source = Script::new(ios.to_vec());
+    run(&mut source, &mut stack, clock, &mut Watch(Rc::clone(&journal)), Limits::default())?;
+    drop(stack);
+    let mut journal = Rc::into_inner(journal).expect("the stack is gone").into_inner();
+    journal.commands = Rc::into_inner(commands).expect("the device is gone").into_inner();
+    Ok(journal)
+}
+
+/// Any allowed parameters of `entry`, by `seed`: the defaults for 0, else a draw for each.
+pub fn any_params(entry: &Entry, seed: u64) -> Params {
+    let mut params = entry.defaults();
+    if seed > 0 {
+        draw(entry.params, &mut params, &mut Seed(seed).stream("params", 0));
+    }
+    params
+}
+
+fn draw(declared: &'static [penstock_policy::Param], params: &mut Params, rng: &mut Rng) {
+    let pick = |rng: &mut Rng, of: usize| rng.random_range(0..of);
+    for param in declared {
+        let sizes = [4096, 10_000, 65_536, 1 << 20];
+        let value = match &param.kind {
+            Kind::Size => Value::Size(sizes[pick(rng, 4)]),
+            Kind::SizeOr(words) => match pick(rng, 4 + words.len()) {
+                n @ 0..4 => Value::Size(sizes[n]),
+                n => Value::Word(words[n - 4]),
+            },
+            Kind::Duration => Value::Duration(Span::from_ms([0, 1, 20, 500][pick(rng, 4)])),
+            Kind::Count(least) => Value::Count(least + [0, 1, 4, 16][pick(rng, 4)]),
+            Kind::Switch => Value::Switch(pick(rng, 2) == 1),
+            Kind::Choice(words) => Value::Word(words[pick(rng, words.len())]),
+            Kind::Group(members) => match params.group(param.name).cloned() {
+                Some(mut group) if pick(rng, 3) > 0 => {
+                    draw(members, &mut group, rng);
+                    Value::Group(group)
+                }
+                _ => Value::Word("off"),
+            },
+        };
+        params.set(param.name, value);
+    }
+}

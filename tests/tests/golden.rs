@@ -1,0 +1,131 @@
+//! One small scenario under every policy, as a table that a reviewer can read.
+//!
+//! `make accept` writes the tables anew; look at the difference before committing it.
+
+use std::cell::RefCell;
+use std::fmt::Write as _;
+
+use penstock_core::{
+    ClassId, Flags, Go, Io, Limits, Op, Out, Part, Policy, Prio, Queued, ReqId, Request, Span,
+    StreamId, Time, Virtual, Witness, run,
+};
+use penstock_device::{Cost, Fixed};
+use penstock_policy::{Entry, POLICIES};
+use penstock_tests::Script;
+
+const KIB: u64 = 1024;
+
+/// Name, arrival in ms, operation, first KiB, KiB, stream. Neighbours: `b` behind `a`, `c` before
+/// `a`; `L` and `M` are long; `s` are short ones that come while the long ones are under way.
+const SCENARIO: &[(&str, u64, Op, u64, u32, u32)] = &[
+    ("first", 0, Op::Write, 500, 4, 0),
+    ("a", 1, Op::Write, 104, 4, 0),
+    ("b", 1, Op::Write, 108, 4, 0),
+    ("c", 1, Op::Write, 100, 4, 0),
+    ("far", 1, Op::Write, 90_000, 8, 1),
+    ("near", 1, Op::Write, 600, 8, 1),
+    ("L", 2, Op::Write, 10_000, 256, 2),
+    ("M", 2, Op::Read, 20_000, 192, 3),
+    ("r1", 2, Op::Read, 700, 4, 1),
+    ("r2", 2, Op::Read, 300, 4, 1),
+    ("r3", 2, Op::Read, 900, 4, 1),
+    ("s1", 8, Op::Write, 40, 4, 0),
+    ("s2", 9, Op::Read, 50_000, 4, 1),
+    ("s3", 17, Op::Write, 60, 4, 0),
+    ("trim", 18, Op::Discard, 108, 4, 0),
+    ("flush", 19, Op::Flush, 0, 0, 0),
+    ("last", 19, Op::Read, 1, 4, 3),
+];
+
+fn scenario() -> Vec<Io> {
+    let io = |&(_, ms, op, start, len, stream): &(&str, u64, Op, u64, u32, u32)| Io {
+        due: Time::ZERO + Span::from_ms(ms),
+        start: start * KIB,
+        len: len * KIB as u32,
+        stream: StreamId(stream),
+        class: ClassId(0),
+        op,
+        prio: Prio(0),
+        flags: Flags::NONE,
+    };
+    SCENARIO.iter().map(io).collect()
+}
+
+/// Tells `1` of every request that enters the policy `0`.
+struct Hear<'a, P>(P, &'a dyn Fn(&Request));
+impl<P: Policy> Policy for Hear<'_, P> {
+    fn enqueue(&mut self, now: Time, req: &Request) {
+        (self.1)(req);
+        self.0.enqueue(now, req);
+    }
+    fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
+        self.0.dispatch(now, out)
+    }
+    fn complete(&mut self, now: Time, req: &Request, part: &Part) {
+        self.0.complete(now, req, part);
+    }
+    fn wakeup(&self) -> Time {
+        self.0.wakeup()
+    }
+}
+
+/// Runs the scenario and tells of each command: when it was sent, what it carries, who is in it.
+fn table(entry: &Entry) -> String {
+    let mut rows = format!("{}: {}\n\n", entry.name, entry.summary);
+    rows.push_str("   sent  op       KiB from     KiB  carries\n");
+    let ios = scenario();
+    let seen = RefCell::new((&mut rows, vec![0_u64; ios.len()]));
+    // The scenario's requests meet the policy in order: the n-th that it hears of is the n-th
+    // line that is no flush.
+    let met = RefCell::new(Vec::<(ReqId, usize)>::new());
+    let order: Vec<usize> = (0..ios.len()).filter(|&n| ios[n].op != Op::Flush).collect();
+    let hear = |req: &Request| {
+        let number = order[met.borrow().len()];
+        met.borrow_mut().push((req.id, number));
+    };
+    let told = |at: Time, go: Go, chain: &[ReqId]| {
+        let (rows, sent) = &mut *seen.borrow_mut();
+        let number =
+            |id: ReqId| met.borrow().iter().rev().find(|(known, _)| *known == id).unwrap().1;
+        let first = number(go.id);
+        let rest = u64::from(ios[first].len) - sent[first];
+        let own = if go.len == 0 { rest } else { u64::from(go.len) };
+        let merged: u64 = chain.iter().map(|&id| u64::from(ios[number(id)].len)).sum();
+        let from = (ios[first].start + sent[first]) / KIB;
+        let whole = own == u64::from(ios[first].len);
+        let part = if whole { "" } else { " (a piece)" };
+        let mut carries = format!("{}{part}", SCENARIO[first].0);
+        chain.iter().for_each(|&id| write!(carries, " + {}", SCENARIO[number(id)].0).unwrap());
+        sent[first] += own;
+        let (ms, op) = (at.ns() as f64 / 1e6, format!("{:?}", ios[first].op).to_lowercase());
+        writeln!(rows, "{ms:7.2}  {op:7} {from:9} {:7}  {carries}", (own + merged) / KIB).unwrap();
+    };
+    let cost = Cost::Linear { base: Span::from_ms(1), per_mb: Span::from_ms(20) };
+    let policy = Hear(Witness::new((entry.build)(&entry.defaults()), told), &hear);
+    let mut stack = Queued::new(policy, Fixed::new(cost, 1 << 30));
+    let mut source = Script::new(ios.clone());
+    run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default()).unwrap();
+    rows
+}
+
+#[test]
+fn each_policy_has_its_golden_table() {
+    for entry in POLICIES {
+        insta::with_settings!({
+            snapshot_path => "../golden", prepend_module_to_snapshot => false, omit_expression => true,
+        }, {
+            insta::assert_snapshot!(entry.name, table(entry));
+        });
+    }
+}
+
+/// A table for a policy that is gone, or under another name, would be read and believed.
+#[test]
+fn every_golden_table_belongs_to_a_policy() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/golden");
+    for file in std::fs::read_dir(folder).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let policy = name.trim_end_matches(".new").trim_end_matches(".snap");
+        assert!(penstock_policy::find(policy).is_some(), "{name} names no policy");
+    }
+}
