@@ -138,9 +138,11 @@ mod tests {
         let failed = done.iter().filter(|d| d.error == Some(Errno::EIO)).count();
         let late = done.iter().filter(|d| d.service == Span::from_ms(8)).count();
         assert!((70..130).contains(&failed) && (160..240).contains(&late), "{failed} {late}");
-        assert!(done.iter().filter(|d| d.service != Span::from_ms(8)).all(|d| {
-            d.service == Span::from_ms(1)
-        }));
+        assert!(
+            done.iter()
+                .filter(|d| d.service != Span::from_ms(8))
+                .all(|d| { d.service == Span::from_ms(1) })
+        );
     }
 
     #[test]

@@ -1,0 +1,380 @@
+//! A hard disk: arm, heads, turning platters, zones, skews, slips. No cache.
+//!
+//! Use it for one mechanical drive whose measured facts are at hand, or for a drive made of the
+//! figures of a data sheet. The model is the one of Ruemmler and Wilkes ("An introduction to disk
+//! drive modeling", IEEE Computer 27(3), 1994, without the cache of their section on data caching)
+//! with the zone tables that `DIXtrac` extracts (Schindler and Ganger, CMU-CS-99-176).
+//!
+//! An access is: command overhead; seek, the longer of arm and head switch, and for a write the
+//! settling; the wait until the first wanted sector comes round; the sectors, at the speed of the
+//! platter. At a track's end comes a switch of head or cylinder and the wait for the next track's
+//! first sector, which the skew mostly hides. A request costs one closed form for each track that
+//! it touches.
+//!
+//! Invariants: one command in service, queues stand in front ([`Queued`](penstock_core::Queued));
+//! the platter stands at `t / period` turns at time `t`, and arm and head 0 at cylinder 0 when the
+//! run begins; hot paths compute in integers and allocate nothing. Every rounding of a time goes
+//! down, less than a nanosecond each: a request that follows on the last one's heels finds its
+//! sector just ahead, never just missed. Over a year of modelled time the platter lags by 15 µs.
+//!
+//! # Divergence from real disks
+//!
+//! - No cache, no read-ahead, no write-back: every request goes to the platter, and a drive whose
+//!   cache is on will be faster on sequential work. A flush has nothing to do.
+//! - The bus is one rate. A read hands on each sector when it has passed the head; a write begins
+//!   when what has arrived will last. Disconnecting, arbitration and buffer sizes are left out.
+//! - Defects found in use (remapped, not slipped) are left out: no seek to a far spare.
+//! - Seeks take the same time at every temperature and place; no retries, no recalibration, no
+//!   thermal or media errors, no power states, no vibration.
+//! - Reads begin with the first wanted sector; drives that take sectors in any order as they come
+//!   round save up to half a turn on long requests.
+//! - No shingled tracks, no second actuator.
+
+mod drive;
+mod geometry;
+mod seek;
+
+pub use drive::{Drive, DriveError, MissOverheads, SeekLaw, Spares, TrackOrder, Zone};
+pub use geometry::{Angle, Place};
+
+use geometry::{Map, Run};
+use penstock_core::{Device, Done, Errno, Op, Request, Span, Time};
+use seek::SeekTimes;
+
+/// Bytes of a sector.
+const SECTOR: u32 = 512;
+
+/// What of a drive's own electronics takes part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// Time to decode a command.
+    pub overheads: Overheads,
+    /// Whether sectors must also pass the bus.
+    pub bus: Bus,
+    /// Time that the drive needs after a completion before it takes up the next command.
+    pub turnaround: Span,
+}
+
+impl Options {
+    /// Arm and platter alone.
+    pub const MECHANICAL: Self =
+        Self { overheads: Overheads::None, bus: Bus::None, turnaround: Span::ZERO };
+}
+
+/// Command overheads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Overheads {
+    /// None.
+    None,
+    /// As the drive's facts say.
+    #[default]
+    Drive,
+    /// The same for every command.
+    Constant(Span),
+}
+
+/// The way between the drive and its host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Bus {
+    /// It takes no time.
+    None,
+    /// As the drive's facts say.
+    #[default]
+    Drive,
+}
+
+/// One access, part by part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// From the request's arrival until the arm begins to move: the rest of the turnaround and
+    /// the command overhead.
+    pub overhead: Span,
+    /// Arm, head switch and settling, to the first track.
+    pub seek: Span,
+    /// Until the first wanted sector comes round; for a write, until its data has arrived too.
+    pub rotation: Span,
+    /// From there until the last wanted sector has passed, switches between tracks included.
+    pub transfer: Span,
+    /// What the bus still carries when the last sector has passed.
+    pub bus: Span,
+    /// Cylinders that the arm moved to the first track.
+    pub distance: u32,
+    /// Where arm and zone hint are left.
+    arm: Arm,
+}
+
+impl Access {
+    /// The whole of it.
+    pub fn service(&self) -> Span {
+        self.overhead + self.seek + self.rotation + self.transfer + self.bus
+    }
+}
+
+/// Where arm and head stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Arm {
+    cylinder: u32,
+    head: u32,
+    /// The zone found last: neighbours are likely to be there too.
+    zone: u32,
+}
+
+/// One drive.
+#[derive(Debug)]
+pub struct Hdd {
+    map: Map,
+    seeks: SeekTimes,
+    platter: Platter,
+    /// Nanoseconds of overhead: `[write][after a write]`.
+    overheads: [[u64; 2]; 2],
+    /// Nanoseconds of one sector on the bus.
+    bus: u64,
+    turnaround: Span,
+    arm: Arm,
+    /// The last command moved data to the drive.
+    wrote: bool,
+    /// When the next command may be taken up.
+    ready: Time,
+    serving: Option<Serving>,
+}
+
+#[derive(Debug)]
+struct Serving {
+    req: Request,
+    begun: Time,
+    ends: Time,
+    error: Option<Errno>,
+}
+
+impl Hdd {
+    /// The drive of these facts, at rest.
+    ///
+    /// # Errors
+    /// [`DriveError`]: the facts contradict each other.
+    pub fn new(drive: &Drive, options: Options) -> Result<Self, DriveError> {
+        let map = Map::new(drive)?;
+        let cylinders = drive.cylinders.max(map.end_cylinder());
+        let settle = drive.write_settle_ns;
+        let seeks = SeekTimes::new(&drive.seek, cylinders, drive.head_switch, settle)?;
+        let overheads = match options.overheads {
+            Overheads::None => MissOverheads::default(),
+            Overheads::Drive => drive.overheads,
+            Overheads::Constant(overhead) => MissOverheads::constant(overhead),
+        };
+        let MissOverheads { read_after_read, read_after_write, .. } = overheads;
+        let MissOverheads { write_after_read, write_after_write, .. } = overheads;
+        Ok(Self {
+            platter: Platter::new(drive, &map)?,
+            map,
+            seeks,
+            overheads: [
+                [read_after_read.ns(), read_after_write.ns()],
+                [write_after_read.ns(), write_after_write.ns()],
+            ],
+            bus: if options.bus == Bus::Drive { drive.bus_per_sector.ns() } else { 0 },
+            turnaround: options.turnaround,
+            arm: Arm::default(),
+            wrote: false,
+            ready: Time::ZERO,
+            serving: None,
+        })
+    }
+
+    /// Where the sector of 512 bytes numbered `sector` lies.
+    ///
+    /// # Panics
+    /// If the drive has no such sector.
+    pub fn place(&self, sector: u64) -> Place {
+        assert!(sector < self.map.blocks(), "sector {sector} of {}", self.map.blocks());
+        self.map.place(self.map.zone_of(sector, self.arm.zone), sector)
+    }
+
+    /// How long a seek over `distance` cylinders on one head takes for `op`.
+    pub fn seek(&self, op: Op, distance: u32) -> Span {
+        Span::from_ns(self.seeks.ns(op, distance, false))
+    }
+
+    /// What a read or write of `len` bytes from `start` would cost if it came `now`.
+    ///
+    /// # Panics
+    /// If the range is empty or passes the drive's end.
+    pub fn access(&self, now: Time, op: Op, start: u64, len: u32) -> Access {
+        let (first, mut left) = sectors(start, len);
+        assert!(left > 0 && first + left <= self.map.blocks(), "{len} bytes at {start}");
+        let begun = now.max(self.ready).ns() + self.overhead(op);
+        let run = self.map.run(self.map.zone_of(first, self.arm.zone), first, left);
+        let (seek, wait) = self.approach(begun, op, &run, left);
+        let mut clock = begun + seek + wait;
+        let mut bus = clock;
+        let mut block = first;
+        let mut at = run;
+        loop {
+            self.pass(op, &at, left, &mut clock, &mut bus);
+            left -= at.blocks;
+            if left == 0 {
+                break;
+            }
+            block += at.blocks;
+            let next = self.map.run(self.map.zone_of(block, at.zone), block, left);
+            clock += self.switch(op, &at.place, &next.place);
+            clock += self.platter.until(clock, next.place.angle);
+            at = next;
+        }
+        Access {
+            overhead: Time::from_ns(begun).since(now),
+            seek: Span::from_ns(seek),
+            rotation: Span::from_ns(wait),
+            transfer: Span::from_ns(clock - begun - seek - wait),
+            bus: Span::from_ns(bus.saturating_sub(clock)),
+            distance: run.place.cylinder.abs_diff(self.arm.cylinder),
+            arm: Arm { cylinder: at.place.cylinder, head: at.place.head, zone: at.zone },
+        }
+    }
+
+    /// Seek, and wait until `run` may begin, of an access of `sectors` that begins at `begun`.
+    fn approach(&self, begun: u64, op: Op, run: &Run, sectors: u64) -> (u64, u64) {
+        let distance = run.place.cylinder.abs_diff(self.arm.cylinder);
+        let seek = self.seeks.ns(op, distance, run.place.head != self.arm.head);
+        let arrived = begun + seek;
+        let data = if op == Op::Write && self.bus > 0 {
+            // The last sector needs all of them; if the bus is the faster, the first one is enough.
+            let media = self.platter.pass(run.zone, 1).min(self.bus);
+            (begun + sectors * self.bus - (sectors - 1) * media).max(arrived)
+        } else {
+            arrived
+        };
+        (seek, data + self.platter.until(data, run.place.angle) - arrived)
+    }
+
+    /// The sectors of one track pass the head, and a read's pass the bus.
+    fn pass(&self, op: Op, run: &Run, left: u64, clock: &mut u64, bus: &mut u64) {
+        if self.bus > 0 && op == Op::Read {
+            // Nothing is on the bus before its sector has passed, and all that is left follows it.
+            // Within a track either the first sector or the last is what the bus waits for longest.
+            let first = *clock + self.platter.pass(run.zone, 1) + left * self.bus;
+            let rest = left - run.blocks + 1;
+            let last = *clock + self.platter.pass(run.zone, run.sectors) + rest * self.bus;
+            *bus = (*bus).max(first).max(last);
+        }
+        *clock += self.platter.pass(run.zone, run.sectors);
+    }
+
+    /// From one track of a request to its next.
+    fn switch(&self, op: Op, from: &Place, to: &Place) -> u64 {
+        self.seeks.ns(op, to.cylinder.abs_diff(from.cylinder), to.head != from.head)
+    }
+
+    fn overhead(&self, op: Op) -> u64 {
+        self.overheads[usize::from(op != Op::Read)][usize::from(self.wrote)]
+    }
+}
+
+/// The sectors that a range touches: first, and how many. Rounded outwards.
+fn sectors(start: u64, len: u32) -> (u64, u64) {
+    let first = start / u64::from(SECTOR);
+    (first, (start + u64::from(len)).div_ceil(u64::from(SECTOR)) - first)
+}
+
+impl Device for Hdd {
+    fn capacity(&self) -> u64 {
+        self.map.blocks() * u64::from(SECTOR)
+    }
+
+    fn block(&self) -> u32 {
+        SECTOR
+    }
+
+    fn room(&self) -> u32 {
+        u32::from(self.serving.is_none())
+    }
+
+    /// Seek and rotational wait, exact, as the drive itself would know them.
+    fn position(&self, now: Time, op: Op, start: u64) -> Span {
+        let sector = start / u64::from(SECTOR);
+        if !matches!(op, Op::Read | Op::Write) || sector >= self.map.blocks() {
+            return Span::ZERO;
+        }
+        let begun = now.max(self.ready).ns() + self.overhead(op);
+        let run = self.map.run(self.map.zone_of(sector, self.arm.zone), sector, 1);
+        let (seek, wait) = self.approach(begun, op, &run, 1);
+        Span::from_ns(seek + wait)
+    }
+
+    fn start(&mut self, now: Time, req: &Request) {
+        debug_assert!(self.serving.is_none(), "started without room");
+        let (mut ends, mut error) = (now, None);
+        match req.op {
+            // Without a cache there is nothing to write back.
+            Op::Flush => {}
+            Op::Discard => ends = now.max(self.ready) + Span::from_ns(self.overhead(req.op)),
+            Op::Read | Op::Write if req.end() > self.capacity() => {
+                ends = now.max(self.ready) + Span::from_ns(self.overhead(req.op));
+                error = Some(Errno::EIO);
+            }
+            Op::Read | Op::Write => {
+                let access = self.access(now, req.op, req.start, req.len);
+                ends = now + access.service();
+                self.arm = access.arm;
+                self.wrote = req.op == Op::Write;
+            }
+        }
+        if req.op != Op::Flush {
+            self.ready = ends + self.turnaround;
+        }
+        self.serving = Some(Serving { req: *req, begun: now, ends, error });
+    }
+
+    fn wakeup(&self) -> Time {
+        self.serving.as_ref().map_or(Time::NEVER, |serving| serving.ends)
+    }
+
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        if let Some(Serving { req, begun, ends, error }) = self.serving.take_if(|s| s.ends <= now) {
+            let service = ends.since(begun);
+            done.push(Done { id: req.id, at: now, begun, service, len: req.len, error });
+        }
+    }
+}
+
+/// The turning platter: time to angle and back.
+#[derive(Debug)]
+struct Platter {
+    /// Angle of a nanosecond.
+    rate: u64,
+    /// Nanoseconds of a turn, with 32 binary places.
+    period: u64,
+    /// Nanoseconds of a sector in each zone, with 32 binary places.
+    sector: Box<[u64]>,
+}
+
+impl Platter {
+    fn new(drive: &Drive, map: &Map) -> Result<Self, DriveError> {
+        const MINUTE: u128 = 60_000_000_000;
+        // Within these bounds a turn of nanoseconds fits 32 bits and so `period` 64.
+        if !(15..=1_000_000).contains(&drive.rpm) {
+            return Err(DriveError::Drive("it turns less than 15 or more than 1,000,000 a minute"));
+        }
+        let period = ((MINUTE << 32) / u128::from(drive.rpm)) as u64;
+        Ok(Self {
+            rate: ((u128::from(drive.rpm) << 64) / MINUTE) as u64,
+            period,
+            sector: (0..map.zones())
+                .map(|z| period / u64::from(map.sectors_per_track(z)))
+                .collect(),
+        })
+    }
+
+    /// Nanoseconds from time `ns` until `angle` passes the head.
+    fn until(&self, ns: u64, angle: Angle) -> u64 {
+        let ahead = angle.0.wrapping_sub(ns.wrapping_mul(self.rate));
+        ((u128::from(ahead) * u128::from(self.period)) >> 96) as u64
+    }
+
+    /// Nanoseconds in which `sectors` of a track, one turn at most, pass the head.
+    fn pass(&self, zone: u32, sectors: u64) -> u64 {
+        (sectors * self.sector[zone as usize]) >> 32
+    }
+}
+
+#[cfg(test)]
+mod tests;

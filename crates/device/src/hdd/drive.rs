@@ -1,0 +1,174 @@
+//! The plain facts of a drive, as a data sheet or an extraction tool states them.
+//!
+//! Nothing here computes anything: [`Hdd::new`](super::Hdd::new) checks the facts and turns them
+//! into tables.
+
+use core::fmt;
+
+use penstock_core::Span;
+
+/// What is known of one drive. Sectors are of 512 bytes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Drive {
+    /// Surfaces that carry data; one head each.
+    pub surfaces: u32,
+    /// Cylinders that the arm can reach. Zones may end one later: some published tables do.
+    pub cylinders: u32,
+    /// Turns a minute.
+    pub rpm: u32,
+    /// Bands of cylinders with equally many sectors a track, from the outer edge inwards.
+    /// Cylinders between two zones hold no data.
+    pub zones: Vec<Zone>,
+    /// Where spare sectors lie, and so what a slip pushes on.
+    pub spares: Spares,
+    /// In which order the tracks of a zone follow each other.
+    pub order: TrackOrder,
+    /// What the arm takes to move.
+    pub seek: SeekLaw,
+    /// Time to change heads on one cylinder.
+    pub head_switch: Span,
+    /// What a write's seek takes longer than a read's, in nanoseconds. May be negative: some
+    /// tables were measured with writes.
+    pub write_settle_ns: i64,
+    /// Time to decode a command that finds nothing in a cache.
+    pub overheads: MissOverheads,
+    /// Time of one sector on the bus; zero if the bus is never the slower part.
+    pub bus_per_sector: Span,
+}
+
+/// Equally dense cylinders.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Zone {
+    /// First cylinder.
+    pub first_cyl: u32,
+    /// Last cylinder, part of the zone.
+    pub last_cyl: u32,
+    /// Sectors on each track.
+    pub sectors_per_track: u32,
+    /// Where the zone's first sector lies, in sectors from the index mark.
+    pub offset: f64,
+    /// Sectors at the front of the zone that hold no blocks.
+    pub empty_blocks: u32,
+    /// How much later the next track of a cylinder begins, in sectors.
+    pub track_skew: f64,
+    /// How much later the next cylinder begins, in sectors.
+    pub cyl_skew: f64,
+    /// Spares in each unit of the [`Spares`] scheme.
+    pub spares: u32,
+    /// Sectors (tracks under [`Spares::Tracks`]) of the zone that are passed over, by position in
+    /// the zone in the order of the blocks, in any order.
+    pub slips: Vec<u64>,
+}
+
+/// Where the spares of a zone lie. A slip takes the next spare; blocks after it move on by one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spares {
+    /// None, and so no slips.
+    None,
+    /// Each slip shortens its zone by one sector.
+    ZoneEnd,
+    /// The last sectors of each zone.
+    PerZone,
+    /// The last sectors of every so many cylinders; none in a range cut off by the zone's end.
+    PerRange {
+        /// Cylinders of a range.
+        cylinders: u32,
+    },
+    /// The last tracks of each zone; whole tracks slip.
+    Tracks,
+    /// The last sectors of each track.
+    PerTrack,
+    /// The last sectors of each cylinder.
+    PerCylinder,
+}
+
+/// The order of tracks within a zone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TrackOrder {
+    /// From head 0 upwards on every cylinder.
+    Normal,
+    /// Downwards on each second cylinder of a zone, so that the head stays when the arm moves on.
+    Serpentine,
+}
+
+/// What the arm takes to move a distance.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SeekLaw {
+    /// Measured points `(cylinders, time)`, distances rising. Linear between them; beyond the last
+    /// point the last two are prolonged.
+    Table(Vec<(u32, Span)>),
+    /// A list for the shortest distances `1, 2, …`, then `root.0 + root.1·√d` for `d < below`, then
+    /// `line.0 + line.1·d`; milliseconds.
+    ListAndCurves {
+        /// Times of distances 1, 2, ….
+        first: Vec<Span>,
+        /// First distance of the straight line.
+        below: u32,
+        /// Constant and factor of the root, in milliseconds.
+        root: (f64, f64),
+        /// Constant and factor of the line, in milliseconds.
+        line: (f64, f64),
+    },
+    /// `a + b·√d + c·d` through three published times.
+    ThreePoint {
+        /// To the next cylinder.
+        single: Span,
+        /// The average seek, taken as a seek over a third of the cylinders.
+        average: Span,
+        /// From the first cylinder to the last.
+        full: Span,
+    },
+}
+
+/// Command overheads of a drive by what is asked and what was asked before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MissOverheads {
+    /// A read that follows a read.
+    pub read_after_read: Span,
+    /// A read that follows a write.
+    pub read_after_write: Span,
+    /// A write that follows a read.
+    pub write_after_read: Span,
+    /// A write that follows a write.
+    pub write_after_write: Span,
+}
+
+impl MissOverheads {
+    /// The same overhead for every command.
+    pub const fn constant(overhead: Span) -> Self {
+        Self {
+            read_after_read: overhead,
+            read_after_write: overhead,
+            write_after_read: overhead,
+            write_after_write: overhead,
+        }
+    }
+}
+
+/// Facts that cannot be of a drive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DriveError {
+    /// The whole drive: what is wrong with it.
+    Drive(&'static str),
+    /// One zone.
+    Zone {
+        /// Which, from 0.
+        index: usize,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// The law of seeks.
+    Seek(&'static str),
+}
+
+impl fmt::Display for DriveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Drive(why) => write!(f, "no such drive: {why}"),
+            Self::Zone { index, why } => write!(f, "zone {index} (from 0): {why}"),
+            Self::Seek(why) => write!(f, "seek times: {why}"),
+        }
+    }
+}
+
+impl core::error::Error for DriveError {}

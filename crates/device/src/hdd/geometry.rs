@@ -1,0 +1,400 @@
+//! Where a block lies: zones, spares, slips, skews.
+//!
+//! Blocks are numbered over the zones. Within a zone a block's number passes through three steps,
+//! each a closed form:
+//!
+//! 1. *spares*: each regular interval (a range, a cylinder, a track) of `full` positions holds only
+//!    `usable` blocks: `x ↦ (x div usable)·full + x mod usable`;
+//! 2. *slips*: a position that is passed over pushes what follows in its interval on by one. A
+//!    sorted array holds the first block after each slip, so that one binary search counts them;
+//! 3. *tracks*: the position divided by sectors a cylinder and a track.
+//!
+//! Angles are wrapping integers, 2^64 to the turn: sums need no modulus, and the difference of two
+//! is the turn still to make. Divisions are multiplications by a reciprocal, exact in their range.
+
+use std::ops::Range;
+
+use super::drive::{Drive, DriveError, Spares, TrackOrder, Zone};
+
+/// Part of a turn; 2^64 would be a whole one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Angle(pub u64);
+
+impl Angle {
+    /// The turn as a fraction, for reports.
+    pub fn turns(self) -> f64 {
+        // 64 bits of angle lose their last 11 here; those are far below a nanosecond.
+        self.0 as f64 / 18_446_744_073_709_551_616.0
+    }
+
+    fn from_turns(turns: f64) -> Self {
+        Self((turns.rem_euclid(1.0) * 18_446_744_073_709_551_616.0) as u64)
+    }
+
+    const fn times(self, count: u64) -> Self {
+        Self(self.0.wrapping_mul(count))
+    }
+
+    const fn plus(self, other: Self) -> Self {
+        Self(self.0.wrapping_add(other.0))
+    }
+}
+
+const TOO_LARGE: &str = "more sectors than the map can count";
+
+/// Where a block lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Cylinder, from the outer edge.
+    pub cylinder: u32,
+    /// Head, which is the surface.
+    pub head: u32,
+    /// Sector on the track, from 0.
+    pub sector: u32,
+    /// Sectors on that track.
+    pub sectors_per_track: u32,
+    /// Angle of the sector's beginning from the index mark.
+    pub angle: Angle,
+}
+
+/// The blocks of one request that lie on one track.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub(super) place: Place,
+    /// The zone, for the next look-up to begin with.
+    pub(super) zone: u32,
+    /// Blocks wanted on this track.
+    pub(super) blocks: u64,
+    /// Sectors that pass under the head from the first of them to the last.
+    pub(super) sectors: u64,
+}
+
+/// The map of one drive.
+#[derive(Debug)]
+pub(super) struct Map {
+    /// First block of each zone: the binary search stays within a few cache lines.
+    starts: Box<[u64]>,
+    zones: Box<[ZoneMap]>,
+    slips: Box<[Slip]>,
+    surfaces: u32,
+    order: TrackOrder,
+    blocks: u64,
+}
+
+/// One zone, with everything computed that does not depend on the block.
+#[derive(Debug)]
+struct ZoneMap {
+    start: u64,
+    end: u64,
+    empty: u64,
+    first_cyl: u32,
+    sectors_per_track: u32,
+    /// `None`: the zone is one interval.
+    interval: Option<Interval>,
+    /// Its part of the slips, by rising `block` and `position` alike.
+    slips: Range<usize>,
+    per_cylinder: Divisor,
+    per_track: Divisor,
+    offset: Angle,
+    track_skew: Angle,
+    cyl_skew: Angle,
+    sector: Angle,
+}
+
+/// Regular spares: the last `full - usable` of each `full` positions.
+#[derive(Debug)]
+struct Interval {
+    usable: Divisor,
+    full: Divisor,
+}
+
+/// A sector or track that is passed over.
+#[derive(Debug)]
+struct Slip {
+    /// First block of the zone, empty ones counted, that lies behind it.
+    block: u64,
+    /// Where it lies in the zone.
+    position: u64,
+    /// Which interval it belongs to; a slip pushes nothing beyond.
+    interval: u64,
+    /// Positions passed over in this interval up to here, itself included.
+    passed: u64,
+}
+
+impl Map {
+    pub(super) fn new(drive: &Drive) -> Result<Self, DriveError> {
+        if drive.surfaces == 0 || drive.zones.is_empty() {
+            return Err(DriveError::Drive("it has no surface or no zone"));
+        }
+        let mut map = Self {
+            starts: Box::default(),
+            zones: Box::default(),
+            slips: Box::default(),
+            surfaces: drive.surfaces,
+            order: drive.order,
+            blocks: 0,
+        };
+        let mut zones = Vec::new();
+        let mut slips = Vec::new();
+        let mut next_cyl = 0;
+        for (index, zone) in drive.zones.iter().enumerate() {
+            if zone.first_cyl < next_cyl || zone.last_cyl < zone.first_cyl {
+                let why = "cylinders must rise, within a zone and from zone to zone";
+                return Err(DriveError::Zone { index, why });
+            }
+            next_cyl = zone.last_cyl + 1;
+            let zone = ZoneMap::new(drive, zone, map.blocks, &mut slips)
+                .map_err(|why| DriveError::Zone { index, why })?;
+            map.blocks = zone.end;
+            zones.push(zone);
+        }
+        map.starts = zones.iter().map(|zone| zone.start).collect();
+        map.zones = zones.into();
+        map.slips = slips.into();
+        Ok(map)
+    }
+
+    /// Blocks on the drive.
+    pub(super) fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// The cylinder after the last that holds data.
+    pub(super) fn end_cylinder(&self) -> u32 {
+        let last = &self.zones[self.zones.len() - 1];
+        let (_, cylinder) = last.per_cylinder.split(self.physical(last, last.last()).0);
+        last.first_cyl + cylinder as u32 + 1
+    }
+
+    /// The zone of `block`; `hint` is looked at first.
+    pub(super) fn zone_of(&self, block: u64, hint: u32) -> u32 {
+        let zone = &self.zones[hint as usize];
+        if zone.start <= block && block < zone.end {
+            return hint;
+        }
+        self.starts.partition_point(|&start| start <= block) as u32 - 1
+    }
+
+    /// Sectors of a track in `zone`.
+    pub(super) fn sectors_per_track(&self, zone: u32) -> u32 {
+        self.zones[zone as usize].sectors_per_track
+    }
+
+    /// Zones on the drive.
+    pub(super) fn zones(&self) -> u32 {
+        self.zones.len() as u32
+    }
+
+    /// Where `block` lies, in its zone.
+    pub(super) fn place(&self, zone: u32, block: u64) -> Place {
+        let zone = &self.zones[zone as usize];
+        self.on_track(zone, self.physical(zone, zone.position(block)).0)
+    }
+
+    /// The part of `blocks` blocks from `block` on that lies on one track.
+    pub(super) fn run(&self, zone: u32, block: u64, blocks: u64) -> Run {
+        let map = &self.zones[zone as usize];
+        let x = map.position(block);
+        let (first, together) = self.physical(map, x);
+        let place = self.on_track(map, first);
+        let left_on_track = u64::from(map.sectors_per_track - place.sector);
+        let blocks = blocks.min(map.end - block);
+        if blocks <= left_on_track.min(together) {
+            return Run { place, zone, blocks, sectors: blocks };
+        }
+        let blocks = blocks.min(self.logical(map, first + left_on_track) - x);
+        let (last, _) = self.physical(map, x + blocks - 1);
+        Run { place, zone, blocks, sectors: last - first + 1 }
+    }
+
+    /// Position in the zone of its block `x`, empty ones counted, and how many blocks from there on
+    /// follow each other without a gap, at least.
+    fn physical(&self, zone: &ZoneMap, x: u64) -> (u64, u64) {
+        let (rest, interval, full) = zone.split(x, |interval| &interval.usable);
+        let together = zone.interval.as_ref().map_or(u64::MAX, |i| i.usable.by - rest);
+        let slips = &self.slips[zone.slips.clone()];
+        if slips.is_empty() {
+            return (interval * full + rest, together);
+        }
+        let next = slips.partition_point(|slip| slip.block <= x);
+        let passed = match next.checked_sub(1) {
+            Some(at) if slips[at].interval == interval => slips[at].passed,
+            _ => 0,
+        };
+        let together = slips.get(next).map_or(together, |slip| together.min(slip.block - x));
+        (interval * full + rest + passed, together)
+    }
+
+    /// The first block `x` of the zone, empty ones counted, that lies at `position` or behind it.
+    fn logical(&self, zone: &ZoneMap, position: u64) -> u64 {
+        let (rest, interval, _) = zone.split(position, |interval| &interval.full);
+        let slips = &self.slips[zone.slips.clone()];
+        let passed = match slips.partition_point(|slip| slip.position < position).checked_sub(1) {
+            Some(at) if slips[at].interval == interval => slips[at].passed,
+            _ => 0,
+        };
+        match &zone.interval {
+            // Spares at the end of the interval hold nothing.
+            Some(i) => interval * i.usable.by + (rest - passed).min(i.usable.by),
+            None => rest - passed,
+        }
+    }
+
+    fn on_track(&self, zone: &ZoneMap, position: u64) -> Place {
+        let (in_cylinder, cylinder) = zone.per_cylinder.split(position);
+        let (sector, track) = zone.per_track.split(in_cylinder);
+        // Track skews are counted in the order of the blocks, and none lies between cylinders: the
+        // cylinder skew takes its place there.
+        let tracks = cylinder * u64::from(self.surfaces - 1) + track;
+        let angle = zone
+            .offset
+            .plus(zone.track_skew.times(tracks))
+            .plus(zone.cyl_skew.times(cylinder))
+            .plus(zone.sector.times(sector));
+        let track = track as u32;
+        let reversed = self.order == TrackOrder::Serpentine && cylinder % 2 == 1;
+        Place {
+            cylinder: zone.first_cyl + cylinder as u32,
+            head: if reversed { self.surfaces - 1 - track } else { track },
+            sector: sector as u32,
+            sectors_per_track: zone.sectors_per_track,
+            angle,
+        }
+    }
+}
+
+impl ZoneMap {
+    fn new(
+        drive: &Drive,
+        zone: &Zone,
+        start: u64,
+        slips: &mut Vec<Slip>,
+    ) -> Result<Self, &'static str> {
+        let track = u64::from(zone.sectors_per_track);
+        let cylinder = track * u64::from(drive.surfaces);
+        let cylinders = u64::from(zone.last_cyl - zone.first_cyl) + 1;
+        let all = cylinder.checked_mul(cylinders).ok_or(TOO_LARGE)?;
+        let spares = u64::from(zone.spares);
+        let (full, spares) = match drive.spares {
+            Spares::None => (all, 0),
+            Spares::ZoneEnd => (all, zone.slips.len() as u64),
+            Spares::PerZone => (all, spares),
+            Spares::Tracks => (all, spares * track),
+            Spares::PerRange { cylinders } => (u64::from(cylinders) * cylinder, spares),
+            Spares::PerTrack => (track, spares),
+            Spares::PerCylinder => (cylinder, spares),
+        };
+        let width = if drive.spares == Spares::Tracks { track } else { 1 };
+        if zone.sectors_per_track < 2 || full < spares + 2 {
+            return Err("a track, and what is not spare of an interval, needs two sectors or more");
+        }
+        // What the divisors below are exact for.
+        all.checked_mul(cylinder.max(full.min(all))).ok_or(TOO_LARGE)?;
+        let usable = full - spares;
+        let first_slip = slips.len();
+        add_slips(zone, width, all, full, usable, slips)?;
+        // A range cut off by the zone's end has no spares.
+        let blocks = all / full * usable + (all % full).min(usable);
+        let empty = u64::from(zone.empty_blocks);
+        let blocks = blocks.checked_sub(empty).filter(|&b| b > 0).ok_or("it holds no block")?;
+        let turns = |sectors: f64| Angle::from_turns(sectors / f64::from(zone.sectors_per_track));
+        let whole = full >= all || usable == full;
+        Ok(Self {
+            start,
+            end: start + blocks,
+            empty,
+            first_cyl: zone.first_cyl,
+            sectors_per_track: zone.sectors_per_track,
+            interval: (!whole)
+                .then(|| Interval { usable: Divisor::new(usable), full: Divisor::new(full) }),
+            slips: first_slip..slips.len(),
+            per_cylinder: Divisor::new(cylinder),
+            per_track: Divisor::new(track),
+            offset: turns(zone.offset),
+            track_skew: turns(zone.track_skew),
+            cyl_skew: turns(zone.cyl_skew),
+            sector: Angle(((1_u128 << 64) / u128::from(track)) as u64),
+        })
+    }
+
+    /// A block's number in the zone, empty ones at the front counted.
+    const fn position(&self, block: u64) -> u64 {
+        block - self.start + self.empty
+    }
+
+    /// The last block's number in the zone, empty ones counted.
+    const fn last(&self) -> u64 {
+        self.position(self.end - 1)
+    }
+
+    /// `x` within its interval, the interval's number, and the positions of an interval.
+    fn split(&self, x: u64, of: impl Fn(&Interval) -> &Divisor) -> (u64, u64, u64) {
+        match &self.interval {
+            None => (x, 0, 0),
+            Some(interval) => {
+                let (rest, number) = of(interval).split(x);
+                (rest, number, interval.full.by)
+            }
+        }
+    }
+}
+
+/// Appends the slips of one zone, each `width` sectors wide.
+fn add_slips(
+    zone: &Zone,
+    width: u64,
+    all: u64,
+    full: u64,
+    usable: u64,
+    slips: &mut Vec<Slip>,
+) -> Result<(), &'static str> {
+    let mut sorted = zone.slips.clone();
+    sorted.sort_unstable();
+    let (mut interval, mut passed) = (0, 0);
+    let mut before = None;
+    for slip in sorted {
+        let position = slip.checked_mul(width).filter(|&at| at < all).ok_or("a slip beyond it")?;
+        if before.replace(slip) == Some(slip) {
+            return Err("the same slip twice");
+        }
+        if position / full != interval {
+            (interval, passed) = (position / full, 0);
+        }
+        let rest = position % full - passed;
+        if rest >= usable {
+            continue; // A bad spare: nothing lies behind it.
+        }
+        passed += width;
+        if passed > full - usable || interval == all / full {
+            return Err("more slips than spares");
+        }
+        slips.push(Slip { block: interval * usable + rest, position, interval, passed });
+    }
+    Ok(())
+}
+
+/// Division by a number known beforehand, as a multiplication.
+#[derive(Clone, Copy, Debug)]
+struct Divisor {
+    by: u64,
+    /// 2^64 / by, rounded up.
+    inverse: u64,
+}
+
+impl Divisor {
+    /// Exact for every `x` with `x · by < 2^64`: the reciprocal is too great by less than `by /
+    /// 2^64`, so the quotient by less than `x · by / 2^64 / by < 1 / by`, which never carries over.
+    fn new(by: u64) -> Self {
+        debug_assert!(by >= 2, "the reciprocal of 1 does not fit");
+        Self { by, inverse: u64::MAX / by + 1 }
+    }
+
+    /// Rest and quotient.
+    const fn split(self, x: u64) -> (u64, u64) {
+        let quotient = ((x as u128 * self.inverse as u128) >> 64) as u64;
+        (x - quotient * self.by, quotient)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! A small drive whose times a person can work out: 10 ms a turn, 100 sectors a track.
+
+use super::*;
+use penstock_core::{ClassId, Flags, Io, Prio, ReqId, StreamId};
+
+const TURN: u64 = 10_000_000;
+const PASS: u64 = TURN / 100;
+
+fn drive() -> Drive {
+    let zone = Zone {
+        first_cyl: 0,
+        last_cyl: 9,
+        sectors_per_track: 100,
+        offset: 0.0,
+        empty_blocks: 0,
+        track_skew: 10.0,
+        cyl_skew: 20.0,
+        spares: 0,
+        slips: vec![],
+    };
+    Drive {
+        surfaces: 2,
+        cylinders: 20,
+        rpm: 6_000,
+        zones: vec![zone],
+        spares: Spares::None,
+        order: TrackOrder::Normal,
+        seek: SeekLaw::Table(vec![(1, Span::from_ms(1)), (11, Span::from_ms(2))]),
+        head_switch: Span::from_us(500),
+        write_settle_ns: 250_000,
+        overheads: MissOverheads {
+            read_after_read: Span::from_us(100),
+            read_after_write: Span::from_us(200),
+            write_after_read: Span::from_us(300),
+            write_after_write: Span::from_us(400),
+        },
+        bus_per_sector: Span::from_us(200),
+    }
+}
+
+fn hdd(options: Options) -> Hdd {
+    Hdd::new(&drive(), options).expect("a good drive")
+}
+
+fn request(op: Op, sector: u64, sectors: u32) -> Request {
+    let io = Io {
+        due: Time::ZERO,
+        start: sector * 512,
+        len: sectors * 512,
+        stream: StreamId(0),
+        class: ClassId(0),
+        op,
+        prio: Prio(0),
+        flags: Flags::NONE,
+    };
+    io.with(ReqId { slot: 0, age: 0 })
+}
+
+/// Serves one request from `now` on; when it ends.
+fn serve(hdd: &mut Hdd, now: u64, op: Op, sector: u64, sectors: u32) -> u64 {
+    let mut done = Vec::new();
+    hdd.start(Time::from_ns(now), &request(op, sector, sectors));
+    assert_eq!(hdd.room(), 0);
+    hdd.advance(hdd.wakeup(), &mut done);
+    assert_eq!(done.len(), 1);
+    assert_eq!(done[0].at.ns() - now, done[0].service.ns());
+    done[0].at.ns()
+}
+
+/// Rounding takes a nanosecond off each part at most.
+fn about(found: u64, expected: u64) {
+    assert!(found <= expected && expected - found <= 4, "{found} is not about {expected}");
+}
+
+#[test]
+fn sectors_pass_at_the_platters_speed() {
+    let mut hdd = hdd(Options::MECHANICAL);
+    about(serve(&mut hdd, 0, Op::Read, 0, 8), 8 * PASS);
+    about(serve(&mut hdd, 3 * TURN, Op::Read, 50, 1), 3 * TURN + 51 * PASS);
+}
+
+#[test]
+fn what_follows_at_once_never_loses_a_turn() {
+    let mut hdd = hdd(Options::MECHANICAL);
+    let mut now = 0;
+    for first in (0..200).step_by(8) {
+        now = serve(&mut hdd, now, Op::Read, first, 8);
+    }
+    // Two tracks and the skew between them.
+    let expected = (100 + 10 + 100) * PASS;
+    assert!(now <= expected && expected - now <= 50, "{now} is not about {expected}");
+}
+
+#[test]
+fn a_switch_of_tracks_is_hidden_by_the_skew_or_costs_a_turn() {
+    let mut first = hdd(Options::MECHANICAL);
+    about(serve(&mut first, 0, Op::Read, 0, 200), 210 * PASS);
+    let mut both = hdd(Options::MECHANICAL);
+    about(serve(&mut both, TURN, Op::Read, 0, 400), TURN + (400 + 10 + 20 + 10) * PASS);
+    // 0.5 ms of switch and 0.25 of settling are within a track skew of 1 ms; not so with 0.7.
+    let mut facts = drive();
+    facts.write_settle_ns = 700_000;
+    let mut slow = Hdd::new(&facts, Options::MECHANICAL).expect("a good drive");
+    about(serve(&mut slow, 0, Op::Write, 0, 200), (210 + 100) * PASS);
+}
+
+#[test]
+fn a_write_settles_when_the_arm_has_moved() {
+    let hdd = hdd(Options::MECHANICAL);
+    let read = hdd.access(Time::ZERO, Op::Read, 200 * 512, 512);
+    assert_eq!((read.seek, read.distance), (Span::from_ms(1), 1));
+    let write = hdd.access(Time::ZERO, Op::Write, 200 * 512, 512);
+    assert_eq!(write.seek, Span::from_us(1_250));
+    let switch = hdd.access(Time::ZERO, Op::Read, 100 * 512, 512);
+    assert_eq!((switch.seek, switch.distance), (Span::from_us(500), 0));
+    about(switch.seek.ns() + switch.rotation.ns(), 10 * PASS);
+    about(read.seek.ns() + read.rotation.ns(), 30 * PASS);
+}
+
+#[test]
+fn overheads_follow_the_last_command() {
+    let mut hdd = hdd(Options { overheads: Overheads::Drive, ..Options::MECHANICAL });
+    let overhead = |hdd: &Hdd, op| hdd.access(Time::ZERO, op, 0, 512).overhead.ns() / 1_000;
+    assert_eq!((overhead(&hdd, Op::Read), overhead(&hdd, Op::Write)), (100, 300));
+    serve(&mut hdd, 0, Op::Write, 0, 1);
+    hdd.ready = Time::ZERO;
+    assert_eq!((overhead(&hdd, Op::Read), overhead(&hdd, Op::Write)), (200, 400));
+    let now = 5 * TURN;
+    assert_eq!(serve(&mut hdd, now, Op::Flush, 0, 0), now, "nothing to write back");
+    assert_eq!(serve(&mut hdd, now, Op::Discard, 0, 8), now + 400_000);
+}
+
+#[test]
+fn a_slow_bus_takes_one_sector_and_then_its_own_time() {
+    let mut hdd = hdd(Options { bus: Bus::Drive, ..Options::MECHANICAL });
+    about(serve(&mut hdd, 0, Op::Read, 0, 8), PASS + 8 * 200_000);
+    // A write of 8 sectors may begin when 1.6 ms less the 0.7 of its first seven have passed.
+    about(serve(&mut hdd, TURN, Op::Write, 20, 8), TURN + 28 * PASS);
+    about(serve(&mut hdd, 2 * TURN, Op::Write, 5, 8), 3 * TURN + 13 * PASS);
+}
+
+#[test]
+fn the_turnaround_delays_the_next_command() {
+    let mut hdd = hdd(Options { turnaround: Span::from_us(150), ..Options::MECHANICAL });
+    let ends = serve(&mut hdd, 0, Op::Read, 0, 1);
+    about(ends, PASS);
+    // The next sector is missed by then, the third is not.
+    about(hdd.access(Time::from_ns(ends), Op::Read, 3 * 512, 512).service().ns(), 3 * PASS);
+    about(hdd.access(Time::from_ns(ends), Op::Read, 512, 512).service().ns(), TURN + PASS);
+    let later = Time::from_ns(ends + 200_000);
+    assert_eq!(hdd.access(later, Op::Read, 0, 512).overhead, Span::ZERO);
+}
+
+#[test]
+fn bytes_are_rounded_outwards() {
+    assert_eq!(sectors(0, 1), (0, 1));
+    assert_eq!(sectors(511, 2), (0, 2));
+    assert_eq!(sectors(512, 512), (1, 1));
+}
+
+#[test]
+fn position_is_what_the_access_then_takes() {
+    let hdd = hdd(Options { overheads: Overheads::Drive, ..Options::MECHANICAL });
+    for sector in [0, 7, 99, 100, 1_999] {
+        let now = Time::from_ns(12_345_678);
+        let access = hdd.access(now, Op::Write, sector * 512, 512);
+        assert_eq!(hdd.position(now, Op::Write, sector * 512), access.seek + access.rotation);
+    }
+}
+
+#[test]
+fn beyond_the_end_is_an_error_of_the_medium() {
+    let mut hdd = hdd(Options::MECHANICAL);
+    let mut done = Vec::new();
+    hdd.start(Time::ZERO, &request(Op::Read, 1_999, 2));
+    hdd.advance(hdd.wakeup(), &mut done);
+    assert_eq!(done[0].error, Some(Errno::EIO));
+}
