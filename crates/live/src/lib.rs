@@ -1,1 +1,40 @@
-//! Real devices and real time.
+//! Real devices and real time: the same stack over a file that Penstock owns.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use penstock_live::{Engine, Settings, Stage, Target};
+//!
+//! let target = Target::open("data.img".as_ref(), Some(256 << 20))?;
+//! let (mut clock, device) = Stage::single(Engine::Uring, target, Settings::new(32, 1 << 20))?;
+//! // … penstock_core::run(&mut source, &mut device, &mut clock, …)
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! From the bottom: a [`Target`] is a file that is ours and safe to write over; an [`Engine`] takes
+//! commands to the kernel; a [`Stage`] puts a [`LiveClock`] and [`LiveDevice`]s on one of them.
+//! Nothing above can tell that time is real.
+//!
+//! Invariants: the only crate with hand-written unsafe code, in `buffers` and `uring`; the only one
+//! that reads the machine's clock, in `clock`; nothing outside the usable bytes of an owned file is
+//! ever written; no allocation per request. Linux only.
+
+mod buffers;
+mod clock;
+mod device;
+mod driver;
+mod error;
+mod hub;
+mod lateness;
+mod sharing;
+mod stage;
+mod target;
+mod threads;
+mod uring;
+
+pub use clock::LiveClock;
+pub use device::LiveDevice;
+pub use error::EngineError;
+pub use lateness::Lateness;
+pub use stage::{Engine, Settings, Stage, engines};
+pub use target::{Target, TargetError};

@@ -69,7 +69,8 @@ pub const ENTRY: Entry = Entry {
     build: |params| Box::new(Deadline::new(params)),
     bound: |params, _| {
         let after = params.duration("read_expire").max(params.duration("write_expire"));
-        let overtakes = (params.count("writes_starved") + 2) * params.count("fifo_batch");
+        let batches = params.count("writes_starved").saturating_add(2);
+        let overtakes = batches.saturating_mul(params.count("fifo_batch"));
         // With 0, writes always go first, as in the kernel: reads are promised nothing.
         (params.count("writes_starved") > 0).then_some(Bound { after, overtakes })
     },

@@ -41,11 +41,12 @@ pub const ENTRY: Entry = Entry {
         },
         Param {
             name: "threshold",
-            kind: Kind::SizeOr(&["split"]),
-            default: Value::Word("split"),
-            doc: "a request of at most this length is short; split: as long as a piece, or 64KiB \
-                  if nothing is split",
-            source: PAPER,
+            kind: Kind::SizeOr(&["auto", "split"]),
+            default: Value::Word("auto"),
+            doc: "a request of at most this length is short; split: as long as a piece; auto: the \
+                  same, but at most 64KiB",
+            source: "online-batch, section IV.A; the bound on auto is ours: long pieces spare the \
+                     disk, they do not make a long request short",
         },
         Param {
             name: "priority",
@@ -150,7 +151,11 @@ impl SizePriority {
         let split = params.len("split");
         Self {
             split: split.unwrap_or(u32::MAX),
-            threshold: params.len("threshold").or(split).unwrap_or(SPLIT),
+            threshold: match params.len("threshold") {
+                Some(threshold) => threshold,
+                None if params.is("threshold", "split") => split.unwrap_or(SPLIT),
+                None => split.unwrap_or(SPLIT).min(SPLIT),
+            },
             priority: params.switch("priority"),
             order: if params.is("order", "rr") { Order::RoundRobin } else { Order::Fifo },
             guard: params.group("guard").map(|guard| Guard {

@@ -1,0 +1,123 @@
+//! Speed of simulation: the loop, a fixed device, a mechanical disk; all under fcfs.
+//!
+//! Peers: a bare binary heap of events, measured here, which is what a simulator with an event list
+//! pays before it does anything; and `DiskSim` 4.0's own figure for one mechanical disk.
+#![allow(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use penstock_benches::{best_of, report};
+use penstock_core::{
+    ClassId, Device, Done, End, Flags, Io, Limits, Op, Prio, Queued, Request, Rng, Seed, Source,
+    Span, StreamId, Time, Virtual, run,
+};
+use penstock_device::hdd::{Hdd, Options};
+use penstock_device::{Cost, Fixed};
+use penstock_policy::fcfs::{self, Fcfs};
+use penstock_policy::{Params, deadline, noop, size_priority};
+use rand::RngExt;
+
+const REQUESTS: u64 = 1_000_000;
+
+/// Requests a CPU second of `DiskSim` 4.0 on `r4k_50`, mechanical: measured on another machine, so
+/// a ratio to it says an order of magnitude and no more.
+const DISKSIM: (&str, f64) = ("DiskSim 4.0 (223,000/s, quoted)", 223_000.0);
+
+/// Random 4 KiB reads in a closed loop: the load of the benchmark, as light as a source can be.
+struct Reads {
+    rng: Rng,
+    left: u64,
+    pending: u32,
+    slots: u64,
+}
+
+impl Reads {
+    fn new(capacity: u64, depth: u32) -> Self {
+        let rng = Seed(1).stream("bench", 0);
+        Self { rng, left: REQUESTS, pending: depth, slots: capacity / 4096 }
+    }
+}
+
+impl Source for Reads {
+    fn next_due(&self) -> Time {
+        if self.pending > 0 && self.left > 0 { Time::ZERO } else { Time::NEVER }
+    }
+
+    fn take(&mut self, now: Time) -> Option<Io> {
+        if self.pending == 0 || self.left == 0 {
+            return None;
+        }
+        self.pending -= 1;
+        self.left -= 1;
+        Some(Io {
+            due: now,
+            start: self.rng.random_range(0..self.slots) * 4096,
+            len: 4096,
+            stream: StreamId(0),
+            class: ClassId(0),
+            op: Op::Read,
+            prio: Prio(0),
+            flags: Flags::NONE,
+        })
+    }
+
+    fn finished(&mut self, _: Time, _: &Request, _: &Done) {
+        self.pending += 1;
+    }
+}
+
+fn drive(mut stack: impl Device, depth: u32) -> End {
+    let mut source = Reads::new(stack.capacity(), depth);
+    run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default())
+        .expect("a closed loop runs to its end")
+}
+
+fn fixed() -> Fixed {
+    let cost = Cost::Linear { base: Span::from_us(100), per_mb: Span::from_ms(1) };
+    Fixed::new(cost, 1 << 40)
+}
+
+fn hdd() -> Hdd {
+    let drive = penstock_job::drives::drive("ibm18es").expect("a known drive");
+    Hdd::new(&drive, Options::MECHANICAL).expect("a sound drive")
+}
+
+/// Push and pop of as many events as the loop turns: the floor of a simulator with an event list.
+fn heap(events: u64) -> u64 {
+    let mut rng = Seed(1).stream("heap", 0);
+    let mut heap: BinaryHeap<_> = (0..8_u64).map(|n| Reverse((n, n))).collect();
+    for event in 0..events {
+        let Reverse((at, _)) = heap.pop().expect("eight events");
+        heap.push(Reverse((at + rng.random_range(1..1_000_000_u64), event)));
+    }
+    heap.len() as u64
+}
+
+fn main() {
+    println!("1,000,000 random 4 KiB reads in virtual time; best of 7 runs on one core\n");
+    let fcfs = || Fcfs::new(&Params::NONE);
+    let turns = drive(Queued::new(fcfs(), fixed()), 1).turns;
+    let peer = ("a bare heap of events", turns as f64 / best_of(|| heap(turns)));
+
+    let seconds = best_of(|| drive(Queued::new(fcfs(), fixed()), 1));
+    report("engine: turns of the loop, fcfs, fixed", turns, seconds, Some(peer));
+    report("requests: fcfs, fixed, depth 1", REQUESTS, seconds, None);
+    let seconds = best_of(|| drive(Queued::new(fcfs(), fixed()), 32));
+    report("requests: fcfs, fixed, depth 32", REQUESTS, seconds, None);
+
+    for depth in [1, 32] {
+        let mut stacks: Vec<_> = (0..7).map(|_| Queued::new(fcfs(), hdd())).collect();
+        let seconds = best_of(|| drive(stacks.pop().expect("a stack for each run"), depth));
+        let what = format!("requests: fcfs, hdd ibm18es mechanical, depth {depth}");
+        report(&what, REQUESTS, seconds, Some(DISKSIM));
+    }
+    let boxed = [&fcfs::ENTRY, &noop::ENTRY, &deadline::ENTRY, &size_priority::ENTRY];
+    for entry in boxed {
+        let mut stacks: Vec<_> =
+            (0..7).map(|_| Queued::new((entry.build)(&entry.defaults()), hdd())).collect();
+        let seconds = best_of(|| drive(stacks.pop().expect("a stack for each run"), 32));
+        let what = format!("requests: {} (boxed), hdd, depth 32", entry.name);
+        report(&what, REQUESTS, seconds, Some(DISKSIM));
+    }
+}

@@ -1,0 +1,302 @@
+//! Agents as a job describes them, and what becomes of them on a target of a known size.
+
+use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
+use penstock_workload::{Agent, Arrivals, Pace, Pattern};
+
+use crate::diagnose::{JobError, Origin, quote};
+use crate::nearest::suggest;
+use crate::spec::Class;
+use crate::tree::{Node, Reader};
+use crate::units::{self, Share, duration_text, size_text};
+
+/// Keys of an agent.
+const KEYS: &[&str] =
+    &["class", "op", "sync", "size", "pattern", "region", "arrivals", "start", "stop"];
+/// Keys of arrivals on a schedule, beside `kind`.
+pub(crate) const OPEN_KEYS: &[&str] = &["rate", "curve"];
+/// Keys of arrivals after completions, beside `kind`.
+pub(crate) const CLOSED_KEYS: &[&str] = &["depth", "think"];
+/// All keys of arrivals.
+const ARRIVALS_KEYS: &[&str] = &["kind", "rate", "curve", "depth", "think"];
+
+/// Longer requests than this are a slip of the unit: no kernel takes a tenth of it as one command.
+const SIZE_MAX: u64 = 1 << 30;
+/// A rate may be a thousand times its usual self, with room to spare.
+const FACTOR_MAX: f64 = 1e6;
+/// Arrivals a second, at the height of a curve: more cannot be told apart.
+const PEAK_MAX: f64 = 1e9;
+/// Borders that are given as shares lie on multiples of this, the page of every common machine, so
+/// that requests stay aligned wherever the target ends.
+const SHARE_STEP: u64 = 4096;
+
+/// An agent, checked as far as that is possible without the target.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AgentSpec {
+    /// The class of its requests: an index into the job's classes.
+    pub class: ClassId,
+    /// Read or write.
+    pub op: Op,
+    /// Whether somebody waits for each of them; a write is durable when it completes.
+    pub sync: bool,
+    /// Bytes of a request.
+    pub size: u32,
+    /// Where the next request begins.
+    pub pattern: Pattern,
+    /// Which part of the target it uses.
+    pub region: Region,
+    /// When it asks.
+    pub arrivals: Arrivals,
+    /// When it begins.
+    pub start: Span,
+    /// When it stops asking.
+    pub stop: Span,
+    size_origin: Origin,
+}
+
+/// A part of the target.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Region {
+    /// Its first byte.
+    pub from: Edge,
+    /// The byte behind its last.
+    pub to: Edge,
+    from_origin: Origin,
+    to_origin: Origin,
+}
+
+/// A border of a region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Edge {
+    /// A share of the target.
+    Share(Share),
+    /// Bytes from its beginning.
+    At(u64),
+}
+
+impl AgentSpec {
+    /// Reads an agent of a job that runs for `duration`.
+    pub(crate) fn read(node: &Node, classes: &[Class], duration: Span) -> Result<Self, JobError> {
+        let reader = Reader::new(node, "this agent", KEYS)?;
+        let class = reader.required("class", "\"…\"", |node| class(node, classes))?;
+        let op = reader.required("op", "\"read\"", |node| node.choice(&["read", "write"]))?;
+        let sync = reader.optional("sync", Node::boolean)?.unwrap_or(false);
+        let size = reader.required("size", "\"4KiB\"", size)?;
+        let words = &["random", "sequential"];
+        let pattern = reader.required("pattern", "\"random\"", |node| node.choice(words))?;
+        let whole = || Region::whole(reader.origin("region"));
+        let region = reader.optional("region", Region::read)?.unwrap_or_else(whole);
+        let example = "{ kind = \"closed\", depth = 4 }";
+        let arrivals = reader.required("arrivals", example, arrivals)?;
+        let start = reader.optional("start", units::duration)?.unwrap_or(Span::ZERO);
+        let stop = reader.optional("stop", units::duration)?.unwrap_or(duration);
+        if stop > duration {
+            let (stop, duration) = (duration_text(stop), duration_text(duration));
+            let found = format!("the agent stops at {stop}, after the job's end at {duration}");
+            let hint = "leave `stop` out to go on until the end";
+            return Err(JobError::new(found).at(reader.origin("stop")).hint(hint));
+        }
+        if start >= stop {
+            let (start, stop) = (duration_text(start), duration_text(stop));
+            let found = format!("the agent starts at {start}, when it has stopped: at {stop}");
+            let hint = "`start` must lie before `stop` and before the job's end";
+            return Err(JobError::new(found).at(reader.origin("start")).hint(hint));
+        }
+        Ok(Self {
+            class,
+            op: if op == "read" { Op::Read } else { Op::Write },
+            sync,
+            size,
+            pattern: if pattern == "random" { Pattern::Random } else { Pattern::Sequential },
+            region,
+            arrivals,
+            start,
+            stop,
+            size_origin: reader.origin("size").clone(),
+        })
+    }
+
+    /// The agent on a target of `capacity` bytes in whole blocks.
+    pub(crate) fn on(&self, capacity: u64, step: u64, prio: u8) -> Result<Agent, JobError> {
+        let region = self.region.on(capacity, step)?;
+        let bytes = region.end - region.start;
+        if bytes < u64::from(self.size) {
+            let (holds, size) = (size_text(bytes), size_text(self.size.into()));
+            let found = format!("the region holds {holds}, less than one request of {size}");
+            let hint = "make `region` larger, or `size` smaller";
+            return Err(JobError::new(found).at(&self.size_origin).hint(hint));
+        }
+        Ok(Agent {
+            class: self.class,
+            prio: Prio(prio),
+            op: self.op,
+            flags: match (self.sync, self.op) {
+                (false, _) => Flags::NONE,
+                (true, Op::Write) => Flags::SYNC.with(Flags::FUA),
+                (true, _) => Flags::SYNC,
+            },
+            size: self.size,
+            pattern: self.pattern,
+            region,
+            arrivals: self.arrivals.clone(),
+            active: Time::ZERO + self.start..Time::ZERO + self.stop,
+        })
+    }
+
+    /// Requests that it keeps outstanding by itself.
+    pub(crate) fn depth(&self) -> u64 {
+        match self.arrivals {
+            Arrivals::Closed { depth, .. } => u64::from(depth),
+            Arrivals::Open { .. } => 0,
+        }
+    }
+}
+
+fn class(node: &Node, classes: &[Class]) -> Result<ClassId, JobError> {
+    let name = node.text("the name of a class")?;
+    let index = classes.iter().position(|class| class.name == name).ok_or_else(|| {
+        let known = classes.iter().map(|class| class.name.as_str());
+        let hint = match known.len() {
+            0 => "declare it: `[class.NAME]` is a section".into(),
+            _ => suggest(name, known),
+        };
+        let found = format!("unknown class {}", quote(name));
+        JobError::new(found).at(&node.origin).hint(hint)
+    })?;
+    Ok(ClassId(index as u16))
+}
+
+fn size(node: &Node) -> Result<u32, JobError> {
+    match units::size(node)? {
+        0 => Err(node.expected("a size of at least `1B`").hint("a request carries something")),
+        bytes if bytes > SIZE_MAX => {
+            let hint = "let the agent ask for more requests instead";
+            Err(node.expected("a size of at most `1GiB`").hint(hint))
+        }
+        bytes => Ok(bytes as u32),
+    }
+}
+
+fn arrivals(node: &Node) -> Result<Arrivals, JobError> {
+    let reader = Reader::new(node, "the arrivals", ARRIVALS_KEYS)?;
+    let kinds = &["poisson", "fixed", "closed"];
+    let kind = reader.required("kind", "\"poisson\"", |node| node.choice(kinds))?;
+    if kind == "closed" {
+        let why = "belongs to arrivals on a schedule; these are `closed`";
+        let hint = "a closed loop asks when an earlier request has finished: give it a `depth`";
+        reader.refuse(OPEN_KEYS, why, hint)?;
+        let depth = reader.optional("depth", |node| node.count(1, u64::from(u32::MAX)))?;
+        let think = reader.optional("think", units::duration)?;
+        return Ok(Arrivals::Closed {
+            depth: depth.unwrap_or(1) as u32,
+            think: think.unwrap_or(Span::ZERO),
+        });
+    }
+    let why = format!("belongs to `closed` arrivals; these are `{kind}`");
+    reader.refuse(CLOSED_KEYS, &why, "arrivals on a schedule have a `rate`")?;
+    let rate = reader.required("rate", "\"20/s\"", |node| match units::rate(node)? {
+        rate if rate > 0.0 => Ok(rate),
+        _ => Err(node.expected("a rate above zero").hint("leave the agent out if it is idle")),
+    })?;
+    let curve = reader.optional("curve", |node| curve(node, rate))?.unwrap_or_default();
+    let pace = if kind == "poisson" { Pace::Poisson } else { Pace::Fixed };
+    Ok(Arrivals::Open { rate, pace, curve })
+}
+
+fn curve(node: &Node, rate: f64) -> Result<Vec<f64>, JobError> {
+    let items = node.list("a list of factors, as in [1, 0.5, 2]")?;
+    let factors: Vec<f64> =
+        items.iter().map(|item| item.factor(FACTOR_MAX)).collect::<Result<_, _>>()?;
+    let peak = factors.iter().copied().fold(0.0, f64::max);
+    if peak == 0.0 {
+        let found = "the curve is zero everywhere: the agent would never ask";
+        return Err(JobError::new(found).at(&node.origin).hint("give a factor above zero"));
+    }
+    if peak * rate > PEAK_MAX {
+        let found = "at its height the rate is more than one arrival a nanosecond";
+        return Err(JobError::new(found).at(&node.origin).hint("lower `rate` or the factors"));
+    }
+    Ok(factors)
+}
+
+impl Region {
+    fn whole(origin: &Origin) -> Self {
+        let (from, to) = (Edge::Share(Share::NONE), Edge::Share(Share::WHOLE));
+        Self { from, to, from_origin: origin.clone(), to_origin: origin.clone() }
+    }
+
+    fn read(node: &Node) -> Result<Self, JobError> {
+        let expected = "two borders, as in [\"0%\", \"10%\"] or [\"1GiB\", \"2GiB\"]";
+        let items = node.list(expected)?;
+        let [from, to] = &items[..] else {
+            let found = format!("expected {expected}, found {} of them", items.len());
+            let hint = "leave `region` out for the whole target";
+            return Err(JobError::new(found).at(&node.origin).hint(hint));
+        };
+        let region = Self {
+            from: Edge::read(from)?,
+            to: Edge::read(to)?,
+            from_origin: from.origin.clone(),
+            to_origin: to.origin.clone(),
+        };
+        match (region.from, region.to) {
+            (Edge::Share(from), Edge::Share(to)) if from >= to => Err(region.empty()),
+            (Edge::At(from), Edge::At(to)) if from >= to => Err(region.empty()),
+            _ => Ok(region),
+        }
+    }
+
+    fn empty(&self) -> JobError {
+        let (from, to) = (self.from.text(), self.to.text());
+        let found = format!("the region is empty: it begins at {from} and ends at {to}");
+        JobError::new(found).at(&self.to_origin).hint("the second border lies behind the first")
+    }
+
+    fn on(&self, capacity: u64, step: u64) -> Result<std::ops::Range<u64>, JobError> {
+        let from = self.from.on(capacity, step).map_err(|e| e.at(&self.from_origin))?;
+        let to = self.to.on(capacity, step).map_err(|e| e.at(&self.to_origin))?;
+        if from < to { Ok(from..to) } else { Err(self.empty()) }
+    }
+}
+
+impl Edge {
+    fn read(node: &Node) -> Result<Self, JobError> {
+        match node.word() {
+            Some(text) if text.trim_end().ends_with('%') => units::share(node).map(Self::Share),
+            Some(_) => units::size(node).map(Self::At),
+            None => Err(node
+                .expected("a share or a size")
+                .hint("write `\"10%\"` of the target, or `\"1GiB\"` from its beginning")),
+        }
+    }
+
+    /// As it is written.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Self::Share(share) => units::share_text(share),
+            Self::At(bytes) => size_text(bytes),
+        }
+    }
+
+    fn on(self, capacity: u64, step: u64) -> Result<u64, JobError> {
+        match self {
+            Self::Share(Share::WHOLE) => Ok(capacity),
+            Self::Share(share) => {
+                let at = share.of(capacity);
+                Ok(at - at % step)
+            }
+            Self::At(bytes) if bytes <= capacity => Ok(bytes),
+            Self::At(bytes) => {
+                let (bytes, capacity) = (size_text(bytes), size_text(capacity));
+                let found = format!("the region reaches {bytes}; the target has {capacity}");
+                let hint = "write shares of the target, as in `\"50%\"`, or take a larger target";
+                Err(JobError::new(found).hint(hint))
+            }
+        }
+    }
+}
+
+/// The step between borders that are given as shares, on a target with blocks of `block` bytes.
+pub(crate) const fn share_step(block: u32) -> u64 {
+    let block = block as u64;
+    if block == 0 { SHARE_STEP } else { SHARE_STEP.div_ceil(block) * block }
+}

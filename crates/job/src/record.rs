@@ -1,0 +1,361 @@
+//! Records of a run: what came from outside, and, apart from it, what the policy decided.
+//!
+//! A record holds the turns of the loop, the arrivals and the completions of the bottom device, each
+//! in the turn in which the loop saw it; never a dispatch. Fed to the same policy it must give the
+//! same decisions: these stand in a second file beside it, to compare with and for nothing else.
+//!
+//! Both files begin with a line that names the format and a line of JSON; what follows is binary,
+//! little-endian, a tag byte before each event.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use penstock_core::{
+    ClassId, Decision, Device, Done, Errno, Flags, Go, Io, Op, Prio, ReqId, Request, Span,
+    StreamId, Time,
+};
+use serde::{Deserialize, Serialize};
+
+const RECORD: &str = "penstock-record 1\n";
+const DECISIONS: &str = "penstock-decisions 1\n";
+
+const TURN: u8 = b'T';
+const ARRIVAL: u8 = b'A';
+const COMPLETION: u8 = b'D';
+const END: u8 = b'E';
+const DECISION: u8 = b'P';
+
+/// A buffer so large that the loop seldom waits for the file.
+const BUFFER: usize = 1 << 20;
+
+/// What a replay needs to know beside the events.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of Penstock that recorded.
+    pub penstock: String,
+    /// Name of the policy.
+    pub policy: String,
+    /// Name of the job file.
+    pub job: String,
+    /// The whole job with every default in place, the policy's parameters among them.
+    pub text: String,
+    /// Commands that the device takes at once.
+    pub room: u32,
+    /// Bytes of the device.
+    pub capacity: u64,
+    /// Block of the device in bytes.
+    pub block: u32,
+}
+
+/// One thing that came from outside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// The loop began a turn.
+    Turn(Time),
+    /// A request was taken from the source.
+    Arrival(Io),
+    /// A command came back.
+    Completion {
+        /// The ticket of its request.
+        id: ReqId,
+        /// Device time that it cost.
+        service: Span,
+        /// Bytes that it carried.
+        len: u32,
+        /// Why it failed, if it did.
+        error: Option<Errno>,
+    },
+    /// The run ended here.
+    End,
+}
+
+/// The path of the decisions that belong to a record.
+pub fn decisions_of(record: &Path) -> PathBuf {
+    let mut path = record.as_os_str().to_owned();
+    path.push(".decisions");
+    path.into()
+}
+
+/// Writes both files while a run goes on. Clones write to the same files.
+#[derive(Clone)]
+pub struct Recorder(Rc<RefCell<Files>>);
+
+struct Files {
+    record: BufWriter<File>,
+    decisions: BufWriter<File>,
+    /// The first failure; what came after it was not written.
+    failed: Option<io::Error>,
+}
+
+impl Recorder {
+    /// Makes both files; neither may exist.
+    ///
+    /// # Errors
+    /// When one exists or cannot be made; then neither is left behind.
+    pub fn create(path: &Path, header: &Header) -> io::Result<Self> {
+        let open = |path: &Path, format: &str| {
+            let mut file = BufWriter::with_capacity(BUFFER, File::create_new(path)?);
+            file.write_all(format.as_bytes())?;
+            serde_json::to_writer(&mut file, header)?;
+            file.write_all(b"\n")?;
+            Ok(file)
+        };
+        let record = open(path, RECORD)?;
+        let decisions = open(&decisions_of(path), DECISIONS).inspect_err(|_: &io::Error| {
+            // The record is ours, made above; an error here changes nothing about the first one.
+            let _ = std::fs::remove_file(path);
+        })?;
+        Ok(Self(Rc::new(RefCell::new(Files { record, decisions, failed: None }))))
+    }
+
+    fn write(&self, write: impl FnOnce(&mut Files) -> io::Result<()>) {
+        let files = &mut *self.0.borrow_mut();
+        if files.failed.is_none()
+            && let Err(error) = write(files)
+        {
+            files.failed = Some(error);
+        }
+    }
+
+    /// The loop begins a turn.
+    pub fn turn(&self, now: Time) {
+        self.write(|files| {
+            let mut bytes = [TURN; 9];
+            bytes[1..].copy_from_slice(&now.ns().to_le_bytes());
+            files.record.write_all(&bytes)
+        });
+    }
+
+    /// A request was taken.
+    pub fn arrived(&self, io: &Io) {
+        self.write(|files| {
+            let out = &mut files.record;
+            out.write_all(&[ARRIVAL])?;
+            out.write_all(&io.due.ns().to_le_bytes())?;
+            out.write_all(&io.start.to_le_bytes())?;
+            out.write_all(&io.len.to_le_bytes())?;
+            out.write_all(&io.stream.0.to_le_bytes())?;
+            out.write_all(&io.class.0.to_le_bytes())?;
+            out.write_all(&[io.op as u8, io.prio.0, io.flags.bits()])
+        });
+    }
+
+    fn completed(&self, done: &Done) {
+        self.write(|files| {
+            let out = &mut files.record;
+            out.write_all(&[COMPLETION])?;
+            out.write_all(&done.id.slot.to_le_bytes())?;
+            out.write_all(&done.id.age.to_le_bytes())?;
+            out.write_all(&done.service.ns().to_le_bytes())?;
+            out.write_all(&done.len.to_le_bytes())?;
+            out.write_all(&done.error.map_or(0, Errno::code).to_le_bytes())
+        });
+    }
+
+    /// A policy has decided.
+    pub fn decided(&self, at: Time, go: Go, chain: &[ReqId]) {
+        self.write(|files| {
+            let out = &mut files.decisions;
+            out.write_all(&[DECISION])?;
+            out.write_all(&at.ns().to_le_bytes())?;
+            out.write_all(&go.len.to_le_bytes())?;
+            out.write_all(&(chain.len() as u32).to_le_bytes())?;
+            for id in std::iter::once(&go.id).chain(chain) {
+                out.write_all(&id.slot.to_le_bytes())?;
+                out.write_all(&id.age.to_le_bytes())?;
+            }
+            Ok(())
+        });
+    }
+
+    /// Writes the end marks and whatever is buffered.
+    ///
+    /// # Errors
+    /// The first failure of any write: the files are then useless.
+    pub fn finish(&self) -> io::Result<()> {
+        self.write(|files| {
+            files.record.write_all(&[END])?;
+            files.decisions.write_all(&[END])?;
+            files.record.flush()?;
+            files.decisions.flush()
+        });
+        self.0.borrow_mut().failed.take().map_or(Ok(()), Err)
+    }
+}
+
+/// The bottom device, with its completions recorded.
+pub struct Recorded<D> {
+    device: D,
+    recorder: Recorder,
+}
+
+impl<D: Device> Recorded<D> {
+    /// `device`, recorded by `recorder`.
+    pub fn new(device: D, recorder: Recorder) -> Self {
+        Self { device, recorder }
+    }
+}
+
+impl<D: Device> Device for Recorded<D> {
+    fn capacity(&self) -> u64 {
+        self.device.capacity()
+    }
+    fn block(&self) -> u32 {
+        self.device.block()
+    }
+    fn room(&self) -> u32 {
+        self.device.room()
+    }
+    fn admits(&self, op: Op, start: u64, len: u32) -> bool {
+        self.device.admits(op, start, len)
+    }
+    fn position(&self, now: Time, op: Op, start: u64) -> Span {
+        self.device.position(now, op, start)
+    }
+    fn start(&mut self, now: Time, req: &Request) {
+        self.device.start(now, req);
+    }
+    fn wakeup(&self) -> Time {
+        self.device.wakeup()
+    }
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        let from = done.len();
+        self.device.advance(now, done);
+        done[from..].iter().for_each(|done| self.recorder.completed(done));
+    }
+    fn polled(&self) -> bool {
+        self.device.polled()
+    }
+}
+
+/// Reads one of the two files.
+struct Reader {
+    file: BufReader<File>,
+}
+
+impl Reader {
+    fn open(path: &Path, format: &str) -> io::Result<(Self, Header)> {
+        let mut file = BufReader::with_capacity(BUFFER, File::open(path)?);
+        // Bounded: a foreign file may have no line at all.
+        let mut line = Vec::new();
+        file.by_ref().take(64).read_until(b'\n', &mut line)?;
+        if line != format.as_bytes() {
+            return Err(foreign(&format!("it does not begin with \"{}\"", format.trim_end())));
+        }
+        let mut line = Vec::new();
+        file.by_ref().take(16 << 20).read_until(b'\n', &mut line)?;
+        let header = serde_json::from_slice(&line)
+            .map_err(|error| foreign(&format!("its header cannot be read: {error}")))?;
+        Ok((Self { file }, header))
+    }
+
+    fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.file.read_exact(&mut bytes).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => foreign("it ends in the middle: the run was killed"),
+            _ => error,
+        })?;
+        Ok(bytes)
+    }
+
+    fn byte(&mut self) -> io::Result<u8> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    fn u32(&mut self) -> io::Result<u32> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    fn u64(&mut self) -> io::Result<u64> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    fn id(&mut self) -> io::Result<ReqId> {
+        Ok(ReqId { slot: self.u32()?, age: self.u32()? })
+    }
+}
+
+fn foreign(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+/// The events of a record, in order.
+pub struct Events(Reader);
+
+impl Events {
+    /// Opens a record.
+    ///
+    /// # Errors
+    /// When it cannot be read or is no record.
+    pub fn open(path: &Path) -> io::Result<(Self, Header)> {
+        Reader::open(path, RECORD).map(|(reader, header)| (Self(reader), header))
+    }
+
+    /// The next event; behind the end, the end again.
+    ///
+    /// # Errors
+    /// When the file is cut off or damaged.
+    pub fn next(&mut self) -> io::Result<Event> {
+        let file = &mut self.0;
+        Ok(match file.byte()? {
+            TURN => Event::Turn(Time::from_ns(file.u64()?)),
+            ARRIVAL => Event::Arrival(Io {
+                due: Time::from_ns(file.u64()?),
+                start: file.u64()?,
+                len: file.u32()?,
+                stream: StreamId(file.u32()?),
+                class: ClassId(u16::from_le_bytes(file.array()?)),
+                op: match file.byte()? {
+                    0 => Op::Read,
+                    1 => Op::Write,
+                    2 => Op::Flush,
+                    3 => Op::Discard,
+                    other => return Err(foreign(&format!("it names an operation {other}"))),
+                },
+                prio: Prio(file.byte()?),
+                flags: Flags::from_bits(file.byte()?),
+            }),
+            COMPLETION => Event::Completion {
+                id: file.id()?,
+                service: Span::from_ns(file.u64()?),
+                len: file.u32()?,
+                error: Errno::new(file.u32()?.cast_signed()),
+            },
+            END => Event::End,
+            other => return Err(foreign(&format!("it holds an event of kind {other}"))),
+        })
+    }
+}
+
+/// The decisions of a record, in order.
+pub struct Decisions(Reader);
+
+impl Decisions {
+    /// Opens the decisions beside the record at `record`.
+    ///
+    /// # Errors
+    /// When they cannot be read or are no decisions.
+    pub fn open(record: &Path) -> io::Result<Self> {
+        Reader::open(&decisions_of(record), DECISIONS).map(|(reader, _)| Self(reader))
+    }
+
+    /// The next decision; `None` at the end.
+    ///
+    /// # Errors
+    /// When the file is cut off or damaged.
+    pub fn next(&mut self) -> io::Result<Option<Decision>> {
+        let file = &mut self.0;
+        match file.byte()? {
+            DECISION => {}
+            END => return Ok(None),
+            other => return Err(foreign(&format!("it holds an entry of kind {other}"))),
+        }
+        let (at, len, chained) = (Time::from_ns(file.u64()?), file.u32()?, file.u32()?);
+        let go = Go { id: file.id()?, len };
+        let chain = (0..chained).map(|_| file.id()).collect::<io::Result<_>>()?;
+        Ok(Some(Decision { at, go, chain }))
+    }
+}

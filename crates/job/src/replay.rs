@@ -1,0 +1,290 @@
+//! Feeds a record to the same policy in virtual time and compares the decisions, one by one.
+//!
+//! Clock, source and bottom device all read one tape: the clock gives the recorded turns, the
+//! source the arrivals of each, the device its completions. Everything between them is the code
+//! that ran live.
+
+use std::cell::RefCell;
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+
+use penstock_core::{
+    Clock, Decision, Device, Done, Go, Io, Limits, Observer, Queued, ReqId, Request, Source, Time,
+    Witness, run,
+};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::params;
+use crate::record::{Decisions, Event, Events, Header};
+use crate::spec::Job;
+
+/// What a comparison of decisions found.
+#[derive(Debug, Serialize)]
+pub struct Replay {
+    /// Version of Penstock that replayed.
+    pub penstock: &'static str,
+    /// Version that recorded.
+    pub recorded_by: String,
+    /// The policy.
+    pub policy: String,
+    /// Decisions that the record holds, up to the first difference.
+    pub decisions: u64,
+    /// How many of them the replay made alike, in the same order.
+    pub alike: u64,
+    /// Requests that arrived.
+    pub requests: u64,
+    /// The first difference; null if there is none.
+    pub first_difference: Option<Difference>,
+}
+
+/// Where a replay went another way.
+#[derive(Debug, Serialize)]
+pub struct Difference {
+    /// Number of the decision, from 0.
+    pub decision: u64,
+    /// What was recorded; null if the record ends here.
+    pub recorded: Option<String>,
+    /// What the replay did; null if it did nothing more.
+    pub replayed: Option<String>,
+}
+
+/// Replays the record at `path`, its job changed by `sets` on top of what it was recorded with.
+///
+/// # Errors
+/// When the record or its decisions cannot be read, or its job is not one that this version knows.
+pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
+    let at = |error: io::Error| Failure::unreadable(path, &error);
+    let (events, header) = Events::open(path).map_err(at)?;
+    let decisions = Decisions::open(path).map_err(|error| {
+        let hint = "a record needs the decisions that were written beside it";
+        Failure::unreadable(&crate::record::decisions_of(path), &error).hint(hint)
+    })?;
+    let job = Job::parse(&header.job, &header.text, sets)?;
+    let policy = (params::policy(&header.policy)?.build)(&job.params(&header.policy)?);
+
+    let tape = Rc::new(RefCell::new(Tape::new(events).map_err(at)?));
+    let verdict = Rc::new(RefCell::new(Verdict::new(decisions)));
+    let judge = Rc::clone(&verdict);
+    let policy = Witness::new(policy, move |at, go, chain: &[ReqId]| {
+        judge.borrow_mut().hear(at, go, chain);
+    });
+    let device = Played { tape: Rc::clone(&tape), header: header.clone(), started: Vec::new() };
+    let mut stack = Queued::new(policy, device);
+    let (mut clock, mut source) = (Turns(Rc::clone(&tape)), Arrivals(Rc::clone(&tape)));
+    let mut watch = Watch { tape: Rc::clone(&tape), verdict: Rc::clone(&verdict), requests: 0 };
+    // The tape's end leaves requests outstanding when the recorded run was ended: no failure here.
+    let limits = Limits { until: Time::NEVER, max_outstanding: u32::MAX };
+    let _ = run(&mut source, &mut stack, &mut clock, &mut watch, limits);
+    if let Some(error) = tape.borrow_mut().failed.take() {
+        return Err(at(error));
+    }
+    let verdict = &mut *verdict.borrow_mut();
+    verdict.end();
+    if let Some(error) = verdict.failed.take() {
+        return Err(at(error));
+    }
+    Ok(Replay {
+        penstock: crate::VERSION,
+        recorded_by: header.penstock,
+        policy: header.policy,
+        decisions: verdict.recorded,
+        alike: verdict.alike,
+        requests: watch.requests,
+        first_difference: verdict.difference.take(),
+    })
+}
+
+/// The record as it is read: one event ahead.
+struct Tape {
+    events: Events,
+    next: Event,
+    now: Time,
+    failed: Option<io::Error>,
+}
+
+impl Tape {
+    fn new(mut events: Events) -> io::Result<Self> {
+        let next = events.next()?;
+        Ok(Self { events, next, now: Time::ZERO, failed: None })
+    }
+
+    fn pass(&mut self) {
+        self.next = self.events.next().unwrap_or_else(|error| {
+            self.failed = Some(error);
+            Event::End
+        });
+    }
+}
+
+/// The recorded turns as a clock.
+struct Turns(Rc<RefCell<Tape>>);
+
+impl Clock for Turns {
+    fn now(&mut self) -> Time {
+        let tape = &mut *self.0.borrow_mut();
+        if let Event::Turn(at) = tape.next {
+            tape.now = at;
+            tape.pass();
+        }
+        tape.now
+    }
+
+    fn park(&mut self, _: Time) -> bool {
+        matches!(self.0.borrow().next, Event::Turn(_))
+    }
+}
+
+/// The recorded arrivals as a source.
+struct Arrivals(Rc<RefCell<Tape>>);
+
+impl Source for Arrivals {
+    fn next_due(&self) -> Time {
+        let tape = self.0.borrow();
+        match tape.next {
+            Event::Arrival(_) => tape.now,
+            // There is more to come in a later turn.
+            Event::Turn(_) | Event::Completion { .. } => Time::from_ns(u64::MAX - 1),
+            Event::End => Time::NEVER,
+        }
+    }
+
+    fn take(&mut self, _: Time) -> Option<Io> {
+        let tape = &mut *self.0.borrow_mut();
+        let Event::Arrival(io) = tape.next else { return None };
+        tape.pass();
+        Some(io)
+    }
+
+    fn finished(&mut self, _: Time, _: &Request, _: &Done) {}
+}
+
+/// The recorded completions as a device.
+struct Played {
+    tape: Rc<RefCell<Tape>>,
+    header: Header,
+    /// Tickets and lengths in flight.
+    started: Vec<(ReqId, u32, Time)>,
+}
+
+impl Device for Played {
+    fn capacity(&self) -> u64 {
+        self.header.capacity
+    }
+
+    fn block(&self) -> u32 {
+        self.header.block
+    }
+
+    fn room(&self) -> u32 {
+        self.header.room.saturating_sub(self.started.len() as u32)
+    }
+
+    fn start(&mut self, now: Time, req: &Request) {
+        self.started.push((req.id, req.len, now));
+    }
+
+    fn wakeup(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        let tape = &mut *self.tape.borrow_mut();
+        while let Event::Completion { id, service, len, error } = tape.next {
+            // A command that was never sent here: a decision before it differed, and is told.
+            let Some(at) = self.started.iter().position(|&(i, l, _)| (i, l) == (id, len)) else {
+                return;
+            };
+            let (_, _, begun) = self.started.swap_remove(at);
+            done.push(Done { id, at: now, begun, service, len, error });
+            tape.pass();
+        }
+    }
+
+    fn polled(&self) -> bool {
+        true
+    }
+}
+
+/// Ends the replay at the first difference.
+struct Watch {
+    tape: Rc<RefCell<Tape>>,
+    verdict: Rc<RefCell<Verdict>>,
+    requests: u64,
+}
+
+impl Observer for Watch {
+    fn turn(&mut self, _: Time) -> bool {
+        self.tape.borrow().failed.is_none() && self.verdict.borrow().agrees()
+    }
+
+    fn arrived(&mut self, _: Time, _: &Request) {
+        self.requests += 1;
+    }
+}
+
+/// Compares decisions as they are made.
+struct Verdict {
+    tape: Decisions,
+    recorded: u64,
+    alike: u64,
+    difference: Option<Difference>,
+    failed: Option<io::Error>,
+}
+
+impl Verdict {
+    fn new(tape: Decisions) -> Self {
+        Self { tape, recorded: 0, alike: 0, difference: None, failed: None }
+    }
+
+    fn agrees(&self) -> bool {
+        self.difference.is_none() && self.failed.is_none()
+    }
+
+    fn recorded(&mut self) -> Option<Decision> {
+        let next = self.tape.next().unwrap_or_else(|error| {
+            self.failed = Some(error);
+            None
+        });
+        self.recorded += u64::from(next.is_some());
+        next
+    }
+
+    fn hear(&mut self, at: Time, go: Go, chain: &[ReqId]) {
+        if !self.agrees() {
+            return;
+        }
+        let recorded = self.recorded();
+        match &recorded {
+            Some(d) if (d.at, d.go, d.chain.as_slice()) == (at, go, chain) => self.alike += 1,
+            _ => {
+                let replayed = Decision { at, go, chain: chain.to_vec() };
+                self.differ(recorded, Some(replayed));
+            }
+        }
+    }
+
+    /// The replay is over: a decision that it did not make is a difference too.
+    fn end(&mut self) {
+        if self.agrees()
+            && let Some(recorded) = self.recorded()
+        {
+            self.differ(Some(recorded), None);
+        }
+    }
+
+    fn differ(&mut self, recorded: Option<Decision>, replayed: Option<Decision>) {
+        let text = |d: Decision| {
+            let (slot, age, len) = (d.go.id.slot, d.go.id.age, d.go.len);
+            let what = if len == 0 { "the rest".to_owned() } else { format!("{len} bytes") };
+            format!("at {:?}: {what} of request {slot}/{age}, {} merged", d.at, d.chain.len())
+        };
+        let decision = self.alike;
+        self.difference = Some(Difference {
+            decision,
+            recorded: recorded.map(text),
+            replayed: replayed.map(text),
+        });
+    }
+}

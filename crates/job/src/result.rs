@@ -1,0 +1,139 @@
+//! The one schema of results, for modelled and for live runs. Field names follow fio's JSON where
+//! fio has one.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// What `compare` and `run` print with `--json`.
+#[derive(Debug, Serialize)]
+pub struct Comparison {
+    /// Version of Penstock.
+    pub penstock: &'static str,
+    /// The job as it was read, with what `--set` changed.
+    pub job: JobResult,
+    /// Seed of every random number.
+    pub seed: u64,
+    /// `simulated` or `measured`.
+    pub world: World,
+    /// Name of the modelled device, or path of the target.
+    pub device: String,
+    /// Where it ran.
+    pub machine: Machine,
+    /// One for each policy, in the order in which they were named.
+    pub runs: Vec<RunResult>,
+}
+
+/// The job of a result.
+#[derive(Debug, Serialize)]
+pub struct JobResult {
+    /// The file, as it was named.
+    pub file: String,
+    /// The whole job as TOML, with every default in place.
+    pub text: String,
+    /// What `--set` said, in order.
+    pub set: Vec<String>,
+}
+
+/// Whether a figure comes from a model or from the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum World {
+    /// Virtual time over a modelled device.
+    Simulated,
+    /// Real time over a real target.
+    Measured,
+}
+
+/// The machine that ran it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Machine {
+    /// Model name of the processor.
+    pub cpu: String,
+    /// Processors that this run could use.
+    pub cpus: usize,
+    /// Name and release of the kernel.
+    pub kernel: String,
+    /// When a live comparison began, in seconds since 1970. A model's result does not depend on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub began_unix_s: Option<u64>,
+    /// How the target was driven; none for a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<&'static str>,
+}
+
+/// One policy's run.
+#[derive(Debug, Serialize)]
+pub struct RunResult {
+    /// Name of the policy.
+    pub policy: &'static str,
+    /// Its parameters.
+    pub params: serde_json::Value,
+    /// Seconds that were measured: from the end of the warm-up to the end of the run.
+    pub duration_s: f64,
+    /// It was ended early; the figures are of the part that ran.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// How late requests were taken against their schedule; null in virtual time.
+    pub lateness_ns: Option<Distribution>,
+    /// Share of the measured time in which the device was busy.
+    pub device_busy: f64,
+    /// One for each class, in the order of the job.
+    pub classes: Vec<ClassResult>,
+}
+
+/// What one class got. Arrivals = requests + unfinished + errors.
+#[derive(Debug, Serialize)]
+pub struct ClassResult {
+    /// Name of the class.
+    pub name: String,
+    /// Requests that were due after the warm-up and completed without error.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Requests a second.
+    pub iops: f64,
+    /// Bytes a second.
+    pub bw_bytes: f64,
+    /// From the intended arrival until the last piece was done.
+    pub lat_ns: Distribution,
+    /// From the intended arrival until the first piece was dispatched.
+    pub wait_ns: Distribution,
+    /// Device time of all its pieces.
+    pub service_ns: Distribution,
+    /// Device time of the class in seconds, failed requests included.
+    pub device_time_s: f64,
+    /// Its device time over the sum of all classes'.
+    pub share: f64,
+    /// Requests that failed.
+    pub errors: u64,
+    /// Requests that had not finished when the run ended.
+    pub unfinished: u64,
+}
+
+/// A distribution of nanoseconds; all zero if there was nothing to measure.
+#[derive(Clone, Debug, Serialize)]
+pub struct Distribution {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Standard deviation.
+    pub stddev: f64,
+    /// The least.
+    pub min: u64,
+    /// The greatest.
+    pub max: u64,
+    /// Percentiles, by percent with six decimals as fio writes them.
+    pub percentile: BTreeMap<String, u64>,
+}
+
+impl Distribution {
+    /// Which percentiles are told.
+    pub const PERCENTS: [f64; 4] = [50.0, 95.0, 99.0, 99.9];
+}
+
+impl Default for Distribution {
+    fn default() -> Self {
+        let percentile = Self::PERCENTS.map(|percent| (format!("{percent:.6}"), 0));
+        Self { mean: 0.0, stddev: 0.0, min: 0, max: 0, percentile: percentile.into() }
+    }
+}

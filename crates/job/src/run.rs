@@ -1,0 +1,374 @@
+//! From a job to results: one workload under each policy, on a model or on a real target.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use penstock_core::{
+    Clock, Device, Limits, Queued, ReqId, RunError, Seed, Time, Virtual, Witness, run,
+};
+use penstock_live::{Engine, LiveClock, LiveDevice, Settings, Stage, Target};
+use penstock_policy::{Entry, Params};
+use penstock_workload::{Agent, Agents};
+
+use crate::devices::{self, DeviceSpec};
+use crate::failure::Failure;
+use crate::machine::machine;
+use crate::nearest::nearest;
+use crate::record::{Header, Recorded, Recorder};
+use crate::result::{Comparison, JobResult, RunResult, World};
+use crate::spec::{Job, Stop};
+use crate::stack;
+use crate::stats::{Progress, Stats};
+use crate::{list, params, units};
+
+/// What a comparison is asked for beside its job.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Names of policies, in the order in which they run.
+    pub policies: Vec<String>,
+    /// A device's name, a device file, or the path of a target; the job's device if not given.
+    pub on: Option<String>,
+    /// Size of the owned file to create at the path, if it is missing.
+    pub create: Option<String>,
+    /// How a target is driven; the first engine that works if not given.
+    pub engine: Option<String>,
+    /// Where to record the run; for one policy only.
+    pub record: Option<PathBuf>,
+}
+
+/// How far long work has come.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'a> {
+    /// An owned file is being written.
+    Creating {
+        /// Its path.
+        path: &'a str,
+        /// Share that is written.
+        fraction: f64,
+    },
+    /// A policy runs.
+    Running {
+        /// Its name.
+        policy: &'a str,
+        /// Its number, from 0.
+        number: usize,
+        /// How many there are.
+        of: usize,
+        /// Share of the run's time that is over.
+        fraction: f64,
+    },
+}
+
+/// Runs the job at `path`, changed by `sets`, under each policy of `options`.
+///
+/// `progress` hears of each step some times a second; when it says `false` the run ends there and
+/// the result so far is returned, marked as interrupted.
+///
+/// # Errors
+/// [`Failure`]: wrong input, an unsafe target, a machine that cannot, or a run that failed.
+pub fn compare(
+    path: &Path,
+    sets: &[String],
+    options: &Options,
+    progress: &mut dyn FnMut(Step<'_>) -> bool,
+) -> Result<Comparison, Failure> {
+    let job = Job::load(path, sets)?;
+    let policies = policies(&job, &options.policies)?;
+    if options.record.is_some() && policies.len() != 1 {
+        return Err(Failure::wrong(
+            "a record is of one policy",
+            "name one policy, or leave it out",
+        ));
+    }
+    let place = Place::find(&job, options, progress)?;
+    let agents = job.agents_on(place.capacity(), place.block())?;
+    let mut comparison = Comparison {
+        penstock: crate::VERSION,
+        job: JobResult { file: job.name.clone(), text: job.text(), set: sets.to_vec() },
+        seed: job.seed,
+        world: place.world(),
+        device: place.name().into(),
+        machine: machine(place.engine().map(Engine::name)),
+        runs: Vec::with_capacity(policies.len()),
+    };
+    let of = policies.len();
+    for (number, (policy, params)) in policies.into_iter().enumerate() {
+        let mut told = Told { policy: policy.name, number, of, progress };
+        let header = |room| Header {
+            penstock: crate::VERSION.into(),
+            policy: policy.name.into(),
+            job: job.name.clone(),
+            text: job.text(),
+            room,
+            capacity: place.capacity(),
+            block: place.block(),
+        };
+        let record = options.record.as_deref();
+        let bench = Bench { job: &job, policy, params: &params, agents: &agents, record, header };
+        let result = place.run(&bench, &mut told)?;
+        let interrupted = result.interrupted;
+        comparison.runs.push(result);
+        if interrupted {
+            break;
+        }
+    }
+    Ok(comparison)
+}
+
+/// The policies called `names`, with their parameters from the job.
+fn policies(job: &Job, names: &[String]) -> Result<Vec<(&'static Entry, Params)>, Failure> {
+    if names.is_empty() {
+        return Err(Failure::wrong("no policy is named", "penstock list policies"));
+    }
+    names.iter().map(|name| Ok((params::policy(name)?, job.params(name)?))).collect()
+}
+
+/// Where a job runs.
+enum Place {
+    Modelled(DeviceSpec),
+    Live { target: Target, engine: Engine, path: String },
+}
+
+impl Place {
+    fn find(
+        job: &Job,
+        options: &Options,
+        progress: &mut dyn FnMut(Step<'_>) -> bool,
+    ) -> Result<Self, Failure> {
+        let Some(on) = options.on.as_deref() else {
+            let none = || Failure::wrong("the job names no device", "name one with --on");
+            return Self::modelled(job.device.clone().ok_or_else(none)?, options);
+        };
+        let known = devices::named().any(|(name, _)| name == on);
+        let file = Path::new(on).extension().is_some_and(|ending| ending == "toml");
+        // A target is written like a path, or it is there, or it is to be made.
+        let path = on.contains('/') || Path::new(on).exists() || options.create.is_some();
+        if known || file || !path {
+            return Self::modelled(devices::find(on)?, options);
+        }
+        let engine = engine(options.engine.as_deref())?;
+        let create = options.create.as_deref().map(|text| {
+            units::parse_size(text).map_err(|error| {
+                Failure::wrong(format_args!("--create {text}: {error}"), "write it as 256MiB")
+            })
+        });
+        let mut told = |written: u64, of: u64| {
+            let fraction = written as f64 / of as f64;
+            if progress(Step::Creating { path: on, fraction }) {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        };
+        let target = Target::open_with(Path::new(on), create.transpose()?, &mut told)?;
+        Ok(Self::Live { target, engine, path: on.into() })
+    }
+
+    fn modelled(spec: DeviceSpec, options: &Options) -> Result<Self, Failure> {
+        let live_only = [("--create", &options.create), ("--engine", &options.engine)];
+        if let Some((option, _)) = live_only.iter().find(|(_, value)| value.is_some()) {
+            let message = format!("{option} does not go with the model {}", spec.name);
+            return Err(Failure::wrong(message, "name a file with --on, as in --on ./data.img"));
+        }
+        Ok(Self::Modelled(spec))
+    }
+
+    fn world(&self) -> World {
+        match self {
+            Self::Modelled(_) => World::Simulated,
+            Self::Live { .. } => World::Measured,
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Modelled(spec) => &spec.name,
+            Self::Live { path, .. } => path,
+        }
+    }
+
+    fn engine(&self) -> Option<Engine> {
+        match self {
+            Self::Modelled(_) => None,
+            Self::Live { engine, .. } => Some(*engine),
+        }
+    }
+
+    fn capacity(&self) -> u64 {
+        match self {
+            Self::Modelled(spec) => stack::device(spec, Seed(0)).capacity(),
+            Self::Live { target, .. } => target.capacity(),
+        }
+    }
+
+    fn block(&self) -> u32 {
+        match self {
+            Self::Modelled(spec) => stack::device(spec, Seed(0)).block(),
+            Self::Live { target, .. } => target.block(),
+        }
+    }
+
+    fn run(
+        &self,
+        bench: &Bench<'_, impl Fn(u32) -> Header>,
+        told: &mut Told<'_, '_>,
+    ) -> Result<RunResult, Failure> {
+        match self {
+            Self::Modelled(spec) => {
+                let device = stack::device(spec, Seed(bench.job.seed));
+                bench.run(device, &mut Virtual::default(), told, false)
+            }
+            Self::Live { target, engine, .. } => {
+                let (mut clock, device) = bench.stage(*engine, target)?;
+                bench.run(device, &mut clock, told, true)
+            }
+        }
+    }
+}
+
+/// The engine called `name`, or the first that works here.
+fn engine(name: Option<&str>) -> Result<Engine, Failure> {
+    let Some(name) = name else {
+        let works = Engine::ALL.into_iter().find(|engine| engine.probe().is_ok());
+        return Ok(works.unwrap_or(Engine::Threads));
+    };
+    let engine = Engine::from_name(name).ok_or_else(|| {
+        let known: Vec<_> = Engine::ALL.map(Engine::name).into();
+        let hint = nearest(name, known.iter().copied()).map_or_else(
+            || format!("engines: {}", known.join(", ")),
+            |near| format!("did you mean {near}?"),
+        );
+        Failure::wrong(format_args!("unknown engine {name}"), hint)
+    })?;
+    engine.probe()?;
+    Ok(engine)
+}
+
+/// One policy's run, ready to begin.
+struct Bench<'a, H> {
+    job: &'a Job,
+    policy: &'static Entry,
+    params: &'a Params,
+    agents: &'a [Agent],
+    record: Option<&'a Path>,
+    header: H,
+}
+
+impl<H: Fn(u32) -> Header> Bench<'_, H> {
+    /// Real time, and `target` behind `engine`, for the largest command of this run.
+    fn stage(&self, engine: Engine, target: &Target) -> Result<(LiveClock, LiveDevice), Failure> {
+        let longest = self.agents.iter().map(|agent| agent.size).max().unwrap_or(0);
+        // Merging makes commands longer than any request.
+        let merged = self.params.iter().any(|(name, _)| *name == "max_sectors");
+        let merged = if merged { self.params.len("max_sectors").unwrap_or(0) } else { 0 };
+        let settings = Settings {
+            batch: self.job.live.batch,
+            seed: Seed(self.job.seed),
+            ..Settings::new(self.job.live.depth, longest.max(merged))
+        };
+        Ok(Stage::single(engine, target.clone(), settings)?)
+    }
+
+    fn run(
+        &self,
+        device: impl Device,
+        clock: &mut impl Clock,
+        told: &mut Told<'_, '_>,
+        live: bool,
+    ) -> Result<RunResult, Failure> {
+        let policy = (self.policy.build)(self.params);
+        let Some(path) = self.record else {
+            return self.drive(&mut Queued::new(policy, device), clock, told, live, None);
+        };
+        let recorder = Recorder::create(path, &(self.header)(device.room()))
+            .map_err(|error| Failure::unwritable(path, &error))?;
+        let listener = recorder.clone();
+        let told_of = move |at, go, chain: &[ReqId]| listener.decided(at, go, chain);
+        let witness = Witness::new(policy, told_of);
+        let mut stack = Queued::new(witness, Recorded::new(device, recorder.clone()));
+        let result = self.drive(&mut stack, clock, told, live, Some(recorder.clone()));
+        recorder.finish().map_err(|error| Failure::unwritable(path, &error))?;
+        result
+    }
+
+    fn drive(
+        &self,
+        stack: &mut impl Device,
+        clock: &mut impl Clock,
+        told: &mut Told<'_, '_>,
+        live: bool,
+        recorder: Option<Recorder>,
+    ) -> Result<RunResult, Failure> {
+        let Job { warmup, duration, seed, .. } = *self.job;
+        let mut source = Agents::new(self.agents.to_vec(), Seed(seed));
+        let names: Vec<&str> = self.job.classes.iter().map(|class| class.name.as_str()).collect();
+        let mut stats = Stats::new(names.len(), warmup, duration, live, told, recorder);
+        let until = match self.job.stop {
+            Stop::Drained => Time::NEVER,
+            // Agents may ask until the end of the duration.
+            Stop::LastArrival => Time::ZERO + duration,
+            Stop::At(span) => Time::ZERO + span,
+        };
+        let limits = Limits { until, max_outstanding: self.job.max_outstanding };
+        let end = run(&mut source, stack, clock, &mut stats, limits)
+            .map_err(|error| self.failed(error, &names))?;
+        Ok(RunResult {
+            policy: self.policy.name,
+            params: list::params_json(self.params),
+            duration_s: stats.measured_s(end.at),
+            interrupted: end.interrupted,
+            lateness_ns: stats.lateness(),
+            device_busy: stats.device_busy(end.at),
+            classes: stats.classes(&names, end.at),
+        })
+    }
+
+    fn failed(&self, error: RunError, names: &[&str]) -> Failure {
+        let under = self.policy.name;
+        match error {
+            RunError::Overload { class, at, max_outstanding } => {
+                let class = names[class.index()];
+                Failure::run(format_args!(
+                    "class {class} found {max_outstanding} requests outstanding at {} under {under}",
+                    Seconds(at)
+                ))
+                .hint("the device cannot follow: lower the rate, or raise max_outstanding")
+            }
+            RunError::Stalled { at, outstanding } => Failure::run(format_args!(
+                "{outstanding} requests are outstanding at {} under {under}, and nothing goes on",
+                Seconds(at)
+            ))
+            .hint("this is a mistake of the policy or of the device: please report it"),
+            RunError::Spinning { at } => Failure::run(format_args!(
+                "time stands still at {} under {under}: the device takes no time",
+                Seconds(at)
+            ))
+            .hint("give the device a base time, or the closed loops a think time"),
+        }
+    }
+}
+
+/// A point of time as a person reads it.
+struct Seconds(Time);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3} s", self.0.since(Time::ZERO).ns() as f64 / 1e9)
+    }
+}
+
+/// Passes the progress of one policy's run on.
+struct Told<'a, 'p> {
+    policy: &'static str,
+    number: usize,
+    of: usize,
+    progress: &'a mut (dyn FnMut(Step<'_>) -> bool + 'p),
+}
+
+impl Progress for Told<'_, '_> {
+    fn update(&mut self, fraction: f64) -> bool {
+        let Self { policy, number, of, .. } = *self;
+        (self.progress)(Step::Running { policy, number, of, fraction })
+    }
+}

@@ -1,0 +1,309 @@
+//! A job: what is asked, of what, for how long. From TOML and `--set`, checked.
+//!
+//! [`Job::load`] reads a file, [`Job::parse`] a text. What can be wrong without knowing the target
+//! is found there, sections of policies that nobody runs included; what depends on the target's
+//! size, in [`Job::agents_on`]. [`Job::text`] writes a job out with every default in place, so that
+//! a record of a run can carry it.
+
+use std::path::Path;
+
+use penstock_core::Span;
+use penstock_policy::Params;
+use penstock_workload::Agent;
+
+use crate::agents::{self, AgentSpec};
+use crate::devices::{self, DeviceSpec};
+use crate::diagnose::{JobError, Origin, Source, quote};
+use crate::nearest::suggest;
+use crate::tree::{self, Entry, Node, Reader, Value};
+use crate::units::{self, duration_text};
+use crate::{file, params, sets, text};
+
+/// Keys of a job.
+pub(crate) const KEYS: &[&str] = &[
+    "seed",
+    "duration",
+    "warmup",
+    "stop",
+    "max_outstanding",
+    "device",
+    "live",
+    "class",
+    "agent",
+    "policy",
+];
+
+/// Requests that may be outstanding at once, unless the job says.
+const MAX_OUTSTANDING: u32 = 1 << 20;
+/// Their tables take some 10 GiB: more is a slip.
+const MAX_OUTSTANDING_MOST: u64 = 1 << 28;
+/// Commands at a real target at once, and handed on together: deeper than any device's queue.
+const DEPTH_MOST: u64 = 4096;
+/// Lowest priority, as with the kernel's ioprio.
+const PRIO_MOST: u64 = 7;
+/// Classes are numbered in 16 bits.
+const CLASSES: usize = 1 << 16;
+
+/// A job, checked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Job {
+    /// What its text is called: the file's path.
+    pub name: String,
+    /// Every random number descends from it.
+    pub seed: u64,
+    /// When the agents stop.
+    pub duration: Span,
+    /// What is due before is not measured.
+    pub warmup: Span,
+    /// When the run ends.
+    pub stop: Stop,
+    /// Requests that may be outstanding at once.
+    pub max_outstanding: u32,
+    /// The device, unless the command line names one.
+    pub device: Option<DeviceSpec>,
+    /// How a real target is driven.
+    pub live: Live,
+    /// Classes in the order of the file; a `ClassId` is an index into them.
+    pub classes: Vec<Class>,
+    /// Agents in the order of the file.
+    pub agents: Vec<AgentSpec>,
+    /// Parameters of every registered policy.
+    pub(crate) policies: Vec<(&'static str, Params)>,
+}
+
+/// When a run ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// When every request has finished.
+    Drained,
+    /// With the last arrival.
+    LastArrival,
+    /// At this time, whatever is outstanding.
+    At(Span),
+}
+
+/// How a real target is driven; a modelled device has limits of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Live {
+    /// Commands at the target at once.
+    pub depth: u32,
+    /// Commands that are given to the kernel together, by engines that can.
+    pub batch: u32,
+}
+
+impl Default for Live {
+    /// The depth of SATA's native command queueing; four at a time is measured to be best at it.
+    fn default() -> Self {
+        Self { depth: 32, batch: 4 }
+    }
+}
+
+/// A class of work.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Class {
+    /// As results name it.
+    pub name: String,
+    /// Its part of the device, relative to the other classes' weights.
+    pub weight: u32,
+    /// The lower goes first.
+    pub prio: u8,
+}
+
+impl Job {
+    /// Reads the job file at `path` and applies the `--set` arguments in order.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or anything that [`Job::parse`] refuses.
+    pub fn load(path: &Path, sets: &[String]) -> Result<Self, JobError> {
+        let text = file::read(path, "job file")?;
+        Self::parse(&path.display().to_string(), &text, sets)
+    }
+
+    /// Reads the job `text`, called `name`, and applies the `--set` arguments in order. A device
+    /// file that the job names lies beside `name`; one that `--set` names, where the command runs.
+    ///
+    /// # Errors
+    /// Whatever is wrong with it: unknown names, missing units, impossible combinations.
+    pub fn parse(name: &str, text: &str, sets: &[String]) -> Result<Self, JobError> {
+        let mut root = tree::parse(&Source::file(name, text))?;
+        for argument in sets {
+            sets::apply(&mut root, argument)?;
+        }
+        read(name, &root)
+    }
+
+    /// The parameters of a policy: its defaults, and what the job says.
+    ///
+    /// # Errors
+    /// No policy has this name.
+    pub fn params(&self, policy: &str) -> Result<Params, JobError> {
+        let name = params::policy(policy)?.name;
+        let found = self.policies.iter().find(|(known, _)| *known == name);
+        found.map(|(_, params)| params.clone()).ok_or_else(|| JobError::new("no such policy"))
+    }
+
+    /// The agents on a target of `capacity` bytes in blocks of `block` bytes. Borders that are
+    /// shares are rounded down to 4 KiB, or to whole blocks if those are larger; `100%` is the end.
+    ///
+    /// # Errors
+    /// A region that lies outside the target, is empty, or is smaller than a request.
+    pub fn agents_on(&self, capacity: u64, block: u32) -> Result<Vec<Agent>, JobError> {
+        // The last block may be cut off; what lies in it cannot be asked for.
+        let capacity = capacity - capacity.checked_rem(u64::from(block)).unwrap_or(0);
+        let step = agents::share_step(block);
+        let prio = |agent: &AgentSpec| self.classes[agent.class.index()].prio;
+        self.agents.iter().map(|agent| agent.on(capacity, step, prio(agent))).collect()
+    }
+
+    /// The job as TOML with every default in place. Read back under the same name, it is equal.
+    pub fn text(&self) -> String {
+        text::job(self)
+    }
+}
+
+fn read(name: &str, root: &Node) -> Result<Job, JobError> {
+    let reader = Reader::new(root, "the job", KEYS)?;
+    let seed = reader.optional("seed", |node| node.count(0, u64::MAX))?.unwrap_or(1);
+    let duration = reader.required("duration", "\"10min\"", duration)?;
+    let warmup = reader.optional("warmup", |node| warmup(node, duration))?;
+    let stop = reader.optional("stop", |node| stop(node, duration))?.unwrap_or(Stop::Drained);
+    let most = |node: &Node| node.count(1, MAX_OUTSTANDING_MOST);
+    let max_outstanding = reader.optional("max_outstanding", most)?;
+    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+    let device = reader.optional("device", |node| device(node, folder))?;
+    let live = reader.optional("live", live)?.unwrap_or_default();
+    let classes = reader.optional("class", classes)?.unwrap_or_default();
+    let agents = agents(&reader, &classes, duration)?;
+    let policies = params::all(reader.node("policy"))?;
+    let job = Job {
+        name: name.into(),
+        seed,
+        duration,
+        warmup: warmup.unwrap_or(Span::ZERO),
+        stop,
+        max_outstanding: max_outstanding.map_or(MAX_OUTSTANDING, |most| most as u32),
+        device,
+        live,
+        classes,
+        agents,
+        policies,
+    };
+    check_depth(&job, reader.origin("max_outstanding"))?;
+    Ok(job)
+}
+
+fn agents(
+    reader: &Reader<'_>,
+    classes: &[Class],
+    duration: Span,
+) -> Result<Vec<AgentSpec>, JobError> {
+    let hint = "an agent is a section: `[[agent]]` with class, op, size, pattern and arrivals";
+    let none = || JobError::new("the job has no agent: nobody asks for anything").hint(hint);
+    let items = match reader.node("agent") {
+        None => return Err(none().at(reader.origin("agent"))),
+        Some(Node { value: Value::List(items), .. }) if !items.is_empty() => items,
+        Some(Node { value: Value::List(_), origin }) => return Err(none().at(origin)),
+        Some(node) => return Err(node.expected("agents").hint(hint)),
+    };
+    items.iter().map(|item| AgentSpec::read(item, classes, duration)).collect()
+}
+
+/// Closed loops fill their depth at once: a smaller table fails at the first instant.
+fn check_depth(job: &Job, origin: &Origin) -> Result<(), JobError> {
+    let depth: u64 = job.agents.iter().map(AgentSpec::depth).sum();
+    if depth <= u64::from(job.max_outstanding) {
+        return Ok(());
+    }
+    let most = job.max_outstanding;
+    let found = format!("closed agents keep {depth} requests outstanding; at most {most} may be");
+    let hint = format!("lower their `depth`, or set `max_outstanding = {depth}`");
+    Err(JobError::new(found).at(origin).hint(hint))
+}
+
+fn duration(node: &Node) -> Result<Span, JobError> {
+    match units::duration(node)? {
+        Span::ZERO => {
+            let hint = "a run of no length asks for nothing";
+            Err(node.expected("a length of time above zero").hint(hint))
+        }
+        span => Ok(span),
+    }
+}
+
+fn warmup(node: &Node, duration: Span) -> Result<Span, JobError> {
+    match units::duration(node)? {
+        span if span < duration => Ok(span),
+        _ => {
+            let duration = duration_text(duration);
+            let found = format!("the warm-up lasts as long as the job ({duration}), or longer");
+            Err(JobError::new(found).at(&node.origin).hint("nothing would be measured"))
+        }
+    }
+}
+
+fn stop(node: &Node, duration: Span) -> Result<Stop, JobError> {
+    match node.word() {
+        Some("drained") => Ok(Stop::Drained),
+        Some("last-arrival") => Ok(Stop::LastArrival),
+        Some(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => {
+            let hint = suggest(text, ["drained", "last-arrival"]);
+            Err(node.expected("`drained`, `last-arrival` or a time such as `12min`").hint(hint))
+        }
+        _ => match units::duration(node)? {
+            at if at >= duration => Ok(Stop::At(at)),
+            at => {
+                let (at, end) = (duration_text(at), duration_text(duration));
+                let found = format!("the run stops at {at}, before its agents do at {end}");
+                let hint = format!("`stop` is at least `{end}`; to end sooner, lower `duration`");
+                Err(JobError::new(found).at(&node.origin).hint(hint))
+            }
+        },
+    }
+}
+
+fn device(node: &Node, folder: &Path) -> Result<DeviceSpec, JobError> {
+    if let Value::Table(_) = node.value {
+        return devices::read(node, "device");
+    }
+    let name = node.text("a device: a name, a device file or a table")?;
+    let folder = if node.origin.is_set() { Path::new("") } else { folder };
+    devices::find_in(folder, name).map_err(|error| error.at(&node.origin))
+}
+
+fn live(node: &Node) -> Result<Live, JobError> {
+    let reader = Reader::new(node, "live", &["depth", "batch"])?;
+    let depth = reader.optional("depth", |node| node.count(1, DEPTH_MOST))?;
+    let batch = reader.optional("batch", |node| node.count(1, DEPTH_MOST))?;
+    let or = |found: Option<u64>, default| found.map_or(default, |found| found as u32);
+    let Live { depth: usual, batch: together } = Live::default();
+    Ok(Live { depth: or(depth, usual), batch: or(batch, together) })
+}
+
+fn classes(node: &Node) -> Result<Vec<Class>, JobError> {
+    let Value::Table(table) = &node.value else {
+        return Err(node.expected("classes").hint("each has a section, as in `[class.batch]`"));
+    };
+    if let Some(entry) = table.entries.get(CLASSES) {
+        return Err(JobError::new(format!("more than {CLASSES} classes")).at(&entry.origin));
+    }
+    table.entries.iter().map(class).collect()
+}
+
+fn class(entry: &Entry) -> Result<Class, JobError> {
+    let letters = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let begins = entry.key.starts_with(|c: char| c.is_ascii_alphabetic());
+    if !begins || !entry.key.chars().all(letters) {
+        let found = format!("{} is no name of a class", quote(&entry.key));
+        let hint = "a name is a letter, then letters, digits, `-` and `_`";
+        return Err(JobError::new(found).at(&entry.origin).hint(hint));
+    }
+    let what = format!("class {}", entry.key);
+    let reader = Reader::new(&entry.node, &what, &["weight", "prio"])?;
+    let weight = reader.optional("weight", |node| node.count(1, u64::from(u32::MAX)))?;
+    let prio = reader.optional("prio", |node| node.count(0, PRIO_MOST))?;
+    Ok(Class {
+        name: entry.key.clone(),
+        weight: weight.unwrap_or(1) as u32,
+        prio: prio.unwrap_or(0) as u8,
+    })
+}

@@ -1,0 +1,257 @@
+//! What a run is measured by: latencies, waits and device time of each class.
+
+use hdrhistogram::Histogram;
+use penstock_core::{Done, Observer, Request, Span, Time};
+
+use crate::record::Recorder;
+use crate::result::{ClassResult, Distribution};
+
+/// Values in nanoseconds: exact moments and extremes, and percentiles to three digits.
+pub(crate) struct Values {
+    histogram: Histogram<u64>,
+    count: u64,
+    sum: u128,
+    squares: u128,
+    min: u64,
+    max: u64,
+}
+
+/// Longer latencies are counted here: two days, beyond what any job runs.
+const LONGEST_NS: u64 = 1 << 47;
+
+/// Three significant digits: a percentile is at most a thousandth too high.
+const DIGITS: u8 = 3;
+
+impl Values {
+    fn new() -> Self {
+        let histogram = Histogram::new_with_max(LONGEST_NS, DIGITS).expect("valid bounds");
+        Self { histogram, count: 0, sum: 0, squares: 0, min: u64::MAX, max: 0 }
+    }
+
+    fn add(&mut self, value: Span) {
+        let ns = value.ns();
+        self.histogram.saturating_record(ns);
+        self.count += 1;
+        self.sum += u128::from(ns);
+        self.squares += u128::from(ns) * u128::from(ns);
+        self.min = self.min.min(ns);
+        self.max = self.max.max(ns);
+    }
+
+    fn distribution(&self) -> Distribution {
+        if self.count == 0 {
+            return Distribution::default();
+        }
+        let count = self.count as f64;
+        let mean = self.sum as f64 / count;
+        // The variance as an exact integer first: two large squares nearly cancel.
+        let n = u128::from(self.count);
+        let spread = (self.squares * n).saturating_sub(self.sum * self.sum) as f64;
+        let at = |percent: f64| {
+            let value = self.histogram.value_at_quantile(percent / 100.0);
+            value.clamp(self.min, self.max)
+        };
+        Distribution {
+            mean,
+            stddev: spread.sqrt() / count,
+            min: self.min,
+            max: self.max,
+            percentile: Distribution::PERCENTS
+                .map(|percent| (format!("{percent:.6}"), at(percent)))
+                .into_iter()
+                .collect(),
+        }
+    }
+}
+
+struct Class {
+    arrivals: u64,
+    requests: u64,
+    bytes: u64,
+    errors: u64,
+    latency: Values,
+    wait: Values,
+    service: Values,
+    device_time: Span,
+}
+
+impl Class {
+    fn new() -> Self {
+        Self {
+            arrivals: 0,
+            requests: 0,
+            bytes: 0,
+            errors: 0,
+            latency: Values::new(),
+            wait: Values::new(),
+            service: Values::new(),
+            device_time: Span::ZERO,
+        }
+    }
+}
+
+/// Told how far a run has come; `false` ends it with what there is.
+pub(crate) trait Progress {
+    /// `fraction` of the run's time is over, 0 to 1.
+    fn update(&mut self, fraction: f64) -> bool;
+}
+
+impl Progress for () {
+    fn update(&mut self, _: f64) -> bool {
+        true
+    }
+}
+
+/// How often a modelled run reports progress, in turns: some hundred times a second.
+const TURNS_A_REPORT: u64 = 1 << 14;
+
+/// How often a live run does.
+const TIME_A_REPORT: Span = Span::from_ms(50);
+
+/// Measures a run. Requests due before the warm-up's end are served but not counted.
+pub(crate) struct Stats<'a> {
+    warmup: Time,
+    duration: Span,
+    classes: Vec<Class>,
+    /// Service of everything that finished after the warm-up.
+    busy: Span,
+    /// How late requests were taken, live only: virtual time is never late.
+    lateness: Option<Values>,
+    progress: &'a mut dyn Progress,
+    turns: u64,
+    reported: Time,
+    recorder: Option<Recorder>,
+}
+
+impl<'a> Stats<'a> {
+    /// For `classes` classes and a run of `duration`.
+    pub(crate) fn new(
+        classes: usize,
+        warmup: Span,
+        duration: Span,
+        live: bool,
+        progress: &'a mut dyn Progress,
+        recorder: Option<Recorder>,
+    ) -> Self {
+        Self {
+            warmup: Time::ZERO + warmup,
+            duration,
+            classes: (0..classes).map(|_| Class::new()).collect(),
+            busy: Span::ZERO,
+            lateness: live.then(Values::new),
+            progress,
+            turns: 0,
+            reported: Time::ZERO,
+            recorder,
+        }
+    }
+
+    /// How late requests were taken against the schedule; `None` in virtual time.
+    pub(crate) fn lateness(&self) -> Option<Distribution> {
+        self.lateness.as_ref().map(Values::distribution)
+    }
+
+    /// Seconds that were measured, of a run that ended at `end`.
+    pub(crate) fn measured_s(&self, end: Time) -> f64 {
+        end.since(self.warmup).ns() as f64 / 1e9
+    }
+
+    /// The share of the measured time in which the device was busy.
+    pub(crate) fn device_busy(&self, end: Time) -> f64 {
+        ratio(self.busy.ns() as f64 / 1e9, self.measured_s(end))
+    }
+
+    /// The classes' results, in the order of the job.
+    pub(crate) fn classes(&self, names: &[&str], end: Time) -> Vec<ClassResult> {
+        let seconds = self.measured_s(end);
+        let all: f64 = self.classes.iter().map(|class| class.device_time.ns() as f64).sum();
+        let result = |(class, name): (&Class, &&str)| ClassResult {
+            name: (*name).to_owned(),
+            requests: class.requests,
+            bytes: class.bytes,
+            iops: ratio(class.requests as f64, seconds),
+            bw_bytes: ratio(class.bytes as f64, seconds),
+            lat_ns: class.latency.distribution(),
+            wait_ns: class.wait.distribution(),
+            service_ns: class.service.distribution(),
+            device_time_s: class.device_time.ns() as f64 / 1e9,
+            share: ratio(class.device_time.ns() as f64, all),
+            errors: class.errors,
+            unfinished: class.arrivals - class.requests - class.errors,
+        };
+        self.classes.iter().zip(names).map(result).collect()
+    }
+}
+
+/// `part / whole`, and 0 of nothing.
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+impl Observer for Stats<'_> {
+    fn turn(&mut self, now: Time) -> bool {
+        if let Some(recorder) = &self.recorder {
+            recorder.turn(now);
+        }
+        self.turns += 1;
+        let report = match self.lateness {
+            Some(_) => now.since(self.reported) >= TIME_A_REPORT,
+            None => self.turns.is_multiple_of(TURNS_A_REPORT),
+        };
+        if !report {
+            return true;
+        }
+        self.reported = now;
+        let fraction = now.ns() as f64 / self.duration.ns() as f64;
+        self.progress.update(fraction.min(1.0))
+    }
+
+    fn arrived(&mut self, now: Time, req: &Request) {
+        if let Some(recorder) = &self.recorder {
+            recorder.arrived(&req.io);
+        }
+        if req.due >= self.warmup {
+            self.classes[req.class.index()].arrivals += 1;
+            if let Some(lateness) = &mut self.lateness {
+                lateness.add(now.since(req.due));
+            }
+        }
+    }
+
+    fn finished(&mut self, _: Time, req: &Request, done: &Done) {
+        if done.at >= self.warmup {
+            self.busy += done.service;
+        }
+        if req.due < self.warmup {
+            return;
+        }
+        let class = &mut self.classes[req.class.index()];
+        class.device_time += done.service;
+        if done.error.is_some() {
+            class.errors += 1;
+            return;
+        }
+        class.requests += 1;
+        class.bytes += u64::from(req.len);
+        class.latency.add(done.at.since(req.due));
+        class.wait.add(done.begun.since(req.due));
+        class.service.add(done.service);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_exact_and_percentiles_are_within_a_thousandth() {
+        let mut values = Values::new();
+        (1..=1000).for_each(|us| values.add(Span::from_us(us)));
+        let found = values.distribution();
+        assert!((found.mean - 500_500.0).abs() < 1e-6);
+        assert!((found.stddev - 288_674.990_257_210_7).abs() < 1e-3, "{}", found.stddev);
+        assert_eq!((found.min, found.max), (1_000, 1_000_000));
+        let median = found.percentile["50.000000"] as f64;
+        assert!((median / 500_000.0 - 1.0).abs() < 0.001, "{median}");
+    }
+}

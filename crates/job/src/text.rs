@@ -1,0 +1,185 @@
+//! A job written out: TOML with every default in place, that reads back as the same job.
+
+use std::fmt::Write;
+
+use penstock_core::{Op, Span};
+use penstock_device::Cost;
+use penstock_device::hdd::{Bus, Overheads};
+use penstock_policy::{Params, Value};
+use penstock_workload::{Arrivals, Pace, Pattern};
+
+use crate::agents::AgentSpec;
+use crate::devices::{DeviceSpec, Model};
+use crate::spec::{Job, Stop};
+use crate::units::{duration_text, rate_text, share_text, size_text};
+
+/// The whole job.
+pub(crate) fn job(job: &Job) -> String {
+    let stop = match job.stop {
+        Stop::Drained => "drained".into(),
+        Stop::LastArrival => "last-arrival".into(),
+        Stop::At(at) => duration_text(at),
+    };
+    let mut out = Lines::default();
+    out.line("seed", job.seed);
+    out.line("duration", time(job.duration));
+    out.line("warmup", time(job.warmup));
+    out.line("stop", quoted(&stop));
+    out.line("max_outstanding", job.max_outstanding);
+    if let Some(spec) = &job.device {
+        device(&mut out, spec);
+    }
+    out.section("[live]");
+    out.line("depth", job.live.depth);
+    out.line("batch", job.live.batch);
+    for class in &job.classes {
+        out.section(&format!("[class.{}]", class.name));
+        out.line("weight", class.weight);
+        out.line("prio", class.prio);
+    }
+    for spec in &job.agents {
+        agent(&mut out, spec, &job.classes[spec.class.index()].name);
+    }
+    for (name, params) in &job.policies {
+        out.section(&format!("[policy.{name}]"));
+        for (name, value) in params.iter() {
+            out.line(name, param(value));
+        }
+    }
+    out.0
+}
+
+fn agent(out: &mut Lines, agent: &AgentSpec, class: &str) {
+    let region = [agent.region.from, agent.region.to].map(|edge| quoted(&edge.text()));
+    out.section("[[agent]]");
+    out.line("class", quoted(class));
+    out.line("op", quoted(if agent.op == Op::Read { "read" } else { "write" }));
+    out.line("sync", agent.sync);
+    out.line("size", size(agent.size.into()));
+    let random = agent.pattern == Pattern::Random;
+    out.line("pattern", quoted(if random { "random" } else { "sequential" }));
+    out.line("region", format!("[{}]", region.join(", ")));
+    out.line("arrivals", format!("{{ {} }}", arrivals(&agent.arrivals)));
+    out.line("start", time(agent.start));
+    out.line("stop", time(agent.stop));
+}
+
+fn arrivals(arrivals: &Arrivals) -> String {
+    match arrivals {
+        Arrivals::Open { rate, pace, curve } => {
+            let kind = if *pace == Pace::Poisson { "poisson" } else { "fixed" };
+            let mut text = format!("kind = \"{kind}\", rate = \"{}\"", rate_text(*rate));
+            if !curve.is_empty() {
+                let factors: Vec<String> = curve.iter().map(f64::to_string).collect();
+                text = format!("{text}, curve = [{}]", factors.join(", "));
+            }
+            text
+        }
+        Arrivals::Closed { depth, think } => {
+            format!("kind = \"closed\", depth = {depth}, think = {}", time(*think))
+        }
+    }
+}
+
+fn device(out: &mut Lines, device: &DeviceSpec) {
+    out.section("[device]");
+    out.line("name", quoted(&device.name));
+    if !device.summary.is_empty() {
+        out.line("summary", quoted(&device.summary));
+    }
+    match &device.model {
+        Model::Fixed { cost, capacity } => {
+            out.line("model", quoted("fixed"));
+            match *cost {
+                Cost::Linear { base, per_mb } => {
+                    out.line("base", time(base));
+                    out.line("per_mb", time(per_mb));
+                }
+                Cost::Units { unit, unit_bytes } => {
+                    out.line("unit", time(unit));
+                    out.line("unit_bytes", size(unit_bytes.into()));
+                }
+            }
+            out.line("capacity", size(*capacity));
+        }
+        Model::Hdd { drive, options, queue } => {
+            out.line("model", quoted("hdd"));
+            out.line("drive", quoted(drive));
+            out.line(
+                "overheads",
+                match options.overheads {
+                    Overheads::None => quoted("none"),
+                    Overheads::Drive => quoted("drive"),
+                    Overheads::Constant(span) => time(span),
+                },
+            );
+            out.line("bus", quoted(if options.bus == Bus::None { "none" } else { "drive" }));
+            out.line("cache", quoted("none"));
+            out.line("turnaround", time(options.turnaround));
+            let head = format!("policy = \"{}\", depth = {}", queue.policy, queue.depth);
+            let params = members(&queue.params);
+            let comma = if params.is_empty() { "" } else { ", " };
+            out.line("queue", format!("{{ {head}{comma}{params} }}"));
+        }
+    }
+    if let Some(faults) = &device.faults {
+        let [errors, stalls] = [faults.errors, faults.stalls].map(share_text);
+        let mut text = format!("errors = \"{errors}\", stalls = \"{stalls}\"");
+        if faults.stalls.fraction() > 0.0 {
+            text = format!("{text}, stall = {}", time(faults.stall));
+        }
+        out.line("faults", format!("{{ {text} }}"));
+    }
+}
+
+fn param(value: &Value) -> String {
+    match value {
+        Value::Size(bytes) => size(*bytes),
+        Value::Duration(span) => time(*span),
+        Value::Count(number) => number.to_string(),
+        Value::Switch(truth) => truth.to_string(),
+        Value::Word(word) => quoted(word),
+        Value::Group(params) => format!("{{ {} }}", members(params)),
+    }
+}
+
+fn members(params: &Params) -> String {
+    let member = |(name, value): &(&str, Value)| format!("{name} = {}", param(value));
+    params.iter().map(member).collect::<Vec<_>>().join(", ")
+}
+
+fn time(span: Span) -> String {
+    quoted(&duration_text(span))
+}
+
+fn size(bytes: u64) -> String {
+    quoted(&size_text(bytes))
+}
+
+/// A TOML string: a name may come from a file's and hold anything.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => out = format!("{out}\\u{:04X}", u32::from(c)),
+            c => out.push(c),
+        }
+    }
+    out + "\""
+}
+
+#[derive(Default)]
+struct Lines(String);
+
+impl Lines {
+    fn section(&mut self, header: &str) {
+        self.0 += "\n";
+        self.0 += header;
+        self.0 += "\n";
+    }
+
+    fn line(&mut self, key: &str, value: impl std::fmt::Display) {
+        writeln!(self.0, "{key} = {value}").expect("a string takes everything");
+    }
+}

@@ -1,0 +1,350 @@
+//! A tree of values, each with the place where it was written.
+//!
+//! Made from TOML, changed by `--set`, read by key. A value of a file has the type that TOML gives
+//! it; one of `--set` is a word until somebody asks what it should be.
+
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::diagnose::{JobError, Origin, Source, quote};
+use crate::nearest::suggest;
+
+/// A value and where it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) value: Value,
+    pub(crate) origin: Origin,
+}
+
+/// What was written.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    /// A string of a file.
+    Text(String),
+    /// What stands behind the `=` of `--set`: whatever it is asked for.
+    Word(String),
+    Integer(i128),
+    Float(f64),
+    Boolean(bool),
+    /// A date or a time of day: TOML has them, jobs do not.
+    Moment,
+    List(Vec<Node>),
+    Table(Table),
+}
+
+/// Values by key, in the order in which they were written.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Table {
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// A key, where it was written, and its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) origin: Origin,
+    pub(crate) node: Node,
+}
+
+/// The tree of a TOML text.
+pub(crate) fn parse(source: &Arc<Source>) -> Result<Node, JobError> {
+    let table = DeTable::parse(source.text()).map_err(|error| {
+        let end = source.text().len();
+        let origin = Origin::new(source, error.span().unwrap_or(end..end));
+        syntax(error.message(), &origin)
+    })?;
+    Ok(Node { value: entries(table.get_ref(), source)?, origin: Origin::new(source, 0..0) })
+}
+
+/// A parser's error in the words of a job's author, for the mistakes that are often made.
+fn syntax(message: &str, origin: &Origin) -> JobError {
+    let found = quote(origin.text());
+    let error = match message.lines().next().unwrap_or("") {
+        "duplicate key" => {
+            JobError::new(format!("the key {found} is given twice")).hint("keep one of the two")
+        }
+        unquoted if unquoted.contains("must be quoted") => match origin.text() {
+            "" => JobError::new("a value is missing").hint("write `key = \"value\"`"),
+            _ => JobError::new(format!("expected a value, found {found} without quotes"))
+                .hint(format!("write `\"{}\"`", found.trim_matches('`'))),
+        },
+        _ => {
+            // What the parser expected may stand on lines of its own.
+            let message = message.lines().collect::<Vec<_>>().join(", ");
+            JobError::new(message).hint("the file is TOML: `key = \"value\"`")
+        }
+    };
+    error.at(origin)
+}
+
+fn entries(table: &DeTable<'_>, source: &Arc<Source>) -> Result<Value, JobError> {
+    let mut written: Vec<_> = table.iter().collect();
+    written.sort_by_key(|(key, _)| key.span().start);
+    let entry = |(key, value): (&Spanned<_>, _)| {
+        let origin = Origin::new(source, key.span());
+        Ok(Entry { key: String::from(key.get_ref() as &str), origin, node: node(value, source)? })
+    };
+    let entries = written.into_iter().map(entry).collect::<Result<_, JobError>>()?;
+    Ok(Value::Table(Table { entries }))
+}
+
+fn node(written: &Spanned<DeValue<'_>>, source: &Arc<Source>) -> Result<Node, JobError> {
+    let origin = Origin::new(source, written.span());
+    let value = match written.get_ref() {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Integer(number) => {
+            let found = i128::from_str_radix(number.as_str(), number.radix());
+            Value::Integer(found.map_err(|_| {
+                JobError::new(format!("the number {} is too large", quote(number.as_str())))
+                    .at(&origin)
+            })?)
+        }
+        DeValue::Float(number) => Value::Float(number.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(truth) => Value::Boolean(*truth),
+        DeValue::Datetime(_) => Value::Moment,
+        DeValue::Array(list) => {
+            Value::List(list.iter().map(|item| node(item, source)).collect::<Result<_, _>>()?)
+        }
+        DeValue::Table(table) => entries(table, source)?,
+    };
+    Ok(Node { value, origin })
+}
+
+impl Table {
+    /// The entry of `key`.
+    pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// The value of `key`, to be changed; made of `new` if there is none.
+    pub(crate) fn get_or_insert(&mut self, key: &str, origin: &Origin, new: Value) -> &mut Node {
+        let at = self.entries.iter().position(|entry| entry.key == key).unwrap_or_else(|| {
+            let node = Node { value: new, origin: origin.clone() };
+            self.entries.push(Entry { key: key.into(), origin: origin.clone(), node });
+            self.entries.len() - 1
+        });
+        &mut self.entries[at].node
+    }
+
+    /// Sets `key`, as written at `origin`.
+    pub(crate) fn put(&mut self, key: &str, origin: &Origin, node: Node) {
+        match self.entries.iter_mut().find(|entry| entry.key == key) {
+            Some(entry) => (entry.origin, entry.node) = (origin.clone(), node),
+            None => self.entries.push(Entry { key: key.into(), origin: origin.clone(), node }),
+        }
+    }
+}
+
+impl Node {
+    /// What it is, for a message that expected something else.
+    pub(crate) fn describe(&self) -> String {
+        match &self.value {
+            Value::Text(text) => format!("the text {}", quote(text)),
+            Value::Word(word) if word.is_empty() => "nothing".into(),
+            Value::Word(word) => quote(word),
+            Value::Integer(number) => format!("the number {number}"),
+            Value::Float(number) => format!("the number {number}"),
+            Value::Boolean(truth) => format!("`{truth}`"),
+            Value::Moment => "a date or a time of day".into(),
+            Value::List(_) => "a list".into(),
+            Value::Table(_) => "a table".into(),
+        }
+    }
+
+    /// The error that `what` should stand here.
+    pub(crate) fn expected(&self, what: &str) -> JobError {
+        let found = format!("expected {what}, found {}", self.describe());
+        JobError::new(found).at(&self.origin)
+    }
+
+    /// A text, if it is one.
+    pub(crate) fn word(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text) | Value::Word(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A name or a word.
+    pub(crate) fn text(&self, what: &str) -> Result<&str, JobError> {
+        let found = self.word().filter(|text| !text.is_empty());
+        found.ok_or_else(|| self.expected(what).hint("write it in quotes: \"…\""))
+    }
+
+    /// True or false.
+    pub(crate) fn boolean(&self) -> Result<bool, JobError> {
+        match &self.value {
+            Value::Boolean(truth) => Ok(*truth),
+            Value::Word(word) if word == "true" => Ok(true),
+            Value::Word(word) if word == "false" => Ok(false),
+            _ => Err(self.expected("`true` or `false`").hint("write it without quotes")),
+        }
+    }
+
+    /// A whole number between two bounds.
+    pub(crate) fn count(&self, least: u64, most: u64) -> Result<u64, JobError> {
+        let number = match &self.value {
+            Value::Integer(number) => Some(*number),
+            Value::Word(word) => word.parse().ok(),
+            _ => None,
+        };
+        let number = number.ok_or_else(|| {
+            let hint = "a number of things carries no unit and no quotes, as in `16`";
+            self.expected("a whole number").hint(hint)
+        })?;
+        let range = match most {
+            most if most < u64::from(u32::MAX) => format!("from {least} to {most}"),
+            _ if number < i128::from(least) => format!("of at least {least}"),
+            _ => format!("of at most {most}"),
+        };
+        let count = u64::try_from(number).ok().filter(|count| (least..=most).contains(count));
+        count.ok_or_else(|| {
+            let nearest = if number < i128::from(least) { least } else { most };
+            let hint = format!("the nearest that may be is `{nearest}`");
+            self.expected(&format!("a whole number {range}")).hint(hint)
+        })
+    }
+
+    /// A factor: a number of at least zero.
+    pub(crate) fn factor(&self, most: f64) -> Result<f64, JobError> {
+        let number = match &self.value {
+            Value::Integer(number) => Some(*number as f64),
+            Value::Float(number) => Some(*number),
+            Value::Word(word) => word.parse().ok(),
+            _ => None,
+        };
+        let found = number.filter(|number| (0.0..=most).contains(number));
+        found.ok_or_else(|| {
+            let expected = self.expected(&format!("a number from 0 to {most}"));
+            expected.hint("a factor carries no unit and no quotes, as in `0.5`")
+        })
+    }
+
+    /// One of `words`.
+    pub(crate) fn choice(&self, words: &[&'static str]) -> Result<&'static str, JobError> {
+        let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+        let expected = || self.expected(&quoted.join(" or "));
+        let word = self.word().ok_or_else(expected)?;
+        let found = words.iter().find(|known| **known == word);
+        found.copied().ok_or_else(|| expected().hint(suggest(word, words.iter().copied())))
+    }
+
+    /// The items of a list; a word is one with commas.
+    pub(crate) fn list(&self, what: &str) -> Result<Vec<Self>, JobError> {
+        match &self.value {
+            Value::List(items) => Ok(items.clone()),
+            Value::Word(word) if word.starts_with('[') => {
+                Err(self.expected(what).hint("lists of --set are values with commas, no brackets"))
+            }
+            Value::Word(word) => Ok(self.split(word)),
+            _ => Err(self.expected(what)),
+        }
+    }
+
+    /// The parts of a word between commas, each with its place.
+    fn split(&self, word: &str) -> Vec<Self> {
+        let mut at = 0;
+        let part = |part: &str| {
+            let origin = self.origin.part(at..at + part.len());
+            at += part.len() + 1;
+            Self { value: Value::Word(part.trim().into()), origin }
+        };
+        word.split(',').map(part).collect()
+    }
+}
+
+/// Reads a table by key. Keys that nobody knows are found first: a misspelt key would otherwise
+/// be reported as a missing one.
+pub(crate) struct Reader<'a> {
+    what: &'a str,
+    table: &'a Table,
+    origin: &'a Origin,
+    known: &'a [&'a str],
+}
+
+impl<'a> Reader<'a> {
+    /// A reader of `node`, called `what`, that may hold the keys `known`.
+    pub(crate) fn new(
+        node: &'a Node,
+        what: &'a str,
+        known: &'a [&'a str],
+    ) -> Result<Self, JobError> {
+        let reader = Self::unchecked(node, what, known)?;
+        reader.check(|key| format!("unknown key {key} in {what}"))
+    }
+
+    /// A reader of sections: a table whose keys are names of `what`.
+    pub(crate) fn sections(
+        node: &'a Node,
+        what: &'a str,
+        known: &'a [&'a str],
+    ) -> Result<Self, JobError> {
+        Self::unchecked(node, what, known)?.check(|key| format!("unknown {what} {key}"))
+    }
+
+    fn unchecked(node: &'a Node, what: &'a str, known: &'a [&'a str]) -> Result<Self, JobError> {
+        let Value::Table(table) = &node.value else {
+            let hint = "a table is written `{ key = value, … }`, or as a section";
+            return Err(node.expected(&format!("a table for {what}")).hint(hint));
+        };
+        Ok(Self { what, table, origin: &node.origin, known })
+    }
+
+    fn check(self, found: impl FnOnce(&str) -> String) -> Result<Self, JobError> {
+        let unknown = |entry: &&Entry| !self.known.contains(&entry.key.as_str());
+        match self.table.entries.iter().find(unknown) {
+            None => Ok(self),
+            Some(entry) => {
+                let hint = suggest(&entry.key, self.known.iter().copied());
+                Err(JobError::new(found(&quote(&entry.key))).at(&entry.origin).hint(hint))
+            }
+        }
+    }
+
+    /// The value of `key`, if it is given.
+    pub(crate) fn node(&self, key: &str) -> Option<&'a Node> {
+        debug_assert!(self.known.contains(&key), "{key} is not among the keys of {}", self.what);
+        self.table.get(key).map(|entry| &entry.node)
+    }
+
+    /// Where `key` was written; the table, if it was not.
+    pub(crate) fn origin(&self, key: &str) -> &'a Origin {
+        self.table.get(key).map_or(self.origin, |entry| &entry.origin)
+    }
+
+    /// The value of `key`, which must be given. `example` is a value as it would be written.
+    pub(crate) fn required<T>(
+        &self,
+        key: &str,
+        example: &str,
+        read: impl FnOnce(&'a Node) -> Result<T, JobError>,
+    ) -> Result<T, JobError> {
+        let node = self.node(key).ok_or_else(|| {
+            let missing = format!("missing key `{key}` in {}", self.what);
+            JobError::new(missing).at(self.origin).hint(format!("add `{key} = {example}`"))
+        })?;
+        read(node)
+    }
+
+    /// The value of `key`, if it is given.
+    pub(crate) fn optional<T>(
+        &self,
+        key: &str,
+        read: impl FnOnce(&'a Node) -> Result<T, JobError>,
+    ) -> Result<Option<T>, JobError> {
+        self.node(key).map(read).transpose()
+    }
+
+    /// Refuses the first of `keys` that is given.
+    pub(crate) fn refuse(&self, keys: &[&str], why: &str, hint: &str) -> Result<(), JobError> {
+        match keys.iter().find_map(|key| self.table.get(key)) {
+            None => Ok(()),
+            Some(entry) => {
+                let found = format!("`{}` {why}", entry.key);
+                Err(JobError::new(found).at(&entry.origin).hint(hint))
+            }
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Quantities with units: sizes, lengths of time, rates and shares, read and written.
+//!
+//! A number without a unit is refused: `4096` may be bytes, sectors or KiB, and the reader of a
+//! job should not have to know. What is read is exact: a size comes out whole in bytes, a length of
+//! time in nanoseconds. What is written reads back as the same.
+
+use penstock_core::Span;
+
+use crate::diagnose::{JobError, quote};
+use crate::nearest::nearest;
+use crate::tree::{Node, Value};
+
+/// More than one arrival a nanosecond cannot be told apart.
+const RATE_MAX: f64 = 1e9;
+
+/// A part of a whole, in billionths: exact for seven decimals of a percentage.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Share(u32);
+
+impl Share {
+    /// Nothing of it.
+    pub const NONE: Self = Self(0);
+    /// All of it.
+    pub const WHOLE: Self = Self(1_000_000_000);
+
+    /// This part of `whole`, rounded down.
+    pub const fn of(self, whole: u64) -> u64 {
+        (whole as u128 * self.0 as u128 / Self::WHOLE.0 as u128) as u64
+    }
+
+    /// As a number from 0 to 1.
+    pub fn fraction(self) -> f64 {
+        f64::from(self.0) / f64::from(Self::WHOLE.0)
+    }
+}
+
+/// A kind of quantity: how it is called, and its units as multiples of the base unit.
+struct Quantity {
+    name: &'static str,
+    units: &'static [(&'static str, u64)],
+    /// What the base unit is called when a number is not a whole multiple of it.
+    base: &'static str,
+    example: &'static str,
+}
+
+const SIZE: Quantity = Quantity {
+    name: "a size",
+    units: &[
+        ("B", 1),
+        ("kB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("TB", 1_000_000_000_000),
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("TiB", 1 << 40),
+    ],
+    base: "bytes",
+    example: "64KiB",
+};
+
+const DURATION: Quantity = Quantity {
+    name: "a length of time",
+    units: &[
+        ("ns", 1),
+        ("us", 1_000),
+        ("µs", 1_000),
+        ("μs", 1_000),
+        ("ms", 1_000_000),
+        ("s", 1_000_000_000),
+        ("min", 60_000_000_000),
+        ("h", 3_600_000_000_000),
+        ("d", 86_400_000_000_000),
+    ],
+    base: "nanoseconds",
+    example: "10ms",
+};
+
+const SHARE: Quantity = Quantity {
+    name: "a percentage",
+    units: &[("%", 10_000_000)],
+    base: "billionths",
+    example: "10%",
+};
+
+/// The multiples are the length of the unit: a rate is divided by it.
+const RATE: Quantity = Quantity {
+    name: "a rate",
+    units: &[
+        ("/us", 1_000),
+        ("/ms", 1_000_000),
+        ("/s", 1_000_000_000),
+        ("/min", 60_000_000_000),
+        ("/h", 3_600_000_000_000),
+    ],
+    base: "",
+    example: "20/s",
+};
+
+const QUANTITIES: [&Quantity; 4] = [&SIZE, &DURATION, &SHARE, &RATE];
+
+/// A size in bytes: `4KiB`, `10MB`, `1000B`.
+///
+/// # Errors
+/// No size, no unit or not one of a size, not whole in bytes, too large.
+pub fn parse_size(text: &str) -> Result<u64, JobError> {
+    SIZE.exact(text)
+}
+
+/// A length of time: `10ms`, `0.9ms`, `10min`.
+///
+/// # Errors
+/// No length of time, no unit or not one of time, not whole in nanoseconds, too large.
+pub fn parse_duration(text: &str) -> Result<Span, JobError> {
+    DURATION.exact(text).map(Span::from_ns)
+}
+
+/// A percentage: `10%`, `12.5%`, at most `100%`.
+///
+/// # Errors
+/// No percentage, finer than seven decimals, or above 100 %.
+pub fn parse_share(text: &str) -> Result<Share, JobError> {
+    let whole = u64::from(Share::WHOLE.0);
+    match SHARE.exact(text)? {
+        part if part <= whole => Ok(Share(part as u32)),
+        _ => Err(JobError::new(format!("{} is more than the whole", quote(text)))
+            .hint("a share lies between `0%` and `100%`")),
+    }
+}
+
+/// A rate in events a second: `20/s`, `1200/min`.
+///
+/// # Errors
+/// No rate, no unit or not one of a rate, or more than one a nanosecond.
+pub fn parse_rate(text: &str) -> Result<f64, JobError> {
+    let (number, unit) = RATE.split(text)?;
+    let per_unit: f64 = number.parse().map_err(|_| RATE.malformed(text))?;
+    // A second is kept as it is written; the others are scaled once.
+    let rate = if unit == 1_000_000_000 { per_unit } else { per_unit * 1e9 / unit as f64 };
+    if rate <= RATE_MAX {
+        Ok(rate)
+    } else {
+        let found = format!("{} is more than one a nanosecond", quote(text));
+        Err(JobError::new(found).hint("a rate is at most `1000000000/s`"))
+    }
+}
+
+/// [`parse_size`] of a node.
+pub(crate) fn size(node: &Node) -> Result<u64, JobError> {
+    read(node, &SIZE, parse_size)
+}
+
+/// [`parse_duration`] of a node.
+pub(crate) fn duration(node: &Node) -> Result<Span, JobError> {
+    read(node, &DURATION, parse_duration)
+}
+
+/// [`parse_share`] of a node.
+pub(crate) fn share(node: &Node) -> Result<Share, JobError> {
+    read(node, &SHARE, parse_share)
+}
+
+/// [`parse_rate`] of a node.
+pub(crate) fn rate(node: &Node) -> Result<f64, JobError> {
+    read(node, &RATE, parse_rate)
+}
+
+fn read<T>(
+    node: &Node,
+    quantity: &Quantity,
+    parse: fn(&str) -> Result<T, JobError>,
+) -> Result<T, JobError> {
+    match &node.value {
+        Value::Text(text) | Value::Word(text) => parse(text).map_err(|e| e.at(&node.origin)),
+        Value::Integer(number) => Err(quantity.bare(&number.to_string()).at(&node.origin)),
+        Value::Float(number) => Err(quantity.bare(&number.to_string()).at(&node.origin)),
+        _ => Err(node.expected(quantity.name).hint(quantity.for_example())),
+    }
+}
+
+impl Quantity {
+    /// The number and its unit's multiple.
+    fn split<'a>(&self, text: &'a str) -> Result<(&'a str, u64), JobError> {
+        let text = text.trim();
+        if text.starts_with('-') {
+            let found = format!("{} is negative; expected {}", quote(text), self.name);
+            return Err(JobError::new(found).hint(self.for_example()));
+        }
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = (&text[..end], text[end..].trim_start());
+        let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
+        if whole.is_empty() || decimals.is_empty() || decimals.contains('.') {
+            return Err(self.malformed(text));
+        }
+        if unit.is_empty() {
+            return Err(self.bare(number));
+        }
+        match self.units.iter().find(|(name, _)| *name == unit) {
+            Some(&(_, multiple)) => Ok((number, multiple)),
+            None => Err(self.unknown_unit(text, number, unit)),
+        }
+    }
+
+    /// The quantity in base units, if it is whole in them.
+    fn exact(&self, text: &str) -> Result<u64, JobError> {
+        let (number, multiple) = self.split(text)?;
+        let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
+        let decimals = decimals.trim_end_matches('0');
+        let too_large = || JobError::new(format!("{} is too large", quote(text)));
+        let digits: u128 = format!("{whole}{decimals}").parse().map_err(|_| too_large())?;
+        let scale = u32::try_from(decimals.len()).ok().and_then(|n| 10_u128.checked_pow(n));
+        let scaled = digits.checked_mul(u128::from(multiple)).ok_or_else(too_large)?;
+        match scale {
+            Some(scale) if scaled.is_multiple_of(scale) => u64::try_from(scaled / scale)
+                .ok()
+                .filter(|&amount| amount < u64::MAX)
+                .ok_or_else(too_large),
+            _ => {
+                let found = format!("{} is not a whole number of {}", quote(text), self.base);
+                Err(JobError::new(found).hint("write fewer decimals, or a smaller unit"))
+            }
+        }
+    }
+
+    fn for_example(&self) -> String {
+        format!("write {} with its unit, as in `{}`", self.name, self.example)
+    }
+
+    fn malformed(&self, text: &str) -> JobError {
+        let found = match text {
+            "" => "nothing".into(),
+            text => quote(text),
+        };
+        JobError::new(format!("expected {}, found {found}", self.name)).hint(self.for_example())
+    }
+
+    /// A number alone: the hint shows it with the unit that it most likely was in.
+    fn bare(&self, number: &str) -> JobError {
+        let unit = match self.units {
+            [("B", _), ..] => "B",
+            [("ns", _), ..] => "ms",
+            [("/us", _), ..] => "/s",
+            _ => "%",
+        };
+        let found = format!("{number} has no unit; expected {}", self.name);
+        let units = self.names();
+        let hint = if units.contains(", ") {
+            format!("write `{number}{unit}`, or take another unit: {units}")
+        } else {
+            format!("write `{number}{unit}`")
+        };
+        JobError::new(found).hint(hint)
+    }
+
+    fn unknown_unit(&self, text: &str, number: &str, unit: &str) -> JobError {
+        let of_other = QUANTITIES.iter().find(|q| q.units.iter().any(|(name, _)| *name == unit));
+        if let Some(other) = of_other {
+            let found = format!("expected {}, found {}: {}", self.name, other.name, quote(text));
+            return JobError::new(found).hint(self.for_example());
+        }
+        let found = format!("unknown unit {} in {}", quote(unit), quote(text));
+        let fold = unit.to_lowercase();
+        // `4k` may mean either: both are offered.
+        let same_letters = |name: &&str| {
+            let name = name.to_lowercase();
+            name == fold
+                || name.strip_suffix("ib") == Some(&fold)
+                || name.strip_suffix('b') == Some(&fold)
+        };
+        let names = || self.units.iter().map(|&(name, _)| name);
+        let mut meant: Vec<&str> = names().filter(same_letters).collect();
+        if meant.is_empty() {
+            meant.extend(nearest(unit, names()));
+        }
+        let forms: Vec<String> = meant.iter().map(|u| format!("`{number}{u}`")).collect();
+        let hint = match forms.len() {
+            0 => format!("units are {}", self.names()),
+            _ => format!("did you mean {}?", forms.join(" or ")),
+        };
+        JobError::new(found).hint(hint)
+    }
+
+    /// Its units in a list; of the three ways to write a microsecond, one.
+    fn names(&self) -> String {
+        let names = self.units.iter().map(|&(name, _)| name).filter(|name| name.is_ascii());
+        names.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A size in the unit that takes the smallest whole number: `64KiB`, `10MB`, `1000001B`.
+pub fn size_text(bytes: u64) -> String {
+    let fits = |&&(_, multiple): &&(&str, u64)| bytes > 0 && bytes.is_multiple_of(multiple);
+    let (name, multiple) = SIZE.units.iter().filter(fits).max_by_key(|u| u.1).unwrap_or(&("B", 1));
+    format!("{}{name}", bytes / multiple)
+}
+
+/// A length of time: whole minutes, hours and days as such, the rest decimal: `10min`, `1.5ms`.
+pub fn duration_text(span: Span) -> String {
+    let ns = span.ns();
+    let whole = |&&(_, multiple): &&(&str, u64)| ns > 0 && ns.is_multiple_of(multiple);
+    let long = DURATION.units[6..].iter().rev().find(whole);
+    if let Some((name, multiple)) = long {
+        return format!("{}{name}", ns / multiple);
+    }
+    match ns {
+        0 => "0s".into(),
+        1..1_000 => format!("{ns}ns"),
+        1_000..1_000_000 => decimal(ns, 3) + "us",
+        1_000_000..1_000_000_000 => decimal(ns, 6) + "ms",
+        _ => decimal(ns, 9) + "s",
+    }
+}
+
+/// A rate in events a second: `20/s`.
+pub fn rate_text(rate: f64) -> String {
+    format!("{rate}/s")
+}
+
+/// A percentage: `12.5%`.
+pub fn share_text(share: Share) -> String {
+    decimal(u64::from(share.0), 7) + "%"
+}
+
+/// `amount / 10^digits`, with as many decimals as are needed.
+fn decimal(amount: u64, digits: u32) -> String {
+    let scale = 10_u64.pow(digits);
+    let (whole, rest) = (amount / scale, amount % scale);
+    if rest == 0 {
+        return whole.to_string();
+    }
+    let decimals = format!("{rest:0width$}", width = digits as usize);
+    format!("{whole}.{}", decimals.trim_end_matches('0'))
+}
+
+#[cfg(test)]
+mod tests;

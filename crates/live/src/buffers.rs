@@ -1,0 +1,194 @@
+//! The memory that disks read into and write from.
+//!
+//! One anonymous mapping, made once: a buffer for each command in flight, and behind them one
+//! region of seeded pseudo-random bytes that every write takes its data from. Reads land in their
+//! own buffers, so what is written depends on the seed and the place alone, never on what was read.
+//!
+//! Invariants: every buffer begins on a page; the source region is not written after `Area::new`;
+//! the mapping lives until the last holder of its `Arc` is gone, so an engine that the kernel may
+//! still be writing for keeps one.
+
+use std::ptr::NonNull;
+
+use penstock_core::Seed;
+use rand::Rng as _;
+use rustix::mm::{MapFlags, ProtFlags};
+
+use crate::error::EngineError;
+
+/// Every buffer begins on a page of this many bytes: what direct I/O asks for at most.
+pub(crate) const PAGE: u32 = 4096;
+
+/// The largest single command in bytes. Disks split far below it, and a buffer registered with
+/// the ring must stay below 1 GiB.
+const MAX_LEN: u32 = 256 << 20;
+
+/// All buffers together, in bytes: a depth and a length that need more are a mistake.
+const MAX_TOTAL: u64 = 4 << 30;
+
+/// Writes begin at one of this many pages of the source, so that neighbours are not equal and a
+/// disk that folds equal blocks into one has nothing to fold.
+const SOURCE_STEPS: u64 = 16;
+
+/// Where each buffer lies in the mapping.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    stride: usize,
+    slots: usize,
+}
+
+impl Layout {
+    /// Buffers for `slots` commands of up to `max_len` bytes, each rounded outward to `unit`.
+    pub(crate) fn new(slots: u32, max_len: u32, unit: u32) -> Result<Self, EngineError> {
+        if max_len == 0 || max_len > MAX_LEN {
+            return Err(EngineError::Length { found: max_len, max: MAX_LEN });
+        }
+        // A range that begins and ends inside a unit touches one unit more than its length holds.
+        let rounded = u64::from(max_len.next_multiple_of(unit)) + u64::from(unit);
+        let stride = rounded.next_multiple_of(u64::from(PAGE));
+        let needed = stride * (u64::from(slots) + 1) + (SOURCE_STEPS - 1) * u64::from(PAGE);
+        if needed > MAX_TOTAL {
+            return Err(EngineError::Memory { needed, slots, stride, max: MAX_TOTAL });
+        }
+        Ok(Self { stride: stride as usize, slots: slots as usize })
+    }
+
+    /// Bytes that a slot's buffer holds.
+    pub(crate) const fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// Where the buffer of `slot` begins.
+    pub(crate) fn slot(&self, slot: u32) -> usize {
+        assert!((slot as usize) < self.slots, "slot {slot} of {}", self.slots);
+        slot as usize * self.stride
+    }
+
+    /// Where the source of all writes begins.
+    pub(crate) const fn source(&self) -> usize {
+        self.slots * self.stride
+    }
+
+    /// Where a write to `start` of the target takes its data: a function of the place alone.
+    pub(crate) fn source_for(&self, start: u64) -> usize {
+        let page = u64::from(PAGE);
+        self.source() + (start / page % SOURCE_STEPS * page) as usize
+    }
+
+    /// Bytes of the whole mapping.
+    pub(crate) const fn total(&self) -> usize {
+        self.source() + self.stride + (SOURCE_STEPS as usize - 1) * PAGE as usize
+    }
+}
+
+/// The mapping.
+#[derive(Debug)]
+pub(crate) struct Area {
+    base: NonNull<u8>,
+    len: usize,
+    layout: Layout,
+}
+
+// SAFETY: the mapping belongs to the process, not to a thread; who may touch which bytes is the
+// contract of `buffer`.
+unsafe impl Send for Area {}
+// SAFETY: as above; safe methods read the source only, which nobody writes after `new`.
+unsafe impl Sync for Area {}
+
+impl Area {
+    /// Maps and fills: reads begin as zeros, the source is what `seed` makes of it.
+    pub(crate) fn new(layout: Layout, seed: Seed) -> Result<Self, EngineError> {
+        let len = layout.total();
+        // Populated now: a page fault inside the run would be charged to the disk.
+        let flags = MapFlags::PRIVATE | MapFlags::POPULATE;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
+        let base =
+            unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), len, protection, flags) };
+        let base = base.map_err(|errno| EngineError::System {
+            doing: "map memory for buffers",
+            source: errno.into(),
+        })?;
+        let base = NonNull::new(base.cast()).expect("the kernel maps nothing at address zero");
+        let area = Self { base, len, layout };
+        let source = layout.source();
+        // SAFETY: nobody else knows of the mapping yet.
+        let fill = unsafe { area.buffer(source, len - source) };
+        seed.stream("data written", 0).fill_bytes(fill);
+        Ok(area)
+    }
+
+    /// Where each buffer lies.
+    pub(crate) const fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The address of byte `offset`, with at least `len` bytes of the mapping behind it.
+    pub(crate) fn address(&self, offset: usize, len: usize) -> *mut u8 {
+        assert!(offset <= self.len && len <= self.len - offset, "{len} bytes at {offset}");
+        // SAFETY: inside the mapping, as was just checked.
+        unsafe { self.base.as_ptr().add(offset) }
+    }
+
+    /// The bytes from `offset` on, to be written.
+    ///
+    /// # Safety
+    /// No other reference to any of them may exist, nor may the kernel be using them.
+    #[allow(clippy::mut_from_ref)] // exclusive by contract: each slot has one command at a time
+    pub(crate) unsafe fn buffer(&self, offset: usize, len: usize) -> &mut [u8] {
+        // SAFETY: mapped and initialised (anonymous pages are zero); exclusive by the contract.
+        unsafe { std::slice::from_raw_parts_mut(self.address(offset, len), len) }
+    }
+
+    /// Bytes of the source of writes.
+    pub(crate) fn source(&self, offset: usize, len: usize) -> &[u8] {
+        assert!(offset >= self.layout.source(), "only the source is shared");
+        // SAFETY: mapped; the source is not written after `new`.
+        unsafe { std::slice::from_raw_parts(self.address(offset, len), len) }
+    }
+}
+
+impl Drop for Area {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping, whole; an `Arc` guards every use, so none is left.
+        let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.len) };
+        debug_assert!(unmapped.is_ok(), "a mapping of ours is unmapped once");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_that_straddles_fits() {
+        let layout = Layout::new(3, 4096, 512).unwrap();
+        assert_eq!(layout.stride(), 8192, "4096 bytes from byte 1 touch 9 sectors of 512");
+        assert_eq!((layout.slot(2), layout.source()), (16384, 24576));
+        assert!(layout.source_for(u64::MAX) + layout.stride() <= layout.total());
+    }
+
+    #[test]
+    fn too_much_is_refused_with_its_numbers() {
+        let error = Layout::new(32_768, 1 << 20, 4096).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert_eq!(
+            error.to_string(),
+            "found buffers of 34495070208 bytes (32768 commands of 1052672 bytes); expected \
+             4294967296 at most\nhint: choose a smaller depth or smaller commands"
+        );
+        let error = Layout::new(1, 0, 4096).unwrap_err();
+        assert!(error.to_string().starts_with("found a largest command of 0 bytes"), "{error}");
+    }
+
+    #[test]
+    fn the_source_is_a_function_of_the_seed() {
+        let layout = Layout::new(1, 4096, 4096).unwrap();
+        let bytes = |seed| {
+            let area = Area::new(layout, Seed(seed)).unwrap();
+            area.source(layout.source(), layout.total() - layout.source()).to_vec()
+        };
+        assert_eq!(bytes(7), bytes(7));
+        assert_ne!(bytes(7), bytes(8));
+    }
+}

@@ -1,0 +1,123 @@
+//! Real time. The clock owns waiting: it sleeps on the engine that its devices share.
+//!
+//! Deadlines are absolute. It sleeps until shortly before one and spins for the rest, looking at
+//! completions meanwhile, because a machine wakes late by tens of microseconds. How late it was is
+//! recorded.
+//!
+//! Invariants: no wait is longer than [`LONGEST_PARK`], so the loop always comes back to look at
+//! interrupts; this file alone reads the machine's clock.
+
+use std::cell::RefCell;
+use std::num::NonZeroU64;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use penstock_core::{Clock, Span, Time};
+
+use crate::Lateness;
+use crate::hub::Hub;
+
+/// The last part of a wait is spun: what a machine typically wakes late by.
+const SPIN: Span = Span::from_us(30);
+
+/// No wait is longer: a signal handler sets a flag, and the loop must see it within a blink.
+const LONGEST_PARK: Span = Span::from_ms(100);
+
+/// Nanoseconds since the run began, which is when it is first asked.
+/// [`Stage::open`](crate::Stage::open) makes it, with its devices.
+///
+/// Made and used on one thread, whose timer slack it sets to a nanosecond for as long as it lives.
+pub struct LiveClock {
+    hub: Rc<RefCell<Hub>>,
+    begun: Option<Instant>,
+    /// What it last told: the time of the turn.
+    told: Time,
+    lateness: Lateness,
+    remarks: Vec<String>,
+    slack: Option<NonZeroU64>,
+}
+
+impl LiveClock {
+    /// A clock that waits on `hub`.
+    pub(crate) fn new(hub: Rc<RefCell<Hub>>, remarks: Vec<String>) -> Self {
+        // Without it a sleep may be 50 us longer. A kernel that refuses costs accuracy only, and
+        // that is measured.
+        let slack = rustix::thread::current_timer_slack().ok().and_then(NonZeroU64::new);
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let lateness = Lateness::new();
+        Self { hub, begun: None, told: Time::ZERO, lateness, remarks, slack }
+    }
+
+    /// How late it woke for deadlines.
+    pub fn lateness(&self) -> &Lateness {
+        &self.lateness
+    }
+
+    /// What this machine did not grant to the engine, in words for a person; empty at best.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    // The one reader of the machine's clock; CLOCK_MONOTONIC underneath.
+    #[allow(clippy::disallowed_methods)]
+    fn read(&mut self) -> Time {
+        let now = Instant::now();
+        let since = now.duration_since(*self.begun.get_or_insert(now));
+        // 64 bits of nanoseconds last 584 years.
+        Time::from_ns(since.as_nanos() as u64)
+    }
+}
+
+impl Drop for LiveClock {
+    fn drop(&mut self) {
+        // The thread is the caller's: it gets its own slack back.
+        let _ = rustix::thread::set_current_timer_slack(self.slack);
+    }
+}
+
+impl Clock for LiveClock {
+    fn now(&mut self) -> Time {
+        self.told = self.read();
+        self.told
+    }
+
+    /// Gives the kernel what is queued and waits. `true` when something ended, `until` has come,
+    /// a signal came, or 100 ms have passed; `false` if nothing is in flight and `until` is never.
+    fn park(&mut self, until: Time) -> bool {
+        // The loop has more to do at this instant: no system call, and what is queued goes on
+        // waiting for company.
+        if until <= self.told {
+            return true;
+        }
+        let hub = Rc::clone(&self.hub);
+        let mut hub = hub.borrow_mut();
+        if until == Time::NEVER && hub.in_flight() == 0 {
+            return false;
+        }
+        let longest = self.told + LONGEST_PARK;
+        // Only a deadline is worth spinning for.
+        let wake = if until <= longest { until - SPIN } else { longest };
+        if hub.ready() {
+            hub.driver().hand_on();
+            return true;
+        }
+        let nap = wake.since(self.read());
+        if nap == Span::ZERO {
+            hub.driver().hand_on();
+        } else {
+            hub.driver().wait(Duration::from_nanos(nap.ns()));
+        }
+        while !hub.ready() {
+            let now = self.read();
+            if now >= until {
+                self.lateness.record(now.since(until).ns());
+                return true;
+            }
+            if now < wake || now >= longest {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        true
+    }
+}

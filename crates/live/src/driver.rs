@@ -1,0 +1,65 @@
+//! What an engine does: takes commands and gives back results, whatever the system call.
+//!
+//! Everything that engines have in common (slots, rounding, short transfers, device time) is in
+//! `hub`; a new engine implements [`Driver`] and nothing else.
+
+use std::time::Duration;
+
+/// What a command does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Action {
+    /// Into the buffer.
+    Read,
+    /// From the buffer.
+    Write,
+    /// From the buffer; on stable media when it is done.
+    WriteThrough,
+    /// What had finished goes to stable media. No range.
+    Flush,
+    /// The range reads as zeros from now on and takes no space.
+    Discard,
+}
+
+/// One command as an engine sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Command {
+    pub(crate) action: Action,
+    /// Which of the targets, in the order in which they were given.
+    pub(crate) target: u32,
+    /// First byte of the target.
+    pub(crate) start: u64,
+    /// Bytes.
+    pub(crate) len: u32,
+    /// Where in the area of buffers its data lies.
+    pub(crate) buffer: usize,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outcome {
+    /// The slot that it was queued under.
+    pub(crate) slot: u32,
+    /// Bytes transferred, or a negated error number.
+    pub(crate) result: i32,
+}
+
+/// An engine. It never has more commands than it was built for, one for each slot.
+///
+/// Dropping one waits until the kernel uses no buffer of its area any more.
+pub(crate) trait Driver {
+    /// Takes a command. It may wait for others; [`hand_on`](Self::hand_on) ends that.
+    fn queue(&mut self, slot: u32, command: &Command);
+
+    /// Gives the kernel what was queued.
+    fn hand_on(&mut self);
+
+    /// Whether [`reap`](Self::reap) has something.
+    fn ready(&mut self) -> bool;
+
+    /// Moves what has ended to `outcomes`.
+    fn reap(&mut self, outcomes: &mut Vec<Outcome>);
+
+    /// Gives the kernel what was queued, and sleeps until a command ends or `longest` has passed,
+    /// at most: a signal may end it early.
+    fn wait(&mut self, longest: Duration);
+}

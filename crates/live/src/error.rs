@@ -1,0 +1,86 @@
+//! What can go wrong before a run begins, and what the command exits with.
+
+use crate::Engine;
+
+/// Wrong use or wrong input.
+pub(crate) const WRONG_INPUT: u8 = 2;
+/// A target that is unsafe to use.
+pub(crate) const UNSAFE_TARGET: u8 = 5;
+/// This machine cannot.
+pub(crate) const CANNOT: u8 = 77;
+/// The run failed.
+pub(crate) const FAILED: u8 = 1;
+
+/// Why an engine did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The machine has no such engine, or forbids it.
+    #[error("the engine `{}` does not work here: {reason}\nhint: {hint}", engine.name())]
+    Missing {
+        /// Which engine.
+        engine: Engine,
+        /// What was asked of the system, and its answer.
+        reason: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// More commands in flight than the engine can hold, or none.
+    #[error(
+        "found a depth of {found} on {targets} target(s); expected 1 to {max} commands in flight \
+         with the engine `{}`\nhint: choose a smaller depth", engine.name()
+    )]
+    Depth {
+        /// Which engine.
+        engine: Engine,
+        /// The depth asked for.
+        found: u32,
+        /// The targets that the depth is for, each.
+        targets: usize,
+        /// Commands in flight over all targets, at most.
+        max: u32,
+    },
+    /// A largest command of no bytes, or larger than a buffer may be.
+    #[error(
+        "found a largest command of {found} bytes; expected 1 to {max} bytes\n\
+         hint: split requests into smaller pieces"
+    )]
+    Length {
+        /// The length asked for, in bytes.
+        found: u32,
+        /// The largest there is, in bytes.
+        max: u32,
+    },
+    /// The buffers together would be too large.
+    #[error(
+        "found buffers of {needed} bytes ({slots} commands of {stride} bytes); expected {max} at \
+         most\nhint: choose a smaller depth or smaller commands"
+    )]
+    Memory {
+        /// Bytes that the buffers would need.
+        needed: u64,
+        /// Commands in flight over all targets.
+        slots: u32,
+        /// Bytes set aside for each.
+        stride: u64,
+        /// The bound, in bytes.
+        max: u64,
+    },
+    /// The system refused something that every machine should have.
+    #[error("cannot {doing}: {source}\nhint: this machine is short of it; choose a smaller depth")]
+    System {
+        /// What was tried.
+        doing: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl EngineError {
+    /// What the command exits with: 2 for wrong input, 77 for what this machine cannot do.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Depth { .. } | Self::Length { .. } | Self::Memory { .. } => WRONG_INPUT,
+            Self::Missing { .. } | Self::System { .. } => CANNOT,
+        }
+    }
+}

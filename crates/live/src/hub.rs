@@ -1,0 +1,238 @@
+//! What all devices and the clock of one stage share.
+//!
+//! A *lane* is one target: its slots, its account of device time. The hub turns requests into
+//! commands (only here are ranges rounded), continues short transfers, and sorts what the engine
+//! gives back to its lane.
+//!
+//! Invariants: one command for each slot at a time; nothing outside the usable bytes of a target
+//! is ever written; after construction nothing allocates.
+
+use penstock_core::{Done, Errno, Flags, Op, ReqId, Request, Time};
+
+use crate::Target;
+use crate::buffers::Layout;
+use crate::driver::{Action, Command, Driver, Outcome};
+use crate::sharing::{Arrival, Sharing};
+
+/// The engine and its lanes.
+pub(crate) struct Hub {
+    // Before the targets: it is dropped first, and waits for what is in flight.
+    driver: Box<dyn Driver>,
+    lanes: Vec<Lane>,
+    /// Slots of each lane.
+    depth: u32,
+    layout: Layout,
+    /// Emptied by every `collect`; kept for its memory.
+    outcomes: Vec<Outcome>,
+    in_flight: u32,
+    /// Ended, and not yet asked for by their lane.
+    unread: u32,
+}
+
+/// One target.
+struct Lane {
+    target: Target,
+    flights: Vec<Option<Flight>>,
+    free: Vec<u32>,
+    ended: Vec<(u32, Option<Errno>)>,
+    sharing: Sharing,
+}
+
+/// A request in flight.
+#[derive(Clone, Copy)]
+struct Flight {
+    id: ReqId,
+    len: u32,
+    begun: Time,
+    arrival: Arrival,
+    /// What is left of it.
+    rest: Command,
+}
+
+impl Hub {
+    /// A hub of `driver` over `targets` with `depth` slots for each.
+    pub(crate) fn new(
+        driver: Box<dyn Driver>,
+        targets: Vec<Target>,
+        depth: u32,
+        layout: Layout,
+    ) -> Self {
+        let slots = depth as usize;
+        let outcomes = Vec::with_capacity(slots * targets.len());
+        let lane = |target| Lane {
+            target,
+            flights: vec![None; slots],
+            free: (0..depth).rev().collect(),
+            ended: Vec::with_capacity(slots),
+            sharing: Sharing::default(),
+        };
+        let lanes = targets.into_iter().map(lane).collect();
+        Self { driver, lanes, depth, layout, outcomes, in_flight: 0, unread: 0 }
+    }
+
+    /// The engine, for the clock that waits on it.
+    pub(crate) fn driver(&mut self) -> &mut dyn Driver {
+        &mut *self.driver
+    }
+
+    /// Commands of all lanes that have not been asked for yet.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Whether some lane has something to give.
+    pub(crate) fn ready(&mut self) -> bool {
+        self.unread > 0 || self.driver.ready()
+    }
+
+    /// The target of `lane`.
+    pub(crate) fn target(&self, lane: usize) -> &Target {
+        &self.lanes[lane].target
+    }
+
+    /// How long `lane` had something in flight.
+    pub(crate) fn busy(&self, lane: usize) -> penstock_core::Span {
+        self.lanes[lane].sharing.busy()
+    }
+
+    /// Starts `req` on `lane`.
+    pub(crate) fn start(&mut self, lane_index: usize, now: Time, req: &Request) {
+        let lane = &mut self.lanes[lane_index];
+        let slot = lane.free.pop().expect("started without room");
+        let number = lane_index as u32 * self.depth + slot;
+        let mut rest = command(&lane.target, req, &self.layout, number);
+        rest.target = lane_index as u32;
+        let arrival = lane.sharing.enter(now);
+        let flight = Flight { id: req.id, len: req.len, begun: now, arrival, rest };
+        lane.flights[slot as usize] = Some(flight);
+        self.in_flight += 1;
+        self.driver.queue(number, &rest);
+    }
+
+    /// Gives `done` what has ended on `lane`; how many those are.
+    pub(crate) fn finish(&mut self, lane: usize, now: Time, done: &mut Vec<Done>) -> u32 {
+        self.collect();
+        let lane = &mut self.lanes[lane];
+        let count = lane.ended.len() as u32;
+        self.unread -= count;
+        self.in_flight -= count;
+        for (slot, error) in lane.ended.drain(..) {
+            let flight = lane.flights[slot as usize].take().expect("a command ends once");
+            lane.free.push(slot);
+            let service = lane.sharing.leave(now, flight.arrival);
+            let Flight { id, len, begun, .. } = flight;
+            done.push(Done { id, at: now, begun, service, len, error });
+        }
+        count
+    }
+
+    /// Sorts what the engine has to its lanes, and sends the rest of short transfers again.
+    fn collect(&mut self) {
+        self.driver.reap(&mut self.outcomes);
+        for Outcome { slot: number, result } in self.outcomes.drain(..) {
+            let lane = &mut self.lanes[(number / self.depth) as usize];
+            let slot = number % self.depth;
+            let flight = lane.flights[slot as usize].as_mut().expect("a result has its command");
+            match settle(&mut flight.rest, result, lane.target.unit()) {
+                Step::Again => self.driver.queue(number, &flight.rest),
+                Step::Ended(error) => {
+                    lane.ended.push((slot, error));
+                    self.unread += 1;
+                }
+            }
+        }
+    }
+}
+
+/// The command for `req` on `target`, with its range rounded outward to whole blocks.
+fn command(target: &Target, req: &Request, layout: &Layout, slot: u32) -> Command {
+    let action = match req.op {
+        Op::Read => Action::Read,
+        Op::Write if req.flags.has(Flags::FUA) => Action::WriteThrough,
+        Op::Write => Action::Write,
+        Op::Flush => {
+            return Command { action: Action::Flush, target: 0, start: 0, len: 0, buffer: 0 };
+        }
+        Op::Discard => Action::Discard,
+    };
+    let capacity = target.capacity();
+    let end = req.start.checked_add(u64::from(req.len)).expect("a range ends");
+    assert!(req.len > 0 && end <= capacity, "{req:?} is outside the {capacity} bytes");
+    if action == Action::Discard {
+        // Exactly what was named: a neighbour's bytes must not go, and the call needs no alignment.
+        return Command { action, target: 0, start: req.start, len: req.len, buffer: 0 };
+    }
+    // The capacity is whole blocks, so rounding outward cannot leave it.
+    let block = u64::from(target.unit());
+    let start = req.start / block * block;
+    let end = end.next_multiple_of(block);
+    assert!(end <= capacity, "a capacity of whole blocks");
+    let len = (end - start) as u32;
+    assert!(len as usize <= layout.stride(), "{req:?} is longer than the largest command");
+    let buffer = if action == Action::Read { layout.slot(slot) } else { layout.source_for(start) };
+    Command { action, target: 0, start, len, buffer }
+}
+
+/// What follows a result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    Again,
+    Ended(Option<Errno>),
+}
+
+/// Books `result` on what was left of a command. Each repetition is shorter by a unit at least,
+/// so they end.
+fn settle(rest: &mut Command, result: i32, unit: u32) -> Step {
+    if result < 0 {
+        return Step::Ended(Errno::new(-result));
+    }
+    let transfers = !matches!(rest.action, Action::Flush | Action::Discard);
+    let count = result as u32;
+    if !transfers || count >= rest.len {
+        return Step::Ended(None);
+    }
+    // Direct I/O goes on at whole units only; less than one is no progress, as at the end of a
+    // file that somebody cut.
+    let count = count / unit * unit;
+    if count == 0 {
+        return Step::Ended(Some(Errno::EIO));
+    }
+    rest.start += u64::from(count);
+    rest.len -= count;
+    rest.buffer += count as usize;
+    Step::Again
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(start: u64, len: u32) -> Command {
+        Command { action: Action::Read, target: 0, start, len, buffer: 0 }
+    }
+
+    #[test]
+    fn a_short_read_goes_on_where_it_stopped() {
+        let mut rest = read(8192, 16384);
+        assert_eq!(settle(&mut rest, 5000, 4096), Step::Again);
+        assert_eq!((rest.start, rest.len, rest.buffer), (12288, 12288, 4096));
+        assert_eq!(settle(&mut rest, 12288, 4096), Step::Ended(None));
+    }
+
+    #[test]
+    fn no_progress_is_an_error() {
+        for result in [0, 511] {
+            assert_eq!(settle(&mut read(0, 4096), result, 512), Step::Ended(Some(Errno::EIO)));
+        }
+        let no_space = Errno::new(28);
+        assert_eq!(settle(&mut read(0, 4096), -28, 512), Step::Ended(no_space));
+    }
+
+    #[test]
+    fn calls_without_a_count_end_at_once() {
+        for action in [Action::Flush, Action::Discard] {
+            let mut rest = Command { action, ..read(0, 4096) };
+            assert_eq!(settle(&mut rest, 0, 4096), Step::Ended(None));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! How late a clock woke.
+
+use hdrhistogram::Histogram;
+
+/// The longest lateness told apart, in nanoseconds; what is longer counts as this.
+const LONGEST_NS: u64 = 60_000_000_000;
+
+/// How late the clock woke for its deadlines: what the machine adds to every paced arrival.
+///
+/// Only deadlines that were waited for to the end count; a completion that came first ends a wait
+/// without one. Times are nanoseconds, percentiles to three digits.
+#[derive(Clone, Debug)]
+pub struct Lateness {
+    histogram: Histogram<u64>,
+}
+
+impl Lateness {
+    pub(crate) fn new() -> Self {
+        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3);
+        Self { histogram: histogram.expect("bounds that the format allows") }
+    }
+
+    pub(crate) fn record(&mut self, ns: u64) {
+        self.histogram.saturating_record(ns);
+    }
+
+    /// Deadlines met.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// Mean lateness in nanoseconds; 0 without a deadline.
+    pub fn mean_ns(&self) -> f64 {
+        self.histogram.mean()
+    }
+
+    /// Half of the deadlines were met within this, in nanoseconds.
+    pub fn p50_ns(&self) -> u64 {
+        self.histogram.value_at_quantile(0.5)
+    }
+
+    /// 99 % of the deadlines were met within this, in nanoseconds.
+    pub fn p99_ns(&self) -> u64 {
+        self.histogram.value_at_quantile(0.99)
+    }
+
+    /// The worst, in nanoseconds.
+    pub fn max_ns(&self) -> u64 {
+        self.histogram.max()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_the_tail() {
+        let mut lateness = Lateness::new();
+        assert_eq!((lateness.count(), lateness.max_ns()), (0, 0));
+        (0..99).for_each(|_| lateness.record(100));
+        lateness.record(u64::MAX);
+        assert_eq!((lateness.count(), lateness.p50_ns(), lateness.p99_ns()), (100, 100, 100));
+        assert!(lateness.max_ns() >= LONGEST_NS, "a minute or more is a minute or more");
+    }
+}

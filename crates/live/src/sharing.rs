@@ -1,0 +1,151 @@
+//! Whose time is it when several commands are at the disk together?
+//!
+//! Every instant of busy time is divided equally among the commands in flight then. With `n` of
+//! them an integral grows by `dt / n`; a command's device time is how much it grew during its
+//! stay, so both ends cost O(1) whatever the depth.
+//!
+//! Invariants: the sum over commands is never ahead of the busy time, and equal to it, to the
+//! nanosecond, whenever nothing is in flight. Rounding is carried from one command to the next
+//! (each is within 2 ns of its exact share), not lost.
+
+use penstock_core::{Span, Time};
+
+/// Binary digits of a nanosecond that the integral keeps. With 32, a turn at depth `n` loses less
+/// than `n / 2^32` ns, and the whole part has 96 bits: no run is long enough to fill them.
+const FRACTION: u32 = 32;
+
+/// The account of one device.
+#[derive(Debug, Default)]
+pub(crate) struct Sharing {
+    /// Up to when time was divided.
+    at: Time,
+    in_flight: u32,
+    /// Nanoseconds for a command that was always there, with [`FRACTION`] binary digits.
+    integral: u128,
+    /// Nanoseconds during which something was in flight.
+    busy: u64,
+    /// The exact shares of all that left, with [`FRACTION`] binary digits.
+    earned: u128,
+    /// Nanoseconds that were charged to them.
+    charged: u64,
+}
+
+/// Where the integral stood when a command came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival(u128);
+
+impl Sharing {
+    /// A command comes at `now`.
+    pub(crate) fn enter(&mut self, now: Time) -> Arrival {
+        self.divide(now);
+        self.in_flight += 1;
+        Arrival(self.integral)
+    }
+
+    /// The command that came at `arrival` leaves at `now`: its device time.
+    pub(crate) fn leave(&mut self, now: Time, arrival: Arrival) -> Span {
+        self.divide(now);
+        self.in_flight -= 1;
+        self.earned += self.integral - arrival.0;
+        if self.in_flight == 0 {
+            self.earned = u128::from(self.busy) << FRACTION;
+        }
+        // Exact shares never exceed the busy time, which is 64 bits.
+        let total = (self.earned >> FRACTION) as u64;
+        let service = total - self.charged;
+        self.charged = total;
+        Span::from_ns(service)
+    }
+
+    /// How long something was in flight, as far as it was told.
+    pub(crate) fn busy(&self) -> Span {
+        Span::from_ns(self.busy)
+    }
+
+    fn divide(&mut self, now: Time) {
+        let passed = now.since(self.at).ns();
+        self.at = self.at.max(now);
+        if self.in_flight > 0 {
+            self.busy += passed;
+            self.integral += (u128::from(passed) << FRACTION) / u128::from(self.in_flight);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(ns: u64) -> Time {
+        Time::from_ns(ns)
+    }
+
+    #[test]
+    fn alone_it_pays_for_its_stay() {
+        let mut sharing = Sharing::default();
+        let a = sharing.enter(at(10));
+        assert_eq!(sharing.leave(at(35), a), Span::from_ns(25));
+        let b = sharing.enter(at(100));
+        assert_eq!(sharing.leave(at(101), b), Span::from_ns(1), "idle time is nobody's");
+        assert_eq!(sharing.busy(), Span::from_ns(26));
+    }
+
+    #[test]
+    fn together_they_share() {
+        let mut sharing = Sharing::default();
+        let a = sharing.enter(at(0));
+        let b = sharing.enter(at(100));
+        // `a`: 100 alone and half of 60; `b`: half of 60 and 40 alone.
+        assert_eq!(sharing.leave(at(160), a), Span::from_ns(130));
+        assert_eq!(sharing.leave(at(200), b), Span::from_ns(70));
+    }
+
+    #[test]
+    fn thirds_add_up() {
+        let mut sharing = Sharing::default();
+        let all = [0; 3].map(|_| sharing.enter(at(0)));
+        let parts = all.map(|arrival| sharing.leave(at(100), arrival).ns());
+        assert_eq!(parts.iter().sum::<u64>(), 100, "{parts:?}");
+        assert!(parts.iter().all(|part| (33..=34).contains(part)), "{parts:?}");
+    }
+
+    proptest! {
+        /// Against a ledger that divides every nanosecond in exact 1/2520 parts (`n` up to 10).
+        #[test]
+        fn sums_to_busy_and_each_is_fair(
+            steps in prop::collection::vec((0_u64..50, 0_usize..12), 1..200),
+        ) {
+            let mut sharing = Sharing::default();
+            let mut flights: Vec<(Arrival, u64)> = Vec::new();
+            let (mut now, mut busy, mut charged) = (0, 0, 0);
+            for (gap, pick) in steps {
+                now += gap;
+                if !flights.is_empty() {
+                    busy += gap;
+                    let parts = 2520 * gap / flights.len() as u64;
+                    for flight in &mut flights {
+                        flight.1 += parts;
+                    }
+                }
+                if pick < flights.len() || flights.len() == 10 {
+                    let (arrival, parts) = flights.swap_remove(pick % 10 % flights.len());
+                    let service = sharing.leave(at(now), arrival).ns();
+                    charged += service;
+                    prop_assert!(service.abs_diff(parts / 2520) <= 2, "{service} {parts}");
+                } else {
+                    flights.push((sharing.enter(at(now)), 0));
+                }
+                prop_assert!(charged <= busy);
+                if flights.is_empty() {
+                    prop_assert_eq!(charged, busy);
+                }
+            }
+            for (arrival, _) in flights {
+                charged += sharing.leave(at(now), arrival).ns();
+            }
+            prop_assert_eq!(charged, busy);
+            prop_assert_eq!(sharing.busy(), Span::from_ns(busy));
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Where a live run takes place: real time and real devices on one engine.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use penstock_core::Seed;
+
+use crate::buffers::{Area, Layout};
+use crate::driver::Driver;
+use crate::error::EngineError;
+use crate::hub::Hub;
+use crate::threads::{self, Pool};
+use crate::uring::{self, Ring};
+use crate::{LiveClock, LiveDevice, Target};
+
+/// How commands reach the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Engine {
+    /// One ring, registered files and buffers.
+    Uring,
+    /// A blocking call on a worker thread for each command in flight.
+    Threads,
+}
+
+impl Engine {
+    /// Every engine, the one to prefer first.
+    pub const ALL: [Self; 2] = [Self::Uring, Self::Threads];
+
+    /// The name by which a person chooses it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Uring => "io_uring",
+            Self::Threads => "threads",
+        }
+    }
+
+    /// The engine of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|engine| engine.name() == name)
+    }
+
+    /// Whether it works on this machine.
+    ///
+    /// # Errors
+    /// [`EngineError::Missing`] with the reason.
+    pub fn probe(self) -> Result<(), EngineError> {
+        match self {
+            Self::Uring => uring::probe(),
+            Self::Threads => Ok(()),
+        }
+    }
+
+    /// Commands in flight that it can hold.
+    const fn max_slots(self) -> u32 {
+        match self {
+            Self::Uring => uring::MAX_SLOTS,
+            Self::Threads => threads::MAX_SLOTS,
+        }
+    }
+}
+
+/// Every engine, the one to prefer first, and whether it works on this machine.
+pub fn engines() -> [(&'static str, Result<(), EngineError>); 2] {
+    Engine::ALL.map(|engine| (engine.name(), engine.probe()))
+}
+
+/// What a stage is built for.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Commands in flight on each target.
+    pub depth: u32,
+    /// The largest command in bytes; 256 MiB at most. Longer ones are a mistake of the stack
+    /// above, except discards, which carry no data.
+    pub max_len: u32,
+    /// Commands that are given to the kernel together, by engines that can.
+    pub batch: u32,
+    /// What the bytes that are written descend from.
+    pub seed: Seed,
+}
+
+impl Settings {
+    /// `depth` commands of at most `max_len` bytes in flight; four handed on together, seed 0.
+    pub const fn new(depth: u32, max_len: u32) -> Self {
+        // Everything that was reaped together, handed on together, runs in lock step with the
+        // disk's interrupts; each alone pays for a system call. Four is between the two.
+        Self { depth, max_len, batch: 4, seed: Seed(0) }
+    }
+}
+
+/// A clock and the devices that it waits for. All of it belongs to one thread.
+pub struct Stage {
+    /// Real time.
+    pub clock: LiveClock,
+    /// One for each target, in their order.
+    pub devices: Vec<LiveDevice>,
+}
+
+impl Stage {
+    /// Real time, and `target` as a device behind `engine`.
+    ///
+    /// # Errors
+    /// As [`Stage::open`].
+    pub fn single(
+        engine: Engine,
+        target: Target,
+        settings: Settings,
+    ) -> Result<(LiveClock, LiveDevice), EngineError> {
+        let Self { clock, mut devices } = Self::open(engine, vec![target], settings)?;
+        Ok((clock, devices.pop().expect("a device for the target")))
+    }
+
+    /// Real time, and each of `targets` as a device, all behind one `engine` that the clock sleeps
+    /// on.
+    ///
+    /// # Errors
+    /// [`EngineError`]: the machine lacks the engine; a depth of 0 or beyond what the engine
+    /// holds; a largest command of 0 bytes or more than 256 MiB; buffers of more than 4 GiB.
+    pub fn open(
+        engine: Engine,
+        targets: Vec<Target>,
+        settings: Settings,
+    ) -> Result<Self, EngineError> {
+        let Settings { depth, max_len, batch, seed } = settings;
+        let (count, max) = (targets.len(), engine.max_slots());
+        let slots = u64::from(depth) * count as u64;
+        if slots == 0 || slots > u64::from(max) {
+            return Err(EngineError::Depth { engine, found: depth, targets: count, max });
+        }
+        let unit = targets.iter().map(Target::unit).max().expect("slots have targets");
+        let layout = Layout::new(slots as u32, max_len, unit)?;
+        let area = Arc::new(Area::new(layout, seed)?);
+        let mut remarks = Vec::new();
+        let driver: Box<dyn Driver> = match engine {
+            Engine::Uring => {
+                let (ring, remark) = Ring::new(&targets, slots as u32, batch.max(1), area)?;
+                remarks.extend(remark);
+                Box::new(ring)
+            }
+            Engine::Threads => Box::new(Pool::new(&targets, slots as u32, &area)?),
+        };
+        let hub = Rc::new(RefCell::new(Hub::new(driver, targets, depth, layout)));
+        let device = |lane| LiveDevice::new(Rc::clone(&hub), lane, depth);
+        let devices = (0..count).map(device).collect();
+        Ok(Self { clock: LiveClock::new(hub, remarks), devices })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_find_their_engines() {
+        for engine in Engine::ALL {
+            assert_eq!(Engine::from_name(engine.name()), Some(engine));
+        }
+        assert_eq!(Engine::from_name("libaio"), None);
+        assert_eq!(engines()[1].0, "threads");
+        assert!(engines()[1].1.is_ok(), "every machine has threads");
+    }
+}

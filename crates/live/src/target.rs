@@ -1,0 +1,245 @@
+//! Targets, and why it is safe to write over them.
+//!
+//! A target is an *owned file*: one that a run created, or that carries the mark of an earlier one.
+//! Everything else is refused: a file without the mark, a device, whatever is in use by another
+//! run. An existing file is never grown, cut or written over, and a missing one is never created
+//! unless a size is given.
+//!
+//! Invariants: nothing is written, nor locked, before the file is known to be ours; the mark is
+//! looked at again once it is locked; what was checked and what is used are the same file.
+
+mod create;
+mod direct;
+mod error;
+mod mark;
+
+use std::fs::{File, FileType, Metadata};
+use std::io;
+use std::ops::ControlFlow;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{FlockOperation, OFlags};
+
+use self::direct::{Alignment, Direct};
+pub use self::error::TargetError;
+use self::mark::{Found, GRAIN, MARK};
+
+/// An owned file, open for direct I/O and locked against other runs.
+///
+/// Clones share the file and its lock, which goes with the last of them: several runs after one
+/// another may use one target.
+#[derive(Clone, Debug)]
+pub struct Target {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    path: PathBuf,
+    file: Arc<File>,
+    usable: u64,
+    alignment: Alignment,
+    file_system: String,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // The kernel closes a ring, and so the files registered with it, some time after we do.
+        // It cannot fail on a file that is locked.
+        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
+/// A file open in both ways, and locked.
+struct Opened {
+    plain: File,
+    direct: File,
+    alignment: Alignment,
+    usable: u64,
+}
+
+impl Target {
+    /// Opens the owned file at `path`; with a size in bytes, creates it if nothing is there.
+    ///
+    /// # Errors
+    /// As [`Target::open_with`].
+    pub fn open(path: &Path, create: Option<u64>) -> Result<Self, TargetError> {
+        Self::open_with(path, create, &mut |_, _| ControlFlow::Continue(()))
+    }
+
+    /// The same, telling of a creation's progress in bytes written and bytes in all; `Break` stops
+    /// it and removes what there was.
+    ///
+    /// # Errors
+    /// [`TargetError`]: what is there is not ours, is in use, has another size, or cannot be
+    /// opened; there is nothing, or no space; the file system has no direct I/O.
+    pub fn open_with(
+        path: &Path,
+        create: Option<u64>,
+        progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Result<Self, TargetError> {
+        Self::open_through(&Direct::REAL, path, create, progress)
+    }
+
+    fn open_through(
+        direct: &Direct,
+        path: &Path,
+        create: Option<u64>,
+        progress: create::Progress<'_>,
+    ) -> Result<Self, TargetError> {
+        let opened = match (std::fs::metadata(path), create) {
+            (Ok(meta), _) => open_existing(path, &meta, create, direct)?,
+            (Err(error), _) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(TargetError::system(path, "look at it", error));
+            }
+            _ if std::fs::symlink_metadata(path).is_ok() => {
+                return Err(TargetError::DanglingLink { path: path.to_owned() });
+            }
+            (Err(_), Some(usable)) => create::create(path, usable, direct, progress)?,
+            (Err(_), None) => return Err(TargetError::Missing { path: path.to_owned() }),
+        };
+        let Opened { plain: _, direct: file, alignment, usable } = opened;
+        let (path, file_system) = (path.to_owned(), direct::file_system(&file));
+        let file = Arc::new(file);
+        Ok(Self { inner: Arc::new(Inner { path, file, usable, alignment, file_system }) })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// Usable bytes.
+    pub fn capacity(&self) -> u64 {
+        self.inner.usable
+    }
+
+    /// What offsets are aligned to, in bytes: the target's own answer, or 4096.
+    pub fn block(&self) -> u32 {
+        self.inner.alignment.offset
+    }
+
+    /// The type of its file system, as `mount` names it.
+    pub fn file_system(&self) -> &str {
+        &self.inner.file_system
+    }
+
+    /// What ranges are rounded to so that both offset and memory are aligned, in bytes.
+    pub(crate) fn unit(&self) -> u32 {
+        self.inner.alignment.offset.max(self.inner.alignment.memory)
+    }
+
+    pub(crate) fn file(&self) -> &Arc<File> {
+        &self.inner.file
+    }
+}
+
+/// Opens what is at `path`, if it is ours.
+fn open_existing(
+    path: &Path,
+    meta: &Metadata,
+    create: Option<u64>,
+    direct: &Direct,
+) -> Result<Opened, TargetError> {
+    // Before opening, because to open a device or a pipe can have effects of its own.
+    check_kind(path, meta.file_type())?;
+    let nonblock = OFlags::NONBLOCK.bits().cast_signed();
+    let plain = File::options().read(true).custom_flags(nonblock).open(path);
+    let plain = plain.map_err(|error| TargetError::system(path, "open it", error))?;
+    let usable = check_mark(path, &plain, create)?;
+    let opened = open_direct(path, plain, usable, direct)?;
+    // Somebody may have changed it before it was locked.
+    check_mark(path, &opened.plain, create)?;
+    if !usable.is_multiple_of(u64::from(opened.alignment.offset)) {
+        let grain = u64::from(opened.alignment.offset);
+        return Err(TargetError::BadSize { path: path.to_owned(), size: usable, grain });
+    }
+    direct.probe(path, &opened.direct, opened.alignment)?;
+    Ok(opened)
+}
+
+/// Opens the file that `plain` is, past the page cache, and locks it.
+fn open_direct(
+    path: &Path,
+    plain: File,
+    usable: u64,
+    direct: &Direct,
+) -> Result<Opened, TargetError> {
+    let file = direct.open(path)?;
+    let look = |file: &File| {
+        let meta = file.metadata();
+        meta.map_err(|error| TargetError::system(path, "look at it", error))
+    };
+    let (checked, used) = (look(&plain)?, look(&file)?);
+    if (checked.dev(), checked.ino()) != (used.dev(), used.ino()) {
+        return Err(not_ours(path, used.len(), "that took the place of another just now"));
+    }
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            return Err(TargetError::InUse { path: path.to_owned() });
+        }
+        Err(errno) => return Err(TargetError::system(path, "lock it", errno.into())),
+    }
+    let alignment = direct.alignment(path, &file)?;
+    Ok(Opened { plain, direct: file, alignment, usable })
+}
+
+/// Refuses what is not a regular file.
+fn check_kind(path: &Path, kind: FileType) -> Result<(), TargetError> {
+    let path = path.to_owned();
+    let kind = match kind {
+        kind if kind.is_file() => return Ok(()),
+        kind if kind.is_dir() => return Err(TargetError::Directory { path }),
+        kind if kind.is_block_device() => "block device",
+        kind if kind.is_char_device() => "character device",
+        kind if kind.is_fifo() => "pipe",
+        kind if kind.is_socket() => "socket",
+        _ => "special file",
+    };
+    Err(TargetError::NotAFile { path, kind })
+}
+
+/// The usable bytes of `file`, if it is ours and of the size to create.
+fn check_mark(path: &Path, file: &File, create: Option<u64>) -> Result<u64, TargetError> {
+    let read = |error| TargetError::system(path, "read its mark", error);
+    let meta = file.metadata().map_err(read)?;
+    check_kind(path, meta.file_type())?;
+    let len = meta.len();
+    match mark::read(file, len).map_err(read)? {
+        Found::Ours { usable } => match create {
+            Some(asked) if asked != usable => {
+                Err(TargetError::SizeDiffers { path: path.to_owned(), found: usable, asked })
+            }
+            _ => Ok(usable),
+        },
+        Found::Nothing if create.is_none() && is_nothing(file, len).map_err(read)? => {
+            Err(TargetError::TooSmall { path: path.to_owned(), len })
+        }
+        Found::Nothing => Err(not_ours(path, len, "without Penstock's mark")),
+        Found::Broken => Err(not_ours(path, len, "whose mark does not fit its length")),
+        Found::Version(version) => {
+            Err(not_ours(path, len, &format!("with a mark of unknown version {version}")))
+        }
+    }
+}
+
+fn not_ours(path: &Path, len: u64, why: &str) -> TargetError {
+    TargetError::NotOurs { path: path.to_owned(), len, why: why.to_owned() }
+}
+
+/// Whether a file has neither the room of an owned one nor anything in it. A small file that holds
+/// something is somebody's, and is refused as such.
+fn is_nothing(file: &File, len: u64) -> io::Result<bool> {
+    if len >= GRAIN + MARK {
+        return Ok(false);
+    }
+    let mut bytes = vec![0; len as usize];
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes.iter().all(|&byte| byte == 0))
+}
+
+#[cfg(test)]
+mod tests;

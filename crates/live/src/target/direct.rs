@@ -1,0 +1,146 @@
+//! Past the page cache: how a file is opened for it, how it must be aligned, whether it works.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use penstock_core::Seed;
+use rustix::fs::{AtFlags, OFlags, StatxFlags};
+
+use super::TargetError;
+use crate::buffers::{Area, Layout, PAGE};
+
+/// What is assumed where the kernel does not tell: a page satisfies every disk.
+const ASSUMED: u32 = PAGE;
+
+/// What direct I/O to a file must be aligned to, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Alignment {
+    pub(super) offset: u32,
+    pub(super) memory: u32,
+}
+
+/// The calls that a file system may refuse. A test puts a stand-in that refuses in their place,
+/// as there may be no such file system at hand.
+#[derive(Clone, Copy)]
+pub(super) struct Direct {
+    /// Opens for direct reading and writing.
+    pub(super) open: fn(&Path) -> io::Result<File>,
+    /// The alignment; `None` where the kernel does not tell.
+    pub(super) alignment: fn(&File) -> Option<Alignment>,
+    /// Reads the beginning.
+    pub(super) read: fn(&File, &mut [u8]) -> io::Result<usize>,
+}
+
+impl Direct {
+    /// The real calls.
+    pub(super) const REAL: Self = Self {
+        open: |path| {
+            let flags = OFlags::DIRECT.bits().cast_signed();
+            OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)
+        },
+        alignment,
+        read: |file, buffer| Ok(rustix::io::pread(file, buffer, 0)?),
+    };
+
+    /// Opens `path` past the page cache.
+    pub(super) fn open(&self, path: &Path) -> Result<File, TargetError> {
+        (self.open)(path).map_err(|error| match error.raw_os_error() {
+            Some(libc::EINVAL) => {
+                let file_system = File::open(path).map_or_else(|_| unknown(), |f| file_system(&f));
+                refused(path, file_system, "opening it said EINVAL")
+            }
+            _ => TargetError::system(path, "open it for direct reading and writing", error),
+        })
+    }
+
+    /// The alignment that `file` needs, checked.
+    pub(super) fn alignment(&self, path: &Path, file: &File) -> Result<Alignment, TargetError> {
+        let assumed = Alignment { offset: ASSUMED, memory: ASSUMED };
+        let found = (self.alignment)(file).unwrap_or(assumed);
+        let Alignment { offset, memory } = found;
+        if offset == 0 || memory == 0 {
+            return Err(refused(path, file_system(file), "its alignment is given as 0"));
+        }
+        if !offset.is_power_of_two() || !memory.is_power_of_two() || memory > PAGE {
+            let (path, file_system) = (path.to_owned(), file_system(file));
+            let max_memory = PAGE;
+            return Err(TargetError::Alignment { path, file_system, offset, memory, max_memory });
+        }
+        Ok(found)
+    }
+
+    /// Reads a block of `file`: some file systems refuse only then.
+    pub(super) fn probe(
+        &self,
+        path: &Path,
+        file: &File,
+        alignment: Alignment,
+    ) -> Result<(), TargetError> {
+        let area = buffer(path, alignment.offset)?;
+        // SAFETY: the area is new and ours alone.
+        let bytes = unsafe { area.buffer(0, alignment.offset as usize) };
+        match (self.read)(file, bytes) {
+            Ok(_) => Ok(()),
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+                Err(refused(path, file_system(file), "the first read said EINVAL"))
+            }
+            Err(error) => Err(TargetError::system(path, "read its first block", error)),
+        }
+    }
+}
+
+/// An aligned buffer of at least `len` bytes; its source region is pseudo-random.
+pub(super) fn buffer(path: &Path, len: u32) -> Result<Area, TargetError> {
+    let area = Layout::new(1, len, PAGE).and_then(|layout| Area::new(layout, Seed(0)));
+    area.map_err(|error| {
+        TargetError::system(path, "get memory for a buffer", io::Error::other(error))
+    })
+}
+
+/// What the kernel says of the alignment of `file`.
+fn alignment(file: &File) -> Option<Alignment> {
+    let answer = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
+    let told = StatxFlags::from_bits_retain(answer.stx_mask).contains(StatxFlags::DIOALIGN);
+    told.then_some(Alignment {
+        offset: answer.stx_dio_offset_align,
+        memory: answer.stx_dio_mem_align,
+    })
+}
+
+fn refused(path: &Path, file_system: String, why: &str) -> TargetError {
+    TargetError::DirectRefused { path: path.to_owned(), file_system, why: why.to_owned() }
+}
+
+fn unknown() -> String {
+    "its file system".to_owned()
+}
+
+/// The type of the file system of `file`, in the words of `mount`.
+pub(super) fn file_system(file: &File) -> String {
+    let Ok(answer) = rustix::fs::fstatfs(file) else { return unknown() };
+    // The numbers of statfs(2), sign-extended on some architectures.
+    let number = answer.f_type as u32;
+    let name = match number {
+        0x0000_ef53 => "ext4",
+        0x5846_5342 => "xfs",
+        0x9123_683e => "btrfs",
+        0xf2f5_2010 => "f2fs",
+        0x2fc1_2fc1 => "zfs",
+        0xca45_1a4e => "bcachefs",
+        0x0102_1994 => "tmpfs",
+        0x8584_58f6 => "ramfs",
+        0x794c_7630 => "overlayfs",
+        0x0000_6969 => "nfs",
+        0xff53_4d42 | 0xfe53_4d42 => "cifs",
+        0x0102_1997 => "9p",
+        0x6573_5546 => "fuse",
+        0x0000_4d44 => "vfat",
+        0x2011_bab0 => "exfat",
+        0x7366_746e => "ntfs3",
+        0x0000_f15f => "ecryptfs",
+        _ => return format!("a file system of type {number:#x}"),
+    };
+    name.to_owned()
+}

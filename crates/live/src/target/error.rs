@@ -1,0 +1,227 @@
+//! Why a target is refused: what was found, where, what was expected, and a hint.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::mark::{GRAIN, MARK};
+use crate::error::{CANNOT, FAILED, UNSAFE_TARGET, WRONG_INPUT};
+
+/// Why a target is refused. Nothing was written to it, and a creation that failed left nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// There is no such file, and creating it was not asked for.
+    #[error(
+        "{}: found no file; expected one that an earlier run made\n\
+         hint: give a size to create it (`--create 256MiB`)", path.display()
+    )]
+    Missing {
+        /// Where.
+        path: PathBuf,
+    },
+    /// A symbolic link that leads nowhere: creation does not follow links.
+    #[error(
+        "{}: found a symbolic link to nothing; expected an owned file, or no file to create one\n\
+         hint: name the place itself", path.display()
+    )]
+    DanglingLink {
+        /// Where.
+        path: PathBuf,
+    },
+    /// A directory.
+    #[error(
+        "{}: found a directory; expected a file\nhint: name a file in it", path.display()
+    )]
+    Directory {
+        /// Where.
+        path: PathBuf,
+    },
+    /// Neither a file nor a directory.
+    #[error(
+        "{}: found a {kind}; expected a regular file that Penstock made\n\
+         hint: only owned files are used, so that nothing of yours is written over",
+        path.display()
+    )]
+    NotAFile {
+        /// Where.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// A regular file that is not ours.
+    #[error(
+        "{}: found a file of {len} bytes {why}; expected one that Penstock made\n\
+         hint: it is left as it is; name a file that does not exist, with a size to create it \
+         (`--create 256MiB`). If an earlier creation was killed, remove what it left",
+        path.display()
+    )]
+    NotOurs {
+        /// Where.
+        path: PathBuf,
+        /// Its length in bytes.
+        len: u64,
+        /// What about it is not ours.
+        why: String,
+    },
+    /// A file with nothing in it and no place for a block and a mark.
+    #[error(
+        "{}: found a file of {len} bytes with nothing in it; expected at least {} bytes, a block \
+         and Penstock's mark\nhint: remove it, and give a size to create it (`--create 256MiB`)",
+        path.display(), GRAIN + MARK
+    )]
+    TooSmall {
+        /// Where.
+        path: PathBuf,
+        /// Its length in bytes.
+        len: u64,
+    },
+    /// A size that no owned file can have.
+    #[error(
+        "{}: found a size of {size} bytes; expected a positive multiple of {grain}\n\
+         hint: 256MiB is enough to try", path.display()
+    )]
+    BadSize {
+        /// Where it was to be.
+        path: PathBuf,
+        /// The size asked for, in bytes.
+        size: u64,
+        /// What sizes must be a multiple of there, in bytes.
+        grain: u64,
+    },
+    /// Ours, with another size than the one to create.
+    #[error(
+        "{}: found an owned file of {found} usable bytes; expected {asked}, the size to create\n\
+         hint: a file is never grown or cut; remove it, or leave the size out to use it as it is",
+        path.display()
+    )]
+    SizeDiffers {
+        /// Where.
+        path: PathBuf,
+        /// Its usable bytes.
+        found: u64,
+        /// The size asked for, in bytes.
+        asked: u64,
+    },
+    /// The user may not.
+    #[error(
+        "{}: found no permission to {doing} ({source}); expected a file to read and write\n\
+         hint: change its permissions, or name a place of your own", path.display()
+    )]
+    NoPermission {
+        /// Where.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another run uses it.
+    #[error(
+        "{}: found it in use by another run; expected it free\n\
+         hint: wait for that run, or name another file", path.display()
+    )]
+    InUse {
+        /// Where.
+        path: PathBuf,
+    },
+    /// There is not enough space to create it.
+    #[error(
+        "{}: found {available} bytes free on {file_system}; expected {needed} for the file\n\
+         hint: choose a smaller size, or another file system", path.display()
+    )]
+    NoSpace {
+        /// Where it was to be.
+        path: PathBuf,
+        /// The type of the file system.
+        file_system: String,
+        /// Bytes that it needs, the mark included.
+        needed: u64,
+        /// Bytes that there are.
+        available: u64,
+    },
+    /// The file system does not read and write past the page cache.
+    #[error(
+        "{}: found that {file_system} refuses O_DIRECT ({why}); expected a file system with direct \
+         I/O\nhint: with the page cache between, memory would be measured; try a file on ext4, xfs \
+         or btrfs", path.display()
+    )]
+    DirectRefused {
+        /// Where.
+        path: PathBuf,
+        /// The type of the file system.
+        file_system: String,
+        /// How it refused.
+        why: String,
+    },
+    /// Direct I/O there needs an alignment that is not supported.
+    #[error(
+        "{}: found that {file_system} aligns direct I/O to {offset} bytes in the file and {memory} \
+         in memory; expected powers of two, {max_memory} at most in memory\n\
+         hint: try another file system", path.display()
+    )]
+    Alignment {
+        /// Where.
+        path: PathBuf,
+        /// The type of the file system.
+        file_system: String,
+        /// Alignment of offsets, in bytes.
+        offset: u32,
+        /// Alignment of memory, in bytes.
+        memory: u32,
+        /// The largest alignment of memory that buffers have, in bytes.
+        max_memory: u32,
+    },
+    /// The creation was stopped, as by Ctrl-C.
+    #[error("{}: its creation was interrupted; what there was of it is removed", path.display())]
+    Interrupted {
+        /// Where.
+        path: PathBuf,
+    },
+    /// The system failed.
+    #[error("{}: cannot {doing}: {source}", path.display())]
+    Io {
+        /// Where.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl TargetError {
+    /// What the command exits with: 2 wrong input, 5 unsafe target, 77 this machine cannot, 1
+    /// otherwise.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Missing { .. }
+            | Self::DanglingLink { .. }
+            | Self::Directory { .. }
+            | Self::TooSmall { .. }
+            | Self::BadSize { .. }
+            | Self::SizeDiffers { .. }
+            | Self::NoPermission { .. }
+            | Self::NoSpace { .. } => WRONG_INPUT,
+            Self::NotAFile { .. } | Self::NotOurs { .. } | Self::InUse { .. } => UNSAFE_TARGET,
+            Self::DirectRefused { .. } | Self::Alignment { .. } => CANNOT,
+            Self::Io { source, .. } if is_wrong_path(source.kind()) => WRONG_INPUT,
+            Self::Interrupted { .. } | Self::Io { .. } => FAILED,
+        }
+    }
+
+    /// The error for a system call that failed at `path` while `doing` something.
+    pub(super) fn system(path: &Path, doing: &'static str, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                Self::NoPermission { path, doing, source }
+            }
+            _ => Self::Io { path, doing, source },
+        }
+    }
+}
+
+/// Whether the path itself is what is wrong: its folder is missing or is not one.
+fn is_wrong_path(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
+    matches!(kind, InvalidFilename | InvalidInput | NotADirectory | NotFound)
+}

@@ -1,0 +1,120 @@
+//! What only a stand-in can show: file systems that refuse direct I/O, and creations that fail.
+
+use super::*;
+
+const SIZE: u64 = 64 << 10;
+
+/// A folder of its own that goes with it.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("penstock-{name}-{}", std::process::id()));
+        std::fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("data.img")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+fn invalid() -> io::Error {
+    io::Error::from_raw_os_error(libc::EINVAL)
+}
+
+fn open(direct: &Direct, path: &Path, create: Option<u64>) -> Result<Target, TargetError> {
+    Target::open_through(direct, path, create, &mut |_, _| ControlFlow::Continue(()))
+}
+
+/// Checks that `direct` refuses both an owned file and a new one, with `text` in its message.
+fn check_refused(name: &str, direct: Direct, text: &str) {
+    let scratch = Scratch::new(name);
+    let path = scratch.file();
+    let error = open(&direct, &path, Some(SIZE)).unwrap_err();
+    assert!(!path.exists(), "a creation that failed leaves nothing");
+    assert_eq!(error.exit_code(), 77, "{error}");
+    drop(Target::open(&path, Some(SIZE)).unwrap());
+    let error = open(&direct, &path, None).unwrap_err();
+    assert_eq!(error.exit_code(), 77, "{error}");
+    let message = error.to_string();
+    assert!(message.starts_with(&path.display().to_string()), "{message}");
+    assert!(message.contains(text), "{message}");
+    assert!(message.contains("hint: "), "{message}");
+}
+
+#[test]
+fn a_file_system_may_refuse_to_open() {
+    let direct = Direct { open: |_| Err(invalid()), ..Direct::REAL };
+    check_refused("refuses-open", direct, "refuses O_DIRECT (opening it said EINVAL)");
+}
+
+#[test]
+fn a_file_system_may_refuse_by_alignment_zero() {
+    let zero = |_: &File| Some(Alignment { offset: 0, memory: 0 });
+    let direct = Direct { alignment: zero, ..Direct::REAL };
+    check_refused("aligns-to-0", direct, "refuses O_DIRECT (its alignment is given as 0)");
+}
+
+#[test]
+fn a_file_system_may_refuse_the_first_read() {
+    let direct = Direct { read: |_, _| Err(invalid()), ..Direct::REAL };
+    check_refused("refuses-read", direct, "refuses O_DIRECT (the first read said EINVAL)");
+}
+
+#[test]
+fn memory_must_not_need_more_than_a_page() {
+    let large = |_: &File| Some(Alignment { offset: 4096, memory: 8192 });
+    let direct = Direct { alignment: large, ..Direct::REAL };
+    check_refused("aligns-memory", direct, "4096 bytes in the file and 8192 in memory");
+}
+
+#[test]
+fn without_an_answer_a_page_is_assumed() {
+    let scratch = Scratch::new("no-answer");
+    let direct = Direct { alignment: |_| None, ..Direct::REAL };
+    let target = open(&direct, &scratch.file(), Some(SIZE)).unwrap();
+    assert_eq!((target.block(), target.unit()), (4096, 4096));
+}
+
+#[test]
+fn a_size_must_be_whole_blocks_of_the_target() {
+    let scratch = Scratch::new("large-blocks");
+    let large = |_: &File| Some(Alignment { offset: 16384, memory: 512 });
+    let direct = Direct { alignment: large, ..Direct::REAL };
+    let error = open(&direct, &scratch.file(), Some(SIZE + 4096)).unwrap_err();
+    assert!(error.to_string().contains("positive multiple of 16384"), "{error}");
+    assert_eq!(error.exit_code(), 2);
+    assert!(!scratch.file().exists());
+    let target = open(&direct, &scratch.file(), Some(SIZE)).unwrap();
+    assert_eq!(target.block(), 16384);
+}
+
+#[test]
+fn another_file_in_its_place_is_not_used() {
+    let scratch = Scratch::new("swapped");
+    drop(Target::open(&scratch.file(), Some(SIZE)).unwrap());
+    drop(Target::open(&scratch.0.join("other.img"), Some(SIZE)).unwrap());
+    let swapped = |path: &Path| (Direct::REAL.open)(&path.with_file_name("other.img"));
+    let direct = Direct { open: swapped, ..Direct::REAL };
+    let error = open(&direct, &scratch.file(), None).unwrap_err();
+    assert!(error.to_string().contains("took the place of another"), "{error}");
+    assert_eq!(error.exit_code(), 5);
+}
+
+#[test]
+fn an_error_of_the_medium_is_a_failure() {
+    let scratch = Scratch::new("bad-medium");
+    let broken = |_: &File, _: &mut [u8]| Err(io::Error::from_raw_os_error(libc::EIO));
+    let direct = Direct { read: broken, ..Direct::REAL };
+    let error = open(&direct, &scratch.file(), Some(SIZE)).unwrap_err();
+    assert_eq!(error.exit_code(), 1);
+    assert!(error.to_string().contains("cannot read its first block"), "{error}");
+    assert!(!scratch.file().exists());
+}

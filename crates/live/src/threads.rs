@@ -1,0 +1,222 @@
+//! The threads engine: blocking calls, with a worker thread for each slot.
+//!
+//! Use it where io_uring is missing or forbidden, and to compare with it. It costs more processor
+//! time: a wake-up for each command and one for each result. Each command is handed on at once,
+//! because a worker can take one only.
+//!
+//! Desks and an outbox of our own rather than channels: a channel allocates when a thread first
+//! sleeps on it, which for the last of many workers is long after the run began.
+//!
+//! Invariants: a worker touches the buffer of the command that it holds and nothing else; dropping
+//! the pool ends every worker, and so every call, before the buffers can go; no lock is held over
+//! a call.
+
+use std::fs::File;
+use std::io::{IoSlice, IoSliceMut};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2, retry_on_intr};
+
+use crate::Target;
+use crate::buffers::Area;
+use crate::driver::{Action, Command, Driver, Outcome};
+use crate::error::EngineError;
+use crate::uring::{discard_flags, write_flags};
+
+/// Workers at most: beyond it the machine schedules threads rather than I/O.
+pub(crate) const MAX_SLOTS: u32 = 1024;
+
+/// Stack of a worker in bytes: it makes one call, not deep.
+const STACK: usize = 128 << 10;
+
+/// The workers, and what they share with the loop.
+pub(crate) struct Pool {
+    desks: Vec<Arc<Desk>>,
+    outbox: Arc<Outbox>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+/// Where the worker of one slot finds its work.
+#[derive(Default)]
+struct Desk {
+    task: Mutex<Task>,
+    given: Condvar,
+}
+
+/// What lies on a desk.
+#[derive(Clone, Copy, Default)]
+enum Task {
+    #[default]
+    Nothing,
+    Serve(Command),
+    Leave,
+}
+
+/// Where every worker puts its results.
+struct Outbox {
+    ended: Mutex<Ended>,
+    /// Told only while somebody waits: a wake-up is a system call even if nobody sleeps.
+    added: Condvar,
+    /// How many are in it, to be looked at without the lock while spinning.
+    count: AtomicU32,
+}
+
+struct Ended {
+    outcomes: Vec<Outcome>,
+    waiting: bool,
+}
+
+impl Pool {
+    /// A pool of `slots` workers over `targets`.
+    pub(crate) fn new(
+        targets: &[Target],
+        slots: u32,
+        area: &Arc<Area>,
+    ) -> Result<Self, EngineError> {
+        let files: Arc<[Arc<File>]> = targets.iter().map(|t| Arc::clone(t.file())).collect();
+        let ended = Ended { outcomes: Vec::with_capacity(slots as usize), waiting: false };
+        let outbox =
+            Outbox { ended: Mutex::new(ended), added: Condvar::new(), count: AtomicU32::new(0) };
+        let outbox = Arc::new(outbox);
+        let mut pool = Self { desks: Vec::new(), outbox: Arc::clone(&outbox), workers: Vec::new() };
+        for slot in 0..slots {
+            let desk = Arc::new(Desk::default());
+            let (files, area) = (Arc::clone(&files), Arc::clone(area));
+            let (desk_of_worker, outbox) = (Arc::clone(&desk), Arc::clone(&outbox));
+            let worker = Worker { slot, files, area, desk: desk_of_worker, outbox };
+            let thread = std::thread::Builder::new()
+                .name(format!("penstock-io-{slot}"))
+                .stack_size(STACK)
+                .spawn(move || worker.work());
+            let started = thread
+                .map_err(|source| EngineError::System { doing: "start a worker thread", source })?;
+            pool.desks.push(desk);
+            pool.workers.push(started);
+        }
+        Ok(pool)
+    }
+}
+
+impl Driver for Pool {
+    fn queue(&mut self, slot: u32, command: &Command) {
+        self.desks[slot as usize].put(Task::Serve(*command));
+    }
+
+    fn hand_on(&mut self) {}
+
+    fn ready(&mut self) -> bool {
+        self.outbox.count.load(Ordering::Relaxed) > 0
+    }
+
+    fn reap(&mut self, outcomes: &mut Vec<Outcome>) {
+        if self.ready() {
+            let mut ended = lock(&self.outbox.ended);
+            outcomes.append(&mut ended.outcomes);
+            self.outbox.count.store(0, Ordering::Relaxed);
+        }
+    }
+
+    fn wait(&mut self, longest: Duration) {
+        let mut ended = lock(&self.outbox.ended);
+        ended.waiting = true;
+        let none = |ended: &mut Ended| ended.outcomes.is_empty();
+        let waited = self.outbox.added.wait_timeout_while(ended, longest, none);
+        waited.unwrap_or_else(PoisonError::into_inner).0.waiting = false;
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.desks.iter().for_each(|desk| desk.leave());
+        for worker in self.workers.drain(..) {
+            // A worker that panicked has said so on stderr; a second panic would hide the first.
+            let _ = worker.join();
+        }
+    }
+}
+
+impl Desk {
+    /// Puts `task` on the empty desk.
+    fn put(&self, task: Task) {
+        let mut place = lock(&self.task);
+        assert!(matches!(*place, Task::Nothing), "one command for each slot");
+        *place = task;
+        drop(place);
+        self.given.notify_one();
+    }
+
+    /// Takes what is put there, waiting for it.
+    fn take(&self) -> Task {
+        let empty = |task: &mut Task| matches!(task, Task::Nothing);
+        let waited = self.given.wait_while(lock(&self.task), empty);
+        std::mem::take(&mut waited.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Sends the worker away. What it has not begun is dropped with the run.
+    fn leave(&self) {
+        *lock(&self.task) = Task::Leave;
+        self.given.notify_one();
+    }
+}
+
+/// The lock, whoever panicked with it: what it guards is whole between any two statements.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a worker needs.
+struct Worker {
+    slot: u32,
+    files: Arc<[Arc<File>]>,
+    area: Arc<Area>,
+    desk: Arc<Desk>,
+    outbox: Arc<Outbox>,
+}
+
+impl Worker {
+    /// Serves until it is sent away.
+    fn work(&self) {
+        while let Task::Serve(command) = self.desk.take() {
+            let result = self.serve(&command);
+            let mut ended = lock(&self.outbox.ended);
+            ended.outcomes.push(Outcome { slot: self.slot, result });
+            self.outbox.count.store(ended.outcomes.len() as u32, Ordering::Relaxed);
+            let waiting = ended.waiting;
+            drop(ended);
+            if waiting {
+                self.outbox.added.notify_one();
+            }
+        }
+    }
+
+    /// Makes the call: bytes transferred, or a negated error number.
+    fn serve(&self, command: &Command) -> i32 {
+        let Command { action, target, start, len, buffer } = *command;
+        let file = &*self.files[target as usize];
+        let len_of_buffer = len as usize;
+        let result = match action {
+            Action::Read => {
+                // SAFETY: the slot's own buffer: one command at a time holds it, and this is it.
+                let bytes = unsafe { self.area.buffer(buffer, len_of_buffer) };
+                let none = ReadWriteFlags::empty();
+                retry_on_intr(|| preadv2(file, &mut [IoSliceMut::new(bytes)], start, none))
+            }
+            Action::Write | Action::WriteThrough => {
+                let bytes = self.area.source(buffer, len_of_buffer);
+                let flags = write_flags(action);
+                retry_on_intr(|| pwritev2(file, &[IoSlice::new(bytes)], start, flags))
+            }
+            Action::Flush => retry_on_intr(|| rustix::fs::fdatasync(file)).map(|()| 0),
+            Action::Discard => {
+                let len = u64::from(len);
+                let punch = || rustix::fs::fallocate(file, discard_flags(), start, len);
+                retry_on_intr(punch).map(|()| 0)
+            }
+        };
+        let count = |count| i32::try_from(count).expect("buffers are far below 2 GiB");
+        result.map_or_else(|errno: Errno| -errno.raw_os_error(), count)
+    }
+}

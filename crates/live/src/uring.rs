@@ -1,0 +1,328 @@
+//! The io_uring engine: one ring for all targets of a stage.
+//!
+//! Use it wherever the kernel has it: one system call carries many commands, files and buffers are
+//! registered once, and the clock sleeps in the same call that submits. Commands go to the kernel
+//! a few at a time: handing on everything that was reaped together runs in lock step with the
+//! disk's interrupts and costs throughput, handing on each alone costs a call for each.
+//!
+//! Invariants: the ring holds an entry for each slot, so a push never fails; a buffer that the
+//! kernel knows of outlives the kernel's use of it, whatever happens.
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::{IoUring, Probe, opcode, squeue};
+use rustix::fs::FallocateFlags;
+use rustix::io::ReadWriteFlags;
+
+use crate::buffers::Area;
+use crate::driver::{Action, Command, Driver, Outcome};
+use crate::error::EngineError;
+use crate::{Engine, Target};
+
+/// Entries that the kernel allows in one ring.
+pub(crate) const MAX_SLOTS: u32 = 32_768;
+
+/// Bytes that one registered buffer may have.
+const MAX_REGISTERED: usize = 1 << 30;
+
+/// Submissions that the kernel may refuse in a row for want of memory before the run is given up.
+const MAX_REFUSALS: u32 = 10_000;
+
+/// The ring, its buffers, and what it owes.
+pub(crate) struct Ring {
+    queues: IoUring,
+    area: Arc<Area>,
+    /// Bytes of the area under each registered index, while buffers are registered; the source of
+    /// writes has the index after them.
+    registered: Option<usize>,
+    batch: u32,
+    /// Pushed, and not yet given to the kernel.
+    queued: u32,
+    /// With the kernel, and not yet reaped.
+    submitted: u32,
+    refusals: u32,
+}
+
+impl Ring {
+    /// A ring of `slots` entries over `targets`, and a remark on what the machine did not grant.
+    pub(crate) fn new(
+        targets: &[Target],
+        slots: u32,
+        batch: u32,
+        area: Arc<Area>,
+    ) -> Result<(Self, Option<String>), EngineError> {
+        let queues = build(slots)?;
+        require(&queues)?;
+        let files: Vec<_> = targets.iter().map(|target| target.file().as_raw_fd()).collect();
+        queues.submitter().register_files(&files).map_err(|source| EngineError::System {
+            doing: "register files with the ring",
+            source,
+        })?;
+        let mut this =
+            Self { queues, area, registered: None, batch, queued: 0, submitted: 0, refusals: 0 };
+        let remark = this.register_buffers().err().map(|error| {
+            format!(
+                "buffers are not registered with the ring, which costs processor time: {error} \
+                 (raise the limit on locked memory, `ulimit -l`)"
+            )
+        });
+        Ok((this, remark))
+    }
+
+    /// Registers every buffer, in as few pieces as the kernel's bound allows.
+    fn register_buffers(&mut self) -> io::Result<()> {
+        let layout = *self.area.layout();
+        let piece = MAX_REGISTERED / layout.stride() * layout.stride();
+        let iovec = |from: usize, to: usize| libc::iovec {
+            iov_base: self.area.address(from, to - from).cast(),
+            iov_len: to - from,
+        };
+        let source = layout.source();
+        let mut iovecs: Vec<_> =
+            (0..source).step_by(piece).map(|at| iovec(at, source.min(at + piece))).collect();
+        iovecs.push(iovec(source, layout.total()));
+        // SAFETY: the pieces lie in the area, which `self` keeps until nothing is in flight.
+        unsafe { self.queues.submitter().register_buffers(&iovecs) }?;
+        self.registered = Some(piece);
+        Ok(())
+    }
+
+    /// The submission entry for `command`.
+    fn entry(&self, command: &Command) -> squeue::Entry {
+        let Command { action, target, start, len, buffer } = *command;
+        let file = Fixed(target);
+        match action {
+            Action::Read => {
+                let address = self.area.address(buffer, len as usize);
+                match self.registered_as(buffer) {
+                    Some(index) => {
+                        opcode::ReadFixed::new(file, address, len, index).offset(start).build()
+                    }
+                    None => opcode::Read::new(file, address, len).offset(start).build(),
+                }
+            }
+            Action::Write | Action::WriteThrough => {
+                let address = self.area.address(buffer, len as usize).cast_const();
+                let flags = write_flags(action).bits().cast_signed();
+                match self.registered_as(buffer) {
+                    Some(index) => opcode::WriteFixed::new(file, address, len, index)
+                        .offset(start)
+                        .rw_flags(flags)
+                        .build(),
+                    None => {
+                        opcode::Write::new(file, address, len).offset(start).rw_flags(flags).build()
+                    }
+                }
+            }
+            Action::Flush => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
+            Action::Discard => opcode::Fallocate::new(file, u64::from(len))
+                .offset(start)
+                .mode(discard_flags().bits().cast_signed())
+                .build(),
+        }
+    }
+
+    /// The index that byte `buffer` of the area is registered under.
+    fn registered_as(&self, buffer: usize) -> Option<u16> {
+        let piece = self.registered?;
+        let source = self.area.layout().source();
+        let index = if buffer >= source { source.div_ceil(piece) } else { buffer / piece };
+        // The area has a few GiB at most, a piece at least half of one.
+        Some(index as u16)
+    }
+
+    /// Submits, waiting for a completion or `longest` if that is named.
+    fn enter(&mut self, longest: Option<Duration>) {
+        let result = match longest {
+            None => self.queues.submit(),
+            Some(longest) => {
+                let timeout = Timespec::from(longest);
+                let args = SubmitArgs::new().timespec(&timeout);
+                self.queues.submitter().submit_with_args(1, &args)
+            }
+        };
+        // The result counts what was taken, but tells a timeout or a signal in its place.
+        let left = self.queues.submission().len() as u32;
+        self.submitted += self.queued - left;
+        self.queued = left;
+        match result {
+            Ok(_) => self.refusals = 0,
+            Err(error) => match error.raw_os_error() {
+                Some(libc::ETIME | libc::EINTR) => self.refusals = 0,
+                // No memory for it now: the next turn tries again.
+                Some(libc::EAGAIN | libc::EBUSY | libc::ENOMEM) => {
+                    self.refusals += 1;
+                    assert!(self.refusals < MAX_REFUSALS, "the ring takes nothing: {error}");
+                }
+                _ => panic!("the ring is used wrongly: {error}"),
+            },
+        }
+    }
+}
+
+impl Driver for Ring {
+    fn queue(&mut self, slot: u32, command: &Command) {
+        let entry = self.entry(command).user_data(u64::from(slot));
+        // SAFETY: file and buffer stay valid until the command has ended: the area outlives the
+        // ring's use (see `Drop`), the slot's buffer has no other user, the source is only read.
+        unsafe { self.queues.submission().push(&entry) }.expect("an entry for each slot");
+        self.queued += 1;
+        if self.queued >= self.batch {
+            self.enter(None);
+        }
+    }
+
+    fn hand_on(&mut self) {
+        if self.queued > 0 {
+            self.enter(None);
+        }
+    }
+
+    fn ready(&mut self) -> bool {
+        if !self.queues.completion().is_empty() {
+            return true;
+        }
+        // The kernel has results but waits for a system call of ours to write them down.
+        if self.queues.submission().taskrun() {
+            self.enter(Some(Duration::ZERO));
+            return !self.queues.completion().is_empty();
+        }
+        false
+    }
+
+    fn reap(&mut self, outcomes: &mut Vec<Outcome>) {
+        let before = outcomes.len();
+        let ended = self.queues.completion();
+        outcomes.extend(
+            ended.map(|entry| Outcome { slot: entry.user_data() as u32, result: entry.result() }),
+        );
+        self.submitted -= (outcomes.len() - before) as u32;
+    }
+
+    fn wait(&mut self, longest: Duration) {
+        self.enter(Some(longest));
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // What the kernel was not given yet is forgotten: closing the ring takes it back.
+        while self.submitted > 0 {
+            // `enter` with nothing to submit: waits only.
+            // SAFETY: no argument is passed.
+            let waited = unsafe {
+                let flags = 1; // IORING_ENTER_GETEVENTS
+                self.queues.submitter().enter::<libc::sigset_t>(0, 1, flags, None)
+            };
+            self.submitted -= self.queues.completion().count() as u32;
+            if let Err(error) = waited
+                && error.kind() != io::ErrorKind::Interrupted
+            {
+                // The kernel may still be writing: the memory is given up rather than reused.
+                std::mem::forget(Arc::clone(&self.area));
+                return;
+            }
+        }
+    }
+}
+
+/// How a write goes to the kernel.
+pub(crate) fn write_flags(action: Action) -> ReadWriteFlags {
+    match action {
+        Action::WriteThrough => ReadWriteFlags::DSYNC,
+        _ => ReadWriteFlags::empty(),
+    }
+}
+
+/// How a discard goes to the kernel: the length of the file stays.
+pub(crate) fn discard_flags() -> FallocateFlags {
+    FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE
+}
+
+/// Whether this machine has what the engine needs, or why not.
+pub(crate) fn probe() -> Result<(), EngineError> {
+    require(&build(1)?)
+}
+
+/// The ring, with what newer kernels offer if they do.
+fn build(slots: u32) -> Result<IoUring, EngineError> {
+    // One thread submits, and needs no interrupt to learn of a completion (Linux 6.0).
+    let modern = IoUring::builder()
+        .setup_single_issuer()
+        .setup_coop_taskrun()
+        .setup_taskrun_flag()
+        .setup_submit_all()
+        .dontfork()
+        .build(slots);
+    let ring = match modern {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+            IoUring::builder().dontfork().build(slots)
+        }
+        answer => answer,
+    };
+    ring.map_err(|error| missing(&error))
+}
+
+/// Checks that the ring can wait with a time limit and knows every command.
+fn require(ring: &IoUring) -> Result<(), EngineError> {
+    let hint = || "use the engine `threads`, or Linux 5.11 or later".to_owned();
+    let lacking = |what: &str| EngineError::Missing {
+        engine: Engine::Uring,
+        reason: format!("the kernel's io_uring lacks {what}"),
+        hint: hint(),
+    };
+    if !ring.params().is_feature_ext_arg() {
+        return Err(lacking("waiting with a time limit"));
+    }
+    let mut known = Probe::new();
+    ring.submitter().register_probe(&mut known).map_err(|_| lacking("a list of its commands"))?;
+    let needed = [
+        (opcode::Read::CODE, "read"),
+        (opcode::Write::CODE, "write"),
+        (opcode::ReadFixed::CODE, "reads into registered buffers"),
+        (opcode::WriteFixed::CODE, "writes from registered buffers"),
+        (opcode::Fsync::CODE, "flushes"),
+        (opcode::Fallocate::CODE, "discards"),
+    ];
+    match needed.iter().find(|(code, _)| !known.is_supported(*code)) {
+        Some((_, what)) => Err(lacking(what)),
+        None => Ok(()),
+    }
+}
+
+/// Why there is no ring, for a person.
+fn missing(error: &io::Error) -> EngineError {
+    let (why, hint) = match error.raw_os_error() {
+        Some(libc::ENOSYS) => ("the kernel has no io_uring", "use the engine `threads`"),
+        Some(libc::EPERM | libc::EACCES) => (
+            "the system forbids io_uring",
+            "look at /proc/sys/kernel/io_uring_disabled and the container's seccomp profile, or \
+             use the engine `threads`",
+        ),
+        Some(libc::ENOMEM) => (
+            "there is not enough locked memory for a ring",
+            "raise `ulimit -l`, choose a smaller depth, or use the engine `threads`",
+        ),
+        _ => ("io_uring does not start", "use the engine `threads`"),
+    };
+    let reason = format!("{why} (io_uring_setup: {error})");
+    EngineError::Missing { engine: Engine::Uring, reason, hint: hint.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_its_reason_and_the_way_out() {
+        let say = |code| missing(&io::Error::from_raw_os_error(code));
+        assert_eq!(say(libc::ENOSYS).exit_code(), 77);
+        let text = say(libc::EPERM).to_string();
+        assert!(text.contains("`io_uring` does not work here: the system forbids"), "{text}");
+        assert!(text.contains("io_uring_disabled"), "{text}");
+    }
+}

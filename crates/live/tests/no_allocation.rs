@@ -1,0 +1,97 @@
+//! In the steady state an engine does not allocate: counted, on every thread.
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use common::{Closed, Fcfs, Scratch, io, scatter};
+use penstock_core::{Flags, Io, Limits, Observer, Op, Queued, Time, run};
+use penstock_live::{Engine, Settings, Stage, Target};
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+struct Counting;
+
+// SAFETY: the system's allocator does the work; counting touches no memory of it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.dealloc(block, layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise, passed on.
+        unsafe { System.realloc(block, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Reads the counter when warm, and at the end of the turns.
+#[derive(Default)]
+struct Probe {
+    finished: u32,
+    warm: Option<u64>,
+    last: u64,
+}
+
+const WARM: u32 = 2_000;
+
+impl Observer for Probe {
+    fn turn(&mut self, _: Time) -> bool {
+        self.last = ALLOCATIONS.load(Ordering::Relaxed);
+        if self.finished >= WARM && self.warm.is_none() {
+            self.warm = Some(self.last);
+        }
+        true
+    }
+
+    fn finished(&mut self, _: Time, _: &penstock_core::Request, done: &penstock_core::Done) {
+        assert_eq!(done.error, None);
+        self.finished += 1;
+    }
+}
+
+// One test, so that no other thread of the process allocates meanwhile.
+#[test]
+fn a_warm_engine_does_not_allocate() {
+    const SIZE: u64 = 8 << 20;
+    let scratch = Scratch::new("no-allocation");
+    let target = Target::open(&scratch.path("data.img"), Some(SIZE)).unwrap();
+    for engine in Engine::ALL {
+        if let Err(error) = engine.probe() {
+            eprintln!("skipped on {}: {error}", engine.name());
+            continue;
+        }
+        for depth in [1, 32] {
+            let settings = Settings::new(depth, 64 << 10);
+            let (mut clock, device) = Stage::single(engine, target.clone(), settings).unwrap();
+            let mut stack = Queued::new(Fcfs::default(), device);
+            let mixed = |n: u32| {
+                let start = scatter(n) % (SIZE - 65_536);
+                match n % 64 {
+                    0 => io(Op::Flush, 0, 0),
+                    1 => Io { flags: Flags::FUA, ..io(Op::Write, start, 4096) },
+                    2 => io(Op::Discard, start, 4096),
+                    n if n % 2 == 0 => io(Op::Write, start, 1 + n * 1000),
+                    _ => io(Op::Read, start, 65_536),
+                }
+            };
+            let mut source = Closed::new(2 * depth, 3 * WARM, mixed);
+            let mut probe = Probe::default();
+            run(&mut source, &mut stack, &mut clock, &mut probe, Limits::default()).unwrap();
+            assert_eq!(probe.finished, 3 * WARM);
+            let made = probe.last - probe.warm.expect("it became warm");
+            assert_eq!(made, 0, "allocations by {} at depth {depth}", engine.name());
+        }
+    }
+}

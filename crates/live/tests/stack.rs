@@ -1,0 +1,245 @@
+//! The loop over a real file, on both engines: everything ends once, device time adds up, and the
+//! bytes that are named change, and no others.
+
+mod common;
+
+use std::fs::File;
+use std::path::Path;
+
+use common::{Closed, Fcfs, Scratch, Seen, drain, io, scatter};
+use penstock_core::{Clock, Device, Errno, Flags, Io, Op, Queued, ReqId, Seed, Span, Time};
+use penstock_live::{Engine, LiveClock, LiveDevice, Settings, Stage, Target};
+
+const SIZE: u64 = 4 << 20;
+const DEPTHS: [u32; 2] = [1, 32];
+const BLOCK: u64 = 4096;
+
+/// Calls `test` for each engine of this machine and each depth, on a fresh owned file.
+fn on_every_stage(name: &str, test: impl Fn(&Path, LiveClock, LiveDevice, u32)) {
+    for engine in Engine::ALL {
+        if let Err(error) = engine.probe() {
+            eprintln!("skipped on {}: {error}", engine.name());
+            continue;
+        }
+        for depth in DEPTHS {
+            let scratch = Scratch::new(&format!("{name}-{}-{depth}", engine.name()));
+            let path = scratch.path("data.img");
+            let target = Target::open(&path, Some(SIZE)).unwrap();
+            let settings = Settings::new(depth, 128 << 10);
+            let (clock, device) = Stage::single(engine, target, settings).unwrap();
+            test(&path, clock, device, depth);
+        }
+    }
+}
+
+fn clean(seen: &Seen, count: u32) {
+    assert_eq!((seen.arrived, seen.finished), (count, count));
+    assert_eq!(seen.errors, []);
+}
+
+#[test]
+fn a_closed_loop_ends_and_its_device_time_adds_up() {
+    on_every_stage("closed", |_, mut clock, mut device, depth| {
+        let mixed = |n: u32| match n % 4 {
+            0 => io(Op::Write, scatter(n) % (SIZE - 70_000), 1 + n % 70_000),
+            1 => io(Op::Read, scatter(n) % (SIZE - 512), 512),
+            _ => io(Op::Read, scatter(n) % (SIZE / BLOCK) * BLOCK, 4096),
+        };
+        let mut source = Closed::new(depth, 2_000, mixed);
+        let (seen, end) = drain(&mut source, &mut device, &mut clock);
+        clean(&seen, 2_000);
+        assert_eq!(device.room(), depth, "nothing is left behind");
+        assert_eq!(seen.service, device.busy(), "every busy instant is somebody's");
+        assert!(seen.service.ns() <= end.at.ns(), "there is one disk");
+    });
+}
+
+#[test]
+fn a_policy_in_front_makes_no_difference() {
+    on_every_stage("queued", |_, mut clock, device, depth| {
+        let make = |n: u32| io(Op::Read, scatter(n) % (SIZE / BLOCK) * BLOCK, 4096);
+        let mut source = Closed::new(2 * depth, 1_000, make);
+        let mut queue = Queued::new(Fcfs::default(), device);
+        let (seen, _) = drain(&mut source, &mut queue, &mut clock);
+        clean(&seen, 1_000);
+        assert_eq!(seen.service, queue.device().busy());
+        assert_eq!(seen.in_flight_max, 2 * depth, "what has no room waits in the queue");
+    });
+}
+
+#[test]
+fn exactly_the_blocks_that_were_written_change() {
+    on_every_stage("written", |path, mut clock, mut device, depth| {
+        let before = std::fs::read(path).unwrap();
+        let block = u64::from(device.block());
+        // Whole blocks, a range inside one, one that straddles, the last byte, and a durable one.
+        let mut wanted = [
+            io(Op::Write, 8192, 8192),
+            io(Op::Write, 40_001, 10),
+            io(Op::Write, 81_919, 2),
+            io(Op::Write, SIZE - 1, 1),
+            Io { flags: Flags::FUA, ..io(Op::Write, 1 << 20, 128 << 10) },
+        ];
+        let mut source = Closed::new(depth, 5, |n| wanted[n as usize]);
+        clean(&drain(&mut source, &mut device, &mut clock).0, 5);
+
+        let after = std::fs::read(path).unwrap();
+        assert_eq!(after.len(), before.len());
+        for io in &mut wanted {
+            let end = (io.start + u64::from(io.len)).next_multiple_of(block);
+            io.start = io.start / block * block;
+            io.len = u32::try_from(end - io.start).unwrap();
+        }
+        for at in 0..after.len() as u64 / 512 {
+            let inside = wanted.iter().any(|io| (io.start..io.end()).contains(&(at * 512)));
+            let bytes =
+                usize::try_from(at * 512).unwrap()..usize::try_from(at * 512 + 512).unwrap();
+            let same = before[bytes.clone()] == after[bytes];
+            assert_eq!(same, !inside, "sector {at}");
+        }
+    });
+}
+
+#[test]
+fn what_is_written_depends_on_the_seed_and_the_place() {
+    let mut contents = Vec::new();
+    for (number, (engine, seed)) in
+        [(Engine::Threads, 1), (Engine::Uring, 1), (Engine::Uring, 2)].into_iter().enumerate()
+    {
+        if let Err(error) = engine.probe() {
+            eprintln!("skipped on {}: {error}", engine.name());
+            return;
+        }
+        let scratch = Scratch::new(&format!("seeded-{number}"));
+        let path = scratch.path("data.img");
+        let target = Target::open(&path, Some(SIZE)).unwrap();
+        let settings = Settings { seed: Seed(seed), ..Settings::new(8, 64 << 10) };
+        let (mut clock, mut device) = Stage::single(engine, target, settings).unwrap();
+        let ops = [Op::Write, Op::Read];
+        let mut source =
+            Closed::new(8, 64, |n| io(ops[n as usize % 2], u64::from(n) << 16, 64 << 10));
+        clean(&drain(&mut source, &mut device, &mut clock).0, 64);
+        contents.push(std::fs::read(&path).unwrap());
+    }
+    assert!(contents[0] == contents[1], "not on the engine, nor on what was read");
+    assert!(contents[1] != contents[2]);
+}
+
+#[test]
+fn a_discard_zeroes_what_it_names() {
+    on_every_stage("discard", |path, mut clock, mut device, depth| {
+        let before = std::fs::read(path).unwrap();
+        let make = |n: u32| [io(Op::Discard, 65_536, 1 << 20), io(Op::Flush, 0, 0)][n as usize];
+        let mut source = Closed::new(depth, 2, make);
+        let (seen, _) = drain(&mut source, &mut device, &mut clock);
+        if seen.errors.first().is_some_and(|error| error.code() == 95) {
+            eprintln!("skipped: this file system punches no holes");
+            return;
+        }
+        clean(&seen, 2);
+        let after = std::fs::read(path).unwrap();
+        let (from, to) = (65_536, 65_536 + (1 << 20));
+        assert!(after[from..to].iter().all(|&byte| byte == 0));
+        assert!(after[..from] == before[..from] && after[to..] == before[to..]);
+        assert_eq!(after.len(), before.len(), "the mark stays where it was");
+    });
+}
+
+#[test]
+fn a_flush_and_a_durable_write_end() {
+    on_every_stage("durable", |_, mut clock, mut device, depth| {
+        let make = |n: u32| match n % 3 {
+            0 => io(Op::Write, u64::from(n) * BLOCK, 4096),
+            1 => Io { flags: Flags::FUA, ..io(Op::Write, u64::from(n) * BLOCK, 4096) },
+            _ => io(Op::Flush, 0, 0),
+        };
+        let (seen, _) = drain(&mut Closed::new(depth, 60, make), &mut device, &mut clock);
+        clean(&seen, 60);
+        assert_eq!(seen.service, device.busy());
+    });
+}
+
+#[test]
+fn a_file_cut_underneath_gives_errors_and_no_hang() {
+    on_every_stage("cut", |path, mut clock, mut device, depth| {
+        // Half way through a block, so that the last read that reaches it is short.
+        File::options().write(true).open(path).unwrap().set_len(SIZE / 2 + 2048).unwrap();
+        let make = |n: u32| io(Op::Read, u64::from(n) << 17, 128 << 10);
+        let (seen, _) = drain(&mut Closed::new(depth, 32, make), &mut device, &mut clock);
+        assert_eq!(seen.finished, 32);
+        assert_eq!(seen.errors, [Errno::EIO; 16], "the half that is gone");
+    });
+}
+
+#[test]
+fn a_drop_waits_for_what_is_in_flight() {
+    on_every_stage("dropped", |path, mut clock, mut device, depth| {
+        let now = clock.now();
+        for slot in 0..depth {
+            let id = ReqId { slot, age: 0 };
+            device.start(now, &io(Op::Write, u64::from(slot) << 17, 128 << 10).with(id));
+        }
+        assert!(clock.park(now + Span::from_ns(1)), "the kernel has them");
+        assert_eq!(device.room(), 0, "and they were not asked for");
+        drop(device);
+        drop(clock);
+        assert!(Target::open(path, Some(SIZE)).is_ok(), "released, and still ours");
+    });
+}
+
+#[test]
+fn a_stage_of_several_targets_sleeps_on_all_of_them() {
+    for engine in Engine::ALL {
+        if let Err(error) = engine.probe() {
+            eprintln!("skipped on {}: {error}", engine.name());
+            continue;
+        }
+        let scratch = Scratch::new(&format!("several-{}", engine.name()));
+        let create = |n| Target::open(&scratch.path(&format!("{n}.img")), Some(SIZE)).unwrap();
+        let targets = (0..3).map(create).collect();
+        let Stage { mut clock, mut devices } =
+            Stage::open(engine, targets, Settings::new(4, 4096)).unwrap();
+        let (mut done, mut left) = (Vec::new(), [50; 3]);
+        loop {
+            let now = clock.now();
+            for (device, left) in devices.iter_mut().zip(&mut left) {
+                if device.room() > 0 && *left > 0 {
+                    let id = ReqId { slot: 0, age: *left };
+                    device.start(now, &io(Op::Read, scatter(*left) % 1000 * BLOCK, 4096).with(id));
+                    *left -= 1;
+                }
+            }
+            if !clock.park(Time::NEVER) {
+                break;
+            }
+            // Backwards, so that a device's completions are collected after it was asked.
+            let now = clock.now();
+            devices.iter_mut().rev().for_each(|device| device.advance(now, &mut done));
+        }
+        assert_eq!((left, done.len()), ([0; 3], 150));
+        assert!(devices.iter().all(|device| device.room() == 4));
+        assert!(done.iter().all(|done| done.error.is_none()));
+    }
+}
+
+#[test]
+fn the_clock_waits_for_deadlines_and_tells_how_late() {
+    on_every_stage("clock", |_, mut clock, device, _| {
+        let begin = clock.now();
+        assert_eq!(begin, Time::ZERO, "the run begins when it is first asked");
+        assert!(clock.park(begin), "what is due already is no wait");
+        assert!(!clock.park(Time::NEVER), "nothing is in flight and nothing is planned");
+        assert_eq!(clock.lateness().count(), 0);
+        let mut due = begin;
+        for _ in 0..20 {
+            due += Span::from_us(500);
+            while clock.now() < due {
+                assert!(clock.park(due));
+            }
+        }
+        let lateness = clock.lateness();
+        assert!((1..=20).contains(&lateness.count()), "{}", lateness.count());
+        assert!(lateness.p50_ns() <= lateness.max_ns());
+        drop(device);
+    });
+}

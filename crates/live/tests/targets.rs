@@ -1,0 +1,254 @@
+//! Every refusal of a target: its message, its exit code, and that nothing was touched.
+
+mod common;
+
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use common::Scratch;
+use penstock_live::{Engine, Settings, Stage, Target};
+
+const SIZE: u64 = 64 << 10;
+
+/// Checks that opening `path` is refused with `exit_code` and a message that has every one of
+/// `texts`, the path and a hint.
+fn refused(path: &Path, create: Option<u64>, exit_code: u8, texts: &[&str]) {
+    let error = Target::open(path, create).expect_err("a refusal");
+    let message = error.to_string();
+    assert_eq!(error.exit_code(), exit_code, "{message}");
+    let path = path.display().to_string();
+    for text in texts.iter().copied().chain([path.as_str(), "\nhint: "]) {
+        assert!(message.contains(text), "{text:?} is not in {message:?}");
+    }
+}
+
+/// Checks that a file with `content` is refused and left as it is.
+fn refused_as_not_ours(name: &str, content: &[u8], text: &str) {
+    let scratch = Scratch::new(name);
+    let path = scratch.path("theirs");
+    std::fs::write(&path, content).unwrap();
+    for create in [None, Some(SIZE)] {
+        refused(&path, create, 5, &[text, "expected one that Penstock made"]);
+    }
+    assert!(std::fs::read(&path).unwrap() == content);
+}
+
+#[test]
+fn a_created_file_is_ours_ever_after() {
+    let scratch = Scratch::new("ours");
+    let path = scratch.path("data.img");
+    let target = Target::open(&path, Some(SIZE)).unwrap();
+    assert_eq!((target.capacity(), target.path()), (SIZE, path.as_path()));
+    assert!(target.block().is_power_of_two());
+    assert!(!target.file_system().is_empty());
+    drop(target);
+    let content = std::fs::read(&path).unwrap();
+    assert_eq!(content.len() as u64, SIZE + 4096, "the mark is behind the usable bytes");
+    assert!(content[..65_536].chunks(512).all(|sector| sector.iter().any(|&byte| byte != 0)));
+    assert_eq!(Target::open(&path, None).unwrap().capacity(), SIZE);
+    assert_eq!(Target::open(&path, Some(SIZE)).unwrap().capacity(), SIZE);
+    assert!(std::fs::read(&path).unwrap() == content, "used again as it is");
+    let link = scratch.path("link");
+    symlink(&path, &link).unwrap();
+    assert!(Target::open(&link, None).is_ok(), "an owned file under another name");
+}
+
+#[test]
+fn progress_is_told_to_the_end() {
+    let scratch = Scratch::new("progress");
+    let mut told = Vec::new();
+    let mut progress = |done, all| {
+        told.push((done, all));
+        ControlFlow::Continue(())
+    };
+    Target::open_with(&scratch.path("data.img"), Some(3 << 20), &mut progress).unwrap();
+    assert_eq!(told.first(), Some(&(0, 3 << 20)));
+    assert_eq!(told.last(), Some(&(3 << 20, 3 << 20)));
+    assert!(told.is_sorted());
+}
+
+#[test]
+fn an_interrupted_creation_leaves_nothing() {
+    let scratch = Scratch::new("interrupted");
+    let path = scratch.path("data.img");
+    let mut stop =
+        |done, _| if done == 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+    let error = Target::open_with(&path, Some(4 << 20), &mut stop).unwrap_err();
+    assert!(error.to_string().contains("interrupted"), "{error}");
+    assert_eq!(error.exit_code(), 1);
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_file_of_somebody_is_not_ours() {
+    refused_as_not_ours("text", b"a thesis\n", "found a file of 9 bytes without Penstock's mark");
+    refused_as_not_ours("large", &vec![7; 100_000], "found a file of 100000 bytes without");
+    refused_as_not_ours("zeros", &vec![0; 100_000], "found a file of 100000 bytes without");
+}
+
+#[test]
+fn a_file_that_changed_its_length_is_not_ours() {
+    let scratch = Scratch::new("changed");
+    let path = scratch.path("data.img");
+    drop(Target::open(&path, Some(SIZE)).unwrap());
+    let mut content = std::fs::read(&path).unwrap();
+    refused_as_not_ours("cut", &content[..content.len() - 1], "without Penstock's mark");
+    let mark = content.split_off(content.len() - 4096);
+    content.extend([0; 4096]);
+    content.extend(&mark);
+    refused_as_not_ours("grown", &content, "whose mark does not fit its length");
+    let mut later = mark;
+    later[16] = 2;
+    refused_as_not_ours("later", &[&vec![1; 65_536], &later[..]].concat(), "of unknown version 2");
+}
+
+#[test]
+fn devices_pipes_and_sockets_are_not_ours() {
+    refused(Path::new("/dev/null"), None, 5, &["found a character device"]);
+    refused(Path::new("/dev/zero"), Some(SIZE), 5, &["found a character device"]);
+    let scratch = Scratch::new("special");
+    let socket = scratch.path("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    refused(&socket, None, 5, &["found a socket"]);
+    let block = std::fs::read_dir("/dev").unwrap().filter_map(Result::ok).find(|entry| {
+        use std::os::unix::fs::FileTypeExt;
+        std::fs::metadata(entry.path()).is_ok_and(|meta| meta.file_type().is_block_device())
+    });
+    match block {
+        Some(entry) => refused(&entry.path(), None, 5, &["found a block device"]),
+        None => eprintln!("skipped: this machine shows no block device"),
+    }
+}
+
+#[test]
+fn wrong_paths_are_wrong_input() {
+    let scratch = Scratch::new("wrong");
+    refused(&scratch.path("none"), None, 2, &["found no file", "`--create 256MiB`"]);
+    assert!(!scratch.path("none").exists());
+    refused(&scratch.path("."), Some(SIZE), 2, &["found a directory", "expected a file"]);
+    symlink(scratch.path("nowhere"), scratch.path("link")).unwrap();
+    refused(&scratch.path("link"), Some(SIZE), 2, &["found a symbolic link to nothing"]);
+    assert!(!scratch.path("nowhere").exists(), "creation does not follow links");
+    let error = Target::open(&scratch.path("no/folder"), Some(SIZE)).unwrap_err();
+    assert_eq!(error.exit_code(), 2, "{error}");
+}
+
+#[test]
+fn a_file_with_nothing_in_it_is_too_small() {
+    let scratch = Scratch::new("small");
+    for len in [0, 100, 8191] {
+        let path = scratch.path(&len.to_string());
+        File::create(&path).unwrap().set_len(len).unwrap();
+        let found = format!("found a file of {len} bytes");
+        refused(&path, None, 2, &[&found, "expected at least 8192 bytes"]);
+        refused(&path, Some(SIZE), 5, &[&found]);
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), len);
+    }
+}
+
+#[test]
+fn sizes_are_whole_blocks_and_stay() {
+    let scratch = Scratch::new("sizes");
+    let path = scratch.path("data.img");
+    for size in [0, 1, 4095, 65_537, u64::MAX - 4095] {
+        let found = format!("found a size of {size} bytes");
+        refused(&path, Some(size), 2, &[&found, "positive multiple of 4096"]);
+        assert!(!path.exists());
+    }
+    drop(Target::open(&path, Some(SIZE)).unwrap());
+    refused(&path, Some(2 * SIZE), 2, &["of 65536 usable bytes", "expected 131072"]);
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), SIZE + 4096);
+}
+
+#[test]
+fn a_lack_of_space_is_told_before_anything_is_made() {
+    let scratch = Scratch::new("space");
+    let path = scratch.path("data.img");
+    refused(&path, Some(1 << 60), 2, &["bytes free", "expected 1152921504606851072"]);
+    assert!(!path.exists());
+}
+
+#[test]
+fn two_runs_do_not_share_a_file() {
+    let scratch = Scratch::new("lock");
+    let path = scratch.path("data.img");
+    let first = Target::open(&path, Some(SIZE)).unwrap();
+    let clone = first.clone();
+    drop(first);
+    refused(&path, None, 5, &["in use by another run"]);
+    drop(clone);
+    assert!(Target::open(&path, None).is_ok());
+}
+
+/// Set for a child of the test below, which runs as nobody.
+const AS_NOBODY: &str = "PENSTOCK_TEST_AS_NOBODY";
+
+#[test]
+fn without_permission_the_message_says_so() {
+    let check = |path: &Path| {
+        refused(path, None, 2, &["found no permission to open it", "change its permissions"]);
+        let inside = path.with_file_name("locked").join("new");
+        refused(&inside, Some(SIZE), 2, &["found no permission to"]);
+    };
+    if let Some(path) = std::env::var_os(AS_NOBODY) {
+        return check(Path::new(&path));
+    }
+    let scratch = Scratch::new("permission");
+    let path = scratch.path("data.img");
+    drop(Target::open(&path, Some(SIZE)).unwrap());
+    let allow = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    allow(&path, 0o000);
+    let locked = scratch.path("locked");
+    std::fs::create_dir(&locked).unwrap();
+    allow(&locked, 0o000);
+    if File::open(&path).is_err() {
+        check(&path);
+        return allow(&locked, 0o755);
+    }
+    // Root may do everything: a child that is nobody tries. It runs from a copy, as nobody may
+    // not look into the folder that this program was built in.
+    let copy = scratch.path("test");
+    std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+    allow(&scratch.path("."), 0o755);
+    allow(&copy, 0o755);
+    let child = Command::new(&copy)
+        .args(["--exact", "without_permission_the_message_says_so", "--nocapture"])
+        .env(AS_NOBODY, &path)
+        .current_dir("/")
+        .gid(65534)
+        .uid(65534)
+        .output();
+    match child {
+        Err(error) => eprintln!("skipped: cannot become an unprivileged user here: {error}"),
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && said.contains("1 passed"), "{output:?}");
+        }
+    }
+}
+
+#[test]
+fn a_stage_refuses_what_it_cannot_hold() {
+    let scratch = Scratch::new("stage");
+    let target = Target::open(&scratch.path("data.img"), Some(SIZE)).unwrap();
+    let refused = |depth, max_len, text: &str| {
+        let settings = Settings::new(depth, max_len);
+        let Err(error) = Stage::single(Engine::Threads, target.clone(), settings) else {
+            panic!("expected: {text}");
+        };
+        assert_eq!(error.exit_code(), 2);
+        let message = error.to_string();
+        assert!(message.contains(text) && message.contains("hint: "), "{message}");
+    };
+    refused(0, 4096, "found a depth of 0 on 1 target(s); expected 1 to 1024");
+    refused(1025, 4096, "found a depth of 1025");
+    refused(1, 0, "found a largest command of 0 bytes");
+    refused(1, u32::MAX, "expected 1 to 268435456 bytes");
+    refused(1024, 8 << 20, "found buffers of");
+}

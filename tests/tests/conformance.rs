@@ -1,0 +1,135 @@
+//! The one idea, proved: what a policy decides live it decides in virtual time.
+//!
+//! Each policy drives a real file with at least 100,000 requests, short and long, neighbours and
+//! strangers, 32 at the device; the record is replayed in virtual time and every decision compared.
+
+use std::path::{Path, PathBuf};
+
+use penstock_job::replay::{Replay, replay};
+use penstock_job::{Options, compare};
+use penstock_policy::POLICIES;
+
+/// More requests outstanding than the device takes, so that there is always something to decide:
+/// random reads, sequential writes that merge, long writes that are split.
+const JOB: &str = r#"
+duration = "1s"
+stop = "drained"
+
+[class.short]
+[class.long]
+
+[[agent]]
+class = "short"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 24 }
+
+[[agent]]
+class = "short"
+op = "write"
+size = "4KiB"
+pattern = "sequential"
+region = ["0%", "50%"]
+arrivals = { kind = "closed", depth = 24 }
+
+[[agent]]
+class = "long"
+op = "write"
+size = "256KiB"
+pattern = "sequential"
+region = ["50%", "100%"]
+arrivals = { kind = "closed", depth = 2, think = "20ms" }
+
+[live]
+depth = 32
+"#;
+
+/// What each policy must be shown.
+const REQUESTS: u64 = 100_000;
+
+/// A folder of this test's own, gone when it ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("penstock-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a temporary folder");
+        Self(path)
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Records a live run of `policy` long enough for [`REQUESTS`], whatever this disk's speed.
+fn record(folder: &Folder, policy: &str) -> PathBuf {
+    let job = folder.at("job.toml");
+    std::fs::write(&job, JOB).expect("a job file");
+    for seconds in [2, 5, 12, 30, 90] {
+        let path = folder.at(&format!("{policy}-{seconds}.record"));
+        let options = Options {
+            policies: vec![policy.into()],
+            on: Some(folder.at("disk.img").display().to_string()),
+            create: Some("64MiB".into()),
+            record: Some(path.clone()),
+            ..Options::default()
+        };
+        let sets = [format!("duration={seconds}s")];
+        let result = compare(&job, &sets, &options, &mut |_| true).expect("a live run");
+        let done: u64 = result.runs[0].classes.iter().map(|class| class.requests).sum();
+        let errors: u64 = result.runs[0].classes.iter().map(|class| class.errors).sum();
+        assert_eq!(errors, 0, "{policy}");
+        if done >= REQUESTS {
+            println!("{policy}: {done} requests in {seconds} s");
+            return path;
+        }
+    }
+    panic!("this disk serves fewer than {REQUESTS} requests in 90 s under {policy}");
+}
+
+fn replayed(path: &Path, sets: &[&str]) -> Replay {
+    let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
+    replay(path, &sets).expect("a record that can be read")
+}
+
+#[test]
+fn every_policy_decides_alike_live_and_in_virtual_time() {
+    let folder = Folder::new("conformance");
+    for entry in POLICIES {
+        let path = record(&folder, entry.name);
+        let replay = replayed(&path, &[]);
+        assert!(replay.requests >= REQUESTS, "{}: {} requests", entry.name, replay.requests);
+        assert!(replay.first_difference.is_none(), "{}: {replay:?}", entry.name);
+        assert_eq!(replay.alike, replay.decisions, "{}", entry.name);
+        println!("{}: {} of {} decisions alike", entry.name, replay.alike, replay.decisions);
+        // Merging makes fewer commands than requests, splitting more; none makes next to nothing.
+        assert!(replay.decisions > REQUESTS / 20, "{}: {}", entry.name, replay.decisions);
+
+        // The comparison can fail: a policy with one constant changed decides otherwise.
+        for changed in constants(entry.name) {
+            let other = replayed(&path, &[changed]);
+            assert!(other.first_difference.is_some(), "{changed} changed no decision");
+            assert!(other.alike < replay.alike, "{changed}");
+        }
+        std::fs::remove_file(&path).expect("the record was there");
+    }
+}
+
+/// One constant of each policy, changed; first come, first served has none.
+fn constants(policy: &str) -> &'static [&'static str] {
+    match policy {
+        "noop" => &["noop.max_sectors=8KiB"],
+        "deadline" => &["deadline.fifo_batch=15", "deadline.writes_starved=3"],
+        "cfq" => &["cfq.quantum=5"],
+        "size-priority" => &["size-priority.split=68KiB", "size-priority.guard.after=17"],
+        _ => &[],
+    }
+}

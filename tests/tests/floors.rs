@@ -1,0 +1,86 @@
+//! The floors of the building: which crate may know which, and what the lower ones forbid.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Every crate and the crates that it may use. Siblings of one floor never import one another.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("core", &[]),
+    ("policy", &["core"]),
+    ("device", &["core"]),
+    ("workload", &["core"]),
+    ("live", &["core"]),
+    ("job", &["core", "policy", "device", "workload", "live"]),
+    ("python", &["job"]),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ has a parent").to_owned()
+}
+
+/// Each crate of the workspace with the crates of the workspace that it is built from.
+fn edges() -> BTreeMap<String, Vec<String>> {
+    let metadata = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    let metadata: Value = serde_json::from_slice(&metadata.stdout).expect("cargo prints JSON");
+    let short = |name: &Value| Some(name.as_str()?.strip_prefix("penstock-")?.to_owned());
+    let packages = metadata["packages"].as_array().expect("packages");
+    let dependencies = |package: &Value| {
+        let all = package["dependencies"].as_array().expect("dependencies");
+        let built_from = all.iter().filter(|d| d["kind"].is_null() || d["kind"] == "build");
+        built_from.filter_map(|d| short(&d["name"])).collect()
+    };
+    packages.iter().filter_map(|p| Some((short(&p["name"])?, dependencies(p)))).collect()
+}
+
+#[test]
+fn no_crate_reaches_up_or_sideways() {
+    let edges = edges();
+    for (name, uses) in
+        edges.iter().filter(|(name, _)| !matches!(name.as_str(), "tests" | "benches"))
+    {
+        let known = MAY_USE.iter().find(|(known, _)| known == name);
+        let (_, may_use) = known.unwrap_or_else(|| panic!("crates/{name} stands on no floor"));
+        for used in uses {
+            assert!(may_use.contains(&used.as_str()), "crates/{name} must not use crates/{used}");
+        }
+    }
+    for (name, _) in MAY_USE {
+        assert!(edges.contains_key(*name), "crates/{name} is gone: take it off the floors");
+    }
+}
+
+#[test]
+fn the_lower_floors_forbid_what_they_must() {
+    for (name, _) in MAY_USE {
+        let path = root().join("crates").join(name).join("src/lib.rs");
+        let text = std::fs::read_to_string(&path).expect("every crate has a lib.rs");
+        if *name != "live" {
+            assert!(text.contains("#![forbid(unsafe_code)]"), "{} allows unsafe", path.display());
+        }
+        if matches!(*name, "core" | "policy") {
+            assert!(text.contains("#![no_std]"), "{} uses std", path.display());
+        }
+    }
+}
+
+/// Only `job` and `python` read text of people and write JSON: nothing below may depend on the
+/// libraries that do.
+#[test]
+fn nothing_below_job_knows_toml_or_json() {
+    for name in ["core", "policy", "device", "workload", "live"] {
+        let manifest = root().join("crates").join(name).join("Cargo.toml");
+        let text = std::fs::read_to_string(&manifest).expect("every crate has a manifest");
+        for library in ["toml", "serde", "serde_json"] {
+            let named =
+                text.lines().any(|line| line.split(['=', '.', ' ']).next() == Some(library));
+            assert!(!named, "{} names {library}", manifest.display());
+        }
+    }
+}
