@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 /// Runs of each measurement.
-const RUNS: usize = 7;
+pub const RUNS: usize = 7;
 
 /// The shortest time of [`RUNS`] runs of `work`, in seconds.
 pub fn best_of<T>(mut work: impl FnMut() -> T) -> f64 {
@@ -21,7 +21,7 @@ pub fn best_of<T>(mut work: impl FnMut() -> T) -> f64 {
 /// Prints one line: what, millions a second, nanoseconds each, and the ratio to `peer`.
 pub fn report(what: &str, count: u64, seconds: f64, peer: Option<(&str, f64)>) {
     let rate = count as f64 / seconds;
-    print!("{what:<58} {:>8.2} M/s {:>8.1} ns", rate / 1e6, seconds * 1e9 / count as f64);
+    print!("{what:<44} {:>8.2} M/s {:>8.1} ns", rate / 1e6, seconds * 1e9 / count as f64);
     match peer {
         Some((name, per_second)) => println!("   {:>7.1} x {name}", rate / per_second),
         None => println!(),

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use penstock_benches::{best_of, report};
+use penstock_benches::{RUNS, best_of, report};
 use penstock_core::{
     ClassId, Device, Done, End, Flags, Io, Limits, Op, Prio, Queued, Request, Rng, Seed, Source,
     Span, StreamId, Time, Virtual, run,
@@ -94,30 +94,36 @@ fn heap(events: u64) -> u64 {
     heap.len() as u64
 }
 
+/// Measures `stacks`, a fresh one for each run, if the filter of the command line names them.
+fn measure<D: Device>(what: &str, depth: u32, peer: (&str, f64), stack: impl Fn() -> D) {
+    let named = |filter: &String| filter.starts_with("--") || what.contains(filter.as_str());
+    if std::env::args().skip(1).all(|filter| named(&filter)) {
+        let mut stacks: Vec<D> = (0..RUNS).map(|_| stack()).collect();
+        let seconds = best_of(|| drive(stacks.pop().expect("one for each run"), depth));
+        report(&format!("{what}, depth {depth}"), REQUESTS, seconds, Some(peer));
+    }
+}
+
 fn main() {
-    println!("1,000,000 random 4 KiB reads in virtual time; best of 7 runs on one core\n");
+    println!("1,000,000 random 4 KiB reads in virtual time; best of {RUNS} runs on one core\n");
     let fcfs = || Fcfs::new(&Params::NONE);
     let turns = drive(Queued::new(fcfs(), fixed()), 1).turns;
-    let peer = ("a bare heap of events", turns as f64 / best_of(|| heap(turns)));
-
+    let per_second = turns as f64 / best_of(|| heap(turns));
     let seconds = best_of(|| drive(Queued::new(fcfs(), fixed()), 1));
-    report("engine: turns of the loop, fcfs, fixed", turns, seconds, Some(peer));
-    report("requests: fcfs, fixed, depth 1", REQUESTS, seconds, None);
-    let seconds = best_of(|| drive(Queued::new(fcfs(), fixed()), 32));
-    report("requests: fcfs, fixed, depth 32", REQUESTS, seconds, None);
-
+    report(
+        "engine: turns of the loop",
+        turns,
+        seconds,
+        Some(("a bare heap of events", per_second)),
+    );
     for depth in [1, 32] {
-        let mut stacks: Vec<_> = (0..7).map(|_| Queued::new(fcfs(), hdd())).collect();
-        let seconds = best_of(|| drive(stacks.pop().expect("a stack for each run"), depth));
-        let what = format!("requests: fcfs, hdd ibm18es mechanical, depth {depth}");
-        report(&what, REQUESTS, seconds, Some(DISKSIM));
+        // Each request is at least two events of an event list: it arrives, it finishes.
+        let peer = ("a bare heap, two events each", per_second / 2.0);
+        measure("requests: fcfs, fixed", depth, peer, || Queued::new(fcfs(), fixed()));
+        measure("requests: fcfs, hdd", depth, DISKSIM, || Queued::new(fcfs(), hdd()));
     }
-    let boxed = [&fcfs::ENTRY, &noop::ENTRY, &deadline::ENTRY, &size_priority::ENTRY];
-    for entry in boxed {
-        let mut stacks: Vec<_> =
-            (0..7).map(|_| Queued::new((entry.build)(&entry.defaults()), hdd())).collect();
-        let seconds = best_of(|| drive(stacks.pop().expect("a stack for each run"), 32));
-        let what = format!("requests: {} (boxed), hdd, depth 32", entry.name);
-        report(&what, REQUESTS, seconds, Some(DISKSIM));
+    for entry in [&fcfs::ENTRY, &noop::ENTRY, &deadline::ENTRY, &size_priority::ENTRY] {
+        let what = format!("requests: boxed {}, hdd", entry.name);
+        measure(&what, 32, DISKSIM, || Queued::new((entry.build)(&entry.defaults()), hdd()));
     }
 }

@@ -88,7 +88,6 @@ fn record(folder: &Folder, policy: &str) -> PathBuf {
         let errors: u64 = result.runs[0].classes.iter().map(|class| class.errors).sum();
         assert_eq!(errors, 0, "{policy}");
         if done >= REQUESTS {
-            println!("{policy}: {done} requests in {seconds} s");
             return path;
         }
     }
@@ -109,7 +108,6 @@ fn every_policy_decides_alike_live_and_in_virtual_time() {
         assert!(replay.requests >= REQUESTS, "{}: {} requests", entry.name, replay.requests);
         assert!(replay.first_difference.is_none(), "{}: {replay:?}", entry.name);
         assert_eq!(replay.alike, replay.decisions, "{}", entry.name);
-        println!("{}: {} of {} decisions alike", entry.name, replay.alike, replay.decisions);
         // Merging makes fewer commands than requests, splitting more; none makes next to nothing.
         assert!(replay.decisions > REQUESTS / 20, "{}: {}", entry.name, replay.decisions);
 

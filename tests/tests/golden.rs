@@ -95,7 +95,9 @@ fn table(entry: &Entry) -> String {
         let whole = own == u64::from(ios[first].len);
         let part = if whole { "" } else { " (a piece)" };
         let mut carries = format!("{}{part}", SCENARIO[first].0);
-        chain.iter().for_each(|&id| write!(carries, " + {}", SCENARIO[number(id)].0).unwrap());
+        for &id in chain {
+            write!(carries, " + {}", SCENARIO[number(id)].0).unwrap();
+        }
         sent[first] += own;
         let (ms, op) = (at.ns() as f64 / 1e6, format!("{:?}", ios[first].op).to_lowercase());
         writeln!(rows, "{ms:7.2}  {op:7} {from:9} {:7}  {carries}", (own + merged) / KIB).unwrap();

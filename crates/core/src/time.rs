@@ -68,6 +68,7 @@ impl Span {
     }
 
     /// `self · part / whole`, rounded down, without overflow.
+    #[must_use]
     pub const fn share(self, part: u64, whole: u64) -> Self {
         Self((self.0 as u128 * part as u128 / whole as u128) as u64)
     }

@@ -298,7 +298,7 @@ impl Events {
     ///
     /// # Errors
     /// When the file is cut off or damaged.
-    pub fn next(&mut self) -> io::Result<Event> {
+    pub fn read(&mut self) -> io::Result<Event> {
         let file = &mut self.0;
         Ok(match file.byte()? {
             TURN => Event::Turn(Time::from_ns(file.u64()?)),
@@ -346,7 +346,7 @@ impl Decisions {
     ///
     /// # Errors
     /// When the file is cut off or damaged.
-    pub fn next(&mut self) -> io::Result<Option<Decision>> {
+    pub fn read(&mut self) -> io::Result<Option<Decision>> {
         let file = &mut self.0;
         match file.byte()? {
             DECISION => {}

@@ -106,12 +106,12 @@ struct Tape {
 
 impl Tape {
     fn new(mut events: Events) -> io::Result<Self> {
-        let next = events.next()?;
+        let next = events.read()?;
         Ok(Self { events, next, now: Time::ZERO, failed: None })
     }
 
     fn pass(&mut self) {
-        self.next = self.events.next().unwrap_or_else(|error| {
+        self.next = self.events.read().unwrap_or_else(|error| {
             self.failed = Some(error);
             Event::End
         });
@@ -243,7 +243,7 @@ impl Verdict {
     }
 
     fn recorded(&mut self) -> Option<Decision> {
-        let next = self.tape.next().unwrap_or_else(|error| {
+        let next = self.tape.read().unwrap_or_else(|error| {
             self.failed = Some(error);
             None
         });

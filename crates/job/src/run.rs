@@ -142,8 +142,8 @@ impl Place {
         };
         let known = devices::named().any(|(name, _)| name == on);
         let file = Path::new(on).extension().is_some_and(|ending| ending == "toml");
-        // A target is written like a path, or it is there, or it is to be made.
-        let path = on.contains('/') || Path::new(on).exists() || options.create.is_some();
+        // A target is written like a file's name, or it is there, or it is to be made.
+        let path = on.contains(['/', '.']) || Path::new(on).exists() || options.create.is_some();
         if known || file || !path {
             return Self::modelled(devices::find(on)?, options);
         }

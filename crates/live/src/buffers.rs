@@ -110,11 +110,9 @@ impl Area {
             source: errno.into(),
         })?;
         let base = NonNull::new(base.cast()).expect("the kernel maps nothing at address zero");
-        let area = Self { base, len, layout };
+        let mut area = Self { base, len, layout };
         let source = layout.source();
-        // SAFETY: nobody else knows of the mapping yet.
-        let fill = unsafe { area.buffer(source, len - source) };
-        seed.stream("data written", 0).fill_bytes(fill);
+        seed.stream("data written", 0).fill_bytes(area.own(source, len - source));
         Ok(area)
     }
 
@@ -138,6 +136,12 @@ impl Area {
     pub(crate) unsafe fn buffer(&self, offset: usize, len: usize) -> &mut [u8] {
         // SAFETY: mapped and initialised (anonymous pages are zero); exclusive by the contract.
         unsafe { std::slice::from_raw_parts_mut(self.address(offset, len), len) }
+    }
+
+    /// The bytes from `offset` on, for the only holder of the area.
+    pub(crate) fn own(&mut self, offset: usize, len: usize) -> &mut [u8] {
+        // SAFETY: nobody else has the area, so nobody has a part of it.
+        unsafe { self.buffer(offset, len) }
     }
 
     /// Bytes of the source of writes.

@@ -15,9 +15,9 @@
 //! commands to the kernel; a [`Stage`] puts a [`LiveClock`] and [`LiveDevice`]s on one of them.
 //! Nothing above can tell that time is real.
 //!
-//! Invariants: the only crate with hand-written unsafe code, in `buffers` and `uring`; the only one
-//! that reads the machine's clock, in `clock`; nothing outside the usable bytes of an owned file is
-//! ever written; no allocation per request. Linux only.
+//! Invariants: the only crate with hand-written unsafe code, in `buffers`, `uring` and `threads`;
+//! the only one that reads the machine's clock, in `clock`; nothing outside the usable bytes of an
+//! owned file is ever written; no allocation per request. Linux only.
 
 mod buffers;
 mod clock;

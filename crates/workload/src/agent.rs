@@ -78,7 +78,7 @@ pub enum Pace {
 
 /// All agents of a job as one source.
 pub struct Agents {
-    agents: Vec<State>,
+    states: Vec<State>,
     /// Next requests: when, of which agent, and a number that keeps ties in order.
     due: BinaryHeap<Reverse<(Time, u32, u64)>>,
     issued: u64,
@@ -117,11 +117,11 @@ impl Agents {
             }
             states.push(State { agent, rng, taken: 0, schedule });
         }
-        Self { agents: states, due, issued }
+        Self { states, due, issued }
     }
 
     fn plan(&mut self, at: Time, index: u32) {
-        if at < self.agents[index as usize].agent.active.end {
+        if at < self.states[index as usize].agent.active.end {
             self.due.push(Reverse((at, index, self.issued)));
             self.issued += 1;
         }
@@ -146,7 +146,7 @@ impl Source for Agents {
             return None;
         }
         self.due.pop();
-        let State { agent, rng, taken, schedule } = &mut self.agents[index as usize];
+        let State { agent, rng, taken, schedule } = &mut self.states[index as usize];
         let slot = match agent.pattern {
             Pattern::Sequential => *taken % agent.slots(),
             Pattern::Random => rng.random_range(0..agent.slots()),
@@ -171,7 +171,7 @@ impl Source for Agents {
 
     fn finished(&mut self, now: Time, req: &Request, _: &Done) {
         let index = req.stream.0;
-        if let Arrivals::Closed { think, .. } = self.agents[index as usize].agent.arrivals {
+        if let Arrivals::Closed { think, .. } = self.states[index as usize].agent.arrivals {
             self.plan(now + think, index);
         }
     }

@@ -82,9 +82,9 @@ fn fill(
     alignment: Alignment,
     progress: Progress<'_>,
 ) -> Result<(), TargetError> {
-    let area = direct::buffer(path, CHUNK.max(alignment.offset))?;
-    // SAFETY: the area is new and ours alone.
-    let chunk = unsafe { area.buffer(0, CHUNK.max(alignment.offset) as usize) };
+    let len = CHUNK.max(alignment.offset);
+    let mut area = direct::buffer(path, len)?;
+    let chunk = area.own(0, len as usize);
     // What a file holds at first does not matter to a run, so its seed is fixed; it is not zeros,
     // which some disks and file systems do not store.
     let mut rng = Seed(0).stream("owned file", 0);

@@ -78,9 +78,8 @@ impl Direct {
         file: &File,
         alignment: Alignment,
     ) -> Result<(), TargetError> {
-        let area = buffer(path, alignment.offset)?;
-        // SAFETY: the area is new and ours alone.
-        let bytes = unsafe { area.buffer(0, alignment.offset as usize) };
+        let mut area = buffer(path, alignment.offset)?;
+        let bytes = area.own(0, alignment.offset as usize);
         match (self.read)(file, bytes) {
             Ok(_) => Ok(()),
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
