@@ -17,15 +17,12 @@ pub struct Chaotic {
     rng: Rng,
     refuses: bool,
     serving: Vec<(Time, Request)>,
-    /// Every command that it was given, in order.
-    pub commands: Rc<RefCell<Vec<(Time, Request)>>>,
 }
 
 impl Chaotic {
     /// Room for `depth` commands. With `refuses` it admits no second command on an odd megabyte.
     pub fn new(depth: usize, refuses: bool, seed: Seed) -> Self {
-        let (rng, commands) = (seed.stream("chaotic", 0), Rc::default());
-        Self { depth, rng, refuses, serving: Vec::new(), commands }
+        Self { depth, rng: seed.stream("chaotic", 0), refuses, serving: Vec::new() }
     }
 }
 
@@ -50,7 +47,6 @@ impl Device for Chaotic {
 
     fn start(&mut self, now: Time, req: &Request) {
         assert!(self.admits(req.op, req.start, req.len), "started without being admitted");
-        self.commands.borrow_mut().push((now, *req));
         let service = Span::from_us(self.rng.random_range(0..3000));
         self.serving.push((now + service, *req));
     }
@@ -68,6 +64,51 @@ impl Device for Chaotic {
             }
             ends > now
         });
+    }
+}
+
+/// `device`, with every command noted that it is given, and when.
+pub struct Noted<D> {
+    device: D,
+    /// The commands, in order.
+    pub commands: Vec<(Time, Request)>,
+}
+
+impl<D: Device> Noted<D> {
+    /// `device`, noted.
+    pub fn new(device: D) -> Self {
+        Self { device, commands: Vec::new() }
+    }
+}
+
+impl<D: Device> Device for Noted<D> {
+    fn capacity(&self) -> u64 {
+        self.device.capacity()
+    }
+
+    fn block(&self) -> u32 {
+        self.device.block()
+    }
+
+    fn room(&self) -> u32 {
+        self.device.room()
+    }
+
+    fn admits(&self, op: Op, start: u64, len: u32) -> bool {
+        self.device.admits(op, start, len)
+    }
+
+    fn start(&mut self, now: Time, req: &Request) {
+        self.commands.push((now, *req));
+        self.device.start(now, req);
+    }
+
+    fn wakeup(&self) -> Time {
+        self.device.wakeup()
+    }
+
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        self.device.advance(now, done);
     }
 }
 
@@ -187,16 +228,16 @@ pub fn journal(
 ) -> Result<Journal, RunError> {
     let journal = Rc::new(RefCell::new(Journal::default()));
     let log = Rc::clone(&journal);
-    let commands = Rc::clone(&device.commands);
     let policy = Witness::new(policy, move |at, go, chain: &[ReqId]| {
         log.borrow_mut().decisions.push(Decision { at, go, chain: chain.to_vec() });
     });
-    let mut stack = Queued::new(Told(policy, Rc::clone(&journal)), device);
+    let mut stack = Queued::new(Told(policy, Rc::clone(&journal)), Noted::new(device));
     let mut source = Script::new(ios.to_vec());
     run(&mut source, &mut stack, clock, &mut Watch(Rc::clone(&journal)), Limits::default())?;
+    let commands = stack.device().commands.clone();
     drop(stack);
     let mut journal = Rc::into_inner(journal).expect("the stack is gone").into_inner();
-    journal.commands = Rc::into_inner(commands).expect("the device is gone").into_inner();
+    journal.commands = commands;
     Ok(journal)
 }
 

@@ -61,7 +61,8 @@ fn the_lower_floors_forbid_what_they_must() {
     for (name, _) in MAY_USE {
         let path = root().join("crates").join(name).join("src/lib.rs");
         let text = std::fs::read_to_string(&path).expect("every crate has a lib.rs");
-        if *name != "live" {
+        // The bindings' macros expand to unsafe code; `live` talks to the kernel.
+        if !matches!(*name, "live" | "python") {
             assert!(text.contains("#![forbid(unsafe_code)]"), "{} allows unsafe", path.display());
         }
         if matches!(*name, "core" | "policy") {

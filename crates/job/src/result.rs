@@ -74,7 +74,7 @@ pub struct RunResult {
     /// It was ended early; the figures are of the part that ran.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// How late requests were taken against their schedule; null in virtual time.
+    /// How late requests that were planned ahead were taken; null in virtual time.
     pub lateness_ns: Option<Distribution>,
     /// Share of the measured time in which the device was busy.
     pub device_busy: f64,
