@@ -254,7 +254,13 @@ impl Region {
     fn on(&self, capacity: u64, step: u64) -> Result<std::ops::Range<u64>, JobError> {
         let from = self.from.on(capacity, step).map_err(|e| e.at(&self.from_origin))?;
         let to = self.to.on(capacity, step).map_err(|e| e.at(&self.to_origin))?;
-        if from < to { Ok(from..to) } else { Err(self.empty()) }
+        if from < to {
+            return Ok(from..to);
+        }
+        let (begins, ends) = (self.from.text(), self.to.text());
+        let size = size_text(capacity);
+        let found = format!("on a target of {size} the region from {begins} to {ends} is empty");
+        Err(JobError::new(found).at(&self.to_origin).hint("take a larger target or region"))
     }
 }
 

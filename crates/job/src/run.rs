@@ -150,7 +150,7 @@ impl Place {
         let engine = engine(options.engine.as_deref())?;
         let create = options.create.as_deref().map(|text| {
             units::parse_size(text).map_err(|error| {
-                Failure::wrong(format_args!("--create {text}: {error}"), "write it as 256MiB")
+                Failure::wrong(format_args!("--create: {}", error.message()), "write it as 256MiB")
             })
         });
         let mut told = |written: u64, of: u64| {
