@@ -1,0 +1,82 @@
+# The vocabulary of this repository. `make` alone says what there is.
+#
+# Needed: Python 3.11 or later with pip, cargo, gcc, make. All else comes from Cargo.lock and uv.lock.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV_VERSION := 0.13.8
+
+# What the compiled module is made of.
+SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock \
+  $(shell find crates examples/devices -type f -not -path '*/tests/*' -not -path '*/benches/*')
+
+# Only the interpreter of the environment, never another or a downloaded one.
+UV := env -u VIRTUAL_ENV UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=$(VENV) \
+  $(BIN)/uv --quiet
+
+.PHONY: help
+help: ## say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(VENV)/ready ## build .venv with .venv/bin/penstock; again only when something changed
+
+$(VENV)/uv-$(UV_VERSION):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: $(PYTHON) is older than Python 3.11; name another: make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv --without-pip $(VENV)
+	$(PYTHON) -m pip --python $(BIN)/python install --quiet uv==$(UV_VERSION)
+	@touch $@
+
+# The tools first: the locked maturin builds the package.
+$(VENV)/ready: $(SOURCES) | $(VENV)/uv-$(UV_VERSION)
+	$(UV) sync --locked --no-install-project
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) PATH="$(CURDIR)/$(BIN):$$PATH" \
+	  maturin develop --release --locked --uv
+	@touch $@
+
+.PHONY: demo
+demo: setup ## a bank's day on one disk: simulated, then measured on a file of 256 MiB
+	$(BIN)/penstock compare examples/bank-day.toml --policies noop,deadline,cfq,size-priority
+	@mkdir -p demo-data
+	$(BIN)/penstock compare examples/bank-day.toml --policies noop,size-priority \
+	  --on demo-data/disk.img --create 256MiB --set duration=15s
+
+.PHONY: test
+test: setup ## all tests
+	cargo test --workspace --locked
+	$(BIN)/pytest
+
+.PHONY: lint
+lint: setup ## formatting, lints, types, and the floors of the architecture
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo test --quiet --locked -p penstock-tests --test floors
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/stubtest --concise penstock._native
+
+.PHONY: bench
+bench: ## measure speed
+	cargo bench --workspace --locked --bench '*'
+
+.PHONY: docs
+docs: ## the Rust documentation, in target/doc
+	RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --locked
+
+.PHONY: accept
+accept: ## take over changed golden tables and messages: review them in the diff
+	INSTA_UPDATE=always cargo test --locked -p penstock-job -p penstock-tests --test messages --test golden
+
+.PHONY: clean
+clean: ## remove all that was built
+	cargo clean
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache python/penstock/_native.abi3.so
+	find python tests/python -type d -name __pycache__ -prune -exec rm -rf {} +

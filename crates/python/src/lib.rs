@@ -1,0 +1,105 @@
+//! The engine for Python: jobs go in as paths and text, results come out as JSON.
+//!
+//! Private to the package `penstock`, which gives it a face. Nothing is decided here: arguments and
+//! results are converted, the interpreter is released while a job runs, and what it has to say about
+//! signals is passed on.
+
+#![deny(unsafe_code)]
+
+mod watch;
+
+use std::path::PathBuf;
+
+use penstock_job::{Options, list, replay};
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
+use pyo3::prelude::*;
+use serde::Serialize;
+
+use crate::watch::Watched;
+
+pyo3::create_exception!(
+    penstock._native,
+    Failure,
+    PyException,
+    "A command failed; the message says why, `exit_code` what the command exits with."
+);
+
+/// The engine of Penstock.
+#[pymodule(gil_used = false)]
+mod _native {
+    #[pymodule_export]
+    use super::{Failure, compare, devices, policies, replay_decisions};
+
+    #[expect(non_upper_case_globals, reason = "as Python writes it")]
+    #[pymodule_export]
+    const __version__: &str = penstock_job::VERSION;
+}
+
+/// Runs the job at the path `job` under each policy and returns the comparison as JSON.
+///
+/// `progress` is called some times a second. If it raises, or a signal's handler does, the run ends
+/// there: an interrupt gives the result so far, anything else is raised.
+#[pyfunction]
+#[pyo3(signature = (
+    job, *, policies, on=None, create=None, engine=None, sets=Vec::new(), record=None, progress=None
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
+fn compare(
+    py: Python<'_>,
+    job: PathBuf,
+    policies: Vec<String>,
+    on: Option<String>,
+    create: Option<String>,
+    engine: Option<String>,
+    sets: Vec<String>,
+    record: Option<PathBuf>,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let options = Options { policies, on, create, engine, record };
+    let Watched { result, raised } = watch::run(py, progress.as_ref(), |told| {
+        penstock_job::compare(&job, &sets, &options, told).map(|comparison| json(&comparison))
+    });
+    match (result, raised) {
+        (Err(failure), None) => Err(raise(py, &failure)),
+        (Err(failure), Some(raised)) => {
+            raised.set_cause(py, Some(raise(py, &failure)));
+            Err(raised)
+        }
+        (Ok(_), Some(raised)) if !raised.is_instance_of::<PyKeyboardInterrupt>(py) => Err(raised),
+        (Ok(comparison), _) => Ok(comparison),
+    }
+}
+
+/// Feeds the record at `path` to its policy and returns the comparison of decisions as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, *, sets=Vec::new()))]
+#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
+fn replay_decisions(py: Python<'_>, path: PathBuf, sets: Vec<String>) -> PyResult<String> {
+    let result = py.detach(|| replay::replay(&path, &sets).map(|replay| json(&replay)));
+    result.map_err(|failure| raise(py, &failure))
+}
+
+/// Every policy with its parameters, as JSON.
+#[pyfunction]
+fn policies() -> String {
+    json(&list::policies())
+}
+
+/// Every named device, as JSON.
+#[pyfunction]
+fn devices() -> String {
+    json(&list::devices())
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string_pretty(value).expect("results have nothing that JSON cannot say")
+}
+
+fn raise(py: Python<'_>, failure: &penstock_job::Failure) -> PyErr {
+    let error = Failure::new_err(failure.to_string());
+    match error.value(py).setattr("exit_code", failure.exit_code()) {
+        Ok(()) => error,
+        Err(other) => other,
+    }
+}

@@ -1,0 +1,62 @@
+"""The command line: its verbs, and how a failure ends it."""
+
+import sys
+from io import TextIOWrapper
+from typing import Annotated
+
+import typer
+
+from penstock import __version__
+from penstock._native import Failure
+from penstock.cli import compare, list, output, replay_decisions, run
+
+EXIT_CODES = (
+    "Exit codes: 0 all went well; 1 the run failed; 2 wrong use or wrong input; 4 decisions "
+    "differ; 5 an unsafe target was refused; 77 this machine cannot run it; 130 interrupted."
+)
+
+app = typer.Typer(
+    name="penstock",
+    help="Show what happens when online and batch work share a disk, and control it.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("compare", short_help="Run a workload under several policies.")(compare.compare)
+app.command("run", short_help="Run a workload under one policy.")(run.run)
+app.command("replay-decisions", short_help="Prove that a recorded run decides alike again.")(
+    replay_decisions.replay_decisions
+)
+app.add_typer(list.app, name="list")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        output.data(f"penstock {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def penstock(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Show what happens when online and batch work share a disk, and control it."""
+
+
+def main() -> None:
+    """Run the command and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        # A figure with `?` for `µ` is worth more than a traceback.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    try:
+        app(prog_name="penstock")
+    except Failure as failure:
+        output.talk(str(failure))
+        sys.exit(failure.exit_code)

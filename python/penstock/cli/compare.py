@@ -1,0 +1,46 @@
+"""`penstock compare`: one workload under several policies."""
+
+from typing import Annotated
+
+import typer
+
+from penstock.cli.options import Create, Engine, Job, Json, On, Sets
+from penstock.cli.work import work
+
+Policies = Annotated[
+    str,
+    typer.Option(
+        "--policies",
+        metavar="A,B,…",
+        help="Policies in the order in which they run (`penstock list policies`). "
+        "The verdict compares each with the first.",
+        show_default=False,
+    ),
+]
+
+
+def compare(
+    job: Job,
+    *,
+    policies: Policies,
+    on: On = None,
+    create: Create = None,
+    engine: Engine = None,
+    sets: Sets = None,
+    as_json: Json = False,
+) -> None:
+    """Run one workload under several policies and compare what each class gets.
+
+    On a named device it is simulated, on a real file measured: by the same policies and the same
+    workload. Ctrl-C ends the run and shows what there is, marked as partial.
+    """
+    work(
+        job,
+        policies=[name.strip() for name in policies.split(",")],
+        on=on,
+        create=create,
+        engine=engine,
+        sets=sets or [],
+        record=None,
+        as_json=as_json,
+    )

@@ -1,0 +1,56 @@
+"""What `run` and `compare` are asked with."""
+
+from typing import Annotated
+
+import typer
+
+Job = Annotated[
+    str,
+    typer.Argument(
+        metavar="JOB", help="The job file (TOML), as examples/bank-day.toml.", show_default=False
+    ),
+]
+
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="DEVICE|PATH",
+        help="Where it runs: a named device (`penstock list devices`), a device file (.toml), or "
+        "the path of a file that penstock owns, written with a slash as ./data.img. "
+        "If not given, the job's own device.",
+    ),
+]
+
+Create = Annotated[
+    str | None,
+    typer.Option(
+        "--create",
+        metavar="SIZE",
+        help="Make the owned file if it is missing, of this size, as 256MiB. "
+        "An existing file that is not penstock's own is never touched.",
+    ),
+]
+
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="io_uring|threads",
+        help="How a real file is driven. If not given, the first that works here.",
+    ),
+]
+
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change the job: a path in it (duration=15s, agent.0.rate=40/s) or a policy's "
+        "parameter (size-priority.split=64KiB). May be given again; the last one wins.",
+    ),
+]
+
+Json = Annotated[
+    bool, typer.Option("--json", help="Print the result as one JSON object and nothing else.")
+]

@@ -1,0 +1,34 @@
+"""The two streams: data for whoever reads stdout, talk for the person at stderr."""
+
+import os
+import sys
+from collections.abc import Callable
+
+from rich.console import Console
+
+PIPED_COLUMNS = 120
+"""How wide a line may be where there is no terminal to ask."""
+
+
+def data(text: str) -> None:
+    """Write to stdout. A reader that went away has had enough: no error."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is still buffered goes nowhere when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def drawn(draw: Callable[[Console], None]) -> None:
+    """Write to stdout what `draw` prints: styled on a terminal, plain text anywhere else."""
+    width = None if sys.stdout.isatty() else PIPED_COLUMNS
+    console = Console(width=width, highlight=False, emoji=False, markup=False)
+    with console.capture() as capture:
+        draw(console)
+    data(capture.get())
+
+
+def talk(text: str) -> None:
+    """Write a line to stderr."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,50 @@
+"""`penstock replay-decisions`: prove that a recorded run and its simulation decide alike."""
+
+import json
+import signal
+from typing import Annotated
+
+import typer
+
+from penstock import _native
+from penstock.cli import output
+from penstock.cli.options import Json, Sets
+from penstock.schema import Replay
+from penstock.units import count
+
+DIFFERS = 4
+"""Data did not verify."""
+
+Record = Annotated[
+    str,
+    typer.Argument(metavar="FILE", help="What `penstock run --record` wrote.", show_default=False),
+]
+
+
+def replay_decisions(record: Record, *, sets: Sets = None, as_json: Json = False) -> None:
+    """Feed a recorded run to its policy in virtual time and compare every decision.
+
+    Exit code 0 if all are alike, 4 at the first that differs. With --set the replay's policy is
+    another one: what would it have decided?
+    """
+    # There is nothing to tidy up: Ctrl-C ends it at once.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    text = _native.replay_decisions(record, sets=sets or [])
+    replay: Replay = json.loads(text)
+    output.data(f"{text}\n" if as_json else f"{words(replay)}\n")
+    if replay["first_difference"] is not None:
+        raise typer.Exit(DIFFERS)
+
+
+def words(replay: Replay) -> str:
+    """A replay in words."""
+    requests = f"{count(replay['requests'])} requests, recorded by penstock {replay['recorded_by']}"
+    difference = replay["first_difference"]
+    if difference is None:
+        return f"{replay['policy']}: all {count(replay['decisions'])} decisions alike ({requests})"
+    return (
+        f"{replay['policy']}: decision {count(difference['decision'])} differs, after "
+        f"{count(replay['alike'])} alike ({requests})\n"
+        f"  recorded: {difference['recorded'] or 'nothing more'}\n"
+        f"  replayed: {difference['replayed'] or 'nothing more'}"
+    )

@@ -1,0 +1,56 @@
+"""`penstock run`: one workload under one policy."""
+
+from typing import Annotated
+
+import typer
+
+from penstock.cli.options import Create, Engine, Job, Json, On, Sets
+from penstock.cli.work import work
+
+Policy = Annotated[
+    str,
+    typer.Option(
+        "--policy",
+        metavar="NAME",
+        help="The policy (`penstock list policies`).",
+        show_default=False,
+    ),
+]
+
+Record = Annotated[
+    str | None,
+    typer.Option(
+        "--record",
+        metavar="FILE",
+        help="Record what comes from outside, for `penstock replay-decisions`. The decisions go to "
+        "FILE.decisions beside it; neither may exist.",
+    ),
+]
+
+
+def run(
+    job: Job,
+    *,
+    policy: Policy,
+    on: On = None,
+    create: Create = None,
+    engine: Engine = None,
+    sets: Sets = None,
+    record: Record = None,
+    as_json: Json = False,
+) -> None:
+    """Run one workload under one policy and show what each class gets.
+
+    On a named device it is simulated, on a real file measured. Ctrl-C ends the run and shows what
+    there is, marked as partial.
+    """
+    work(
+        job,
+        policies=[policy],
+        on=on,
+        create=create,
+        engine=engine,
+        sets=sets or [],
+        record=record,
+        as_json=as_json,
+    )

@@ -1,0 +1,150 @@
+"""What the engine hands over, as types: results and lists in JSON, and steps of long work.
+
+The engine writes the JSON, and what it writes is what `--json` prints. Field names follow fio's
+where fio has one; a key that may be absent is `NotRequired`.
+"""
+
+from typing import Literal, NotRequired, TypeAlias, TypedDict
+
+Value: TypeAlias = "str | int | bool | Params"
+"""A parameter's value."""
+
+Params: TypeAlias = dict[str, Value]
+"""Parameters of a policy by name: sizes and times carry their units, a group holds its members."""
+
+
+class Distribution(TypedDict):
+    """A distribution of nanoseconds; all zero if there was nothing to measure."""
+
+    mean: float
+    stddev: float
+    min: int
+    max: int
+    percentile: dict[str, int]
+
+
+class Class(TypedDict):
+    """What one class got under one policy."""
+
+    name: str
+    requests: int
+    bytes: int
+    iops: float
+    bw_bytes: float
+    lat_ns: Distribution
+    wait_ns: Distribution
+    service_ns: Distribution
+    device_time_s: float
+    share: float
+    errors: int
+    unfinished: int
+
+
+class Run(TypedDict):
+    """One policy's run; `interrupted` is there, and true, if it was ended early."""
+
+    policy: str
+    params: Params
+    duration_s: float
+    interrupted: NotRequired[bool]
+    lateness_ns: Distribution | None
+    device_busy: float
+    classes: list[Class]
+
+
+class Job(TypedDict):
+    """The job of a result: the file as it was named, its text, and what `--set` said."""
+
+    file: str
+    text: str
+    set: list[str]
+
+
+class Machine(TypedDict):
+    """Where it ran; `engine` says how the target was driven."""
+
+    cpu: str
+    cpus: int
+    kernel: str
+    began_unix_s: int
+    engine: NotRequired[str]
+
+
+class Comparison(TypedDict):
+    """What `run` and `compare` print."""
+
+    penstock: str
+    job: Job
+    seed: int
+    world: Literal["simulated", "measured"]
+    device: str
+    machine: Machine
+    runs: list[Run]
+
+
+class Difference(TypedDict):
+    """Where a replay went another way; what one side lacks is null."""
+
+    decision: int
+    recorded: str | None
+    replayed: str | None
+
+
+class Replay(TypedDict):
+    """What `replay-decisions` prints."""
+
+    penstock: str
+    recorded_by: str
+    policy: str
+    decisions: int
+    alike: int
+    requests: int
+    first_difference: Difference | None
+
+
+class Param(TypedDict):
+    """A parameter of a policy; the members of a group follow it by their dotted names."""
+
+    name: str
+    kind: str
+    default: str | int | bool
+    doc: str
+    source: str
+
+
+class Policy(TypedDict):
+    """An entry of `list policies`."""
+
+    name: str
+    summary: str
+    params: list[Param]
+
+
+class Device(TypedDict):
+    """An entry of `list devices`."""
+
+    name: str
+    summary: str
+
+
+class Creating(TypedDict):
+    """A step of long work: an owned file is being written."""
+
+    step: Literal["creating"]
+    path: str
+    fraction: float
+
+
+class Running(TypedDict):
+    """A step of long work: a policy runs, the `number`-th from 0, `of` so many."""
+
+    step: Literal["running"]
+    policy: str
+    number: int
+    of: int
+    fraction: float
+
+
+def percentile(distribution: Distribution, percent: float) -> int:
+    """A percentile in nanoseconds; the schema has the 50th, 95th, 99th and 99.9th."""
+    return distribution["percentile"][f"{percent:.6f}"]

@@ -1,0 +1,31 @@
+"""What the tests of the command have in common."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from command import JOB, ROOT
+
+# Equal on every machine, and nothing is left behind.
+settings.register_profile("penstock", derandomize=True, database=None)
+settings.load_profile("penstock")
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    """A job of five seconds: people and a batch on a modelled disk."""
+    path = tmp_path / "job.toml"
+    path.write_text(JOB)
+    return path
+
+
+@pytest.fixture
+def disk() -> Iterator[Path]:
+    """A place for an owned file, on the file system of the repository: /tmp may be memory."""
+    base = ROOT / "demo-data"
+    base.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=base) as folder:
+        yield Path(folder) / "disk.img"

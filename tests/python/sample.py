@@ -1,0 +1,119 @@
+"""Results made by hand, in the schema that the engine writes."""
+
+from penstock.schema import Class, Comparison, Distribution, Params, Run
+
+MS = 1_000_000
+
+
+def distribution(p99: int, /) -> Distribution:
+    """A distribution whose 99th percentile is `p99`, the rest in proportion."""
+    return {
+        "mean": p99 / 4,
+        "stddev": p99 / 5,
+        "min": p99 // 100,
+        "max": 2 * p99,
+        "percentile": {
+            "50.000000": p99 // 5,
+            "95.000000": p99 // 2,
+            "99.000000": p99,
+            "99.900000": p99 * 3 // 2,
+        },
+    }
+
+
+def one_class(
+    name: str,
+    *,
+    requests: int = 12_000,
+    size: int = 4096,
+    p99: int = 152 * MS,
+    share: float = 0.25,
+    errors: int = 0,
+    unfinished: int = 0,
+    duration_s: float = 600.0,
+) -> Class:
+    """What a class got that asked for `requests` of `size` bytes."""
+    return {
+        "name": name,
+        "requests": requests,
+        "bytes": requests * size,
+        "iops": requests / duration_s,
+        "bw_bytes": requests * size / duration_s,
+        "lat_ns": distribution(p99 if requests else 0),
+        "wait_ns": distribution(p99 * 4 // 5 if requests else 0),
+        "service_ns": distribution(p99 // 5 if requests else 0),
+        "device_time_s": share * duration_s,
+        "share": share,
+        "errors": errors,
+        "unfinished": unfinished,
+    }
+
+
+def one_run(
+    policy: str,
+    classes: list[Class],
+    *,
+    params: Params | None = None,
+    interrupted: bool = False,
+    lateness: int | None = None,
+) -> Run:
+    """A run of ten minutes."""
+    run: Run = {
+        "policy": policy,
+        "params": params or {},
+        "duration_s": 600.0,
+        "lateness_ns": None if lateness is None else distribution(lateness),
+        "device_busy": 0.987,
+        "classes": classes,
+    }
+    if interrupted:
+        run["interrupted"] = True
+    return run
+
+
+def comparison(*runs: Run, measured: bool = False) -> Comparison:
+    """A comparison of these runs."""
+    result: Comparison = {
+        "penstock": "0.1.0",
+        "job": {"file": "examples/bank-day.toml", "text": "", "set": []},
+        "seed": 1,
+        "world": "measured" if measured else "simulated",
+        "device": "data.img" if measured else "hdd-7200",
+        "machine": {
+            "cpu": "Example CPU",
+            "cpus": 2,
+            "kernel": "Linux 6.1",
+            "began_unix_s": 1_700_000_000,
+        },
+        "runs": list(runs),
+    }
+    if measured:
+        result["machine"]["engine"] = "io_uring"
+        result["job"]["set"] = ["duration=15s"]
+    return result
+
+
+def bank_day() -> Comparison:
+    """The main job as it might come out: short requests gain, the batch pays."""
+    mib = 1 << 20
+    baseline = one_run(
+        "noop",
+        [
+            one_class("tellers", share=0.2),
+            one_class("balance", requests=6_000, size=8192, p99=160 * MS, share=0.1),
+            one_class("batch", requests=30_000, size=mib, p99=210 * MS, share=0.6),
+            one_class("report", requests=9_000, size=mib // 4, p99=170 * MS, share=0.1),
+        ],
+        params={"max_sectors": "1280KiB"},
+    )
+    control = one_run(
+        "size-priority",
+        [
+            one_class("tellers", p99=30 * MS, share=0.3),
+            one_class("balance", requests=6_000, size=8192, p99=32 * MS, share=0.2),
+            one_class("batch", requests=21_300, size=mib, p99=300 * MS, share=0.42),
+            one_class("report", requests=4_000, size=mib // 4, p99=410 * MS, share=0.08),
+        ],
+        params={"split": "512KiB", "guard": {"after": 16, "stall": "100ms"}, "priority": True},
+    )
+    return comparison(baseline, control)

@@ -1,0 +1,270 @@
+"""The command end to end, on modelled devices."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from command import COMMAND, Ended, interrupted, penstock
+from penstock import __version__
+from penstock.schema import Class, Comparison, Distribution, Run
+
+PERCENTILES = ["50.000000", "95.000000", "99.000000", "99.900000"]
+
+
+def compared(job: Path, *words: str) -> Comparison:
+    """A comparison as JSON; nothing else may be written anywhere."""
+    ended = penstock("compare", job, "--json", *words)
+    assert ended.code == 0, ended.err
+    assert ended.err == ""
+    result: Comparison = json.loads(ended.out)
+    return result
+
+
+def test_version() -> None:
+    assert penstock("--version") == Ended(0, f"penstock {__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    "verb", [(), ("run",), ("compare",), ("replay-decisions",), ("list",), ("list", "policies")]
+)
+def test_help_says_how_each_verb_is_used(verb: tuple[str, ...]) -> None:
+    ended = penstock(*verb, "--help")
+    assert ended.code == 0
+    assert f"Usage: penstock {' '.join(verb)}".strip() in ended.out
+    assert ended.err == ""
+
+
+class TestJson:
+    """`--json` prints one object in the schema of results, and nothing else."""
+
+    def test_its_keys_are_those_of_the_schema(self, job: Path) -> None:
+        result = compared(job, "--policies", "noop,size-priority", "--set", "duration=2s")
+        assert list(result) == ["penstock", "job", "seed", "world", "device", "machine", "runs"]
+        assert (result["penstock"], result["seed"]) == (__version__, 7)
+        assert (result["world"], result["device"]) == ("simulated", "hdd-7200")
+        assert result["job"]["file"] == str(job)
+        assert 'duration = "2s"\n' in result["job"]["text"]
+        assert result["job"]["set"] == ["duration=2s"]
+        assert [run["policy"] for run in result["runs"]] == ["noop", "size-priority"]
+        for run in result["runs"]:
+            assert list(run) == [key for key in Run.__annotations__ if key != "interrupted"]
+            assert run["lateness_ns"] is None
+            assert [one["name"] for one in run["classes"]] == ["tellers", "batch"]
+            assert sum(one["share"] for one in run["classes"]) == pytest.approx(1)
+            for one in run["classes"]:
+                assert list(one) == list(Class.__annotations__)
+                assert one["requests"] > 0
+                for distribution in (one["lat_ns"], one["wait_ns"], one["service_ns"]):
+                    assert list(distribution) == list(Distribution.__annotations__)
+                    assert list(distribution["percentile"]) == PERCENTILES
+
+    def test_equal_seeds_give_equal_bytes(self, job: Path) -> None:
+        words = ("compare", job, "--json", "--policies", "noop,deadline,cfq,size-priority")
+
+        def text(*more: str) -> str:
+            return re.sub(r'"began_unix_s": \d+', "", penstock(*words, *more).out)
+
+        assert text() == text()
+        assert text() != text("--set", "seed=8")
+
+    def test_runs_do_not_depend_on_one_another(self, job: Path) -> None:
+        alone = compared(job, "--policies", "cfq")["runs"]
+        behind = compared(job, "--policies", "noop,cfq")["runs"]
+        assert alone == behind[1:]
+
+    def test_run_is_the_same_for_one(self, job: Path) -> None:
+        ended = penstock("run", job, "--policy", "noop", "--json")
+        assert json.loads(ended.out)["runs"] == compared(job, "--policies", "noop")["runs"]
+
+
+class TestTable:
+    """What a person reads."""
+
+    def test_table_and_verdict_are_data_and_nothing_is_talk(self, job: Path) -> None:
+        ended = penstock("compare", job, "--policies", "noop,size-priority")
+        assert ended.code == 0
+        assert ended.err == ""
+        assert ended.out.startswith(f"SIMULATED  {job} on hdd-7200\n")
+        assert ended.out.splitlines()[-1].startswith("size-priority: ")
+
+    def test_piped_it_is_plain_and_whole(self, job: Path) -> None:
+        out = penstock("compare", job, "--policies", "noop,size-priority").out
+        assert "\x1b" not in out
+        assert "…" not in out
+
+    def test_a_reader_that_goes_away_is_no_error(self, job: Path) -> None:
+        words = [*COMMAND, "run", str(job), "--policy", "noop"]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+            assert running.stdout is not None
+            assert running.stderr is not None
+            running.stdout.close()
+            assert running.stderr.read() == b""
+        assert running.returncode == 0
+
+
+class TestList:
+    """What there is to choose from."""
+
+    def test_policies(self) -> None:
+        entries = json.loads(penstock("list", "policies", "--json").out)
+        assert [entry["name"] for entry in entries] == [
+            "fcfs",
+            "noop",
+            "deadline",
+            "cfq",
+            "size-priority",
+        ]
+        text = penstock("list", "policies").out
+        for entry in entries:
+            assert f"{entry['name']}: {entry['summary']}\n" in text
+            for param in entry["params"]:
+                assert list(param) == ["default", "doc", "kind", "name", "source"]
+                assert re.search(rf"^  {re.escape(param['name'])} ", text, re.MULTILINE)
+
+    def test_devices(self) -> None:
+        entries = json.loads(penstock("list", "devices", "--json").out)
+        assert entries[0]["name"] == "hdd-7200"
+        text = penstock("list", "devices").out
+        assert text == "".join(f"{one['name']}: {one['summary']}\n" for one in entries)
+
+    def test_every_policy_and_every_device_of_the_lists_runs(self, job: Path) -> None:
+        policies = json.loads(penstock("list", "policies", "--json").out)
+        names = ",".join(entry["name"] for entry in policies)
+        for device in json.loads(penstock("list", "devices", "--json").out):
+            words = ("--on", device["name"], "--policies", names, "--set", "duration=1s")
+            assert compared(job, *words)["device"] == device["name"]
+
+
+class TestWrong:
+    """Wrong use and wrong input: one message on stderr, nothing on stdout, exit code 2."""
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["--policy", "nop"], "error: unknown policy `nop`\n  = hint: did you mean `noop`?\n"),
+            (
+                ["--policy", "noop", "--set", "agent.0.siez=4KiB"],
+                "error: unknown key `siez`",
+            ),
+            (["--policy", "noop", "--set", "durration=1s"], "did you mean `duration`?"),
+            (["--policy", "noop", "--set", "agent.0.size=4096"], "error: 4096 has no unit"),
+            (["--policy", "noop", "--set", "noop.max_sectors=1MB/s"], "error: "),
+            (["--policy", "noop", "--set", "duration"], "error: expected KEY=VALUE"),
+            (["--policy", "noop", "--set", "duration=0s"], "above zero"),
+            (["--policy", "noop", "--set", "agent.0.size=0B"], "expected a size"),
+            (["--policy", "noop", "--set", "agent.0.region=50%,120%"], "120%"),
+            (["--policy", "noop", "--set", "agent.0.region=0B,99TB"], "region"),
+            (["--policy", "noop", "--on", "hdd-7201"], "did you mean `hdd-7200`?"),
+            (["--policy", "noop", "--create", "1MiB"], "--create"),
+            (["--policy", "noop", "--engine", "threads"], "--engine"),
+            (["--policy", "noop,cfq"], "error: unknown policy `noop,cfq`"),
+            ([], "Missing option '--policy'"),
+            (["--policy", "noop", "--frob"], "No such option: --frob"),
+        ],
+        ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+    )
+    def test_says_what_was_found(self, job: Path, words: list[str], message: str) -> None:
+        before = sorted(job.parent.iterdir())
+        ended = penstock("run", job, *words)
+        assert message in ended.err
+        assert (ended.code, ended.out) == (2, "")
+        assert sorted(job.parent.iterdir()) == before
+
+    def test_in_a_file_it_says_where(self, job: Path) -> None:
+        job.write_text(job.read_text().replace("pattern", "patern", 1))
+        line = 1 + job.read_text()[: job.read_text().index("patern")].count("\n")
+        ended = penstock("run", job, "--policy", "noop")
+        assert (ended.code, ended.out) == (2, "")
+        assert "error: unknown key `patern`" in ended.err
+        assert f"--> {job}:{line}:1\n" in ended.err
+        assert "^^^^^^" in ended.err
+        assert "did you mean `pattern`?" in ended.err
+
+    def test_no_policy_is_named(self, job: Path) -> None:
+        for names in ("", "noop,", ","):
+            ended = penstock("compare", job, "--policies", names)
+            assert (ended.code, ended.out) == (2, "")
+            assert ended.err.startswith("error: ")
+
+    def test_a_job_that_is_not_there(self, tmp_path: Path) -> None:
+        ended = penstock("run", tmp_path / "none.toml", "--policy", "noop")
+        assert (ended.code, ended.out) == (2, "")
+        assert "none.toml" in ended.err
+
+    def test_overload_fails_naming_class_and_time(self, job: Path) -> None:
+        words = ("--set", "max_outstanding=10", "--set", "agent.0.rate=1000/s")
+        ended = penstock("run", job, "--policy", "noop", *words)
+        assert (ended.code, ended.out) == (1, "")
+        assert ended.err.startswith("error: ")
+        assert "tellers" in ended.err
+
+
+class TestInterrupt:
+    """Ctrl-C ends a run with what there is."""
+
+    def test_the_table_is_marked(self, job: Path) -> None:
+        words = ("compare", job, "--policies", "noop,cfq", "--set", "duration=100000h")
+        ended = interrupted(*words, when="noop (1 of 2)")
+        assert ended.code == 130
+        assert "\n  PARTIAL: interrupted;" in ended.out
+        assert "interrupted: the last run is partial; 1 of 2 policies did not run" in ended.err
+
+    def test_the_json_is_whole_and_marked(self, job: Path) -> None:
+        words = ("run", job, "--policy", "noop", "--set", "duration=100000h", "--json")
+        ended = interrupted(*words, when="noop")
+        assert ended.code == 130
+        (run,) = json.loads(ended.out)["runs"]
+        assert run["interrupted"] is True
+        assert 0 < run["duration_s"] < 100_000 * 3600
+        assert run["classes"][0]["requests"] > 0
+
+
+class TestReplay:
+    """A recorded run decides alike again."""
+
+    @pytest.fixture
+    def record(self, job: Path, tmp_path: Path) -> Path:
+        path = tmp_path / "record"
+        words = ("--policy", "size-priority", "--set", "size-priority.split=64KiB")
+        assert penstock("run", job, *words, "--record", path).code == 0
+        return path
+
+    def test_alike(self, record: Path) -> None:
+        ended = penstock("replay-decisions", record)
+        assert (ended.code, ended.err) == (0, "")
+        assert re.fullmatch(
+            rf"size-priority: all [\d,]+ decisions alike \([\d,]+ requests, recorded by penstock "
+            rf"{re.escape(__version__)}\)\n",
+            ended.out,
+        )
+
+    def test_with_another_constant_it_differs(self, record: Path) -> None:
+        ended = penstock("replay-decisions", record, "--set", "size-priority.split=128KiB")
+        assert (ended.code, ended.err) == (4, "")
+        assert re.match(r"size-priority: decision [\d,]+ differs, after [\d,]+ alike", ended.out)
+        assert re.search(r"^  recorded: at .* 65536 bytes", ended.out, re.MULTILINE)
+        assert re.search(r"^  replayed: at .* 131072 bytes", ended.out, re.MULTILINE)
+
+    def test_as_json(self, record: Path) -> None:
+        replay = json.loads(penstock("replay-decisions", record, "--json").out)
+        assert replay["alike"] == replay["decisions"] > 0
+        assert replay["first_difference"] is None
+        ended = penstock("replay-decisions", record, "--json", "--set", "size-priority.split=4KiB")
+        assert ended.code == 4
+        assert json.loads(ended.out)["first_difference"]["decision"] == 0
+
+    def test_a_record_is_never_written_over(self, job: Path, record: Path) -> None:
+        before = record.read_bytes()
+        ended = penstock("run", job, "--policy", "noop", "--record", record)
+        assert (ended.code, ended.out) == (2, "")
+        assert str(record) in ended.err
+        assert record.read_bytes() == before
+
+    def test_something_else_is_no_record(self, job: Path, tmp_path: Path) -> None:
+        for path in (job, tmp_path / "none", tmp_path):
+            ended = penstock("replay-decisions", path)
+            assert (ended.code, ended.out) == (2, "")
+            assert ended.err.startswith("error: ")

@@ -1,0 +1,147 @@
+"""The command end to end, on real files."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from command import interrupted, penstock
+
+NOBODY = 65534
+
+
+@pytest.mark.parametrize("engine", ["io_uring", "threads"])
+def test_a_measured_run_has_the_schema_of_a_modelled_one(
+    job: Path, disk: Path, engine: str
+) -> None:
+    words = ("--on", disk, "--create", "16MiB", "--engine", engine, "--set", "duration=1s")
+    ended = penstock("compare", job, "--policies", "noop,size-priority", *words, "--json")
+    if ended.code == 77:
+        pytest.skip(f"this machine cannot: {ended.err}")
+    assert (ended.code, ended.err) == (0, "")
+    result = json.loads(ended.out)
+    modelled = json.loads(penstock("run", job, "--policy", "noop", "--json").out)
+    assert list(result) == list(modelled)
+    assert (result["world"], result["device"]) == ("measured", str(disk))
+    assert result["machine"]["engine"] == engine
+    for run in result["runs"]:
+        assert list(run) == list(modelled["runs"][0])
+        assert list(run["lateness_ns"]) == list(modelled["runs"][0]["classes"][0]["lat_ns"])
+        assert all(one["requests"] > 0 and one["errors"] == 0 for one in run["classes"])
+
+
+def test_the_table_says_measured_and_on_what_machine(job: Path, disk: Path) -> None:
+    words = ("--on", disk, "--create", "16MiB", "--set", "duration=1s")
+    ended = penstock("run", job, "--policy", "noop", *words)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith(f"MEASURED  {job} on {disk}\n  set duration=1s\n")
+    assert re.search(r"CPUs, Linux .*, engine \w+$", ended.out, re.MULTILINE)
+    assert "requests taken late by p99" in ended.out
+
+
+def test_a_recorded_run_decides_alike_again(job: Path, disk: Path, tmp_path: Path) -> None:
+    record = tmp_path / "record"
+    words = ("--on", disk, "--create", "16MiB", "--set", "duration=1s", "--record", record)
+    assert penstock("run", job, "--policy", "size-priority", *words).code == 0
+    ended = penstock("replay-decisions", record)
+    assert ended.code == 0, ended.out
+    assert re.match(r"size-priority: all [\d,]+ decisions alike", ended.out)
+    assert penstock("replay-decisions", record, "--set", "size-priority.split=8KiB").code == 4
+
+
+def test_an_owned_file_is_used_again_and_keeps_its_size(job: Path, disk: Path) -> None:
+    words = ("run", job, "--policy", "noop", "--set", "duration=200ms", "--on", disk)
+    assert penstock(*words, "--create", "16MiB").code == 0
+    size = disk.stat().st_size
+    assert penstock(*words).code == 0
+    assert penstock(*words, "--create", "16MiB").code == 0
+    ended = penstock(*words, "--create", "32MiB")
+    assert (ended.code, ended.out) == (2, "")
+    assert disk.stat().st_size == size
+
+
+class TestInterrupt:
+    """Ctrl-C ends a run with what there is."""
+
+    def test_a_run(self, job: Path, disk: Path) -> None:
+        words = ("--on", disk, "--create", "16MiB", "--set", "duration=1h", "--json")
+        ended = interrupted("compare", job, "--policies", "cfq,noop", *words, when="cfq (1 of 2)")
+        assert ended.code == 130
+        (run,) = json.loads(ended.out)["runs"]
+        assert (run["policy"], run["interrupted"]) == ("cfq", True)
+        assert run["duration_s"] < 60
+        assert "1 of 2 policies did not run" in ended.err
+
+    def test_the_creation_of_a_file_leaves_nothing(self, job: Path, disk: Path) -> None:
+        words = ("--on", disk, "--create", "4GiB", "--set", "duration=1s")
+        ended = interrupted("run", job, "--policy", "noop", *words, when="writing")
+        assert (ended.code, ended.out) == (130, "")
+        assert "its creation was interrupted" in ended.err
+        assert not disk.exists()
+
+
+class TestRefused:
+    """Nothing of anybody's is touched."""
+
+    def test_a_file_that_is_not_ours(self, job: Path, disk: Path) -> None:
+        disk.write_bytes(b"precious" * 4096)
+        for more in ((), ("--create", "1MiB")):
+            ended = penstock("run", job, "--policy", "noop", "--on", disk, *more)
+            assert (ended.code, ended.out) == (5, "")
+            assert f"{disk}: found a file of 32768 bytes" in ended.err
+            assert "hint: it is left as it is" in ended.err
+        assert disk.read_bytes() == b"precious" * 4096
+
+    def test_a_file_that_is_not_there_is_not_made_unasked(self, job: Path, disk: Path) -> None:
+        ended = penstock("run", job, "--policy", "noop", "--on", disk)
+        assert (ended.code, ended.out) == (2, "")
+        assert "found no file" in ended.err
+        assert not disk.exists()
+
+    def test_a_directory(self, job: Path, disk: Path) -> None:
+        ended = penstock("run", job, "--policy", "noop", "--on", disk.parent)
+        assert (ended.code, ended.out) == (2, "")
+        assert "found a directory" in ended.err
+
+    def test_a_file_too_small(self, job: Path, disk: Path) -> None:
+        ended = penstock("run", job, "--policy", "noop", "--on", disk, "--create", "64KiB")
+        assert (ended.code, ended.out) == (2, "")
+        assert "region" in ended.err
+
+    def test_an_empty_file(self, job: Path, disk: Path) -> None:
+        disk.touch()
+        ended = penstock("run", job, "--policy", "noop", "--on", disk)
+        assert (ended.code, ended.out) == (2, "")
+        assert "found a file of 0 bytes with nothing in it" in ended.err
+
+    def test_no_permission(self, job: Path) -> None:
+        # Root may do everything: then another user's eyes are borrowed, once all modules are read.
+        script = (
+            "import os, sys\n"
+            "from penstock.cli.app import app, main\n"
+            "from typer.testing import CliRunner\n"
+            "CliRunner().invoke(app, [*sys.argv[1:], '--frob'])\n"
+            "CliRunner().invoke(app, sys.argv[1:-2])\n"
+            f"if os.geteuid() == 0: os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
+            "main()\n"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            readable, closed = Path(folder, "job.toml"), Path(folder, "disk.img")
+            readable.write_text(job.read_text())
+            readable.chmod(0o644)
+            closed.touch(0o400)
+            words = ["run", str(readable), "--policy", "noop", "--on", str(closed)]
+            done = subprocess.run(
+                [sys.executable, "-c", script, *words],
+                capture_output=True,
+                encoding="utf-8",
+                check=False,
+            )
+        assert f"{closed}: found no permission to" in done.stderr
+        assert (done.returncode, done.stdout) == (2, "")

@@ -1,0 +1,53 @@
+"""The bindings: what Python says reaches the engine, and what the engine says reaches Python."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from penstock import _native
+from penstock.cli import work
+from penstock.schema import Creating, Running
+
+FOR_EVER = ["duration=100000h"]
+
+
+def test_progress_is_told_and_may_end_the_run_by_raising(job: Path) -> None:
+    told: list[Creating | Running] = []
+
+    def progress(step: Creating | Running) -> None:
+        told.append(step)
+        if len(told) == 3:
+            raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        _native.compare(job, policies=["noop", "cfq"], sets=FOR_EVER, progress=progress)
+    assert len(told) == 3
+    for step in told:
+        assert step["step"] == "running"
+        assert (step["policy"], step["number"], step["of"]) == ("noop", 0, 2)
+    fractions = [step["fraction"] for step in told]
+    assert 0 <= fractions[0] < fractions[1] < fractions[2] < 1
+
+
+def test_an_interrupt_gives_the_result_so_far(job: Path) -> None:
+    def progress(_: Creating | Running) -> None:
+        raise KeyboardInterrupt
+
+    text = _native.compare(job, policies=["noop", "cfq"], sets=FOR_EVER, progress=progress)
+    assert text.count('"interrupted": true') == 1
+    assert '"policy": "cfq"' not in text
+
+
+def test_a_failure_has_its_message_and_its_exit_code(job: Path) -> None:
+    with pytest.raises(_native.Failure, match=r"^error: unknown policy `nop`\n") as caught:
+        _native.compare(job, policies=["nop"])
+    assert caught.value.exit_code == 2
+
+
+def test_the_first_interrupt_stops_and_the_second_kills() -> None:
+    with work.first_interrupt_stops():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -1,0 +1,79 @@
+"""A comparison as people read it."""
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from penstock.schema import Comparison
+from penstock.table import show
+from sample import bank_day, comparison, one_class, one_run
+
+TABLES = Path(__file__).parent / "tables"
+
+
+def shown(result: Comparison, *, width: int, colour: bool = False) -> str:
+    """What stands on a console so many columns wide."""
+    stream = StringIO()
+    console = Console(
+        file=stream,
+        width=width,
+        force_terminal=colour,
+        color_system="truecolor" if colour else None,
+        highlight=False,
+    )
+    show(result, console)
+    return stream.getvalue()
+
+
+def partial() -> Comparison:
+    """A live run that was interrupted, with one class that got nothing."""
+    classes = [
+        one_class("tellers", errors=1),
+        one_class("report", requests=0, unfinished=5),
+    ]
+    return comparison(one_run("noop", classes, interrupted=True, lateness=12_345), measured=True)
+
+
+def test_a_policy_with_its_parameters_and_a_row_for_each_class() -> None:
+    assert shown(bank_day(), width=120) == (TABLES / "whole.txt").read_text()
+
+
+def test_where_a_line_would_be_too_long_the_table_is_told_in_two_parts() -> None:
+    assert shown(partial(), width=80) == (TABLES / "parts.txt").read_text()
+
+
+@pytest.mark.parametrize("width", [20, 80, 120, 200])
+@pytest.mark.parametrize("result", [bank_day(), partial()])
+def test_nothing_is_cut_off(result: Comparison, width: int) -> None:
+    text = shown(result, width=width)
+    assert "…" not in text
+    for run in result["runs"]:
+        for one in run["classes"]:
+            assert f"{one['name']} " in text
+            assert f"{one['requests']:,}" in text
+
+
+def test_tables_of_one_comparison_align() -> None:
+    headings = {line for line in shown(bank_day(), width=120).splitlines() if "p99.9" in line}
+    assert len(headings) == 1
+
+
+def test_parameters_stand_as_in_a_job() -> None:
+    written = "split = 512KiB, guard = { after = 16, stall = 100ms }, priority = true"
+    assert f"size-priority  {written}\n" in shown(bank_day(), width=80)
+
+
+def test_names_are_no_markup() -> None:
+    result = comparison(one_run("noop", [one_class("a")]))
+    result["device"] = "[red]disk[/red].img"
+    assert "[red]disk[/red].img" in shown(result, width=120)
+
+
+def test_style_carries_no_meaning_alone() -> None:
+    plain, styled = (shown(partial(), width=120, colour=colour) for colour in (False, True))
+    assert "\x1b" not in plain
+    assert "\x1b" in styled
+    for word in ("MEASURED", "PARTIAL"):
+        assert word in plain
