@@ -46,7 +46,7 @@ demo: setup ## a bank's day on one disk: simulated, then measured on a file of 2
 	$(BIN)/penstock compare examples/bank-day.toml --policies noop,deadline,cfq,size-priority
 	@mkdir -p demo-data
 	$(BIN)/penstock compare examples/bank-day.toml --policies noop,size-priority \
-	  --on demo-data/disk.img --create 256MiB --set duration=15s
+	  --on demo-data/disk.img --create 256MiB --set duration=15s --set live.depth=1
 
 .PHONY: test
 test: setup ## all tests

@@ -1,7 +1,7 @@
 """What README.md says works: its commands are run, and what it shows of a model is what comes out.
 
-A ```console block holds commands, each behind a `$`, and below them their output. A line of `…`
-alone stands for any lines.
+A ```console block holds commands, each behind a `$`, and below them their output. The commands of a
+block run in one folder, one after another. A line of `…` alone stands for any lines.
 """
 
 import os
@@ -28,14 +28,15 @@ class Shown(NamedTuple):
     output: str
 
 
-def shown(text: str) -> list[Shown]:
-    """The commands of all console blocks."""
+def shown(text: str) -> list[list[Shown]]:
+    """The commands of each console block."""
     found = []
     for block in re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         whole = block.replace("\\\n", "")
-        for part in re.split(r"^\$ ", whole, flags=re.MULTILINE)[1:]:
-            command, _, output = part.partition("\n")
-            found.append(Shown(shlex.split(command, comments=True), output))
+        parts = [part.partition("\n") for part in re.split(r"^\$ ", whole, flags=re.MULTILINE)[1:]]
+        found.append(
+            [Shown(shlex.split(command, comments=True), output) for command, _, output in parts]
+        )
     return found
 
 
@@ -49,16 +50,23 @@ def same(expected: str, found: str) -> bool:
     return re.fullmatch("\n".join(parts), "\n".join(tidy(found)), re.DOTALL) is not None
 
 
-COMMANDS = shown(README.read_text()) if README.exists() else []
+BLOCKS = shown(README.read_text()) if README.exists() else []
 
 
 def test_there_are_commands() -> None:
     assert README.exists()
-    assert any(one.words[0] == "penstock" for one in COMMANDS)
+    assert any(one.words[0] == "penstock" for block in BLOCKS for one in block)
 
 
-@pytest.mark.parametrize("one", COMMANDS, ids=lambda one: " ".join(one.words))
-def test_command(one: Shown, tmp_path: Path) -> None:
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: " ".join(block[0].words))
+def test_block(block: list[Shown], tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for one in block:
+        run(one, tmp_path)
+
+
+def run(one: Shown, folder: Path) -> None:
+    """Run one command in `folder` and compare what it prints."""
     name, *words = one.words
     name = Path(name).name
     if name in LEFT_OUT:
@@ -70,8 +78,7 @@ def test_command(one: Shown, tmp_path: Path) -> None:
         subprocess.run(["make", "-n", *words], cwd=ROOT, env=environment, check=True)
         return
     assert name == "penstock", f"no way to try {name}"
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    ended = penstock(*words, cwd=tmp_path)
+    ended = penstock(*words, cwd=folder)
     assert ended.code == 0, ended.err
     if one.output.startswith("MEASURED"):
         # No two measurements are alike.
@@ -82,6 +89,6 @@ def test_command(one: Shown, tmp_path: Path) -> None:
 
 def test_a_block_is_read_as_it_is_meant() -> None:
     text = "```console\n$ a b \\\n    'c d'\nout\n$ e # why\n```\n```toml\n$ no\n```\n"
-    assert shown(text) == [Shown(["a", "b", "c d"], "out\n"), Shown(["e"], "")]
+    assert shown(text) == [[Shown(["a", "b", "c d"], "out\n"), Shown(["e"], "")]]
     assert same("a\n…\nb\n", "a\nx\ny\nb  \n")
     assert not same("a\nb\n", "a\nc\n")

@@ -1,4 +1,4 @@
-//! Hard disks by name: published facts of drives, read into [`hdd::Drive`].
+//! Hard disks by name: published facts of drives, read into [`Drive`].
 //!
 //! Twelve drives were measured (by `DIXtrac` and before it by hand) and one, `hdd-7200`, is made of
 //! the round figures of present-day data sheets. The facts are embedded; that they can be read is

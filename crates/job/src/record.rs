@@ -111,6 +111,18 @@ impl Recorder {
         Ok(Self(Rc::new(RefCell::new(Files { record, decisions, failed: None }))))
     }
 
+    /// Whether [`create`](Self::create) would find its two places free.
+    ///
+    /// # Errors
+    /// When something is there already.
+    pub fn check(path: &Path) -> io::Result<()> {
+        let taken = |path: &Path| path.symlink_metadata().is_ok();
+        if taken(path) || taken(&decisions_of(path)) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        Ok(())
+    }
+
     fn write(&self, write: impl FnOnce(&mut Files) -> io::Result<()>) {
         let files = &mut *self.0.borrow_mut();
         if files.failed.is_none()

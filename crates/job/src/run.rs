@@ -8,7 +8,7 @@ use penstock_core::{
     Clock, Device, Limits, Queued, ReqId, RunError, Seed, Time, Virtual, Witness, run,
 };
 use penstock_live::{Engine, LiveClock, LiveDevice, Settings, Stage, Target};
-use penstock_policy::{Entry, Params};
+use penstock_policy::{Entry, POLICIES, Params};
 use penstock_workload::{Agent, Agents};
 
 use crate::devices::{self, DeviceSpec};
@@ -25,7 +25,7 @@ use crate::{list, params, units};
 /// What a comparison is asked for beside its job.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Names of policies, in the order in which they run.
+    /// Names of policies, in the order in which they run; none: every policy there is.
     pub policies: Vec<String>,
     /// A device's name, a device file, or the path of a target; the job's device if not given.
     pub on: Option<String>,
@@ -75,11 +75,12 @@ pub fn compare(
 ) -> Result<Comparison, Failure> {
     let job = Job::load(path, sets)?;
     let policies = policies(&job, &options.policies)?;
-    if options.record.is_some() && policies.len() != 1 {
-        return Err(Failure::wrong(
-            "a record is of one policy",
-            "name one policy, or leave it out",
-        ));
+    if let Some(record) = &options.record {
+        if policies.len() != 1 {
+            let hint = "name one policy, or leave the record out";
+            return Err(Failure::wrong("a record is of one policy", hint));
+        }
+        Recorder::check(record).map_err(|error| Failure::unwritable(record, &error))?;
     }
     let place = Place::find(&job, options, progress)?;
     let agents = job.agents_on(place.capacity(), place.block())?;
@@ -116,12 +117,13 @@ pub fn compare(
     Ok(comparison)
 }
 
-/// The policies called `names`, with their parameters from the job.
+/// The policies called `names`, or all there are, with their parameters from the job.
 fn policies(job: &Job, names: &[String]) -> Result<Vec<(&'static Entry, Params)>, Failure> {
+    let with = |entry: &'static Entry| Ok((entry, job.params(entry.name)?));
     if names.is_empty() {
-        return Err(Failure::wrong("no policy is named", "penstock list policies"));
+        return POLICIES.iter().map(with).collect();
     }
-    names.iter().map(|name| Ok((params::policy(name)?, job.params(name)?))).collect()
+    names.iter().map(|name| with(params::policy(name)?)).collect()
 }
 
 /// Where a job runs.
@@ -148,11 +150,11 @@ impl Place {
             return Self::modelled(devices::find(on)?, options);
         }
         let engine = engine(options.engine.as_deref())?;
-        let create = options.create.as_deref().map(|text| {
-            units::parse_size(text).map_err(|error| {
-                Failure::wrong(format_args!("--create: {}", error.message()), "write it as 256MiB")
-            })
-        });
+        let create = options.create.as_deref().map(created).transpose()?;
+        if let Some(size) = create {
+            // A job that does not fit must not leave a file behind.
+            job.agents_on(size, 1)?;
+        }
         let mut told = |written: u64, of: u64| {
             let fraction = written as f64 / of as f64;
             if progress(Step::Creating { path: on, fraction }) {
@@ -161,7 +163,7 @@ impl Place {
                 ControlFlow::Break(())
             }
         };
-        let target = Target::open_with(Path::new(on), create.transpose()?, &mut told)?;
+        let target = Target::open_with(Path::new(on), create, &mut told)?;
         Ok(Self::Live { target, engine, path: on.into() })
     }
 
@@ -225,6 +227,13 @@ impl Place {
             }
         }
     }
+}
+
+/// The size that `--create` names.
+fn created(text: &str) -> Result<u64, Failure> {
+    units::parse_size(text).map_err(|error| {
+        Failure::wrong(format_args!("--create: {}", error.message()), "write it as 256MiB")
+    })
 }
 
 /// The engine called `name`, or the first that works here.

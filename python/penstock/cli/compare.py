@@ -8,13 +8,12 @@ from penstock.cli.options import Create, Engine, Job, Json, On, Sets
 from penstock.cli.work import work
 
 Policies = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--policies",
         metavar="A,B,…",
         help="Policies in the order in which they run (`penstock list policies`). "
-        "The verdict compares each with the first.",
-        show_default=False,
+        "The verdict compares each with the first. If not given, every policy there is.",
     ),
 ]
 
@@ -22,7 +21,7 @@ Policies = Annotated[
 def compare(
     job: Job,
     *,
-    policies: Policies,
+    policies: Policies = None,
     on: On = None,
     create: Create = None,
     engine: Engine = None,
@@ -36,7 +35,7 @@ def compare(
     """
     work(
         job,
-        policies=[name.strip() for name in policies.split(",")],
+        policies=[name.strip() for name in policies.split(",")] if policies is not None else [],
         on=on,
         create=create,
         engine=engine,
