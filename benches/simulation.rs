@@ -22,20 +22,21 @@ const REQUESTS: u64 = 1_000_000;
 
 /// Requests a CPU second of `DiskSim` 4.0 on `r4k_50`, mechanical: measured on another machine, so
 /// a ratio to it says an order of magnitude and no more.
-const DISKSIM: (&str, f64) = ("DiskSim 4.0 (223,000/s, quoted)", 223_000.0);
+const DISKSIM: (&str, f64) = ("DiskSim 4.0 (223,000/s at 4 KiB, quoted)", 223_000.0);
 
-/// Random 4 KiB reads in a closed loop: the load of the benchmark, as light as a source can be.
+/// Random reads of one length in a closed loop: the load of the benchmark, as light as a source can be.
 struct Reads {
     rng: Rng,
     left: u64,
     pending: u32,
+    len: u32,
     slots: u64,
 }
 
 impl Reads {
-    fn new(capacity: u64, depth: u32) -> Self {
+    fn new(capacity: u64, depth: u32, len: u32) -> Self {
         let rng = Seed(1).stream("bench", 0);
-        Self { rng, left: REQUESTS, pending: depth, slots: capacity / 4096 }
+        Self { rng, left: REQUESTS, pending: depth, len, slots: capacity / u64::from(len) }
     }
 }
 
@@ -52,8 +53,8 @@ impl Source for Reads {
         self.left -= 1;
         Some(Io {
             due: now,
-            start: self.rng.random_range(0..self.slots) * 4096,
-            len: 4096,
+            start: self.rng.random_range(0..self.slots) * u64::from(self.len),
+            len: self.len,
             stream: StreamId(0),
             class: ClassId(0),
             op: Op::Read,
@@ -67,8 +68,8 @@ impl Source for Reads {
     }
 }
 
-fn drive(mut stack: impl Device, depth: u32) -> End {
-    let mut source = Reads::new(stack.capacity(), depth);
+fn drive(mut stack: impl Device, depth: u32, len: u32) -> End {
+    let mut source = Reads::new(stack.capacity(), depth, len);
     run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default())
         .expect("a closed loop runs to its end")
 }
@@ -94,36 +95,43 @@ fn heap(events: u64) -> u64 {
     heap.len() as u64
 }
 
-/// Measures `stacks`, a fresh one for each run, if the filter of the command line names them.
-fn measure<D: Device>(what: &str, depth: u32, peer: (&str, f64), stack: impl Fn() -> D) {
+/// Measures a fresh `stack` for each run under `load`, a depth and a length, if the filter of the command line names them.
+fn measure<D: Device>(what: &str, load: (u32, u32), peer: (&str, f64), stack: impl Fn() -> D) {
+    let (depth, len) = load;
     let named = |filter: &String| filter.starts_with("--") || what.contains(filter.as_str());
     if std::env::args().skip(1).all(|filter| named(&filter)) {
         let mut stacks: Vec<D> = (0..RUNS).map(|_| stack()).collect();
-        let seconds = best_of(|| drive(stacks.pop().expect("one for each run"), depth));
+        let seconds = best_of(|| drive(stacks.pop().expect("one for each run"), depth, len));
         report(&format!("{what}, depth {depth}"), REQUESTS, seconds, Some(peer));
     }
 }
 
 fn main() {
-    println!("1,000,000 random 4 KiB reads in virtual time; best of {RUNS} runs on one core\n");
+    println!(
+        "1,000,000 random reads, of 4 KiB if not said, in virtual time; best of {RUNS} runs on one core\n"
+    );
     let fcfs = || Fcfs::new(&Params::NONE);
-    let turns = drive(Queued::new(fcfs(), fixed()), 1).turns;
+    let turns = drive(Queued::new(fcfs(), fixed()), 1, 4096).turns;
     let per_second = turns as f64 / best_of(|| heap(turns));
-    let seconds = best_of(|| drive(Queued::new(fcfs(), fixed()), 1));
+    let seconds = best_of(|| drive(Queued::new(fcfs(), fixed()), 1, 4096));
     report(
         "engine: turns of the loop",
         turns,
         seconds,
         Some(("a bare heap of events", per_second)),
     );
-    for depth in [1, 32] {
+    for load in [(1, 4096), (32, 4096)] {
         // Each request is at least two events of an event list: it arrives, it finishes.
         let peer = ("a bare heap, two events each", per_second / 2.0);
-        measure("requests: fcfs, fixed", depth, peer, || Queued::new(fcfs(), fixed()));
-        measure("requests: fcfs, hdd", depth, DISKSIM, || Queued::new(fcfs(), hdd()));
+        measure("requests: fcfs, fixed", load, peer, || Queued::new(fcfs(), fixed()));
+        measure("requests: fcfs, hdd", load, DISKSIM, || Queued::new(fcfs(), hdd()));
     }
+    let long = || Queued::new(fcfs(), hdd());
+    measure("requests of 64 KiB: fcfs, hdd", (32, 64 << 10), DISKSIM, long);
     for entry in [&fcfs::ENTRY, &noop::ENTRY, &deadline::ENTRY, &size_priority::ENTRY] {
         let what = format!("requests: boxed {}, hdd", entry.name);
-        measure(&what, 32, DISKSIM, || Queued::new((entry.build)(&entry.defaults()), hdd()));
+        measure(&what, (32, 4096), DISKSIM, || {
+            Queued::new((entry.build)(&entry.defaults()), hdd())
+        });
     }
 }

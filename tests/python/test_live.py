@@ -112,6 +112,7 @@ class TestRefused:
         ended = penstock("run", job, "--policy", "noop", "--on", disk, "--create", "64KiB")
         assert (ended.code, ended.out) == (2, "")
         assert "region" in ended.err
+        assert not disk.exists(), "wrong input writes nothing"
 
     def test_an_empty_file(self, job: Path, disk: Path) -> None:
         disk.touch()

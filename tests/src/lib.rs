@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use penstock_core::{
     Clock, Decision, Device, Done, Io, Limits, Observer, Op, Policy, Queued, ReqId, Request, Rng,
-    RunError, Seed, Source, Span, Time, Virtual, Witness, run,
+    RunError, Seed, Source, Span, Tap, Time, Virtual, Witness, run,
 };
 use penstock_policy::{Entry, Kind, Params, Value};
 use rand::RngExt;
@@ -67,49 +67,15 @@ impl Device for Chaotic {
     }
 }
 
-/// `device`, with every command noted that it is given, and when.
-pub struct Noted<D> {
-    device: D,
-    /// The commands, in order.
-    pub commands: Vec<(Time, Request)>,
-}
+/// The commands that a device was given, in order, and when.
+pub type Commands = Rc<RefCell<Vec<(Time, Request)>>>;
 
-impl<D: Device> Noted<D> {
-    /// `device`, noted.
-    pub fn new(device: D) -> Self {
-        Self { device, commands: Vec::new() }
-    }
-}
-
-impl<D: Device> Device for Noted<D> {
-    fn capacity(&self) -> u64 {
-        self.device.capacity()
-    }
-
-    fn block(&self) -> u32 {
-        self.device.block()
-    }
-
-    fn room(&self) -> u32 {
-        self.device.room()
-    }
-
-    fn admits(&self, op: Op, start: u64, len: u32) -> bool {
-        self.device.admits(op, start, len)
-    }
-
-    fn start(&mut self, now: Time, req: &Request) {
-        self.commands.push((now, *req));
-        self.device.start(now, req);
-    }
-
-    fn wakeup(&self) -> Time {
-        self.device.wakeup()
-    }
-
-    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        self.device.advance(now, done);
-    }
+/// `device`, with every command noted.
+pub fn noted(device: impl Device) -> (impl Device, Commands) {
+    let commands = Commands::default();
+    let notes = Rc::clone(&commands);
+    let note = move |now, req: &Request| notes.borrow_mut().push((now, *req));
+    (Tap::new(device, note, |_, _: &[Done]| {}), commands)
 }
 
 /// Virtual time that comes back later than it was asked to, as real clocks do.
@@ -231,13 +197,13 @@ pub fn journal(
     let policy = Witness::new(policy, move |at, go, chain: &[ReqId]| {
         log.borrow_mut().decisions.push(Decision { at, go, chain: chain.to_vec() });
     });
-    let mut stack = Queued::new(Told(policy, Rc::clone(&journal)), Noted::new(device));
+    let (device, commands) = noted(device);
+    let mut stack = Queued::new(Told(policy, Rc::clone(&journal)), device);
     let mut source = Script::new(ios.to_vec());
     run(&mut source, &mut stack, clock, &mut Watch(Rc::clone(&journal)), Limits::default())?;
-    let commands = stack.device().commands.clone();
     drop(stack);
     let mut journal = Rc::into_inner(journal).expect("the stack is gone").into_inner();
-    journal.commands = commands;
+    journal.commands = commands.take();
     Ok(journal)
 }
 

@@ -7,7 +7,7 @@ use penstock_core::{
 use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Cost, Fixed};
 use penstock_policy::{Params, Value, find};
-use penstock_tests::{Noted, Script};
+use penstock_tests::{Script, noted};
 use penstock_workload::{Agent, Agents, Arrivals, Pattern};
 
 const KIB: u32 = 1024;
@@ -55,12 +55,13 @@ fn one_ms() -> Fixed {
 /// The commands that `policy` sends, in order: first KiB and KiB of each.
 fn sent(name: &str, set: &[(&str, Value)], ios: &[Io]) -> Vec<(u64, u32)> {
     let (entry, params) = policy(name, set);
-    let mut stack = Queued::new((entry.build)(&params), Noted::new(one_ms()));
+    let (device, commands) = noted(one_ms());
+    let mut stack = Queued::new((entry.build)(&params), device);
     let mut source = Script::new(ios.to_vec());
     run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default()).unwrap();
     let first =
         |(_, command): &(Time, Request)| (command.start / u64::from(KIB), command.len / KIB);
-    stack.device().commands.iter().map(first).collect()
+    commands.borrow().iter().map(first).collect()
 }
 
 /// Where the commands begin, in KiB.
@@ -293,10 +294,11 @@ fn random_load(name: &str, device: impl Device) -> (u64, u64) {
         active: Time::ZERO..Time::ZERO + Span::from_secs(10),
     };
     let (entry, params) = policy(name, &[]);
-    let mut stack = Queued::new((entry.build)(&params), Noted::new(device));
+    let (device, commands) = noted(device);
+    let mut stack = Queued::new((entry.build)(&params), device);
     let (mut source, mut count) = (Agents::new(vec![agent], Seed(1)), Count::default());
     run(&mut source, &mut stack, &mut Virtual::default(), &mut count, Limits::default()).unwrap();
-    let starts: Vec<u64> = stack.device().commands.iter().map(|(_, c)| c.start).collect();
+    let starts: Vec<u64> = commands.borrow().iter().map(|(_, c)| c.start).collect();
     let way: u64 = starts.windows(2).map(|pair| pair[0].abs_diff(pair[1])).sum();
     (count.0, way / count.0)
 }

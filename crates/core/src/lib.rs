@@ -21,6 +21,7 @@ mod request;
 mod rng;
 mod source;
 mod table;
+mod tap;
 mod time;
 mod witness;
 
@@ -34,5 +35,6 @@ pub use request::{ClassId, Done, Errno, Flags, Io, Op, Prio, ReqId, Request, Str
 pub use rng::{Rng, Seed};
 pub use source::Source;
 pub use table::Table;
+pub use tap::Tap;
 pub use time::{Span, Time};
 pub use witness::{Decision, Witness};

@@ -14,8 +14,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use penstock_core::{
-    ClassId, Decision, Device, Done, Errno, Flags, Go, Io, Op, Prio, ReqId, Request, Span,
-    StreamId, Time,
+    ClassId, Decision, Done, Errno, Flags, Go, Io, Op, Prio, ReqId, Span, StreamId, Time,
 };
 use serde::{Deserialize, Serialize};
 
@@ -155,7 +154,8 @@ impl Recorder {
         });
     }
 
-    fn completed(&self, done: &Done) {
+    /// A command came back from the bottom device.
+    pub fn completed(&self, done: &Done) {
         self.write(|files| {
             let out = &mut files.record;
             out.write_all(&[COMPLETION])?;
@@ -195,51 +195,6 @@ impl Recorder {
             files.decisions.flush()
         });
         self.0.borrow_mut().failed.take().map_or(Ok(()), Err)
-    }
-}
-
-/// The bottom device, with its completions recorded.
-pub struct Recorded<D> {
-    device: D,
-    recorder: Recorder,
-}
-
-impl<D: Device> Recorded<D> {
-    /// `device`, recorded by `recorder`.
-    pub fn new(device: D, recorder: Recorder) -> Self {
-        Self { device, recorder }
-    }
-}
-
-impl<D: Device> Device for Recorded<D> {
-    fn capacity(&self) -> u64 {
-        self.device.capacity()
-    }
-    fn block(&self) -> u32 {
-        self.device.block()
-    }
-    fn room(&self) -> u32 {
-        self.device.room()
-    }
-    fn admits(&self, op: Op, start: u64, len: u32) -> bool {
-        self.device.admits(op, start, len)
-    }
-    fn position(&self, now: Time, op: Op, start: u64) -> Span {
-        self.device.position(now, op, start)
-    }
-    fn start(&mut self, now: Time, req: &Request) {
-        self.device.start(now, req);
-    }
-    fn wakeup(&self) -> Time {
-        self.device.wakeup()
-    }
-    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        let from = done.len();
-        self.device.advance(now, done);
-        done[from..].iter().for_each(|done| self.recorder.completed(done));
-    }
-    fn polled(&self) -> bool {
-        self.device.polled()
     }
 }
 

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use penstock_core::{
-    Clock, Device, Limits, Queued, ReqId, RunError, Seed, Time, Virtual, Witness, run,
+    Clock, Device, Done, Limits, Queued, ReqId, Request, RunError, Seed, Tap, Time, Virtual,
+    Witness, run,
 };
 use penstock_live::{Engine, LiveClock, LiveDevice, Settings, Stage, Target};
 use penstock_policy::{Entry, POLICIES, Params};
@@ -15,7 +16,7 @@ use crate::devices::{self, DeviceSpec};
 use crate::failure::Failure;
 use crate::machine::machine;
 use crate::nearest::nearest;
-use crate::record::{Header, Recorded, Recorder};
+use crate::record::{Header, Recorder};
 use crate::result::{Comparison, JobResult, RunResult, World};
 use crate::spec::{Job, Stop};
 use crate::stack;
@@ -151,7 +152,7 @@ impl Place {
         }
         let engine = engine(options.engine.as_deref())?;
         let create = options.create.as_deref().map(created).transpose()?;
-        if let Some(size) = create {
+        if let Some(size) = create.filter(|_| !Path::new(on).exists()) {
             // A job that does not fit must not leave a file behind.
             job.agents_on(size, 1)?;
         }
@@ -292,10 +293,11 @@ impl<H: Fn(u32) -> Header> Bench<'_, H> {
         };
         let recorder = Recorder::create(path, &(self.header)(device.room()))
             .map_err(|error| Failure::unwritable(path, &error))?;
-        let listener = recorder.clone();
-        let told_of = move |at, go, chain: &[ReqId]| listener.decided(at, go, chain);
-        let witness = Witness::new(policy, told_of);
-        let mut stack = Queued::new(witness, Recorded::new(device, recorder.clone()));
+        let (above, below) = (recorder.clone(), recorder.clone());
+        let decided = move |at, go, chain: &[ReqId]| above.decided(at, go, chain);
+        let completed = move |_, done: &[Done]| done.iter().for_each(|done| below.completed(done));
+        let device = Tap::new(device, |_, _: &Request| {}, completed);
+        let mut stack = Queued::new(Witness::new(policy, decided), device);
         let result = self.drive(&mut stack, clock, told, live, Some(recorder.clone()));
         recorder.finish().map_err(|error| Failure::unwritable(path, &error))?;
         result
