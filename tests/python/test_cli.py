@@ -144,7 +144,7 @@ class TestWrong:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (["--policy", "nop"], "error: unknown policy `nop`\n  = hint: did you mean `noop`?\n"),
+            (["--policy", "nop"], "error: unknown policy `nop`\nhint: did you mean `noop`?\n"),
             (
                 ["--policy", "noop", "--set", "agent.0.siez=4KiB"],
                 "error: unknown key `siez`",

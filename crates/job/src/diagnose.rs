@@ -182,13 +182,17 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error: {}", printable(&self.message))?;
         let gutter = match &self.origin {
-            Some(origin) if origin.is_set() => write_set(f, origin)?,
-            Some(origin) => write_line(f, origin)?,
-            None => 1,
+            Some(origin) if origin.is_set() => Some(write_set(f, origin)?),
+            Some(origin) => Some(write_line(f, origin)?),
+            None => None,
         };
-        match &self.hint {
-            Some(hint) => write!(f, "\n{:gutter$} = hint: {}", "", printable(hint)),
-            None => Ok(()),
+        match (&self.hint, gutter) {
+            (Some(hint), Some(gutter)) => {
+                write!(f, "\n{:gutter$} = hint: {}", "", printable(hint))
+            }
+            // Nothing is shown to line it up with.
+            (Some(hint), None) => write!(f, "\nhint: {}", printable(hint)),
+            (None, _) => Ok(()),
         }
     }
 }
