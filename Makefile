@@ -67,6 +67,15 @@ lint: setup ## formatting, lints, types, and the floors of the architecture
 bench: ## measure speed
 	cargo bench --workspace --locked --bench '*'
 
+# Cases of each property; a few minutes of work.
+CASES := 100000
+
+.PHONY: fuzz
+fuzz: ## the properties over many more random cases: policies, the disk, jobs, units
+	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-tests --test contract
+	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-job --test spec --test hdd_by_hand --lib
+	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-policy --lib
+
 .PHONY: docs
 docs: ## the Rust documentation, in target/doc
 	RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --locked

@@ -41,13 +41,18 @@ class Class(TypedDict):
 
 
 class Run(TypedDict):
-    """One policy's run; `interrupted` is there, and true, if it was ended early."""
+    """One policy's run.
+
+    `interrupted` is there, and true, if it was ended early; `remarks`, if the machine did not grant
+    a live run all that it wanted.
+    """
 
     policy: str
     params: Params
     duration_s: float
     interrupted: NotRequired[bool]
     lateness_ns: Distribution | None
+    remarks: NotRequired[list[str]]
     device_busy: float
     classes: list[Class]
 

@@ -111,6 +111,8 @@ def _title(run: Run, *, model: bool) -> Iterator[Text]:
     if run["lateness_ns"] is not None:
         state += f", requests taken late by p99 {units.latency(percentile(run['lateness_ns'], 99))}"
     yield Text(state)
+    for remark in run.get("remarks", []):
+        yield Text(f"  note: {remark}")
 
 
 Widths = dict[Column, int]

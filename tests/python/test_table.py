@@ -65,6 +65,12 @@ def test_parameters_stand_as_in_a_job() -> None:
     assert f"size-priority  {written}\n" in shown(bank_day(), width=80)
 
 
+def test_what_the_machine_did_not_grant_is_told() -> None:
+    result = partial()
+    result["runs"][0]["remarks"] = ["buffers are not registered"]
+    assert "  note: buffers are not registered\n" in shown(result, width=120)
+
+
 def test_names_are_no_markup() -> None:
     result = comparison(one_run("noop", [one_class("a")]))
     result["device"] = "[red]disk[/red].img"

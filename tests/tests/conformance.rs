@@ -70,7 +70,7 @@ impl Drop for Folder {
 }
 
 /// Records a live run of `policy` long enough for [`REQUESTS`], whatever this disk's speed.
-fn record(folder: &Folder, policy: &str) -> PathBuf {
+fn record(folder: &Folder, policy: &str, engine: &str) -> PathBuf {
     let job = folder.at("job.toml");
     std::fs::write(&job, JOB).expect("a job file");
     for seconds in [2, 5, 12, 30, 90] {
@@ -79,8 +79,8 @@ fn record(folder: &Folder, policy: &str) -> PathBuf {
             policies: vec![policy.into()],
             on: Some(folder.at("disk.img").display().to_string()),
             create: Some("64MiB".into()),
+            engine: Some(engine.into()),
             record: Some(path.clone()),
-            ..Options::default()
         };
         let sets = [format!("duration={seconds}s")];
         let result = compare(&job, &sets, &options, &mut |_| true).expect("a live run");
@@ -103,7 +103,7 @@ fn replayed(path: &Path, sets: &[&str]) -> Replay {
 fn every_policy_decides_alike_live_and_in_virtual_time() {
     let folder = Folder::new("conformance");
     for entry in POLICIES {
-        let path = record(&folder, entry.name);
+        let path = record(&folder, entry.name, "io_uring");
         let replay = replayed(&path, &[]);
         assert!(replay.requests >= REQUESTS, "{}: {} requests", entry.name, replay.requests);
         assert!(replay.first_difference.is_none(), "{}: {replay:?}", entry.name);
@@ -119,6 +119,16 @@ fn every_policy_decides_alike_live_and_in_virtual_time() {
         }
         std::fs::remove_file(&path).expect("the record was there");
     }
+}
+
+/// The proof does not depend on how commands reach the kernel.
+#[test]
+fn threads_are_no_different() {
+    let folder = Folder::new("conformance-threads");
+    let path = record(&folder, "size-priority", "threads");
+    let replay = replayed(&path, &[]);
+    assert!(replay.requests >= REQUESTS && replay.alike == replay.decisions, "{replay:?}");
+    assert!(replay.first_difference.is_none(), "{replay:?}");
 }
 
 /// One constant of each policy, changed; first come, first served has none.

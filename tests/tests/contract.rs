@@ -14,6 +14,7 @@ use penstock_core::{
 use penstock_policy::{Bound, Entry, POLICIES, Value};
 use penstock_tests::{Chaotic, Journal, Late, any_params, journal};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use proptest::test_runner::FileFailurePersistence;
 
 /// The registered policies, and the example that shows how to write one.
@@ -29,8 +30,11 @@ fn any_io() -> impl Strategy<Value = Io> {
         1 => Just(Op::Flush),
         1 => Just(Op::Discard),
     ];
+    let flags = prop_oneof![4 => 0_u8..2, 1 => 2_u8..4];
     let len = prop_oneof![6 => 1_u32..4, 1 => 30_u32..80, 1 => Just(300_u32)];
-    (0_u64..40_000, 0_u64..200, len, 0_u32..4, op, 0_u8..4).prop_map(
+    // Two neighbourhoods, the second across the border of a megabyte.
+    let start = prop_oneof![0_u64..30, 118_u64..140];
+    (0_u64..15_000, start, len, 0_u32..4, op, flags).prop_map(
         |(due_us, start, len, stream, op, flags)| {
             let flushes = op == Op::Flush;
             Io {
@@ -149,7 +153,6 @@ fn keeps(bound: Bound, journal: &Journal) -> Result<(), String> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 400,
         failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
         ..ProptestConfig::default()
     })]
@@ -183,7 +186,22 @@ proptest! {
     }
 }
 
-/// The check above can fail: the paper's rule without the guard starves long requests.
+/// The properties above say something about splitting and merging only if the cases do both.
+#[test]
+fn the_cases_split_and_merge() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let (mut split, mut merged) = (0, 0);
+    for _ in 0..400 {
+        let case = any_case().new_tree(&mut runner).expect("a case").current();
+        for decision in case.run().decisions {
+            split += u32::from(decision.go.len > 0);
+            merged += u32::from(!decision.chain.is_empty());
+        }
+    }
+    assert!(split > 200 && merged > 200, "{split} pieces, {merged} chains in 400 cases");
+}
+
+/// The check of the bound can fail: the paper's rule without the guard starves long requests.
 #[test]
 fn the_starvation_check_catches_a_policy_that_starves() {
     let io = |at_us: u64, len: u32| Io {
@@ -230,7 +248,7 @@ fn a_policy_that_says_nothing_is_caught() {
     let case = any_io();
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let io = case.prop_filter("a request", |io| io.op == Op::Read).new_tree(&mut runner).unwrap();
-    let ios = [proptest::strategy::ValueTree::current(&io)];
+    let ios = [io.current()];
     let device = Chaotic::new(1, false, Seed(1));
     let stalled = journal(Box::new(Mute), device, &mut Virtual::default(), &ios).unwrap_err();
     assert!(matches!(stalled, penstock_core::RunError::Stalled { outstanding: 1, .. }));

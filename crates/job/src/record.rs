@@ -245,6 +245,15 @@ impl Reader {
     }
 }
 
+/// An arrival that a source can have made: anything else is a damaged file.
+fn sound(io: Io) -> io::Result<Io> {
+    let ends = io.start.checked_add(u64::from(io.len)).is_some();
+    if !ends || (io.len == 0) != (io.op == Op::Flush) {
+        return Err(foreign(&format!("it holds a request of {} bytes at {}", io.len, io.start)));
+    }
+    Ok(io)
+}
+
 fn foreign(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
@@ -269,7 +278,7 @@ impl Events {
         let file = &mut self.0;
         Ok(match file.byte()? {
             TURN => Event::Turn(Time::from_ns(file.u64()?)),
-            ARRIVAL => Event::Arrival(Io {
+            ARRIVAL => Event::Arrival(sound(Io {
                 due: Time::from_ns(file.u64()?),
                 start: file.u64()?,
                 len: file.u32()?,
@@ -284,7 +293,7 @@ impl Events {
                 },
                 prio: Prio(file.byte()?),
                 flags: Flags::from_bits(file.byte()?),
-            }),
+            })?),
             COMPLETION => Event::Completion {
                 id: file.id()?,
                 service: Span::from_ns(file.u64()?),

@@ -64,7 +64,7 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
     let job = Job::parse(&header.job, &header.text, sets)?;
     let policy = (params::policy(&header.policy)?.build)(&job.params(&header.policy)?);
 
-    let tape = Rc::new(RefCell::new(Tape::new(events).map_err(at)?));
+    let tape = Rc::new(RefCell::new(Tape::new(events, job.agents.len()).map_err(at)?));
     let verdict = Rc::new(RefCell::new(Verdict::new(decisions)));
     let judge = Rc::clone(&verdict);
     let policy = Witness::new(policy, move |at, go, chain: &[ReqId]| {
@@ -81,7 +81,7 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
         return Err(at(error));
     }
     let verdict = &mut *verdict.borrow_mut();
-    verdict.end();
+    verdict.end(tape.borrow().next);
     if let Some(error) = verdict.failed.take() {
         return Err(at(error));
     }
@@ -99,22 +99,37 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
 /// The record as it is read: one event ahead.
 struct Tape {
     events: Events,
+    /// Streams that the job can have.
+    streams: usize,
     next: Event,
     now: Time,
     failed: Option<io::Error>,
 }
 
 impl Tape {
-    fn new(mut events: Events) -> io::Result<Self> {
-        let next = events.read()?;
-        Ok(Self { events, next, now: Time::ZERO, failed: None })
+    fn new(events: Events, streams: usize) -> io::Result<Self> {
+        let mut tape = Self { events, streams, next: Event::End, now: Time::ZERO, failed: None };
+        tape.next = tape.read()?;
+        Ok(tape)
     }
 
     fn pass(&mut self) {
-        self.next = self.events.read().unwrap_or_else(|error| {
+        self.next = self.read().unwrap_or_else(|error| {
             self.failed = Some(error);
             Event::End
         });
+    }
+
+    fn read(&mut self) -> io::Result<Event> {
+        let event = self.events.read()?;
+        match event {
+            Event::Arrival(io) if io.stream.0 as usize >= self.streams => {
+                let what =
+                    format!("it holds a request of stream {}, which its job has not", io.stream.0);
+                Err(io::Error::new(io::ErrorKind::InvalidData, what))
+            }
+            event => Ok(event),
+        }
     }
 }
 
@@ -265,12 +280,17 @@ impl Verdict {
         }
     }
 
-    /// The replay is over: a decision that it did not make is a difference too.
-    fn end(&mut self) {
-        if self.agrees()
-            && let Some(recorded) = self.recorded()
-        {
+    /// The replay is over, before `next` of the record. A decision that it did not make is a
+    /// difference too, and so is a completion that it had no command for.
+    fn end(&mut self, next: Event) {
+        if !self.agrees() {
+            return;
+        }
+        if let Some(recorded) = self.recorded() {
             self.differ(Some(recorded), None);
+        } else if self.agrees() && next != Event::End {
+            let recorded = Some(format!("{next:?}"));
+            self.difference = Some(Difference { decision: self.alike, recorded, replayed: None });
         }
     }
 

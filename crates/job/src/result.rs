@@ -76,6 +76,9 @@ pub struct RunResult {
     pub interrupted: bool,
     /// How late requests that were planned ahead were taken; null in virtual time.
     pub lateness_ns: Option<Distribution>,
+    /// What the machine did not grant to a live run, in words; left out if there is nothing to say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// Share of the measured time in which the device was busy.
     pub device_busy: f64,
     /// One for each class, in the order of the job.

@@ -224,7 +224,8 @@ impl Place {
             }
             Self::Live { target, engine, .. } => {
                 let (mut clock, device) = bench.stage(*engine, target)?;
-                bench.run(device, &mut clock, told, true)
+                let result = bench.run(device, &mut clock, told, true)?;
+                Ok(RunResult { remarks: clock.remarks().to_vec(), ..result })
             }
         }
     }
@@ -330,6 +331,7 @@ impl<H: Fn(u32) -> Header> Bench<'_, H> {
             duration_s: stats.measured_s(end.at),
             interrupted: end.interrupted,
             lateness_ns: stats.lateness(),
+            remarks: Vec::new(),
             device_busy: stats.device_busy(end.at),
             classes: stats.classes(&names, end.at),
         })

@@ -263,7 +263,6 @@ fn argument() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn no_text_panics(text in toml_ish()) {
