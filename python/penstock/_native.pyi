@@ -24,6 +24,7 @@ def compare(
     engine: str | None = None,
     sets: Sequence[str] = ...,
     record: str | PathLike[str] | None = None,
+    detail: bool = False,
     progress: Callable[[Creating | Running], object] | None = None,
 ) -> str:
     """Run a job under each policy and return the comparison as JSON.

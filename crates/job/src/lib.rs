@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod detail;
 pub mod devices;
 pub mod diagnose;
 pub mod drives;

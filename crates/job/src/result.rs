@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::detail::Detail;
+
 /// What `compare` and `run` print with `--json`.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
@@ -83,6 +85,9 @@ pub struct RunResult {
     pub device_busy: f64,
     /// One for each class, in the order of the job.
     pub classes: Vec<ClassResult>,
+    /// Whole distributions and the course over time, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Detail>,
 }
 
 /// What one class got. Arrivals = requests + unfinished + errors.

@@ -36,6 +36,8 @@ pub struct Options {
     pub engine: Option<String>,
     /// Where to record the run; for one policy only.
     pub record: Option<PathBuf>,
+    /// Whether results carry whole distributions and the course over time.
+    pub detail: bool,
 }
 
 /// How far long work has come.
@@ -107,7 +109,9 @@ pub fn compare(
             block: place.block(),
         };
         let record = options.record.as_deref();
-        let bench = Bench { job: &job, policy, params: &params, agents: &agents, record, header };
+        let detail = options.detail;
+        let bench =
+            Bench { job: &job, policy, params: &params, agents: &agents, record, header, detail };
         let result = place.run(&bench, &mut told)?;
         let interrupted = result.interrupted;
         comparison.runs.push(result);
@@ -264,6 +268,7 @@ struct Bench<'a, H> {
     agents: &'a [Agent],
     record: Option<&'a Path>,
     header: H,
+    detail: bool,
 }
 
 impl<H: Fn(u32) -> Header> Bench<'_, H> {
@@ -316,6 +321,9 @@ impl<H: Fn(u32) -> Header> Bench<'_, H> {
         let mut source = Agents::new(self.agents.to_vec(), Seed(seed));
         let names: Vec<&str> = self.job.classes.iter().map(|class| class.name.as_str()).collect();
         let mut stats = Stats::new(names.len(), warmup, duration, live, told, recorder);
+        if self.detail {
+            stats = stats.detailed();
+        }
         let until = match self.job.stop {
             Stop::Drained => Time::NEVER,
             // Agents may ask until the end of the duration.
@@ -334,6 +342,7 @@ impl<H: Fn(u32) -> Header> Bench<'_, H> {
             remarks: Vec::new(),
             device_busy: stats.device_busy(end.at),
             classes: stats.classes(&names, end.at),
+            detail: stats.take_detail(&names, end.at),
         })
     }
 

@@ -3,6 +3,7 @@
 use hdrhistogram::Histogram;
 use penstock_core::{Done, Observer, Request, Span, Time};
 
+use crate::detail::{Detail, Details};
 use crate::record::Recorder;
 use crate::result::{ClassResult, Distribution};
 
@@ -121,6 +122,7 @@ pub(crate) struct Stats<'a> {
     turns: u64,
     reported: Time,
     recorder: Option<Recorder>,
+    details: Option<Details>,
 }
 
 impl<'a> Stats<'a> {
@@ -143,7 +145,19 @@ impl<'a> Stats<'a> {
             turns: 0,
             reported: Time::ZERO,
             recorder,
+            details: None,
         }
+    }
+
+    /// Keeps the detail of the run too.
+    pub(crate) fn detailed(mut self) -> Self {
+        self.details = Some(Details::new(self.classes.len(), self.duration));
+        self
+    }
+
+    /// The detail of a run that ended at `end`, if it was kept.
+    pub(crate) fn take_detail(&mut self, names: &[&str], end: Time) -> Option<Detail> {
+        self.details.take().map(|details| details.told(names, end))
     }
 
     /// How late requests were taken against the schedule; `None` in virtual time.
@@ -210,6 +224,9 @@ impl Observer for Stats<'_> {
         if let Some(recorder) = &self.recorder {
             recorder.arrived(&req.io);
         }
+        if let Some(details) = &mut self.details {
+            details.arrived(now, req.class.index());
+        }
         if req.due >= self.warmup {
             self.classes[req.class.index()].arrivals += 1;
             // What a closed loop asks in the turn of a completion has no schedule to be late against.
@@ -219,7 +236,12 @@ impl Observer for Stats<'_> {
         }
     }
 
-    fn finished(&mut self, _: Time, req: &Request, done: &Done) {
+    fn finished(&mut self, now: Time, req: &Request, done: &Done) {
+        let (latency, wait) = (done.at.since(req.due), done.begun.since(req.due));
+        if let Some(details) = &mut self.details {
+            let times = [latency, done.service];
+            details.finished(now, req.class.index(), req.len, times, done.error.is_none());
+        }
         if done.at >= self.warmup {
             self.busy += done.service;
         }
@@ -234,9 +256,12 @@ impl Observer for Stats<'_> {
         }
         class.requests += 1;
         class.bytes += u64::from(req.len);
-        class.latency.add(done.at.since(req.due));
-        class.wait.add(done.begun.since(req.due));
+        class.latency.add(latency);
+        class.wait.add(wait);
         class.service.add(done.service);
+        if let Some(details) = &mut self.details {
+            details.measured(req.class.index(), latency, wait);
+        }
     }
 }
 

@@ -37,11 +37,13 @@ mod _native {
 
 /// Runs the job at the path `job` under each policy and returns the comparison as JSON.
 ///
+/// With `detail` each run carries whole distributions and its course over time.
 /// `progress` is called some times a second. If it raises, or a signal's handler does, the run ends
 /// there: an interrupt gives the result so far, anything else is raised.
 #[pyfunction]
 #[pyo3(signature = (
-    job, *, policies, on=None, create=None, engine=None, sets=Vec::new(), record=None, progress=None
+    job, *, policies, on=None, create=None, engine=None, sets=Vec::new(), record=None,
+    detail=false, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
@@ -54,9 +56,10 @@ fn compare(
     engine: Option<String>,
     sets: Vec<String>,
     record: Option<PathBuf>,
+    detail: bool,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let options = Options { policies, on, create, engine, record };
+    let options = Options { policies, on, create, engine, record, detail };
     let Watched { result, raised } = watch::run(py, progress.as_ref(), |told| {
         penstock_job::compare(&job, &sets, &options, told).map(|comparison| json(&comparison))
     });

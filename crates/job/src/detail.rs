@@ -1,0 +1,283 @@
+//! What pictures are drawn from: whole distributions, and how a run went over time.
+//!
+//! Kept only when somebody asks for it. The windows divide the run's planned length; a run that
+//! takes longer, because its queue drains, goes on in windows of the same length, and when there
+//! are too many, neighbours are joined, so that any run fits.
+
+use hdrhistogram::Histogram;
+use penstock_core::{Span, Time};
+use serde::Serialize;
+
+/// Windows of a run that ends when planned; twice as many are kept at most.
+const WINDOWS: u64 = 200;
+
+/// Longer latencies count as this: two days.
+const LONGEST_NS: u64 = 1 << 47;
+
+/// Two significant digits are finer than a picture.
+const DIGITS: u8 = 2;
+
+/// One run in detail.
+#[derive(Debug, Serialize)]
+pub struct Detail {
+    /// Seconds that a window lasts.
+    pub window_s: f64,
+    /// One for each class, in the order of the job.
+    pub classes: Vec<ClassDetail>,
+}
+
+/// One class of a run in detail. What is due before the warm-up's end is in the series only.
+#[derive(Debug, Serialize)]
+pub struct ClassDetail {
+    /// Name of the class.
+    pub name: String,
+    /// Latencies: upper bounds in nanoseconds, ascending, and how many lie at or below each and
+    /// above the one before.
+    pub lat_ns: Vec<(u64, u64)>,
+    /// The same of waits.
+    pub wait_ns: Vec<(u64, u64)>,
+    /// Over time, a row for each window.
+    pub series: Vec<Row>,
+}
+
+/// One class in one window.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// Where the window begins, in seconds from the beginning of the run.
+    pub at_s: f64,
+    /// Requests that completed in it.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Median of their latencies in nanoseconds; null if there were none.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile of their latencies; null if there were none.
+    pub p99_ns: Option<u64>,
+    /// Requests outstanding, in the mean over the window.
+    pub outstanding: f64,
+    /// Device time in seconds of what completed in it.
+    pub device_time_s: f64,
+}
+
+/// Collects the detail of a run while it goes on.
+pub(crate) struct Details {
+    window: Span,
+    ends: Time,
+    classes: Vec<Class>,
+}
+
+struct Class {
+    latency: Histogram<u64>,
+    wait: Histogram<u64>,
+    rows: Vec<Counts>,
+    now: Counts,
+    outstanding: u64,
+    changed: Time,
+}
+
+/// A window before it is told.
+#[derive(Clone)]
+struct Counts {
+    requests: u64,
+    bytes: u64,
+    /// Outstanding requests times nanoseconds.
+    area: u128,
+    device_time: Span,
+    latency: Histogram<u64>,
+}
+
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_max(LONGEST_NS, DIGITS).expect("valid bounds")
+}
+
+impl Counts {
+    fn new() -> Self {
+        let latency = Histogram::new(DIGITS).expect("valid digits");
+        Self { requests: 0, bytes: 0, area: 0, device_time: Span::ZERO, latency }
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+        self.area += other.area;
+        self.device_time += other.device_time;
+        self.latency.add(&other.latency).expect("both grow as they must");
+    }
+}
+
+impl Class {
+    /// Books the requests outstanding up to `until`.
+    fn pass(&mut self, until: Time) {
+        self.now.area += u128::from(self.outstanding) * u128::from(until.since(self.changed).ns());
+        self.changed = self.changed.max(until);
+    }
+}
+
+impl Details {
+    /// For `classes` classes and a run of `duration`.
+    pub(crate) fn new(classes: usize, duration: Span) -> Self {
+        let window = Span::from_ns(duration.ns().div_ceil(WINDOWS).max(1));
+        let class = || Class {
+            latency: histogram(),
+            wait: histogram(),
+            rows: Vec::new(),
+            now: Counts::new(),
+            outstanding: 0,
+            changed: Time::ZERO,
+        };
+        let classes = (0..classes).map(|_| class()).collect();
+        Self { window, ends: Time::ZERO + window, classes }
+    }
+
+    pub(crate) fn arrived(&mut self, now: Time, class: usize) {
+        self.roll(now);
+        self.classes[class].pass(now);
+        self.classes[class].outstanding += 1;
+    }
+
+    /// A request of `class` and `bytes` has finished; `ok`: without an error.
+    pub(crate) fn finished(
+        &mut self,
+        now: Time,
+        class: usize,
+        bytes: u32,
+        [latency, service]: [Span; 2],
+        ok: bool,
+    ) {
+        self.roll(now);
+        let class = &mut self.classes[class];
+        class.pass(now);
+        class.outstanding -= 1;
+        class.now.device_time += service;
+        if ok {
+            class.now.requests += 1;
+            class.now.bytes += u64::from(bytes);
+            class.now.latency.saturating_record(latency.ns().min(LONGEST_NS));
+        }
+    }
+
+    /// A measured request: it counts in the distributions of the run.
+    pub(crate) fn measured(&mut self, class: usize, latency: Span, wait: Span) {
+        let class = &mut self.classes[class];
+        class.latency.saturating_record(latency.ns());
+        class.wait.saturating_record(wait.ns());
+    }
+
+    /// Closes every window that has ended at `now`.
+    fn roll(&mut self, now: Time) {
+        while now >= self.ends {
+            let ends = self.ends;
+            for class in &mut self.classes {
+                class.pass(ends);
+                class.rows.push(std::mem::replace(&mut class.now, Counts::new()));
+            }
+            self.ends += self.window;
+            if self.classes[0].rows.len() as u64 >= 2 * WINDOWS {
+                self.widen();
+            }
+        }
+    }
+
+    /// Joins neighbours: half as many windows, twice as long.
+    fn widen(&mut self) {
+        for class in &mut self.classes {
+            let pairs = class.rows.chunks(2).map(|pair| {
+                let mut joined = pair[0].clone();
+                pair[1..].iter().for_each(|other| joined.join(other));
+                joined
+            });
+            class.rows = pairs.collect();
+        }
+        self.window = self.window + self.window;
+        let windows = self.classes[0].rows.len() as u64 + 1;
+        self.ends = Time::ZERO + Span::from_ns(self.window.ns() * windows);
+    }
+
+    /// What there is at `end`.
+    pub(crate) fn told(mut self, names: &[&str], end: Time) -> Detail {
+        self.roll(end);
+        let window_s = self.window.ns() as f64 / 1e9;
+        let classes = self.classes.into_iter().zip(names).map(|(mut class, name)| {
+            class.pass(end);
+            let whole = class.rows.len();
+            class.rows.push(class.now);
+            let rows = class.rows.iter().enumerate().map(|(number, counts)| {
+                let begins = number as f64 * window_s;
+                let lasts = if number < whole { window_s } else { end.ns() as f64 / 1e9 - begins };
+                row(counts, begins, lasts)
+            });
+            ClassDetail {
+                name: (*name).to_owned(),
+                lat_ns: buckets(&class.latency),
+                wait_ns: buckets(&class.wait),
+                series: rows.collect(),
+            }
+        });
+        Detail { window_s, classes: classes.collect() }
+    }
+}
+
+fn row(counts: &Counts, at_s: f64, lasts_s: f64) -> Row {
+    let at = |quantile| (counts.requests > 0).then(|| counts.latency.value_at_quantile(quantile));
+    Row {
+        at_s,
+        requests: counts.requests,
+        bytes: counts.bytes,
+        p50_ns: at(0.5),
+        p99_ns: at(0.99),
+        outstanding: if lasts_s > 0.0 { counts.area as f64 / 1e9 / lasts_s } else { 0.0 },
+        device_time_s: counts.device_time.ns() as f64 / 1e9,
+    }
+}
+
+fn buckets(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
+    let bucket = |value: hdrhistogram::iterators::IterationValue<u64>| {
+        (value.value_iterated_to(), value.count_since_last_iteration())
+    };
+    histogram.iter_recorded().map(bucket).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    /// A request every 10 ms, each outstanding for 5 ms, for `ms` of a run planned for a second.
+    fn run(ms: u64) -> Detail {
+        let mut details = Details::new(1, Span::from_secs(1));
+        for begin in (0..ms).step_by(10) {
+            details.arrived(at(begin), 0);
+            let latency = Span::from_ms(5);
+            details.finished(at(begin + 5), 0, 1000, [latency, Span::from_ms(2)], true);
+            details.measured(0, latency, Span::from_ms(3));
+        }
+        details.told(&["all"], at(ms))
+    }
+
+    #[test]
+    fn nothing_is_lost_between_windows() {
+        for ms in [1000, 1003, 9990, 60_000] {
+            let Detail { window_s, classes } = run(ms);
+            let rows = &classes[0].series;
+            assert!(rows.len() <= 401, "{} windows", rows.len());
+            assert!((window_s * rows.len() as f64 - ms as f64 / 1e3).abs() <= 2.0 * window_s);
+            let requests = ms.div_ceil(10);
+            assert_eq!(rows.iter().map(|row| row.requests).sum::<u64>(), requests);
+            assert_eq!(rows.iter().map(|row| row.bytes).sum::<u64>(), 1000 * requests);
+            let busy: f64 = rows.iter().map(|row| row.device_time_s).sum();
+            assert!((busy - 0.002 * requests as f64).abs() < 1e-9);
+            assert_eq!(classes[0].lat_ns.iter().map(|(_, count)| count).sum::<u64>(), requests);
+        }
+    }
+
+    #[test]
+    fn what_is_outstanding_is_a_mean_over_time() {
+        let rows = &run(60_000).classes[0].series;
+        for row in &rows[..rows.len() - 1] {
+            assert!((row.outstanding - 0.5).abs() < 0.05, "{row:?}");
+        }
+    }
+}
