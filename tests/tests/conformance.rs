@@ -81,6 +81,7 @@ fn record(folder: &Folder, policy: &str, engine: &str) -> PathBuf {
             create: Some("64MiB".into()),
             engine: Some(engine.into()),
             record: Some(path.clone()),
+            ..Options::default()
         };
         let sets = [format!("duration={seconds}s")];
         let result = compare(&job, &sets, &options, &mut |_| true).expect("a live run");

@@ -56,8 +56,9 @@ def work(
         output.drawn(lambda console: _show(comparison, console))
     ran = comparison["runs"]
     if any(run.get("interrupted") for run in ran):
-        left = len(policies) - len(ran)
-        rest = f"; {left} of {len(policies)} policies did not run" if left else ""
+        of = len(policies) or len(json.loads(_native.policies()))
+        left = of - len(ran)
+        rest = f"; {left} of {of} policies did not run" if left else ""
         output.talk(f"interrupted: the last run is partial{rest}")
         raise typer.Exit(INTERRUPTED)
 
