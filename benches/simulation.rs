@@ -15,7 +15,9 @@ use penstock_core::{
 use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Cost, Fixed};
 use penstock_policy::fcfs::{self, Fcfs};
-use penstock_policy::{Params, deadline, noop, size_priority};
+use penstock_policy::{
+    Params, c_look, class_priority, deadline, look, noop, scan, size_priority, sptf, sstf,
+};
 use rand::RngExt;
 
 const REQUESTS: u64 = 1_000_000;
@@ -131,6 +133,14 @@ fn main() {
     for entry in [&fcfs::ENTRY, &noop::ENTRY, &deadline::ENTRY, &size_priority::ENTRY] {
         let what = format!("requests: boxed {}, hdd", entry.name);
         measure(&what, (32, 4096), DISKSIM, || {
+            Queued::new((entry.build)(&entry.defaults()), hdd())
+        });
+    }
+    // A queue so long that whoever searches all of it is found out.
+    let sorts = [&sstf::ENTRY, &c_look::ENTRY, &look::ENTRY, &scan::ENTRY, &sptf::ENTRY];
+    for entry in sorts.into_iter().chain([&class_priority::ENTRY]) {
+        let what = format!("requests: boxed {}, hdd", entry.name);
+        measure(&what, (100_000, 4096), DISKSIM, || {
             Queued::new((entry.build)(&entry.defaults()), hdd())
         });
     }

@@ -12,6 +12,7 @@ use penstock_policy::{Entry, Kind, Params, Value};
 use rand::RngExt;
 
 /// A device that finishes in any order after any time, and sometimes refuses although it has room.
+/// What it says that positions cost has no meaning either.
 pub struct Chaotic {
     depth: usize,
     rng: Rng,
@@ -43,6 +44,10 @@ impl Device for Chaotic {
         let odd = |start: u64| start >> 20 & 1 == 1;
         let busy = self.refuses && odd(start) && self.serving.iter().any(|(_, r)| odd(r.start));
         self.room() > 0 && !busy
+    }
+
+    fn position(&self, now: Time, _: Op, start: u64) -> Span {
+        Span::from_ns((start / 512 * 77_777 + now.ns()) % 3_000_000)
     }
 
     fn start(&mut self, now: Time, req: &Request) {
@@ -220,13 +225,18 @@ fn draw(declared: &'static [penstock_policy::Param], params: &mut Params, rng: &
     let pick = |rng: &mut Rng, of: usize| rng.random_range(0..of);
     for param in declared {
         let sizes = [4096, 10_000, 65_536, 1 << 20];
+        let times = [0, 1, 20, 500];
         let value = match &param.kind {
             Kind::Size => Value::Size(sizes[pick(rng, 4)]),
             Kind::SizeOr(words) => match pick(rng, 4 + words.len()) {
                 n @ 0..4 => Value::Size(sizes[n]),
                 n => Value::Word(words[n - 4]),
             },
-            Kind::Duration => Value::Duration(Span::from_ms([0, 1, 20, 500][pick(rng, 4)])),
+            Kind::Duration => Value::Duration(Span::from_ms(times[pick(rng, 4)])),
+            Kind::DurationOr(words) => match pick(rng, 4 + words.len()) {
+                n @ 0..4 => Value::Duration(Span::from_ms(times[n])),
+                n => Value::Word(words[n - 4]),
+            },
             Kind::Count(least) => Value::Count(least + [0, 1, 4, 16][pick(rng, 4)]),
             Kind::Switch => Value::Switch(pick(rng, 2) == 1),
             Kind::Choice(words) => Value::Word(words[pick(rng, words.len())]),

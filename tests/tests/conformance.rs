@@ -17,6 +17,7 @@ stop = "drained"
 
 [class.short]
 [class.long]
+prio = 1
 
 [[agent]]
 class = "short"
@@ -132,13 +133,17 @@ fn threads_are_no_different() {
     assert!(replay.first_difference.is_none(), "{replay:?}");
 }
 
-/// One constant of each policy, changed; first come, first served has none.
+/// One constant of each policy, changed. First come, first served has none, nor have those that
+/// know nothing but positions.
 fn constants(policy: &str) -> &'static [&'static str] {
     match policy {
         "noop" => &["noop.max_sectors=8KiB"],
         "deadline" => &["deadline.fifo_batch=15", "deadline.writes_starved=3"],
         "cfq" => &["cfq.quantum=5"],
         "size-priority" => &["size-priority.split=68KiB", "size-priority.guard.after=17"],
-        _ => &[],
+        "sptf" => &["sptf.candidates=1"],
+        "class-priority" => &["class-priority.aging=0ms"],
+        "fcfs" | "sstf" | "c-look" | "look" | "scan" => &[],
+        other => panic!("name a constant of {other}, or say that it has none"),
     }
 }

@@ -191,14 +191,14 @@ proptest! {
 fn the_cases_split_and_merge() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let (mut split, mut merged) = (0, 0);
-    for _ in 0..400 {
+    for _ in 0..800 {
         let case = any_case().new_tree(&mut runner).expect("a case").current();
         for decision in case.run().decisions {
             split += u32::from(decision.go.len > 0);
             merged += u32::from(!decision.chain.is_empty());
         }
     }
-    assert!(split > 200 && merged > 200, "{split} pieces, {merged} chains in 400 cases");
+    assert!(split > 200 && merged > 200, "{split} pieces, {merged} chains in 800 cases");
 }
 
 /// The check of the bound can fail: the paper's rule without the guard starves long requests.

@@ -151,7 +151,7 @@ impl AgentSpec {
     }
 }
 
-fn class(node: &Node, classes: &[Class]) -> Result<ClassId, JobError> {
+pub(crate) fn class(node: &Node, classes: &[Class]) -> Result<ClassId, JobError> {
     let name = node.text("the name of a class")?;
     let index = classes.iter().position(|class| class.name == name).ok_or_else(|| {
         let known = classes.iter().map(|class| class.name.as_str());

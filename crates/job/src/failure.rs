@@ -37,6 +37,12 @@ impl Failure {
         Self { message, exit_code: WRONG_INPUT }
     }
 
+    /// A file that is not what it should be.
+    pub fn wrong_in(path: &Path, error: &impl fmt::Display) -> Self {
+        let message = format!("error: {}: {error}", path.display());
+        Self { message, exit_code: WRONG_INPUT }
+    }
+
     /// A file that cannot be written.
     pub fn unwritable(path: &Path, error: &io::Error) -> Self {
         let message = format!("error: {} cannot be written: {error}", path.display());

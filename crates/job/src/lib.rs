@@ -15,11 +15,13 @@ pub mod nearest;
 pub mod record;
 pub mod replay;
 pub mod result;
+pub mod trace_tools;
 pub mod units;
 
 mod agents;
 mod failure;
 mod file;
+mod load;
 mod machine;
 mod params;
 mod run;
@@ -28,13 +30,14 @@ mod spec;
 mod stack;
 mod stats;
 mod text;
+mod traces;
 mod tree;
 
 pub use agents::{AgentSpec, Edge, Region};
 pub use devices::DeviceSpec;
 pub use diagnose::JobError;
 pub use failure::Failure;
-pub use run::{Options, Step, compare};
+pub use run::{Options, Step, compare, compare_text};
 pub use spec::{Class, Job, Live, Stop};
 
 /// Version of Penstock.

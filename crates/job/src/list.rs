@@ -42,6 +42,7 @@ fn params(declared: &'static [Param], prefix: &str) -> Vec<Value> {
             Kind::Size => ("size".to_owned(), vec![]),
             Kind::SizeOr(words) => (format!("size | {}", words.join(" | ")), vec![]),
             Kind::Duration => ("time".to_owned(), vec![]),
+            Kind::DurationOr(words) => (format!("time | {}", words.join(" | ")), vec![]),
             Kind::Count(least) => (format!("count, {least} or more"), vec![]),
             Kind::Switch => ("true | false".to_owned(), vec![]),
             Kind::Choice(words) => (words.join(" | "), vec![]),

@@ -51,8 +51,13 @@ pub(crate) fn read(params: &'static [Param], reader: &Reader<'_>) -> Result<Para
 fn value(param: &Param, node: &Node) -> Result<Value, JobError> {
     match param.kind {
         Kind::Size => Ok(Value::Size(size(node)?)),
-        Kind::SizeOr(words) => size_or(node, words),
-        Kind::Duration => Ok(Value::Duration(units::duration(node)?)),
+        Kind::SizeOr(words) => {
+            word_or(node, words, "a size", "64KiB", || size(node).map(Value::Size))
+        }
+        Kind::Duration => duration(node),
+        Kind::DurationOr(words) => {
+            word_or(node, words, "a length of time", "10ms", || duration(node))
+        }
         Kind::Count(least) => Ok(Value::Count(node.count(least, u64::from(u32::MAX))?)),
         Kind::Switch => Ok(Value::Switch(node.boolean()?)),
         Kind::Choice(words) => Ok(Value::Word(node.choice(words)?)),
@@ -73,26 +78,87 @@ fn find(node: &Node, words: &[&'static str]) -> Option<&'static str> {
     words.iter().copied().find(|&word| node.word() == Some(word))
 }
 
-fn size_or(node: &Node, words: &'static [&'static str]) -> Result<Value, JobError> {
+/// One of `words`, or a quantity, which begins with a digit.
+fn word_or(
+    node: &Node,
+    words: &'static [&'static str],
+    quantity: &str,
+    example: &str,
+    read: impl Fn() -> Result<Value, JobError>,
+) -> Result<Value, JobError> {
     if let Some(word) = find(node, words) {
         return Ok(Value::Word(word));
     }
     let begins_with_digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
     match node.word().filter(|text| !begins_with_digit(text)) {
-        None => Ok(Value::Size(size(node)?)),
+        None => read(),
         Some(text) => {
-            let expected = node.expected(&format!("a size or `{}`", words.join("` or `")));
+            let expected = node.expected(&format!("{quantity} or `{}`", words.join("` or `")));
             Err(expected.hint(match nearest(text, words.iter().copied()) {
                 Some(word) => format!("did you mean `{word}`?"),
-                None => "write a size with its unit, as in `64KiB`".into(),
+                None => format!("write {quantity} with its unit, as in `{example}`"),
             }))
         }
     }
+}
+
+fn duration(node: &Node) -> Result<Value, JobError> {
+    units::duration(node).map(Value::Duration)
 }
 
 fn size(node: &Node) -> Result<u64, JobError> {
     match units::size(node)? {
         0 => Err(node.expected("a size of at least `1B`")),
         bytes => Ok(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use penstock_core::Span;
+
+    use crate::Job;
+
+    const JOB: &str = r#"duration = "10s"
+[class.all]
+[[agent]]
+class = "all"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 1 }
+"#;
+
+    /// What `class-priority.aging` is after `--set`, or the message.
+    fn aging(value: &str) -> Result<Option<Span>, String> {
+        let job = Job::parse("job.toml", JOB, &[format!("class-priority.aging={value}")]);
+        let params = job.map_err(|error| error.to_string())?.params("class-priority");
+        Ok(params.expect("a policy").duration_or("aging"))
+    }
+
+    #[test]
+    fn a_length_of_time_or_a_word_is_one_of_them_and_nothing_else() {
+        assert_eq!(aging("300ms"), Ok(Some(Span::from_ms(300))));
+        assert_eq!(aging("off"), Ok(None));
+        for (value, said) in [
+            ("of", ["expected a length of time or `off`, found `of`", "did you mean `off`?"]),
+            ("soon", ["expected a length of time or `off`", "with its unit, as in `10ms`"]),
+            ("300", ["300 has no unit; expected a length of time", "write `300ms`"]),
+        ] {
+            let message = aging(value).unwrap_err();
+            assert!(said.iter().all(|said| message.contains(said)), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_job_written_out_reads_back_with_either() {
+        for value in ["300ms", "off"] {
+            let sets = [format!("class-priority.aging={value}")];
+            let job = Job::parse("job.toml", JOB, &sets).expect("a job");
+            let again = Job::parse("job.toml", &job.text(), &[]).expect("its own text");
+            let aging =
+                |job: &Job| job.params("class-priority").map(|p| p.duration_or("aging")).ok();
+            assert_eq!(aging(&again), aging(&job));
+        }
     }
 }

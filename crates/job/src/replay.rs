@@ -64,7 +64,9 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
     let job = Job::parse(&header.job, &header.text, sets)?;
     let policy = (params::policy(&header.policy)?.build)(&job.params(&header.policy)?);
 
-    let tape = Rc::new(RefCell::new(Tape::new(events, job.agents.len()).map_err(at)?));
+    // A trace may have a stream for each process; more than a machine has is a damaged file.
+    let streams = if job.trace.is_some() { 1 << 22 } else { job.agents.len() };
+    let tape = Rc::new(RefCell::new(Tape::new(events, streams).map_err(at)?));
     let verdict = Rc::new(RefCell::new(Verdict::new(decisions)));
     let judge = Rc::clone(&verdict);
     let policy = Witness::new(policy, move |at, go, chain: &[ReqId]| {

@@ -5,15 +5,15 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use penstock_core::{
-    Clock, Device, Done, Limits, Queued, ReqId, Request, RunError, Seed, Tap, Time, Virtual,
+    Clock, Device, Done, Limits, Queued, ReqId, Request, RunError, Seed, Span, Tap, Time, Virtual,
     Witness, run,
 };
 use penstock_live::{Engine, LiveClock, LiveDevice, Settings, Stage, Target};
 use penstock_policy::{Entry, POLICIES, Params};
-use penstock_workload::{Agent, Agents};
 
 use crate::devices::{self, DeviceSpec};
 use crate::failure::Failure;
+use crate::load::Load;
 use crate::machine::machine;
 use crate::nearest::nearest;
 use crate::record::{Header, Recorder};
@@ -76,8 +76,31 @@ pub fn compare(
     options: &Options,
     progress: &mut dyn FnMut(Step<'_>) -> bool,
 ) -> Result<Comparison, Failure> {
-    let job = Job::load(path, sets)?;
-    let policies = policies(&job, &options.policies)?;
+    compare_job(&Job::load(path, sets)?, sets, options, progress)
+}
+
+/// The same with the job's text at hand: errors and results call it `name`, and a device file that
+/// it names lies beside `name`.
+///
+/// # Errors
+/// [`Failure`], as from [`compare`].
+pub fn compare_text(
+    name: &str,
+    text: &str,
+    sets: &[String],
+    options: &Options,
+    progress: &mut dyn FnMut(Step<'_>) -> bool,
+) -> Result<Comparison, Failure> {
+    compare_job(&Job::parse(name, text, sets)?, sets, options, progress)
+}
+
+fn compare_job(
+    job: &Job,
+    sets: &[String],
+    options: &Options,
+    progress: &mut dyn FnMut(Step<'_>) -> bool,
+) -> Result<Comparison, Failure> {
+    let policies = policies(job, &options.policies)?;
     if let Some(record) = &options.record {
         if policies.len() != 1 {
             let hint = "name one policy, or leave the record out";
@@ -85,8 +108,8 @@ pub fn compare(
         }
         Recorder::check(record).map_err(|error| Failure::unwritable(record, &error))?;
     }
-    let place = Place::find(&job, options, progress)?;
-    let agents = job.agents_on(place.capacity(), place.block())?;
+    let place = Place::find(job, options, progress)?;
+    let load = Load::new(job, place.capacity(), place.block())?;
     let mut comparison = Comparison {
         penstock: crate::VERSION,
         job: JobResult { file: job.name.clone(), text: job.text(), set: sets.to_vec() },
@@ -110,8 +133,7 @@ pub fn compare(
         };
         let record = options.record.as_deref();
         let detail = options.detail;
-        let bench =
-            Bench { job: &job, policy, params: &params, agents: &agents, record, header, detail };
+        let bench = Bench { job, policy, params: &params, load: &load, record, header, detail };
         let result = place.run(&bench, &mut told)?;
         let interrupted = result.interrupted;
         comparison.runs.push(result);
@@ -265,7 +287,7 @@ struct Bench<'a, H> {
     job: &'a Job,
     policy: &'static Entry,
     params: &'a Params,
-    agents: &'a [Agent],
+    load: &'a Load,
     record: Option<&'a Path>,
     header: H,
     detail: bool,
@@ -274,14 +296,13 @@ struct Bench<'a, H> {
 impl<H: Fn(u32) -> Header> Bench<'_, H> {
     /// Real time, and `target` behind `engine`, for the largest command of this run.
     fn stage(&self, engine: Engine, target: &Target) -> Result<(LiveClock, LiveDevice), Failure> {
-        let longest = self.agents.iter().map(|agent| agent.size).max().unwrap_or(0);
         // Merging makes commands longer than any request.
         let merged = self.params.iter().any(|(name, _)| *name == "max_sectors");
         let merged = if merged { self.params.len("max_sectors").unwrap_or(0) } else { 0 };
         let settings = Settings {
             batch: self.job.live.batch,
             seed: Seed(self.job.seed),
-            ..Settings::new(self.job.live.depth, longest.max(merged))
+            ..Settings::new(self.job.live.depth, self.load.longest.max(merged))
         };
         Ok(Stage::single(engine, target.clone(), settings)?)
     }
@@ -317,17 +338,17 @@ impl<H: Fn(u32) -> Header> Bench<'_, H> {
         live: bool,
         recorder: Option<Recorder>,
     ) -> Result<RunResult, Failure> {
-        let Job { warmup, duration, seed, .. } = *self.job;
-        let mut source = Agents::new(self.agents.to_vec(), Seed(seed));
-        let names: Vec<&str> = self.job.classes.iter().map(|class| class.name.as_str()).collect();
+        let (warmup, duration) = (self.job.warmup, self.load.duration);
+        let mut source = self.load.source();
+        let names: Vec<&str> = self.load.classes.iter().map(String::as_str).collect();
         let mut stats = Stats::new(names.len(), warmup, duration, live, told, recorder);
         if self.detail {
             stats = stats.detailed();
         }
         let until = match self.job.stop {
             Stop::Drained => Time::NEVER,
-            // Agents may ask until the end of the duration.
-            Stop::LastArrival => Time::ZERO + duration,
+            // Agents may ask until the end of their time; a trace asks last then, and is heard.
+            Stop::LastArrival => Time::ZERO + duration + Span::from_ns(1),
             Stop::At(span) => Time::ZERO + span,
         };
         let limits = Limits { until, max_outstanding: self.job.max_outstanding };

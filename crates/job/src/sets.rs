@@ -94,8 +94,9 @@ fn set(root: &mut Node, path: &[Step], value: Node) -> Result<(), JobError> {
 fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mut Node, JobError> {
     let path = || above.iter().map(|step| step.key.as_str()).collect::<Vec<_>>().join(".");
     let fail = |found: String| JobError::new(found).at(&step.origin);
-    // A group of parameters that was switched off is switched on by setting one of them.
-    if node.word() == Some("off") {
+    // A group of parameters that was switched off is switched on by setting one of them, and a word
+    // for a whole table gives way to it.
+    if matches!(node.word(), Some("off" | "original" | "afap")) {
         node.value = Value::Table(Table::default());
     }
     let found = node.describe();

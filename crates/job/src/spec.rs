@@ -15,6 +15,7 @@ use crate::agents::{self, AgentSpec};
 use crate::devices::{self, DeviceSpec};
 use crate::diagnose::{JobError, Origin, Source, quote};
 use crate::nearest::suggest;
+use crate::traces::{self, TraceSpec};
 use crate::tree::{self, Entry, Node, Reader, Value};
 use crate::units::{self, duration_text};
 use crate::{file, params, sets, text};
@@ -30,6 +31,8 @@ pub(crate) const KEYS: &[&str] = &[
     "live",
     "class",
     "agent",
+    "trace",
+    "rule",
     "policy",
 ];
 
@@ -51,7 +54,7 @@ pub struct Job {
     pub name: String,
     /// Every random number descends from it.
     pub seed: u64,
-    /// When the agents stop.
+    /// When the agents stop; a trace lasts as long as it does.
     pub duration: Span,
     /// What is due before is not measured.
     pub warmup: Span,
@@ -65,8 +68,10 @@ pub struct Job {
     pub live: Live,
     /// Classes in the order of the file; a `ClassId` is an index into them.
     pub classes: Vec<Class>,
-    /// Agents in the order of the file.
+    /// Agents in the order of the file; none if a trace is played.
     pub agents: Vec<AgentSpec>,
+    /// The trace to play, if there are no agents.
+    pub trace: Option<TraceSpec>,
     /// Parameters of every registered policy.
     pub(crate) policies: Vec<(&'static str, Params)>,
 }
@@ -164,16 +169,33 @@ impl Job {
 fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let reader = Reader::new(root, "the job", KEYS)?;
     let seed = reader.optional("seed", |node| node.count(0, u64::MAX))?.unwrap_or(1);
-    let duration = reader.required("duration", "\"10min\"", duration)?;
+    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+    let trace = reader.optional("trace", |node| TraceSpec::read(node, folder))?;
+    let duration = if trace.is_some() {
+        let why = "belongs to a job with agents; this one plays a trace";
+        reader.refuse(&["duration"], why, "to end sooner, set `stop` to a time")?;
+        reader.refuse(&["agent"], why, "a job has agents or a trace")?;
+        Span::MAX
+    } else {
+        reader.refuse(&["rule"], "belongs to a job with a trace", "agents name their class")?;
+        reader.required("duration", "\"10min\"", duration)?
+    };
     let warmup = reader.optional("warmup", |node| warmup(node, duration))?;
-    let stop = reader.optional("stop", |node| stop(node, duration))?.unwrap_or(Stop::Drained);
+    // A trace may be stopped at any time.
+    let earliest = if trace.is_some() { Span::ZERO } else { duration };
+    let stop = reader.optional("stop", |node| stop(node, earliest))?.unwrap_or(Stop::Drained);
     let most = |node: &Node| node.count(1, MAX_OUTSTANDING_MOST);
     let max_outstanding = reader.optional("max_outstanding", most)?;
-    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
     let device = reader.optional("device", |node| device(node, folder))?;
     let live = reader.optional("live", live)?.unwrap_or_default();
     let classes = reader.optional("class", classes)?.unwrap_or_default();
-    let agents = agents(&reader, &classes, duration)?;
+    let (agents, trace) = match trace {
+        None => (agents(&reader, &classes, duration)?, None),
+        Some(trace) => {
+            let rules = reader.optional("rule", |node| traces::rules(node, &classes))?;
+            (Vec::new(), Some(TraceSpec { rules: rules.unwrap_or_default(), ..trace }))
+        }
+    };
     let policies = params::all(reader.node("policy"))?;
     let job = Job {
         name: name.into(),
@@ -186,6 +208,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
         live,
         classes,
         agents,
+        trace,
         policies,
     };
     check_depth(&job, reader.origin("max_outstanding"))?;

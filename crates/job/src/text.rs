@@ -11,6 +11,7 @@ use penstock_workload::{Arrivals, Pace, Pattern};
 use crate::agents::AgentSpec;
 use crate::devices::{DeviceSpec, Model};
 use crate::spec::{Job, Stop};
+use crate::traces;
 use crate::units::{duration_text, rate_text, share_text, size_text};
 
 /// The whole job.
@@ -22,7 +23,9 @@ pub(crate) fn job(job: &Job) -> String {
     };
     let mut out = Lines::default();
     out.line("seed", job.seed);
-    out.line("duration", time(job.duration));
+    if job.trace.is_none() {
+        out.line("duration", time(job.duration));
+    }
     out.line("warmup", time(job.warmup));
     out.line("stop", quoted(&stop));
     out.line("max_outstanding", job.max_outstanding);
@@ -39,6 +42,9 @@ pub(crate) fn job(job: &Job) -> String {
     }
     for spec in &job.agents {
         agent(&mut out, spec, &job.classes[spec.class.index()].name);
+    }
+    if let Some(trace) = &job.trace {
+        traces::text(&mut out, trace, &job.classes);
     }
     for (name, params) in &job.policies {
         out.section(&format!("[policy.{name}]"));
@@ -157,7 +163,7 @@ fn size(bytes: u64) -> String {
 }
 
 /// A TOML string: a name may come from a file's and hold anything.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {
@@ -170,16 +176,16 @@ fn quoted(text: &str) -> String {
 }
 
 #[derive(Default)]
-struct Lines(String);
+pub(crate) struct Lines(String);
 
 impl Lines {
-    fn section(&mut self, header: &str) {
+    pub(crate) fn section(&mut self, header: &str) {
         self.0 += "\n";
         self.0 += header;
         self.0 += "\n";
     }
 
-    fn line(&mut self, key: &str, value: impl std::fmt::Display) {
+    pub(crate) fn line(&mut self, key: &str, value: impl std::fmt::Display) {
         writeln!(self.0, "{key} = {value}").expect("a string takes everything");
     }
 }

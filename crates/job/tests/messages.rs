@@ -216,7 +216,7 @@ fn devices_of_a_job() {
         device("model = \"hdd\", drive = \"ibm18s\""),
         device("model = \"hdd\", drive = \"ibm18es\", cache = \"write-back\""),
         device("model = \"hdd\", drive = \"ibm18es\", overheads = \"some\""),
-        device("model = \"hdd\", drive = \"ibm18es\", queue = { policy = \"sstf\" }"),
+        device("model = \"hdd\", drive = \"ibm18es\", queue = { policy = \"ssft\" }"),
         device("model = \"hdd\", drive = \"ibm18es\", queue = { quantum = 4 }"),
         faulty("{ errors = \"0.1%\", stall = \"50ms\" }"),
         faulty("{ stalls = 0.005 }"),

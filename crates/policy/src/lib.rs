@@ -12,11 +12,17 @@ pub mod params;
 pub mod queue;
 pub mod registry;
 
+pub mod c_look;
 pub mod cfq;
+pub mod class_priority;
 pub mod deadline;
 pub mod fcfs;
+pub mod look;
 pub mod noop;
+pub mod scan;
 pub mod size_priority;
+pub mod sptf;
+pub mod sstf;
 
 pub use params::{Kind, Param, Params, Value};
 pub use registry::{Bound, Entry, POLICIES, find};

@@ -28,6 +28,8 @@ pub enum Kind {
     SizeOr(&'static [&'static str]),
     /// A length of time, with its unit.
     Duration,
+    /// A length of time, or one of these words.
+    DurationOr(&'static [&'static str]),
     /// A whole number of at least this.
     Count(u64),
     /// True or false.
@@ -114,6 +116,14 @@ impl Params {
         match *self.get(name) {
             Value::Duration(span) => span,
             ref other => panic!("{name} is {other:?}, not a length of time"),
+        }
+    }
+
+    /// A length of time; `None` if it is a word.
+    pub fn duration_or(&self, name: &str) -> Option<Span> {
+        match *self.get(name) {
+            Value::Duration(span) => Some(span),
+            _ => None,
         }
     }
 

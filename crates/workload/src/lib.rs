@@ -2,5 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+pub mod trace;
 
 pub use agent::{Agent, Agents, Arrivals, Pace, Pattern};

@@ -1,14 +1,16 @@
-//! What policies queue in: lists, a sorted index, merged chains.
+//! What policies queue in: lists, a sorted index, requests by position, merged chains.
 //!
-//! All three are indexed by the slot of a ticket, so they need no memory of their own per request
+//! All are indexed by the slot of a ticket, so they need no memory of their own per request
 //! once they have grown to the largest slot.
 
 mod chains;
 mod list;
+mod positions;
 mod sorted;
 
 pub use chains::Chains;
 pub use list::{Links, List};
+pub use positions::Positions;
 pub use sorted::Sorted;
 
 /// No slot.

@@ -1,0 +1,74 @@
+//! Who asks in a run: the agents of a job or its trace, ready for a target of a known size.
+
+use penstock_core::{ClassId, Prio, Seed, Source, Span, Time};
+use penstock_workload::trace::Replay;
+use penstock_workload::{Agent, Agents};
+
+use crate::failure::Failure;
+use crate::spec::Job;
+use crate::traces::{OTHER, TraceSpec};
+
+/// The workload of a job on one target. Every policy gets the same.
+pub(crate) struct Load {
+    kind: Kind,
+    /// Names of the classes; a `ClassId` is an index into them.
+    pub(crate) classes: Vec<String>,
+    /// How long it asks, as far as that is known beforehand.
+    pub(crate) duration: Span,
+    /// The largest request in bytes.
+    pub(crate) longest: u32,
+}
+
+enum Kind {
+    Agents(Vec<Agent>, Seed),
+    Trace(Replay),
+}
+
+impl Load {
+    /// The workload of `job` on a target of `capacity` bytes in blocks of `block` bytes.
+    ///
+    /// # Errors
+    /// What does not fit the target, and a trace that cannot be read.
+    pub(crate) fn new(job: &Job, capacity: u64, block: u32) -> Result<Self, Failure> {
+        let classes = job.classes.iter().map(|class| class.name.clone()).collect();
+        if let Some(spec) = &job.trace {
+            return Self::trace(job, spec, classes, capacity);
+        }
+        let agents = job.agents_on(capacity, block)?;
+        let longest = agents.iter().map(|agent| agent.size).max().unwrap_or(0);
+        let kind = Kind::Agents(agents, Seed(job.seed));
+        Ok(Self { kind, classes, duration: job.duration, longest })
+    }
+
+    fn trace(
+        job: &Job,
+        spec: &TraceSpec,
+        mut classes: Vec<String>,
+        capacity: u64,
+    ) -> Result<Self, Failure> {
+        let trace = spec.load()?;
+        let other = ClassId(classes.len() as u16);
+        let mut others = false;
+        let replay = Replay::new(&trace, capacity, spec.fit, spec.timing, |record| {
+            let class = spec.class(&trace, record, other);
+            others |= class == other;
+            (class, job.classes.get(class.index()).map_or(Prio(0), |class| Prio(class.prio)))
+        });
+        let replay = replay.map_err(|error| Failure::wrong_in(&spec.file, &error))?;
+        if others {
+            classes.push(OTHER.to_owned());
+        }
+        let longest = trace.records.iter().map(|record| record.len).max().unwrap_or(0);
+        // As fast as possible has no schedule: it takes as long as the device does.
+        let duration = replay.last_due().since(Time::ZERO).max(Span::from_ms(1));
+        Ok(Self { kind: Kind::Trace(replay), classes, duration, longest })
+    }
+
+    /// A source that asks from the beginning.
+    pub(crate) fn source(&self) -> Box<dyn Source> {
+        match &self.kind {
+            Kind::Agents(agents, seed) => Box::new(Agents::new(agents.clone(), *seed)),
+            Kind::Trace(replay) => Box::new(replay.clone()),
+        }
+    }
+}

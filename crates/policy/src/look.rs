@@ -1,0 +1,114 @@
+//! The elevator: up to the highest request, down to the lowest, and up again.
+//!
+//! Use it beside `c-look` to see what turning costs: the arm saves the long way back, and requests
+//! near either end of the busy range are served twice in a row and then not for two sweeps, so the
+//! tail is longer. O(log n) a request. Nothing is merged.
+//!
+//! Ahead lies what begins behind the first byte of the last command, downwards what begins before
+//! it. So the arm moves on with every command and does not stick to a place at which requests keep
+//! coming: of those with one first byte the one that came first goes, the others in later sweeps.
+//!
+//! Promise: a request waits for the rest of this sweep and for the next, and a sweep more for each
+//! older one with its first byte. As with `c-look` a sweep ends, but a flood just ahead of the arm
+//! can make it as long as the device is; that is no number of commands, so the registry states
+//! none.
+//!
+//! Source: A. G. Merten, "Some quantitative techniques for file organization", University of
+//! Wisconsin 1970; T. J. Teorey, T. B. Pinkerton, "A comparative analysis of disk scheduling
+//! policies", CACM 15(3), 1972.
+
+use alloc::boxed::Box;
+
+use penstock_core::{Go, Out, Part, Policy, Request, Time};
+
+use crate::params::Params;
+use crate::queue::Positions;
+use crate::registry::Entry;
+
+/// Its entry in the registry.
+pub const ENTRY: Entry = Entry {
+    name: "look",
+    summary: "the elevator: up to the highest request, down to the lowest",
+    params: &[],
+    build: |params| Box::new(Look::new(params)),
+    bound: |_, _| None,
+};
+
+/// What is queued, and the sweep.
+#[derive(Debug, Default)]
+pub struct Look {
+    queue: Positions,
+    sweep: Sweep,
+}
+
+impl Look {
+    /// It has no parameters.
+    pub fn new(_: &Params) -> Self {
+        Self::default()
+    }
+}
+
+impl Policy for Look {
+    fn enqueue(&mut self, _: Time, req: &Request) {
+        self.queue.add(req);
+    }
+
+    fn dispatch(&mut self, _: Time, _: &mut Out<'_>) -> Option<Go> {
+        let ways = [self.sweep, self.sweep.turned()];
+        let next = |sweep: Sweep| Some((sweep, sweep.ahead(&self.queue)?));
+        let (sweep, slot) = ways.into_iter().find_map(next)?;
+        self.sweep = sweep.past(slot, &self.queue);
+        Some(self.queue.take(slot))
+    }
+
+    fn complete(&mut self, _: Time, _: &Request, _: &Part) {}
+}
+
+/// Where an elevator stands, and where it is heading: upwards what begins at `at` or later lies
+/// ahead, downwards what begins before. The rest is ahead after a turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sweep {
+    pub(crate) heading: Heading,
+    pub(crate) at: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Heading {
+    Up,
+    Down,
+}
+
+/// At the lowest byte.
+impl Default for Sweep {
+    fn default() -> Self {
+        Self { heading: Heading::Up, at: 0 }
+    }
+}
+
+impl Sweep {
+    /// The next request in its direction.
+    pub(crate) fn ahead(self, queue: &Positions) -> Option<u32> {
+        match self.heading {
+            Heading::Up => queue.at_or_after(self.at),
+            Heading::Down => queue.before(self.at),
+        }
+    }
+
+    /// The same place, heading the other way.
+    pub(crate) fn turned(self) -> Self {
+        let heading = match self.heading {
+            Heading::Up => Heading::Down,
+            Heading::Down => Heading::Up,
+        };
+        Self { heading, ..self }
+    }
+
+    /// When it has served the request in `slot`.
+    pub(crate) fn past(self, slot: u32, queue: &Positions) -> Self {
+        let at = match self.heading {
+            Heading::Up => queue.start(slot) + 1,
+            Heading::Down => queue.start(slot),
+        };
+        Self { at, ..self }
+    }
+}

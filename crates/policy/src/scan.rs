@@ -1,0 +1,140 @@
+//! The elevator that goes to the very end of the device before it turns.
+//!
+//! Use it to see what textbooks mean by SCAN, and why disks got `look` instead: with a few requests
+//! waiting it may serve less than `fcfs`. O(log n) a request. Nothing is merged.
+//!
+//! What it sends next is what `look` sends, but for what happens on the way to the end. A policy
+//! cannot send the arm anywhere, so that way is time in which nothing is sent: as long as the
+//! device says that reaching its last block (its first, on the way down) would take. The arm is
+//! thought to move evenly meanwhile. So the order differs from `look`'s in two cases:
+//!
+//! - a request that arrives during the way, ahead of the arm, goes before those behind it, for
+//!   which `look` would have turned at once;
+//! - the way is also made when nothing is queued, and the arm then rests at that end: what comes
+//!   later is served from there inwards.
+//!
+//! Where position costs nothing the way takes no time, and only the second is left. In a modelled
+//! disk the arm really stays at the last request, so a seek after the way is that from there: the
+//! way to the end is paid, the way back only as far as `look` pays it.
+//!
+//! Promise: as `look`, with two ways more; the registry states no number.
+//!
+//! Source: P. J. Denning, "Effects of scheduling on file memory operations", AFIPS Spring Joint
+//! Computer Conference 1967; E. G. Coffman, L. A. Klimko, B. Ryan, "Analysis of scanning policies
+//! for reducing disk seek times", SIAM Journal on Computing 1(3), 1972. The rest at an end is ours:
+//! an arm that swept on with nothing to do would never let a run end.
+
+use alloc::boxed::Box;
+
+use penstock_core::{Device, Go, Op, Out, Part, Policy, Request, Span, Time};
+
+use crate::look::{Heading, Sweep};
+use crate::params::Params;
+use crate::queue::Positions;
+use crate::registry::Entry;
+
+/// Its entry in the registry.
+pub const ENTRY: Entry = Entry {
+    name: "scan",
+    summary: "the elevator that goes to the end of the device before it turns",
+    params: &[],
+    build: |params| Box::new(Scan::new(params)),
+    bound: |_, _| None,
+};
+
+/// What is queued, and the arm.
+#[derive(Debug, Default)]
+pub struct Scan {
+    queue: Positions,
+    sweep: Sweep,
+    /// Under way to the end with nothing ahead.
+    way: Option<Way>,
+}
+
+#[derive(Debug)]
+struct Way {
+    /// The end.
+    to: u64,
+    begun: Time,
+    takes: Span,
+}
+
+impl Way {
+    /// From where `sweep` stands to the end at which it is heading.
+    fn new(now: Time, sweep: Sweep, below: &dyn Device) -> Self {
+        let (to, block) = match sweep.heading {
+            Heading::Up => (below.capacity(), u64::from(below.block())),
+            Heading::Down => (0, 0),
+        };
+        let takes = below.position(now, Op::Read, to.saturating_sub(block));
+        Self { to, begun: now, takes }
+    }
+
+    fn ends(&self) -> Time {
+        self.begun + self.takes
+    }
+
+    /// Where the arm is that left `from`; before the end of the way.
+    fn place(&self, from: u64, now: Time) -> u64 {
+        let bytes = u128::from(from.abs_diff(self.to));
+        let elapsed = u128::from(now.since(self.begun).ns());
+        let moved = (bytes * elapsed / u128::from(self.takes.ns())) as u64;
+        if from <= self.to { from + moved } else { from - moved }
+    }
+}
+
+impl Scan {
+    /// It has no parameters.
+    pub fn new(_: &Params) -> Self {
+        Self::default()
+    }
+
+    /// Where the arm stands at `now`. At the end of its way it has turned, and all lies ahead.
+    fn arm(&mut self, now: Time) -> Sweep {
+        match &self.way {
+            Some(way) if way.ends() <= now => {
+                self.way = None;
+                self.sweep = Self::at_end(self.sweep.turned().heading);
+                self.sweep
+            }
+            Some(way) => Sweep { at: way.place(self.sweep.at, now), ..self.sweep },
+            None => self.sweep,
+        }
+    }
+
+    /// At the end from which one is `heading`, with everything ahead, even what lies past the end.
+    fn at_end(heading: Heading) -> Sweep {
+        Sweep { heading, at: if heading == Heading::Up { 0 } else { u64::MAX } }
+    }
+}
+
+impl Policy for Scan {
+    fn enqueue(&mut self, _: Time, req: &Request) {
+        self.queue.add(req);
+    }
+
+    fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
+        let mut arm = self.arm(now);
+        let mut next = arm.ahead(&self.queue);
+        let rests = arm == Self::at_end(arm.heading);
+        if next.is_none() && self.way.is_none() && !rests {
+            self.way = Some(Way::new(now, arm, out.below));
+            // Where position costs nothing it is there at once.
+            arm = self.arm(now);
+            next = arm.ahead(&self.queue);
+        }
+        let slot = next?;
+        self.way = None;
+        self.sweep = arm.past(slot, &self.queue);
+        Some(self.queue.take(slot))
+    }
+
+    fn complete(&mut self, _: Time, _: &Request, _: &Part) {}
+
+    fn wakeup(&self) -> Time {
+        match &self.way {
+            Some(way) if !self.queue.is_empty() => way.ends(),
+            _ => Time::NEVER,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Shortest seek first: the request that begins nearest to where the last command ended.
+//!
+//! Use it to see what greed does: with a few requests waiting it serves more than a sweep, with
+//! many no more, and its tail shows who paid for it. Distance is in bytes, in either direction. Of
+//! two equally near requests the one ahead goes; of those with one first byte, the one that came
+//! first. O(log n) a request. Nothing is merged.
+//!
+//! Promise: none. A request far away waits for as long as nearer ones keep coming.
+//!
+//! Source: P. J. Denning, "Effects of scheduling on file memory operations", AFIPS Spring Joint
+//! Computer Conference 1967, by addresses in place of cylinders, which a policy does not know.
+
+use alloc::boxed::Box;
+
+use penstock_core::{Go, Out, Part, Policy, Request, Time};
+
+use crate::params::Params;
+use crate::queue::Positions;
+use crate::registry::Entry;
+
+/// Its entry in the registry.
+pub const ENTRY: Entry = Entry {
+    name: "sstf",
+    summary: "shortest seek first: the request nearest to where the last one ended",
+    params: &[],
+    build: |params| Box::new(Sstf::new(params)),
+    bound: |_, _| None,
+};
+
+/// What is queued, and where the arm is thought to be.
+#[derive(Debug, Default)]
+pub struct Sstf {
+    queue: Positions,
+    /// Where the last command ended.
+    position: u64,
+}
+
+impl Sstf {
+    /// It has no parameters.
+    pub fn new(_: &Params) -> Self {
+        Self::default()
+    }
+
+    fn nearest(&self) -> Option<u32> {
+        let ahead = self.queue.at_or_after(self.position);
+        let behind = self.queue.before(self.position);
+        let (Some(up), Some(down)) = (ahead, behind) else { return ahead.or(behind) };
+        let distance = |slot| self.queue.start(slot).abs_diff(self.position);
+        Some(if distance(up) <= distance(down) { up } else { down })
+    }
+}
+
+impl Policy for Sstf {
+    fn enqueue(&mut self, _: Time, req: &Request) {
+        self.queue.add(req);
+    }
+
+    fn dispatch(&mut self, _: Time, _: &mut Out<'_>) -> Option<Go> {
+        let slot = self.nearest()?;
+        self.position = self.queue.end(slot);
+        Some(self.queue.take(slot))
+    }
+
+    fn complete(&mut self, _: Time, _: &Request, _: &Part) {}
+}

@@ -1,0 +1,76 @@
+//! DiskSim's ASCII traces: `time_ms device lbn blocks flags`, one request a line.
+//!
+//! Blocks are of 512 bytes. Flags are hexadecimal; bit 0 is 1 for a read and 0 for a write, the
+//! others are DiskSim's own. Times are milliseconds; what lies below a nanosecond is cut off.
+//!
+//! Written are times from the first request, to the nanosecond; reads and writes in whole blocks
+//! (the request is widened to them); devices by their number if their name is one, otherwise in
+//! their order. Flushes, discards and all that is known beside the range are left out.
+
+use std::io::{self, Write};
+
+use penstock_core::{Flags, Op};
+
+use super::builder::{Asked, BLOCK_BYTES, Builder, bytes};
+use super::error::{Parsed, TraceError, Wrong};
+use super::fields::{Fields, decimal, number};
+use super::{Format, Lines, Trace, Written};
+
+const EXAMPLE: &str = "time_ms device lbn blocks flags, as in `34.025970 0 13020280 8 1`";
+
+pub(super) const FORMAT: Format = Format {
+    name: "disksim",
+    summary: "DiskSim's ASCII traces: time_ms device lbn blocks flags (bit 0: 1 read, 0 write)",
+    example: EXAMPLE,
+    read,
+    write: Some(write),
+};
+
+fn read(lines: &mut Lines<'_>) -> Result<Trace, TraceError> {
+    let mut trace = Builder::new();
+    lines.each(|text, line| request(text, line, &mut trace))?;
+    trace.finish(lines, EXAMPLE)
+}
+
+fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
+    let mut fields = Fields::new(text);
+    let at_ns = decimal(fields.word(), 6, "the time in milliseconds, as in `34.025970`")?;
+    let device = fields.word();
+    number(device, "the number of the device")?;
+    let lbn = number(fields.word(), "the first block")?;
+    let blocks = number(fields.word(), "how many blocks")?;
+    let flags = fields.word();
+    let odd = match flags {
+        [.., last] if flags.iter().all(u8::is_ascii_hexdigit) => {
+            (*last as char).to_digit(16).is_some_and(|digit| digit % 2 == 1)
+        }
+        _ => return Err(Wrong::new(flags, "the flags, as in `1` for a read or `0` for a write")),
+    };
+    fields.end()?;
+    let op = if odd { Op::Read } else { Op::Write };
+    let (start, len, flags) = (bytes(lbn, text)?, bytes(blocks, text)?, Flags::NONE);
+    let device = trace.device(device)?;
+    trace.push(line, text, &Asked { at_ns, op, start, len, flags, device }).map(|_| ())
+}
+
+fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<Written> {
+    let mut written = Written::default();
+    for record in &trace.records {
+        let read = match record.op {
+            Op::Read => 1,
+            Op::Write => 0,
+            Op::Flush | Op::Discard => {
+                written.left_out += 1;
+                continue;
+            }
+        };
+        let ns = record.at.ns();
+        let name = trace.device(record);
+        let device = name.parse().unwrap_or(u64::from(record.device.0));
+        let lbn = record.start / BLOCK_BYTES;
+        let blocks = record.end().div_ceil(BLOCK_BYTES) - lbn;
+        writeln!(out, "{}.{:06} {device} {lbn} {blocks} {read}", ns / 1_000_000, ns % 1_000_000)?;
+        written.requests += 1;
+    }
+    Ok(written)
+}

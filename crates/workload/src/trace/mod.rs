@@ -1,0 +1,179 @@
+//! Recorded workloads: read in the formats in which they are kept, described, and replayed.
+//!
+//! [`FORMATS`] names every format; each has a file of its own here. [`read`] reads a file of a
+//! known format, [`read_any`] finds the format out. Files packed by gzip or zstd are unpacked while
+//! they are read. A [`Trace`] is the same whatever it was read from: [`stats`] describes it,
+//! [`Replay`] asks for its requests again, and the formats that can be written write it.
+//!
+//! Always true: arbitrary bytes end in a [`Trace`] or in a [`TraceError`] that says at which line;
+//! beside the requests themselves, memory is bounded.
+//!
+//! To add a format: one file with a [`Format`], and one line in [`FORMATS`].
+
+mod blkparse;
+mod builder;
+mod completions;
+mod disksim;
+mod error;
+mod fields;
+mod fio_iolog;
+mod lines;
+mod mqsim;
+mod msr;
+mod packing;
+mod record;
+mod replay;
+mod spc;
+pub mod stats;
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+pub use error::TraceError;
+pub use lines::Lines;
+pub use packing::Packing;
+pub use record::{DeviceId, ProcessId, Record, Trace};
+pub use replay::{Fit, Replay, ReplayError, Timing};
+
+use error::quoted;
+
+/// A way to keep traces in files.
+#[derive(Debug)]
+pub struct Format {
+    /// Its name, as people write it.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// How a request looks.
+    pub example: &'static str,
+    /// Reads a whole trace.
+    pub read: fn(&mut Lines<'_>) -> Result<Trace, TraceError>,
+    /// Writes a trace, if this format can be written.
+    pub write: Option<WriteTrace>,
+}
+
+/// Writes a trace in one format.
+pub type WriteTrace = fn(&Trace, &mut dyn Write) -> io::Result<Written>;
+
+/// What became of a trace's requests when it was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Written {
+    /// Requests in the file.
+    pub requests: u64,
+    /// Requests that the format has no words for, as a flush in a format of reads and writes.
+    pub left_out: u64,
+}
+
+/// All formats.
+pub static FORMATS: &[Format] = &[
+    blkparse::FORMAT,
+    disksim::FORMAT,
+    mqsim::FORMAT,
+    msr::FORMAT,
+    spc::FORMAT,
+    fio_iolog::FORMAT_2,
+    fio_iolog::FORMAT_3,
+];
+
+/// Lines by which a format is recognised. One could be chance.
+const DETECT_LINES: usize = 16;
+/// The longest beginning of a file that is looked at for it.
+const DETECT_BYTES: usize = 16 << 10;
+
+/// The format named `name`.
+pub fn format(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// Reads the trace in the file `path`, of the given format or of the one that it seems to have.
+///
+/// # Errors
+/// As [`read`] and [`read_any`], and if the file cannot be opened.
+pub fn load(path: &Path, format: Option<&Format>) -> Result<Trace, TraceError> {
+    let file = File::open(path).map_err(|source| TraceError::Open { source })?;
+    match format {
+        Some(format) => read(file, format),
+        None => read_any(file).map(|(trace, _)| trace),
+    }
+}
+
+/// Reads a trace of the given format, packed or not.
+///
+/// # Errors
+/// If it is not of that format, cut off, damaged or unreadable: at which line, and what was
+/// expected.
+pub fn read(input: impl Read, format: &Format) -> Result<Trace, TraceError> {
+    let mut lines = Lines::new(input)?;
+    let head = head(&mut lines)?;
+    (format.read)(&mut lines).map_err(|error| match (error, detect(&head)) {
+        (TraceError::Line { line, found, expected, hint: None }, Some(other))
+            if other.name != format.name =>
+        {
+            let hint = Some(format!("the file looks like format `{}`", other.name));
+            TraceError::Line { line, found, expected, hint }
+        }
+        (error, _) => error,
+    })
+}
+
+/// Reads a trace whose format is to be found out.
+///
+/// # Errors
+/// As [`read`], and if no format or more than one fits the first lines.
+pub fn read_any(input: impl Read) -> Result<(Trace, &'static Format), TraceError> {
+    let mut lines = Lines::new(input)?;
+    let head = head(&mut lines)?;
+    let format = detect(&head).ok_or_else(|| unknown(&head))?;
+    Ok(((format.read)(&mut lines)?, format))
+}
+
+/// Reads a trace that is in memory.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(text: &[u8], format: &Format) -> Result<Trace, TraceError> {
+    (format.read)(&mut Lines::new(text)?)
+}
+
+/// The format of a file that begins with `head`, unpacked; `None` if no format fits or if several
+/// do. Whole milliseconds of `disksim` cannot be told from nanoseconds of `mqsim`.
+pub fn detect(head: &[u8]) -> Option<&'static Format> {
+    match candidates(head)[..] {
+        [format] => Some(format),
+        _ => None,
+    }
+}
+
+fn candidates(head: &[u8]) -> Vec<&'static Format> {
+    let end = match memchr::memchr_iter(b'\n', head).take(DETECT_LINES).last() {
+        Some(end) => end + 1,
+        None => head.len(),
+    };
+    // A beginning without a request, such as events of other kinds, fits as well.
+    let fits = |format: &&Format| {
+        matches!(parse(&head[..end], format), Ok(_) | Err(TraceError::Empty { .. }))
+    };
+    if head.trim_ascii().is_empty() {
+        return Vec::new();
+    }
+    FORMATS.iter().filter(fits).collect()
+}
+
+fn head(lines: &mut Lines<'_>) -> Result<Vec<u8>, TraceError> {
+    let head = lines.peek()?;
+    Ok(head[..head.len().min(DETECT_BYTES)].to_vec())
+}
+
+fn unknown(head: &[u8]) -> TraceError {
+    let names = |formats: &[&Format]| {
+        formats.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
+    };
+    let hint = match &candidates(head)[..] {
+        [] => format!("name the format; known are {}", names(&FORMATS.iter().collect::<Vec<_>>())),
+        several => format!("name the format; it could be one of {}", names(several)),
+    };
+    let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
+    let found = if head.is_empty() { "an empty file".into() } else { quoted(line) };
+    TraceError::Unknown { found, hint: Some(hint) }
+}

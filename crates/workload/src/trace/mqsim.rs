@@ -1,0 +1,45 @@
+//! `MQSim`'s traces: `time_ns device lba sectors type`, one request a line.
+//!
+//! Sectors are of 512 bytes. The type is 0 for a write and 1 for a read, as in the traces that come
+//! with `MQSim`.
+
+use penstock_core::{Flags, Op};
+
+use super::builder::{Asked, Builder, bytes};
+use super::error::{Parsed, TraceError, Wrong};
+use super::fields::{Fields, number};
+use super::{Format, Lines, Trace};
+
+const EXAMPLE: &str = "time_ns device lba sectors type, as in `938513000 4 264719034 16 0`";
+
+pub(super) const FORMAT: Format = Format {
+    name: "mqsim",
+    summary: "MQSim's traces: time_ns device lba sectors type (0 write, 1 read)",
+    example: EXAMPLE,
+    read,
+    write: None,
+};
+
+fn read(lines: &mut Lines<'_>) -> Result<Trace, TraceError> {
+    let mut trace = Builder::new();
+    lines.each(|text, line| request(text, line, &mut trace))?;
+    trace.finish(lines, EXAMPLE)
+}
+
+fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
+    let mut fields = Fields::new(text);
+    let at_ns = number(fields.word(), "the time in whole nanoseconds, as in `938513000`")?;
+    let device = fields.word();
+    number(device, "the number of the device")?;
+    let lba = number(fields.word(), "the first sector")?;
+    let sectors = number(fields.word(), "how many sectors")?;
+    let op = match fields.word() {
+        b"0" => Op::Write,
+        b"1" => Op::Read,
+        other => return Err(Wrong::new(other, "`0` for a write or `1` for a read")),
+    };
+    fields.end()?;
+    let (start, len, flags) = (bytes(lba, text)?, bytes(sectors, text)?, Flags::NONE);
+    let device = trace.device(device)?;
+    trace.push(line, text, &Asked { at_ns, op, start, len, flags, device }).map(|_| ())
+}

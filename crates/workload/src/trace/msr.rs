@@ -1,0 +1,113 @@
+//! The block traces of Microsoft Research Cambridge, comma-separated:
+//! `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`.
+//!
+//! Time and response time are in Windows' file time, steps of 100 ns (the former since 1601),
+//! offset and size in bytes, the type `Read` or `Write`. A device is called `HOST.DISK`. The first
+//! line may name the columns. A response time of 0 stands for none recorded. Source: the traces'
+//! README; D. Narayanan, A. Donnelly, A. Rowstron, "Write Off-Loading", FAST 2008.
+//!
+//! Written are reads and writes with the file's own clock, in steps of 100 ns. Flushes, discards
+//! and processes are left out.
+
+use std::io::{self, Write};
+
+use penstock_core::{Flags, Op, Span};
+
+use super::builder::{Asked, Builder};
+use super::error::{Parsed, TraceError, Wrong};
+use super::fields::{Fields, number};
+use super::{Format, Lines, Trace, Written};
+
+const EXAMPLE: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime, as in \
+                       `128166372003061629,usr,0,Read,7014609920,24576,41286`";
+
+/// Nanoseconds of a step of Windows' file time.
+const STEP_NS: u64 = 100;
+
+pub(super) const FORMAT: Format = Format {
+    name: "msr",
+    summary: "MSR Cambridge CSV: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
+    example: EXAMPLE,
+    read,
+    write: Some(write),
+};
+
+fn read(lines: &mut Lines<'_>) -> Result<Trace, TraceError> {
+    let mut trace = Builder::new();
+    let mut name = Vec::new();
+    lines.each(|text, line| {
+        if line == 1 && text.starts_with(b"Timestamp,") {
+            trace.skipped += 1;
+            return Ok(());
+        }
+        request(text, line, &mut trace, &mut name)
+    })?;
+    trace.finish(lines, EXAMPLE)
+}
+
+fn request(text: &[u8], line: u32, trace: &mut Builder, name: &mut Vec<u8>) -> Parsed<()> {
+    let mut fields = Fields::new(text);
+    let at_ns = time(fields.cell(), "the time in steps of 100 ns since 1601")?;
+    let host = fields.cell();
+    if host.is_empty() {
+        return Err(Wrong::new(host, "the name of the host"));
+    }
+    let disk = fields.cell();
+    number(disk, "the number of the disk")?;
+    let op = match fields.cell() {
+        kind if kind.eq_ignore_ascii_case(b"Read") => Op::Read,
+        kind if kind.eq_ignore_ascii_case(b"Write") => Op::Write,
+        other => return Err(Wrong::new(other, "`Read` or `Write`")),
+    };
+    let start = number(fields.cell(), "the offset in bytes")?;
+    let len = number(fields.cell(), "the size in bytes")?;
+    let took_ns = time(fields.cell(), "the response time in steps of 100 ns")?;
+    fields.end()?;
+    name.clear();
+    name.extend_from_slice(host);
+    name.push(b'.');
+    name.extend_from_slice(disk);
+    let device = trace.device(name)?;
+    let asked = Asked { at_ns, op, start, len, flags: Flags::NONE, device };
+    let record = trace.push(line, text, &asked)?;
+    // Nothing takes no time at all.
+    if took_ns > 0 {
+        *record = record.with_latency(Span::from_ns(took_ns));
+    }
+    Ok(())
+}
+
+fn time(text: &[u8], expected: &str) -> Parsed<u64> {
+    let ns = number(text, expected)?.checked_mul(STEP_NS);
+    ns.ok_or_else(|| Wrong::new(text, expected))
+}
+
+fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<Written> {
+    let mut written = Written::default();
+    let devices: Vec<_> = trace.devices.iter().map(|name| host_and_disk(name)).collect();
+    for record in &trace.records {
+        let kind = match record.op {
+            Op::Read => "Read",
+            Op::Write => "Write",
+            Op::Flush | Op::Discard => {
+                written.left_out += 1;
+                continue;
+            }
+        };
+        let at = trace.origin_ns.saturating_add(record.at.ns()) / STEP_NS;
+        let took = record.latency().unwrap_or(Span::ZERO).ns() / STEP_NS;
+        let (host, disk) = &devices[record.device.index()];
+        writeln!(out, "{at},{host},{disk},{kind},{},{},{took}", record.start, record.len)?;
+        written.requests += 1;
+    }
+    Ok(written)
+}
+
+/// `usr.0` is disk 0 of `usr`; another name is a host's with the disk 0. A comma would end the
+/// field.
+fn host_and_disk(name: &str) -> (String, u64) {
+    let split = name.rsplit_once('.').and_then(|(host, disk)| Some((host, disk.parse().ok()?)));
+    let (host, disk) = split.unwrap_or((name, 0));
+    let host = host.trim().replace([',', '\n', '\r'], "-");
+    (if host.is_empty() { "host".into() } else { host }, disk)
+}

@@ -1,0 +1,119 @@
+//! Packed files: gzip and zstd are unpacked while they are read. The first bytes decide, not the
+//! file's name.
+
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Read};
+
+use flate2::read::MultiGzDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+/// How a file is packed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Packing {
+    /// Not at all.
+    Plain,
+    /// As `gzip` does; several members count as one.
+    Gzip,
+    /// As `zstd` does; several frames count as one.
+    Zstd,
+}
+
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+/// Frames that hold notes of other programs; a file may begin with one.
+const ZSTD_SKIPPABLE: &[u8] = &[0x2a, 0x4d, 0x18];
+
+impl fmt::Display for Packing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Plain => "plain",
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        })
+    }
+}
+
+/// The text of a file that may be packed.
+pub(super) fn unpack<'a>(mut input: impl Read + 'a) -> io::Result<(Packing, Box<dyn Read + 'a>)> {
+    let mut head = Vec::with_capacity(ZSTD.len());
+    input.by_ref().take(ZSTD.len() as u64).read_to_end(&mut head)?;
+    let packing = if head.starts_with(GZIP) {
+        Packing::Gzip
+    } else if head.starts_with(ZSTD) || head.get(1..) == Some(ZSTD_SKIPPABLE) {
+        Packing::Zstd
+    } else {
+        Packing::Plain
+    };
+    let whole = io::Cursor::new(head).chain(input);
+    let text: Box<dyn Read + 'a> = match packing {
+        Packing::Plain => Box::new(whole),
+        Packing::Gzip => Box::new(MultiGzDecoder::new(whole)),
+        Packing::Zstd => Box::new(Zstd::new(BufReader::new(whole))),
+    };
+    Ok((packing, text))
+}
+
+/// All frames of a zstd file, one behind the other.
+///
+/// `ruzstd` and not the bindings to the C library: it is slower, but a trace is read once, a file
+/// of unknown origin meets no C code, and nothing but a Rust compiler is needed. It refuses windows
+/// of more than 128 MiB, so that a few bytes cannot ask for all memory.
+struct Zstd<R> {
+    packed: R,
+    decoder: FrameDecoder,
+    in_frame: bool,
+}
+
+impl<R: BufRead> Zstd<R> {
+    fn new(packed: R) -> Self {
+        Self { packed, decoder: FrameDecoder::new(), in_frame: false }
+    }
+
+    /// Begins the next frame; `false` at the end of the file.
+    fn next_frame(&mut self) -> io::Result<bool> {
+        while !self.packed.fill_buf()?.is_empty() {
+            match self.decoder.init(&mut self.packed) {
+                Ok(()) => return Ok(true),
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    let mut note = self.packed.by_ref().take(u64::from(length));
+                    io::copy(&mut note, &mut io::sink())?;
+                }
+                Err(error) => return Err(damaged(error)),
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn damaged(error: FrameDecoderError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+impl<R: BufRead> Read for Zstd<R> {
+    fn read(&mut self, text: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if !self.in_frame {
+                self.in_frame = self.next_frame()?;
+                if !self.in_frame {
+                    return Ok(0);
+                }
+            }
+            while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+                let some = BlockDecodingStrategy::UptoBytes(text.len());
+                self.decoder.decode_blocks(&mut self.packed, some).map_err(damaged)?;
+            }
+            match self.decoder.read(text)? {
+                0 => self.in_frame = false,
+                read => return Ok(read),
+            }
+            let written = self.decoder.get_checksum_from_data();
+            if written.is_some() && written != self.decoder.get_calculated_checksum() {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "the checksum differs"));
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What a trace is: its requests in order of time, and the names that they refer to.
+
+use penstock_core::{Flags, Op, Span, Time};
+
+/// A process as an index into [`Trace::processes`]; 0 is the one that was not recorded.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct ProcessId(pub u16);
+
+impl ProcessId {
+    /// The process as an index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A device, volume or file as an index into [`Trace::devices`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct DeviceId(pub u16);
+
+impl DeviceId {
+    /// The device as an index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One request of a trace. A flush has neither place nor length.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// When it was asked, counted from the trace's first request.
+    pub at: Time,
+    /// First byte on its device.
+    pub start: u64,
+    /// How long it took when it was recorded; [`Span::MAX`] stands for unknown, half the room of an
+    /// `Option`.
+    latency: Span,
+    /// Bytes.
+    pub len: u32,
+    /// Process number; 0 if the format has none.
+    pub pid: u32,
+    /// The line of the file that it stands in.
+    pub line: u32,
+    /// Name of the process.
+    pub process: ProcessId,
+    /// The device that it goes to.
+    pub device: DeviceId,
+    /// What it asks for.
+    pub op: Op,
+    /// Synchronous, forced unit access.
+    pub flags: Flags,
+}
+
+// A trace of ten million requests fits half a gibibyte; a field more should be a decision.
+const _: () = assert!(size_of::<Record>() == 48);
+
+impl Record {
+    /// A request of nobody in particular, on the first device, whose latency is unknown.
+    pub const fn new(at: Time, op: Op, start: u64, len: u32) -> Self {
+        Self {
+            at,
+            start,
+            latency: Span::MAX,
+            len,
+            pid: 0,
+            line: 0,
+            process: ProcessId(0),
+            device: DeviceId(0),
+            op,
+            flags: Flags::NONE,
+        }
+    }
+
+    /// How long it took when it was recorded, from the request to its completion.
+    pub fn latency(&self) -> Option<Span> {
+        (self.latency != Span::MAX).then_some(self.latency)
+    }
+
+    /// The same with a recorded latency.
+    #[must_use]
+    pub const fn with_latency(mut self, latency: Span) -> Self {
+        self.latency = latency;
+        self
+    }
+
+    /// The byte after the last.
+    pub const fn end(&self) -> u64 {
+        self.start + self.len as u64
+    }
+
+    /// Whether somebody waits for it: every read, and what is flagged so.
+    pub const fn is_sync(&self) -> bool {
+        matches!(self.op, Op::Read) || self.flags.has(Flags::SYNC)
+    }
+}
+
+/// A recorded workload.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Trace {
+    /// The requests in order of time; equal times in the order of the file.
+    pub records: Vec<Record>,
+    /// Names of the processes; the first is empty and stands for none recorded.
+    pub processes: Vec<String>,
+    /// Names of the devices, volumes or files.
+    pub devices: Vec<String>,
+    /// The time of the first request as the file has it, in nanoseconds of the file's own clock.
+    pub origin_ns: u64,
+    /// Requests whose time lay before that of an earlier line. They were sorted.
+    pub out_of_order: u64,
+    /// Lines that are no requests: other events, file actions, summaries.
+    pub skipped: u64,
+}
+
+impl Trace {
+    /// The name of the process that made this request; empty if it was not recorded.
+    pub fn process(&self, record: &Record) -> &str {
+        &self.processes[record.process.index()]
+    }
+
+    /// The name of the device that this request went to.
+    pub fn device(&self, record: &Record) -> &str {
+        &self.devices[record.device.index()]
+    }
+
+    /// From the first request to the last.
+    pub fn span(&self) -> Span {
+        self.records.last().map_or(Span::ZERO, |last| last.at.since(Time::ZERO))
+    }
+
+    /// The byte after the last that any request touches, on any device.
+    pub fn end(&self) -> u64 {
+        self.records.iter().map(Record::end).max().unwrap_or(0)
+    }
+}

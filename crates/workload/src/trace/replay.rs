@@ -1,0 +1,246 @@
+//! Asks for the requests of a trace again: at their own times, faster or slower, or as fast as the
+//! device takes them.
+//!
+//! A trace comes from another device, mostly a larger one. What lies past the end of this one is an
+//! error unless it is told how to make it fit. One stream a process number, one class a request as
+//! the caller says. Always true: every request of the trace is asked once, in its order, and lies
+//! inside the device.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use penstock_core::{ClassId, Done, Io, Op, Prio, Request, Source, StreamId, Time};
+use thiserror::Error;
+
+use super::record::{Record, Trace};
+
+/// When requests are asked.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Timing {
+    /// As recorded.
+    Original,
+    /// So many times as fast as recorded: at 2 a trace lasts half as long, at 0.5 twice.
+    Scaled(f64),
+    /// As fast as possible: the next as soon as fewer than `depth` are outstanding. Each is due
+    /// when its place became free.
+    Afap {
+        /// Requests outstanding, at least one.
+        depth: u32,
+    },
+}
+
+impl Timing {
+    /// When a request that was recorded at `at` is due. Floating point, but one quotient, so that
+    /// every machine computes the same.
+    fn due(self, at: Time) -> Time {
+        match self {
+            Self::Original => at,
+            Self::Scaled(speed) => {
+                let ns = (at.ns() as f64 / speed).round() as u64;
+                Time::from_ns(ns.min(Time::NEVER.ns() - 1))
+            }
+            Self::Afap { .. } => Time::ZERO,
+        }
+    }
+}
+
+/// What becomes of requests past the end of the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fit {
+    /// They go round: offsets modulo the capacity. Distances stay, distant places meet.
+    Wrap,
+    /// The trace's whole range is mapped to the device, with offsets in steps of 4 KiB. Order and
+    /// coverage stay; neighbours move apart or overlap, so that sequential runs are broken up.
+    Scale,
+}
+
+/// Offsets that a fit makes up are multiples of this, a block of any present device.
+const ALIGN_BYTES: u64 = 4096;
+
+/// A trace that does not fit the device.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum ReplayError {
+    /// A request ends past the end of the device.
+    #[error(
+        "line {line} of the trace: found a request of {len} B at {start} B, expected it to end \
+         within the device's {capacity} B\nhint: fit = \"wrap\" or \"scale\" makes the trace fit"
+    )]
+    Past {
+        /// Line of the trace's file.
+        line: u32,
+        /// First byte.
+        start: u64,
+        /// Bytes.
+        len: u32,
+        /// Bytes of the device.
+        capacity: u64,
+    },
+    /// A request is larger than the whole device, which no fit can help.
+    #[error(
+        "line {line} of the trace: found a request of {len} B, expected at most the device's \
+         {capacity} B\nhint: replay it on a larger device"
+    )]
+    TooLong {
+        /// Line of the trace's file.
+        line: u32,
+        /// Bytes.
+        len: u32,
+        /// Bytes of the device.
+        capacity: u64,
+    },
+}
+
+/// A trace as a source. A clone made before the run replays it once more, without a copy.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    ios: Arc<[Io]>,
+    /// The next request.
+    next: usize,
+    pace: Pace,
+}
+
+#[derive(Clone, Debug)]
+enum Pace {
+    /// Each request is due at its own time.
+    Timed,
+    /// Places that nobody used yet, and when the others became free, earliest first.
+    Afap { unused: u32, free: VecDeque<Time> },
+}
+
+impl Replay {
+    /// The requests of `trace` for a device of `capacity` bytes, each of the class and priority
+    /// that `class` says. Without a `fit` the trace goes as it is or not at all.
+    ///
+    /// # Errors
+    /// If a request does not fit the device.
+    ///
+    /// # Panics
+    /// If a speed or a depth is not above zero.
+    pub fn new(
+        trace: &Trace,
+        capacity: u64,
+        fit: Option<Fit>,
+        timing: Timing,
+        mut class: impl FnMut(&Record) -> (ClassId, Prio),
+    ) -> Result<Self, ReplayError> {
+        let pace = match timing {
+            Timing::Afap { depth } => Pace::Afap { unused: depth, free: VecDeque::new() },
+            Timing::Original | Timing::Scaled(_) => Pace::Timed,
+        };
+        assert!(!matches!(timing, Timing::Scaled(speed) if speed.is_nan() || speed <= 0.0));
+        assert!(!matches!(timing, Timing::Afap { depth: 0 }));
+        let mut streams = Streams::default();
+        let end = trace.end();
+        let mut ios = Vec::with_capacity(trace.records.len());
+        for record in &trace.records {
+            let start = place(record, capacity, end, fit)?;
+            let due = timing.due(record.at);
+            let &Record { len, op, flags, pid, .. } = record;
+            let ((class, prio), stream) = (class(record), streams.of(pid));
+            ios.push(Io { due, start, len, stream, class, op, prio, flags });
+        }
+        Ok(Self { ios: ios.into(), next: 0, pace })
+    }
+
+    /// Requests of the whole trace.
+    pub fn len(&self) -> usize {
+        self.ios.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ios.is_empty()
+    }
+
+    /// Requests that were not asked yet.
+    pub fn left(&self) -> usize {
+        self.ios.len() - self.next
+    }
+
+    /// When the last request is due; [`Time::ZERO`] if it goes as fast as possible.
+    pub fn last_due(&self) -> Time {
+        self.ios.last().map_or(Time::ZERO, |last| last.due)
+    }
+}
+
+impl Source for Replay {
+    fn next_due(&self) -> Time {
+        match (self.ios.get(self.next), &self.pace) {
+            (None, _) => Time::NEVER,
+            (Some(io), Pace::Timed) => io.due,
+            (Some(_), Pace::Afap { unused: 1.., .. }) => Time::ZERO,
+            (Some(_), Pace::Afap { free, .. }) => free.front().copied().unwrap_or(Time::NEVER),
+        }
+    }
+
+    fn take(&mut self, now: Time) -> Option<Io> {
+        let due = self.next_due();
+        if due > now || self.left() == 0 {
+            return None;
+        }
+        if let Pace::Afap { unused, free } = &mut self.pace {
+            match unused.checked_sub(1) {
+                Some(fewer) => *unused = fewer,
+                None => drop(free.pop_front()),
+            }
+        }
+        let io = Io { due, ..self.ios[self.next] };
+        self.next += 1;
+        Some(io)
+    }
+
+    fn finished(&mut self, now: Time, _: &Request, _: &Done) {
+        if let Pace::Afap { free, .. } = &mut self.pace {
+            free.push_back(now);
+        }
+    }
+}
+
+/// Where a request goes on a device of `capacity` bytes, if the trace ends at `end`.
+fn place(record: &Record, capacity: u64, end: u64, fit: Option<Fit>) -> Result<u64, ReplayError> {
+    let &Record { start, len, line, .. } = record;
+    if record.op == Op::Flush {
+        return Ok(0);
+    }
+    let Some(room) = capacity.checked_sub(u64::from(len)) else {
+        return Err(ReplayError::TooLong { line, len, capacity });
+    };
+    // The last place that is aligned, so that what is moved inside stays aligned.
+    let last = room - room % ALIGN_BYTES;
+    match fit {
+        None if start <= room => Ok(start),
+        None => Err(ReplayError::Past { line, start, len, capacity }),
+        Some(Fit::Wrap) => {
+            let whole = capacity - capacity % ALIGN_BYTES;
+            let start = start % if whole == 0 { capacity } else { whole };
+            Ok(if start <= room { start } else { last })
+        }
+        Some(Fit::Scale) => {
+            let scaled = u128::from(start) * u128::from(capacity) / u128::from(end);
+            let scaled = scaled as u64;
+            Ok((scaled - scaled % ALIGN_BYTES).min(last))
+        }
+    }
+}
+
+/// Streams of process numbers, numbered as they come.
+#[derive(Default)]
+struct Streams {
+    known: BTreeMap<u32, StreamId>,
+    /// Mostly the next request is of the same process.
+    last: Option<(u32, StreamId)>,
+}
+
+impl Streams {
+    fn of(&mut self, pid: u32) -> StreamId {
+        if let Some((known, stream)) = self.last
+            && known == pid
+        {
+            return stream;
+        }
+        let next = StreamId(self.known.len() as u32);
+        let stream = *self.known.entry(pid).or_insert(next);
+        self.last = Some((pid, stream));
+        stream
+    }
+}

@@ -1,0 +1,328 @@
+//! What a trace asks for, in figures: how much, how large, how often, how regularly, where.
+//!
+//! Percentiles are exact, by nearest rank. Rates count over windows laid from the trace's start.
+
+use std::collections::BTreeMap;
+
+use penstock_core::{ClassId, Op, Span, Time};
+
+use super::record::Record;
+
+/// Sizes that are named one by one.
+const COMMON_SIZES: usize = 5;
+/// The unit of a footprint: a page, and the block of most file systems.
+const BLOCK_BYTES: u64 = 4096;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Figures of a trace or of one class of it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Stats {
+    /// All requests.
+    pub all: Tally,
+    /// Reads among them.
+    pub reads: Tally,
+    /// Writes among them.
+    pub writes: Tally,
+    /// Flushes among them.
+    pub flushes: Tally,
+    /// Discards among them.
+    pub discards: Tally,
+    /// Those that somebody waits for: every read, and what is flagged synchronous.
+    pub sync: u64,
+    /// When the first was asked.
+    pub first: Time,
+    /// When the last was asked.
+    pub last: Time,
+    /// How large they are.
+    pub sizes: Sizes,
+    /// How often they come.
+    pub arrivals: Arrivals,
+    /// Share of the requests with data that begin where the one before of the same process and
+    /// device ended.
+    pub sequential_by_process: f64,
+    /// The same of the one before on the same device, whoever asked for it.
+    pub sequential_by_device: f64,
+    /// Bytes that are touched at all, in blocks of 4 KiB.
+    pub footprint_bytes: u64,
+    /// How long they took when they were recorded; `None` if that is not known of any.
+    pub latency: Option<Latency>,
+}
+
+/// How many, and how much.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// Requests.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Sizes of the requests with data.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Sizes {
+    /// Mean in bytes.
+    pub mean: f64,
+    /// Median.
+    pub p50: u32,
+    /// 95th percentile.
+    pub p95: u32,
+    /// The largest.
+    pub max: u32,
+    /// The most frequent sizes and how many requests have them, most frequent first.
+    pub common: Vec<(u32, u64)>,
+}
+
+/// How often requests come, and how regularly.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Arrivals {
+    /// Requests a second between the first and the last; `None` if they are one instant.
+    pub mean_rate: Option<f64>,
+    /// Requests in the fullest second.
+    pub peak_1s: u64,
+    /// Requests in the fullest tenth of a second.
+    pub peak_100ms: u64,
+    /// Index of dispersion, variance over mean of the counts of each second: 1 if independent, 0 if
+    /// even, above 1 in bursts. `None` of a single window.
+    pub dispersion_1s: Option<f64>,
+    /// The same of tenths of a second.
+    pub dispersion_100ms: Option<f64>,
+    /// Coefficient of variation of the gaps: 1 if independent, 0 if even. `None` if there is no
+    /// gap.
+    pub gap_variation: Option<f64>,
+}
+
+/// Recorded latencies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Latency {
+    /// Requests whose latency is known.
+    pub known: u64,
+    /// Mean.
+    pub mean: Span,
+    /// Median.
+    pub p50: Span,
+    /// 95th percentile.
+    pub p95: Span,
+    /// 99th percentile.
+    pub p99: Span,
+    /// The longest.
+    pub max: Span,
+}
+
+/// Figures of these requests, which are in order of time.
+pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Stats {
+    let mut stats = Stats::default();
+    let (mut sizes, mut latencies, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut seconds, mut tenths) = (Windows::new(SECOND_NS), Windows::new(SECOND_NS / 10));
+    let mut gaps = Gaps::default();
+    let (mut by_process, mut by_device) = (Runs::default(), Runs::default());
+    for record in records {
+        stats.count(record);
+        seconds.count(record.at);
+        tenths.count(record.at);
+        gaps.count(record.at);
+        latencies.extend(record.latency());
+        if record.op == Op::Flush {
+            continue;
+        }
+        sizes.push(record.len);
+        by_process.count((record.device.0, record.pid), record);
+        by_device.count((record.device.0, 0), record);
+        let last = (record.end() - 1) / BLOCK_BYTES;
+        blocks.push((record.device.0, record.start / BLOCK_BYTES, last));
+    }
+    let data = sizes.len();
+    stats.sequential_by_process = share(by_process.sequential, data);
+    stats.sequential_by_device = share(by_device.sequential, data);
+    stats.sizes = sizes_of(sizes);
+    stats.footprint_bytes = distinct(blocks).saturating_mul(BLOCK_BYTES);
+    stats.latency = latency_of(latencies);
+    let span_s = stats.last.since(stats.first).ns() as f64 / SECOND_NS as f64;
+    stats.arrivals = Arrivals {
+        mean_rate: (span_s > 0.0).then(|| stats.all.requests as f64 / span_s),
+        peak_1s: seconds.peak(),
+        peak_100ms: tenths.peak(),
+        dispersion_1s: seconds.dispersion(),
+        dispersion_100ms: tenths.dispersion(),
+        gap_variation: gaps.variation(),
+    };
+    stats
+}
+
+/// Figures of each of `classes` classes, where the request `records[k]` is of class `of_record[k]`.
+///
+/// # Panics
+/// If the two differ in length, or a class lies outside.
+pub fn by_class(records: &[Record], of_record: &[ClassId], classes: usize) -> Vec<Stats> {
+    assert_eq!(records.len(), of_record.len(), "each record has one class");
+    assert!(of_record.iter().all(|class| class.index() < classes), "a class lies outside");
+    let members = |wanted: usize| {
+        let with_class = records.iter().zip(of_record);
+        with_class.filter(move |(_, class)| class.index() == wanted).map(|(record, _)| record)
+    };
+    (0..classes).map(|class| of(members(class))).collect()
+}
+
+impl Stats {
+    fn count(&mut self, record: &Record) {
+        if self.all.requests == 0 {
+            self.first = record.at;
+        }
+        self.last = record.at;
+        self.sync += u64::from(record.is_sync());
+        let kind = match record.op {
+            Op::Read => &mut self.reads,
+            Op::Write => &mut self.writes,
+            Op::Flush => &mut self.flushes,
+            Op::Discard => &mut self.discards,
+        };
+        for tally in [kind, &mut self.all] {
+            tally.requests += 1;
+            tally.bytes += u64::from(record.len);
+        }
+    }
+}
+
+/// Counts of windows of one length. Only sums are kept: an empty century costs nothing.
+struct Windows {
+    len_ns: u64,
+    first: Option<u64>,
+    current: u64,
+    count: u64,
+    peak: u64,
+    sum: u64,
+    squares: u128,
+}
+
+impl Windows {
+    fn new(len_ns: u64) -> Self {
+        Self { len_ns, first: None, current: 0, count: 0, peak: 0, sum: 0, squares: 0 }
+    }
+
+    fn count(&mut self, at: Time) {
+        let window = at.ns() / self.len_ns;
+        if self.first.is_none() {
+            self.first = Some(window);
+            self.current = window;
+        }
+        if window != self.current {
+            self.close();
+            self.current = window;
+        }
+        self.count += 1;
+    }
+
+    fn close(&mut self) {
+        self.peak = self.peak();
+        self.sum += self.count;
+        self.squares += u128::from(self.count).pow(2);
+        self.count = 0;
+    }
+
+    fn peak(&self) -> u64 {
+        self.peak.max(self.count)
+    }
+
+    fn dispersion(mut self: Windows) -> Option<f64> {
+        self.close();
+        let windows = self.current - self.first? + 1;
+        let mean = self.sum as f64 / windows as f64;
+        (windows > 1).then(|| (self.squares as f64 / windows as f64 - mean * mean) / mean)
+    }
+}
+
+/// Moments of the gaps between requests, by Welford's method: exact also of many equal gaps.
+#[derive(Default)]
+struct Gaps {
+    last: Option<Time>,
+    count: u64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Gaps {
+    fn count(&mut self, at: Time) {
+        if let Some(last) = self.last.replace(at) {
+            let gap = at.since(last).ns() as f64;
+            self.count += 1;
+            let off = gap - self.mean;
+            self.mean += off / self.count as f64;
+            self.squares += off * (gap - self.mean);
+        }
+    }
+
+    fn variation(&self) -> Option<f64> {
+        (self.mean > 0.0).then(|| (self.squares / self.count as f64).sqrt() / self.mean)
+    }
+}
+
+/// Where the last request of each stream ended.
+#[derive(Default)]
+struct Runs {
+    ends: BTreeMap<(u16, u32), u64>,
+    sequential: u64,
+}
+
+impl Runs {
+    fn count(&mut self, stream: (u16, u32), record: &Record) {
+        let before = self.ends.insert(stream, record.end());
+        self.sequential += u64::from(before == Some(record.start));
+    }
+}
+
+fn share(part: u64, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// The value below or at which `percent` percent lie: nearest rank, of sorted values.
+fn percentile<T: Copy>(sorted: &[T], percent: usize) -> T {
+    sorted[(sorted.len() * percent).div_ceil(100).max(1) - 1]
+}
+
+fn sizes_of(mut sizes: Vec<u32>) -> Sizes {
+    sizes.sort_unstable();
+    let Some(&max) = sizes.last() else { return Sizes::default() };
+    let sum: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
+    let equal = sizes.chunk_by(|a, b| a == b);
+    let mut common: Vec<(u32, u64)> = equal.map(|run| (run[0], run.len() as u64)).collect();
+    common.sort_by_key(|&(size, count)| (std::cmp::Reverse(count), size));
+    common.truncate(COMMON_SIZES);
+    Sizes {
+        mean: sum as f64 / sizes.len() as f64,
+        p50: percentile(&sizes, 50),
+        p95: percentile(&sizes, 95),
+        max,
+        common,
+    }
+}
+
+fn latency_of(mut latencies: Vec<Span>) -> Option<Latency> {
+    latencies.sort_unstable();
+    let &max = latencies.last()?;
+    let known = latencies.len() as u64;
+    let sum: u128 = latencies.iter().map(|latency| u128::from(latency.ns())).sum();
+    Some(Latency {
+        known,
+        mean: Span::from_ns((sum / u128::from(known)) as u64),
+        p50: percentile(&latencies, 50),
+        p95: percentile(&latencies, 95),
+        p99: percentile(&latencies, 99),
+        max,
+    })
+}
+
+/// How many blocks these ranges of blocks, last included, cover on all devices.
+fn distinct(mut ranges: Vec<(u16, u64, u64)>) -> u64 {
+    ranges.sort_unstable();
+    let mut covered = 0_u64;
+    // The device, and the first block of it that is not counted yet.
+    let mut next: Option<(u16, u64)> = None;
+    for (device, first, last) in ranges {
+        let from = match next {
+            Some((same, next)) if same == device => first.max(next),
+            _ => first,
+        };
+        covered += (last + 1).saturating_sub(from);
+        next = Some((device, from.max(last + 1)));
+    }
+    covered
+}

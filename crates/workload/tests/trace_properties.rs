@@ -1,0 +1,211 @@
+//! What holds for every input: no bytes make a reader panic, and what a trace holds is in order.
+
+use penstock_core::{ClassId, Op, Prio, Source, Time};
+use penstock_workload::trace::{
+    FORMATS, Fit, Format, Record, Replay, Timing, Trace, TraceError, parse, read, read_any, stats,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Pieces of all formats, so that chance makes lines that are nearly right.
+const PIECES: &[&str] = &[
+    "0",
+    "1",
+    "7",
+    "16",
+    "254,0",
+    "8,16",
+    "0.000079000",
+    "12.5",
+    "549",
+    "40393264",
+    "8388607",
+    "18446744073709551615",
+    "18446744073709551616",
+    "36028797018963968",
+    "4294967295",
+    "+",
+    "-",
+    "Q",
+    "C",
+    "D",
+    "X",
+    "WS",
+    "RA",
+    "FWS",
+    "FWFS",
+    "DS",
+    "N",
+    "F",
+    "FF",
+    "[",
+    "]",
+    "[postgres]",
+    "[a [b] c]",
+    "(",
+    ")",
+    "(12 00 ..)",
+    "( 1234)",
+    " ",
+    "  ",
+    "\t",
+    ",",
+    "\n",
+    "\n",
+    "\r\n",
+    ".",
+    "Read",
+    "Write",
+    "R",
+    "w",
+    "usr",
+    "read",
+    "write",
+    "sync",
+    "trim",
+    "wait",
+    "add",
+    "open",
+    "/dev/sda",
+    "fio version 2 iolog\n",
+    "fio version 3 iolog\n",
+    "CPU0 (8,0):",
+    "Total",
+    "\u{e9}",
+    "Timestamp,",
+    "128166372003061629",
+];
+
+fn nearly() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        20 => prop::sample::select(PIECES).prop_map(|piece| piece.as_bytes().to_vec()),
+        1 => vec(any::<u8>(), 0..4),
+    ];
+    let glue = prop_oneof![6 => Just(b" ".to_vec()), 3 => Just(b",".to_vec()), 1 => Just(vec![])];
+    vec((piece, glue), 0..80).prop_map(|pieces| {
+        pieces.into_iter().flat_map(|(piece, glue)| [piece, glue].concat()).collect()
+    })
+}
+
+/// A line of each format with numbers of any size.
+fn lines() -> impl Strategy<Value = Vec<u8>> {
+    let number = || prop_oneof![4 => 0..100_u64, 2 => 0..1_u64 << 34, 1 => any::<u64>()];
+    let line =
+        (0..8_u8, number(), number(), number(), number()).prop_map(
+            |(kind, a, b, c, d)| match kind {
+                0 => format!("{a}.{b} {} {c} {d} {}", a % 3, b % 2),
+                1 => format!("{a} {} {b} {c} {}", a % 3, d % 2),
+                2 => format!("{a},h{},0,Read,{b},{c},{d}", b % 3),
+                3 => format!("{},{a},{b},W,{c}.{d}", a % 3),
+                4 => format!("{a} /f{} write {b} {c}", d % 2),
+                5 => format!("8,{} 0 1 {}.{a:09} 7 Q W {b} + {c} [p]", a % 2, a % 9),
+                6 => format!("8,{} 0 1 {}.{a:09} 0 C W {b} + {c} [0]", a % 2, a % 9),
+                _ => format!("8,{} 0 1 {}.{a:09} 7 Q FWS {b} + {} [p q]", a % 2, a % 9, c % 2),
+            },
+        );
+    let heading = prop::sample::select(&["", "fio version 3 iolog\n", "fio version 2 iolog\n"][..]);
+    (heading, vec(line, 0..20))
+        .prop_map(|(heading, lines)| (heading.to_owned() + &lines.join("\n")).into())
+}
+
+/// What is always true of a trace.
+fn check(trace: &Trace, format: &Format) {
+    assert!(!trace.records.is_empty());
+    assert_eq!(trace.records[0].at, Time::ZERO);
+    assert!(trace.records.is_sorted_by_key(|record| record.at));
+    for record in &trace.records {
+        assert_eq!(record.len == 0, record.op == Op::Flush);
+        assert!(record.start.checked_add(u64::from(record.len)).is_some());
+        let _ = (trace.device(record), trace.process(record));
+    }
+    let all = stats::of(&trace.records);
+    assert_eq!(all.all.requests, trace.records.len() as u64, "{}", format.name);
+    for format in FORMATS {
+        let Some(write) = format.write else { continue };
+        let mut text = Vec::new();
+        let written = write(trace, &mut text).unwrap();
+        assert_eq!(written.requests + written.left_out, all.all.requests);
+        // Widened to blocks, a request at the end of 2^64 bytes may not fit any more.
+        let fits =
+            trace.end() <= u64::MAX - 1024 && trace.records.iter().all(|r| r.len < u32::MAX - 1024);
+        if written.requests > 0 && fits {
+            let again = parse(&text, format).unwrap_or_else(|e| panic!("{}: {e}", format.name));
+            assert_eq!(again.records.len() as u64, written.requests);
+        }
+    }
+}
+
+fn read_as_all(bytes: &[u8]) {
+    for format in FORMATS {
+        match parse(bytes, format) {
+            Ok(trace) => check(&trace, format),
+            Err(TraceError::Line { line, .. }) => assert!(line > 0),
+            Err(_) => {}
+        }
+    }
+    let _ = read_any(bytes);
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in vec(any::<u8>(), 0..400)) {
+        read_as_all(&bytes);
+    }
+
+    #[test]
+    fn nearly_right_lines_never_panic(bytes in nearly()) {
+        read_as_all(&bytes);
+    }
+
+    #[test]
+    fn numbers_of_any_size_never_panic(bytes in lines()) {
+        read_as_all(&bytes);
+        for format in FORMATS {
+            for line in bytes.split(|&byte| byte == b'\n') {
+                let _ = parse(line, format).map(|trace| check(&trace, format));
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_packed_files_never_panic(
+        text in nearly(),
+        changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let level = ruzstd::encoding::CompressionLevel::Fastest;
+        let zstd = ruzstd::encoding::compress_to_vec(&text[..], level);
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut gzip, &text).unwrap();
+        for mut packed in [zstd, gzip.finish().unwrap()] {
+            for (at, byte) in &changes {
+                let at = at.index(packed.len());
+                packed[at] = *byte;
+            }
+            packed.truncate(cut.index(packed.len()) + 1);
+            for format in FORMATS {
+                let _ = read(&packed[..], format);
+            }
+        }
+    }
+
+    #[test]
+    fn what_fits_lies_inside_and_stays_aligned(
+        records in vec((0..1_u64 << 40, 1..64_u32), 1..50),
+        capacity in 1_u64 << 15..1 << 36,
+    ) {
+        let at = Time::ZERO;
+        let record = |&(start, len): &(u64, u32)| Record::new(at, Op::Read, start * 512, len * 512);
+        let records: Vec<_> = records.iter().map(record).collect();
+        let trace = Trace { records, ..Trace::default() };
+        for fit in [Fit::Wrap, Fit::Scale] {
+            let class = |_: &Record| (ClassId(0), Prio(0));
+            let replay = Replay::new(&trace, capacity, Some(fit), Timing::Original, class);
+            let mut replay = replay.unwrap();
+            while let Some(io) = replay.take(Time::ZERO) {
+                prop_assert!(io.end() <= capacity);
+                prop_assert_eq!(io.start % 512, 0);
+            }
+        }
+    }
+}

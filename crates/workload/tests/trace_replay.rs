@@ -1,0 +1,140 @@
+//! A trace as a source: when its requests come, where they go, whose they are.
+
+use penstock_core::{ClassId, Done, Flags, Io, Op, Prio, ReqId, Source, Span, StreamId, Time};
+use penstock_workload::trace::{Fit, Record, Replay, ReplayError, Timing, Trace};
+
+const MIB: u64 = 1 << 20;
+
+fn ms(ms: u64) -> Time {
+    Time::ZERO + Span::from_ms(ms)
+}
+
+/// Four requests of two processes: a write, a read far behind it, a flush, a read.
+fn trace() -> Trace {
+    let mut records = vec![
+        Record::new(ms(0), Op::Write, 4096, 8192),
+        Record::new(ms(10), Op::Read, 100 * MIB - 4096, 4096),
+        Record::new(ms(10), Op::Flush, 0, 0),
+        Record::new(ms(25), Op::Read, 50 * MIB + 512, 1024),
+    ];
+    for (line, (record, pid)) in (1..).zip(records.iter_mut().zip([700, 20, 700, 700])) {
+        (record.line, record.pid) = (line, pid);
+    }
+    records[0].flags = Flags::SYNC.with(Flags::FUA);
+    Trace { records, processes: vec![String::new()], devices: vec!["0".into()], ..Trace::default() }
+}
+
+fn replay(capacity: u64, fit: Option<Fit>, timing: Timing) -> Result<Replay, ReplayError> {
+    Replay::new(&trace(), capacity, fit, timing, |record| match record.op {
+        Op::Flush => (ClassId(1), Prio(3)),
+        _ => (ClassId(0), Prio(7)),
+    })
+}
+
+fn all(mut replay: Replay) -> Vec<Io> {
+    std::iter::from_fn(|| replay.take(Time::from_ns(u64::MAX - 1))).collect()
+}
+
+fn finish(replay: &mut Replay, io: Io, now: Time) {
+    let id = ReqId { slot: 0, age: 0 };
+    let done = Done { id, at: now, begun: now, service: Span::ZERO, len: io.len, error: None };
+    replay.finished(now, &io.with(id), &done);
+}
+
+#[test]
+fn requests_are_what_was_recorded() {
+    let ios = all(replay(100 * MIB, None, Timing::Original).unwrap());
+    let (start, len, flags) = (4096, 8192, Flags::SYNC.with(Flags::FUA));
+    let (stream, class, prio) = (StreamId(0), ClassId(0), Prio(7));
+    assert_eq!(ios[0], Io { due: ms(0), start, len, stream, class, op: Op::Write, prio, flags });
+    let (start, len, flags) = (0, 0, Flags::NONE);
+    let (class, prio) = (ClassId(1), Prio(3));
+    assert_eq!(ios[2], Io { due: ms(10), start, len, stream, class, op: Op::Flush, prio, flags });
+    assert_eq!(ios.iter().map(|io| io.stream.0).collect::<Vec<_>>(), [0, 1, 0, 0]);
+}
+
+#[test]
+fn original_times_are_kept() {
+    let mut replay = replay(100 * MIB, None, Timing::Original).unwrap();
+    assert_eq!((replay.len(), replay.left(), replay.last_due()), (4, 4, ms(25)));
+    assert_eq!(replay.next_due(), ms(0));
+    assert!(replay.take(ms(0)).is_some());
+    assert_eq!(replay.next_due(), ms(10));
+    assert!(replay.take(Time::from_ns(9_999_999)).is_none());
+    // Late: the intended arrival stays.
+    assert_eq!(replay.take(ms(30)).unwrap().due, ms(10));
+    assert_eq!(replay.take(ms(30)).unwrap().op, Op::Flush);
+    assert_eq!(replay.take(ms(30)).unwrap().due, ms(25));
+    assert_eq!(
+        (replay.next_due(), replay.take(Time::NEVER), replay.left()),
+        (Time::NEVER, None, 0)
+    );
+}
+
+#[test]
+fn a_speed_divides_all_times() {
+    let due = |speed| {
+        let ios = all(replay(100 * MIB, None, Timing::Scaled(speed)).unwrap());
+        ios.iter().map(|io| io.due.ns() / 1000).collect::<Vec<_>>()
+    };
+    assert_eq!(due(2.0), [0, 5_000, 5_000, 12_500]);
+    assert_eq!(due(0.5), [0, 20_000, 20_000, 50_000]);
+    assert_eq!(due(1e-300), [0, u64::MAX / 1000, u64::MAX / 1000, u64::MAX / 1000]);
+}
+
+#[test]
+fn as_fast_as_possible_keeps_its_depth() {
+    let mut replay = replay(100 * MIB, None, Timing::Afap { depth: 2 }).unwrap();
+    let first = replay.take(ms(1)).unwrap();
+    let second = replay.take(ms(1)).unwrap();
+    assert_eq!((first.due, second.due), (ms(0), ms(0)));
+    assert_eq!((replay.next_due(), replay.take(ms(1))), (Time::NEVER, None));
+    finish(&mut replay, second, ms(4));
+    finish(&mut replay, first, ms(6));
+    // Due since a place is free, however late it is asked.
+    assert_eq!(replay.next_due(), ms(4));
+    assert_eq!(replay.take(ms(7)).unwrap().due, ms(4));
+    let last = replay.take(ms(7)).unwrap();
+    assert_eq!((last.due, last.start), (ms(6), 50 * MIB + 512));
+    finish(&mut replay, last, ms(8));
+    assert_eq!((replay.next_due(), replay.take(ms(9))), (Time::NEVER, None));
+}
+
+#[test]
+fn a_clone_begins_where_its_original_stands() {
+    let mut replay = replay(100 * MIB, None, Timing::Original).unwrap();
+    let again = replay.clone();
+    assert!(replay.take(ms(0)).is_some());
+    assert_eq!((replay.left(), again.left()), (3, 4));
+}
+
+#[test]
+fn a_request_past_the_end_is_an_error_unless_it_is_made_to_fit() {
+    let error = replay(100 * MIB - 1, None, Timing::Original).expect_err("it does not fit");
+    assert_eq!(
+        error.to_string(),
+        "line 2 of the trace: found a request of 4096 B at 104853504 B, expected it to end within \
+         the device's 104857599 B\nhint: fit = \"wrap\" or \"scale\" makes the trace fit"
+    );
+    let starts = |fit, capacity| {
+        let ios = all(replay(capacity, Some(fit), Timing::Original).unwrap());
+        ios.iter().map(|io| io.start).collect::<Vec<_>>()
+    };
+    assert_eq!(starts(Fit::Wrap, 40 * MIB), [4096, 20 * MIB - 4096, 0, 10 * MIB + 512]);
+    // The first would reach over the end and moves to the last place that is aligned.
+    assert_eq!(starts(Fit::Wrap, 8192), [0, 4096, 0, 512]);
+    assert_eq!(starts(Fit::Scale, 50 * MIB), [0, 50 * MIB - 4096, 0, 25 * MIB]);
+    assert_eq!(starts(Fit::Scale, 200 * MIB), [8192, 200 * MIB - 8192, 0, 100 * MIB]);
+}
+
+#[test]
+fn a_request_larger_than_the_device_never_fits() {
+    for fit in [None, Some(Fit::Wrap), Some(Fit::Scale)] {
+        let error = replay(8000, fit, Timing::Original).expect_err("it does not fit");
+        assert_eq!(
+            error.to_string(),
+            "line 1 of the trace: found a request of 8192 B, expected at most the device's 8000 B\n\
+             hint: replay it on a larger device"
+        );
+    }
+}
