@@ -36,7 +36,7 @@ $(VENV)/uv-$(UV_VERSION):
 
 # The tools first: the locked maturin builds the package.
 $(VENV)/ready: $(SOURCES) | $(VENV)/uv-$(UV_VERSION)
-	$(UV) sync --locked --no-install-project
+	$(UV) sync --locked --all-extras --no-install-project
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) PATH="$(CURDIR)/$(BIN):$$PATH" \
 	  maturin develop --release --locked --uv
 	@touch $@
@@ -64,8 +64,9 @@ lint: setup ## formatting, lints, types, and the floors of the architecture
 	$(BIN)/stubtest --concise penstock._native
 
 .PHONY: bench
-bench: ## measure speed
+bench: setup ## measure speed
 	cargo bench --workspace --locked --bench '*'
+	$(BIN)/python benches/traces.py
 
 # Cases of each property; a few minutes of work.
 CASES := 100000
@@ -75,10 +76,15 @@ fuzz: ## the properties over many more random cases: policies, the disk, jobs, u
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-tests --test contract
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-job --test spec --test hdd_by_hand --lib
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-policy --lib
+	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-workload --test trace_properties
 
 .PHONY: docs
 docs: ## the Rust documentation, in target/doc
 	RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --locked
+
+.PHONY: screenshots
+screenshots: setup ## take the pictures in docs/screenshots anew; needs Chromium
+	$(BIN)/python tests/python/screenshots.py
 
 .PHONY: accept
 accept: ## take over changed golden tables and messages: review them in the diff

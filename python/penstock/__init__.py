@@ -1,8 +1,56 @@
 """Penstock: what happens when online and batch work share a disk, and how to control it.
 
-The engine is compiled and private (`penstock._native`); the command is `penstock.cli`.
+    import penstock
+
+    result = penstock.compare("examples/bank-day.toml", policies=["noop", "size-priority"])
+    result.verdict(), result.summary(), result.charts["latency-tellers"]
+
+The engine is compiled and private (`penstock._native`); the command is `penstock.cli`. What stands
+here is loaded when it is first used: the command needs little of it, and starts sooner.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from penstock._native import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from penstock.api import compare
+    from penstock.errors import PenstockError
+    from penstock.job import Agent, Class, Job
+    from penstock.results import ClassResult, Comparison, Distribution, Machine, Run
+
+__all__ = [
+    "Agent",
+    "Class",
+    "ClassResult",
+    "Comparison",
+    "Distribution",
+    "Job",
+    "Machine",
+    "PenstockError",
+    "Run",
+    "__version__",
+    "compare",
+]
+
+_HOMES = {
+    "api": ("compare",),
+    "errors": ("PenstockError",),
+    "job": ("Agent", "Class", "Job"),
+    "results": ("ClassResult", "Comparison", "Distribution", "Machine", "Run"),
+}
+"""Where each name is defined."""
+
+
+def __getattr__(name: str) -> object:
+    for home, names in _HOMES.items():
+        if name in names:
+            found: object = getattr(import_module(f"penstock.{home}"), name)
+            globals()[name] = found
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -6,7 +6,17 @@ from typing import Final
 
 from penstock.schema import Creating, Running
 
-__all__ = ["Failure", "__version__", "compare", "devices", "policies", "replay_decisions"]
+__all__ = [
+    "Failure",
+    "__version__",
+    "compare",
+    "devices",
+    "policies",
+    "replay_decisions",
+    "trace_convert",
+    "trace_describe",
+    "trace_formats",
+]
 
 __version__: Final[str]
 
@@ -25,9 +35,12 @@ def compare(
     sets: Sequence[str] = ...,
     record: str | PathLike[str] | None = None,
     detail: bool = False,
+    text: str | None = None,
     progress: Callable[[Creating | Running], object] | None = None,
 ) -> str:
     """Run a job under each policy and return the comparison as JSON.
+
+    With `text` that is the job, and `job` only what it is called.
 
     An interrupt, or anything that `progress` raises, ends the run: after an interrupt the result so
     far is returned, if there is one.
@@ -41,3 +54,23 @@ def policies() -> str:
 
 def devices() -> str:
     """Every named device, as JSON."""
+
+def trace_formats() -> str:
+    """Every format of traces, as JSON."""
+
+def trace_describe(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,
+    classes: str | PathLike[str] | None = None,
+) -> str:
+    """Tell what a trace holds and asks for, as JSON; per class by the rules of a job."""
+
+def trace_convert(
+    path: str | PathLike[str],
+    to: str | PathLike[str],
+    *,
+    into: str,
+    format: str | None = None,
+) -> str:
+    """Write a trace in another format and return what became of it as JSON."""

@@ -40,11 +40,43 @@ class Class(TypedDict):
     unfinished: int
 
 
+class Row(TypedDict):
+    """One class in one window of time; `at_s` is where the window begins."""
+
+    at_s: float
+    requests: int
+    bytes: int
+    p50_ns: int | None
+    p99_ns: int | None
+    outstanding: float
+    device_time_s: float
+
+
+class ClassDetail(TypedDict):
+    """One class in detail.
+
+    Of a distribution each pair is an upper bound in nanoseconds, ascending, and how many lie at or
+    below it and above the one before.
+    """
+
+    name: str
+    lat_ns: list[tuple[int, int]]
+    wait_ns: list[tuple[int, int]]
+    series: list[Row]
+
+
+class Detail(TypedDict):
+    """Whole distributions of a run, and its course over time in windows of `window_s`."""
+
+    window_s: float
+    classes: list[ClassDetail]
+
+
 class Run(TypedDict):
     """One policy's run.
 
     `interrupted` is there, and true, if it was ended early; `remarks`, if the machine did not grant
-    a live run all that it wanted.
+    a live run all that it wanted; `detail`, if it was asked for.
     """
 
     policy: str
@@ -55,6 +87,7 @@ class Run(TypedDict):
     remarks: NotRequired[list[str]]
     device_busy: float
     classes: list[Class]
+    detail: NotRequired[Detail]
 
 
 class Job(TypedDict):

@@ -102,7 +102,7 @@ def _title(run: Run, *, model: bool) -> Iterator[Text]:
     """The policy with its parameters, and what holds for all classes."""
     title = Text(run["policy"], style="bold")
     if run["params"]:
-        title.append(f"  {_params(run['params'])}", style="not bold")
+        title.append(f"  {params(run['params'])}", style="not bold")
     yield title
     if run.get("interrupted"):
         yield Text("  PARTIAL: interrupted; the figures are of the part that ran", style="bold")
@@ -152,7 +152,8 @@ def _table(classes: list[Class], columns: Widths) -> Table:
     return table
 
 
-def _params(params: Params) -> str:
+def params(params: Params) -> str:
+    """Parameters on one line."""
     return ", ".join(f"{name} = {_value(value)}" for name, value in params.items())
 
 
@@ -160,4 +161,4 @@ def _value(value: Value) -> str:
     """A value as it is written in a job, without the quotes."""
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{{ {_params(value)} }}" if isinstance(value, dict) else str(value)
+    return f"{{ {params(value)} }}" if isinstance(value, dict) else str(value)

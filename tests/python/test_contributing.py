@@ -50,7 +50,8 @@ def test_a_policy_is_one_file_one_line_and_one_golden_table(tmp_path: Path) -> N
     # One line, and its module.
     registry = copy / "crates/policy/src/registry.rs"
     last = "size_priority::ENTRY"
-    listed = registry.read_text().replace(f"{last}]", f"{last}, crate::lifo::ENTRY]")
+    last = "class_priority::ENTRY,\n"
+    listed = registry.read_text().replace(last, f"{last}    crate::lifo::ENTRY,\n")
     registry.write_text(listed)
     assert listed.count("lifo") == 1
     library = copy / "crates/policy/src/lib.rs"

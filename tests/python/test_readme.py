@@ -1,7 +1,8 @@
 """What README.md says works: its commands are run, and what it shows of a model is what comes out.
 
 A ```console block holds commands, each behind a `$`, and below them their output. The commands of a
-block run in one folder, one after another. A line of `…` alone stands for any lines.
+block run in one folder, one after another. A line of `…` alone stands for any lines. A ```python
+block is a program.
 """
 
 import os
@@ -63,6 +64,16 @@ def test_block(block: list[Shown], tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for one in block:
         run(one, tmp_path)
+
+
+def test_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    programs = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
+    assert programs
+    for program in programs:
+        exec(compile(program, str(README), "exec"), {})
+    assert (tmp_path / "day.html").exists()
 
 
 def run(one: Shown, folder: Path) -> None:

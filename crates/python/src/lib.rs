@@ -6,6 +6,7 @@
 
 #![deny(unsafe_code)]
 
+mod traces;
 mod watch;
 
 use std::path::PathBuf;
@@ -29,6 +30,8 @@ pyo3::create_exception!(
 mod _native {
     #[pymodule_export]
     use super::{Failure, compare, devices, policies, replay_decisions};
+    #[pymodule_export]
+    use crate::traces::{trace_convert, trace_describe, trace_formats};
 
     #[expect(non_upper_case_globals, reason = "as Python writes it")]
     #[pymodule_export]
@@ -37,13 +40,14 @@ mod _native {
 
 /// Runs the job at the path `job` under each policy and returns the comparison as JSON.
 ///
+/// With `text` that is the job, and `job` only what it is called.
 /// With `detail` each run carries whole distributions and its course over time.
 /// `progress` is called some times a second. If it raises, or a signal's handler does, the run ends
 /// there: an interrupt gives the result so far, anything else is raised.
 #[pyfunction]
 #[pyo3(signature = (
     job, *, policies, on=None, create=None, engine=None, sets=Vec::new(), record=None,
-    detail=false, progress=None
+    detail=false, text=None, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
@@ -57,11 +61,19 @@ fn compare(
     sets: Vec<String>,
     record: Option<PathBuf>,
     detail: bool,
+    text: Option<String>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let options = Options { policies, on, create, engine, record, detail };
     let Watched { result, raised } = watch::run(py, progress.as_ref(), |told| {
-        penstock_job::compare(&job, &sets, &options, told).map(|comparison| json(&comparison))
+        let comparison = match &text {
+            Some(text) => {
+                let name = job.display().to_string();
+                penstock_job::compare_text(&name, text, &sets, &options, told)
+            }
+            None => penstock_job::compare(&job, &sets, &options, told),
+        };
+        comparison.map(|comparison| json(&comparison))
     });
     match (result, raised) {
         (Err(failure), None) => Err(raise(py, &failure)),

@@ -8,7 +8,7 @@ import typer
 
 from penstock import __version__
 from penstock._native import Failure
-from penstock.cli import compare, list, output, replay_decisions, run
+from penstock.cli import compare, list, output, replay, replay_decisions, run, trace
 
 EXIT_CODES = (
     "Exit codes: 0 all went well; 1 the run failed; 2 wrong use or wrong input; 4 decisions "
@@ -30,6 +30,8 @@ app.command("run", short_help="Run a workload under one policy.")(run.run)
 app.command("replay-decisions", short_help="Prove that a recorded run decides alike again.")(
     replay_decisions.replay_decisions
 )
+app.command("replay", short_help="Play a recorded trace under policies.")(replay.replay)
+app.add_typer(trace.app, name="trace")
 app.add_typer(list.app, name="list")
 
 

@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.options import Create, Engine, Job, Json, On, Sets
+from penstock.cli.options import Create, Engine, Job, Json, On, Plots, Report, Sets, Xlsx
 from penstock.cli.work import work
+from penstock.report import Outputs
 
 Policies = Annotated[
     str | None,
@@ -26,6 +27,9 @@ def compare(
     create: Create = None,
     engine: Engine = None,
     sets: Sets = None,
+    report: Report = None,
+    plots: Plots = None,
+    xlsx: Xlsx = None,
     as_json: Json = False,
 ) -> None:
     """Run one workload under several policies and compare what each class gets.
@@ -41,5 +45,6 @@ def compare(
         engine=engine,
         sets=sets or [],
         record=None,
+        outputs=Outputs(report=report, plots=plots, xlsx=xlsx),
         as_json=as_json,
     )

@@ -54,3 +54,23 @@ Sets = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", help="Print the result as one JSON object and nothing else.")
 ]
+
+Report = Annotated[
+    str | None,
+    typer.Option(
+        "--report",
+        metavar="FILE.html",
+        help="Write a page with the verdict, the table, pictures and the job: one file that needs "
+        "nothing else. An earlier report is replaced, any other file is not.",
+    ),
+]
+
+Plots = Annotated[
+    str | None,
+    typer.Option("--plots", metavar="DIR", help="Write the pictures as PNG into this folder."),
+]
+
+Xlsx = Annotated[
+    str | None,
+    typer.Option("--xlsx", metavar="FILE.xlsx", help="Write the figures as a workbook."),
+]

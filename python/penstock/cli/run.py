@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.options import Create, Engine, Job, Json, On, Sets
+from penstock.cli.options import Create, Engine, Job, Json, On, Plots, Report, Sets, Xlsx
 from penstock.cli.work import work
+from penstock.report import Outputs
 
 Policy = Annotated[
     str,
@@ -37,6 +38,9 @@ def run(
     engine: Engine = None,
     sets: Sets = None,
     record: Record = None,
+    report: Report = None,
+    plots: Plots = None,
+    xlsx: Xlsx = None,
     as_json: Json = False,
 ) -> None:
     """Run one workload under one policy and show what each class gets.
@@ -52,5 +56,6 @@ def run(
         engine=engine,
         sets=sets or [],
         record=record,
+        outputs=Outputs(report=report, plots=plots, xlsx=xlsx),
         as_json=as_json,
     )

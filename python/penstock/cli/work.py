@@ -14,6 +14,9 @@ from rich.text import Text
 
 from penstock import _native
 from penstock.cli import output
+from penstock.detail import without_detail
+from penstock.errors import PenstockError
+from penstock.report import Outputs
 from penstock.schema import Comparison, Creating, Running
 from penstock.table import show
 from penstock.verdict import verdict
@@ -31,9 +34,16 @@ def work(
     engine: str | None,
     sets: Sequence[str],
     record: str | None,
+    outputs: Outputs,
     as_json: bool,
+    text: str | None = None,
 ) -> None:
-    """Run a job under each policy and show what came of it."""
+    """Run a job under each policy, show what came of it, and write what is asked for.
+
+    With `text` that is the job, and `job` only what it is called.
+    """
+    with _wrong_outputs_end():
+        outputs.check()
     try:
         with first_interrupt_stops(), _progress() as progress:
             text = _native.compare(
@@ -44,6 +54,8 @@ def work(
                 engine=engine,
                 sets=sets,
                 record=record,
+                detail=bool(outputs),
+                text=text,
                 progress=progress,
             )
     except KeyboardInterrupt as interrupt:
@@ -51,9 +63,12 @@ def work(
         raise typer.Exit(INTERRUPTED) from interrupt
     comparison: Comparison = json.loads(text)
     if as_json:
-        output.data(f"{text}\n")
+        output.data(f"{without_detail(text)}\n")
     else:
         output.drawn(lambda console: _show(comparison, console))
+    with _wrong_outputs_end():
+        for written in outputs.write(comparison):
+            output.talk(f"wrote {written}")
     ran = comparison["runs"]
     if any(run.get("interrupted") for run in ran):
         of = len(policies) or len(json.loads(_native.policies()))
@@ -70,6 +85,16 @@ def _show(comparison: Comparison, console: Console) -> None:
         console.print()
     for line in lines:
         console.print(Text(line), soft_wrap=True)
+
+
+@contextmanager
+def _wrong_outputs_end() -> Iterator[None]:
+    """Within this, a file that may not or cannot be written ends the command."""
+    try:
+        yield
+    except PenstockError as error:
+        output.talk(str(error))
+        raise typer.Exit(error.exit_code) from None
 
 
 @contextmanager

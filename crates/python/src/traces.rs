@@ -1,0 +1,44 @@
+//! Traces for Python: what they hold, and the same in another format.
+
+use std::path::PathBuf;
+
+use penstock_job::trace_tools;
+use pyo3::prelude::*;
+
+use crate::{json, raise};
+
+/// Every format of traces, as JSON.
+#[pyfunction]
+pub(crate) fn trace_formats() -> String {
+    json(&trace_tools::formats())
+}
+
+/// What the trace at `path` holds and asks for, as JSON; per class by the rules of the job at
+/// `classes`.
+#[pyfunction]
+#[pyo3(signature = (path, *, format=None, classes=None))]
+#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
+pub(crate) fn trace_describe(
+    py: Python<'_>,
+    path: PathBuf,
+    format: Option<String>,
+    classes: Option<PathBuf>,
+) -> PyResult<String> {
+    let told = py.detach(|| trace_tools::describe(&path, format.as_deref(), classes.as_deref()));
+    told.map(|told| json(&told)).map_err(|failure| raise(py, &failure))
+}
+
+/// Writes the trace at `path` to `to` in the format `into` and returns what became of it as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, to, *, into, format=None))]
+#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
+pub(crate) fn trace_convert(
+    py: Python<'_>,
+    path: PathBuf,
+    to: PathBuf,
+    into: String,
+    format: Option<String>,
+) -> PyResult<String> {
+    let told = py.detach(|| trace_tools::convert(&path, format.as_deref(), &to, &into));
+    told.map(|told| json(&told)).map_err(|failure| raise(py, &failure))
+}

@@ -1,0 +1,48 @@
+"""`penstock.compare`: the command of that name, for programs and notebooks."""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+
+from penstock import _native
+from penstock.errors import translated
+from penstock.job import Job, Plain, plain
+from penstock.results import Comparison
+
+
+def compare(
+    job: Job | str | PathLike[str],
+    *,
+    policies: Sequence[str] | None = None,
+    on: str | PathLike[str] | None = None,
+    create: str | None = None,
+    engine: str | None = None,
+    set: Mapping[str, Plain] | None = None,
+    detail: bool = True,
+) -> Comparison:
+    """Run one workload under several policies and compare what each class gets.
+
+    `job` is a job file's path, or a `penstock.Job`. Without `policies` every policy runs. `on`,
+    `create` and `engine` are as on the command line; `set` changes the job, as
+    `{"duration": "15s", "size-priority.split": "64KiB"}`. Without `detail` there are no
+    distributions and no course over time, and so no charts.
+
+    Ctrl-C ends the run with what there is, if there is anything: then the last run says
+    `interrupted`. What is wrong is a `penstock.PenstockError` with the command's message.
+    """
+    with translated():
+        text = _native.compare(
+            job.name if isinstance(job, Job) else job,
+            policies=[] if policies is None else list(policies),
+            on=None if on is None else fspath(on),
+            create=create,
+            engine=engine,
+            sets=[f"{key}={_written(value)}" for key, value in (set or {}).items()],
+            detail=detail,
+            text=job.text if isinstance(job, Job) else None,
+        )
+    return Comparison.from_json(text)
+
+
+def _written(value: Plain) -> str:
+    """A value as `--set` takes it: text as it is, all else as TOML writes it."""
+    return value if isinstance(value, str) else plain(value)

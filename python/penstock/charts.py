@@ -1,0 +1,395 @@
+"""Altair charts of a comparison, one for each question and class.
+
+- `latency-CLASS`: which share of the requests took longer than how long. Latency and rarity both
+  grow by factors, so that one picture holds the median and the one in a thousand.
+- `percentiles-CLASS`, `throughput-CLASS`, `queue-CLASS`: the course over time.
+- `shares`: what each class got of the device's time.
+
+A chart holds 5,000 rows at most. Of windows that must be joined for that, counts are added, queues
+are averaged, and percentiles become the worst among them: percentiles are never averaged.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil, floor, log10
+
+import altair as alt
+import polars as pl
+
+from penstock import frames, palette
+from penstock.schema import Class, Comparison
+
+ROWS = 5_000
+"""Rows of a chart: more take long to draw, and show no more."""
+
+WIDTH = 340
+"""Of the plot in pixels: with its axis it fits on a phone, and two or three stand side by side."""
+
+WIDTH_BARS = 300
+"""The same beside names."""
+
+HEIGHT = 210
+
+LETTER = 5.6
+"""Pixels of a letter on a bar."""
+
+FONT = "Arial, Liberation Sans, Helvetica, sans-serif"
+"""All have the same widths."""
+
+RAREST = 1e-5
+"""A share that is smaller is not drawn."""
+
+STEP = 1 / 250
+"""Points of a curve that are nearer to one another, as a part of the picture, are one."""
+
+MARKED = (50.0, 95.0, 99.0, 99.9)
+"""Percentiles that are marked on the curve."""
+
+UNIT = (
+    "datum.value < 999.5 ? format(datum.value, '~g') + ' ns' : "
+    "datum.value < 999.5e3 ? format(datum.value / 1e3, '~g') + ' µs' : "
+    "datum.value < 999.5e6 ? format(datum.value / 1e6, '~g') + ' ms' : "
+    "format(datum.value / 1e9, '~g') + ' s'"
+)
+"""A length of time in nanoseconds, written with its unit."""
+
+
+def all_of(comparison: Comparison) -> Mapping[str, alt.TopLevelMixin]:
+    """Every chart by its name."""
+    return dict(_charts(comparison))
+
+
+def _charts(comparison: Comparison) -> Iterator[tuple[str, alt.TopLevelMixin]]:
+    runs = comparison["runs"]
+    if not runs:
+        return
+    look = Look(frames.labels(runs))
+    courses = frames.series(comparison)
+    spreads = frames.distribution(comparison).filter(pl.col("measure") == "lat_ns")
+    spans = _latency_span(comparison)
+    names = [one["name"] for one in runs[0]["classes"]]
+    for name in names:
+        marks = _marks(comparison, name)
+        yield (
+            f"latency-{name}",
+            latency(look, spreads.filter(pl.col("class") == name), marks, spans),
+        )
+    for kind, draw in (("percentiles", percentiles), ("throughput", throughput), ("queue", queue)):
+        for name in names:
+            yield f"{kind}-{name}", draw(look, courses.filter(pl.col("class") == name))
+    yield "shares", shares(comparison)
+
+
+class Look:
+    """How each policy is drawn: the same in every chart."""
+
+    def __init__(self, policies: list[str]) -> None:
+        """For policies in this order."""
+        self.policies = policies
+        numbers = range(len(policies))
+
+        def scale(among: Sequence[str] | Sequence[list[int]]) -> alt.Scale:
+            return alt.Scale(domain=policies, range=[among[n % len(among)] for n in numbers])
+
+        self.color = alt.Color("policy:N", scale=scale([one.light for one in palette.POLICIES]))
+        self.dash = alt.StrokeDash("policy:N", scale=scale(palette.DASHES))
+        self.shape = alt.Shape("policy:N", scale=scale(palette.SHAPES))
+
+    def lines(self, legend: alt.Legend) -> dict[str, alt.Color | alt.StrokeDash]:
+        """How lines are told apart."""
+        return {"color": self.color.legend(legend), "strokeDash": self.dash.legend(legend)}
+
+    def marks(self, legend: alt.Legend) -> dict[str, alt.Color | alt.Shape]:
+        """How marks are told apart."""
+        return {"color": self.color.legend(legend), "shape": self.shape.legend(legend)}
+
+
+OF_LINES = alt.Legend(
+    title=None,
+    orient="top",
+    columns=3,
+    labelLimit=150,
+    symbolType="stroke",
+    symbolSize=300,
+    symbolStrokeWidth=2,
+)
+"""What each dash is."""
+
+OF_MARKS = alt.Legend(
+    title=None, orient="top", columns=3, labelLimit=150, symbolSize=70, symbolStrokeWidth=0
+)
+"""What each shape is."""
+
+
+def latency(
+    look: Look, spread: pl.DataFrame, marks: pl.DataFrame, span: tuple[float, float]
+) -> alt.TopLevelMixin:
+    """Latencies against how rare they are, and marks at the percentiles of the table."""
+    rarest = max(_rarest(spread), RAREST)
+    curves = _curves(look, spread, span, rarest)
+    ticks = [1.0, 0.5, *(10.0**-n for n in range(1, floor(-log10(rarest)) + 1))]
+    x = alt.X(
+        "latency_ns:Q",
+        title="latency",
+        scale=alt.Scale(type="log", domain=list(span), nice=False),
+        axis=alt.Axis(values=_log_ticks(*span), labelExpr=UNIT),
+    )
+    y = alt.Y(
+        "slower:Q",
+        title="requests that were faster",
+        scale=alt.Scale(type="log", domain=[1, rarest], nice=False, reverse=False),
+        axis=alt.Axis(values=ticks, labelExpr="format(100 - 100 * datum.value, '~r') + ' %'"),
+    )
+    lines = (
+        alt.Chart(curves)
+        .mark_line(interpolate="step-after", clip=True, strokeWidth=1.8)
+        .encode(x=x, y=y, **look.lines(OF_MARKS))
+    )
+    points = (
+        alt.Chart(marks.filter(pl.col("slower") >= rarest))
+        .mark_point(filled=True, size=55, opacity=1)
+        .encode(
+            x=x,
+            y=y,
+            **look.marks(OF_MARKS),
+            tooltip=["policy:N", "percentile:Q", "latency_ns:Q"],
+        )
+    )
+    return _dressed(alt.LayerChart(layer=[lines, points], width=WIDTH, height=HEIGHT))
+
+
+def percentiles(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
+    """The median and the 99th percentile of each window."""
+    course, x = _joined(_whole(course), rows_each=2)
+    panels = []
+    known = [ns for name in ("p50_ns", "p99_ns") for ns in course[name].drop_nulls().to_list()]
+    span = _span(known or [1e6])
+    for name, title in (("p99_ns", "p99"), ("p50_ns", "p50")):
+        y = alt.Y(
+            "ns:Q",
+            title=title,
+            scale=alt.Scale(type="log", domain=list(span), nice=False),
+            axis=alt.Axis(values=_log_ticks(*span), labelExpr=UNIT),
+        )
+        values = course.select("policy", "at", "run", pl.col(name).clip(1).alias("ns"))
+        panels.append(_lines(look, values, x if name == "p50_ns" else x.title(None), y, 120))
+    return _dressed(alt.vconcat(*panels, spacing=8))
+
+
+def throughput(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
+    """Megabytes a second of each window."""
+    course, x = _joined(course, rows_each=1)
+    values = course.with_columns(pl.col("bw_bytes") / 1e6).rename({"bw_bytes": "mb_s"})
+    y = alt.Y("mb_s:Q", title="MB/s", scale=alt.Scale(zero=True))
+    return _dressed(_lines(look, values.select("policy", "at", "run", "mb_s"), x, y, HEIGHT))
+
+
+def queue(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
+    """Requests outstanding, in the mean of each window."""
+    course, x = _joined(course, rows_each=1)
+    y = alt.Y("outstanding:Q", title="requests outstanding", scale=alt.Scale(zero=True))
+    values = course.select("policy", "at", "run", "outstanding")
+    return _dressed(_lines(look, values, x, y, HEIGHT))
+
+
+def shares(comparison: Comparison) -> alt.TopLevelMixin:
+    """A bar for each policy, divided among the classes; each part is written on."""
+    runs = comparison["runs"]
+    names = [one["name"] for one in runs[0]["classes"]]
+    rows = []
+    for label, run in zip(frames.labels(runs), runs, strict=True):
+        so_far = 0.0
+        for number, one in enumerate(run["classes"]):
+            share = 100 * one["share"]
+            rows.append((label, one["name"], number, share, so_far, so_far + share))
+            so_far += share
+    columns = ["policy", "class", "number", "percent", "begins", "ends"]
+    frame = pl.DataFrame(rows, schema=columns, orient="row").with_columns(
+        middle=(pl.col("begins") + pl.col("ends")) / 2,
+        told=pl.format("{} %", pl.col("percent").round(1)),
+    )
+    letters = pl.max_horizontal(pl.col("class").str.len_chars(), pl.col("told").str.len_chars())
+    room = pl.col("percent") * WIDTH_BARS / 100 / LETTER
+    frame = frame.with_columns(
+        named=room > letters, told_fits=room > pl.col("told").str.len_chars()
+    )
+    frame = frame.with_columns(alone=pl.col("told_fits") & ~pl.col("named")).drop("told_fits")
+    colours = [palette.CLASSES[n % len(palette.CLASSES)].light for n in range(len(names))]
+    side = alt.Axis(domain=False, ticks=False, minExtent=100, maxExtent=100, labelLimit=97)
+    y = alt.Y("policy:N", title=None, sort=None, axis=side)
+    x = alt.X(
+        "begins:Q",
+        title="share of the device's time, %",
+        scale=alt.Scale(domain=[0, 100]),
+        axis=alt.Axis(values=[0, 20, 40, 60, 80, 100]),
+    )
+    base = alt.Chart(frame)
+    bars = base.mark_bar(stroke=palette.GROUND.light, strokeWidth=2).encode(
+        x=x,
+        x2="ends:Q",
+        y=y,
+        color=alt.Color(
+            "class:N",
+            sort=None,
+            scale=alt.Scale(domain=names, range=colours),
+            legend=alt.Legend(title=None, orient="top", columns=4, symbolType="square"),
+        ),
+        tooltip=["policy:N", "class:N", "percent:Q"],
+    )
+
+    # What does not fit on its part is in the legend and in the table.
+    def words(column: str, which: str, dy: int) -> alt.Chart:
+        text: alt.Chart = base.transform_filter(which).mark_text(
+            color=palette.INSIDE.light, fontSize=11, dy=dy
+        )
+        return text.encode(x="middle:Q", y=y, text=f"{column}:N")
+
+    named = words("class", "datum.named", -6)
+    below = words("told", "datum.named", 7)
+    alone = words("told", "datum.alone", 0)
+    return _dressed(
+        alt.LayerChart(layer=[bars, named, below, alone], width=WIDTH_BARS, height=44 * len(runs))
+    )
+
+
+def _lines(look: Look, values: pl.DataFrame, x: alt.X, y: alt.Y, height: int) -> alt.LayerChart:
+    """A line for each policy, broken where there is nothing; what stands alone is a point."""
+    measure = values.columns[-1]
+    known = values.filter(pl.col(measure).is_not_null())
+    # A line goes on from a window to the next: those without a gap between are one stretch.
+    follows = (pl.col("run").diff() == 1).over("policy").fill_null(False)
+    known = known.with_columns(stretch=(~follows).cum_sum())
+    alone = known.filter(pl.len().over("stretch") == 1)
+    lines = (
+        alt.Chart(known.select("policy", "at", measure, "stretch"))
+        .mark_line(strokeWidth=1.5, clip=True)
+        .encode(x=x, y=y, **look.lines(OF_LINES), detail="stretch:N")
+    )
+    marks = (
+        alt.Chart(alone.select("policy", "at", measure))
+        .mark_point(filled=True, size=26, opacity=1)
+        .encode(x=x, y=y, color=look.color.legend(OF_LINES))
+    )
+    return alt.LayerChart(layer=[lines, marks], width=WIDTH, height=height)
+
+
+def _whole(course: pl.DataFrame) -> pl.DataFrame:
+    """Without each policy's last window, which the run's end cuts off, unless it is all."""
+    return course.filter(pl.col("iops").is_not_null() | (pl.len().over("policy") == 1))
+
+
+def _joined(course: pl.DataFrame, *, rows_each: int) -> tuple[pl.DataFrame, alt.X]:
+    """A class's course with few enough windows, numbered by `run`, and its axis of time."""
+    course = course.with_columns(run=pl.int_range(pl.len()).over("policy"))
+    n = ceil(len(course) * rows_each / ROWS)
+    if n > 1:
+        course = (
+            course.with_columns(pl.col("run") // n)
+            .group_by("policy", "run", maintain_order=True)
+            .agg(
+                pl.col("at_s").first(),
+                pl.col("p50_ns", "p99_ns").max(),
+                pl.col("outstanding", "bw_bytes").mean(),
+            )
+        )
+    end = course["at_s"].max()
+    longest = end if isinstance(end, float) else 0.0
+    length, unit = next(
+        ((s, unit) for s, unit in ((3600, "h"), (60, "min")) if longest >= 2 * s), (1, "s")
+    )
+    axis = alt.Axis(tickCount=6, format="~r")
+    scale = alt.Scale(domain=[0, max(longest / length, 1e-9)], nice=False)
+    x = alt.X("at:Q", title=f"time, {unit}", axis=axis, scale=scale)
+    return course.with_columns(at=pl.col("at_s") / length), x
+
+
+def _curves(
+    look: Look, spread: pl.DataFrame, span: tuple[float, float], rarest: float
+) -> pl.DataFrame:
+    """For each policy the share that was slower, at each latency where the picture changes."""
+    wide, high = log10(span[1] / span[0]), -log10(rarest)
+    rows: list[tuple[str, float, float]] = []
+    step = max(STEP, 2 * len(look.policies) / ROWS)
+    for policy in look.policies:
+        one = spread.filter(pl.col("policy") == policy)
+        uppers, below = one["upper_ns"].to_list(), one["at_or_below"].to_list()
+        if not uppers:
+            continue
+        kept = [(float(max(uppers[0], 1)), 1.0)]
+        for upper, share in zip(uppers, below, strict=True):
+            point = (float(max(upper, 1)), max(1 - share, rarest))
+            across = log10(point[0] / kept[-1][0]) / wide
+            down = log10(kept[-1][1] / point[1]) / high
+            if across + down >= step or upper == uppers[-1]:
+                kept.append(point)
+        rows += [(policy, *point) for point in kept]
+    return pl.DataFrame(rows, schema=["policy", "latency_ns", "slower"], orient="row")
+
+
+def _marks(comparison: Comparison, name: str) -> pl.DataFrame:
+    """The percentiles of one class, as the table has them."""
+    rows = []
+    for label, run in zip(frames.labels(comparison["runs"]), comparison["runs"], strict=True):
+        for one in _finished(run["classes"]):
+            if one["name"] == name:
+                for percent in MARKED:
+                    ns = one["lat_ns"]["percentile"][f"{percent:.6f}"]
+                    rows.append((label, percent, max(ns, 1), 1 - percent / 100))
+    schema = {"policy": pl.String, "percentile": pl.Float64, "latency_ns": pl.Int64}
+    return pl.DataFrame(rows, schema=schema | {"slower": pl.Float64}, orient="row")
+
+
+def _finished(classes: list[Class]) -> Iterator[Class]:
+    return (one for one in classes if one["requests"] > 0)
+
+
+def _rarest(spread: pl.DataFrame) -> float:
+    """The share of one request among all of the class that finished most."""
+    most = spread.group_by("policy").agg(pl.col("count").sum())["count"].max()
+    return 1 / most if isinstance(most, int) else 0.1
+
+
+def _latency_span(comparison: Comparison) -> tuple[float, float]:
+    """From the least to the greatest latency of all: one axis for every class."""
+    finished = [one for run in comparison["runs"] for one in _finished(run["classes"])]
+    ends = [end for one in finished for end in (one["lat_ns"]["min"], one["lat_ns"]["max"])]
+    return _span(ends or [1e6])
+
+
+def _span(values: list[int] | list[float]) -> tuple[float, float]:
+    """Ends of a logarithmic axis that holds all values: a tenth of a power of ten around them."""
+    low, high = max(min(values), 1), max(*values, 1)
+    return 10 ** (floor(10 * log10(low)) / 10), 10 ** ((floor(10 * log10(high)) + 1) / 10)
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """Round values between: powers of ten, or 1, 2 and 5 of each where there are few."""
+    powers = range(floor(log10(low)), ceil(log10(high)) + 1)
+    for factors in ((1,), (1, 3), (1, 2, 5)):
+        ticks = [f * 10.0**n for n in powers for f in factors if low <= f * 10.0**n <= high]
+        if len(ticks) >= 3:
+            break
+    every = ceil(len(ticks) / 6)
+    return ticks[::every]
+
+
+def _dressed(chart: alt.LayerChart | alt.VConcatChart) -> alt.TopLevelMixin:
+    """The same with the look that all charts have."""
+    ink, faint = palette.INK.light, palette.FAINT.light
+    dressed: alt.TopLevelMixin = (
+        chart.configure(font=FONT, background=palette.GROUND.light, padding=4, aria=False)
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor=faint,
+            titleColor=faint,
+            gridColor=palette.GRID.light,
+            domainColor=palette.AXIS.light,
+            tickColor=palette.AXIS.light,
+            labelFontSize=13,
+            titleFontSize=13,
+            titleFontWeight="normal",
+            labelOverlap="greedy",
+        )
+        .configure_axisY(minExtent=62, maxExtent=62)
+        .configure_legend(labelColor=ink, labelFontSize=13, rowPadding=3)
+    )
+    return dressed

@@ -1,0 +1,111 @@
+"""`penstock replay`: a recorded trace under policies, on a model or on a real file."""
+
+from typing import Annotated
+
+import typer
+
+from penstock.cli.options import Create, Engine, Json, Plots, Report, Sets, Xlsx
+from penstock.cli.work import work
+from penstock.report import Outputs
+
+ALL_ONE_CLASS = """\
+[trace]
+file = "-"
+
+[class.all]
+
+[[rule]]
+class = "all"
+"""
+"""The job of a trace that nobody divided into classes; the file is set beside it."""
+
+Trace = Annotated[
+    str, typer.Argument(metavar="TRACE", help="The trace, packed or not.", show_default=False)
+]
+
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="Its format (`penstock trace formats`). If not given, told from its first lines.",
+    ),
+]
+
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="DEVICE|PATH",
+        help="Where it is played: a named device, a device file (.toml), or a file that penstock "
+        "owns. If not given, the device of --classes.",
+    ),
+]
+
+Policies = Annotated[
+    str, typer.Option("--policy", metavar="A,B,…", help="Policies in the order in which they run.")
+]
+
+Classes = Annotated[
+    str | None,
+    typer.Option(
+        "--classes",
+        metavar="JOB.toml",
+        help="A job whose rules say which request is of which class; without it all are of one.",
+    ),
+]
+
+Stop = Annotated[
+    str | None,
+    typer.Option(
+        "--stop",
+        metavar="drained|last-arrival|TIME",
+        help="When it ends. If not given, when all is done.",
+    ),
+]
+
+Fit = Annotated[
+    str | None,
+    typer.Option(
+        "--fit",
+        metavar="wrap|scale",
+        help="What becomes of requests past the device's end. If not given, they are an error.",
+    ),
+]
+
+
+def replay(
+    trace: Trace,
+    *,
+    file_format: Format = None,
+    on: Target = None,
+    policy: Policies = "noop",
+    classes: Classes = None,
+    stop: Stop = None,
+    fit: Fit = None,
+    create: Create = None,
+    engine: Engine = None,
+    sets: Sets = None,
+    report: Report = None,
+    plots: Plots = None,
+    xlsx: Xlsx = None,
+    as_json: Json = False,
+) -> None:
+    """Play a recorded trace under policies and show what each class of it gets.
+
+    At its own pace unless told otherwise: --set trace.timing.speed=2 is twice as fast, --set
+    trace.timing.depth=32 as fast as the device serves 32 requests outstanding.
+    """
+    given = {"trace.file": trace, "trace.format": file_format, "trace.fit": fit, "stop": stop}
+    work(
+        classes or "trace",
+        policies=[name.strip() for name in policy.split(",")],
+        on=on,
+        create=create,
+        engine=engine,
+        sets=[f"{key}={value}" for key, value in given.items() if value is not None] + (sets or []),
+        record=None,
+        outputs=Outputs(report=report, plots=plots, xlsx=xlsx),
+        as_json=as_json,
+        text=None if classes else ALL_ONE_CLASS,
+    )

@@ -1,0 +1,39 @@
+"""What the Python interface raises."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from penstock._native import Failure
+
+WRONG_INPUT = 2
+"""Exit code of wrong use and wrong input."""
+
+CANNOT_HERE = 77
+"""Exit code where this machine cannot do it."""
+
+
+class PenstockError(ValueError):
+    """Something could not be done; the message says why, as the command would.
+
+    `exit_code` is what the command exits with: 1 the run failed, 2 wrong use or input, 5 an unsafe
+    target was refused, 77 this machine cannot run it.
+    """
+
+    def __init__(self, message: str, *, exit_code: int = WRONG_INPUT) -> None:
+        """An error with the whole message, `error: ` before it."""
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def wrong(message: str, hint: str) -> PenstockError:
+    """An error of use: what was found, and what would be right."""
+    return PenstockError(f"error: {message}\nhint: {hint}")
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Within this, a failure of the engine is raised as a `PenstockError`."""
+    try:
+        yield
+    except Failure as failure:
+        raise PenstockError(str(failure), exit_code=failure.exit_code) from None

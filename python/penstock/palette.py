@@ -1,0 +1,71 @@
+"""Colours, dashes and shapes of pictures, for light and for dark surroundings.
+
+A policy is told by its colour, its dash and its shape together, so that nobody has to tell colours
+apart; no two among the first twenty-four have the same dash and shape. Colours are from the
+palettes of Okabe and Ito and of Tol, made darker or lighter until they stand out from the ground by
+3:1. Charts are drawn in the light colours; each is used for one purpose, so a style sheet can
+put the dark one in its place (`dark`).
+"""
+
+from typing import NamedTuple
+
+
+class Pair(NamedTuple):
+    """A colour on light ground and its counterpart on dark ground."""
+
+    light: str
+    dark: str
+
+
+GROUND = Pair("#ffffff", "#16181c")
+INK = Pair("#23262b", "#e4e6ea")
+FAINT = Pair("#5f6670", "#a4abb6")
+GRID = Pair("#e3e6ea", "#31353c")
+AXIS = Pair("#8d949e", "#6d747e")
+INSIDE = Pair("#1d2025", "#f2f4f7")
+"""Words on a bar."""
+
+POLICIES = (
+    Pair("#0072b2", "#56b4e9"),
+    Pair("#c84e00", "#ff9a4d"),
+    Pair("#00805c", "#35cda0"),
+    Pair("#a8438f", "#e89bd6"),
+    Pair("#806300", "#e3c34b"),
+    Pair("#4a4e55", "#c3c7ce"),
+    Pair("#6647c4", "#b5a1ff"),
+    Pair("#b3224a", "#ff7f9f"),
+)
+"""Of lines, by a policy's number."""
+
+DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 2], [12, 4])
+"""Of lines; the first is none. As many as the colours would come round together with them."""
+
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke", "arrow")
+"""Of the marks on lines."""
+
+CLASSES = (
+    Pair("#b9d5ec", "#1f4f78"),
+    Pair("#f6cfa6", "#7a4410"),
+    Pair("#bce3cd", "#165c43"),
+    Pair("#e9c8e2", "#6f2c60"),
+    Pair("#efe2a2", "#5f4d06"),
+    Pair("#d3d6db", "#4b5058"),
+    Pair("#d5ccf5", "#43318a"),
+    Pair("#f4c3cf", "#7d2039"),
+)
+"""Of areas, by a class's number; what is written on them is INSIDE."""
+
+DRAWN = (INK, FAINT, GRID, AXIS, INSIDE, *POLICIES, *CLASSES)
+"""All that charts are drawn in, beside their ground."""
+
+
+def dark(selector: str) -> str:
+    """Style rules that draw SVG below `selector` in dark colours."""
+    rules = [f"{selector} [{name}='{GROUND.light}']{{{name}:{GROUND.dark}}}" for name in PAINTS]
+    for light, other in DRAWN:
+        rules += [f"{selector} [{name}='{light}']{{{name}:{other}}}" for name in PAINTS]
+    return "\n".join(rules)
+
+
+PAINTS = ("fill", "stroke")
+"""Attributes of SVG that hold a colour."""

@@ -1,0 +1,99 @@
+"""What is written about a comparison: a page, pictures, a workbook.
+
+`Outputs` is what the command was asked for: checked before a run begins, so that nobody waits ten
+minutes to hear of a missing folder, and written when it has ended.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+
+from penstock.errors import CANNOT_HERE, PenstockError
+from penstock.report import files
+from penstock.schema import Comparison
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outputs:
+    """Where to write which."""
+
+    report: str | PathLike[str] | None = None
+    plots: str | PathLike[str] | None = None
+    xlsx: str | PathLike[str] | None = None
+
+    def __bool__(self) -> bool:
+        """Whether anything is asked for."""
+        return not (self.report is None and self.plots is None and self.xlsx is None)
+
+    def check(self) -> None:
+        """Raise a `PenstockError` if something is known to be in the way."""
+        if self.report is not None:
+            files.check(Path(self.report), is_ours=files.is_page, what="report")
+        if self.plots is not None:
+            files.check_folder(Path(self.plots))
+        if self.xlsx is not None:
+            _needs_xlsxwriter()
+            files.check(Path(self.xlsx), is_ours=files.is_workbook, what="workbook")
+
+    def write(self, comparison: Comparison) -> Iterator[str]:
+        """Write them one after another, each told once it is there."""
+        if self.report is not None:
+            save_page(comparison, self.report)
+            yield str(self.report)
+        if self.plots is not None:
+            count = save_plots(comparison, self.plots)
+            yield f"{count} pictures in {self.plots}"
+        if self.xlsx is not None:
+            save_workbook(comparison, self.xlsx)
+            yield str(self.xlsx)
+
+
+def save_page(comparison: Comparison, path: str | PathLike[str]) -> None:
+    """Write the report as one HTML file. Only an earlier report is replaced."""
+    from penstock.report import page
+
+    path = Path(path)
+    files.check(path, is_ours=files.is_page, what="report")
+    files.write(path, page.page(comparison).encode())
+
+
+def save_plots(comparison: Comparison, folder: str | PathLike[str]) -> int:
+    """Write every chart as a PNG into `folder` and return how many there are.
+
+    The folder is made if it is missing. Only earlier pictures of ours are replaced.
+    """
+    from penstock import charts
+    from penstock.report import pictures
+
+    folder = Path(folder)
+    files.check_folder(folder)
+    drawn = charts.all_of(comparison)
+    folder.mkdir(exist_ok=True)
+    paths = {name: folder / f"{name}.png" for name in drawn}
+    for path in paths.values():
+        files.check(path, is_ours=files.is_picture, what="picture")
+    for name, chart in drawn.items():
+        files.write(paths[name], pictures.png(chart))
+    return len(drawn)
+
+
+def save_workbook(comparison: Comparison, path: str | PathLike[str]) -> None:
+    """Write the figures as an `.xlsx` workbook. Only an earlier one of ours is replaced."""
+    _needs_xlsxwriter()
+    from penstock.report import workbook
+
+    path = Path(path)
+    files.check(path, is_ours=files.is_workbook, what="workbook")
+    files.write(path, workbook.workbook(comparison))
+
+
+def _needs_xlsxwriter() -> None:
+    if find_spec("xlsxwriter") is None:
+        message = "error: a workbook needs the package xlsxwriter, which is not installed"
+        hint = "hint: install it with `pip install 'penstock[xlsx]'`"
+        raise PenstockError(f"{message}\n{hint}", exit_code=CANNOT_HERE)
+
+
+__all__ = ["Outputs", "save_page", "save_plots", "save_workbook"]

@@ -1,0 +1,104 @@
+"""Files that are written: whole or not at all, and never over somebody else's."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from penstock.errors import PenstockError, wrong
+
+PAGE_MARK = b"<!-- penstock report -->"
+"""Near the beginning of every page of ours."""
+
+PICTURE_MARK = b"tEXtSoftware\0penstock"
+"""A chunk of every picture of ours, the first after its header."""
+
+WORKBOOK_MARK = b"<cp:keywords>penstock report</cp:keywords>"
+"""Among the properties of every workbook of ours."""
+
+HEAD = 512
+"""A mark lies within so many bytes."""
+
+
+def is_page(path: Path) -> bool:
+    """Whether a report of ours lies there."""
+    return PAGE_MARK in _head(path)
+
+
+def is_picture(path: Path) -> bool:
+    """Whether a picture of ours lies there."""
+    return PICTURE_MARK in _head(path)
+
+
+def is_workbook(path: Path) -> bool:
+    """Whether a workbook of ours lies there."""
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return WORKBOOK_MARK in archive.read("docProps/core.xml")
+    except (zipfile.BadZipFile, KeyError):
+        return False
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(HEAD)
+
+
+def check(path: Path, *, is_ours: Callable[[Path], bool], what: str) -> None:
+    """Raise an error unless a `what` may be written to `path`."""
+    if path.is_dir():
+        raise wrong(f"{path} is a directory", f"name a file for the {what}")
+    _check_folder_of(path)
+    if not path.exists():
+        return
+    try:
+        ours = path.is_file() and is_ours(path)
+    except OSError as error:
+        raise wrong(f"{path} cannot be read: {error.strerror}", "name another file") from None
+    if not ours:
+        raise wrong(
+            f"{path} exists and is no {what} of penstock",
+            "nothing else is overwritten: name another file, or move this one away",
+        )
+
+
+def check_folder(folder: Path) -> None:
+    """Raise an error unless `folder` is a directory, or one can be made there."""
+    if folder.is_dir():
+        _check_writable(folder)
+        return
+    if folder.exists():
+        raise wrong(f"{folder} is not a directory", "pictures are several files: name a folder")
+    _check_folder_of(folder)
+
+
+def _check_folder_of(path: Path) -> None:
+    folder = path.parent
+    if not folder.is_dir():
+        raise wrong(f"there is no directory {folder} for {path.name}", "make it first")
+    _check_writable(folder)
+
+
+def _check_writable(folder: Path) -> None:
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise wrong(f"no permission to write in {folder}", "name another directory")
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write the whole of `content`; until then what was there before stays."""
+    # A link goes on pointing to what is written.
+    path = path.resolve()
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        try:
+            with beside.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        message = f"error: {path} cannot be written: {error.strerror}"
+        raise PenstockError(message, exit_code=1) from None

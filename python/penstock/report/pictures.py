@@ -1,0 +1,64 @@
+"""Charts as SVG for a page and as PNG for everything else, without a browser."""
+
+import itertools
+import json
+import re
+import struct
+import zlib
+from typing import Any
+
+import altair as alt
+import vl_convert as vlc
+
+from penstock.report.files import PICTURE_MARK
+
+SCALE = 2.0
+"""Pixels of a PNG for one of its chart: sharp on paper and on dense screens."""
+
+_ATTRIBUTE = re.compile(r'="[^"<>]*\d\.\d{2,}[^"<>]*"')
+_LONG = re.compile(r"-?\d+\.\d{2,}")
+_HEADER = 8 + 25
+"""Bytes of a PNG before the first chunk that may be left out: its signature and its header."""
+
+
+def png(chart: alt.TopLevelMixin) -> bytes:
+    """A chart on light ground, marked as ours."""
+    picture: bytes = vlc.vegalite_to_png(_spec(chart), scale=SCALE, allowed_base_urls=[])
+    kind_and_text = PICTURE_MARK
+    chunk = struct.pack(">I", len(kind_and_text) - 4) + kind_and_text
+    chunk += struct.pack(">I", zlib.crc32(kind_and_text))
+    return picture[:_HEADER] + chunk + picture[_HEADER:]
+
+
+def svg(chart: alt.TopLevelMixin, *, name: str, title: str) -> str:
+    """A chart without a ground of its own, to stand in a page beside others.
+
+    Coordinates are rounded to a tenth of a pixel, and names are made different from those of other
+    charts in the page.
+    """
+    spec = _spec(chart)
+    spec["config"]["background"] = "transparent"
+    drawn: str = vlc.vegalite_to_svg(spec, allowed_base_urls=[])
+    drawn = _ATTRIBUTE.sub(lambda attribute: _LONG.sub(_rounded, attribute[0]), drawn)
+    numbers = itertools.count()
+    for one in sorted(set(re.findall(r'\bid="([^"]+)"', drawn)), key=len, reverse=True):
+        unique = f"{name}-{next(numbers)}"
+        drawn = drawn.replace(f'id="{one}"', f'id="{unique}"')
+        drawn = drawn.replace(f"url(#{one})", f"url(#{unique})")
+    size = re.search(r'<svg [^>]*?viewBox="([^"]+)"', drawn)
+    assert size is not None
+    _, _, width, _ = size[1].split()
+    head = (
+        f'<svg class="chart" role="img" aria-label="{title}" viewBox="{size[1]}" '
+        f'style="max-width:{1.35 * float(width):.0f}px">'
+    )
+    return re.sub(r"<svg [^>]*>", head, drawn, count=1)
+
+
+def _rounded(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.1f}".removesuffix(".0")
+
+
+def _spec(chart: alt.TopLevelMixin) -> dict[str, Any]:
+    spec: dict[str, Any] = json.loads(chart.to_json())
+    return spec

@@ -1,0 +1,168 @@
+"""The figures as a workbook: a summary, a sheet for each class, and the job.
+
+Times are in milliseconds and throughput in MB/s, as numbers to reckon with; each sheet of a class
+has charts of its own, which a spreadsheet draws.
+"""
+
+from io import BytesIO
+
+import xlsxwriter
+from xlsxwriter.format import Format
+from xlsxwriter.worksheet import Worksheet
+
+from penstock import frames, palette
+from penstock.schema import Class, Comparison, Row
+from penstock.verdict import verdict
+
+NAME_LENGTH = 31
+"""Letters that the name of a sheet may have."""
+
+PERCENTS = (50.0, 95.0, 99.0, 99.9)
+
+SERIES = ("requests", "MB/s", "p50 ms", "p99 ms", "outstanding", "device s")
+"""Columns of a policy in a sheet of a class."""
+
+CHARTED = {"p99 ms": "p99, ms", "MB/s": "throughput, MB/s"}
+"""Which of these have a chart, and its title."""
+
+
+def workbook(comparison: Comparison) -> bytes:
+    """The whole workbook. The comparison must have its detail."""
+    into = BytesIO()
+    # What a job says is text, never a formula or an address.
+    options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+    with xlsxwriter.Workbook(into, options) as book:
+        book.set_properties({"title": "Penstock", "keywords": "penstock report"})
+        bold = book.add_format({"bold": True})
+        _summary(book.add_worksheet("Summary"), comparison, bold)
+        taken = {"summary", "job", "history"}
+        names = [one["name"] for one in comparison["runs"][0]["classes"]]
+        for number, name in enumerate(names):
+            _class(book, _sheet(name, number, taken), comparison, number, bold)
+        _job(book.add_worksheet("Job"), comparison, bold)
+    return into.getvalue()
+
+
+def _sheet(name: str, number: int, taken: set[str]) -> str:
+    """A name for a class's sheet that no other has: letters' case makes no difference."""
+    short = name[:NAME_LENGTH]
+    if short.lower() in taken:
+        short = f"{name[: NAME_LENGTH - 6]} {number + 1}"
+    taken.add(short.lower())
+    return short
+
+
+def _summary(sheet: Worksheet, comparison: Comparison, bold: Format) -> None:
+    job = comparison["job"]
+    sheet.write_row(0, 0, [comparison["world"].upper(), f"{job['file']} on {comparison['device']}"])
+    columns = (
+        *("policy", "class", "requests", "IOPS", "MB/s", "mean ms", "p50 ms", "p95 ms", "p99 ms"),
+        *("p99.9 ms", "max ms", "wait ms", "share", "device s", "errors", "unfinished"),
+    )
+    sheet.write_row(2, 0, columns, bold)
+    row = 3
+    for label, run in zip(frames.labels(comparison["runs"]), comparison["runs"], strict=True):
+        for one in run["classes"]:
+            figures = (one["requests"], one["iops"], one["bw_bytes"] / 1e6, *_spread(one))
+            wait = one["wait_ns"]["mean"] / 1e6 if one["requests"] else None
+            rest = (one["share"], one["device_time_s"], one["errors"], one["unfinished"])
+            sheet.write_row(row, 0, (label, one["name"], *figures, wait, *rest))
+            row += 1
+    for number, line in enumerate(verdict(comparison)):
+        sheet.write(row + 1 + number, 0, line)
+    sheet.freeze_panes(3, 2)
+    sheet.set_column(0, 1, 15)
+    sheet.set_column(2, len(columns), 11)
+
+
+def _spread(one: Class) -> tuple[float | None, ...]:
+    """Mean, percentiles and maximum in milliseconds; nothing where no request finished."""
+    if not one["requests"]:
+        return (None,) * (len(PERCENTS) + 2)
+    spread = one["lat_ns"]
+    percentiles = [spread["percentile"][f"{percent:.6f}"] for percent in PERCENTS]
+    return tuple(ns / 1e6 for ns in (spread["mean"], *percentiles, spread["max"]))
+
+
+def _class(
+    book: xlsxwriter.Workbook, name: str, comparison: Comparison, number: int, bold: Format
+) -> None:
+    """Percentiles of each policy; below them the course, all policies side by side."""
+    sheet = book.add_worksheet(name)
+    runs, labels = comparison["runs"], frames.labels(comparison["runs"])
+    percents = [f"p{percent:g} ms" for percent in PERCENTS]
+    sheet.write_row(0, 0, ["policy", "mean ms", *percents, "max ms"], bold)
+    for at, (label, run) in enumerate(zip(labels, runs, strict=True), start=1):
+        sheet.write_row(at, 0, (label, *_spread(run["classes"][number])))
+    head = len(runs) + 2
+    first = head + 2
+    ends: list[int] = []
+    for at, (label, run) in enumerate(zip(labels, runs, strict=True)):
+        # Windows differ in length where a run took longer: each policy has its own times.
+        column = at * (len(SERIES) + 1)
+        rows, window_s = run["detail"]["classes"][number]["series"], run["detail"]["window_s"]
+        sheet.write(head, column, label, bold)
+        sheet.write_row(head + 1, column, ("time s", *SERIES), bold)
+        for below, row in enumerate(rows):
+            whole = below + 1 < len(rows)
+            sheet.write_row(first + below, column, _figures(row, window_s if whole else None))
+        ends.append(first + len(rows) - 1)
+    sheet.set_column(0, 0, 15)
+    for place, (column_name, title) in enumerate(CHARTED.items()):
+        chart = book.add_chart({"type": "scatter", "subtype": "straight"})
+        for at, label in enumerate(labels):
+            column = at * (len(SERIES) + 1)
+            value = column + 1 + SERIES.index(column_name)
+            colour = palette.POLICIES[at % len(palette.POLICIES)].light
+            chart.add_series(
+                {
+                    "name": label,
+                    "categories": [name, first, column, ends[at], column],
+                    "values": [name, first, value, ends[at], value],
+                    "line": {"color": colour, "width": 1.25, "dash_type": DASHES[at % len(DASHES)]},
+                }
+            )
+        chart.set_title({"name": title})
+        chart.set_x_axis({"name": "time, s", "min": 0})
+        chart.set_legend({"position": "bottom"})
+        right = len(runs) * (len(SERIES) + 1) + 1
+        sheet.insert_chart(1 + 16 * place, right, chart)
+
+
+DASHES = ("solid", "dash", "round_dot", "dash_dot", "square_dot", "long_dash")
+"""Of lines, as in the pictures, so far as a spreadsheet has them."""
+
+
+def _figures(row: Row, window_s: float | None) -> tuple[float | None, ...]:
+    """A window's figures; the last, which the run's end cuts off, has no rate."""
+    p50, p99 = row["p50_ns"], row["p99_ns"]
+    return (
+        row["at_s"],
+        row["requests"],
+        None if window_s is None else row["bytes"] / window_s / 1e6,
+        None if p50 is None else p50 / 1e6,
+        None if p99 is None else p99 / 1e6,
+        row["outstanding"],
+        row["device_time_s"],
+    )
+
+
+def _job(sheet: Worksheet, comparison: Comparison, bold: Format) -> None:
+    """What ran, where and how, and the job's text line by line."""
+    machine, job = comparison["machine"], comparison["job"]
+    facts = [
+        ("job", job["file"]),
+        *(("changed", change) for change in job["set"]),
+        ("device", comparison["device"]),
+        ("world", comparison["world"]),
+        ("seed", str(comparison["seed"])),
+        ("machine", f"{machine['cpu']}, {machine['cpus']} CPUs, {machine['kernel']}"),
+        ("engine", machine.get("engine", "")),
+        ("penstock", comparison["penstock"]),
+    ]
+    for at, (what, fact) in enumerate(facts):
+        sheet.write(at, 0, what, bold)
+        sheet.write(at, 1, fact)
+    for at, line in enumerate(job["text"].splitlines(), start=len(facts) + 1):
+        sheet.write_string(at, 0, line)
+    sheet.set_column(0, 0, 15)

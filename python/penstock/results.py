@@ -1,0 +1,272 @@
+"""What came of a comparison, typed: the objects behind `penstock.compare`.
+
+Everything is frozen, and named as in the JSON that `penstock compare --json` prints. Frames and
+charts are made when they are asked for.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import TYPE_CHECKING, Literal
+
+from penstock import schema, verdict
+from penstock.detail import without_detail
+from penstock.errors import wrong
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distribution:
+    """A distribution of nanoseconds; all zero if there was nothing to measure."""
+
+    mean: float
+    stddev: float
+    min: int
+    max: int
+    percentiles: Mapping[float, int]
+    """The 50th, 95th, 99th and 99.9th by their percents."""
+
+    @property
+    def p50(self) -> int:
+        """The median."""
+        return self.percentiles[50.0]
+
+    @property
+    def p95(self) -> int:
+        """The 95th percentile."""
+        return self.percentiles[95.0]
+
+    @property
+    def p99(self) -> int:
+        """The 99th percentile."""
+        return self.percentiles[99.0]
+
+    @property
+    def p999(self) -> int:
+        """The 99.9th percentile."""
+        return self.percentiles[99.9]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassResult:
+    """What one class got under one policy. Arrivals: requests, unfinished and errors together."""
+
+    name: str
+    requests: int
+    bytes: int
+    iops: float
+    bw_bytes: float
+    lat_ns: Distribution
+    """From the intended arrival until the last piece was done."""
+    wait_ns: Distribution
+    """From the intended arrival until the first piece was sent."""
+    service_ns: Distribution
+    """Device time of all its pieces."""
+    device_time_s: float
+    share: float
+    errors: int
+    unfinished: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One policy's run; `run["tellers"]` is what that class got."""
+
+    policy: str
+    params: Mapping[str, schema.Value]
+    duration_s: float
+    interrupted: bool
+    lateness_ns: Distribution | None
+    """How late requests were taken that were planned ahead; none in virtual time."""
+    remarks: tuple[str, ...]
+    device_busy: float
+    classes: tuple[ClassResult, ...]
+
+    def __getitem__(self, name: str) -> ClassResult:
+        """The class called `name`."""
+        for one in self.classes:
+            if one.name == name:
+                return one
+        raise KeyError(name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """Where it ran."""
+
+    cpu: str
+    cpus: int
+    kernel: str
+    began_unix_s: int | None
+    engine: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """One workload under several policies; `comparison["noop"]` is that policy's run."""
+
+    penstock: str
+    """Version of Penstock."""
+    job_file: str
+    job_text: str
+    """The whole job as TOML, with every default in place."""
+    job_set: tuple[str, ...]
+    seed: int
+    world: Literal["simulated", "measured"]
+    device: str
+    machine: Machine
+    runs: tuple[Run, ...]
+    json: str = field(repr=False)
+    """What the engine wrote, detail included."""
+
+    @classmethod
+    def from_json(cls, text: str) -> "Comparison":
+        """A comparison from what the engine wrote, or `penstock compare --json`."""
+        raw: schema.Comparison = json.loads(text)
+        machine = raw["machine"]
+        return cls(
+            penstock=raw["penstock"],
+            job_file=raw["job"]["file"],
+            job_text=raw["job"]["text"],
+            job_set=tuple(raw["job"]["set"]),
+            seed=raw["seed"],
+            world=raw["world"],
+            device=raw["device"],
+            machine=Machine(
+                cpu=machine["cpu"],
+                cpus=machine["cpus"],
+                kernel=machine["kernel"],
+                began_unix_s=machine.get("began_unix_s"),
+                engine=machine.get("engine"),
+            ),
+            runs=tuple(_run(run) for run in raw["runs"]),
+            json=text,
+        )
+
+    def __getitem__(self, policy: str) -> Run:
+        """The run under `policy`."""
+        for run in self.runs:
+            if run.policy == policy:
+                return run
+        raise KeyError(policy)
+
+    @property
+    def raw(self) -> schema.Comparison:
+        """The same as plain dictionaries and lists, in the schema of `--json`."""
+        raw: schema.Comparison = json.loads(self.json)
+        return raw
+
+    def to_json(self) -> str:
+        """What `penstock compare --json` prints: everything but the detail."""
+        return without_detail(self.json)
+
+    def verdict(self) -> list[str]:
+        """Lines that say how each run differs from the first."""
+        return verdict.verdict(self.raw)
+
+    def summary(self) -> "pl.DataFrame":
+        """A row for each policy and class, with every figure of the JSON."""
+        from penstock import frames
+
+        return frames.summary(self.raw)
+
+    def series(self) -> "pl.DataFrame":
+        """A row for each policy, class and window: the course over time."""
+        from penstock import frames
+
+        return frames.series(self._detailed())
+
+    def distribution(self) -> "pl.DataFrame":
+        """A row for each policy, class, measure (`lat_ns`, `wait_ns`) and value that occurred."""
+        from penstock import frames
+
+        return frames.distribution(self._detailed())
+
+    @property
+    def charts(self) -> "Mapping[str, alt.TopLevelMixin]":
+        """Altair charts by name: `latency-CLASS`, `percentiles-CLASS`, …, `shares`.
+
+        A notebook that shows one may fetch Vega from the network: that is Altair's renderer. A
+        report never does.
+        """
+        from penstock import charts
+
+        return charts.all_of(self._detailed())
+
+    def save_report(self, path: str | PathLike[str]) -> None:
+        """Write the report: one HTML file that needs nothing else.
+
+        An earlier report is replaced; any other file of that name is not, and is an error.
+        """
+        from penstock import report
+
+        report.save_page(self._detailed(), path)
+
+    def save_plots(self, folder: str | PathLike[str]) -> None:
+        """Write every chart as PNG into `folder`, which is made if it is missing."""
+        from penstock import report
+
+        report.save_plots(self._detailed(), folder)
+
+    def save_workbook(self, path: str | PathLike[str]) -> None:
+        """Write the figures as an `.xlsx` workbook."""
+        from penstock import report
+
+        report.save_workbook(self._detailed(), path)
+
+    def _repr_html_(self) -> str:
+        """The verdict and the summary, for notebooks."""
+        from penstock.report import page
+
+        return page.fragment(self.raw)
+
+    def _detailed(self) -> schema.Comparison:
+        raw = self.raw
+        if not all("detail" in run for run in raw["runs"]):
+            raise wrong("this comparison has no detail", "run it with detail=True")
+        return raw
+
+
+def _distribution(one: schema.Distribution) -> Distribution:
+    return Distribution(
+        mean=one["mean"],
+        stddev=one["stddev"],
+        min=one["min"],
+        max=one["max"],
+        percentiles={float(percent): ns for percent, ns in one["percentile"].items()},
+    )
+
+
+def _class(one: schema.Class) -> ClassResult:
+    return ClassResult(
+        name=one["name"],
+        requests=one["requests"],
+        bytes=one["bytes"],
+        iops=one["iops"],
+        bw_bytes=one["bw_bytes"],
+        lat_ns=_distribution(one["lat_ns"]),
+        wait_ns=_distribution(one["wait_ns"]),
+        service_ns=_distribution(one["service_ns"]),
+        device_time_s=one["device_time_s"],
+        share=one["share"],
+        errors=one["errors"],
+        unfinished=one["unfinished"],
+    )
+
+
+def _run(run: schema.Run) -> Run:
+    late = run["lateness_ns"]
+    return Run(
+        policy=run["policy"],
+        params=run["params"],
+        duration_s=run["duration_s"],
+        interrupted=run.get("interrupted", False),
+        lateness_ns=None if late is None else _distribution(late),
+        remarks=tuple(run.get("remarks", [])),
+        device_busy=run["device_busy"],
+        classes=tuple(_class(one) for one in run["classes"]),
+    )

@@ -1,0 +1,402 @@
+"""The report and the pictures: what they show is what the JSON says."""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+import penstock
+from command import ROOT, interrupted
+from command import penstock as command
+from penstock import charts, palette
+from reading import Page, read_off
+
+POLICIES = ("noop", "deadline", "size-priority")
+KINDS = ("latency", "percentiles", "throughput", "queue")
+CLASSES = ("tellers", "balance", "batch", "report")
+
+
+@pytest.fixture(scope="module")
+def result() -> penstock.Comparison:
+    """A bank's minute under three policies."""
+    job = ROOT / "examples/bank-day.toml"
+    return penstock.compare(job, policies=POLICIES, set={"duration": "1min"})
+
+
+@pytest.fixture(scope="module")
+def page(result: penstock.Comparison, tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """Its report."""
+    path = tmp_path_factory.mktemp("report") / "out.html"
+    result.save_report(path)
+    return Page(path.read_text())
+
+
+class TestPage:
+    """One file that says all."""
+
+    def test_its_data_is_the_json(self, page: Page, result: penstock.Comparison) -> None:
+        assert page.comparison() == json.loads(result.json)
+
+    def test_it_asks_for_nothing_elsewhere(self, page: Page) -> None:
+        assert list(page.requests()) == []
+        assert not re.search(r"https?:|//[a-z]", page.text.replace("Content-Security-Policy", ""))
+        assert not {"link", "img", "iframe", "object", "embed", "base"} & set(page.tags)
+        assert page.tags.count("script") == 1
+
+    def test_a_reader_of_pages_sees_what_would_be_fetched(self) -> None:
+        foreign = (
+            '<style>@import "a.css"; p{background:url(b.png)}</style>'
+            '<img src="http://c"><p style="background:url(\'d\')"><use href="#here"/>'
+            '<link href=e><g clip-path="url(#f)">'
+        )
+        assert list(Page(foreign).requests()) == [
+            "img src=http://c",
+            "link href=e",
+            '@import "a.css"',
+            "b.png",
+            "d",
+        ]
+
+    def test_its_heading_and_its_verdict(self, page: Page, result: penstock.Comparison) -> None:
+        words = " ".join(page.words.split())
+        for said in (
+            "SIMULATED",
+            "bank-day.toml on hdd-7200",
+            "duration=1min",
+            "Seed 1 ",
+            result.machine.cpu,
+            result.machine.kernel,
+            f"Penstock {penstock.__version__}",
+            *result.verdict(),
+            *(line for line in result.job_text.splitlines() if line),
+        ):
+            assert " ".join(said.split()) in words, said
+
+    def test_its_table_has_the_figures_of_every_class_and_policy(
+        self, page: Page, result: penstock.Comparison
+    ) -> None:
+        rows = re.findall(r'<th scope="row">([^<]+)</th>(.*?)</tr>', page.text, re.DOTALL)
+        found = [(policy, re.findall(r"<td[^>]*>([^<]*)</td>", cells)) for policy, cells in rows]
+        assert [policy for policy, _ in found] == list(POLICIES) * len(CLASSES)
+        for (policy, cells), name in zip(
+            found, [c for c in CLASSES for _ in POLICIES], strict=True
+        ):
+            one = result[policy][name]
+            assert cells[7] == f"{one.requests:,}"
+            assert cells[6] == f"{100 * one.share:.1f} %"
+            p99, unit = cells[2].split()
+            assert float(p99) * {"ms": 1e6, "s": 1e9}[unit] == pytest.approx(
+                one.lat_ns.p99, rel=5e-3
+            )
+
+    def test_a_job_cannot_end_the_data(self, tmp_path: Path, result: penstock.Comparison) -> None:
+        raw = json.loads(result.json)
+        raw["job"]["file"] = "</script><script>alert(1)</script><!--\u2028"
+        changed = penstock.Comparison.from_json(json.dumps(raw))
+        changed.save_report(tmp_path / "out.html")
+        page = Page((tmp_path / "out.html").read_text())
+        assert page.tags.count("script") == 1
+        assert page.comparison() == raw
+
+    def test_a_measured_run_says_so(self, job: Path, disk: Path, tmp_path: Path) -> None:
+        words = {"duration": "1s"}
+        result = penstock.compare(job, policies=["noop"], on=disk, create="16MiB", set=words)
+        result.save_report(tmp_path / "out.html")
+        page = Page((tmp_path / "out.html").read_text())
+        said = " ".join(page.words.split())
+        for words_said in ("MEASURED", "(a real file)", "Engine ", "Began 20", "taken late by p99"):
+            assert words_said in said
+        assert "SIMULATED" not in said
+        assert page.comparison() == json.loads(result.json)
+
+    def test_an_interrupted_run_says_so(self, job: Path, tmp_path: Path) -> None:
+        path = tmp_path / "out.html"
+        words = ("run", job, "--policy", "noop", "--set", "duration=100000h", "--report", path)
+        ended = interrupted(*words, when="noop")
+        assert ended.code == 130
+        assert f"wrote {path}" in ended.err
+        assert "PARTIAL: interrupted; the figures" in Page(path.read_text()).words
+
+
+class TestPictures:
+    """Read off its axes, each picture shows the figures of the JSON."""
+
+    def test_there_is_one_for_each_question_and_class(self, page: Page) -> None:
+        assert page.pictures() == [
+            *(f"{kind}-{one}" for kind in KINDS for one in CLASSES),
+            "shares",
+        ]
+        for name in page.pictures():
+            labels = page.picture(name).labels()
+            assert labels == list(CLASSES if name == "shares" else POLICIES), name
+
+    def test_names_within_do_not_meet(self, page: Page) -> None:
+        names = re.findall(r'\bid="([^"]+)"', page.text)
+        assert len(names) == len(set(names))
+        used = set(re.findall(r"url\(#([^)]+)\)", page.text))
+        assert used <= set(names)
+
+    @pytest.mark.parametrize("name", CLASSES)
+    def test_throughput_and_queue(self, page: Page, result: penstock.Comparison, name: str) -> None:
+        for kind, of in (("throughput", lambda row, s: row["bytes"] / s / 1e6), ("queue", queued)):
+            picture = page.picture(f"{kind}-{name}")
+            lines = picture.lines()
+            assert [line.colour for line in lines] == [one.light for one in palette.POLICIES[:3]]
+            assert len({line.dash for line in lines}) == len(lines)
+            ticks = picture.axis("y")
+            for line, (rows, window_s) in zip(lines, detail(result, name), strict=True):
+                expected = [of(row, window_s) for row in rows]
+                if kind == "throughput":
+                    expected.pop()  # the last window is not whole
+                found = [read_off(ticks, y) for _, y in line.points]
+                pixel = abs(read_off(ticks, 1) - read_off(ticks, 0))
+                assert found == pytest.approx(
+                    expected, abs=0.75 * pixel
+                )  # ticks lie on whole pixels
+
+    @pytest.mark.parametrize("name", CLASSES)
+    def test_the_marks_on_the_distribution_are_the_percentiles_of_the_table(
+        self, page: Page, result: penstock.Comparison, name: str
+    ) -> None:
+        picture = page.picture(f"latency-{name}")
+        ticks = picture.axis("x")
+        marks: dict[str, list[float]] = {}
+        for mark in picture.marks():
+            marks.setdefault(mark.colour, []).append(read_off(ticks, mark.points[0][0], log=True))
+        assert len({mark.dash for mark in picture.marks()}) == len(POLICIES)
+        for number, policy in enumerate(POLICIES):
+            spread = result[policy][name].lat_ns
+            known = [spread.p50, spread.p95, spread.p99, spread.p999]
+            found = marks[palette.POLICIES[number].light]
+            assert found == pytest.approx(known[: len(found)], rel=0.01)
+            # A percentile beyond the rarest request of all cannot be shown.
+            assert len(found) >= 3
+
+    @pytest.mark.parametrize("name", CLASSES)
+    def test_the_curves_pass_through_the_marks(self, page: Page, name: str) -> None:
+        picture = page.picture(f"latency-{name}")
+        curves = {line.colour: line.points for line in picture.lines()}
+        for mark in picture.marks():
+            ((x, y),) = mark.points
+            steps = [point for point in curves[mark.colour] if abs(point[0] - x) <= 3]
+            assert min(point[1] for point in steps) - 3 <= y, (name, mark)
+            assert max(point[1] for point in steps) + 3 >= y, (name, mark)
+
+    def test_shares(self, page: Page, result: penstock.Comparison) -> None:
+        words = page.picture("shares").words()
+        for policy in POLICIES:
+            assert policy in words
+            for one in result[policy].classes:
+                if one.share > 0.2:
+                    assert f"{100 * one.share:.1f} %" in words
+
+    def test_every_colour_has_a_dark_one(self, page: Page) -> None:
+        light = {one.light for one in (*palette.DRAWN, palette.GROUND)}
+        for name in page.pictures():
+            for element in page.picture(name).svg.iter():
+                for paint in ("fill", "stroke"):
+                    colour = element.get(paint, "none")
+                    assert colour in {"none", "transparent"} | light, (name, colour)
+        for colour in light:
+            for paint in ("fill", "stroke"):
+                assert f"svg.chart [{paint}='{colour}']{{{paint}:#" in page.text
+
+
+def queued(row: dict[str, Any], _: float) -> float:
+    """The queue of a window."""
+    return float(row["outstanding"])
+
+
+def detail(result: penstock.Comparison, name: str) -> list[tuple[list[dict[str, Any]], float]]:
+    """Windows of a class under each policy, and how long they last."""
+    details = [run["detail"] for run in json.loads(result.json)["runs"]]
+    return [
+        (next(one for one in each["classes"] if one["name"] == name)["series"], each["window_s"])
+        for each in details
+    ]
+
+
+class TestPalette:
+    """Colour never stands alone, and stands out."""
+
+    def test_each_colour_has_one_purpose(self) -> None:
+        light = [one.light for one in (*palette.DRAWN, palette.GROUND)]
+        assert len(light) == len(set(light))
+
+    def test_no_two_policies_look_alike_without_colour(self) -> None:
+        looks = {(n % len(palette.DASHES), n % len(palette.SHAPES)) for n in range(24)}
+        assert len(looks) == 24
+
+    def test_lines_and_words_stand_out_from_their_ground(self) -> None:
+        def luminance(colour: str) -> float:
+            parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+            linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+            return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+        def contrast(one: str, other: str) -> float:
+            low, high = sorted((luminance(one), luminance(other)))
+            return (high + 0.05) / (low + 0.05)
+
+        for light in (True, False):
+            ground, ink, faint, inside = (
+                pair[0 if light else 1]
+                for pair in (palette.GROUND, palette.INK, palette.FAINT, palette.INSIDE)
+            )
+            assert contrast(ink, ground) >= 7
+            assert contrast(faint, ground) >= 4.5
+            for pair in palette.POLICIES:
+                assert contrast(pair[0 if light else 1], ground) >= 4
+            for pair in palette.CLASSES:
+                assert contrast(inside, pair[0 if light else 1]) >= 6
+
+
+class TestCharts:
+    """Any comparison can be drawn."""
+
+    def test_no_chart_holds_more_than_5000_rows(self, job: Path) -> None:
+        # A drained overload goes on for long after its planned end: the most windows there are.
+        changes = {"agent.0.rate": "2000/s", "duration": "2s"}
+        result = penstock.compare(job, set=changes)
+        assert len(result.runs) >= 5
+        for name, chart in result.charts.items():
+            sets = json.loads(chart.to_json())["datasets"]
+            assert sum(len(rows) for rows in sets.values()) <= charts.ROWS, name
+
+    def test_of_windows_that_are_joined_the_worst_percentile_is_told(
+        self, result: penstock.Comparison, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(charts, "ROWS", 200)
+        chart = json.loads(result.charts["percentiles-tellers"].to_json())
+        shown = [row["ns"] for rows in chart["datasets"].values() for row in rows if "ns" in row]
+        rows = detail(result, "tellers")[0][0][:-1]
+        assert max(row["p99_ns"] or 0 for row in rows) in shown
+        assert set(shown) <= {
+            row[key] for each, _ in detail(result, "tellers") for row in each for key in PAIR
+        }
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"duration": "1ms"},
+            {"agent.0.rate": "1/s", "duration": "100ms"},
+            {"device": "flash", "duration": "100ms"},
+        ],
+    )
+    def test_little_can_be_drawn_too(
+        self, job: Path, tmp_path: Path, changes: dict[str, str]
+    ) -> None:
+        text = job.read_text().replace("[class.batch]", "[class.batch]\n[class.idle]")
+        result = penstock.compare(
+            penstock.Job.from_toml(text), policies=["noop", "noop"], set=changes
+        )
+        result.save_report(tmp_path / "out.html")
+        page = Page((tmp_path / "out.html").read_text())
+        assert page.comparison() == json.loads(result.json)
+        assert page.picture("latency-batch").labels() == ["noop", "noop (2)"]
+        result.save_workbook(tmp_path / "out.xlsx")
+
+
+PAIR = ("p50_ns", "p99_ns")
+
+
+class TestPlots:
+    """Pictures for everything that is not a page."""
+
+    def test_every_chart_is_a_picture(self, result: penstock.Comparison, tmp_path: Path) -> None:
+        folder = tmp_path / "plots"
+        result.save_plots(folder)
+        names = sorted(path.name for path in folder.iterdir())
+        assert names == sorted(f"{name}.png" for name in result.charts)
+        for path in folder.iterdir():
+            with Image.open(path) as opened:
+                assert opened.info["Software"] == "penstock"
+                image = opened.convert("RGB")
+            assert image.width > 600, path
+            assert image.height > 250, path
+            colours = {colour for _, colour in image.getcolors(1 << 24) or []}
+            assert colours >= {(255, 255, 255)}
+            drawn = palette.CLASSES if path.stem == "shares" else palette.POLICIES
+            for pair in drawn[:3]:
+                rgb = tuple(int(pair.light[n : n + 2], 16) for n in (1, 3, 5))
+                assert rgb in colours, (path, pair)
+        # Ours are replaced, and only ours.
+        result.save_plots(folder)
+        (folder / "shares.png").write_bytes(b"mine")
+        with pytest.raises(penstock.PenstockError, match=r"shares\.png exists and is no picture"):
+            result.save_plots(folder)
+
+
+class TestFiles:
+    """Whole or not at all, and nothing of somebody else's is touched."""
+
+    def run(self, job: Path, *words: str | Path) -> tuple[int, str, str]:
+        return command("run", job, "--policy", "noop", "--set", "duration=1s", *words)
+
+    def test_on_the_command_line(self, job: Path, tmp_path: Path) -> None:
+        html, plots, xlsx = (tmp_path / name for name in ("out.html", "plots", "out.xlsx"))
+        plain = self.run(job, "--json")
+        words = ("--report", html, "--plots", plots, "--xlsx", xlsx)
+        code, out, err = self.run(job, "--json", *words)
+        assert (code, out) == (0, plain[1])
+        assert err == f"wrote {html}\nwrote 9 pictures in {plots}\nwrote {xlsx}\n"
+        assert sorted(path.name for path in tmp_path.iterdir()) == [
+            *("job.toml", "out.html", "out.xlsx", "plots")
+        ]
+        page = Page(html.read_text()).comparison()
+        for run in page["runs"]:
+            del run["detail"]
+        assert page == json.loads(out)
+        # Once more: ours are replaced.
+        assert self.run(job, *words)[0] == 0
+
+    @pytest.mark.parametrize("option", ["--report", "--xlsx"])
+    def test_what_is_not_ours_stays(self, job: Path, tmp_path: Path, option: str) -> None:
+        for content in ("mine", "", "<!DOCTYPE html>\n<html>"):
+            path = tmp_path / "mine"
+            path.write_text(content)
+            code, out, err = self.run(job, option, path)
+            assert (code, out) == (2, "")
+            assert err.startswith(f"error: {path} exists and is no ")
+            assert "\nhint: " in err
+            assert path.read_text() == content
+
+    @pytest.mark.parametrize("option", ["--report", "--xlsx", "--plots"])
+    def test_a_folder_that_is_not_there(self, job: Path, tmp_path: Path, option: str) -> None:
+        code, out, err = self.run(job, option, tmp_path / "none" / "out")
+        assert (code, out) == (2, "")
+        assert err == f"error: there is no directory {tmp_path}/none for out\nhint: make it first\n"
+
+    def test_a_folder_is_no_file_and_a_file_no_folder(self, job: Path, tmp_path: Path) -> None:
+        for option in ("--report", "--xlsx"):
+            assert "is a directory" in self.run(job, option, tmp_path)[2]
+        assert "is not a directory" in self.run(job, "--plots", job)[2]
+
+    def test_a_link_goes_on_pointing(self, result: penstock.Comparison, tmp_path: Path) -> None:
+        link = tmp_path / "latest.html"
+        link.symlink_to(tmp_path / "real.html")
+        result.save_report(link)
+        assert link.is_symlink()
+        assert Page((tmp_path / "real.html").read_text()).comparison()
+        result.save_report(link)
+        assert link.is_symlink()
+
+    def test_what_was_there_stays_until_all_is_written(
+        self, result: penstock.Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / "out.html"
+        result.save_report(path)
+        before = path.read_text()
+
+        def full(_: int) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(penstock.PenstockError, match="No space left on device") as caught:
+            result.save_report(path)
+        assert caught.value.exit_code == 1
+        assert path.read_text() == before
+        assert [one.name for one in tmp_path.iterdir()] == ["out.html"]

@@ -1,0 +1,90 @@
+"""Traces from the command line: told, converted, replayed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command import ROOT, penstock
+
+TRACE = ROOT / "examples/traces/pgbench-backup.blkparse.gz"
+JOB = ROOT / "examples/pgbench-backup.toml"
+
+LITTLE = """\
+254,0 1 1 0.000000000 10 Q WS 0 + 8 [my sql]
+254,0 1 2 0.001000000 11 Q R 800 + 256 [tar]
+254,0 1 3 0.002000000 11 Q W 1600 + 16 [tar]
+"""
+
+
+@pytest.fixture
+def little(tmp_path: Path) -> Path:
+    """A trace of three requests."""
+    path = tmp_path / "little.txt"
+    path.write_text(LITTLE)
+    return path
+
+
+def test_info_tells_what_a_trace_is() -> None:
+    ended = penstock("trace", "info", TRACE)
+    assert ended.code == 0
+    assert "requests      135,565\n" in ended.out
+    assert json.loads(penstock("trace", "info", TRACE, "--json").out)["format"] == "blkparse"
+
+
+def test_stats_tell_a_column_a_class() -> None:
+    ended = penstock("trace", "stats", TRACE, "--classes", JOB)
+    heading, requests, *_ = ended.out.splitlines()
+    assert heading.split() == ["online", "backup", "background", "other"]
+    assert requests.split() == ["requests", "61,862", "35,321", "34,213", "4,169"]
+
+
+def test_a_trace_goes_into_another_format_and_back(little: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.trace"
+    ended = penstock("trace", "convert", little, other, "--to", "disksim")
+    assert (ended.code, ended.out) == (0, "3 requests from blkparse\n")
+    assert other.read_text().splitlines()[1] == "1.000000 0 800 256 1"
+    again = penstock("trace", "convert", little, other, "--to", "disksim")
+    assert (again.code, again.out) == (2, "")
+    assert "nothing is overwritten" in again.err
+
+
+def test_a_replay_has_one_class_unless_a_job_names_more(little: Path) -> None:
+    told = penstock("replay", little, "--on", "flash", "--json")
+    comparison = json.loads(told.out)
+    assert comparison["world"] == "simulated"
+    (run,) = comparison["runs"]
+    assert run["policy"] == "noop"
+    assert [(one["name"], one["requests"]) for one in run["classes"]] == [("all", 3)]
+    told = penstock("replay", TRACE, "--classes", JOB, "--policy", "noop,sstf", "--json")
+    names = [[one["name"] for one in run["classes"]] for run in json.loads(told.out)["runs"]]
+    assert names == [["online", "backup", "background", "other"]] * 2
+
+
+def test_a_replay_can_be_stopped(little: Path) -> None:
+    told = penstock("replay", little, "--on", "flash", "--stop", "1ms", "--json")
+    (run,) = json.loads(told.out)["runs"]
+    assert run["classes"][0]["requests"] == 1
+
+
+def test_what_is_wrong_is_told(little: Path, tmp_path: Path) -> None:
+    foreign = tmp_path / "foreign.txt"
+    foreign.write_text("once upon a time\n")
+    told = penstock("replay", foreign, "--on", "flash")
+    assert (told.code, told.out) == (2, "")
+    assert "line 1: found" in told.err
+    assert "known are blkparse, disksim" in told.err
+    told = penstock("replay", little, "--format", "blkpars", "--on", "flash")
+    assert told.code == 2
+    assert "did you mean `blkparse`?" in told.err
+    told = penstock("replay", tmp_path / "none.txt", "--on", "flash")
+    assert told.code == 2
+    assert "none.txt" in told.err
+    small = tmp_path / "small.toml"
+    small.write_text(
+        '[device]\nmodel = "fixed"\nbase = "1ms"\nper_mb = "1ms"\ncapacity = "512KiB"\n'
+    )
+    told = penstock("replay", little, "--on", small)
+    assert told.code == 2
+    assert 'hint: fit = "wrap" or "scale"' in told.err
+    assert penstock("replay", little, "--on", small, "--fit", "wrap").code == 0
