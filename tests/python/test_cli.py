@@ -277,3 +277,13 @@ class TestReplay:
             ended = penstock("replay-decisions", path)
             assert (ended.code, ended.out) == (2, "")
             assert ended.err.startswith("error: ")
+
+
+@pytest.mark.parametrize("words", [["list", "policies"], ["--version"], ["--help"]])
+def test_output_that_cannot_be_written_is_told(words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [*COMMAND, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert ended.returncode == 1
+    assert ended.stderr == "error: the output cannot be written: No space left on device\n"

@@ -114,6 +114,16 @@ class TestRefused:
         assert "region" in ended.err
         assert not disk.exists(), "wrong input writes nothing"
 
+    @pytest.mark.parametrize(
+        "wrong", [("--set", "live.depth=4096"), ("--record", "/nonexistent/day.record")]
+    )
+    def test_what_is_refused_after_the_file_was_made(
+        self, job: Path, disk: Path, wrong: tuple[str, str]
+    ) -> None:
+        ended = penstock("run", job, "--policy", "noop", "--on", disk, "--create", "16MiB", *wrong)
+        assert (ended.code, ended.out) == (2, "")
+        assert not disk.exists(), "wrong input writes nothing"
+
     def test_an_empty_file(self, job: Path, disk: Path) -> None:
         disk.touch()
         ended = penstock("run", job, "--policy", "noop", "--on", disk)

@@ -21,7 +21,8 @@ pub struct Chaotic {
 }
 
 impl Chaotic {
-    /// Room for `depth` commands. With `refuses` it admits no second command on an odd megabyte.
+    /// Room for `depth` commands. With `refuses` it admits no second command on an odd megabyte, and
+    /// a flush only when nothing is served.
     pub fn new(depth: usize, refuses: bool, seed: Seed) -> Self {
         Self { depth, rng: seed.stream("chaotic", 0), refuses, serving: Vec::new() }
     }
@@ -40,10 +41,12 @@ impl Device for Chaotic {
         (self.depth - self.serving.len()) as u32
     }
 
-    fn admits(&self, _: Op, start: u64, _: u32) -> bool {
+    fn admits(&self, op: Op, start: u64, _: u32) -> bool {
         let odd = |start: u64| start >> 20 & 1 == 1;
         let busy = self.refuses && odd(start) && self.serving.iter().any(|(_, r)| odd(r.start));
-        self.room() > 0 && !busy
+        // As an array that broadcasts them: a flush needs every disk.
+        let waits = self.refuses && op == Op::Flush && !self.serving.is_empty();
+        self.room() > 0 && !busy && !waits
     }
 
     fn position(&self, now: Time, _: Op, start: u64) -> Span {

@@ -147,7 +147,11 @@ impl<P: Policy, D: Device> Queued<P, D> {
                 self.command(go)
             };
             if !self.send(now, command) {
-                self.held = Some(command);
+                // A flush waits at the head of its queue: another command may be held already.
+                match self.entry(command.id).req.op {
+                    Op::Flush => self.flushes.push_front(command.id),
+                    _ => self.held = Some(command),
+                }
                 return;
             }
         }
@@ -254,12 +258,10 @@ impl<P: Policy, D: Device> Device for Queued<P, D> {
             self.settle(now, done, from);
         }
         self.fill(now);
-        // A policy that wants to be woken while the device is full would make the loop spin.
-        self.wake = if self.device.room() > 0 && self.held.is_none() {
-            self.policy.wakeup()
-        } else {
-            Time::NEVER
-        };
+        // A policy that wants to be woken while it cannot be asked would make the loop spin: while
+        // the device is full, or refuses what goes first.
+        let asked = self.device.room() > 0 && self.held.is_none() && self.flushes.is_empty();
+        self.wake = if asked { self.policy.wakeup() } else { Time::NEVER };
     }
 
     fn polled(&self) -> bool {

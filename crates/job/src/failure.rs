@@ -53,6 +53,12 @@ impl Failure {
         }
     }
 
+    /// A file that could not be written to its end: the run itself failed.
+    pub fn half_written(path: &Path, error: &io::Error) -> Self {
+        Self::run(format_args!("{} cannot be written: {error}", path.display()))
+            .hint("what was written of it is removed; make room, or name another place")
+    }
+
     /// The same with a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl fmt::Display) -> Self {

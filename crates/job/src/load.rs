@@ -15,6 +15,8 @@ pub(crate) struct Load {
     pub(crate) classes: Vec<String>,
     /// How long it asks, as far as that is known beforehand.
     pub(crate) duration: Span,
+    /// When nobody can ask any more.
+    pub(crate) last: Time,
     /// The largest request in bytes.
     pub(crate) longest: u32,
 }
@@ -36,8 +38,9 @@ impl Load {
         }
         let agents = job.agents_on(capacity, block)?;
         let longest = agents.iter().map(|agent| agent.size).max().unwrap_or(0);
+        let last = agents.iter().map(|agent| agent.active.end).max().unwrap_or(Time::ZERO);
         let kind = Kind::Agents(agents, Seed(job.seed));
-        Ok(Self { kind, classes, duration: job.duration, longest })
+        Ok(Self { kind, classes, duration: job.duration, last, longest })
     }
 
     fn trace(
@@ -61,7 +64,9 @@ impl Load {
         let longest = trace.records.iter().map(|record| record.len).max().unwrap_or(0);
         // As fast as possible has no schedule: it takes as long as the device does.
         let duration = replay.last_due().since(Time::ZERO).max(Span::from_ms(1));
-        Ok(Self { kind: Kind::Trace(replay), classes, duration, longest })
+        // The last request is heard: the run ends just behind it.
+        let last = replay.last_due() + Span::from_ns(1);
+        Ok(Self { kind: Kind::Trace(replay), classes, duration, last, longest })
     }
 
     /// A source that asks from the beginning.

@@ -63,6 +63,8 @@ fn value(param: &Param, node: &Node) -> Result<Value, JobError> {
         Kind::Choice(words) => Ok(Value::Word(node.choice(words)?)),
         Kind::Group(members) => match (find(node, &["off"]), node.word()) {
             (Some(off), _) => Ok(Value::Word(off)),
+            // As lists show its default.
+            (None, Some("on")) => Ok(Value::Group(Params::defaults(members))),
             (None, Some(_)) => {
                 let example = members.first().map_or("", |member| member.name);
                 let hint =

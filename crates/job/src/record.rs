@@ -83,6 +83,7 @@ pub fn decisions_of(record: &Path) -> PathBuf {
 pub struct Recorder(Rc<RefCell<Files>>);
 
 struct Files {
+    path: PathBuf,
     record: BufWriter<File>,
     decisions: BufWriter<File>,
     /// The first failure; what came after it was not written.
@@ -107,7 +108,12 @@ impl Recorder {
             // The record is ours, made above; an error here changes nothing about the first one.
             let _ = std::fs::remove_file(path);
         })?;
-        Ok(Self(Rc::new(RefCell::new(Files { record, decisions, failed: None }))))
+        Ok(Self(Rc::new(RefCell::new(Files {
+            path: path.to_owned(),
+            record,
+            decisions,
+            failed: None,
+        }))))
     }
 
     /// Whether [`create`](Self::create) would find its two places free.
@@ -129,6 +135,11 @@ impl Recorder {
         {
             files.failed = Some(error);
         }
+    }
+
+    /// Whether everything could be written so far; a record with a gap is worth nothing.
+    pub fn sound(&self) -> bool {
+        self.0.borrow().failed.is_none()
     }
 
     /// The loop begins a turn.
@@ -186,7 +197,7 @@ impl Recorder {
     /// Writes the end marks and whatever is buffered.
     ///
     /// # Errors
-    /// The first failure of any write: the files are then useless.
+    /// The first failure of any write: the files are then useless, and removed.
     pub fn finish(&self) -> io::Result<()> {
         self.write(|files| {
             files.record.write_all(&[END])?;
@@ -194,7 +205,13 @@ impl Recorder {
             files.record.flush()?;
             files.decisions.flush()
         });
-        self.0.borrow_mut().failed.take().map_or(Ok(()), Err)
+        let files = &mut *self.0.borrow_mut();
+        files.failed.take().map_or(Ok(()), |error| {
+            for useless in [files.path.clone(), decisions_of(&files.path)] {
+                let _ = std::fs::remove_file(useless);
+            }
+            Err(error)
+        })
     }
 }
 

@@ -61,7 +61,7 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
         let hint = "a record needs the decisions that were written beside it";
         Failure::unreadable(&crate::record::decisions_of(path), &error).hint(hint)
     })?;
-    let job = Job::parse(&header.job, &header.text, sets)?;
+    let job = Job::parse(&format!("the job in {}", path.display()), &header.text, sets)?;
     let policy = (params::policy(&header.policy)?.build)(&job.params(&header.policy)?);
 
     // A trace may have a stream for each process; more than a machine has is a damaged file.
@@ -85,7 +85,7 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
     let verdict = &mut *verdict.borrow_mut();
     verdict.end(tape.borrow().next);
     if let Some(error) = verdict.failed.take() {
-        return Err(at(error));
+        return Err(Failure::unreadable(&crate::record::decisions_of(path), &error));
     }
     Ok(Replay {
         penstock: crate::VERSION,

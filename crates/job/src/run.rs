@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use penstock_core::{
-    Clock, Device, Done, Limits, Queued, ReqId, Request, RunError, Seed, Span, Tap, Time, Virtual,
+    Clock, Device, Done, Limits, Queued, ReqId, Request, RunError, Seed, Tap, Time, Virtual,
     Witness, run,
 };
 use penstock_live::{Engine, LiveClock, LiveDevice, Settings, Stage, Target};
@@ -109,39 +109,12 @@ fn compare_job(
         Recorder::check(record).map_err(|error| Failure::unwritable(record, &error))?;
     }
     let place = Place::find(job, options, progress)?;
-    let load = Load::new(job, place.capacity(), place.block())?;
-    let mut comparison = Comparison {
-        penstock: crate::VERSION,
-        job: JobResult { file: job.name.clone(), text: job.text(), set: sets.to_vec() },
-        seed: job.seed,
-        world: place.world(),
-        device: place.name().into(),
-        machine: machine(place.engine().map(Engine::name)),
-        runs: Vec::with_capacity(policies.len()),
-    };
-    let of = policies.len();
-    for (number, (policy, params)) in policies.into_iter().enumerate() {
-        let mut told = Told { policy: policy.name, number, of, progress };
-        let header = |room| Header {
-            penstock: crate::VERSION.into(),
-            policy: policy.name.into(),
-            job: job.name.clone(),
-            text: job.text(),
-            room,
-            capacity: place.capacity(),
-            block: place.block(),
-        };
-        let record = options.record.as_deref();
-        let detail = options.detail;
-        let bench = Bench { job, policy, params: &params, load: &load, record, header, detail };
-        let result = place.run(&bench, &mut told)?;
-        let interrupted = result.interrupted;
-        comparison.runs.push(result);
-        if interrupted {
-            break;
-        }
+    let comparison = place.compare(job, sets, policies, options, progress);
+    if let (Err(_), Place::Live { target, made: true, .. }) = (&comparison, &place) {
+        // Made a moment ago for a run that did not come about: wrong input leaves nothing behind.
+        let _ = std::fs::remove_file(target.path());
     }
-    Ok(comparison)
+    comparison
 }
 
 /// The policies called `names`, or all there are, with their parameters from the job.
@@ -156,7 +129,13 @@ fn policies(job: &Job, names: &[String]) -> Result<Vec<(&'static Entry, Params)>
 /// Where a job runs.
 enum Place {
     Modelled(DeviceSpec),
-    Live { target: Target, engine: Engine, path: String },
+    /// `made`: by this run.
+    Live {
+        target: Target,
+        engine: Engine,
+        path: String,
+        made: bool,
+    },
 }
 
 impl Place {
@@ -190,8 +169,9 @@ impl Place {
                 ControlFlow::Break(())
             }
         };
+        let made = !Path::new(on).exists();
         let target = Target::open_with(Path::new(on), create, &mut told)?;
-        Ok(Self::Live { target, engine, path: on.into() })
+        Ok(Self::Live { target, engine, path: on.into(), made })
     }
 
     fn modelled(spec: DeviceSpec, options: &Options) -> Result<Self, Failure> {
@@ -201,6 +181,60 @@ impl Place {
             return Err(Failure::wrong(message, "name a file with --on, as in --on ./data.img"));
         }
         Ok(Self::Modelled(spec))
+    }
+
+    /// Runs `job` under each of `policies`.
+    fn compare(
+        &self,
+        job: &Job,
+        sets: &[String],
+        policies: Vec<(&'static Entry, Params)>,
+        options: &Options,
+        progress: &mut dyn FnMut(Step<'_>) -> bool,
+    ) -> Result<Comparison, Failure> {
+        let load = Load::new(job, self.capacity(), self.block())?;
+        // The whole configuration: the device too, wherever it was named.
+        let job = &Job { device: self.spec().or(job.device.as_ref()).cloned(), ..job.clone() };
+        let mut comparison = Comparison {
+            penstock: crate::VERSION,
+            job: JobResult { file: job.name.clone(), text: job.text(), set: sets.to_vec() },
+            seed: job.seed,
+            world: self.world(),
+            device: self.name().into(),
+            machine: machine(self.engine().map(Engine::name)),
+            runs: Vec::with_capacity(policies.len()),
+        };
+        let of = policies.len();
+        for (number, (policy, params)) in policies.into_iter().enumerate() {
+            let mut told = Told { policy: policy.name, number, of, progress };
+            let header = |room| Header {
+                penstock: crate::VERSION.into(),
+                policy: policy.name.into(),
+                job: job.name.clone(),
+                text: job.text(),
+                room,
+                capacity: self.capacity(),
+                block: self.block(),
+            };
+            let record = options.record.as_deref();
+            let detail = options.detail;
+            let bench = Bench { job, policy, params: &params, load: &load, record, header, detail };
+            let result = self.run(&bench, &mut told)?;
+            let interrupted = result.interrupted;
+            comparison.runs.push(result);
+            if interrupted {
+                break;
+            }
+        }
+        Ok(comparison)
+    }
+
+    /// The model, if it is one.
+    fn spec(&self) -> Option<&DeviceSpec> {
+        match self {
+            Self::Modelled(spec) => Some(spec),
+            Self::Live { .. } => None,
+        }
     }
 
     fn world(&self) -> World {
@@ -326,8 +360,9 @@ impl<H: Fn(u32) -> Header> Bench<'_, H> {
         let device = Tap::new(device, |_, _: &Request| {}, completed);
         let mut stack = Queued::new(Witness::new(policy, decided), device);
         let result = self.drive(&mut stack, clock, told, live, Some(recorder.clone()));
-        recorder.finish().map_err(|error| Failure::unwritable(path, &error))?;
-        result
+        let written = recorder.finish().map_err(|error| Failure::half_written(path, &error));
+        // The run's own error says more than a file that ended with it.
+        result.and_then(|result| written.map(|()| result))
     }
 
     fn drive(
@@ -347,8 +382,7 @@ impl<H: Fn(u32) -> Header> Bench<'_, H> {
         }
         let until = match self.job.stop {
             Stop::Drained => Time::NEVER,
-            // Agents may ask until the end of their time; a trace asks last then, and is heard.
-            Stop::LastArrival => Time::ZERO + duration + Span::from_ns(1),
+            Stop::LastArrival => self.load.last,
             Stop::At(span) => Time::ZERO + span,
         };
         let limits = Limits { until, max_outstanding: self.job.max_outstanding };

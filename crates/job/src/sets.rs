@@ -38,7 +38,14 @@ struct Step {
     origin: Origin,
 }
 
+/// Steps of a path at most: more than any key of a job has.
+const STEPS: usize = 8;
+
 fn segments(key: &str, place: &impl Fn(Range<usize>) -> Origin) -> Result<Vec<Step>, JobError> {
+    if key.split('.').count() > STEPS {
+        let found = JobError::new("the key has too many steps").at(&place(0..key.len()));
+        return Err(found.hint(format!("a key has {STEPS} at most")));
+    }
     let mut at = 0;
     let mut step = |part: &str| {
         let origin = place(at..at + part.len());

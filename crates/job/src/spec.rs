@@ -81,7 +81,8 @@ pub struct Job {
 pub enum Stop {
     /// When every request has finished.
     Drained,
-    /// With the last arrival.
+    /// When nobody can ask any more: at the end of the last agent's time, or with the last request
+    /// of a trace.
     LastArrival,
     /// At this time, whatever is outstanding.
     At(Span),

@@ -45,9 +45,14 @@ impl Values {
         }
         let count = self.count as f64;
         let mean = self.sum as f64 / count;
-        // The variance as an exact integer first: two large squares nearly cancel.
+        // The variance as an exact integer where that fits: two large squares nearly cancel. Where it
+        // does not, values are so large that floating point has digits to spare.
         let n = u128::from(self.count);
-        let spread = (self.squares * n).saturating_sub(self.sum * self.sum) as f64;
+        let exact = self.squares.checked_mul(n).zip(self.sum.checked_mul(self.sum));
+        let spread = match exact {
+            Some((squares, square)) => squares.saturating_sub(square) as f64,
+            None => (self.squares as f64 * count - (self.sum as f64).powi(2)).max(0.0),
+        };
         let at = |percent: f64| {
             let value = self.histogram.value_at_quantile(percent / 100.0);
             value.clamp(self.min, self.max)
@@ -206,6 +211,9 @@ impl Observer for Stats<'_> {
     fn turn(&mut self, now: Time) -> bool {
         if let Some(recorder) = &self.recorder {
             recorder.turn(now);
+            if !recorder.sound() {
+                return false;
+            }
         }
         self.turns += 1;
         let report = match self.lateness {
@@ -243,7 +251,8 @@ impl Observer for Stats<'_> {
             details.finished(now, req.class.index(), req.len, times, done.error.is_none());
         }
         if done.at >= self.warmup {
-            self.busy += done.service;
+            // Of a command that was under way when the warm-up ended, what lies behind it.
+            self.busy += done.service.min(done.at.since(self.warmup));
         }
         if req.due < self.warmup {
             return;

@@ -81,7 +81,9 @@ impl TraceSpec {
         let reader = Reader::new(node, "the trace", KEYS)?;
         let file = reader.required("file", "\"day.blkparse.gz\"", |node| {
             let name = node.text("the path of a trace")?;
-            Ok(if node.origin.is_set() { PathBuf::from(name) } else { folder.join(name) })
+            let path = if node.origin.is_set() { PathBuf::from(name) } else { folder.join(name) };
+            // The job is written into results and records, which may be read elsewhere.
+            Ok(std::path::absolute(&path).unwrap_or(path))
         })?;
         let format = reader.optional("format", |node| {
             let name = node.text("the name of a format")?;

@@ -173,7 +173,7 @@ fn types() {
         instead("size = \"4KiB\"", "size = \"4KiB\"\nsync = \"yes\""),
         instead("arrivals = { kind = \"closed\", depth = 4 }", "arrivals = \"closed\""),
         instead("split = \"512KiB\"", "split = \"of\""),
-        instead("split = \"512KiB\"", "guard = \"on\""),
+        instead("split = \"512KiB\"", "guard = \"maybe\""),
         instead("split = \"512KiB\"", "guard = { after = 0 }"),
         instead("split = \"512KiB\"", "order = \"lifo\""),
         instead("\"10min\"", "2026-11-20"),

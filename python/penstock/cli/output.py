@@ -16,8 +16,12 @@ def data(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        # What is still buffered goes nowhere when the interpreter ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        forget()
+
+
+def forget() -> None:
+    """Let what is still buffered for stdout go nowhere when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def drawn(draw: Callable[[Console], None]) -> None:

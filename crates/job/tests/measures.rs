@@ -1,0 +1,129 @@
+//! What is counted: warm-up, errors, stop rules, device time.
+
+use penstock_job::result::{Comparison, RunResult};
+use penstock_job::{Options, compare_text};
+
+/// One request a millisecond of a device that takes 0.4 ms, from the beginning to the tenth second.
+const JOB: &str = r#"
+duration = "10s"
+device = { model = "fixed", base = "0.4ms", per_mb = "0ms" }
+
+[class.all]
+
+[[agent]]
+class = "all"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "fixed", rate = "1000/s" }
+"#;
+
+fn compared(sets: &[&str]) -> Comparison {
+    let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
+    let options = Options { policies: vec!["fcfs".into()], ..Options::default() };
+    compare_text("job.toml", JOB, &sets, &options, &mut |_| true).unwrap()
+}
+
+fn run(sets: &[&str]) -> RunResult {
+    compared(sets).runs.pop().unwrap()
+}
+
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-9, "{found}, expected {expected}");
+}
+
+#[test]
+fn without_a_warm_up_everything_counts() {
+    let run = run(&[]);
+    let class = &run.classes[0];
+    assert_eq!((class.requests, class.errors, class.unfinished), (10_000, 0, 0));
+    assert_eq!(class.bytes, 10_000 * 4096);
+    // The last is asked 1 ms before the end and is done 0.4 ms later.
+    close(run.duration_s, 9.9994);
+    close(class.device_time_s, 4.0);
+    close(run.device_busy, 4.0 / 9.9994);
+    close(class.iops, 10_000.0 / 9.9994);
+    assert_eq!((class.lat_ns.min, class.lat_ns.max), (400_000, 400_000));
+}
+
+#[test]
+fn what_is_due_before_the_warm_ups_end_is_not_counted() {
+    let run = run(&["warmup=4s"]);
+    assert_eq!(run.classes[0].requests, 6_000);
+    close(run.duration_s, 5.9994);
+    close(run.classes[0].device_time_s, 2.4);
+}
+
+#[test]
+fn a_command_under_way_at_the_warm_ups_end_counts_with_what_is_left_of_it() {
+    // 0.1 ms of the request that began at 4.000 s lies before, 0.3 ms behind.
+    let run = run(&["warmup=4000100us"]);
+    assert_eq!(run.classes[0].requests, 5_999);
+    close(run.device_busy, (5_999.0 * 0.0004 + 0.0003) / (9.9994 - 4.0001));
+}
+
+#[test]
+fn the_device_is_never_busier_than_all_the_time() {
+    let full = ["agent.0.rate=3000/s", "duration=1s"];
+    for warmup in ["0ms", "1ms", "500ms", "999900us"] {
+        let run = run(&[&full[..], &[&format!("warmup={warmup}")]].concat());
+        assert!(run.device_busy <= 1.0 + 1e-12, "{warmup}: {}", run.device_busy);
+    }
+    let stalls = "device.faults.stalls=30%";
+    let run = run(&[&full[..], &[stalls, "device.faults.stall=50ms"]].concat());
+    assert!(run.device_busy <= 1.0, "{}", run.device_busy);
+}
+
+#[test]
+fn failed_requests_are_errors_and_nothing_else() {
+    let run = run(&["device.faults.errors=10%"]);
+    let class = &run.classes[0];
+    assert!((800..1_200).contains(&class.errors), "{}", class.errors);
+    assert_eq!(class.requests + class.errors, 10_000);
+    assert_eq!(class.bytes, class.requests * 4096);
+    close(class.device_time_s, 4.0);
+}
+
+#[test]
+fn each_stop_rule_ends_the_run_where_it_says() {
+    // Three times what the device bears: 10,000 requests of a second take four.
+    let full = ["agent.0.rate=10000/s", "duration=1s"];
+    let ends = |stop: &str| {
+        let run = run(&[&full[..], &[&format!("stop={stop}")]].concat());
+        let class = &run.classes[0];
+        assert_eq!(class.requests + class.unfinished, 10_000, "{stop}");
+        (run.duration_s, class.unfinished)
+    };
+    assert_eq!(ends("drained"), (4.0, 0));
+    assert_eq!(ends("last-arrival"), (1.0, 7_500));
+    assert_eq!(ends("2s"), (2.0, 5_000));
+}
+
+/// A job may outlast its agents: nobody asks any more when the last of them has stopped.
+#[test]
+fn last_arrival_is_the_end_of_the_last_agents_time() {
+    let run = run(&["agent.0.rate=10000/s", "agent.0.stop=2s", "stop=last-arrival"]);
+    close(run.duration_s, 2.0);
+}
+
+/// Squares of hour-long latencies do not fit 128 bits once there are millions.
+#[test]
+fn deviations_of_endless_queues_are_told() {
+    let sets = ["agent.0.rate=100000/s", "duration=60s", "max_outstanding=10000000"];
+    let run = run(&[&sets[..], &["device.base=1ms"]].concat());
+    let latency = &run.classes[0].lat_ns;
+    // Latencies rise evenly from nothing to their maximum.
+    let even = latency.max as f64 / 12_f64.sqrt();
+    assert!((latency.stddev / even - 1.0).abs() < 0.01, "{} of {even}", latency.stddev);
+}
+
+/// A result carries its whole configuration: the device too, wherever it was named.
+#[test]
+fn the_text_of_a_result_names_the_device_it_ran_on() {
+    let options =
+        Options { policies: vec!["fcfs".into()], on: Some("flash".into()), ..Options::default() };
+    let told = compare_text("job.toml", JOB, &[], &options, &mut |_| true).unwrap();
+    assert!(told.job.text.contains("name = \"flash\""), "{}", told.job.text);
+    let own = compared(&[]);
+    assert!(own.job.text.contains("base = \"400us\""), "{}", own.job.text);
+}

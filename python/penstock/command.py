@@ -1,0 +1,35 @@
+"""The command's entry: as little as possible before Ctrl-C is in order.
+
+While modules are read there is nothing to save, so an interrupt ends the process at once and
+quietly. From then on it is Python's, and what runs decides.
+"""
+
+import os
+import signal
+import sys
+from typing import TextIO
+
+OUTPUT_LOST = 1
+"""What the command exits with when nobody can read what it wrote."""
+
+
+def main() -> None:
+    """Run the command `penstock` and exit."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
+    from penstock.cli import app, output
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        app.main()
+    except OSError as error:
+        # Whatever reads or writes files says so itself: what is left are the streams.
+        output.forget()
+        output.talk(f"error: the output cannot be written: {error.strerror}")
+        sys.exit(OUTPUT_LOST)
+
+
+def _nowhere() -> TextIO:
+    """In the place of a stream that somebody closed."""
+    return open(os.devnull, "w", encoding="utf-8")
