@@ -3,7 +3,6 @@
 //! Rules are tried in the order of the file and the first that fits wins; what none fits is of the
 //! class `other`.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use penstock_core::{ClassId, Op};
@@ -126,15 +125,9 @@ pub(crate) fn load(
     path: &Path,
     format: Option<&str>,
 ) -> Result<(Trace, &'static trace::Format), Failure> {
-    let file = File::open(path).map_err(|error| Failure::unreadable(path, &error))?;
-    let read = match format {
-        None => trace::read_any(file),
-        Some(name) => {
-            let format = trace::format(name).ok_or_else(|| unknown(name))?;
-            trace::read(file, format).map(|trace| (trace, format))
-        }
-    };
-    read.map_err(|error| Failure::wrong_in(path, &error))
+    let named = |name| trace::format(name).ok_or_else(|| unknown(name));
+    let format = format.map(named).transpose()?;
+    trace::load(path, format).map_err(|error| Failure::wrong_in(path, &error))
 }
 
 fn unknown(name: &str) -> JobError {

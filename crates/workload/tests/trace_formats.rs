@@ -84,7 +84,8 @@ fn fio_iologs() {
 #[test]
 fn the_real_trace_has_as_many_requests_as_awk_counts() {
     let path = root().join("examples/traces/pgbench-backup.blkparse.gz");
-    let trace = trace::load(&path, None).unwrap();
+    let (trace, format) = trace::load(&path, None).unwrap();
+    assert_eq!(format.name, "blkparse");
     let count = |op: Op, sync: bool| {
         let wanted = |r: &&Record| r.op == op && r.flags.has(Flags::SYNC) == sync;
         let found: Vec<_> = trace.records.iter().filter(wanted).collect();

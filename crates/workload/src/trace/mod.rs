@@ -86,15 +86,19 @@ pub fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
-/// Reads the trace in the file `path`, of the given format or of the one that it seems to have.
+/// Reads the trace in the file `path`, of the given format or of the one that it seems to have;
+/// which it was stands beside it.
 ///
 /// # Errors
 /// As [`read`] and [`read_any`], and if the file cannot be opened.
-pub fn load(path: &Path, format: Option<&Format>) -> Result<Trace, TraceError> {
+pub fn load(
+    path: &Path,
+    format: Option<&'static Format>,
+) -> Result<(Trace, &'static Format), TraceError> {
     let file = File::open(path).map_err(|source| TraceError::Open { source })?;
     match format {
-        Some(format) => read(file, format),
-        None => read_any(file).map(|(trace, _)| trace),
+        Some(format) => read(file, format).map(|trace| (trace, format)),
+        None => read_any(file),
     }
 }
 
