@@ -13,6 +13,7 @@ __all__ = [
     "devices",
     "policies",
     "replay_decisions",
+    "schema",
     "trace_convert",
     "trace_describe",
     "trace_formats",
@@ -54,6 +55,9 @@ def policies() -> str:
 
 def devices() -> str:
     """Every named device, as JSON."""
+
+def schema(kind: str) -> str:
+    """Give the JSON Schema of files of the kind `job` or `device`, as JSON."""
 
 def trace_formats() -> str:
     """Every format of traces, as JSON."""

@@ -31,7 +31,16 @@ def test_version() -> None:
 
 
 @pytest.mark.parametrize(
-    "verb", [(), ("run",), ("compare",), ("replay-decisions",), ("list",), ("list", "policies")]
+    "verb",
+    [
+        (),
+        ("run",),
+        ("compare",),
+        ("replay-decisions",),
+        ("list",),
+        ("list", "policies"),
+        ("schema",),
+    ],
 )
 def test_help_says_how_each_verb_is_used(verb: tuple[str, ...]) -> None:
     ended = penstock(*verb, "--help")

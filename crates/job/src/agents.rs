@@ -10,19 +10,26 @@ use crate::tree::{Node, Reader};
 use crate::units::{self, Share, duration_text, size_text};
 
 /// Keys of an agent.
-const KEYS: &[&str] =
+pub(crate) const KEYS: &[&str] =
     &["class", "op", "sync", "size", "pattern", "region", "arrivals", "start", "stop"];
 /// Keys of arrivals on a schedule, beside `kind`.
 pub(crate) const OPEN_KEYS: &[&str] = &["rate", "curve"];
 /// Keys of arrivals after completions, beside `kind`.
 pub(crate) const CLOSED_KEYS: &[&str] = &["depth", "think"];
 /// All keys of arrivals.
-const ARRIVALS_KEYS: &[&str] = &["kind", "rate", "curve", "depth", "think"];
+pub(crate) const ARRIVALS_KEYS: &[&str] = &["kind", "rate", "curve", "depth", "think"];
+
+/// What an agent does.
+pub(crate) const OPS: &[&str] = &["read", "write"];
+/// Where its next request begins.
+pub(crate) const PATTERNS: &[&str] = &["random", "sequential"];
+/// When it asks.
+pub(crate) const ARRIVALS: &[&str] = &["poisson", "fixed", "closed"];
 
 /// Longer requests than this are a slip of the unit: no kernel takes a tenth of it as one command.
 const SIZE_MAX: u64 = 1 << 30;
 /// A rate may be a thousand times its usual self, with room to spare.
-const FACTOR_MAX: f64 = 1e6;
+pub(crate) const FACTOR_MAX: f64 = 1e6;
 /// Arrivals a second, at the height of a curve: more cannot be told apart.
 const PEAK_MAX: f64 = 1e9;
 /// Borders that are given as shares lie on multiples of this, the page of every common machine, so
@@ -78,11 +85,10 @@ impl AgentSpec {
     pub(crate) fn read(node: &Node, classes: &[Class], duration: Span) -> Result<Self, JobError> {
         let reader = Reader::new(node, "this agent", KEYS)?;
         let class = reader.required("class", "\"…\"", |node| class(node, classes))?;
-        let op = reader.required("op", "\"read\"", |node| node.choice(&["read", "write"]))?;
+        let op = reader.required("op", "\"read\"", |node| node.choice(OPS))?;
         let sync = reader.optional("sync", Node::boolean)?.unwrap_or(false);
         let size = reader.required("size", "\"4KiB\"", size)?;
-        let words = &["random", "sequential"];
-        let pattern = reader.required("pattern", "\"random\"", |node| node.choice(words))?;
+        let pattern = reader.required("pattern", "\"random\"", |node| node.choice(PATTERNS))?;
         let whole = || Region::whole(reader.origin("region"));
         let region = reader.optional("region", Region::read)?.unwrap_or_else(whole);
         let example = "{ kind = \"closed\", depth = 4 }";
@@ -178,8 +184,7 @@ fn size(node: &Node) -> Result<u32, JobError> {
 
 fn arrivals(node: &Node) -> Result<Arrivals, JobError> {
     let reader = Reader::new(node, "the arrivals", ARRIVALS_KEYS)?;
-    let kinds = &["poisson", "fixed", "closed"];
-    let kind = reader.required("kind", "\"poisson\"", |node| node.choice(kinds))?;
+    let kind = reader.required("kind", "\"poisson\"", |node| node.choice(ARRIVALS))?;
     if kind == "closed" {
         let why = "belongs to arrivals on a schedule; these are `closed`";
         let hint = "a closed loop asks when an earlier request has finished: give it a `depth`";

@@ -24,14 +24,29 @@ const BUILT_IN: [(&str, &str); 3] = [
 ];
 
 /// Keys of every device.
-const COMMON_KEYS: &[&str] = &["name", "summary", "model", "faults"];
-const FIXED_KEYS: &[&str] = &["base", "per_mb", "unit", "unit_bytes", "capacity"];
-const HDD_KEYS: &[&str] = &["drive", "overheads", "bus", "cache", "turnaround", "queue"];
+pub(crate) const COMMON_KEYS: &[&str] = &["name", "summary", "model", "faults"];
+/// Keys of the model `fixed`.
+pub(crate) const FIXED_KEYS: &[&str] = &["base", "per_mb", "unit", "unit_bytes", "capacity"];
+/// Keys of the model `hdd`.
+pub(crate) const HDD_KEYS: &[&str] = &["drive", "overheads", "bus", "cache", "turnaround", "queue"];
+/// Keys of a queue, beside the parameters of its policy.
+pub(crate) const QUEUE_KEYS: [&str; 2] = ["policy", "depth"];
+/// Keys of faults.
+pub(crate) const FAULTS_KEYS: &[&str] = &["errors", "stalls", "stall"];
+
+/// What serves the requests.
+pub(crate) const MODELS: &[&str] = &["fixed", "hdd"];
+/// Command overheads that are a word.
+pub(crate) const OVERHEADS: [&str; 2] = ["none", "drive"];
+/// What the bus is.
+pub(crate) const BUSES: &[&str] = &["none", "drive"];
+/// The policy of a queue that does not name one.
+pub(crate) const QUEUE_POLICY: &str = "fcfs";
 
 /// A capacity that no job of today fills.
-const CAPACITY: u64 = 1 << 40;
+pub(crate) const CAPACITY: u64 = 1 << 40;
 /// Commands that a disk's own queue holds at most: far more than any disk's.
-const QUEUE_MOST: u64 = 65_536;
+pub(crate) const QUEUE_MOST: u64 = 65_536;
 
 /// A device, checked.
 #[derive(Clone, PartialEq, Debug)]
@@ -164,7 +179,7 @@ pub(crate) fn read(node: &Node, name: &str) -> Result<DeviceSpec, JobError> {
     let keys = [COMMON_KEYS, FIXED_KEYS, HDD_KEYS].concat();
     let reader = Reader::new(node, "the device", &keys)?;
     let text = |node: &Node| node.text("a text").map(String::from);
-    let model = reader.required("model", "\"fixed\"", |n| n.choice(&["fixed", "hdd"]))?;
+    let model = reader.required("model", "\"fixed\"", |n| n.choice(MODELS))?;
     let hint = "a device is of one model";
     let model = if model == "fixed" {
         reader.refuse(HDD_KEYS, "belongs to model `hdd`; this one is `fixed`", hint)?;
@@ -235,7 +250,7 @@ fn hdd(reader: &Reader<'_>) -> Result<Model, JobError> {
     })?;
     let overheads = reader.optional("overheads", overheads)?.unwrap_or_default();
     let bus = reader.optional("bus", |node| {
-        let word = node.choice(&["none", "drive"])?;
+        let word = node.choice(BUSES)?;
         Ok(if word == "none" { Bus::None } else { Bus::Drive })
     })?;
     reader.optional("cache", |node| match node.word() {
@@ -244,10 +259,9 @@ fn hdd(reader: &Reader<'_>) -> Result<Model, JobError> {
     })?;
     let turnaround = reader.optional("turnaround", units::duration)?.unwrap_or(Span::ZERO);
     let options = Options { overheads, bus: bus.unwrap_or_default(), turnaround };
-    let queue = match reader.optional("queue", queue)? {
-        Some(queue) => queue,
-        None => QueueSpec { policy: "fcfs", params: params::policy("fcfs")?.defaults(), depth: 1 },
-    };
+    let policy = params::policy(QUEUE_POLICY)?;
+    let usual = || QueueSpec { policy: policy.name, params: policy.defaults(), depth: 1 };
+    let queue = reader.optional("queue", queue)?.unwrap_or_else(usual);
     Ok(Model::Hdd { drive: drive.into(), options, queue })
 }
 
@@ -256,7 +270,7 @@ fn overheads(node: &Node) -> Result<Overheads, JobError> {
         Some("none") => Ok(Overheads::None),
         Some("drive") => Ok(Overheads::Drive),
         Some(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => {
-            let hint = suggest(text, ["none", "drive"]);
+            let hint = suggest(text, OVERHEADS);
             Err(node.expected("`none`, `drive` or a length of time").hint(hint))
         }
         _ => units::duration(node).map(Overheads::Constant),
@@ -271,17 +285,17 @@ fn queue(node: &Node) -> Result<QueueSpec, JobError> {
     let policy = match written {
         Some(node) => params::policy(node.text("the name of a policy")?)
             .map_err(|error| error.at(&node.origin))?,
-        None => params::policy("fcfs")?,
+        None => params::policy(QUEUE_POLICY)?,
     };
     let own = policy.params.iter().map(|param| param.name);
-    let keys: Vec<&str> = ["policy", "depth"].into_iter().chain(own).collect();
+    let keys: Vec<&str> = QUEUE_KEYS.into_iter().chain(own).collect();
     let reader = Reader::new(node, "the queue", &keys)?;
     let depth = reader.optional("depth", |node| node.count(1, QUEUE_MOST))?.unwrap_or(1) as u32;
     Ok(QueueSpec { policy: policy.name, params: params::read(policy.params, &reader)?, depth })
 }
 
 fn faults(node: &Node) -> Result<FaultSpec, JobError> {
-    let reader = Reader::new(node, "the faults", &["errors", "stalls", "stall"])?;
+    let reader = Reader::new(node, "the faults", FAULTS_KEYS)?;
     let errors = reader.optional("errors", units::share)?.unwrap_or(Share::NONE);
     let stalls = reader.optional("stalls", units::share)?.unwrap_or(Share::NONE);
     let stall = if stalls > Share::NONE {

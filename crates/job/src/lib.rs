@@ -2,7 +2,7 @@
 //!
 //! `spec` reads a job, `stack` builds the device that it names, `run` drives it under each policy,
 //! `stats` measures, `result` is what comes out. `record` and `replay` prove that a run and its
-//! replay decide alike.
+//! replay decide alike. `schema` tells editors what a job may hold.
 
 #![forbid(unsafe_code)]
 
@@ -15,6 +15,7 @@ pub mod nearest;
 pub mod record;
 pub mod replay;
 pub mod result;
+pub mod schema;
 pub mod trace_tools;
 pub mod units;
 

@@ -23,7 +23,7 @@ pub fn params_json(params: &Params) -> Value {
     Value::Object(params.iter().map(pair).collect())
 }
 
-fn value_json(value: &Setting) -> Value {
+pub(crate) fn value_json(value: &Setting) -> Value {
     match value {
         Setting::Size(bytes) => units::size_text(*bytes).into(),
         Setting::Duration(span) => units::duration_text(*span).into(),

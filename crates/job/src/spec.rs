@@ -35,17 +35,25 @@ pub(crate) const KEYS: &[&str] = &[
     "rule",
     "policy",
 ];
+/// Keys of `[live]`.
+pub(crate) const LIVE_KEYS: &[&str] = &["depth", "batch"];
+/// Keys of a class.
+pub(crate) const CLASS_KEYS: &[&str] = &["weight", "prio"];
+/// Ends of a run that are a word.
+pub(crate) const STOPS: [&str; 2] = ["drained", "last-arrival"];
+/// The seed of a job that does not name one.
+pub(crate) const SEED: u64 = 1;
 
 /// Requests that may be outstanding at once, unless the job says.
-const MAX_OUTSTANDING: u32 = 1 << 20;
+pub(crate) const MAX_OUTSTANDING: u32 = 1 << 20;
 /// Their tables take some 10 GiB: more is a slip.
-const MAX_OUTSTANDING_MOST: u64 = 1 << 28;
+pub(crate) const MAX_OUTSTANDING_MOST: u64 = 1 << 28;
 /// Commands at a real target at once, and handed on together: deeper than any device's queue.
-const DEPTH_MOST: u64 = 4096;
+pub(crate) const DEPTH_MOST: u64 = 4096;
 /// Lowest priority, as with the kernel's ioprio.
-const PRIO_MOST: u64 = 7;
+pub(crate) const PRIO_MOST: u64 = 7;
 /// Classes are numbered in 16 bits.
-const CLASSES: usize = 1 << 16;
+pub(crate) const CLASSES: usize = 1 << 16;
 
 /// A job, checked.
 #[derive(Clone, PartialEq, Debug)]
@@ -169,7 +177,7 @@ impl Job {
 
 fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let reader = Reader::new(root, "the job", KEYS)?;
-    let seed = reader.optional("seed", |node| node.count(0, u64::MAX))?.unwrap_or(1);
+    let seed = reader.optional("seed", |node| node.count(0, u64::MAX))?.unwrap_or(SEED);
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
     let trace = reader.optional("trace", |node| TraceSpec::read(node, folder))?;
     let duration = if trace.is_some() {
@@ -270,7 +278,7 @@ fn stop(node: &Node, duration: Span) -> Result<Stop, JobError> {
         Some("drained") => Ok(Stop::Drained),
         Some("last-arrival") => Ok(Stop::LastArrival),
         Some(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => {
-            let hint = suggest(text, ["drained", "last-arrival"]);
+            let hint = suggest(text, STOPS);
             Err(node.expected("`drained`, `last-arrival` or a time such as `12min`").hint(hint))
         }
         _ => match units::duration(node)? {
@@ -295,7 +303,7 @@ fn device(node: &Node, folder: &Path) -> Result<DeviceSpec, JobError> {
 }
 
 fn live(node: &Node) -> Result<Live, JobError> {
-    let reader = Reader::new(node, "live", &["depth", "batch"])?;
+    let reader = Reader::new(node, "live", LIVE_KEYS)?;
     let depth = reader.optional("depth", |node| node.count(1, DEPTH_MOST))?;
     let batch = reader.optional("batch", |node| node.count(1, DEPTH_MOST))?;
     let or = |found: Option<u64>, default| found.map_or(default, |found| found as u32);
@@ -322,7 +330,7 @@ fn class(entry: &Entry) -> Result<Class, JobError> {
         return Err(JobError::new(found).at(&entry.origin).hint(hint));
     }
     let what = format!("class {}", entry.key);
-    let reader = Reader::new(&entry.node, &what, &["weight", "prio"])?;
+    let reader = Reader::new(&entry.node, &what, CLASS_KEYS)?;
     let weight = reader.optional("weight", |node| node.count(1, u64::from(u32::MAX)))?;
     let prio = reader.optional("prio", |node| node.count(0, PRIO_MOST))?;
     Ok(Class {

@@ -17,18 +17,24 @@ use crate::text::{Lines, quoted};
 use crate::tree::{Node, Reader, Value};
 use crate::units;
 
-const KEYS: &[&str] = &["file", "format", "timing", "fit"];
-const RULE_KEYS: &[&str] =
+/// Keys of a trace.
+pub(crate) const KEYS: &[&str] = &["file", "format", "timing", "fit"];
+/// Keys of a rule.
+pub(crate) const RULE_KEYS: &[&str] =
     &["class", "process", "pid", "op", "sync", "min_size", "max_size", "range"];
+/// Keys of a timing.
+pub(crate) const TIMING_KEYS: &[&str] = &["speed", "depth"];
+/// Timings that are a word.
+pub(crate) const TIMINGS: &[&str] = &["original", "afap"];
 
 /// The class of what no rule fits.
 pub(crate) const OTHER: &str = "other";
 
 /// Requests outstanding at most when a trace is played as fast as possible.
 const DEPTH: u32 = 32;
-const DEPTH_MOST: u64 = 1 << 20;
+pub(crate) const DEPTH_MOST: u64 = 1 << 20;
 /// A trace may be played a million times slower or faster.
-const SPEED_MOST: f64 = 1e6;
+pub(crate) const SPEED_MOST: f64 = 1e6;
 
 /// A trace to play.
 #[derive(Clone, PartialEq, Debug)]
@@ -67,11 +73,11 @@ pub struct Rule {
 }
 
 /// Operations as rules name them.
-const OPS: [(&str, Op); 4] =
+pub(crate) const OPS: [(&str, Op); 4] =
     [("read", Op::Read), ("write", Op::Write), ("flush", Op::Flush), ("discard", Op::Discard)];
 
 /// Fits as jobs name them.
-const FITS: [(&str, Fit); 2] = [("wrap", Fit::Wrap), ("scale", Fit::Scale)];
+pub(crate) const FITS: [(&str, Fit); 2] = [("wrap", Fit::Wrap), ("scale", Fit::Scale)];
 
 impl TraceSpec {
     /// Reads `[trace]`; a relative file lies in `folder`, or, if `--set` names it, where the
@@ -139,7 +145,7 @@ fn unknown(name: &str) -> JobError {
 /// `"original"`, `"afap"`, `{ speed = 2 }`, or `{ depth = 64 }` for as fast as possible.
 fn timing(node: &Node) -> Result<Timing, JobError> {
     if let Value::Table(_) = node.value {
-        let reader = Reader::new(node, "the timing", &["speed", "depth"])?;
+        let reader = Reader::new(node, "the timing", TIMING_KEYS)?;
         let speed = reader.optional("speed", |node| match node.factor(SPEED_MOST)? {
             0.0 => Err(node.expected("a factor above zero").hint("2 is twice as fast")),
             factor => Ok(factor),
@@ -151,7 +157,7 @@ fn timing(node: &Node) -> Result<Timing, JobError> {
             _ => Err(node.expected("either `speed` or `depth`").hint("as in `{ speed = 2 }`")),
         };
     }
-    match node.choice(&["original", "afap"])? {
+    match node.choice(TIMINGS)? {
         "original" => Ok(Timing::Original),
         _ => Ok(Timing::Afap { depth: DEPTH }),
     }

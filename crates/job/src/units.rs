@@ -333,5 +333,6 @@ fn decimal(amount: u64, digits: u32) -> String {
     format!("{whole}.{}", decimals.trim_end_matches('0'))
 }
 
+pub(crate) mod pattern;
 #[cfg(test)]
 mod tests;

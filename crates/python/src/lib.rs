@@ -29,7 +29,7 @@ pyo3::create_exception!(
 #[pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
-    use super::{Failure, compare, devices, policies, replay_decisions};
+    use super::{Failure, compare, devices, policies, replay_decisions, schema};
     #[pymodule_export]
     use crate::traces::{trace_convert, trace_describe, trace_formats};
 
@@ -105,6 +105,13 @@ fn policies() -> String {
 #[pyfunction]
 fn devices() -> String {
     json(&list::devices())
+}
+
+/// The JSON Schema of files of the kind `job` or `device`, as JSON.
+#[pyfunction]
+fn schema(py: Python<'_>, kind: &str) -> PyResult<String> {
+    let schema = penstock_job::schema::schema(kind);
+    schema.map(|schema| json(&schema)).map_err(|failure| raise(py, &failure))
 }
 
 fn json(value: &impl Serialize) -> String {

@@ -1,0 +1,144 @@
+//! The schema of a job: what holds for all of it, classes and agents.
+
+use serde_json::{Value, json};
+
+use super::build::{
+    any, count, defined, field, from_digit, is, list, pair, required, switch, table, text, with,
+    without, words,
+};
+use super::{policy, trace};
+use crate::agents::{self, ARRIVALS, ARRIVALS_KEYS, CLOSED_KEYS, FACTOR_MAX, OPEN_KEYS, OPS};
+use crate::devices;
+use crate::spec::{self, Live};
+
+pub(super) fn job() -> Value {
+    let all = table(
+        spec::KEYS.iter().copied(),
+        vec![
+            field("seed", "Every random number descends from it.", count(0, u64::MAX))
+                .or(spec::SEED),
+            field(
+                "duration",
+                "When the agents stop. A job that plays a trace has none.",
+                defined("time-above-zero"),
+            ),
+            field("warmup", "What is due before this is not measured.", defined("time")).or("0s"),
+            field("stop", STOP, any([words(spec::STOPS), from_digit("time")])).or("drained"),
+            field(
+                "max_outstanding",
+                "Requests that may be outstanding at once.",
+                count(1, spec::MAX_OUTSTANDING_MOST),
+            )
+            .or(spec::MAX_OUTSTANDING),
+            field("device", DEVICE, device()),
+            field("live", "How a real target is driven.", live()),
+            field("class", "Classes of work, a section each: `[class.batch]`.", classes()),
+            field("agent", "Who asks.", with(list(&agent()), json!({"minItems": 1}))),
+            field("trace", "A recorded trace to play instead of agents.", trace::trace()),
+            field("rule", RULE, list(&trace::rule())),
+            field("policy", "Parameters of policies, by name.", policy::sections()),
+        ],
+    );
+    let agents = with(required(&["duration", "class", "agent"]), without(&["rule"]));
+    let choice = json!({
+        "if": required(&["trace"]), "then": without(&["duration", "agent"]), "else": agents
+    });
+    with(all, choice)
+}
+
+const STOP: &str = "When the run ends: when all requests have finished (`drained`), when nobody \
+                    can ask any more (`last-arrival`), or at a time.";
+const DEVICE: &str = "Where it runs, unless `--on` says: a named device, the path of a device \
+                      file, or the device itself.";
+const RULE: &str = "Which request of a trace is of which class: the first rule that fits wins.";
+
+fn device() -> Value {
+    // A file's name, of which the ending is not all.
+    let file = json!({"type": "string", "pattern": r"[^/]\.toml$"});
+    any([words(devices::names()), file, defined("device")])
+}
+
+fn live() -> Value {
+    let Live { depth, batch } = Live::default();
+    let commands = || count(1, spec::DEPTH_MOST);
+    table(
+        spec::LIVE_KEYS.iter().copied(),
+        vec![
+            field("depth", "Commands at the target at once.", commands()).or(depth),
+            field("batch", "Commands that are given to the kernel together.", commands()).or(batch),
+        ],
+    )
+}
+
+fn classes() -> Value {
+    let weight = count(1, u32::MAX.into());
+    let class = table(
+        spec::CLASS_KEYS.iter().copied(),
+        vec![
+            field("weight", "Its part of the device, relative to the others' weights.", weight)
+                .or(1),
+            field("prio", "The lower goes first.", count(0, spec::PRIO_MOST)).or(0),
+        ],
+    );
+    json!({
+        "type": "object",
+        "patternProperties": {"^[A-Za-z][A-Za-z0-9_-]*$": class},
+        "additionalProperties": false,
+        "maxProperties": spec::CLASSES,
+    })
+}
+
+fn agent() -> Value {
+    let edge = any([defined("share"), defined("size")]);
+    let agent = table(
+        agents::KEYS.iter().copied(),
+        vec![
+            field("class", "The class of its requests.", text()),
+            field("op", "What it asks for.", words(OPS.iter().copied())),
+            field("sync", "Whether somebody waits: a write is durable when it is done.", switch())
+                .or(false),
+            field("size", "Bytes of a request.", defined("size-above-zero")),
+            field(
+                "pattern",
+                "Where the next request begins.",
+                words(agents::PATTERNS.iter().copied()),
+            ),
+            field("region", "Its part of the device: shares, or bytes.", pair(&edge))
+                .or(json!(["0%", "100%"])),
+            field("arrivals", "When it asks.", arrivals()),
+            field("start", "When it begins.", defined("time")).or("0s"),
+            field("stop", "When it stops asking; if not given, with the job.", defined("time")),
+        ],
+    );
+    with(agent, required(&["class", "op", "size", "pattern", "arrivals"]))
+}
+
+fn arrivals() -> Value {
+    // Somewhere the curve is above zero.
+    let curve = with(
+        list(&json!({"type": "number", "minimum": 0, "maximum": FACTOR_MAX})),
+        json!({"contains": {"exclusiveMinimum": 0}}),
+    );
+    let all = table(
+        ARRIVALS_KEYS.iter().copied(),
+        vec![
+            field(
+                "kind",
+                "On a schedule (`poisson`, `fixed`), or after completions (`closed`).",
+                words(ARRIVALS.iter().copied()),
+            ),
+            field("rate", "Arrivals on a schedule: how many.", defined("rate-above-zero")),
+            field("curve", "Factors of the rate, over equal parts of the time.", curve),
+            field("depth", "Requests kept outstanding.", count(1, u32::MAX.into())).or(1),
+            field("think", "Time between a completion and the next request.", defined("time"))
+                .or("0s"),
+        ],
+    );
+    let choice = json!({
+        "required": ["kind"],
+        "if": is("kind", "closed"),
+        "then": without(OPEN_KEYS),
+        "else": with(required(&["rate"]), without(CLOSED_KEYS)),
+    });
+    with(all, choice)
+}

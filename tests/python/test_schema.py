@@ -1,0 +1,364 @@
+"""The schemas of jobs and devices: schemas they are, and they say what the parser says.
+
+The parser is asked for a policy that does not exist: it complains of that last, so a job that gets
+there is one.
+"""
+
+import copy
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from command import ROOT, penstock
+from penstock import _native
+from penstock.job import plain
+
+Json: TypeAlias = Any
+"""A part of a job or of a schema."""
+
+NO_POLICY = "error: unknown policy `nop`"
+
+JOB = Draft202012Validator(json.loads(_native.schema("job")))
+DEVICE = Draft202012Validator(json.loads(_native.schema("device")))
+
+LEFT_TO_THE_PARSER = re.compile(
+    "|".join(
+        [
+            "unknown class `",
+            "cannot read the device file",
+            # Quantities: how large they may be, and what fractions of binary units are whole.
+            "is too large",
+            "is not a whole number of",
+            "expected a size of at most `1GiB`",
+            "expected a size from `1B` to `1GiB`",
+            "more than one a nanosecond",
+            # One value beside another.
+            "the region is empty",
+            "the warm-up lasts",
+            "the run stops at",
+            "the agent st(ops|arts) at",
+            "closed agents keep",
+            "the device takes (no time|centuries)",
+        ]
+    )
+)
+"""What no schema can say, in the parser's words."""
+
+AGENTS = """
+seed = 3
+duration = "10s"
+warmup = "1s"
+stop = "drained"
+max_outstanding = 4096
+
+[class.a]
+weight = 2
+prio = 1
+
+[[agent]]
+class = "a"
+op = "write"
+sync = true
+size = "4KiB"
+pattern = "random"
+region = ["0%", "1GiB"]
+arrivals = { kind = "poisson", rate = "20/s", curve = [1, 0.5] }
+start = "1s"
+stop = "9s"
+
+[[agent]]
+class = "a"
+op = "read"
+size = "1MiB"
+pattern = "sequential"
+arrivals = { kind = "closed", depth = 4, think = "1ms" }
+
+[live]
+depth = 8
+batch = 2
+
+[device]
+name = "disk"
+summary = "a disk"
+model = "hdd"
+drive = "ibm18es"
+overheads = "0.3ms"
+bus = "none"
+cache = "none"
+turnaround = "1ms"
+queue = { policy = "deadline", depth = 16, fifo_batch = 4 }
+faults = { errors = "0.1%", stalls = "0.5%", stall = "50ms" }
+"""
+
+TRACE = """
+[trace]
+file = "a.gz"
+format = "blkparse"
+timing = { speed = 2 }
+fit = "wrap"
+
+[class.a]
+
+[[rule]]
+class = "a"
+process = ["x", "y"]
+pid = 7
+op = ["read", "flush"]
+sync = true
+min_size = "8KiB"
+max_size = "1MiB"
+range = ["0B", "1GiB"]
+
+[device]
+model = "fixed"
+base = "1ms"
+per_mb = "2ms"
+capacity = "1GiB"
+"""
+
+UNITS = f"""
+{AGENTS.partition("[device]")[0]}
+[device]
+model = "fixed"
+unit = "1ms"
+unit_bytes = "10kB"
+"""
+
+VALUES: list[Any] = [
+    {},
+    {"zz": 1},
+    [],
+    ["0%", "10%"],
+    ["10KiB", "20KiB"],
+    [0, 0],
+    [1, 0.5],
+    ["a"],
+    True,
+    -1,
+    0,
+    1,
+    8,
+    1 << 33,
+    0.5,
+    2.5,
+    "",
+    "a",
+    "off",
+    "on",
+    "auto",
+    "none",
+    "drive",
+    "closed",
+    "fixed",
+    "hdd",
+    "read",
+    "random",
+    "cfq",
+    "afap",
+    "flash",
+    "x.toml",
+    ".toml",
+    "0%",
+    "100%",
+    "101%",
+    "0s",
+    " 5ms",
+    "5ms",
+    "0.1ns",
+    "0B",
+    "64KiB",
+    "64 KiB ",
+    "64kib",
+    "3GiB",
+    "0/s",
+    "20/s",
+]
+"""What is put in the place of every value: something of each kind, right somewhere."""
+
+
+def refusal(text: str) -> str | None:
+    """What the parser has against a job, if anything."""
+    with pytest.raises(_native.Failure) as caught:
+        _native.compare("job.toml", policies=["nop"], text=text)
+    said = str(caught.value)
+    return None if said.startswith(NO_POLICY) else said
+
+
+def agree(text: str) -> None:
+    """Check that schema and parser both take a job, or both refuse it."""
+    try:
+        # A date is no text in TOML; in JSON there is no other way to say it.
+        job = json.loads(json.dumps(tomllib.loads(text), default=lambda _: None))
+    except tomllib.TOMLDecodeError:
+        assert refusal(text)
+        return
+    against = [error.message for error in JOB.iter_errors(job)]
+    said = refusal(text)
+    if said is None:
+        assert not against, text
+    elif not LEFT_TO_THE_PARSER.search(said):
+        assert against, f"{said}\n{text}"
+
+
+def written(job: dict[str, Any]) -> str:
+    """A job as TOML."""
+    return "".join(f"{key} = {plain(value)}\n" for key, value in job.items())
+
+
+def places(value: Json, *above: str | int) -> Iterator[tuple[str | int, ...]]:
+    """The way to each value in a job, and to each table in it."""
+    if above:
+        yield above
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, one in items:
+            yield from places(one, *above, key)
+
+
+def at(job: Json, *way: str | int) -> Json:
+    """What lies there."""
+    for step in way:
+        job = job[step]
+    return job
+
+
+def parameters() -> dict[str, Any]:
+    """Every parameter of every policy."""
+    schema = json.loads(_native.schema("job"))["properties"]["policy"]["properties"]
+    return {name: _defaults(table) for name, table in schema.items()}
+
+
+def _defaults(table: Json) -> dict[str, Any]:
+    def default(one: Json) -> Json:
+        members = [part for part in one.get("anyOf", ()) if "properties" in part]
+        return _defaults(members[0]) if members else one["default"]
+
+    return {name: default(one) for name, one in table["properties"].items()}
+
+
+def messages() -> Iterator[str]:
+    """The jobs with a mistake whose messages are tested."""
+    source = (ROOT / "crates/job/tests/messages.rs").read_text()
+    found = re.search(r'GOOD: &str = r#"(.*?)"#', source, re.DOTALL)
+    assert found
+    good = found[1]
+    literal = r'("(?:[^"\\]|\\.)*")'
+    for one, other in re.findall(rf"instead\(\s*{literal},\s*{literal}\s*\)", source):
+        yield good.replace(json.loads(one), json.loads(other))
+    for line in re.findall(rf"\bwith\(\s*{literal}\s*\)", source):
+        yield f"{json.loads(line)}\n{good}"
+    for table in re.findall(rf"\bdevice\(\s*{literal}\s*\)", source):
+        yield f"device = {{ {json.loads(table)} }}\n{good}"
+
+
+MESSAGES = list(messages())
+
+JOB_FILES = sorted(ROOT.glob("examples/*.toml"))
+DEVICE_FILES = sorted(ROOT.glob("examples/devices/*.toml"))
+
+
+@pytest.mark.parametrize("validator", [JOB, DEVICE], ids=["job", "device"])
+def test_it_is_a_schema(validator: Draft202012Validator) -> None:
+    Draft202012Validator.check_schema(validator.schema)
+
+
+@pytest.mark.parametrize("path", JOB_FILES, ids=lambda path: path.name)
+def test_the_examples_are_jobs(path: Path) -> None:
+    JOB.validate(tomllib.loads(path.read_text()))
+
+
+@pytest.mark.parametrize(
+    "path", [*ROOT.glob("examples/devices/*.toml")], ids=lambda path: path.name
+)
+def test_the_examples_are_devices(path: Path) -> None:
+    device = tomllib.loads(path.read_text())
+    DEVICE.validate(device)
+    assert not DEVICE.is_valid(device | {"zz": 1})
+    assert not DEVICE.is_valid({})
+
+
+def test_a_job_written_out_with_all_defaults_is_a_job(job: Path) -> None:
+    comparison = json.loads(_native.compare(job, policies=["noop"], sets=["duration=1s"]))
+    text = comparison["job"]["text"]
+    JOB.validate(tomllib.loads(text))
+
+
+JOBS = {
+    "agents": tomllib.loads(AGENTS),
+    "trace": tomllib.loads(TRACE),
+    "units": tomllib.loads(UNITS),
+    "policies": tomllib.loads(UNITS) | {"policy": parameters()},
+}
+"""Jobs that have every key between them."""
+
+
+@pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
+def test_every_table_has_its_keys(job: dict[str, Any]) -> None:
+    """A key less, and one that nobody knows in each table: both see it."""
+    assert refusal(written(job)) is None
+    JOB.validate(job)
+    for way in places(job):
+        changed = copy.deepcopy(job)
+        del at(changed, *way[:-1])[way[-1]]
+        agree(written(changed))
+        if isinstance(at(job, *way), dict):
+            at(changed := copy.deepcopy(job), *way)["zz"] = {}
+            agree(written(changed))
+
+
+@pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
+def test_every_value_is_taken_or_refused_by_both(job: dict[str, Any]) -> None:
+    for way in places(job):
+        for value in VALUES:
+            changed = copy.deepcopy(job)
+            at(changed, *way[:-1])[way[-1]] = value
+            agree(written(changed))
+
+
+def test_there_are_mistakes_to_try() -> None:
+    assert len(MESSAGES) > 50
+
+
+@pytest.mark.parametrize("text", MESSAGES)
+def test_a_mistake_is_seen_by_both(text: str) -> None:
+    agree(text)
+
+
+SIZES = ["", "B", "kB", "KB", "MB", "GiB", "TiB"]
+TIMES = ["ns", "us", "µs", "μs", "ms", "min", "d", " s", "s ", "e3s"]
+RATES = ["%", "/s", "/us", "/ns", "/h"]
+
+
+@settings(max_examples=500)
+@given(
+    number=st.from_regex(r"\A[ \t]?[0-9]{0,4}(\.[0-9]{0,3}0{0,2})?[ \t]?\Z"),
+    unit=st.sampled_from([*SIZES, *TIMES, *RATES]),
+)
+def test_a_quantity_is_read_alike_everywhere(number: str, unit: str) -> None:
+    quantity = json.dumps(number + unit)
+    agree(AGENTS.replace('"10s"', quantity))
+    agree(AGENTS.replace('"4KiB"', quantity))
+    agree(AGENTS.replace('"20/s"', quantity))
+    agree(AGENTS.replace('"0.1%"', quantity))
+    agree(AGENTS.replace('"0.3ms"', quantity))
+
+
+def test_the_command_prints_the_schema_alone() -> None:
+    for words, kind in [((), "job"), (("job",), "job"), (("device",), "device")]:
+        ended = penstock("schema", *words)
+        assert (ended.code, ended.err) == (0, "")
+        assert json.loads(ended.out) == json.loads(_native.schema(kind))
+
+
+def test_another_kind_of_file_has_none() -> None:
+    ended = penstock("schema", "jobs")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "error: unknown kind of file: `jobs`\nhint: did you mean `job`?\n"
