@@ -14,6 +14,10 @@ use std::time::{Duration, Instant};
 
 use penstock_core::{Clock, Span, Time};
 
+use rustix::io::retry_on_intr;
+use rustix::thread::{ClockId, clock_nanosleep_absolute};
+use rustix::time::{Timespec, clock_gettime};
+
 use crate::Lateness;
 use crate::hub::Hub;
 
@@ -34,18 +38,14 @@ pub struct LiveClock {
     told: Time,
     lateness: Lateness,
     remarks: Vec<String>,
-    slack: Option<NonZeroU64>,
+    _slack: FineTimers,
 }
 
 impl LiveClock {
     /// A clock that waits on `hub`.
     pub(crate) fn new(hub: Rc<RefCell<Hub>>, remarks: Vec<String>) -> Self {
-        // Without it a sleep may be 50 us longer. A kernel that refuses costs accuracy only, and
-        // that is measured.
-        let slack = rustix::thread::current_timer_slack().ok().and_then(NonZeroU64::new);
-        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        let lateness = Lateness::new();
-        Self { hub, begun: None, told: Time::ZERO, lateness, remarks, slack }
+        let (lateness, slack) = (Lateness::new(), FineTimers::new());
+        Self { hub, begun: None, told: Time::ZERO, lateness, remarks, _slack: slack }
     }
 
     /// How late it woke for deadlines.
@@ -68,11 +68,49 @@ impl LiveClock {
     }
 }
 
-impl Drop for LiveClock {
-    fn drop(&mut self) {
-        // The thread is the caller's: it gets its own slack back.
-        let _ = rustix::thread::set_current_timer_slack(self.slack);
+/// A timer slack of a nanosecond for this thread, which gets its own back in the end.
+struct FineTimers {
+    before: Option<NonZeroU64>,
+}
+
+impl FineTimers {
+    fn new() -> Self {
+        // Without it a sleep may be 50 us longer. A kernel that refuses costs accuracy only, and
+        // that is measured.
+        let before = rustix::thread::current_timer_slack().ok().and_then(NonZeroU64::new);
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        Self { before }
     }
+}
+
+impl Drop for FineTimers {
+    fn drop(&mut self) {
+        let _ = rustix::thread::set_current_timer_slack(self.before);
+    }
+}
+
+/// How late this machine wakes from `count` sleeps until absolute times, `every` apart. Nothing is
+/// spun: it is what a [`LiveClock`] starts from.
+pub fn timer_lateness(count: u32, every: Span) -> Lateness {
+    const SECOND: u64 = 1_000_000_000;
+    let _slack = FineTimers::new();
+    let now = || {
+        let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
+        tv_sec.cast_unsigned() * SECOND + tv_nsec.cast_unsigned()
+    };
+    let mut lateness = Lateness::new();
+    let mut until = now();
+    for _ in 0..count {
+        until += every.ns();
+        let at = Timespec {
+            tv_sec: (until / SECOND).cast_signed(),
+            tv_nsec: (until % SECOND).cast_signed(),
+        };
+        // A machine that cannot sleep shows as one that wakes early: not late.
+        let _ = retry_on_intr(|| clock_nanosleep_absolute(ClockId::Monotonic, &at));
+        lateness.record(now().saturating_sub(until));
+    }
+    lateness
 }
 
 impl Clock for LiveClock {

@@ -28,13 +28,16 @@ mod hub;
 mod lateness;
 mod sharing;
 mod stage;
+mod sysfs;
 mod target;
 mod threads;
 mod uring;
 
-pub use clock::LiveClock;
+pub use clock::{LiveClock, timer_lateness};
 pub use device::LiveDevice;
 pub use error::EngineError;
 pub use lateness::Lateness;
 pub use stage::{Engine, Settings, Stage, engines};
-pub use target::{Target, TargetError};
+pub use sysfs::{Disk, Stack, Sysfs};
+pub use target::{DirectIo, Target, TargetError, file_system};
+pub use uring::registered_buffers;

@@ -47,7 +47,7 @@ impl Engine {
     pub fn probe(self) -> Result<(), EngineError> {
         match self {
             Self::Uring => uring::probe(),
-            Self::Threads => Ok(()),
+            Self::Threads => threads::probe(),
         }
     }
 

@@ -12,6 +12,7 @@ mod create;
 mod direct;
 mod error;
 mod mark;
+mod trial;
 
 use std::fs::{File, FileType, Metadata};
 use std::io;
@@ -25,6 +26,7 @@ use rustix::fs::{FlockOperation, OFlags};
 use self::direct::{Alignment, Direct};
 pub use self::error::TargetError;
 use self::mark::{Found, GRAIN, MARK};
+pub use self::trial::{DirectIo, file_system};
 
 /// An owned file, open for direct I/O and locked against other runs.
 ///

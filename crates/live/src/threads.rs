@@ -100,6 +100,13 @@ impl Pool {
     }
 }
 
+/// Whether a worker can be started.
+pub(crate) fn probe() -> Result<(), EngineError> {
+    let started = std::thread::Builder::new().stack_size(STACK).spawn(|| {});
+    let ended = started.map(JoinHandle::join);
+    ended.map(drop).map_err(|source| EngineError::System { doing: "start a worker thread", source })
+}
+
 impl Driver for Pool {
     fn queue(&mut self, slot: u32, command: &Command) {
         self.desks[slot as usize].put(Task::Serve(*command));

@@ -15,10 +15,11 @@ use std::time::Duration;
 
 use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, Probe, opcode, squeue};
+use penstock_core::Seed;
 use rustix::fs::FallocateFlags;
 use rustix::io::ReadWriteFlags;
 
-use crate::buffers::Area;
+use crate::buffers::{Area, Layout, PAGE};
 use crate::driver::{Action, Command, Driver, Outcome};
 use crate::error::EngineError;
 use crate::{Engine, Target};
@@ -62,8 +63,7 @@ impl Ring {
             doing: "register files with the ring",
             source,
         })?;
-        let mut this =
-            Self { queues, area, registered: None, batch, queued: 0, submitted: 0, refusals: 0 };
+        let mut this = Self::idle(queues, batch, area);
         let remark = this.register_buffers().err().map(|error| {
             format!(
                 "buffers are not registered with the ring, which costs processor time: {error} \
@@ -71,6 +71,11 @@ impl Ring {
             )
         });
         Ok((this, remark))
+    }
+
+    /// A ring with nothing to do.
+    fn idle(queues: IoUring, batch: u32, area: Arc<Area>) -> Self {
+        Self { queues, area, registered: None, batch, queued: 0, submitted: 0, refusals: 0 }
     }
 
     /// Registers every buffer, in as few pieces as the kernel's bound allows.
@@ -246,6 +251,20 @@ pub(crate) fn discard_flags() -> FallocateFlags {
 /// Whether this machine has what the engine needs, or why not.
 pub(crate) fn probe() -> Result<(), EngineError> {
     require(&build(1)?)
+}
+
+/// Registers buffers for `commands` commands of at most `max_len` bytes with a ring, and gives them
+/// up again; how many bytes that were.
+///
+/// # Errors
+/// Why it cannot, in words for a person.
+pub fn registered_buffers(commands: u32, max_len: u32) -> Result<u64, String> {
+    let layout = Layout::new(commands, max_len, PAGE).map_err(|error| error.to_string())?;
+    let area = Area::new(layout, Seed(0)).map_err(|error| error.to_string())?;
+    let queues = build(1).map_err(|error| error.to_string())?;
+    let mut ring = Ring::idle(queues, 1, Arc::new(area));
+    ring.register_buffers().map_err(|error| error.to_string())?;
+    Ok(layout.total() as u64)
 }
 
 /// The ring, with what newer kernels offer if they do.

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use penstock_core::Seed;
 use rustix::fs::{AtFlags, OFlags, StatxFlags};
+use rustix::io::Errno;
 
 use super::TargetError;
 use crate::buffers::{Area, Layout, PAGE};
@@ -46,12 +47,17 @@ impl Direct {
 
     /// Opens `path` past the page cache.
     pub(super) fn open(&self, path: &Path) -> Result<File, TargetError> {
+        self.open_as(path, path)
+    }
+
+    /// The same for a file that a person knows as `shown`.
+    pub(super) fn open_as(&self, path: &Path, shown: &Path) -> Result<File, TargetError> {
         (self.open)(path).map_err(|error| match error.raw_os_error() {
             Some(libc::EINVAL) => {
                 let file_system = File::open(path).map_or_else(|_| unknown(), |f| file_system(&f));
-                refused(path, file_system, "opening it said EINVAL")
+                refused(shown, file_system, "opening it said EINVAL")
             }
-            _ => TargetError::system(path, "open it for direct reading and writing", error),
+            _ => TargetError::system(shown, "open it for direct reading and writing", error),
         })
     }
 
@@ -86,6 +92,23 @@ impl Direct {
                 Err(refused(path, file_system(file), "the first read said EINVAL"))
             }
             Err(error) => Err(TargetError::system(path, "read its first block", error)),
+        }
+    }
+
+    /// Writes a block of `file`, which is nobody's.
+    pub(super) fn probe_writing(
+        path: &Path,
+        file: &File,
+        alignment: Alignment,
+    ) -> Result<(), TargetError> {
+        let mut area = buffer(path, alignment.offset)?;
+        let bytes = area.own(0, alignment.offset as usize);
+        match rustix::io::pwrite(file, bytes, 0) {
+            Ok(_) => Ok(()),
+            Err(Errno::INVAL) => {
+                Err(refused(path, file_system(file), "the first write said EINVAL"))
+            }
+            Err(errno) => Err(TargetError::system(path, "write its first block", errno.into())),
         }
     }
 }

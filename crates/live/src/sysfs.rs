@@ -1,0 +1,167 @@
+//! Block devices as the kernel lists them in `/sys`: which disks lie under a path, and how their
+//! queues are set.
+//!
+//! Whatever is not listed is `None` or empty: a container may hide all of it, and kernels differ.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Devices on devices at most: a file system on a mapping on an array on a partition has four.
+const LAYERS_MOST: usize = 16;
+
+/// A tree like `/sys`.
+#[derive(Clone, Debug)]
+pub struct Sysfs {
+    root: PathBuf,
+}
+
+/// What lies under a path.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stack {
+    /// Names from the device that holds the path down to its disks, as `vda1`, `vda`.
+    pub names: Vec<String>,
+    /// The devices at the bottom.
+    pub disks: Vec<Disk>,
+}
+
+/// A device with a queue that stands on no other device.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Disk {
+    /// Its name, as `vda`.
+    pub name: String,
+    /// What its maker calls it.
+    pub model: Option<String>,
+    /// Whether it turns.
+    pub rotational: Option<bool>,
+    /// The kernel's scheduler in front of it.
+    pub scheduler: Option<String>,
+    /// The schedulers that it could have.
+    pub schedulers: Vec<String>,
+    /// Requests that its queue holds.
+    pub requests: Option<u32>,
+    /// Queues of the hardware.
+    pub hardware_queues: Option<u32>,
+    /// The file that it is made of, if it is a loop device.
+    pub backing_file: Option<PathBuf>,
+}
+
+impl Sysfs {
+    /// The tree at `root`: `/sys`, or one that a test has made.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// What lies under `path`, a file, a folder or a block device; `None` if that is no block
+    /// device (memory, a network, a container's overlay) or is not listed.
+    ///
+    /// # Errors
+    /// `path` cannot be looked at.
+    pub fn under(&self, path: &Path) -> io::Result<Option<Stack>> {
+        let meta = fs::metadata(path)?;
+        let number = if meta.file_type().is_block_device() { meta.rdev() } else { meta.dev() };
+        let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+        if major != 0 {
+            return Ok(self.stack(major, minor));
+        }
+        // Some file systems, btrfs among them, number their volumes and not their devices.
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let source = mount_source(&mounts, &fs::canonicalize(path)?);
+        let device = source.and_then(|source| fs::metadata(source).ok());
+        let device = device.filter(|meta| meta.file_type().is_block_device()).map(|m| m.rdev());
+        Ok(device.and_then(|n| self.stack(rustix::fs::major(n), rustix::fs::minor(n))))
+    }
+
+    /// The device of this number, and what it stands on.
+    pub fn stack(&self, major: u32, minor: u32) -> Option<Stack> {
+        let folder = self.root.join(format!("dev/block/{major}:{minor}"));
+        let mut stack = Stack { names: Vec::new(), disks: Vec::new() };
+        descend(&fs::canonicalize(folder).ok()?, LAYERS_MOST, &mut stack);
+        Some(stack)
+    }
+}
+
+/// Adds the device of `folder` to `stack`, and what it stands on.
+fn descend(folder: &Path, layers: usize, stack: &mut Stack) {
+    let name = name(folder);
+    if stack.names.contains(&name) || layers == 0 {
+        return;
+    }
+    stack.names.push(name);
+    if folder.join("partition").exists() {
+        // A partition lies in the folder of its disk.
+        return folder.parent().map_or((), |disk| descend(disk, layers - 1, stack));
+    }
+    let below = entries(&folder.join("slaves"));
+    let below: Vec<_> = below.iter().filter_map(|link| fs::canonicalize(link).ok()).collect();
+    if below.is_empty() {
+        stack.disks.push(disk(folder));
+    }
+    for device in &below {
+        descend(device, layers - 1, stack);
+    }
+}
+
+fn disk(folder: &Path) -> Disk {
+    let queue = folder.join("queue");
+    let (scheduler, schedulers) = schedulers(&text(&queue.join("scheduler")).unwrap_or_default());
+    let hardware_queues = entries(&folder.join("mq")).len() as u32;
+    Disk {
+        name: name(folder),
+        model: text(&folder.join("device/model")),
+        rotational: text(&queue.join("rotational")).map(|text| text != "0"),
+        scheduler,
+        schedulers,
+        requests: text(&queue.join("nr_requests")).and_then(|text| text.parse().ok()),
+        hardware_queues: (hardware_queues > 0).then_some(hardware_queues),
+        backing_file: text(&folder.join("loop/backing_file")).map(PathBuf::from),
+    }
+}
+
+/// The one in brackets, and all of them: `none [mq-deadline] kyber`.
+fn schedulers(text: &str) -> (Option<String>, Vec<String>) {
+    let bare = |word: &str| word.trim_matches(['[', ']']).to_owned();
+    let set = text.split_whitespace().find(|word| word.starts_with('['));
+    (set.map(bare), text.split_whitespace().map(bare).collect())
+}
+
+/// What a line of `/proc/self/mountinfo` says is mounted where `path` lies.
+fn mount_source(mounts: &str, path: &Path) -> Option<PathBuf> {
+    let mount = |line: &str| {
+        let (own, other) = line.split_once(" - ")?;
+        let point = plain(own.split(' ').nth(4)?);
+        let source = plain(other.split(' ').nth(1)?);
+        path.starts_with(&point).then_some((point.len(), source))
+    };
+    // Of two at one place the later hides the earlier.
+    let deepest = mounts.lines().filter_map(mount).max_by_key(|(len, _)| *len);
+    deepest.map(|(_, source)| PathBuf::from(source))
+}
+
+/// A field of the mount table, whose spaces are written as numbers.
+fn plain(field: &str) -> String {
+    let signs = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
+    signs.iter().fold(field.to_owned(), |text, (code, sign)| text.replace(code, sign))
+}
+
+fn name(folder: &Path) -> String {
+    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The text of an attribute, if it has any.
+fn text(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// What a folder holds, in order of names; nothing if there is none.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let Ok(found) = fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<_> = found.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! Trees like `/sys`, as small as they come.
+
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+/// A tree that goes with the test.
+struct Tree(PathBuf);
+
+impl Tree {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("penstock-sysfs-{name}-{}", std::process::id()));
+        fs::create_dir_all(path.join("dev/block")).unwrap();
+        Self(path)
+    }
+
+    /// A device in `devices/…`, with a number and attributes.
+    fn device(&self, at: &str, number: &str, attributes: &[(&str, &str)]) -> &Self {
+        let folder = self.0.join("devices").join(at);
+        fs::create_dir_all(&folder).unwrap();
+        symlink(format!("../../devices/{at}"), self.0.join("dev/block").join(number)).unwrap();
+        for (name, text) in attributes {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        self
+    }
+
+    /// Lets `upper` stand on `lower`.
+    fn stands_on(&self, upper: &str, lower: &str) -> &Self {
+        let slaves = self.0.join("devices").join(upper).join("slaves");
+        fs::create_dir_all(&slaves).unwrap();
+        let target = self.0.join("devices").join(lower);
+        symlink(&target, slaves.join(target.file_name().unwrap())).unwrap();
+        self
+    }
+
+    fn stack(&self, major: u32, minor: u32) -> Option<Stack> {
+        Sysfs::new(&self.0).stack(major, minor)
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+const QUEUE: [(&str, &str); 6] = [
+    ("queue/scheduler", "none [mq-deadline] kyber\n"),
+    ("queue/rotational", "1\n"),
+    ("queue/nr_requests", "256\n"),
+    ("device/model", "ST4000 \n"),
+    ("mq/0/cpu_list", "0\n"),
+    ("mq/1/cpu_list", "1\n"),
+];
+
+#[test]
+fn a_partition_leads_to_its_disk_and_the_disk_to_its_queue() {
+    let tree = Tree::new("partition");
+    tree.device("pci/sda", "8:0", &QUEUE).device("pci/sda/sda2", "8:2", &[("partition", "2\n")]);
+    let stack = tree.stack(8, 2).unwrap();
+    assert_eq!(stack.names, ["sda2", "sda"]);
+    let disk = Disk {
+        name: "sda".into(),
+        model: Some("ST4000".into()),
+        rotational: Some(true),
+        scheduler: Some("mq-deadline".into()),
+        schedulers: ["none", "mq-deadline", "kyber"].map(String::from).into(),
+        requests: Some(256),
+        hardware_queues: Some(2),
+        backing_file: None,
+    };
+    assert_eq!(stack.disks, [disk]);
+}
+
+#[test]
+fn a_mapping_leads_to_every_disk_below() {
+    let tree = Tree::new("mapping");
+    tree.device("pci/sda", "8:0", &[])
+        .device("pci/sda/sda1", "8:1", &[("partition", "1")])
+        .device("pci/sdb", "8:16", &[])
+        .device("virtual/md0", "9:0", &[])
+        .device("virtual/dm-0", "252:0", &[("dm/name", "home")])
+        .stands_on("virtual/dm-0", "virtual/md0")
+        .stands_on("virtual/md0", "pci/sda/sda1")
+        .stands_on("virtual/md0", "pci/sdb");
+    let stack = tree.stack(252, 0).unwrap();
+    assert_eq!(stack.names, ["dm-0", "md0", "sda1", "sda", "sdb"]);
+    let names: Vec<_> = stack.disks.iter().map(|disk| disk.name.as_str()).collect();
+    assert_eq!(names, ["sda", "sdb"]);
+}
+
+#[test]
+fn a_loop_device_tells_its_file() {
+    let tree = Tree::new("loop");
+    let file = [("loop/backing_file", "/var/disk one.img\n"), ("queue/scheduler", "none\n")];
+    tree.device("virtual/loop3", "7:3", &file);
+    let disk = &tree.stack(7, 3).unwrap().disks[0];
+    assert_eq!(disk.backing_file.as_deref(), Some(Path::new("/var/disk one.img")));
+    // Without a choice there are no brackets.
+    assert_eq!((disk.scheduler.as_deref(), disk.schedulers.len()), (None, 1));
+}
+
+#[test]
+fn what_is_not_listed_is_not_there() {
+    let tree = Tree::new("absence");
+    assert_eq!(tree.stack(8, 0), None);
+    tree.device("pci/sda", "8:0", &[("queue/nr_requests", "many\n"), ("queue/scheduler", "")]);
+    let disk = &tree.stack(8, 0).unwrap().disks[0];
+    assert_eq!((&disk.model, disk.rotational, disk.requests), (&None, None, None));
+    assert_eq!((&disk.scheduler, disk.schedulers.len()), (&None, 0));
+    assert_eq!(Sysfs::new("/no/such/tree").under(Path::new("/")).unwrap(), None);
+    assert!(Sysfs::new(&tree.0).under(&tree.0.join("none")).is_err());
+}
+
+#[test]
+fn devices_in_a_circle_end() {
+    let tree = Tree::new("circle");
+    tree.device("virtual/dm-0", "252:0", &[]).device("virtual/dm-1", "252:1", &[]);
+    tree.stands_on("virtual/dm-0", "virtual/dm-1").stands_on("virtual/dm-1", "virtual/dm-0");
+    assert_eq!(tree.stack(252, 0).unwrap().names, ["dm-0", "dm-1"]);
+}
+
+#[test]
+fn the_deepest_mount_holds_a_path() {
+    let mounts = "\
+        21 1 8:1 / / rw shared:1 - ext4 /dev/sda1 rw\n\
+        30 21 0:30 /@home /home rw,relatime - btrfs /dev/sdb2 rw\n\
+        31 30 0:31 / /home/my\\040own rw - tmpfs tmpfs rw\n";
+    let source = |path: &str| mount_source(mounts, Path::new(path));
+    assert_eq!(source("/home/x").unwrap(), Path::new("/dev/sdb2"));
+    assert_eq!(source("/homes").unwrap(), Path::new("/dev/sda1"));
+    assert_eq!(source("/home/my own/y").unwrap(), Path::new("tmpfs"));
+    assert_eq!(mount_source("nonsense\n", Path::new("/")), None);
+}

@@ -1,0 +1,106 @@
+//! A trial of direct I/O in a folder, without an owned file and with nothing left behind.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::TargetError;
+use super::direct::{self, Alignment, Direct};
+
+/// What direct I/O to files in a folder needs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DirectIo {
+    /// The type of the file system, as `mount` names it.
+    pub file_system: String,
+    /// What places in a file are aligned to, in bytes.
+    pub offset: u32,
+    /// What memory is aligned to, in bytes.
+    pub memory: u32,
+    /// Whether the kernel told the alignment; if not, a page is assumed.
+    pub told: bool,
+}
+
+impl DirectIo {
+    /// Writes and reads a block past the page cache, in a file without a name in `folder`.
+    ///
+    /// # Errors
+    /// No file can be made there, or the file system refuses.
+    pub fn try_in(folder: &Path) -> Result<Self, TargetError> {
+        Self::try_through(&Direct::REAL, folder)
+    }
+
+    fn try_through(direct: &Direct, folder: &Path) -> Result<Self, TargetError> {
+        let make = |error| TargetError::system(folder, "make a file there", error);
+        let plain = nameless(folder).map_err(make)?;
+        // Its name in /proc is the only one that it has.
+        let name = PathBuf::from(format!("/proc/self/fd/{}", plain.as_raw_fd()));
+        let file = direct.open_as(&name, folder)?;
+        let told = (direct.alignment)(&file).is_some();
+        let alignment = direct.alignment(folder, &file)?;
+        Direct::probe_writing(folder, &file, alignment)?;
+        direct.probe(folder, &file, alignment)?;
+        let Alignment { offset, memory } = alignment;
+        Ok(Self { file_system: direct::file_system(&file), offset, memory, told })
+    }
+}
+
+/// The type of the file system that holds `path`, as `mount` names it; `None` if it cannot be
+/// looked at.
+pub fn file_system(path: &Path) -> Option<String> {
+    File::open(path).ok().map(|file| direct::file_system(&file))
+}
+
+/// A new file in `folder` that goes with its last user.
+fn nameless(folder: &Path) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let mode = Mode::RUSR | Mode::WUSR;
+    match rustix::fs::open(folder, flags | OFlags::TMPFILE, mode) {
+        Ok(file) => Ok(file.into()),
+        // File systems that cannot: a name, for as long as it takes to remove it.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR) => {
+            let path = folder.join(format!(".penstock-trial-{}", std::process::id()));
+            let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+            std::fs::remove_file(&path)?;
+            Ok(file)
+        }
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_leaves_nothing() {
+        let folder = std::env::temp_dir().join(format!("penstock-trial-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        // /tmp may be memory, which may refuse: what counts is that it ends in an answer.
+        let answer = DirectIo::try_in(&folder);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+        std::fs::remove_dir(&folder).unwrap();
+        if let Ok(found) = answer {
+            assert!(found.offset.is_power_of_two() && found.memory.is_power_of_two());
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_the_folder() {
+        let open = |_: &Path| Err(io::Error::from_raw_os_error(libc::EINVAL));
+        let direct = Direct { open, ..Direct::REAL };
+        let folder = std::env::temp_dir();
+        let message = DirectIo::try_through(&direct, &folder).unwrap_err().to_string();
+        assert!(message.starts_with(&folder.display().to_string()), "{message}");
+        assert!(message.contains("refuses O_DIRECT (opening it said EINVAL)"), "{message}");
+    }
+
+    #[test]
+    fn a_folder_that_takes_no_files_says_so() {
+        let message = DirectIo::try_in(Path::new("/proc")).unwrap_err().to_string();
+        assert!(message.contains("/proc: cannot make a file there"), "{message}");
+    }
+}
