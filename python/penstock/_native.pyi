@@ -11,6 +11,7 @@ __all__ = [
     "__version__",
     "compare",
     "devices",
+    "doctor",
     "policies",
     "replay_decisions",
     "schema",
@@ -55,6 +56,9 @@ def policies() -> str:
 
 def devices() -> str:
     """Every named device, as JSON."""
+
+def doctor(path: str | PathLike[str]) -> str:
+    """Tell what this machine can do, and what lies under a path, as JSON."""
 
 def schema(kind: str) -> str:
     """Give the JSON Schema of files of the kind `job` or `device`, as JSON."""

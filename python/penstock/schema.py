@@ -165,6 +165,26 @@ class Device(TypedDict):
     summary: str
 
 
+class Check(TypedDict):
+    """A finding of `doctor`: its figures stand in `facts` once more."""
+
+    group: Literal["machine", "engines", "path", "kernel", "time", "extras"]
+    name: str
+    state: Literal["ok", "limited", "no"]
+    found: str
+    advice: str | None
+    facts: dict[str, str | int | bool | list[str] | None]
+
+
+class Diagnosis(TypedDict):
+    """What `doctor` prints; `able` says whether there is anything to run with."""
+
+    penstock: str
+    path: str
+    able: bool
+    checks: list[Check]
+
+
 class Creating(TypedDict):
     """A step of long work: an owned file is being written."""
 

@@ -40,6 +40,7 @@ def test_version() -> None:
         ("list",),
         ("list", "policies"),
         ("schema",),
+        ("doctor",),
     ],
 )
 def test_help_says_how_each_verb_is_used(verb: tuple[str, ...]) -> None:

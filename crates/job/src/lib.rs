@@ -2,13 +2,15 @@
 //!
 //! `spec` reads a job, `stack` builds the device that it names, `run` drives it under each policy,
 //! `stats` measures, `result` is what comes out. `record` and `replay` prove that a run and its
-//! replay decide alike. `schema` tells editors what a job may hold.
+//! replay decide alike. `schema` tells editors what a job may hold,
+//! `doctor` what the machine can do.
 
 #![forbid(unsafe_code)]
 
 pub mod detail;
 pub mod devices;
 pub mod diagnose;
+pub mod doctor;
 pub mod drives;
 pub mod list;
 pub mod nearest;

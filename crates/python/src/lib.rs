@@ -29,7 +29,7 @@ pyo3::create_exception!(
 #[pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
-    use super::{Failure, compare, devices, policies, replay_decisions, schema};
+    use super::{Failure, compare, devices, doctor, policies, replay_decisions, schema};
     #[pymodule_export]
     use crate::traces::{trace_convert, trace_describe, trace_formats};
 
@@ -105,6 +105,14 @@ fn policies() -> String {
 #[pyfunction]
 fn devices() -> String {
     json(&list::devices())
+}
+
+/// What this machine can do, and what lies under `path`, as JSON.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
+fn doctor(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let result = py.detach(|| penstock_job::doctor::doctor(&path).map(|told| json(&told)));
+    result.map_err(|failure| raise(py, &failure))
 }
 
 /// The JSON Schema of files of the kind `job` or `device`, as JSON.

@@ -8,7 +8,7 @@ import typer
 
 from penstock import __version__
 from penstock._native import Failure
-from penstock.cli import compare, list, output, replay, replay_decisions, run, schema, trace
+from penstock.cli import compare, doctor, list, output, replay, replay_decisions, run, schema, trace
 
 EXIT_CODES = (
     "Exit codes: 0 all went well; 1 the run failed; 2 wrong use or wrong input; 4 decisions "
@@ -33,6 +33,7 @@ app.command("replay-decisions", short_help="Prove that a recorded run decides al
 app.command("replay", short_help="Play a recorded trace under policies.")(replay.replay)
 app.add_typer(trace.app, name="trace")
 app.add_typer(list.app, name="list")
+app.command("doctor", short_help="Say what this machine can do, and why not.")(doctor.doctor)
 app.command("schema", short_help="Print the JSON Schema of jobs and devices.")(schema.schema)
 
 

@@ -1,0 +1,81 @@
+//! The machine itself: kernel, processors, memory, and what this process may do.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Check, Roots, bytes};
+use crate::machine;
+
+/// Capabilities that something here has a use for: the bit, the name, and what for.
+const USEFUL: [(u32, &str, &str); 2] =
+    [(14, "CAP_IPC_LOCK", "memory without a limit"), (21, "CAP_SYS_ADMIN", "kernel tracing")];
+
+pub(super) fn checks(roots: &Roots) -> Vec<Check> {
+    let told = machine::machine(None);
+    let kernel = Check::ok("kernel", &told.kernel).fact("release", told.kernel);
+    let cpus = format!("{} × {}", told.cpus, told.cpu);
+    let cpus = match told.cpus {
+        1 => {
+            let advice = "a live run shares it with everything else: look at the lateness";
+            Check::limited("CPUs", cpus, advice)
+        }
+        _ => Check::ok("CPUs", cpus),
+    };
+    let cpus = cpus.fact("count", told.cpus).fact("model", told.cpu);
+    vec![kernel, cpus, memory(&roots.proc), privileges(&roots.proc)]
+}
+
+fn memory(proc: &Path) -> Check {
+    let text = fs::read_to_string(proc.join("meminfo")).unwrap_or_default();
+    let kib = |key: &str| field(&text, key)?.strip_suffix("kB")?.trim().parse::<u64>().ok();
+    let (total, free) = (kib("MemTotal"), kib("MemAvailable"));
+    let found = match (total, free) {
+        (Some(total), Some(free)) => {
+            format!("{}, of which {} are free", bytes(total << 10), bytes(free << 10))
+        }
+        (Some(total), None) => bytes(total << 10),
+        (None, _) => {
+            let advice = "nothing needs it to be known";
+            return Check::limited("memory", "not told by /proc/meminfo", advice);
+        }
+    };
+    let bytes = |kib: Option<u64>| kib.map(|kib| kib << 10);
+    Check::ok("memory", found)
+        .fact("total_bytes", bytes(total))
+        .fact("available_bytes", bytes(free))
+}
+
+fn privileges(proc: &Path) -> Check {
+    let text = fs::read_to_string(proc.join("self/status")).unwrap_or_default();
+    let user = field(&text, "Uid").and_then(|ids| ids.split_whitespace().nth(1)?.parse().ok());
+    let name = match user {
+        Some(0_u64) => "root".to_owned(),
+        Some(user) => format!("user {user}"),
+        None => "a user that /proc does not tell".to_owned(),
+    };
+    let lacking: Vec<_> = USEFUL.iter().filter(|(bit, ..)| !has(proc, *bit)).collect();
+    let check = if lacking.is_empty() {
+        Check::ok("privileges", format!("{name}, nothing lacks"))
+    } else {
+        let each = |(_, name, what): &&(u32, &str, &str)| format!("{name} ({what})");
+        let found =
+            format!("{name}, without {}", lacking.iter().map(each).collect::<Vec<_>>().join(", "));
+        let advice = "simulations and live runs on files need none of it; run as root for the rest";
+        Check::limited("privileges", found, advice)
+    };
+    let names: Vec<&str> = lacking.iter().map(|(_, name, _)| *name).collect();
+    check.fact("user", user).fact("lacking", names)
+}
+
+/// Whether this process has the capability of this bit.
+pub(super) fn has(proc: &Path, bit: u32) -> bool {
+    let text = fs::read_to_string(proc.join("self/status")).unwrap_or_default();
+    let effective = field(&text, "CapEff").and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    effective.is_some_and(|bits| bits >> bit & 1 == 1)
+}
+
+/// What stands behind `key:` in a text of `/proc`.
+fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let found = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+    found.map(str::trim)
+}

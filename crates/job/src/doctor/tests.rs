@@ -1,0 +1,115 @@
+//! Findings over trees that stand for a machine, and this machine itself.
+
+use super::*;
+
+/// Roots in a folder that goes with the test.
+struct Tree(PathBuf);
+
+impl Tree {
+    fn new(name: &str, files: &[(&str, &str)]) -> Self {
+        let root =
+            std::env::temp_dir().join(format!("penstock-doctor-{name}-{}", std::process::id()));
+        for (path, text) in files {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        std::fs::create_dir_all(&root).unwrap();
+        Self(root)
+    }
+
+    fn roots(&self) -> Roots {
+        let [sys, proc, dev] = ["sys", "proc", "dev"].map(|name| self.0.join(name));
+        Roots { sys, proc, dev }
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+fn find<'a>(checks: &'a [Check], name: &str) -> &'a Check {
+    checks.iter().find(|check| check.name == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+#[test]
+fn a_machine_that_tells_nothing_is_a_finding() {
+    let tree = Tree::new("nothing", &[]);
+    let roots = tree.roots();
+    let machine = machine::checks(&roots);
+    assert_eq!(find(&machine, "memory").state, State::Limited);
+    let privileges = find(&machine, "privileges");
+    assert_eq!(privileges.state, State::Limited);
+    assert!(privileges.found.contains("CAP_SYS_ADMIN"), "{}", privileges.found);
+    let kernel = kernel::checks(&roots);
+    assert_eq!(find(&kernel, "io_uring_disabled").state, State::Ok);
+    assert_eq!(find(&kernel, "kernel tracing").state, State::No);
+    assert_eq!(find(&kernel, "loop devices").state, State::No);
+    let disk = storage::checks(&roots, &tree.0).unwrap();
+    assert_eq!(find(&disk, "disk").state, State::Limited);
+    let ill = machine.iter().chain(&kernel).chain(&disk).filter(|c| c.state != State::Ok);
+    ill.for_each(|check| assert!(check.advice.is_some(), "{} has no advice", check.name));
+}
+
+#[test]
+fn a_machine_is_told_as_it_tells_of_itself() {
+    let status = "Name:\tx\nUid:\t5\t1000\t5\t5\nCapEff:\t0000000000204000\n";
+    let tree = Tree::new(
+        "tells",
+        &[
+            ("proc/meminfo", "MemTotal:  2000000 kB\nMemAvailable: 1000000 kB\n"),
+            ("proc/self/status", status),
+            ("proc/sys/kernel/io_uring_disabled", "2\n"),
+            ("sys/kernel/tracing/events/block/enable", "0\n"),
+            ("dev/loop-control", ""),
+        ],
+    );
+    let roots = tree.roots();
+    let machine = machine::checks(&roots);
+    let memory = find(&machine, "memory");
+    assert_eq!(memory.found, "2.0 GB, of which 1.0 GB are free");
+    assert_eq!(memory.facts["available_bytes"], 1_024_000_000);
+    let privileges = find(&machine, "privileges");
+    assert_eq!((privileges.state, privileges.facts["user"].as_u64()), (State::Ok, Some(1000)));
+    let kernel = kernel::checks(&roots);
+    let switch = find(&kernel, "io_uring_disabled");
+    assert_eq!((switch.state, switch.facts["value"].as_u64()), (State::No, Some(2)));
+    assert!(switch.advice.as_ref().unwrap().contains("sysctl"));
+    assert_eq!(find(&kernel, "kernel tracing").state, State::Ok);
+    assert_eq!(find(&kernel, "loop devices").state, State::Ok);
+}
+
+#[test]
+fn without_an_engine_nothing_runs_live() {
+    let checks = |uring, threads| {
+        let engine = |name: &str, state| Check::new(name, state, "");
+        [Check::ok("simulation", ""), engine("io_uring", uring), engine("threads", threads)]
+    };
+    assert!(engines::able(&checks(State::No, State::Ok)));
+    assert!(engines::able(&checks(State::Ok, State::No)));
+    assert!(!engines::able(&checks(State::No, State::No)));
+    assert!(!engines::able(&checks(State::Ok, State::Ok)[1..]));
+}
+
+#[test]
+fn this_machine_can_run_something() {
+    let folder = Tree::new("here", &[]);
+    let told = doctor(&folder.0).unwrap();
+    assert!(told.able);
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0, "nothing stays behind");
+    let mut groups: Vec<_> = told.checks.iter().map(|check| check.group).collect();
+    groups.dedup();
+    assert_eq!(groups, ["machine", "engines", "path", "kernel", "time"]);
+    assert_eq!(find(&told.checks, "simulation").state, State::Ok);
+    let missing = doctor(&folder.0.join("none")).unwrap_err();
+    assert_eq!(missing.exit_code(), 2);
+    assert!(missing.to_string().contains("\nhint: "), "{missing}");
+}
+
+#[test]
+fn figures_have_three_digits() {
+    let told = [0, 7, 63_871, 999_900, 1_234_567].map(about);
+    assert_eq!(told, ["0s", "7ns", "63.9us", "1ms", "1.23ms"]);
+}
