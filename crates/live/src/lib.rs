@@ -17,7 +17,8 @@
 //!
 //! Invariants: the only crate with hand-written unsafe code, in `buffers`, `uring` and `threads`;
 //! the only one that reads the machine's clock, in `clock`; nothing outside the usable bytes of an
-//! owned file is ever written; no allocation per request. Linux only.
+//! owned file is ever written, but for a file without a name that a trial makes for itself; no
+//! allocation per request. Linux only.
 
 mod buffers;
 mod clock;

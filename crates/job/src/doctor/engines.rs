@@ -5,7 +5,7 @@ use std::path::Path;
 
 use penstock_live::{Engine, registered_buffers};
 
-use super::{Check, Roots, State, bytes};
+use super::{Check, Roots, State, bytes, machine};
 use crate::run::{Options, compare_text};
 use crate::spec::Live;
 
@@ -74,8 +74,11 @@ fn simulation() -> Check {
 fn buffers(proc: &Path) -> Check {
     let limit = locked_memory(proc);
     let allowed = match limit {
-        Some(Limit::Bytes(limit)) => format!("; the limit on locked memory is {}", bytes(limit)),
         Some(Limit::None) => "; locked memory has no limit".to_owned(),
+        _ if machine::has(proc, machine::CAP_IPC_LOCK) => {
+            "; locked memory has no limit for this process".to_owned()
+        }
+        Some(Limit::Bytes(limit)) => format!("; the limit on locked memory is {}", bytes(limit)),
         None => String::new(),
     };
     let depth = Live::default().depth;

@@ -6,9 +6,14 @@ use std::path::Path;
 use super::{Check, Roots, bytes};
 use crate::machine;
 
+/// The bit of the capability to lock memory without a limit.
+pub(super) const CAP_IPC_LOCK: u32 = 14;
+
 /// Capabilities that something here has a use for: the bit, the name, and what for.
-const USEFUL: [(u32, &str, &str); 2] =
-    [(14, "CAP_IPC_LOCK", "memory without a limit"), (21, "CAP_SYS_ADMIN", "kernel tracing")];
+const USEFUL: [(u32, &str, &str); 2] = [
+    (CAP_IPC_LOCK, "CAP_IPC_LOCK", "locked memory without a limit"),
+    (21, "CAP_SYS_ADMIN", "kernel tracing"),
+];
 
 pub(super) fn checks(roots: &Roots) -> Vec<Check> {
     let told = machine::machine(None);

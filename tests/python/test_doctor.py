@@ -1,0 +1,157 @@
+"""What the machine can do: on this one, and where something is taken away."""
+
+import json
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import typer
+
+from command import penstock
+from penstock import __version__, _native
+from penstock.cli import doctor
+from penstock.errors import CANNOT_HERE
+from penstock.schema import Check, Diagnosis
+
+GROUPS = ["machine", "engines", "path", "kernel", "time", "extras"]
+
+WITHOUT_LOCKED_MEMORY = """
+import resource
+resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))
+PR_CAPBSET_DROP, CAP_IPC_LOCK = 24, 14
+ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK)
+"""
+
+WITHOUT_A_RING = """
+import struct
+PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, FILTER = 38, 22, 2
+LOAD, IF_EQUAL, RETURN, IO_URING_SETUP, REFUSE, ALLOW = 0x20, 0x15, 0x06, 425, 0x50001, 0x7FFF0000
+lines = [(LOAD, 0, 0, 0), (IF_EQUAL, 0, 1, IO_URING_SETUP), (RETURN, 0, 0, REFUSE),
+         (RETURN, 0, 0, ALLOW)]
+lines = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
+program = ctypes.create_string_buffer(struct.pack("HP", 4, ctypes.addressof(lines)))
+ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+assert ctypes.CDLL(None).prctl(PR_SET_SECCOMP, FILTER, program) == 0
+"""
+"""As containers do it: the call is refused by the system's own filter."""
+
+
+def diagnosis(text: str) -> Diagnosis:
+    """What was told, in the shape that the types say."""
+    told: Diagnosis = json.loads(text)
+    assert set(told) == set(Diagnosis.__annotations__)
+    for check in told["checks"]:
+        assert set(check) == set(Check.__annotations__)
+        assert check["group"] in GROUPS
+        assert check["state"] in doctor.STYLES
+        assert check["found"]
+        assert check["advice"] or check["state"] == "ok"
+    return told
+
+
+def named(told: Diagnosis, name: str) -> Check:
+    (found,) = [check for check in told["checks"] if check["name"] == name]
+    return found
+
+
+def test_this_machine_is_told_and_nothing_stays_behind(tmp_path: Path) -> None:
+    ended = penstock("doctor", "--json", cwd=tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert list(tmp_path.iterdir()) == []
+    told = diagnosis(ended.out)
+    assert (told["penstock"], told["path"], told["able"]) == (__version__, ".", True)
+    assert sorted({check["group"] for check in told["checks"]}) == sorted(GROUPS)
+    assert named(told, "simulation")["state"] == "ok"
+    assert set(named(told, "timers")["facts"]) == {"p50_ns", "p99_ns", "max_ns"}
+
+
+def test_a_person_reads_each_finding_and_what_to_do(tmp_path: Path) -> None:
+    ended = penstock("doctor", tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    lines = [line.split() for line in ended.out.splitlines()]
+    assert lines[0][0] == "MEASURED"
+    for group in GROUPS:
+        assert [group] in lines
+    for name in ("simulation", "io_uring", "threads", "timers"):
+        assert any(line[1:2] == [name] and line[0] in doctor.STYLES for line in lines)
+
+
+def test_a_file_is_asked_about_as_its_folder_is(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("theirs")
+    told = diagnosis(penstock("doctor", "--json", tmp_path / "file").out)
+    folder = diagnosis(penstock("doctor", "--json", tmp_path).out)
+    for name in ("file system", "direct I/O"):
+        assert named(told, name) == named(folder, name)
+    assert (tmp_path / "file").read_text() == "theirs"
+
+
+def test_a_path_that_is_not_there_is_wrong_input(tmp_path: Path) -> None:
+    ended = penstock("doctor", tmp_path / "none")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"error: {tmp_path}/none cannot be read: No such file")
+    assert "\nhint: " in ended.err
+
+
+def test_a_folder_that_takes_no_files_is_a_finding() -> None:
+    ended = penstock("doctor", "/proc", "--json")
+    assert ended.code == 0
+    told = diagnosis(ended.out)
+    assert named(told, "direct I/O")["state"] == "no"
+    assert named(told, "disk")["state"] == "limited"
+
+
+def confined(confine: str) -> Diagnosis:
+    """What is told where something was taken away before."""
+    words = [sys.executable, "-m", "penstock", "doctor", "--json"]
+    program = f"import ctypes, os\n{confine}\nos.execv({words[0]!r}, {words!r})"
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    return diagnosis(ended.stdout)
+
+
+def test_without_a_ring_threads_are_left() -> None:
+    told = confined(WITHOUT_A_RING)
+    ring = named(told, "io_uring")
+    assert ring["state"] == "no"
+    assert "the system forbids io_uring" in ring["found"]
+    assert "engine `threads`" in str(ring["advice"])
+    assert named(told, "threads")["state"] == "ok"
+    assert told["able"]
+
+
+def test_without_locked_memory_buffers_are_not_registered() -> None:
+    told = confined(WITHOUT_LOCKED_MEMORY)
+    if named(told, "io_uring")["state"] != "ok":
+        pytest.skip("no io_uring here")
+    buffers = named(told, "registered buffers")
+    assert buffers["state"] == "limited"
+    assert buffers["facts"]["locked_memory_limit_bytes"] == 65536
+    assert "ulimit -l" in str(buffers["advice"])
+    if named(told, "privileges")["facts"]["user"] == 0:
+        assert "CAP_IPC_LOCK" in named(told, "privileges")["found"]
+
+
+def test_a_machine_that_can_run_nothing_is_told_by_the_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unable = {"penstock": __version__, "path": ".", "able": False, "checks": []}
+    monkeypatch.setattr(_native, "doctor", lambda _: json.dumps(unable))
+    with pytest.raises(typer.Exit) as ended:
+        doctor.doctor(as_json=True)
+    assert ended.value.exit_code == CANNOT_HERE
+    assert json.loads(capsys.readouterr().out)["able"] is False
+
+
+def test_an_extra_that_lacks_says_how_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(name: str) -> None:
+        raise metadata.PackageNotFoundError(name)
+
+    assert {"xlsx"} <= {one["name"] for one in doctor.extras()}
+    monkeypatch.setattr(metadata, "distribution", none)
+    for one in doctor.extras():
+        assert (one["state"], one["facts"]["lacking"]) != ("ok", [])
+        assert one["advice"] == f"install it with `pip install 'penstock[{one['name']}]'`"
