@@ -26,18 +26,22 @@ mod machine;
 mod params;
 mod run;
 mod sets;
+mod snapshot;
 mod spec;
 mod stack;
 mod stats;
 mod text;
 mod traces;
 mod tree;
+mod windows;
 
 pub use agents::{AgentSpec, Edge, Region};
 pub use devices::DeviceSpec;
 pub use diagnose::JobError;
 pub use failure::Failure;
+pub use penstock_live::Pace;
 pub use run::{Options, Step, compare, compare_text};
+pub use snapshot::{ClassSnapshot, Snapshot};
 pub use spec::{Class, Job, Live, Stop};
 
 /// Version of Penstock.

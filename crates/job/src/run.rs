@@ -3,13 +3,15 @@
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use penstock_core::{
     Clock, Device, Done, Limits, Queued, ReqId, Request, RunError, Seed, Tap, Time, Virtual,
     Witness, run,
 };
-use penstock_live::{Engine, LiveClock, LiveDevice, Settings, Stage, Target};
+use penstock_live::{Engine, LiveClock, LiveDevice, Pace, Paced, Settings, Stage, Target};
 use penstock_policy::{Entry, POLICIES, Params};
+use serde::Serialize;
 
 use crate::devices::{self, DeviceSpec};
 use crate::failure::Failure;
@@ -17,7 +19,8 @@ use crate::load::Load;
 use crate::machine::machine;
 use crate::nearest::nearest;
 use crate::record::{Header, Recorder};
-use crate::result::{Comparison, JobResult, RunResult, World};
+use crate::result::{ClassResult, Comparison, JobResult, RunResult, World};
+use crate::snapshot::{Snapshot, Watch, Watched};
 use crate::spec::{Job, Stop};
 use crate::stack;
 use crate::stats::{Progress, Stats};
@@ -38,10 +41,16 @@ pub struct Options {
     pub record: Option<PathBuf>,
     /// Whether results carry whole distributions and the course over time.
     pub detail: bool,
+    /// Somebody watches: steps tell how the run goes, and a model keeps step with real time, until
+    /// this lets it pause.
+    pub watch: Option<Arc<Pace>>,
+    /// How much faster than real time a watched model goes: a number, or `max`; 1 if not given.
+    pub speed: Option<String>,
 }
 
 /// How far long work has come.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(tag = "step", rename_all = "lowercase")]
 pub enum Step<'a> {
     /// An owned file is being written.
     Creating {
@@ -60,6 +69,24 @@ pub enum Step<'a> {
         of: usize,
         /// Share of the run's time that is over.
         fraction: f64,
+        /// Name of the modelled device, or path of the target.
+        device: &'a str,
+        /// Whether it is a model.
+        world: World,
+        /// How it goes, if somebody watches.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        now: Option<&'a Snapshot>,
+    },
+    /// A policy's run has ended.
+    Finished {
+        /// Its name.
+        policy: &'a str,
+        /// Its number, from 0.
+        number: usize,
+        /// How many there are.
+        of: usize,
+        /// What each class got.
+        classes: &'a [ClassResult],
     },
 }
 
@@ -155,6 +182,11 @@ impl Place {
         if known || file || !path {
             return Self::modelled(devices::find(on)?, options);
         }
+        if let Some(speed) = &options.speed {
+            let message =
+                format!("--speed {speed} does not go with {on}: a real file takes its own time");
+            return Err(Failure::wrong(message, "leave it out, or name a model with --on"));
+        }
         let engine = engine(options.engine.as_deref())?;
         let create = options.create.as_deref().map(created).transpose()?;
         if let Some(size) = create.filter(|_| !Path::new(on).exists()) {
@@ -205,8 +237,10 @@ impl Place {
             runs: Vec::with_capacity(policies.len()),
         };
         let of = policies.len();
+        let (device, world) = (self.name(), self.world());
+        let watch = Watch::new(options.watch.as_deref(), options.speed.as_deref())?;
         for (number, (policy, params)) in policies.into_iter().enumerate() {
-            let mut told = Told { policy: policy.name, number, of, progress };
+            let mut told = Told { policy: policy.name, number, of, device, world, progress };
             let header = |room| Header {
                 penstock: crate::VERSION.into(),
                 policy: policy.name.into(),
@@ -218,9 +252,13 @@ impl Place {
             };
             let record = options.record.as_deref();
             let detail = options.detail;
-            let bench = Bench { job, policy, params: &params, load: &load, record, header, detail };
+            let (params, load) = (&params, &load);
+            let bench = Bench { job, policy, params, load, record, header, detail, watch };
             let result = self.run(&bench, &mut told)?;
             let interrupted = result.interrupted;
+            if !interrupted {
+                told.finished(&result.classes);
+            }
             comparison.runs.push(result);
             if interrupted {
                 break;
@@ -280,7 +318,12 @@ impl Place {
         match self {
             Self::Modelled(spec) => {
                 let device = stack::device(spec, Seed(bench.job.seed));
-                bench.run(device, &mut Virtual::default(), told, false)
+                match bench.watch.and_then(Watch::paced) {
+                    Some((speed, pace)) => {
+                        bench.run(device, &mut Paced::new(speed, pace), told, false)
+                    }
+                    None => bench.run(device, &mut Virtual::default(), told, false),
+                }
             }
             Self::Live { target, engine, .. } => {
                 let (mut clock, device) = bench.stage(*engine, target)?;
@@ -325,6 +368,7 @@ struct Bench<'a, H> {
     record: Option<&'a Path>,
     header: H,
     detail: bool,
+    watch: Option<Watch<'a>>,
 }
 
 impl<H: Fn(u32) -> Header> Bench<'_, H> {
@@ -379,6 +423,12 @@ impl<H: Fn(u32) -> Header> Bench<'_, H> {
         let mut stats = Stats::new(names.len(), warmup, duration, live, told, recorder);
         if self.detail {
             stats = stats.detailed();
+        }
+        if let Some(watch) = self.watch {
+            stats = stats.watched(Watched::new(&names, duration, watch.window(duration, live)));
+            if let Some((_, pace)) = watch.paced().filter(|_| !live) {
+                stats = stats.paced(pace);
+            }
         }
         let until = match self.job.stop {
             Stop::Drained => Time::NEVER,
@@ -440,12 +490,23 @@ struct Told<'a, 'p> {
     policy: &'static str,
     number: usize,
     of: usize,
+    device: &'a str,
+    world: World,
     progress: &'a mut (dyn FnMut(Step<'_>) -> bool + 'p),
 }
 
-impl Progress for Told<'_, '_> {
-    fn update(&mut self, fraction: f64) -> bool {
+impl Told<'_, '_> {
+    /// The run has ended so. Whoever wants no more is heard in the next run, which says that it was
+    /// interrupted.
+    fn finished(&mut self, classes: &[ClassResult]) {
         let Self { policy, number, of, .. } = *self;
-        (self.progress)(Step::Running { policy, number, of, fraction })
+        (self.progress)(Step::Finished { policy, number, of, classes });
+    }
+}
+
+impl Progress for Told<'_, '_> {
+    fn update(&mut self, fraction: f64, now: Option<&Snapshot>) -> bool {
+        let Self { policy, number, of, device, world, .. } = *self;
+        (self.progress)(Step::Running { policy, number, of, fraction, device, world, now })
     }
 }

@@ -10,6 +10,7 @@ mod traces;
 mod watch;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use penstock_job::{Options, list, replay};
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
@@ -29,7 +30,7 @@ pyo3::create_exception!(
 #[pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
-    use super::{Failure, compare, devices, policies, replay_decisions};
+    use super::{Failure, Pace, compare, devices, policies, replay_decisions};
     #[pymodule_export]
     use crate::traces::{trace_convert, trace_describe, trace_formats};
 
@@ -38,16 +39,40 @@ mod _native {
     const __version__: &str = penstock_job::VERSION;
 }
 
+/// Lets a modelled run that somebody watches pause.
+#[pyclass(frozen, module = "penstock._native")]
+struct Pace(Arc<penstock_job::Pace>);
+
+#[pymethods]
+impl Pace {
+    #[new]
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// Whether the model's time stands still.
+    #[getter]
+    fn paused(&self) -> bool {
+        self.0.paused()
+    }
+
+    #[setter]
+    fn set_paused(&self, paused: bool) {
+        self.0.pause(paused);
+    }
+}
+
 /// Runs the job at the path `job` under each policy and returns the comparison as JSON.
 ///
 /// With `text` that is the job, and `job` only what it is called.
 /// With `detail` each run carries whole distributions and its course over time.
+/// With `watch` steps tell how the run goes, and a model goes `speed` times as fast as real time.
 /// `progress` is called some times a second. If it raises, or a signal's handler does, the run ends
 /// there: an interrupt gives the result so far, anything else is raised.
 #[pyfunction]
 #[pyo3(signature = (
     job, *, policies, on=None, create=None, engine=None, sets=Vec::new(), record=None,
-    detail=false, text=None, progress=None
+    detail=false, text=None, progress=None, watch=None, speed=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
@@ -63,8 +88,11 @@ fn compare(
     detail: bool,
     text: Option<String>,
     progress: Option<Bound<'_, PyAny>>,
+    watch: Option<PyRef<'_, Pace>>,
+    speed: Option<String>,
 ) -> PyResult<String> {
-    let options = Options { policies, on, create, engine, record, detail };
+    let watch = watch.map(|pace| Arc::clone(&pace.0));
+    let options = Options { policies, on, create, engine, record, detail, watch, speed };
     let Watched { result, raised } = watch::run(py, progress.as_ref(), |told| {
         let comparison = match &text {
             Some(text) => {

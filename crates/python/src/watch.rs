@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use penstock_job::Step;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+
+use crate::json;
 
 /// How often the watcher looks: soon enough that Ctrl-C feels immediate.
 const BEAT: Duration = Duration::from_millis(50);
@@ -46,15 +47,23 @@ pub(crate) fn run<T: Send>(
                 board.lock().stop = true;
             }
         }
+        if raised.is_none() {
+            raised = tell(py, progress, &board).err();
+        }
         // It has ended, or is about to return.
         let result = py.detach(|| worker.join());
         Watched { result: result.unwrap_or_else(|panic| resume_unwind(panic)), raised }
     })
 }
 
+/// Passes on what there is.
 fn tell(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, board: &Board) -> PyResult<()> {
-    let (Some(progress), Some(told)) = (progress, board.lock().told.take()) else { return Ok(()) };
-    progress.call1((told.to_dict(py)?,))?;
+    let Some(progress) = progress else { return Ok(()) };
+    let (lasting, latest) = board.take();
+    let loads = py.import("json")?.getattr("loads")?;
+    for step in lasting.into_iter().chain(latest) {
+        progress.call1((loads.call1((step,))?,))?;
+    }
     Ok(())
 }
 
@@ -67,7 +76,10 @@ struct Board {
 
 #[derive(Default)]
 struct State {
-    told: Option<Told>,
+    /// Steps that are told even if the watcher looks late: one a policy.
+    lasting: Vec<String>,
+    /// How far it has come since; the next such step takes its place.
+    latest: Option<String>,
     stop: bool,
     ended: bool,
 }
@@ -80,9 +92,21 @@ impl Board {
 
     /// Leaves word; whether to go on.
     fn post(&self, step: Step<'_>) -> bool {
+        let told = json(&step);
         let state = &mut *self.lock();
-        state.told = Some(Told::from(step));
+        if matches!(step, Step::Finished { .. }) {
+            state.latest = None;
+            state.lasting.push(told);
+        } else {
+            state.latest = Some(told);
+        }
         !state.stop
+    }
+
+    /// What was left since this was asked last, in order.
+    fn take(&self) -> (Vec<String>, Option<String>) {
+        let state = &mut *self.lock();
+        (std::mem::take(&mut state.lasting), state.latest.take())
     }
 
     /// Waits for the end of the work, but not for long; whether it still goes on.
@@ -100,43 +124,5 @@ impl Drop for End<'_> {
     fn drop(&mut self) {
         self.0.lock().ended = true;
         self.0.ended.notify_all();
-    }
-}
-
-/// A [`Step`] that outlives the call.
-enum Told {
-    Creating { path: String, fraction: f64 },
-    Running { policy: String, number: usize, of: usize, fraction: f64 },
-}
-
-impl From<Step<'_>> for Told {
-    fn from(step: Step<'_>) -> Self {
-        match step {
-            Step::Creating { path, fraction } => Self::Creating { path: path.into(), fraction },
-            Step::Running { policy, number, of, fraction } => {
-                Self::Running { policy: policy.into(), number, of, fraction }
-            }
-        }
-    }
-}
-
-impl Told {
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        match self {
-            Self::Creating { path, fraction } => {
-                dict.set_item("step", "creating")?;
-                dict.set_item("path", path)?;
-                dict.set_item("fraction", fraction)?;
-            }
-            Self::Running { policy, number, of, fraction } => {
-                dict.set_item("step", "running")?;
-                dict.set_item("policy", policy)?;
-                dict.set_item("number", number)?;
-                dict.set_item("of", of)?;
-                dict.set_item("fraction", fraction)?;
-            }
-        }
-        Ok(dict)
     }
 }
