@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Final
+from typing import Final, final
 
-from penstock.schema import Creating, Running
+from penstock.schema import Step
 
 __all__ = [
     "Failure",
+    "Pace",
     "__version__",
     "compare",
     "devices",
@@ -25,6 +26,15 @@ class Failure(Exception):
 
     exit_code: int
 
+@final
+class Pace:
+    """Lets a modelled run that somebody watches pause."""
+
+    paused: bool
+
+    def __new__(cls) -> Pace:
+        """Of a run that goes on."""
+
 def compare(
     job: str | PathLike[str],
     *,
@@ -36,11 +46,15 @@ def compare(
     record: str | PathLike[str] | None = None,
     detail: bool = False,
     text: str | None = None,
-    progress: Callable[[Creating | Running], object] | None = None,
+    progress: Callable[[Step], object] | None = None,
+    watch: Pace | None = None,
+    speed: str | None = None,
 ) -> str:
     """Run a job under each policy and return the comparison as JSON.
 
-    With `text` that is the job, and `job` only what it is called.
+    With `text` that is the job, and `job` only what it is called. With `watch` the steps that
+    `progress` hears of tell how the run goes, and a model goes `speed` times as fast as real time,
+    once if not given, or as fast as it can: `max`.
 
     An interrupt, or anything that `progress` raises, ends the run: after an interrupt the result so
     far is returned, if there is one.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from penstock._native import Failure
 
@@ -28,6 +29,14 @@ class PenstockError(ValueError):
 def wrong(message: str, hint: str) -> PenstockError:
     """An error of use: what was found, and what would be right."""
     return PenstockError(f"error: {message}\nhint: {hint}")
+
+
+def needs(package: str, *, extra: str, what: str) -> None:
+    """Raise an error unless a package is there that only `what` needs."""
+    if find_spec(package) is None:
+        message = f"error: {what} needs the package {package}, which is not installed"
+        hint = f"hint: install it with `pip install 'penstock[{extra}]'`"
+        raise PenstockError(f"{message}\n{hint}", exit_code=CANNOT_HERE)
 
 
 @contextmanager
