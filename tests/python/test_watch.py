@@ -106,6 +106,17 @@ class TestWords:
         assert len(shown) == 20
         assert (shown.count("█"), worst) == (1, "100 ms"), "the worst is never averaged away"
 
+    def test_bars_fill_what_they_take(self) -> None:
+        assert [words.fitting(room) for room in (-3, 1, 21, 36, 59, 60, 99)] == [
+            1,
+            1,
+            20,
+            30,
+            30,
+            60,
+            60,
+        ]
+
     def test_a_run_over_its_time_says_so(self) -> None:
         step = running(one("a"), windows=700)
         assert step["step"] == "running"

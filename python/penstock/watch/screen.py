@@ -62,7 +62,7 @@ class Screen(App[None]):
     DataTable > .datatable--header {{
         background: $background; color: {palette.FAINT.dark}; text-style: none;
     }}
-    ProgressBar {{ margin: 0 1; width: 100%; }}
+    ProgressBar {{ margin: 0 1 1 1; width: 100%; }}
     ProgressBar Bar {{ width: 1fr; }}
     ProgressBar Bar > .bar--bar {{ color: $primary; }}
     VerticalScroll {{ scrollbar-size-vertical: 1; }}
@@ -235,8 +235,8 @@ class Screen(App[None]):
         headings = ("class", "p99", "worst", "MB/s", "most")
         names = max(5, *(len(one["name"]) for one in now["classes"]))
         # Each column has a blank on both sides, and figures take up to seven.
-        width = max(1, (self.size.width - names - 2 * 7 - 2 * len(headings) - COURSE_APART) // 2)
-        width = min(width, words.WINDOWS)
+        room = (self.size.width - names - 2 * 7 - 2 * len(headings) - COURSE_APART) // 2
+        width = words.fitting(room)
         rows = []
         for one, history in zip(now["classes"], self._history, strict=True):
             latencies, worst = history.latencies(width)

@@ -64,6 +64,15 @@ class Window(NamedTuple):
     bw_bytes: float
 
 
+def fitting(room: int) -> int:
+    """How many bars stand for all windows, each for as many, where there is room for so many."""
+    return -(-WINDOWS // _together(room))
+
+
+def _together(room: int) -> int:
+    return -(-WINDOWS // max(room, 1))
+
+
 def bars(values: Sequence[float | None]) -> str:
     """A bar for each, from nothing to the greatest, and a gap where there is none."""
     most = max((value for value in values if value is not None), default=0)
@@ -107,7 +116,7 @@ class History:
         """The values of as many neighbours together as it takes, in order; none where none are."""
         if not self._windows:
             return []
-        together = -(-WINDOWS // max(width, 1))
+        together = _together(width)
         first, last = (self._windows[end].number // together for end in (0, -1))
         groups: list[list[float]] = [[] for _ in range(first, last + 1)]
         for window in self._windows:
