@@ -69,8 +69,8 @@ class Screen(App[None]):
     """
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q", "end", "End with what there is"),
-        Binding("ctrl+c,ctrl+q", "end", show=False, priority=True),
+        Binding("q,ctrl+q", "end", "End with what there is"),
+        Binding("ctrl+c", "interrupt", show=False, priority=True),
         Binding("space", "pause", "Pause", priority=True),
     ]
 
@@ -133,17 +133,22 @@ class Screen(App[None]):
         self.query_one("#before").display = False
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, self.action_end)
+                asyncio.get_running_loop().add_signal_handler(number, self.action_interrupt)
         self.set_interval(1 / LOOKS_A_SECOND, self._look)
         self._worker.start()
 
     def action_end(self) -> None:
-        """End the run with what there is; asked again, at once."""
-        if self._ending:
-            self.exit()
+        """End the run with what there is."""
         self._ending = True
         self._pace.paused = False
         self._say_state()
+        self.refresh_bindings()
+
+    def action_interrupt(self) -> None:
+        """The same; asked again, at once."""
+        if self._ending:
+            self.exit()
+        self.action_end()
 
     def action_pause(self) -> None:
         """Let the model's time stand still, or go on."""
