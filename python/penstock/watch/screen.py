@@ -11,6 +11,7 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import ClassVar, TypeAlias
 
 from rich.text import Text
@@ -18,6 +19,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.coordinate import Coordinate
+from textual.css.query import NoMatches
 from textual.events import Resize
 from textual.theme import Theme
 from textual.widgets import DataTable, Footer, ProgressBar, Static
@@ -69,7 +71,8 @@ class Screen(App[None]):
     """
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,ctrl+q", "end", "End with what there is"),
+        Binding("q", "end", "End with what there is"),
+        Binding("ctrl+q", "end", show=False, priority=True),
         Binding("ctrl+c", "interrupt", show=False, priority=True),
         Binding("space", "pause", "Pause", priority=True),
     ]
@@ -168,8 +171,10 @@ class Screen(App[None]):
 
     def _look(self) -> None:
         ended = not self._worker.is_alive()
-        while self._steps:
-            self.show(self._steps.popleft())
+        # While the screen is taken down nothing is left to show them on.
+        with suppress(NoMatches):
+            while self._steps:
+                self.show(self._steps.popleft())
         if ended:
             self.exit()
 
