@@ -11,7 +11,7 @@ mod watch;
 
 use std::path::PathBuf;
 
-use penstock_job::{Options, list, replay};
+use penstock_job::{Candidate, Options, list, replay};
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -64,6 +64,7 @@ fn compare(
     text: Option<String>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
+    let policies = policies.into_iter().map(Candidate::Named).collect();
     let options = Options { policies, on, create, engine, record, detail };
     let Watched { result, raised } = watch::run(py, progress.as_ref(), |told| {
         let comparison = match &text {
