@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Final
+from typing import Final, final
 
+from penstock.policy import Op, Policy
 from penstock.schema import Creating, Running
 
 __all__ = [
+    "Below",
     "Failure",
     "__version__",
     "compare",
@@ -25,10 +27,18 @@ class Failure(Exception):
 
     exit_code: int
 
+@final
+class Below:
+    """The device below, for the time of one `dispatch`."""
+
+    def room(self) -> int: ...
+    def admits(self, op: Op, start: int, len: int) -> bool: ...
+    def position(self, op: Op, start: int) -> int: ...
+
 def compare(
     job: str | PathLike[str],
     *,
-    policies: Sequence[str],
+    policies: Sequence[str | tuple[str, Policy]],
     on: str | None = None,
     create: str | None = None,
     engine: str | None = None,
@@ -40,6 +50,7 @@ def compare(
 ) -> str:
     """Run a job under each policy and return the comparison as JSON.
 
+    A policy is a name, or a name and an object, which is of use for one run.
     With `text` that is the job, and `job` only what it is called.
 
     An interrupt, or anything that `progress` raises, ends the run: after an interrupt the result so

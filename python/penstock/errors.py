@@ -32,8 +32,8 @@ def wrong(message: str, hint: str) -> PenstockError:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Within this, a failure of the engine is raised as a `PenstockError`."""
+    """Within this, a failure of the engine is raised as a `PenstockError`, with its cause."""
     try:
         yield
     except Failure as failure:
-        raise PenstockError(str(failure), exit_code=failure.exit_code) from None
+        raise PenstockError(str(failure), exit_code=failure.exit_code) from failure.__cause__

@@ -1,8 +1,9 @@
-//! Work on a thread of its own, watched by the interpreter's thread.
+//! Work on a thread of its own, watched by the interpreter's thread; or on that thread, if the work
+//! itself calls Python.
 //!
-//! The work never waits for the interpreter: a live run would be late whenever a progress bar is
-//! being drawn. It leaves word of how far it has come and goes on; the watcher looks from time to
-//! time, sees to signals, and tells Python.
+//! On its own, the work never waits for the interpreter: a live run would be late whenever a
+//! progress bar is being drawn. It leaves word of how far it has come and goes on; the watcher looks
+//! from time to time, sees to signals, and tells Python.
 
 use std::panic::resume_unwind;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -41,7 +42,8 @@ pub(crate) fn run<T: Send>(
             if raised.is_some() {
                 continue;
             }
-            raised = py.check_signals().and_then(|()| tell(py, progress, &board)).err();
+            let told = board.lock().told.take();
+            raised = py.check_signals().and_then(|()| tell(py, progress, told)).err();
             if raised.is_some() {
                 board.lock().stop = true;
             }
@@ -52,8 +54,30 @@ pub(crate) fn run<T: Send>(
     })
 }
 
-fn tell(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, board: &Board) -> PyResult<()> {
-    let (Some(progress), Some(told)) = (progress, board.lock().told.take()) else { return Ok(()) };
+/// Does `work` that calls Python, on this thread: signals reach what it calls, and whoever watches
+/// need not wait for it.
+pub(crate) fn run_here<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(Step<'_>) -> bool) -> T + Send,
+) -> Watched<T> {
+    let progress = progress.map(|progress| progress.clone().unbind());
+    let mut raised = None;
+    let result = py.detach(|| {
+        work(&mut |step| {
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                tell(py, progress.as_ref().map(|progress| progress.bind(py)), Some(step.into()))
+            });
+            raised = raised.take().or(told.err());
+            raised.is_none()
+        })
+    });
+    Watched { result, raised }
+}
+
+fn tell(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, told: Option<Told>) -> PyResult<()> {
+    let (Some(progress), Some(told)) = (progress, told) else { return Ok(()) };
     progress.call1((told.to_dict(py)?,))?;
     Ok(())
 }
