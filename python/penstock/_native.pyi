@@ -4,9 +4,11 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Final, final
 
+from penstock.policy import Op, Policy
 from penstock.schema import Step
 
 __all__ = [
+    "Below",
     "Failure",
     "Pace",
     "__version__",
@@ -27,6 +29,14 @@ class Failure(Exception):
     exit_code: int
 
 @final
+class Below:
+    """The device below, for the time of one `dispatch`."""
+
+    def room(self) -> int: ...
+    def admits(self, op: Op, start: int, len: int) -> bool: ...
+    def position(self, op: Op, start: int) -> int: ...
+
+@final
 class Pace:
     """Lets a modelled run that somebody watches pause."""
 
@@ -38,7 +48,7 @@ class Pace:
 def compare(
     job: str | PathLike[str],
     *,
-    policies: Sequence[str],
+    policies: Sequence[str | tuple[str, Policy]],
     on: str | None = None,
     create: str | None = None,
     engine: str | None = None,
@@ -52,6 +62,7 @@ def compare(
 ) -> str:
     """Run a job under each policy and return the comparison as JSON.
 
+    A policy is a name, or a name and an object, which is of use for one run.
     With `text` that is the job, and `job` only what it is called. With `watch` the steps that
     `progress` hears of tell how the run goes, and a model goes `speed` times as fast as real time,
     once if not given, or as fast as it can: `max`.

@@ -41,8 +41,8 @@ def needs(package: str, *, extra: str, what: str) -> None:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Within this, a failure of the engine is raised as a `PenstockError`."""
+    """Within this, a failure of the engine is raised as a `PenstockError`, with its cause."""
     try:
         yield
     except Failure as failure:
-        raise PenstockError(str(failure), exit_code=failure.exit_code) from None
+        raise PenstockError(str(failure), exit_code=failure.exit_code) from failure.__cause__

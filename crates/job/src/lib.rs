@@ -1,8 +1,8 @@
 //! From a job file to results: the only crate that reads what people write, and writes JSON.
 //!
-//! `spec` reads a job, `stack` builds the device that it names, `run` drives it under each policy,
-//! `stats` measures, `result` is what comes out. `record` and `replay` prove that a run and its
-//! replay decide alike.
+//! `spec` reads a job, `stack` builds the device that it names, `run` drives it under each
+//! `candidate`, `stats` measures, `result` is what comes out. `record` and `replay` prove that a
+//! run and its replay decide alike.
 
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,7 @@ pub mod trace_tools;
 pub mod units;
 
 mod agents;
+mod candidate;
 mod failure;
 mod file;
 mod load;
@@ -36,6 +37,7 @@ mod tree;
 mod windows;
 
 pub use agents::{AgentSpec, Edge, Region};
+pub use candidate::{Build, Candidate, Foreign, Leave, Quit};
 pub use devices::DeviceSpec;
 pub use diagnose::JobError;
 pub use failure::Failure;

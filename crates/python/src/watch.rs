@@ -1,8 +1,9 @@
-//! Work on a thread of its own, watched by the interpreter's thread.
+//! Work on a thread of its own, watched by the interpreter's thread; or on that thread, if the work
+//! itself calls Python.
 //!
-//! The work never waits for the interpreter: a live run would be late whenever a progress bar is
-//! being drawn. It leaves word of how far it has come and goes on; the watcher looks from time to
-//! time, sees to signals, and tells Python.
+//! On its own, the work never waits for the interpreter: a live run would be late whenever a
+//! progress bar is being drawn. It leaves word of how far it has come and goes on; the watcher looks
+//! from time to time, sees to signals, and tells Python.
 
 use std::panic::resume_unwind;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -42,13 +43,13 @@ pub(crate) fn run<T: Send>(
             if raised.is_some() {
                 continue;
             }
-            raised = py.check_signals().and_then(|()| tell(py, progress, &board)).err();
+            raised = py.check_signals().and_then(|()| tell(py, progress, board.take())).err();
             if raised.is_some() {
                 board.lock().stop = true;
             }
         }
         if raised.is_none() {
-            raised = tell(py, progress, &board).err();
+            raised = tell(py, progress, board.take()).err();
         }
         // It has ended, or is about to return.
         let result = py.detach(|| worker.join());
@@ -56,12 +57,37 @@ pub(crate) fn run<T: Send>(
     })
 }
 
-/// Passes on what there is.
-fn tell(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, board: &Board) -> PyResult<()> {
+/// Does `work` that calls Python, on this thread: signals reach what it calls, and whoever watches
+/// need not wait for it.
+pub(crate) fn run_here<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(Step<'_>) -> bool) -> T + Send,
+) -> Watched<T> {
+    let progress = progress.map(|progress| progress.clone().unbind());
+    let mut raised = None;
+    let result = py.detach(|| {
+        work(&mut |step| {
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                tell(py, progress.as_ref().map(|progress| progress.bind(py)), [json(&step)])
+            });
+            raised = raised.take().or(told.err());
+            raised.is_none()
+        })
+    });
+    Watched { result, raised }
+}
+
+/// Passes `steps` on.
+fn tell(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    steps: impl IntoIterator<Item = String>,
+) -> PyResult<()> {
     let Some(progress) = progress else { return Ok(()) };
-    let (lasting, latest) = board.take();
     let loads = py.import("json")?.getattr("loads")?;
-    for step in lasting.into_iter().chain(latest) {
+    for step in steps {
         progress.call1((loads.call1((step,))?,))?;
     }
     Ok(())
@@ -104,9 +130,11 @@ impl Board {
     }
 
     /// What was left since this was asked last, in order.
-    fn take(&self) -> (Vec<String>, Option<String>) {
+    fn take(&self) -> Vec<String> {
         let state = &mut *self.lock();
-        (std::mem::take(&mut state.lasting), state.latest.take())
+        let mut steps = std::mem::take(&mut state.lasting);
+        steps.extend(state.latest.take());
+        steps
     }
 
     /// Waits for the end of the work, but not for long; whether it still goes on.
