@@ -18,17 +18,23 @@ if TYPE_CHECKING:
     from penstock.api import compare
     from penstock.errors import PenstockError
     from penstock.job import Agent, Class, Job
+    from penstock.policy import Below, Go, Part, Policy, Request
     from penstock.results import ClassResult, Comparison, Distribution, Machine, Run
 
 __all__ = [
     "Agent",
+    "Below",
     "Class",
     "ClassResult",
     "Comparison",
     "Distribution",
+    "Go",
     "Job",
     "Machine",
+    "Part",
     "PenstockError",
+    "Policy",
+    "Request",
     "Run",
     "__version__",
     "compare",
@@ -38,6 +44,7 @@ _HOMES = {
     "api": ("compare",),
     "errors": ("PenstockError",),
     "job": ("Agent", "Class", "Job"),
+    "policy": ("Below", "Go", "Part", "Policy", "Request"),
     "results": ("ClassResult", "Comparison", "Distribution", "Machine", "Run"),
 }
 """Where each name is defined."""

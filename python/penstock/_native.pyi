@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Final
+from typing import Final, final
 
-from penstock.schema import Creating, Running
+from penstock.policy import Op, Policy
+from penstock.schema import Step
 
 __all__ = [
+    "Below",
     "Failure",
+    "Pace",
     "__version__",
     "compare",
     "devices",
@@ -27,10 +30,27 @@ class Failure(Exception):
 
     exit_code: int
 
+@final
+class Below:
+    """The device below, for the time of one `dispatch`."""
+
+    def room(self) -> int: ...
+    def admits(self, op: Op, start: int, len: int) -> bool: ...
+    def position(self, op: Op, start: int) -> int: ...
+
+@final
+class Pace:
+    """Lets a modelled run that somebody watches pause."""
+
+    paused: bool
+
+    def __new__(cls) -> Pace:
+        """Of a run that goes on."""
+
 def compare(
     job: str | PathLike[str],
     *,
-    policies: Sequence[str],
+    policies: Sequence[str | tuple[str, Policy]],
     on: str | None = None,
     create: str | None = None,
     engine: str | None = None,
@@ -38,11 +58,16 @@ def compare(
     record: str | PathLike[str] | None = None,
     detail: bool = False,
     text: str | None = None,
-    progress: Callable[[Creating | Running], object] | None = None,
+    progress: Callable[[Step], object] | None = None,
+    watch: Pace | None = None,
+    speed: str | None = None,
 ) -> str:
     """Run a job under each policy and return the comparison as JSON.
 
-    With `text` that is the job, and `job` only what it is called.
+    A policy is a name, or a name and an object, which is of use for one run.
+    With `text` that is the job, and `job` only what it is called. With `watch` the steps that
+    `progress` hears of tell how the run goes, and a model goes `speed` times as fast as real time,
+    once if not given, or as fast as it can: `max`.
 
     An interrupt, or anything that `progress` raises, ends the run: after an interrupt the result so
     far is returned, if there is one.

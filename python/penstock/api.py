@@ -1,18 +1,19 @@
 """`penstock.compare`: the command of that name, for programs and notebooks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 
 from penstock import _native
 from penstock.errors import translated
 from penstock.job import Job, Plain, plain
+from penstock.policy import Policy, made
 from penstock.results import Comparison
 
 
 def compare(
     job: Job | str | PathLike[str],
     *,
-    policies: Sequence[str] | None = None,
+    policies: Sequence[str | Callable[[], Policy]] | None = None,
     on: str | PathLike[str] | None = None,
     create: str | None = None,
     engine: str | None = None,
@@ -21,8 +22,9 @@ def compare(
 ) -> Comparison:
     """Run one workload under several policies and compare what each class gets.
 
-    `job` is a job file's path, or a `penstock.Job`. Without `policies` every policy runs. `on`,
-    `create` and `engine` are as on the command line; `set` changes the job, as
+    `job` is a job file's path, or a `penstock.Job`. A policy is a name, or a class of
+    `penstock.Policy` or whatever makes one without arguments; without `policies` every built-in one
+    runs. `on`, `create` and `engine` are as on the command line; `set` changes the job, as
     `{"duration": "15s", "size-priority.split": "64KiB"}`. Without `detail` there are no
     distributions and no course over time, and so no charts.
 
@@ -32,7 +34,7 @@ def compare(
     with translated():
         text = _native.compare(
             job.name if isinstance(job, Job) else job,
-            policies=[] if policies is None else list(policies),
+            policies=made(policies or ()),
             on=None if on is None else fspath(on),
             create=create,
             engine=engine,

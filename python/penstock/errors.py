@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from penstock._native import Failure
 
@@ -30,10 +31,18 @@ def wrong(message: str, hint: str) -> PenstockError:
     return PenstockError(f"error: {message}\nhint: {hint}")
 
 
+def needs(package: str, *, extra: str, what: str) -> None:
+    """Raise an error unless a package is there that only `what` needs."""
+    if find_spec(package) is None:
+        message = f"error: {what} needs the package {package}, which is not installed"
+        hint = f"hint: install it with `pip install 'penstock[{extra}]'`"
+        raise PenstockError(f"{message}\n{hint}", exit_code=CANNOT_HERE)
+
+
 @contextmanager
 def translated() -> Iterator[None]:
-    """Within this, a failure of the engine is raised as a `PenstockError`."""
+    """Within this, a failure of the engine is raised as a `PenstockError`, with its cause."""
     try:
         yield
     except Failure as failure:
-        raise PenstockError(str(failure), exit_code=failure.exit_code) from None
+        raise PenstockError(str(failure), exit_code=failure.exit_code) from failure.__cause__

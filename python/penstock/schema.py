@@ -193,14 +193,57 @@ class Creating(TypedDict):
     fraction: float
 
 
+class ClassNow(TypedDict):
+    """What one class gets at the moment: in the last window, but for the queue and all errors."""
+
+    name: str
+    iops: float
+    bw_bytes: float
+    p50_ns: int | None
+    p99_ns: int | None
+    share: float
+    outstanding: int
+    errors: int
+
+
+class Now(TypedDict):
+    """A run at one moment; with each of its `windows` that has ended come new figures."""
+
+    at_s: float
+    planned_s: float
+    window_s: float
+    windows: int
+    classes: list[ClassNow]
+
+
 class Running(TypedDict):
-    """A step of long work: a policy runs, the `number`-th from 0, `of` so many."""
+    """A step of long work: a policy runs, the `number`-th from 0, `of` so many.
+
+    `now` is there if somebody watches.
+    """
 
     step: Literal["running"]
     policy: str
     number: int
     of: int
     fraction: float
+    device: str
+    world: Literal["simulated", "measured"]
+    now: NotRequired[Now]
+
+
+class Finished(TypedDict):
+    """A step of long work: a policy's run has ended."""
+
+    step: Literal["finished"]
+    policy: str
+    number: int
+    of: int
+    classes: list[Class]
+
+
+Step: TypeAlias = Creating | Running | Finished
+"""How far long work has come."""
 
 
 def percentile(distribution: Distribution, percent: float) -> int:

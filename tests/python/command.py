@@ -5,6 +5,8 @@ import pty
 import signal
 import subprocess
 import sys
+import termios
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,6 +87,40 @@ def interrupted(*words: str | Path, when: str) -> Ended:
     os.close(ours)
     assert pressed, err
     return Ended(running.returncode, out, err.decode())
+
+
+def on_a_terminal(
+    *words: str | Path, press: Sequence[tuple[str, str]] = (), lacking: str | None = None
+) -> Ended:
+    """Run the command in a terminal of its own and press keys, each once some text has come.
+
+    All that it writes is `out`, and `err` is empty. With `lacking` as where this package is not
+    installed.
+    """
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(ours, (40, 140))
+    hide = f"import sys; sys.modules[{lacking!r}] = None; " if lacking else ""
+    start = f"{hide}from penstock.command import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", start, *map(str, words)],
+        env=_environment(),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    ) as running:
+        os.close(theirs)
+        out, seen = b"", 0
+        waiting = list(press)
+        while read := _read(ours):
+            out += read
+            if waiting and waiting[0][0].encode() in out[seen:]:
+                seen = len(out)
+                os.write(ours, waiting.pop(0)[1].encode())
+        running.wait()
+    os.close(ours)
+    assert not waiting, out
+    return Ended(running.returncode, out.decode().replace("\r\n", "\n"), "")
 
 
 def _read(terminal: int) -> bytes:

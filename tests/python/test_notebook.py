@@ -30,7 +30,8 @@ def test_it_runs_and_each_cell_shows_what_it_says(monkeypatch: pytest.MonkeyPatc
     names: dict[str, Any] = {}
     cells = json.loads(NOTEBOOK.read_text())["cells"]
     shown = [run("".join(cell["source"]), names) for cell in cells if cell["cell_type"] == "code"]
-    kinds = (penstock.Comparison, pl.DataFrame, alt.LayerChart, alt.LayerChart, list, pl.DataFrame)
+    charts = (alt.LayerChart, alt.LayerChart)
+    kinds = (penstock.Comparison, pl.DataFrame, *charts, list, pl.DataFrame, list)
     assert len(shown) == len(kinds)
     for one, kind in zip(shown, kinds, strict=True):
         assert isinstance(one, kind)

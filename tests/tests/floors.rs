@@ -14,7 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("workload", &["core"]),
     ("live", &["core"]),
     ("job", &["core", "policy", "device", "workload", "live"]),
-    ("python", &["job"]),
+    ("python", &["core", "job"]),
 ];
 
 fn root() -> PathBuf {

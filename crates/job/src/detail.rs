@@ -8,14 +8,10 @@ use hdrhistogram::Histogram;
 use penstock_core::{Span, Time};
 use serde::Serialize;
 
+use crate::windows::{Counts, DIGITS, Finished, LONGEST_NS, Windows};
+
 /// Windows of a run that ends when planned; twice as many are kept at most.
 const WINDOWS: u64 = 200;
-
-/// Longer latencies count as this: two days.
-const LONGEST_NS: u64 = 1 << 47;
-
-/// Two significant digits are finer than a picture.
-const DIGITS: u8 = 2;
 
 /// One run in detail.
 #[derive(Debug, Serialize)]
@@ -61,8 +57,7 @@ pub struct Row {
 
 /// Collects the detail of a run while it goes on.
 pub(crate) struct Details {
-    window: Span,
-    ends: Time,
+    windows: Windows,
     classes: Vec<Class>,
 }
 
@@ -70,92 +65,30 @@ struct Class {
     latency: Histogram<u64>,
     wait: Histogram<u64>,
     rows: Vec<Counts>,
-    now: Counts,
-    outstanding: u64,
-    changed: Time,
-}
-
-/// A window before it is told.
-#[derive(Clone)]
-struct Counts {
-    requests: u64,
-    bytes: u64,
-    /// Outstanding requests times nanoseconds.
-    area: u128,
-    device_time: Span,
-    latency: Histogram<u64>,
 }
 
 fn histogram() -> Histogram<u64> {
     Histogram::new_with_max(LONGEST_NS, DIGITS).expect("valid bounds")
 }
 
-impl Counts {
-    fn new() -> Self {
-        let latency = Histogram::new(DIGITS).expect("valid digits");
-        Self { requests: 0, bytes: 0, area: 0, device_time: Span::ZERO, latency }
-    }
-
-    fn join(&mut self, other: &Self) {
-        self.requests += other.requests;
-        self.bytes += other.bytes;
-        self.area += other.area;
-        self.device_time += other.device_time;
-        self.latency.add(&other.latency).expect("both grow as they must");
-    }
-}
-
-impl Class {
-    /// Books the requests outstanding up to `until`.
-    fn pass(&mut self, until: Time) {
-        self.now.area += u128::from(self.outstanding) * u128::from(until.since(self.changed).ns());
-        self.changed = self.changed.max(until);
-    }
-}
-
 impl Details {
     /// For `classes` classes and a run of `duration`.
     pub(crate) fn new(classes: usize, duration: Span) -> Self {
         let window = Span::from_ns(duration.ns().div_ceil(WINDOWS).max(1));
-        let class = || Class {
-            latency: histogram(),
-            wait: histogram(),
-            rows: Vec::new(),
-            now: Counts::new(),
-            outstanding: 0,
-            changed: Time::ZERO,
-        };
-        let classes = (0..classes).map(|_| class()).collect();
-        Self { window, ends: Time::ZERO + window, classes }
+        let class = || Class { latency: histogram(), wait: histogram(), rows: Vec::new() };
+        let windows = Windows::new(classes, window);
+        Self { windows, classes: (0..classes).map(|_| class()).collect() }
     }
 
     pub(crate) fn arrived(&mut self, now: Time, class: usize) {
         self.roll(now);
-        self.classes[class].pass(now);
-        self.classes[class].outstanding += 1;
+        self.windows.arrived(now, class);
     }
 
-    /// A request of `class` and `bytes` has finished; `ok`: without an error.
-    pub(crate) fn finished(
-        &mut self,
-        now: Time,
-        class: usize,
-        bytes: u32,
-        [latency, service]: [Span; 2],
-        ok: bool,
-    ) {
+    /// A request of `class` has finished.
+    pub(crate) fn finished(&mut self, now: Time, class: usize, what: &Finished) {
         self.roll(now);
-        let class = &mut self.classes[class];
-        class.pass(now);
-        class.outstanding -= 1;
-        class.now.device_time += service;
-        if ok {
-            class.now.requests += 1;
-            class.now.bytes += u64::from(bytes);
-            // It grows as it must; saturating would clamp to what it holds now.
-            let ns = latency.ns().min(LONGEST_NS);
-            class.now.latency.record(ns).expect("a histogram that grows");
-        }
+        self.windows.finished(now, class, what);
     }
 
     /// A measured request: it counts in the distributions of the run.
@@ -167,13 +100,10 @@ impl Details {
 
     /// Closes every window that has ended at `now`.
     fn roll(&mut self, now: Time) {
-        while now >= self.ends {
-            let ends = self.ends;
-            for class in &mut self.classes {
-                class.pass(ends);
-                class.rows.push(std::mem::replace(&mut class.now, Counts::new()));
+        while self.windows.close(now) {
+            for (number, class) in self.classes.iter_mut().enumerate() {
+                class.rows.push(self.windows.take(number));
             }
-            self.ends += self.window;
             if self.classes[0].rows.len() as u64 >= 2 * WINDOWS {
                 self.widen();
             }
@@ -190,19 +120,18 @@ impl Details {
             });
             class.rows = pairs.collect();
         }
-        self.window = self.window + self.window;
-        let windows = self.classes[0].rows.len() as u64 + 1;
-        self.ends = Time::ZERO + Span::from_ns(self.window.ns() * windows);
+        self.windows.widen(self.classes[0].rows.len() as u64);
     }
 
     /// What there is at `end`.
     pub(crate) fn told(mut self, names: &[&str], end: Time) -> Detail {
         self.roll(end);
-        let window_s = self.window.ns() as f64 / 1e9;
-        let classes = self.classes.into_iter().zip(names).map(|(mut class, name)| {
-            class.pass(end);
+        self.windows.pass(end);
+        let window_s = self.windows.length().ns() as f64 / 1e9;
+        let classes = self.classes.into_iter().zip(names).enumerate();
+        let classes = classes.map(|(number, (mut class, name))| {
             let whole = class.rows.len();
-            class.rows.push(class.now);
+            class.rows.push(self.windows.take(number));
             let rows = class.rows.iter().enumerate().map(|(number, counts)| {
                 let begins = number as f64 * window_s;
                 let lasts = if number < whole { window_s } else { end.ns() as f64 / 1e9 - begins };
@@ -215,18 +144,18 @@ impl Details {
                 series: rows.collect(),
             }
         });
-        Detail { window_s, classes: classes.collect() }
+        let classes = classes.collect();
+        Detail { window_s, classes }
     }
 }
 
 fn row(counts: &Counts, at_s: f64, lasts_s: f64) -> Row {
-    let at = |quantile| (counts.requests > 0).then(|| counts.latency.value_at_quantile(quantile));
     Row {
         at_s,
         requests: counts.requests,
         bytes: counts.bytes,
-        p50_ns: at(0.5),
-        p99_ns: at(0.99),
+        p50_ns: counts.percentile(0.5),
+        p99_ns: counts.percentile(0.99),
         outstanding: if lasts_s > 0.0 { counts.area as f64 / 1e9 / lasts_s } else { 0.0 },
         device_time_s: counts.device_time.ns() as f64 / 1e9,
     }
@@ -253,7 +182,8 @@ mod tests {
         for begin in (0..ms).step_by(10) {
             details.arrived(at(begin), 0);
             let latency = Span::from_ms(5);
-            details.finished(at(begin + 5), 0, 1000, [latency, Span::from_ms(2)], true);
+            let what = Finished { bytes: 1000, latency, service: Span::from_ms(2), ok: true };
+            details.finished(at(begin + 5), 0, &what);
             details.measured(0, latency, Span::from_ms(3));
         }
         details.told(&["all"], at(ms))

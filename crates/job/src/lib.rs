@@ -1,9 +1,9 @@
 //! From a job file to results: the only crate that reads what people write, and writes JSON.
 //!
-//! `spec` reads a job, `stack` builds the device that it names, `run` drives it under each policy,
-//! `stats` measures, `result` is what comes out. `record` and `replay` prove that a run and its
-//! replay decide alike. `schema` tells editors what a job may hold,
-//! `doctor` what the machine can do.
+//! `spec` reads a job, `stack` builds the device that it names, `run` drives it under each
+//! `candidate`, `stats` measures, `result` is what comes out. `record` and `replay` prove that a
+//! run and its replay decide alike. `schema` tells editors what a job may hold, `doctor` what the
+//! machine can do.
 
 #![forbid(unsafe_code)]
 
@@ -22,6 +22,7 @@ pub mod trace_tools;
 pub mod units;
 
 mod agents;
+mod candidate;
 mod failure;
 mod file;
 mod load;
@@ -29,18 +30,23 @@ mod machine;
 mod params;
 mod run;
 mod sets;
+mod snapshot;
 mod spec;
 mod stack;
 mod stats;
 mod text;
 mod traces;
 mod tree;
+mod windows;
 
 pub use agents::{AgentSpec, Edge, Region};
+pub use candidate::{Build, Candidate, Foreign, Leave, Quit};
 pub use devices::DeviceSpec;
 pub use diagnose::JobError;
 pub use failure::Failure;
+pub use penstock_live::Pace;
 pub use run::{Options, Step, compare, compare_text};
+pub use snapshot::{ClassSnapshot, Snapshot};
 pub use spec::{Class, Job, Live, Stop};
 
 /// Version of Penstock.

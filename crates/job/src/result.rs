@@ -68,7 +68,7 @@ pub struct Machine {
 #[derive(Debug, Serialize)]
 pub struct RunResult {
     /// Name of the policy.
-    pub policy: &'static str,
+    pub policy: String,
     /// Its parameters.
     pub params: serde_json::Value,
     /// Seconds that were measured: from the end of the warm-up to the end of the run.

@@ -3,31 +3,34 @@
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use penstock_core::{
     Clock, Device, Done, Limits, Queued, ReqId, Request, RunError, Seed, Tap, Time, Virtual,
     Witness, run,
 };
-use penstock_live::{Engine, LiveClock, LiveDevice, Settings, Stage, Target};
-use penstock_policy::{Entry, POLICIES, Params};
+use penstock_live::{Engine, LiveClock, LiveDevice, Pace, Paced, Settings, Stage, Target};
+use serde::Serialize;
 
+use crate::candidate::{self, Candidate, Chosen, Leave, Quit, Until};
 use crate::devices::{self, DeviceSpec};
 use crate::failure::Failure;
 use crate::load::Load;
 use crate::machine::machine;
 use crate::nearest::nearest;
 use crate::record::{Header, Recorder};
-use crate::result::{Comparison, JobResult, RunResult, World};
+use crate::result::{ClassResult, Comparison, JobResult, RunResult, World};
+use crate::snapshot::{Snapshot, Watch, Watched};
 use crate::spec::{Job, Stop};
 use crate::stack;
 use crate::stats::{Progress, Stats};
-use crate::{list, params, units};
+use crate::units;
 
 /// What a comparison is asked for beside its job.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Names of policies, in the order in which they run; none: every policy there is.
-    pub policies: Vec<String>,
+    /// Who decides, in the order in which they run; none: every policy of the registry.
+    pub policies: Vec<Candidate>,
     /// A device's name, a device file, or the path of a target; the job's device if not given.
     pub on: Option<String>,
     /// Size of the owned file to create at the path, if it is missing.
@@ -38,10 +41,16 @@ pub struct Options {
     pub record: Option<PathBuf>,
     /// Whether results carry whole distributions and the course over time.
     pub detail: bool,
+    /// Somebody watches: steps tell how the run goes, and a model keeps step with real time, until
+    /// this lets it pause.
+    pub watch: Option<Arc<Pace>>,
+    /// How much faster than real time a watched model goes: a number, or `max`; 1 if not given.
+    pub speed: Option<String>,
 }
 
 /// How far long work has come.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(tag = "step", rename_all = "lowercase")]
 pub enum Step<'a> {
     /// An owned file is being written.
     Creating {
@@ -60,6 +69,24 @@ pub enum Step<'a> {
         of: usize,
         /// Share of the run's time that is over.
         fraction: f64,
+        /// Name of the modelled device, or path of the target.
+        device: &'a str,
+        /// Whether it is a model.
+        world: World,
+        /// How it goes, if somebody watches.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        now: Option<&'a Snapshot>,
+    },
+    /// A policy's run has ended.
+    Finished {
+        /// Its name.
+        policy: &'a str,
+        /// Its number, from 0.
+        number: usize,
+        /// How many there are.
+        of: usize,
+        /// What each class got.
+        classes: &'a [ClassResult],
     },
 }
 
@@ -100,30 +127,18 @@ fn compare_job(
     options: &Options,
     progress: &mut dyn FnMut(Step<'_>) -> bool,
 ) -> Result<Comparison, Failure> {
-    let policies = policies(job, &options.policies)?;
+    let policies = Chosen::all(job, &options.policies)?;
     if let Some(record) = &options.record {
-        if policies.len() != 1 {
-            let hint = "name one policy, or leave the record out";
-            return Err(Failure::wrong("a record is of one policy", hint));
-        }
+        candidate::can_be_recorded(&policies)?;
         Recorder::check(record).map_err(|error| Failure::unwritable(record, &error))?;
     }
-    let place = Place::find(job, options, progress)?;
-    let comparison = place.compare(job, sets, policies, options, progress);
+    let place = Place::find(job, &policies, options, progress)?;
+    let comparison = place.compare(job, sets, &policies, options, progress);
     if let (Err(_), Place::Live { target, made: true, .. }) = (&comparison, &place) {
         // Made a moment ago for a run that did not come about: wrong input leaves nothing behind.
         let _ = std::fs::remove_file(target.path());
     }
     comparison
-}
-
-/// The policies called `names`, or all there are, with their parameters from the job.
-fn policies(job: &Job, names: &[String]) -> Result<Vec<(&'static Entry, Params)>, Failure> {
-    let with = |entry: &'static Entry| Ok((entry, job.params(entry.name)?));
-    if names.is_empty() {
-        return POLICIES.iter().map(with).collect();
-    }
-    names.iter().map(|name| with(params::policy(name)?)).collect()
 }
 
 /// Where a job runs.
@@ -141,6 +156,7 @@ enum Place {
 impl Place {
     fn find(
         job: &Job,
+        policies: &[Chosen],
         options: &Options,
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<Self, Failure> {
@@ -154,6 +170,12 @@ impl Place {
         let path = on.contains(['/', '.']) || Path::new(on).exists() || options.create.is_some();
         if known || file || !path {
             return Self::modelled(devices::find(on)?, options);
+        }
+        candidate::can_run_live(policies, on)?;
+        if let Some(speed) = &options.speed {
+            let message =
+                format!("--speed {speed} does not go with {on}: a real file takes its own time");
+            return Err(Failure::wrong(message, "leave it out, or name a model with --on"));
         }
         let engine = engine(options.engine.as_deref())?;
         let create = options.create.as_deref().map(created).transpose()?;
@@ -188,7 +210,7 @@ impl Place {
         &self,
         job: &Job,
         sets: &[String],
-        policies: Vec<(&'static Entry, Params)>,
+        policies: &[Chosen],
         options: &Options,
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<Comparison, Failure> {
@@ -205,11 +227,14 @@ impl Place {
             runs: Vec::with_capacity(policies.len()),
         };
         let of = policies.len();
-        for (number, (policy, params)) in policies.into_iter().enumerate() {
-            let mut told = Told { policy: policy.name, number, of, progress };
+        let (device, world) = (self.name(), self.world());
+        let watch = Watch::new(options.watch.as_deref(), options.speed.as_deref())?;
+        for (number, policy) in policies.iter().enumerate() {
+            let name = policy.name();
+            let mut told = Told { policy: name, number, of, device, world, progress };
             let header = |room| Header {
                 penstock: crate::VERSION.into(),
-                policy: policy.name.into(),
+                policy: policy.name().into(),
                 job: job.name.clone(),
                 text: job.text(),
                 room,
@@ -218,9 +243,12 @@ impl Place {
             };
             let record = options.record.as_deref();
             let detail = options.detail;
-            let bench = Bench { job, policy, params: &params, load: &load, record, header, detail };
+            let bench = Bench { job, policy, load: &load, record, header, detail, watch };
             let result = self.run(&bench, &mut told)?;
             let interrupted = result.interrupted;
+            if !interrupted {
+                told.finished(&result.classes);
+            }
             comparison.runs.push(result);
             if interrupted {
                 break;
@@ -280,7 +308,12 @@ impl Place {
         match self {
             Self::Modelled(spec) => {
                 let device = stack::device(spec, Seed(bench.job.seed));
-                bench.run(device, &mut Virtual::default(), told, false)
+                match bench.watch.and_then(Watch::paced) {
+                    Some((speed, pace)) => {
+                        bench.run(device, &mut Paced::new(speed, pace), told, false)
+                    }
+                    None => bench.run(device, &mut Virtual::default(), told, false),
+                }
             }
             Self::Live { target, engine, .. } => {
                 let (mut clock, device) = bench.stage(*engine, target)?;
@@ -319,24 +352,22 @@ fn engine(name: Option<&str>) -> Result<Engine, Failure> {
 /// One policy's run, ready to begin.
 struct Bench<'a, H> {
     job: &'a Job,
-    policy: &'static Entry,
-    params: &'a Params,
+    policy: &'a Chosen,
     load: &'a Load,
     record: Option<&'a Path>,
     header: H,
     detail: bool,
+    watch: Option<Watch<'a>>,
 }
 
 impl<H: Fn(u32) -> Header> Bench<'_, H> {
     /// Real time, and `target` behind `engine`, for the largest command of this run.
     fn stage(&self, engine: Engine, target: &Target) -> Result<(LiveClock, LiveDevice), Failure> {
         // Merging makes commands longer than any request.
-        let merged = self.params.iter().any(|(name, _)| *name == "max_sectors");
-        let merged = if merged { self.params.len("max_sectors").unwrap_or(0) } else { 0 };
         let settings = Settings {
             batch: self.job.live.batch,
             seed: Seed(self.job.seed),
-            ..Settings::new(self.job.live.depth, self.load.longest.max(merged))
+            ..Settings::new(self.job.live.depth, self.load.longest.max(self.policy.longest()))
         };
         Ok(Stage::single(engine, target.clone(), settings)?)
     }
@@ -348,9 +379,11 @@ impl<H: Fn(u32) -> Header> Bench<'_, H> {
         told: &mut Told<'_, '_>,
         live: bool,
     ) -> Result<RunResult, Failure> {
-        let policy = (self.policy.build)(self.params);
+        let leave = Leave::default();
+        let policy = self.policy.build(&self.load.classes, &leave);
         let Some(path) = self.record else {
-            return self.drive(&mut Queued::new(policy, device), clock, told, live, None);
+            let mut stack = Queued::new(policy, device);
+            return self.drive(&mut stack, clock, told, live, None, &leave);
         };
         let recorder = Recorder::create(path, &(self.header)(device.room()))
             .map_err(|error| Failure::unwritable(path, &error))?;
@@ -359,7 +392,7 @@ impl<H: Fn(u32) -> Header> Bench<'_, H> {
         let completed = move |_, done: &[Done]| done.iter().for_each(|done| below.completed(done));
         let device = Tap::new(device, |_, _: &Request| {}, completed);
         let mut stack = Queued::new(Witness::new(policy, decided), device);
-        let result = self.drive(&mut stack, clock, told, live, Some(recorder.clone()));
+        let result = self.drive(&mut stack, clock, told, live, Some(recorder.clone()), &leave);
         let written = recorder.finish().map_err(|error| Failure::half_written(path, &error));
         // The run's own error says more than a file that ended with it.
         result.and_then(|result| written.map(|()| result))
@@ -372,6 +405,7 @@ impl<H: Fn(u32) -> Header> Bench<'_, H> {
         told: &mut Told<'_, '_>,
         live: bool,
         recorder: Option<Recorder>,
+        leave: &Leave,
     ) -> Result<RunResult, Failure> {
         let (warmup, duration) = (self.job.warmup, self.load.duration);
         let mut source = self.load.source();
@@ -380,19 +414,32 @@ impl<H: Fn(u32) -> Header> Bench<'_, H> {
         if self.detail {
             stats = stats.detailed();
         }
+        if let Some(watch) = self.watch {
+            stats = stats.watched(Watched::new(&names, duration, watch.window(duration, live)));
+            if let Some((_, pace)) = watch.paced().filter(|_| !live) {
+                stats = stats.paced(pace);
+            }
+        }
         let until = match self.job.stop {
             Stop::Drained => Time::NEVER,
             Stop::LastArrival => self.load.last,
             Stop::At(span) => Time::ZERO + span,
         };
         let limits = Limits { until, max_outstanding: self.job.max_outstanding };
-        let end = run(&mut source, stack, clock, &mut stats, limits)
-            .map_err(|error| self.failed(error, &names))?;
+        let mut observer = Until { observer: &mut stats, leave };
+        let end = run(&mut source, stack, clock, &mut observer, limits);
+        // What it says of itself says more than how the run ended without it.
+        if let Some(Quit::Failed { at, what, hint }) = leave.get() {
+            let name = self.policy.name();
+            let message = format!("policy {name}, at {}: {what}", Seconds(*at));
+            return Err(Failure::run(message).hint(hint));
+        }
+        let end = end.map_err(|error| self.failed(error, &names))?;
         Ok(RunResult {
-            policy: self.policy.name,
-            params: list::params_json(self.params),
+            policy: self.policy.name().into(),
+            params: self.policy.params_json(),
             duration_s: stats.measured_s(end.at),
-            interrupted: end.interrupted,
+            interrupted: end.interrupted || leave.get().is_some(),
             lateness_ns: stats.lateness(),
             remarks: Vec::new(),
             device_busy: stats.device_busy(end.at),
@@ -402,7 +449,7 @@ impl<H: Fn(u32) -> Header> Bench<'_, H> {
     }
 
     fn failed(&self, error: RunError, names: &[&str]) -> Failure {
-        let under = self.policy.name;
+        let under = self.policy.name();
         match error {
             RunError::Overload { class, at, max_outstanding } => {
                 let class = names[class.index()];
@@ -437,15 +484,26 @@ impl fmt::Display for Seconds {
 
 /// Passes the progress of one policy's run on.
 struct Told<'a, 'p> {
-    policy: &'static str,
+    policy: &'a str,
     number: usize,
     of: usize,
+    device: &'a str,
+    world: World,
     progress: &'a mut (dyn FnMut(Step<'_>) -> bool + 'p),
 }
 
-impl Progress for Told<'_, '_> {
-    fn update(&mut self, fraction: f64) -> bool {
+impl Told<'_, '_> {
+    /// The run has ended so. Whoever wants no more is heard in the next run, which says that it was
+    /// interrupted.
+    fn finished(&mut self, classes: &[ClassResult]) {
         let Self { policy, number, of, .. } = *self;
-        (self.progress)(Step::Running { policy, number, of, fraction })
+        (self.progress)(Step::Finished { policy, number, of, classes });
+    }
+}
+
+impl Progress for Told<'_, '_> {
+    fn update(&mut self, fraction: f64, now: Option<&Snapshot>) -> bool {
+        let Self { policy, number, of, device, world, .. } = *self;
+        (self.progress)(Step::Running { policy, number, of, fraction, device, world, now })
     }
 }

@@ -2,10 +2,13 @@
 
 use hdrhistogram::Histogram;
 use penstock_core::{Done, Observer, Request, Span, Time};
+use penstock_live::Pace;
 
 use crate::detail::{Detail, Details};
 use crate::record::Recorder;
 use crate::result::{ClassResult, Distribution};
+use crate::snapshot::{Snapshot, Watched};
+use crate::windows::Finished;
 
 /// Values in nanoseconds: exact moments and extremes, and percentiles to three digits.
 pub(crate) struct Values {
@@ -98,12 +101,12 @@ impl Class {
 
 /// Told how far a run has come; `false` ends it with what there is.
 pub(crate) trait Progress {
-    /// `fraction` of the run's time is over, 0 to 1.
-    fn update(&mut self, fraction: f64) -> bool;
+    /// `fraction` of the run's time is over, 0 to 1; `now` is how it goes, if somebody watches.
+    fn update(&mut self, fraction: f64, now: Option<&Snapshot>) -> bool;
 }
 
 impl Progress for () {
-    fn update(&mut self, _: f64) -> bool {
+    fn update(&mut self, _: f64, _: Option<&Snapshot>) -> bool {
         true
     }
 }
@@ -128,6 +131,9 @@ pub(crate) struct Stats<'a> {
     reported: Time,
     recorder: Option<Recorder>,
     details: Option<Details>,
+    watched: Option<Watched>,
+    /// Knows when a modelled run that keeps step with real time is to report.
+    pace: Option<&'a Pace>,
 }
 
 impl<'a> Stats<'a> {
@@ -151,7 +157,21 @@ impl<'a> Stats<'a> {
             reported: Time::ZERO,
             recorder,
             details: None,
+            watched: None,
+            pace: None,
         }
+    }
+
+    /// Tells with each report how the run goes.
+    pub(crate) fn watched(mut self, watched: Watched) -> Self {
+        self.watched = Some(watched);
+        self
+    }
+
+    /// Reports when `pace` says so.
+    pub(crate) fn paced(mut self, pace: &'a Pace) -> Self {
+        self.pace = Some(pace);
+        self
     }
 
     /// Keeps the detail of the run too.
@@ -216,16 +236,18 @@ impl Observer for Stats<'_> {
             }
         }
         self.turns += 1;
-        let report = match self.lateness {
-            Some(_) => now.since(self.reported) >= TIME_A_REPORT,
-            None => self.turns.is_multiple_of(TURNS_A_REPORT),
+        let report = match (self.pace, &self.lateness) {
+            (Some(pace), _) => pace.word_due(),
+            (None, Some(_)) => now.since(self.reported) >= TIME_A_REPORT,
+            (None, None) => self.turns.is_multiple_of(TURNS_A_REPORT),
         };
         if !report {
             return true;
         }
         self.reported = now;
         let fraction = now.ns() as f64 / self.duration.ns() as f64;
-        self.progress.update(fraction.min(1.0))
+        let now = self.watched.as_mut().map(|watched| watched.look(now));
+        self.progress.update(fraction.min(1.0), now)
     }
 
     fn arrived(&mut self, now: Time, req: &Request) {
@@ -234,6 +256,9 @@ impl Observer for Stats<'_> {
         }
         if let Some(details) = &mut self.details {
             details.arrived(now, req.class.index());
+        }
+        if let Some(watched) = &mut self.watched {
+            watched.arrived(now, req.class.index());
         }
         if req.due >= self.warmup {
             self.classes[req.class.index()].arrivals += 1;
@@ -246,9 +271,13 @@ impl Observer for Stats<'_> {
 
     fn finished(&mut self, now: Time, req: &Request, done: &Done) {
         let (latency, wait) = (done.at.since(req.due), done.begun.since(req.due));
+        let what =
+            Finished { bytes: req.len, latency, service: done.service, ok: done.error.is_none() };
         if let Some(details) = &mut self.details {
-            let times = [latency, done.service];
-            details.finished(now, req.class.index(), req.len, times, done.error.is_none());
+            details.finished(now, req.class.index(), &what);
+        }
+        if let Some(watched) = &mut self.watched {
+            watched.finished(now, req.class.index(), &what);
         }
         if done.at >= self.warmup {
             // Of a command that was under way when the warm-up ended, what lies behind it.

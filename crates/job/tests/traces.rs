@@ -21,7 +21,7 @@ const ARRIVALS: [(&str, u64); 4] =
 
 fn run(on: &str, policies: &[&str], sets: &[&str]) -> Comparison {
     let options = Options {
-        policies: policies.iter().map(|&name| name.into()).collect(),
+        policies: policies.iter().copied().map(Into::into).collect(),
         on: Some(on.into()),
         ..Options::default()
     };

@@ -5,7 +5,7 @@
 //! recorded.
 //!
 //! Invariants: no wait is longer than [`LONGEST_PARK`], so the loop always comes back to look at
-//! interrupts; this file alone reads the machine's clock.
+//! interrupts; this file and `paced` alone read the machine's clock.
 
 use std::cell::RefCell;
 use std::num::NonZeroU64;
@@ -58,7 +58,7 @@ impl LiveClock {
         &self.remarks
     }
 
-    // The one reader of the machine's clock; CLOCK_MONOTONIC underneath.
+    // CLOCK_MONOTONIC underneath.
     #[allow(clippy::disallowed_methods)]
     fn read(&mut self) -> Time {
         let now = Instant::now();

@@ -13,12 +13,13 @@
 //!
 //! From the bottom: a [`Target`] is a file that is ours and safe to write over; an [`Engine`] takes
 //! commands to the kernel; a [`Stage`] puts a [`LiveClock`] and [`LiveDevice`]s on one of them.
-//! Nothing above can tell that time is real.
+//! Nothing above can tell that time is real. For models there is [`Paced`]: virtual time that keeps
+//! step with real time.
 //!
 //! Invariants: the only crate with hand-written unsafe code, in `buffers`, `uring` and `threads`;
-//! the only one that reads the machine's clock, in `clock`; nothing outside the usable bytes of an
-//! owned file is ever written, but for a file without a name that a trial makes for itself; no
-//! allocation per request. Linux only.
+//! the only one that reads the machine's clock, in `clock` and `paced`; nothing outside the usable
+//! bytes of an owned file is ever written, but for a file without a name that a trial makes for
+//! itself; no allocation per request. Linux only.
 
 mod buffers;
 mod clock;
@@ -27,6 +28,7 @@ mod driver;
 mod error;
 mod hub;
 mod lateness;
+mod paced;
 mod sharing;
 mod stage;
 mod sysfs;
@@ -38,6 +40,7 @@ pub use clock::{LiveClock, timer_lateness};
 pub use device::LiveDevice;
 pub use error::EngineError;
 pub use lateness::Lateness;
+pub use paced::{Pace, Paced};
 pub use stage::{Engine, Settings, Stage, engines};
 pub use sysfs::{Disk, Stack, Sysfs};
 pub use target::{DirectIo, Target, TargetError, file_system};

@@ -6,16 +6,22 @@
 
 #![deny(unsafe_code)]
 
+mod below;
+mod ledger;
+mod policy;
 mod traces;
 mod watch;
 
 use std::path::PathBuf;
+use std::sync::{Arc, PoisonError};
 
-use penstock_job::{Options, list, replay};
+use penstock_job::{Candidate, Foreign, Options, Step, list, replay};
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use serde::Serialize;
 
+use crate::below::Below;
+use crate::policy::Raised;
 use crate::watch::Watched;
 
 pyo3::create_exception!(
@@ -29,7 +35,9 @@ pyo3::create_exception!(
 #[pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
-    use super::{Failure, compare, devices, doctor, policies, replay_decisions, schema};
+    use super::{
+        Below, Failure, Pace, compare, devices, doctor, policies, replay_decisions, schema,
+    };
     #[pymodule_export]
     use crate::traces::{trace_convert, trace_describe, trace_formats};
 
@@ -38,23 +46,48 @@ mod _native {
     const __version__: &str = penstock_job::VERSION;
 }
 
+/// Lets a modelled run that somebody watches pause.
+#[pyclass(frozen, module = "penstock._native")]
+struct Pace(Arc<penstock_job::Pace>);
+
+#[pymethods]
+impl Pace {
+    #[new]
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// Whether the model's time stands still.
+    #[getter]
+    fn paused(&self) -> bool {
+        self.0.paused()
+    }
+
+    #[setter]
+    fn set_paused(&self, paused: bool) {
+        self.0.pause(paused);
+    }
+}
+
 /// Runs the job at the path `job` under each policy and returns the comparison as JSON.
 ///
+/// A policy is a name, or a name and a `penstock.Policy`, which is of use for one run.
 /// With `text` that is the job, and `job` only what it is called.
 /// With `detail` each run carries whole distributions and its course over time.
+/// With `watch` steps tell how the run goes, and a model goes `speed` times as fast as real time.
 /// `progress` is called some times a second. If it raises, or a signal's handler does, the run ends
 /// there: an interrupt gives the result so far, anything else is raised.
 #[pyfunction]
 #[pyo3(signature = (
     job, *, policies, on=None, create=None, engine=None, sets=Vec::new(), record=None,
-    detail=false, text=None, progress=None
+    detail=false, text=None, progress=None, watch=None, speed=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
 fn compare(
     py: Python<'_>,
     job: PathBuf,
-    policies: Vec<String>,
+    policies: Vec<Named>,
     on: Option<String>,
     create: Option<String>,
     engine: Option<String>,
@@ -63,9 +96,15 @@ fn compare(
     detail: bool,
     text: Option<String>,
     progress: Option<Bound<'_, PyAny>>,
+    watch: Option<PyRef<'_, Pace>>,
+    speed: Option<String>,
 ) -> PyResult<String> {
-    let options = Options { policies, on, create, engine, record, detail };
-    let Watched { result, raised } = watch::run(py, progress.as_ref(), |told| {
+    let scripts = policies.iter().any(|named| matches!(named, Named::Script(..)));
+    let thrown = Raised::default();
+    let policies = policies.into_iter().map(|named| named.candidate(&thrown)).collect();
+    let watch = watch.map(|pace| Arc::clone(&pace.0));
+    let options = Options { policies, on, create, engine, record, detail, watch, speed };
+    let work = |told: &mut dyn FnMut(Step<'_>) -> bool| {
         let comparison = match &text {
             Some(text) => {
                 let name = job.display().to_string();
@@ -74,15 +113,45 @@ fn compare(
             None => penstock_job::compare(&job, &sets, &options, told),
         };
         comparison.map(|comparison| json(&comparison))
-    });
+    };
+    let Watched { result, raised } = if scripts {
+        watch::run_here(py, progress.as_ref(), work)
+    } else {
+        watch::run(py, progress.as_ref(), work)
+    };
+    let thrown = thrown.lock().unwrap_or_else(PoisonError::into_inner).take();
     match (result, raised) {
-        (Err(failure), None) => Err(raise(py, &failure)),
+        (Err(failure), None) => {
+            let error = raise(py, &failure);
+            error.set_cause(py, thrown);
+            Err(error)
+        }
         (Err(failure), Some(raised)) => {
             raised.set_cause(py, Some(raise(py, &failure)));
             Err(raised)
         }
-        (Ok(_), Some(raised)) if !raised.is_instance_of::<PyKeyboardInterrupt>(py) => Err(raised),
-        (Ok(comparison), _) => Ok(comparison),
+        (Ok(comparison), raised) => match raised.or(thrown) {
+            Some(raised) if !raised.is_instance_of::<PyKeyboardInterrupt>(py) => Err(raised),
+            _ => Ok(comparison),
+        },
+    }
+}
+
+/// A policy as Python asks for it: the name of one of the engine's, or a name and an object.
+#[derive(FromPyObject)]
+enum Named {
+    Known(String),
+    Script(String, Py<PyAny>),
+}
+
+impl Named {
+    fn candidate(self, thrown: &Raised) -> Candidate {
+        match self {
+            Self::Known(name) => Candidate::Named(name),
+            Self::Script(name, object) => {
+                Candidate::Foreign(Foreign { name, build: policy::build(object, thrown.clone()) })
+            }
+        }
     }
 }
 

@@ -1,8 +1,9 @@
-//! Work on a thread of its own, watched by the interpreter's thread.
+//! Work on a thread of its own, watched by the interpreter's thread; or on that thread, if the work
+//! itself calls Python.
 //!
-//! The work never waits for the interpreter: a live run would be late whenever a progress bar is
-//! being drawn. It leaves word of how far it has come and goes on; the watcher looks from time to
-//! time, sees to signals, and tells Python.
+//! On its own, the work never waits for the interpreter: a live run would be late whenever a
+//! progress bar is being drawn. It leaves word of how far it has come and goes on; the watcher looks
+//! from time to time, sees to signals, and tells Python.
 
 use std::panic::resume_unwind;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,7 +12,8 @@ use std::time::Duration;
 
 use penstock_job::Step;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+
+use crate::json;
 
 /// How often the watcher looks: soon enough that Ctrl-C feels immediate.
 const BEAT: Duration = Duration::from_millis(50);
@@ -41,10 +43,13 @@ pub(crate) fn run<T: Send>(
             if raised.is_some() {
                 continue;
             }
-            raised = py.check_signals().and_then(|()| tell(py, progress, &board)).err();
+            raised = py.check_signals().and_then(|()| tell(py, progress, board.take())).err();
             if raised.is_some() {
                 board.lock().stop = true;
             }
+        }
+        if raised.is_none() {
+            raised = tell(py, progress, board.take()).err();
         }
         // It has ended, or is about to return.
         let result = py.detach(|| worker.join());
@@ -52,9 +57,39 @@ pub(crate) fn run<T: Send>(
     })
 }
 
-fn tell(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, board: &Board) -> PyResult<()> {
-    let (Some(progress), Some(told)) = (progress, board.lock().told.take()) else { return Ok(()) };
-    progress.call1((told.to_dict(py)?,))?;
+/// Does `work` that calls Python, on this thread: signals reach what it calls, and whoever watches
+/// need not wait for it.
+pub(crate) fn run_here<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(Step<'_>) -> bool) -> T + Send,
+) -> Watched<T> {
+    let progress = progress.map(|progress| progress.clone().unbind());
+    let mut raised = None;
+    let result = py.detach(|| {
+        work(&mut |step| {
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                tell(py, progress.as_ref().map(|progress| progress.bind(py)), [json(&step)])
+            });
+            raised = raised.take().or(told.err());
+            raised.is_none()
+        })
+    });
+    Watched { result, raised }
+}
+
+/// Passes `steps` on.
+fn tell(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    steps: impl IntoIterator<Item = String>,
+) -> PyResult<()> {
+    let Some(progress) = progress else { return Ok(()) };
+    let loads = py.import("json")?.getattr("loads")?;
+    for step in steps {
+        progress.call1((loads.call1((step,))?,))?;
+    }
     Ok(())
 }
 
@@ -67,7 +102,10 @@ struct Board {
 
 #[derive(Default)]
 struct State {
-    told: Option<Told>,
+    /// Steps that are told even if the watcher looks late: one a policy.
+    lasting: Vec<String>,
+    /// How far it has come since; the next such step takes its place.
+    latest: Option<String>,
     stop: bool,
     ended: bool,
 }
@@ -80,9 +118,23 @@ impl Board {
 
     /// Leaves word; whether to go on.
     fn post(&self, step: Step<'_>) -> bool {
+        let told = json(&step);
         let state = &mut *self.lock();
-        state.told = Some(Told::from(step));
+        if matches!(step, Step::Finished { .. }) {
+            state.latest = None;
+            state.lasting.push(told);
+        } else {
+            state.latest = Some(told);
+        }
         !state.stop
+    }
+
+    /// What was left since this was asked last, in order.
+    fn take(&self) -> Vec<String> {
+        let state = &mut *self.lock();
+        let mut steps = std::mem::take(&mut state.lasting);
+        steps.extend(state.latest.take());
+        steps
     }
 
     /// Waits for the end of the work, but not for long; whether it still goes on.
@@ -100,43 +152,5 @@ impl Drop for End<'_> {
     fn drop(&mut self) {
         self.0.lock().ended = true;
         self.0.ended.notify_all();
-    }
-}
-
-/// A [`Step`] that outlives the call.
-enum Told {
-    Creating { path: String, fraction: f64 },
-    Running { policy: String, number: usize, of: usize, fraction: f64 },
-}
-
-impl From<Step<'_>> for Told {
-    fn from(step: Step<'_>) -> Self {
-        match step {
-            Step::Creating { path, fraction } => Self::Creating { path: path.into(), fraction },
-            Step::Running { policy, number, of, fraction } => {
-                Self::Running { policy: policy.into(), number, of, fraction }
-            }
-        }
-    }
-}
-
-impl Told {
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        match self {
-            Self::Creating { path, fraction } => {
-                dict.set_item("step", "creating")?;
-                dict.set_item("path", path)?;
-                dict.set_item("fraction", fraction)?;
-            }
-            Self::Running { policy, number, of, fraction } => {
-                dict.set_item("step", "running")?;
-                dict.set_item("policy", policy)?;
-                dict.set_item("number", number)?;
-                dict.set_item("of", of)?;
-                dict.set_item("fraction", fraction)?;
-            }
-        }
-        Ok(dict)
     }
 }

@@ -8,7 +8,18 @@ import typer
 
 from penstock import __version__
 from penstock._native import Failure
-from penstock.cli import compare, doctor, list, output, replay, replay_decisions, run, schema, trace
+from penstock.cli import (
+    compare,
+    doctor,
+    list,
+    output,
+    replay,
+    replay_decisions,
+    run,
+    schema,
+    trace,
+    watch,
+)
 
 EXIT_CODES = (
     "Exit codes: 0 all went well; 1 the run failed; 2 wrong use or wrong input; 4 decisions "
@@ -26,6 +37,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("compare", short_help="Run a workload under several policies.")(compare.compare)
+app.command("watch", short_help="Watch a workload run, class by class.")(watch.watch)
 app.command("run", short_help="Run a workload under one policy.")(run.run)
 app.command("replay-decisions", short_help="Prove that a recorded run decides alike again.")(
     replay_decisions.replay_decisions

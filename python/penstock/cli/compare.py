@@ -19,6 +19,11 @@ Policies = Annotated[
 ]
 
 
+def named(policies: str | None) -> list[str]:
+    """The policies that `--policies` names; none: every policy there is."""
+    return [] if policies is None else [name.strip() for name in policies.split(",")]
+
+
 def compare(
     job: Job,
     *,
@@ -39,7 +44,7 @@ def compare(
     """
     work(
         job,
-        policies=[name.strip() for name in policies.split(",")] if policies is not None else [],
+        policies=named(policies),
         on=on,
         create=create,
         engine=engine,

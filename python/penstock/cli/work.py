@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import TypeAlias
 
 import typer
 from rich.console import Console
@@ -17,12 +18,19 @@ from penstock.cli import output
 from penstock.detail import without_detail
 from penstock.errors import PenstockError
 from penstock.report import Outputs
-from penstock.schema import Comparison, Creating, Running
+from penstock.schema import Comparison, Step
 from penstock.table import show
 from penstock.verdict import verdict
+from penstock.watch.words import which
 
 INTERRUPTED = 130
 """What shells say of a command that Ctrl-C ended: 128 and the number of SIGINT."""
+
+Tell: TypeAlias = Callable[[Step], None]
+"""Hears of each step."""
+
+Engine: TypeAlias = Callable[[Tell | None], str]
+"""The engine with all that it is asked: runs, telling of its steps, and returns the result."""
 
 
 def work(
@@ -37,36 +45,45 @@ def work(
     outputs: Outputs,
     as_json: bool,
     text: str | None = None,
+    pace: _native.Pace | None = None,
+    speed: str | None = None,
+    let_run: Callable[[Engine], str] | None = None,
 ) -> None:
     """Run a job under each policy, show what came of it, and write what is asked for.
 
-    With `text` that is the job, and `job` only what it is called.
+    With `text` that is the job, and `job` only what it is called. `let_run` has the engine run and
+    shows how far it has come, by a bar if not given; with `pace` at `speed`, as one who watches.
     """
-    with _wrong_outputs_end():
+    with errors_end():
         outputs.check()
+
+    def run(progress: Tell | None) -> str:
+        return _native.compare(
+            job,
+            policies=policies,
+            on=on,
+            create=create,
+            engine=engine,
+            sets=sets,
+            record=record,
+            detail=bool(outputs),
+            text=text,
+            progress=progress,
+            watch=pace,
+            speed=speed,
+        )
+
     try:
-        with first_interrupt_stops(), _progress() as progress:
-            text = _native.compare(
-                job,
-                policies=policies,
-                on=on,
-                create=create,
-                engine=engine,
-                sets=sets,
-                record=record,
-                detail=bool(outputs),
-                text=text,
-                progress=progress,
-            )
+        result = (let_run or _with_a_bar)(run)
     except KeyboardInterrupt as interrupt:
         output.talk(str(interrupt.__cause__ or "interrupted: there is no result yet"))
         raise typer.Exit(INTERRUPTED) from interrupt
-    comparison: Comparison = json.loads(text)
+    comparison: Comparison = json.loads(result)
     if as_json:
-        output.data(f"{without_detail(text)}\n")
+        output.data(f"{without_detail(result)}\n")
     else:
         output.drawn(lambda console: _show(comparison, console))
-    with _wrong_outputs_end():
+    with errors_end():
         for written in outputs.write(comparison):
             output.talk(f"wrote {written}")
     ran = comparison["runs"]
@@ -88,8 +105,8 @@ def _show(comparison: Comparison, console: Console) -> None:
 
 
 @contextmanager
-def _wrong_outputs_end() -> Iterator[None]:
-    """Within this, a file that may not or cannot be written ends the command."""
+def errors_end() -> Iterator[None]:
+    """Within this, what is wrong ends the command: a file that may not be written, say."""
     try:
         yield
     except PenstockError as error:
@@ -117,8 +134,13 @@ def first_interrupt_stops() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def _with_a_bar(engine: Engine) -> str:
+    with first_interrupt_stops(), _bar() as progress:
+        return engine(progress)
+
+
 @contextmanager
-def _progress() -> Iterator[Callable[[Creating | Running], None] | None]:
+def _bar() -> Iterator[Tell | None]:
     """A bar with the time left, if a person is watching stderr."""
     if not sys.stderr.isatty():
         yield None
@@ -135,15 +157,17 @@ def _progress() -> Iterator[Callable[[Creating | Running], None] | None]:
         creating = bar.add_task("", total=1, visible=False)
         running = bar.add_task("", total=1, visible=False)
 
-        def tell(step: Creating | Running) -> None:
+        def tell(step: Step) -> None:
+            if step["step"] == "finished":
+                return
             if step["step"] == "creating":
                 what = f"writing {step['path']}"
                 bar.update(creating, description=what, completed=step["fraction"], visible=True)
                 return
-            number, of = step["number"], step["of"]
-            what = step["policy"] if of == 1 else f"{step['policy']} ({number + 1} of {of})"
-            done = number + step["fraction"]
+            done = step["number"] + step["fraction"]
             bar.update(creating, visible=False)
-            bar.update(running, description=what, completed=done, total=of, visible=True)
+            bar.update(
+                running, description=which(step), completed=done, total=step["of"], visible=True
+            )
 
         yield tell

@@ -6,11 +6,10 @@ minutes to hear of a missing folder, and written when it has ended.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 
-from penstock.errors import CANNOT_HERE, PenstockError
+from penstock.errors import needs
 from penstock.report import files
 from penstock.schema import Comparison
 
@@ -90,10 +89,7 @@ def save_workbook(comparison: Comparison, path: str | PathLike[str]) -> None:
 
 
 def _needs_xlsxwriter() -> None:
-    if find_spec("xlsxwriter") is None:
-        message = "error: a workbook needs the package xlsxwriter, which is not installed"
-        hint = "hint: install it with `pip install 'penstock[xlsx]'`"
-        raise PenstockError(f"{message}\n{hint}", exit_code=CANNOT_HERE)
+    needs("xlsxwriter", extra="xlsx", what="a workbook")
 
 
 __all__ = ["Outputs", "save_page", "save_plots", "save_workbook"]

@@ -1,0 +1,239 @@
+//! How a run goes at the moment: what a person watches.
+//!
+//! Kept only when somebody watches. Figures are those of the last window that has ended, of about a
+//! second of the run's time; only what is outstanding, and errors, are told as they stand.
+
+use penstock_core::{Span, Time};
+use penstock_live::Pace;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::windows::{Counts, Finished, Windows};
+
+/// A run at one moment.
+#[derive(Clone, Debug, Serialize)]
+pub struct Snapshot {
+    /// Seconds that have passed in the run.
+    pub at_s: f64,
+    /// Seconds that it is planned to last; it may take longer, until all is served.
+    pub planned_s: f64,
+    /// Seconds that a window lasts.
+    pub window_s: f64,
+    /// Windows that have ended: a new one has new figures.
+    pub windows: u64,
+    /// One for each class, in the order of the job.
+    pub classes: Vec<ClassSnapshot>,
+}
+
+/// One class at one moment.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassSnapshot {
+    /// Its name.
+    pub name: String,
+    /// Requests completed a second.
+    pub iops: f64,
+    /// Their bytes a second.
+    pub bw_bytes: f64,
+    /// Median of their latencies in nanoseconds; null if there were none.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile of their latencies; null if there were none.
+    pub p99_ns: Option<u64>,
+    /// Share of the device time of all classes, 0 to 1.
+    pub share: f64,
+    /// Requests outstanding now.
+    pub outstanding: u64,
+    /// Requests that have failed since the run began.
+    pub errors: u64,
+}
+
+/// How much time of the run a window has if it may choose: what a person can follow.
+const WINDOW: Span = Span::from_secs(1);
+
+/// New figures come at most so many times a second: nobody reads faster.
+const FIGURES_A_SECOND: f64 = 4.0;
+
+/// The shortest run has so many windows, and a run that does not keep step with real time ten times
+/// as many.
+const AT_LEAST: u64 = 10;
+
+/// How a run is watched.
+#[derive(Clone, Copy)]
+pub(crate) struct Watch<'a> {
+    pace: &'a Pace,
+    /// How many times as fast as real time a model goes; none: as fast as it can.
+    speed: Option<f64>,
+}
+
+impl<'a> Watch<'a> {
+    /// By whoever holds `pace`, if there is one, at the speed that is written so.
+    pub(crate) fn new(
+        pace: Option<&'a Pace>,
+        speed: Option<&str>,
+    ) -> Result<Option<Self>, Failure> {
+        let speed = match speed {
+            None => Some(1.0),
+            Some("max") => None,
+            Some(text) => {
+                let number = text.parse().ok();
+                let speed = number.filter(|speed: &f64| *speed > 0.0 && speed.is_finite());
+                let wrong = || {
+                    let message = format_args!("--speed {text}: expected a number above 0, or max");
+                    Failure::wrong(message, "--speed 10 is ten times as fast as real time")
+                };
+                Some(speed.ok_or_else(wrong)?)
+            }
+        };
+        Ok(pace.map(|pace| Self { pace, speed }))
+    }
+
+    /// The speed of a model that keeps step with real time, and who paces it.
+    pub(crate) fn paced(self) -> Option<(f64, &'a Pace)> {
+        self.speed.map(|speed| (speed, self.pace))
+    }
+
+    /// Length of a window in a run of `duration`.
+    pub(crate) fn window(self, duration: Span, live: bool) -> Span {
+        window(duration, if live { Some(1.0) } else { self.speed })
+    }
+}
+
+/// Length of a window in a run of `duration` that goes `speed` times as fast as real time; none: as
+/// fast as it can.
+fn window(duration: Span, speed: Option<f64>) -> Span {
+    let (length, most) = match speed {
+        Some(speed) => {
+            let readable = (1e9 * speed / FIGURES_A_SECOND) as u64;
+            (WINDOW.max(Span::from_ns(readable)), duration.share(1, AT_LEAST))
+        }
+        None => (WINDOW, duration.share(1, 10 * AT_LEAST)),
+    };
+    length.min(most).max(Span::from_ns(1))
+}
+
+/// Keeps the snapshot of a run while it goes on.
+pub(crate) struct Watched {
+    windows: Windows,
+    /// What each class got in the window that ended last.
+    last: Vec<Counts>,
+    told: Snapshot,
+}
+
+impl Watched {
+    /// For the classes `names` and a run of `duration`, in windows of `window`.
+    pub(crate) fn new(names: &[&str], duration: Span, window: Span) -> Self {
+        let class = |name: &&str| ClassSnapshot {
+            name: (*name).to_owned(),
+            iops: 0.0,
+            bw_bytes: 0.0,
+            p50_ns: None,
+            p99_ns: None,
+            share: 0.0,
+            outstanding: 0,
+            errors: 0,
+        };
+        let told = Snapshot {
+            at_s: 0.0,
+            planned_s: seconds(duration),
+            window_s: seconds(window),
+            windows: 0,
+            classes: names.iter().map(class).collect(),
+        };
+        Self { windows: Windows::new(names.len(), window), last: Vec::new(), told }
+    }
+
+    pub(crate) fn arrived(&mut self, now: Time, class: usize) {
+        self.roll(now);
+        self.windows.arrived(now, class);
+    }
+
+    pub(crate) fn finished(&mut self, now: Time, class: usize, what: &Finished) {
+        self.roll(now);
+        self.windows.finished(now, class, what);
+        self.told.classes[class].errors += u64::from(!what.ok);
+    }
+
+    /// The run as it stands at `now`.
+    pub(crate) fn look(&mut self, now: Time) -> &Snapshot {
+        self.roll(now);
+        if !self.last.is_empty() {
+            self.tell();
+        }
+        self.told.at_s = seconds(now.since(Time::ZERO));
+        for (number, class) in self.told.classes.iter_mut().enumerate() {
+            class.outstanding = self.windows.outstanding(number);
+        }
+        &self.told
+    }
+
+    fn roll(&mut self, now: Time) {
+        while self.windows.close(now) {
+            self.last.clear();
+            self.last.extend((0..self.told.classes.len()).map(|class| self.windows.take(class)));
+            self.told.windows += 1;
+        }
+    }
+
+    /// Tells the window that ended last, once: nobody has seen the ones before.
+    fn tell(&mut self) {
+        let all: Span = self.last.iter().fold(Span::ZERO, |sum, class| sum + class.device_time);
+        for (class, counts) in self.told.classes.iter_mut().zip(self.last.drain(..)) {
+            class.iops = counts.requests as f64 / self.told.window_s;
+            class.bw_bytes = counts.bytes as f64 / self.told.window_s;
+            class.p50_ns = counts.percentile(0.5);
+            class.p99_ns = counts.percentile(0.99);
+            class.share = counts.device_time.ns() as f64 / all.ns().max(1) as f64;
+        }
+    }
+}
+
+fn seconds(span: Span) -> f64 {
+    span.ns() as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    fn finished(ok: bool) -> Finished {
+        let (latency, service) = (Span::from_ms(5), Span::from_ms(2));
+        Finished { bytes: 1000, latency, service, ok }
+    }
+
+    #[test]
+    fn figures_are_of_the_last_window_and_the_queue_of_now() {
+        let mut watched = Watched::new(&["a", "b"], Span::from_secs(10), Span::from_secs(1));
+        for begin in (0..1000).step_by(10) {
+            watched.arrived(at(begin), 0);
+            watched.finished(at(begin + 5), 0, &finished(true));
+        }
+        watched.arrived(at(990), 1);
+        let early = watched.look(at(995));
+        assert_eq!((early.windows, early.classes[0].iops), (0, 0.0), "no window has ended");
+        watched.finished(at(999), 1, &finished(false));
+        watched.arrived(at(1001), 1);
+        let told = watched.look(at(1500)).clone();
+        assert_eq!((told.at_s, told.planned_s, told.window_s, told.windows), (1.5, 10.0, 1.0, 1));
+        let [a, b] = &told.classes[..] else { panic!("two classes") };
+        assert_eq!((a.iops, a.bw_bytes, a.outstanding, a.errors), (100.0, 100_000.0, 0, 0));
+        assert!(a.p50_ns.is_some_and(|ns| ns.abs_diff(5_000_000) < 50_000));
+        assert!((a.share - 200.0 / 202.0).abs() < 1e-9, "errors take device time too");
+        assert_eq!((b.iops, b.p99_ns, b.outstanding, b.errors), (0.0, None, 1, 1));
+        let idle = watched.look(at(3500)).clone();
+        assert_eq!((idle.windows, idle.classes[0].iops, idle.classes[0].p50_ns), (3, 0.0, None));
+    }
+
+    #[test]
+    fn a_window_is_a_second_unless_nobody_could_follow() {
+        let hour = Span::from_secs(3600);
+        assert_eq!(window(hour, Some(1.0)), Span::from_secs(1));
+        assert_eq!(window(hour, Some(40.0)), Span::from_secs(10));
+        assert_eq!(window(hour, None), Span::from_secs(1));
+        assert_eq!(window(Span::from_secs(5), Some(1.0)), Span::from_ms(500));
+        assert_eq!(window(Span::from_secs(5), None), Span::from_ms(50));
+        assert_eq!(window(Span::from_ns(5), Some(1e300)), Span::from_ns(1));
+    }
+}

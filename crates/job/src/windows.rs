@@ -1,0 +1,148 @@
+//! What each class gets in one window of time after another.
+
+use hdrhistogram::Histogram;
+use penstock_core::{Span, Time};
+
+/// Longer latencies count as this: two days.
+pub(crate) const LONGEST_NS: u64 = 1 << 47;
+
+/// Two significant digits are finer than a picture.
+pub(crate) const DIGITS: u8 = 2;
+
+/// What one class got in one window.
+#[derive(Clone)]
+pub(crate) struct Counts {
+    /// Requests that completed in it.
+    pub(crate) requests: u64,
+    /// Their bytes.
+    pub(crate) bytes: u64,
+    /// Requests that failed in it.
+    pub(crate) errors: u64,
+    /// Outstanding requests times nanoseconds.
+    pub(crate) area: u128,
+    /// Of all that finished in it.
+    pub(crate) device_time: Span,
+    latency: Histogram<u64>,
+}
+
+impl Counts {
+    fn new() -> Self {
+        let latency = Histogram::new(DIGITS).expect("valid digits");
+        Self { requests: 0, bytes: 0, errors: 0, area: 0, device_time: Span::ZERO, latency }
+    }
+
+    /// A percentile of the latencies in nanoseconds; none of nothing.
+    pub(crate) fn percentile(&self, quantile: f64) -> Option<u64> {
+        (self.requests > 0).then(|| self.latency.value_at_quantile(quantile))
+    }
+
+    /// Takes in what `other` has.
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.area += other.area;
+        self.device_time += other.device_time;
+        self.latency.add(&other.latency).expect("both grow as they must");
+    }
+}
+
+/// A request that has finished; `ok`: without an error.
+pub(crate) struct Finished {
+    pub(crate) bytes: u32,
+    pub(crate) latency: Span,
+    pub(crate) service: Span,
+    pub(crate) ok: bool,
+}
+
+/// The window that is open. Whoever tells it of anything closes first what has ended before.
+pub(crate) struct Windows {
+    length: Span,
+    ends: Time,
+    classes: Vec<Class>,
+}
+
+struct Class {
+    counts: Counts,
+    outstanding: u64,
+    changed: Time,
+}
+
+impl Class {
+    /// Books the requests outstanding up to `until`.
+    fn pass(&mut self, until: Time) {
+        let lasted = u128::from(until.since(self.changed).ns());
+        self.counts.area += u128::from(self.outstanding) * lasted;
+        self.changed = self.changed.max(until);
+    }
+}
+
+impl Windows {
+    /// For `classes` classes, each window of `length`.
+    pub(crate) fn new(classes: usize, length: Span) -> Self {
+        let class = || Class { counts: Counts::new(), outstanding: 0, changed: Time::ZERO };
+        let classes = (0..classes).map(|_| class()).collect();
+        Self { length, ends: Time::ZERO + length, classes }
+    }
+
+    /// How long a window lasts.
+    pub(crate) fn length(&self) -> Span {
+        self.length
+    }
+
+    /// A request of `class` was handed to the device.
+    pub(crate) fn arrived(&mut self, now: Time, class: usize) {
+        let class = &mut self.classes[class];
+        class.pass(now);
+        class.outstanding += 1;
+    }
+
+    /// A request of `class` has finished.
+    pub(crate) fn finished(&mut self, now: Time, class: usize, what: &Finished) {
+        let class = &mut self.classes[class];
+        class.pass(now);
+        class.outstanding -= 1;
+        let counts = &mut class.counts;
+        counts.device_time += what.service;
+        if !what.ok {
+            counts.errors += 1;
+            return;
+        }
+        counts.requests += 1;
+        counts.bytes += u64::from(what.bytes);
+        // It grows as it must; saturating would clamp to what it holds now.
+        let ns = what.latency.ns().min(LONGEST_NS);
+        counts.latency.record(ns).expect("a histogram that grows");
+    }
+
+    /// Requests of `class` that are outstanding now.
+    pub(crate) fn outstanding(&self, class: usize) -> u64 {
+        self.classes[class].outstanding
+    }
+
+    /// Closes the window if it has ended at `now`; then each class's counts are to be taken.
+    pub(crate) fn close(&mut self, now: Time) -> bool {
+        if now < self.ends {
+            return false;
+        }
+        self.pass(self.ends);
+        self.ends += self.length;
+        true
+    }
+
+    /// Books what is outstanding up to `until`.
+    pub(crate) fn pass(&mut self, until: Time) {
+        self.classes.iter_mut().for_each(|class| class.pass(until));
+    }
+
+    /// What `class` got, and counts it anew.
+    pub(crate) fn take(&mut self, class: usize) -> Counts {
+        std::mem::replace(&mut self.classes[class].counts, Counts::new())
+    }
+
+    /// Makes windows twice as long, now that `closed` of that length are behind.
+    pub(crate) fn widen(&mut self, closed: u64) {
+        self.length = self.length + self.length;
+        self.ends = Time::ZERO + Span::from_ns(self.length.ns() * (closed + 1));
+    }
+}

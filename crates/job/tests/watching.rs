@@ -1,0 +1,142 @@
+//! Watching a run changes nothing but when things happen.
+
+use std::sync::Arc;
+
+use penstock_job::{Failure, Options, Pace, Snapshot, Step, compare_text};
+
+/// People and a batch on a modelled disk.
+const JOB: &str = r#"
+duration = "5s"
+device = "hdd-7200"
+
+[class.people]
+[class.batch]
+
+[[agent]]
+class = "people"
+op = "write"
+size = "4KiB"
+pattern = "random"
+region = ["0%", "10%"]
+arrivals = { kind = "poisson", rate = "20/s" }
+
+[[agent]]
+class = "batch"
+op = "write"
+size = "256KiB"
+pattern = "sequential"
+region = ["40%", "60%"]
+arrivals = { kind = "closed", depth = 2 }
+"#;
+
+fn options(speed: &str) -> Options {
+    Options {
+        policies: vec!["noop".into(), "size-priority".into()],
+        watch: Some(Arc::new(Pace::default())),
+        speed: Some(speed.into()),
+        detail: true,
+        ..Options::default()
+    }
+}
+
+fn refused(options: &Options) -> String {
+    let result = compare_text("job.toml", JOB, &[], options, &mut |_| true);
+    let failure: Failure = result.expect_err("it is refused");
+    assert_eq!(failure.exit_code(), 2);
+    failure.to_string()
+}
+
+#[test]
+fn a_watched_run_comes_out_as_one_that_nobody_watches() {
+    let result = |options: &Options| {
+        let comparison = compare_text("job.toml", JOB, &[], options, &mut |_| true).unwrap();
+        serde_json::to_string(&comparison.runs).unwrap()
+    };
+    let alone = result(&Options { watch: None, speed: None, ..options("max") });
+    for speed in ["20", "1e9", "max"] {
+        assert!(result(&options(speed)) == alone, "at speed {speed}");
+    }
+}
+
+#[test]
+fn steps_tell_how_each_class_fares_and_what_has_ended() {
+    let (mut told, mut ended) = (Vec::<Snapshot>::new(), Vec::new());
+    let options = options("20");
+    compare_text("job.toml", JOB, &[], &options, &mut |step| {
+        match step {
+            Step::Running { now, device, .. } => {
+                assert_eq!(device, "hdd-7200");
+                told.extend(now.cloned());
+            }
+            Step::Finished { policy, classes, .. } => {
+                ended.push((policy.to_owned(), classes.len()));
+            }
+            Step::Creating { .. } => unreachable!("a model has no file"),
+        }
+        true
+    })
+    .unwrap();
+    assert_eq!(ended, [("noop".into(), 2), ("size-priority".into(), 2)]);
+    let filled = told.iter().find(|now| now.windows > 0).expect("windows end");
+    assert_eq!(filled.classes.iter().map(|one| &one.name).collect::<Vec<_>>(), ["people", "batch"]);
+    let batch = &filled.classes[1];
+    assert!(batch.iops > 0.0 && batch.p99_ns >= batch.p50_ns && batch.p50_ns > Some(0));
+    let shares: f64 = filled.classes.iter().map(|one| one.share).sum();
+    assert!((shares - 1.0).abs() < 1e-9, "{shares}");
+}
+
+#[test]
+fn nobody_who_does_not_watch_is_told_of_classes() {
+    let options = Options { watch: None, speed: None, ..options("max") };
+    let sets = ["duration=10min".to_owned()];
+    let mut steps = 0;
+    compare_text("job.toml", JOB, &sets, &options, &mut |step| {
+        steps += u32::from(matches!(step, Step::Running { now: None, .. }));
+        assert!(!matches!(step, Step::Running { now: Some(_), .. }));
+        true
+    })
+    .unwrap();
+    assert!(steps > 0);
+}
+
+/// The only request is an hour away: whoever waits for it would never hear of an interrupt.
+#[test]
+fn an_interrupt_is_heard_while_nothing_happens() {
+    let job = r#"
+duration = "2h"
+device = "flash"
+[class.rare]
+[[agent]]
+class = "rare"
+op = "read"
+size = "4KiB"
+pattern = "random"
+start = "1h"
+arrivals = { kind = "closed", depth = 1 }
+"#;
+    let options = Options { policies: vec!["fcfs".into()], ..options("1") };
+    let mut steps = 0;
+    let result = compare_text("job.toml", job, &[], &options, &mut |_| {
+        steps += 1;
+        steps < 3
+    });
+    assert!(result.unwrap().runs[0].interrupted);
+}
+
+#[test]
+fn a_speed_is_a_number_above_zero_or_max() {
+    for speed in ["0", "-1", "inf", "NaN", "fast", "", "10x"] {
+        let message = refused(&options(speed));
+        assert!(message.contains(&format!("--speed {speed}: expected")), "{message}");
+    }
+}
+
+#[test]
+fn a_real_file_takes_its_own_time() {
+    let path = std::env::temp_dir().join(format!("penstock-watching-{}", std::process::id()));
+    let on = path.join("disk.img").display().to_string();
+    let options = Options { on: Some(on), create: Some("1MiB".into()), ..options("max") };
+    let message = refused(&options);
+    assert!(message.contains("--speed max does not go with"), "{message}");
+    assert!(!path.exists(), "wrong input writes nothing");
+}

@@ -1,0 +1,193 @@
+//! Virtual time at the pace of real time, so that a person can watch a model at work.
+//!
+//! What is decided and what comes out are those of [`Virtual`](penstock_core::Virtual): parking
+//! goes to the same instants, only not at once. On the way it stops over where nothing is due, some
+//! times a second, so that the loop looks at interrupts.
+//!
+//! Every wait is planned against one schedule, which begins with the first wait and runs `speed`
+//! times as fast as real time: who is behind catches up, and nothing drifts. A pause puts the rest
+//! of the schedule off by its length.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use penstock_core::{Clock, Span, Time};
+
+/// No wait is longer, and word is due this often: a person sees no steps and Ctrl-C is immediate.
+const BEAT: Duration = Duration::from_millis(50);
+
+/// Who is ahead by less goes on: a machine cannot sleep for much less than this.
+const AHEAD: Span = Span::from_ms(1);
+
+/// What a paced clock and those who watch it tell each other. It belongs to one run at a time.
+#[derive(Debug, Default)]
+pub struct Pace {
+    paused: AtomicBool,
+    due: AtomicBool,
+}
+
+impl Pace {
+    /// Lets time stand still, or go on.
+    pub fn pause(&self, paused: bool) {
+        self.paused.store(paused, Ordering::Relaxed);
+    }
+
+    /// Whether time stands still.
+    pub fn paused(&self) -> bool {
+        self.paused.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is time to tell how the run goes: at its beginning, and then after every 50 ms of
+    /// real time. Asking makes it not so.
+    pub fn word_due(&self) -> bool {
+        self.due.load(Ordering::Relaxed) && self.due.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// Virtual time that waits until real time has come as far.
+#[derive(Debug)]
+pub struct Paced<'a> {
+    pace: &'a Pace,
+    /// Virtual nanoseconds in a real one.
+    speed: f64,
+    now: Time,
+    begun: Option<Instant>,
+    word: Option<Instant>,
+}
+
+impl<'a> Paced<'a> {
+    /// A clock at time zero that goes `speed` times as fast as real time.
+    ///
+    /// # Panics
+    /// If `speed` is not above zero.
+    pub fn new(speed: f64, pace: &'a Pace) -> Self {
+        assert!(speed > 0.0, "time goes forwards");
+        pace.due.store(true, Ordering::Relaxed);
+        Self { pace, speed, now: Time::ZERO, begun: None, word: None }
+    }
+
+    #[allow(clippy::disallowed_methods)] // one of the two clocks that read the machine's
+    fn look(&mut self) -> Instant {
+        let now = Instant::now();
+        if now.duration_since(*self.word.get_or_insert(now)) >= BEAT {
+            self.word = Some(now);
+            self.pace.due.store(true, Ordering::Relaxed);
+        }
+        now
+    }
+
+    #[allow(clippy::disallowed_methods)] // a clock waits
+    fn sleep(&mut self, real: Duration) -> Instant {
+        std::thread::sleep(real);
+        self.look()
+    }
+
+    /// Where the schedule is at `real`. Floating point decides how long to sleep, and nothing else.
+    fn schedule(&mut self, real: Instant) -> Time {
+        let since = real.duration_since(*self.begun.get_or_insert(real));
+        Time::from_ns((since.as_nanos() as f64 * self.speed) as u64)
+    }
+
+    /// Goes on to `place`, but not beyond `until`; always a little, for standing still is an error.
+    fn go(&mut self, place: Time, until: Time) {
+        self.now = until.min(place.max(self.now + Span::from_ns(1))).max(self.now);
+    }
+}
+
+impl Clock for Paced<'_> {
+    fn now(&mut self) -> Time {
+        self.now
+    }
+
+    /// Waits for `until`, but no longer than 50 ms: then the time lies between.
+    fn park(&mut self, until: Time) -> bool {
+        if until == Time::NEVER {
+            return false;
+        }
+        let real = self.look();
+        let place = self.schedule(real);
+        if self.pace.paused() {
+            let slept = self.sleep(BEAT).duration_since(real);
+            self.begun = self.begun.map(|begun| begun + slept);
+            self.go(self.now, until);
+            return true;
+        }
+        let ahead = Span::from_ns((until.since(place).ns() as f64 / self.speed) as u64);
+        if ahead < AHEAD {
+            self.go(until, until);
+            return true;
+        }
+        let woke = self.sleep(BEAT.min(Duration::from_nanos(ahead.ns())));
+        let place = self.schedule(woke);
+        self.go(place, until);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    #[test]
+    fn a_wait_ends_where_it_should() {
+        let pace = Pace::default();
+        let mut clock = Paced::new(10.0, &pace);
+        while clock.now() < at(3000) {
+            let before = clock.now();
+            assert!(clock.park(at(3000)));
+            assert!(before < clock.now() && clock.now() <= at(3000));
+        }
+        assert_eq!(clock.now(), at(3000));
+    }
+
+    #[test]
+    fn a_long_wait_stops_over_and_word_is_due() {
+        let pace = Pace::default();
+        let mut clock = Paced::new(1.0, &pace);
+        assert!(pace.word_due(), "a run begins with word");
+        assert!(!pace.word_due(), "once");
+        let a_month = at(30 * 86_400_000);
+        for _ in 0..3 {
+            assert!(clock.park(a_month));
+            assert!(clock.now() < a_month);
+            assert!(pace.word_due());
+        }
+    }
+
+    #[test]
+    fn who_is_behind_goes_on_at_once() {
+        let pace = Pace::default();
+        let mut clock = Paced::new(1e12, &pace);
+        for ms in 1..=100_000 {
+            assert!(clock.park(at(ms)));
+            assert_eq!(clock.now(), at(ms), "no stop on the way");
+        }
+    }
+
+    #[test]
+    fn a_pause_lets_time_stand_all_but_still_and_puts_the_rest_off() {
+        let pace = Pace::default();
+        let mut clock = Paced::new(1e6, &pace);
+        assert!(clock.park(at(1)));
+        pace.pause(true);
+        for _ in 0..20 {
+            assert!(clock.park(at(864_000_000)));
+            assert!(pace.word_due(), "whoever watches can end it");
+        }
+        assert_eq!(clock.now(), at(1) + Span::from_ns(20), "never the same instant twice");
+        pace.pause(false);
+        // Had the pause counted, eleven days of the model would have passed.
+        let ten_days = at(864_000_000);
+        assert!(clock.park(ten_days));
+        assert!(clock.now() < ten_days);
+    }
+
+    #[test]
+    fn never_does_not_come() {
+        assert!(!Paced::new(1.0, &Pace::default()).park(Time::NEVER));
+    }
+}

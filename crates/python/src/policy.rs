@@ -1,0 +1,299 @@
+//! A policy written in Python, as the engine calls it.
+//!
+//! It decides in Python and nothing of it is decided here: arguments and answers are converted, and
+//! an answer that the engine could not act on ends the run with a message. So does what it raises.
+//! Its run is on the thread that called Python's `compare`, so that Ctrl-C reaches a policy that
+//! does not return, and a debugger finds it where it expects.
+
+use std::cell::Cell;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use penstock_core::{Errno, Flags, Go, Out, Part, Policy, Request, Time};
+use penstock_job::{Build, Leave, Quit};
+use pyo3::exceptions::PyException;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple, PyType};
+
+use crate::below::{Asked, Below, op_word};
+use crate::ledger::{Answer, Ledger};
+
+/// What a policy raised, kept until the run has ended.
+pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// How the engine makes a policy of `object`, a `penstock.Policy`.
+pub(crate) fn build(object: Py<PyAny>, raised: Raised) -> Build {
+    Arc::new(move |classes, leave| -> Box<dyn Policy> {
+        Python::attach(|py| match Scripted::new(py, &object, classes, &raised, &leave) {
+            Ok(policy) => Box::new(policy),
+            // The package's own names are missing: nothing that a person could do here.
+            Err(error) => panic!("penstock.policy is not whole: {error}"),
+        })
+    })
+}
+
+/// The policy, and what it is told with.
+struct Scripted {
+    object: Py<PyAny>,
+    words: Words,
+    ledger: Ledger,
+    /// Of the last call.
+    now: Time,
+    /// How often in a row it asked for time, although there is nothing to wait for but time.
+    idle: Cell<u32>,
+    raised: Raised,
+    leave: Leave,
+}
+
+/// Types and words of `penstock.policy`.
+struct Words {
+    request: Py<PyType>,
+    part: Py<PyType>,
+    go: Py<PyType>,
+    below: Py<Below>,
+    classes: Vec<Py<PyString>>,
+}
+
+/// Why a call did not go well.
+enum Trouble {
+    Raised(PyErr),
+    Wrong { what: String, hint: &'static str },
+}
+
+impl From<PyErr> for Trouble {
+    fn from(error: PyErr) -> Self {
+        Self::Raised(error)
+    }
+}
+
+impl Trouble {
+    /// `answer` was given where `hint` says what is allowed; `why` it cannot be.
+    fn wrong(answer: &Bound<'_, PyAny>, why: &str, hint: &'static str) -> Self {
+        Self::Wrong { what: format!("answered {}: {why}", shown(answer)), hint }
+    }
+
+    /// The same of an answer of a type that is not allowed.
+    fn of_type(answer: &Bound<'_, PyAny>, hint: &'static str) -> Self {
+        let kind = answer.get_type().name().map_or_else(|_| "?".into(), |name| name.to_string());
+        Self::wrong(answer, &format!("of type {kind}"), hint)
+    }
+}
+
+/// What `dispatch` may answer.
+const GOES: &str = "allowed: None; a request that was enqueued and is not sent whole; or \
+                    Go(id, len, chain), with a len of at most what is left and a chain of ids of \
+                    whole requests, each of the same op and beginning where the one before ends";
+
+/// What `wakeup` may answer.
+const WAKES: &str = "allowed: a whole number of nanoseconds later than now; or None, if nothing \
+                     is kept back or something is in flight";
+
+/// A policy that is woken this often in a row, with nothing else happening, and sends nothing would
+/// never end its run.
+const PATIENCE: u32 = 100_000;
+
+impl Scripted {
+    fn new(
+        py: Python<'_>,
+        object: &Py<PyAny>,
+        classes: &[String],
+        raised: &Raised,
+        leave: &Leave,
+    ) -> PyResult<Self> {
+        let module = py.import("penstock.policy")?;
+        let kind = |name| Ok::<_, PyErr>(module.getattr(name)?.cast_into::<PyType>()?.unbind());
+        let words = Words {
+            request: kind("Request")?,
+            part: kind("Part")?,
+            go: kind("Go")?,
+            below: Py::new(py, Below)?,
+            classes: classes.iter().map(|name| PyString::new(py, name).unbind()).collect(),
+        };
+        Ok(Self {
+            object: object.clone_ref(py),
+            words,
+            ledger: Ledger::new(),
+            now: Time::ZERO,
+            idle: Cell::new(0),
+            raised: raised.clone(),
+            leave: leave.clone(),
+        })
+    }
+
+    fn has_left(&self) -> bool {
+        self.leave.get().is_some()
+    }
+
+    /// Ends the run because a call of `method` did not go well.
+    fn quit(&self, py: Python<'_>, method: &str, trouble: Trouble) {
+        let failed =
+            |what: String, hint: &str| Quit::Failed { at: self.now, what, hint: hint.into() };
+        let quit = match trouble {
+            Trouble::Wrong { what, hint } => failed(format!("{method} {what}"), hint),
+            Trouble::Raised(error) => {
+                let ordinary = error.is_instance_of::<PyException>(py);
+                let said = error.to_string();
+                // Without words of its own it is only a type.
+                let what = format!("{method} raised {}", said.trim_end_matches(": "));
+                *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                // Ctrl-C, or somebody leaving: no mistake of the policy.
+                if ordinary { failed(what, "its traceback says where") } else { Quit::Interrupted }
+            }
+        };
+        // The first reason is the reason.
+        let _ = self.leave.set(quit);
+    }
+
+    fn request<'py>(&self, py: Python<'py>, req: &Request) -> PyResult<Bound<'py, PyAny>> {
+        self.words.request.bind(py).call1((
+            self.ledger.next(),
+            op_word(py, req.op),
+            req.start,
+            req.len,
+            req.due.ns(),
+            &self.words.classes[req.class.index()],
+            req.prio.0,
+            req.stream.0,
+            req.is_sync(),
+            req.flags.has(Flags::FUA),
+        ))
+    }
+
+    fn ask(&mut self, py: Python<'_>, out: &mut Out<'_>) -> Result<Option<Go>, Trouble> {
+        let asked = Asked { now: self.now, device: out.below };
+        let arguments = (self.now.ns(), &self.words.below);
+        let answer = asked
+            .while_in(|| self.object.bind(py).call_method1(intern!(py, "dispatch"), arguments))?;
+        if answer.is_none() {
+            return Ok(None);
+        }
+        let read = self.read(&answer)?;
+        let sent = self.ledger.send(&read, out.chain);
+        sent.map(Some).map_err(|why| Trouble::wrong(&answer, &why, GOES))
+    }
+
+    /// A request, which is all that is left of it, or a `Go`: both are named tuples.
+    fn read(&self, answer: &Bound<'_, PyAny>) -> Result<Answer, Trouble> {
+        let py = answer.py();
+        let whole = answer.is_instance(self.words.request.bind(py))?;
+        if !whole && !answer.is_instance(self.words.go.bind(py))? {
+            return Err(Trouble::of_type(answer, GOES));
+        }
+        let members = answer.cast::<PyTuple>().map_err(PyErr::from)?;
+        let part = |why| move |_| Trouble::wrong(answer, why, GOES);
+        let number = members.get_item(0)?.extract().map_err(part("its id is not one"))?;
+        if whole {
+            return Ok(Answer { number, len: 0, chain: Vec::new() });
+        }
+        let len = members.get_item(1)?.extract().map_err(part("its len is no size in bytes"))?;
+        let chain = members.get_item(2)?;
+        let chain = chain.extract().map_err(part("its chain is not a sequence of ids"))?;
+        Ok(Answer { number, len, chain })
+    }
+
+    fn wakes(&self, py: Python<'_>) -> Result<Time, Trouble> {
+        let answer = self.object.bind(py).call_method0(intern!(py, "wakeup"))?;
+        let (rests, waiting) = (self.ledger.rests(), self.ledger.waiting());
+        if answer.is_none() {
+            if !rests {
+                return Ok(Time::NEVER);
+            }
+            let what = format!(
+                "answered None, and so did dispatch: {waiting} requests are queued, nothing is in \
+                 flight, and nothing would ever go on"
+            );
+            return Err(Trouble::Wrong { what, hint: WAKES });
+        }
+        // Signed, as the engine's times end before `Time::NEVER`.
+        let ns: i64 = answer.extract().map_err(|_| Trouble::of_type(&answer, WAKES))?;
+        let ns = u64::try_from(ns).unwrap_or(0);
+        self.idle.set(if rests { self.idle.get() + 1 } else { 0 });
+        if self.idle.get() > PATIENCE {
+            let why = format!(
+                "it was woken {PATIENCE} times in a row with {waiting} requests queued and nothing \
+                 in flight, and sent nothing"
+            );
+            return Err(Trouble::wrong(&answer, &why, WAKES));
+        }
+        if ns <= self.now.ns() {
+            let why = format!("now is {}", self.now.ns());
+            return Err(Trouble::wrong(&answer, &why, WAKES));
+        }
+        Ok(Time::from_ns(ns))
+    }
+}
+
+impl Policy for Scripted {
+    fn enqueue(&mut self, now: Time, req: &Request) {
+        if self.has_left() {
+            return;
+        }
+        self.now = now;
+        self.idle.set(0);
+        Python::attach(|py| {
+            let told = self.request(py, req).and_then(|seen| {
+                self.ledger.enter(req, seen.clone().unbind());
+                self.object.bind(py).call_method1(intern!(py, "enqueue"), (now.ns(), seen))
+            });
+            if let Err(error) = told {
+                self.quit(py, "enqueue", error.into());
+            }
+        });
+    }
+
+    fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
+        if self.has_left() {
+            return None;
+        }
+        self.now = now;
+        Python::attach(|py| {
+            let go = self.ask(py, out);
+            go.unwrap_or_else(|trouble| {
+                self.quit(py, "dispatch", trouble);
+                None
+            })
+        })
+    }
+
+    fn complete(&mut self, now: Time, req: &Request, part: &Part) {
+        if self.has_left() {
+            return;
+        }
+        self.now = now;
+        self.idle.set(0);
+        Python::attach(|py| {
+            let seen = self.ledger.settle(py, req.id, part);
+            let error = part.error.map(Errno::code);
+            let part = (part.at.ns(), part.service.ns(), part.len, part.last, error);
+            let told = self.words.part.bind(py).call1(part).and_then(|part| {
+                self.object.bind(py).call_method1(intern!(py, "complete"), (now.ns(), seen, part))
+            });
+            if let Err(error) = told {
+                self.quit(py, "complete", error.into());
+            }
+        });
+    }
+
+    fn wakeup(&self) -> Time {
+        // A policy that has quit asks for the turn in which its run ends.
+        if self.has_left() {
+            return self.now;
+        }
+        Python::attach(|py| {
+            self.wakes(py).unwrap_or_else(|trouble| {
+                self.quit(py, "wakeup", trouble);
+                self.now
+            })
+        })
+    }
+}
+
+/// An answer as Python shows it, but not for pages.
+fn shown(answer: &Bound<'_, PyAny>) -> String {
+    const LONGEST: usize = 160;
+    let text = answer.repr().map_or_else(|_| "something".into(), |text| text.to_string());
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

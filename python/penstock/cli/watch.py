@@ -1,0 +1,87 @@
+"""`penstock watch`: a workload under several policies, and how each class fares meanwhile."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from penstock import _native
+from penstock.cli import output
+from penstock.cli.compare import Policies, named
+from penstock.cli.options import Create, Engine, Job, Json, On, Plots, Report, Sets, Xlsx
+from penstock.cli.work import Engine as Run
+from penstock.cli.work import errors_end, first_interrupt_stops, work
+from penstock.errors import needs
+from penstock.report import Outputs
+from penstock.schema import Step
+from penstock.watch.lines import Lines
+
+Speed = Annotated[
+    str | None,
+    typer.Option(
+        "--speed",
+        metavar="N|max",
+        help="How many times as fast as real time a simulated run goes, as 10 or 0.5, or max for "
+        "as fast as it can. If not given, 1. A real file takes its own time.",
+    ),
+]
+
+
+def watch(
+    job: Job,
+    *,
+    policies: Policies = None,
+    on: On = None,
+    create: Create = None,
+    engine: Engine = None,
+    speed: Speed = None,
+    sets: Sets = None,
+    report: Report = None,
+    plots: Plots = None,
+    xlsx: Xlsx = None,
+    as_json: Json = False,
+) -> None:
+    """Watch a workload run under several policies: what each class gets, second by second.
+
+    On a named device it is simulated, on a real file measured. q or Ctrl-C ends the run with what
+    there is, space lets a simulated one pause; then comes what compare prints. Where there is no
+    terminal, plain lines go to stderr once a second.
+    """
+    pace = _native.Pace()
+    on_screen = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    if on_screen:
+        with errors_end():
+            needs("textual", extra="tui", what="the live view")
+
+    def let_run(run: Run) -> str:
+        if not on_screen:
+            return _in_lines(run)
+        from penstock.watch.screen import Screen
+
+        return Screen(job, run, pace=pace, speed=speed).to_its_end()
+
+    work(
+        job,
+        policies=named(policies),
+        on=on,
+        create=create,
+        engine=engine,
+        sets=sets or [],
+        record=None,
+        outputs=Outputs(report=report, plots=plots, xlsx=xlsx),
+        as_json=as_json,
+        pace=pace,
+        speed=speed,
+        let_run=let_run,
+    )
+
+
+def _in_lines(run: Run) -> str:
+    lines = Lines()
+
+    def tell(step: Step) -> None:
+        for line in lines.of(step):
+            output.talk(line)
+
+    with first_interrupt_stops():
+        return run(tell)

@@ -1,0 +1,160 @@
+"""Policies written in Python, and what the engine hands to them.
+
+A policy decides who goes next, and how much of it. It is a state machine: told what arrives and
+what comes back, asked what goes, always with the time, and nothing else moves it. Times are whole
+nanoseconds since the run began, offsets and lengths are bytes. It runs over a modelled device.
+
+    class ShortestFirst(penstock.Policy):
+        def __init__(self) -> None:
+            self.queue: list[penstock.Request] = []
+
+        def enqueue(self, now, request):
+            self.queue.append(request)
+
+        def dispatch(self, now, below):
+            best = min(self.queue, key=lambda request: (request.len, request.id), default=None)
+            if best is not None:
+                self.queue.remove(best)
+            return best
+
+The vocabulary is that of the engine's own policies, so that an idea that holds can be written in
+Rust line by line.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+from penstock.errors import wrong
+
+Op: TypeAlias = Literal["read", "write", "discard"]
+"""What a request asks for. Flushes pass every policy by."""
+
+
+class Request(NamedTuple):
+    """What is asked. It never changes, and every call is given the same object for it."""
+
+    id: int
+    """Its number, in order of arrival from 0."""
+    op: Op
+    start: int
+    """Its first byte."""
+    len: int
+    """Its bytes."""
+    due: int
+    """When it should have arrived: latency counts from here."""
+    class_: str
+    """Name of its class of work."""
+    prio: int
+    """Priority of its class, from 0 to 7; the lower goes first."""
+    stream: int
+    """Who asks: an agent, a process; from 0."""
+    sync: bool
+    """Whether somebody waits for it, as for every read."""
+    fua: bool
+    """Durable when it completes (forced unit access). Never merged."""
+
+    @property
+    def end(self) -> int:
+        """The byte after its last."""
+        return self.start + self.len
+
+
+class Part(NamedTuple):
+    """A piece of a request that has finished, or all of it."""
+
+    at: int
+    """When it finished."""
+    service: int
+    """Device time that it cost, in nanoseconds."""
+    len: int
+    """Bytes that it carried."""
+    last: bool
+    """Whether its request is finished now."""
+    error: int | None
+    """The error's number, as in `errno`, if it failed."""
+
+
+class Go(NamedTuple):
+    """Send this much of a request."""
+
+    id: int
+    """Which."""
+    len: int = 0
+    """Bytes of it; 0 means all that is left. What is sent goes from the request's start on."""
+    chain: Sequence[int] = ()
+    """Neighbours that go in the same command: ids of whole requests, of the same op, each beginning
+    where the one before ends."""
+
+
+class Below(Protocol):
+    """The device below, as far as a policy may ask. It answers during `dispatch` only."""
+
+    def room(self) -> int:
+        """How many more commands it takes now."""
+
+    def admits(self, op: Op, start: int, len: int) -> bool:
+        """Whether it takes a command of this range now."""
+
+    def position(self, op: Op, start: int) -> int:
+        """Nanoseconds that it would take to reach `start`; 0 where position costs nothing."""
+
+
+class Policy(ABC):
+    """A scheduling policy. `penstock.compare` makes one for each run and calls it from one thread.
+
+    It must decide by what it is told alone, for equal seeds to give equal results: no clock, no
+    randomness of its own, no order of a set.
+    """
+
+    name: str
+    """What results call it; the name of the class if there is none."""
+
+    @abstractmethod
+    def enqueue(self, now: int, request: Request) -> None:
+        """Hear of a request that has arrived."""
+
+    @abstractmethod
+    def dispatch(self, now: int, below: Below) -> Request | Go | None:
+        """Say what goes next; the device has room.
+
+        A request stands for all that is left of it. `None` while something is queued is allowed
+        only if something is in flight or `wakeup` names a time.
+        """
+
+    def complete(self, now: int, request: Request, part: Part) -> None:  # noqa: B027 - may be left
+        """Hear of a piece of a request, or all of it, that has finished."""
+
+    def wakeup(self) -> int | None:
+        """Say when to be asked again, if `dispatch` has just kept something back.
+
+        The call that follows may come late, never early.
+        """
+        return None
+
+
+def made(policies: Sequence[str | Callable[[], Policy]]) -> list[str | tuple[str, Policy]]:
+    """The policies as the engine takes them: names, and new objects with theirs."""
+    return [one if isinstance(one, str) else _made(one) for one in policies]
+
+
+def _made(make: Callable[[], Policy]) -> tuple[str, Policy]:
+    """What `make` gives, with the name that results call it by."""
+    hint = "name a policy, or give a class of penstock.Policy or what makes one without arguments"
+    if isinstance(make, Policy):
+        what = type(make).__name__
+        raise wrong(f"policies has an object of {what}, which serves one run", f"write {what}")
+    if not callable(make):
+        raise wrong(f"policies has {make!r}", hint)
+    try:
+        policy = make()
+    except Exception as error:
+        what = getattr(make, "__name__", repr(make))
+        message = f"policy {what} cannot be made: {type(error).__name__}: {error}"
+        raise wrong(message, "give what it needs by functools.partial") from error
+    if not isinstance(policy, Policy):
+        raise wrong(f"policies has {make!r}, which gives {policy!r}", hint)
+    name: object = getattr(policy, "name", type(policy).__name__)
+    if not isinstance(name, str):
+        raise wrong(f"a policy's name is {name!r}", "a name is text")
+    return name, policy

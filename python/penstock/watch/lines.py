@@ -1,0 +1,57 @@
+"""A run in plain lines, for whoever reads a pipe or a log: once a second how each class fares."""
+
+import time
+from collections.abc import Iterator
+
+from penstock.schema import Finished, Now, Running, Step
+from penstock.units import percent
+from penstock.watch.words import HEADINGS, figures, p99, when, which
+
+EVERY_S = 1.0
+"""Seconds between two tellings."""
+
+EARLY_S = 0.1
+"""A window that ends so little too early is told."""
+
+
+class Lines:
+    """Makes lines of steps, no more often than people read them."""
+
+    def __init__(self) -> None:
+        """Nothing was told yet."""
+        self._next_s = 0.0
+        self._told: tuple[int, int] | None = None
+
+    def of(self, step: Step) -> Iterator[str]:
+        """What there is to say of a step; mostly nothing."""
+        if step["step"] == "finished":
+            yield ended(step)
+            return
+        now = step.get("now") if step["step"] == "running" else None
+        at_s = time.monotonic()
+        if at_s < self._next_s - EARLY_S:
+            return
+        if step["step"] == "creating":
+            yield f"writing {step['path']}: {percent(step['fraction'])}"
+        elif now is None or not now["windows"] or self._told == (step["number"], now["windows"]):
+            return
+        else:
+            self._told = (step["number"], now["windows"])
+            yield from running(step, now)
+        self._next_s = at_s + EVERY_S
+
+
+def running(step: Running, now: Now) -> Iterator[str]:
+    """A line for each class."""
+    width = max(len(one["name"]) for one in now["classes"])
+    for one in now["classes"]:
+        name, rate, throughput, *others = figures(one, windows=now["windows"])
+        said = (f"{heading} {it}" for heading, it in zip(HEADINGS[3:], others, strict=True))
+        shown = "  ".join([f"{name:<{width}}", f"{rate}/s", f"{throughput} MB/s", *said])
+        yield f"{which(step)}  {when(now)}  {shown}"
+
+
+def ended(step: Finished) -> str:
+    """One line for a whole run."""
+    of_each = ", ".join(f"{one['name']} {p99(one)}" for one in step["classes"])
+    return f"{step['policy']} has ended: p99 {of_each}"

@@ -1,0 +1,294 @@
+"""A run on the terminal's screen: what each class gets now, how it went, what has ended.
+
+The engine works on a thread of its own; its steps are left in a queue and looked at some times a
+second, so that it never waits for a picture. Whoever has enough ends the run, not the screen: that
+goes when the engine has returned what there is.
+"""
+
+import asyncio
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import ClassVar, TypeAlias
+
+from rich.text import Text
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.coordinate import Coordinate
+from textual.css.query import NoMatches
+from textual.events import Resize
+from textual.theme import Theme
+from textual.widgets import DataTable, Footer, ProgressBar, Static
+
+from penstock import palette
+from penstock._native import Pace
+from penstock.schema import Finished, Now, Running, Step
+from penstock.units import seconds
+from penstock.watch import words
+
+LOOKS_A_SECOND = 10
+
+Engine: TypeAlias = Callable[[Callable[[Step], None]], str]
+"""The engine with all that it is asked: runs, telling of its steps, and returns the result."""
+
+THEME = Theme(
+    name="penstock",
+    primary=palette.POLICIES[0].dark,
+    accent=palette.POLICIES[1].dark,
+    foreground=palette.INK.dark,
+    background=palette.GROUND.dark,
+    surface=palette.GROUND.dark,
+    panel=palette.GRID.dark,
+    dark=True,
+    variables={"footer-key-foreground": palette.POLICIES[1].dark},
+)
+
+LATENCY, THROUGHPUT, WRONG = (palette.POLICIES[number].dark for number in (1, 0, 7))
+"""Of bars and of errors; the headings say as much."""
+
+COURSE_APART = 3
+"""Columns between words and bars."""
+
+
+class Screen(App[None]):
+    """Shows the steps of one comparison."""
+
+    CSS = f"""
+    Static {{ height: auto; padding: 0 1; }}
+    .label {{ color: {palette.FAINT.dark}; margin-top: 1; }}
+    DataTable {{ height: auto; background: $background; overflow-y: hidden; }}
+    DataTable > .datatable--header {{
+        background: $background; color: {palette.FAINT.dark}; text-style: none;
+    }}
+    ProgressBar {{ margin: 0 1 1 1; width: 100%; }}
+    ProgressBar Bar {{ width: 1fr; }}
+    ProgressBar Bar > .bar--bar {{ color: $primary; }}
+    VerticalScroll {{ scrollbar-size-vertical: 1; }}
+    """
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q", "end", "End with what there is"),
+        Binding("ctrl+q", "end", show=False, priority=True),
+        Binding("ctrl+c", "interrupt", show=False, priority=True),
+        Binding("space", "pause", "Pause", priority=True),
+    ]
+
+    def __init__(self, job: str, engine: Engine, *, pace: Pace, speed: str | None) -> None:
+        """A screen for this job; `engine` begins when it is shown."""
+        super().__init__()
+        self._job, self._engine, self._pace, self._speed = job, engine, pace, speed
+        self._steps: deque[Step] = deque()
+        self._current: Running | None = None
+        self._history: list[words.History] = []
+        self._ending = False
+        self._text: str | None = None
+        self._error: BaseException | None = None
+        self._worker = threading.Thread(target=self._work, daemon=True)
+
+    def to_its_end(self) -> str:
+        """Show the run until it ends, and return its result as the engine does."""
+        self.run()
+        if self._ending and self._worker.is_alive():
+            # Asked twice: not even what there is.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGINT)
+        self._ending = True  # if only the picture has failed
+        self._worker.join()
+        if self._error is not None:
+            raise self._error
+        assert self._text is not None, "the engine returns or raises"
+        return self._text
+
+    def _work(self) -> None:
+        try:
+            self._text = self._engine(self._tell)
+        except BaseException as error:
+            self._error = error  # raised where the command waits
+
+    def _tell(self, step: Step) -> None:
+        self._steps.append(step)
+        if self._ending:
+            raise KeyboardInterrupt
+
+    def compose(self) -> ComposeResult:
+        """From the top: what runs, how far, now, lately, before."""
+        with VerticalScroll():
+            yield Static(Text(self._job, style="bold"), id="title")
+            yield Static("beginning", id="state")
+            yield ProgressBar(total=1, show_eta=False)
+            yield DataTable(id="now", show_cursor=False)
+            yield Static(id="span", classes="label")
+            yield DataTable(id="course", show_cursor=False)
+            yield Static("Runs that have ended: p99", id="before", classes="label")
+            yield DataTable(id="ended", show_cursor=False)
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Begin."""
+        self.register_theme(THEME)
+        self.theme = THEME.name
+        for table in self.query(DataTable):
+            table.can_focus = False
+        self.query_one("#before").display = False
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                asyncio.get_running_loop().add_signal_handler(number, self.action_interrupt)
+        self.set_interval(1 / LOOKS_A_SECOND, self._look)
+        self._worker.start()
+
+    def action_end(self) -> None:
+        """End the run with what there is."""
+        self._ending = True
+        self._pace.paused = False
+        self._say_state()
+        self.refresh_bindings()
+
+    def action_interrupt(self) -> None:
+        """The same; asked again, at once."""
+        if self._ending:
+            self.exit()
+        self.action_end()
+
+    def action_pause(self) -> None:
+        """Let the model's time stand still, or go on."""
+        self._pace.paused = not self._pace.paused
+        self._say_state()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only what keeps step with real time, and is none, can pause."""
+        if action != "pause":
+            return True
+        modelled = self._current is not None and self._current["world"] == "simulated"
+        return modelled and self._speed != "max" and not self._ending
+
+    def on_resize(self, _event: Resize) -> None:
+        """Bars are as long as there is room."""
+        self._show_course()
+
+    def _look(self) -> None:
+        ended = not self._worker.is_alive()
+        # While the screen is taken down nothing is left to show them on.
+        with suppress(NoMatches):
+            while self._steps:
+                self.show(self._steps.popleft())
+        if ended:
+            self.exit()
+
+    def show(self, step: Step) -> None:
+        """Show one step."""
+        if step["step"] == "creating":
+            self.query_one("#state", Static).update(Text(f"writing {step['path']}"))
+            self.query_one(ProgressBar).update(progress=step["fraction"])
+        elif step["step"] == "finished":
+            self._show_ended(step)
+        else:
+            before, self._current = self._current, step
+            if before is None:
+                self._say_title(step)
+                self.refresh_bindings()
+            if before is None or before["number"] != step["number"]:
+                self._history = []
+            self._say_state()
+            self.query_one(ProgressBar).update(progress=step["fraction"])
+            if "now" in step:
+                self._show_now(step["now"])
+
+    def _say_title(self, step: Running) -> None:
+        if step["world"] == "measured":
+            how = "MEASURED"
+        elif self._speed == "max":
+            how = "SIMULATED, as fast as it goes"
+        else:
+            times = float(self._speed or 1)
+            how = "SIMULATED, in real time" if times == 1 else f"SIMULATED, {times:g}× real time"
+        title = Text.assemble((self._job, "bold"), f" on {step['device']}   ", (how, "bold"))
+        self.query_one("#title", Static).update(title)
+
+    def _say_state(self) -> None:
+        if self._current is None:
+            return
+        said = Text(words.which(self._current), style="bold")
+        if "now" in self._current:
+            said.append(f"   {words.when(self._current['now'])}", style="not bold")
+        if self._ending:
+            said.append("   ENDING")
+        elif self._pace.paused:
+            said.append("   PAUSED")
+        self.query_one("#state", Static).update(said)
+
+    def _show_now(self, now: Now) -> None:
+        if not self._history:
+            self._history = [words.History() for _ in now["classes"]]
+        new = False
+        rows = []
+        for one, history in zip(now["classes"], self._history, strict=True):
+            new |= history.add(now["windows"], one)
+            row = [Text(cell) for cell in words.figures(one, windows=now["windows"])]
+            if one["errors"]:
+                row[-1].stylize(f"bold {WRONG}")
+            rows.append(row)
+        fill(self.query_one("#now", DataTable), words.HEADINGS, rows)
+        if new or now["windows"] == 0:
+            self._show_course()
+
+    def _show_course(self) -> None:
+        if self._current is None or "now" not in self._current:
+            return
+        now = self._current["now"]
+        window, all_of_them = (seconds(now["window_s"] * many) for many in (1, words.WINDOWS))
+        label = f"Figures: the last {window}; queue and errors: now. Bars: the last {all_of_them}."
+        self.query_one("#span", Static).update(label)
+        headings = ("class", "p99", "worst", "MB/s", "most")
+        names = max(5, *(len(one["name"]) for one in now["classes"]))
+        # Each column has a blank on both sides, and figures take up to seven.
+        room = (self.size.width - names - 2 * 7 - 2 * len(headings) - COURSE_APART) // 2
+        width = words.fitting(room)
+        rows = []
+        for one, history in zip(now["classes"], self._history, strict=True):
+            latencies, worst = history.latencies(width)
+            rates, most = history.rates(width)
+            rows.append(
+                [
+                    Text(one["name"]),
+                    Text(latencies.ljust(width), style=LATENCY),
+                    Text(worst),
+                    Text(rates.ljust(width), style=THROUGHPUT),
+                    Text(most),
+                ]
+            )
+        fill(self.query_one("#course", DataTable), headings, rows, left=(0, 1, 3))
+
+    def _show_ended(self, step: Finished) -> None:
+        table = self.query_one("#ended", DataTable)
+        self.query_one("#before").display = True
+        headings = ("policy", *(one["name"] for one in step["classes"]))
+        row = [Text(step["policy"]), *(Text(words.p99(one)) for one in step["classes"])]
+        fill(table, headings, [*(table.get_row_at(n) for n in range(table.row_count)), row])
+
+
+def fill(
+    table: DataTable[Text],
+    headings: Sequence[str],
+    rows: Sequence[Sequence[Text]],
+    *,
+    left: Sequence[int] = (0,),
+) -> None:
+    """Have a table say just this: figures to the right, the columns of `left` to the left."""
+    told = [str(column.label) for column in table.ordered_columns]
+    if told != list(headings):
+        table.clear(columns=True)
+        for number, heading in enumerate(headings):
+            table.add_column(Text(heading, justify="left" if number in left else "right"))
+    if table.row_count != len(rows):
+        table.clear()
+        for row in rows:
+            table.add_row(*row)
+    for y, row in enumerate(rows):
+        for x, cell in enumerate(row):
+            cell.justify = "left" if x in left else "right"
+            if table.get_cell_at(Coordinate(y, x)) != cell:
+                table.update_cell_at(Coordinate(y, x), cell, update_width=True)

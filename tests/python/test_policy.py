@@ -1,0 +1,207 @@
+"""Policies written in Python decide as the engine's own do, and lose nothing."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+import penstock
+from command import JOB, ROOT
+from penstock.job import Plain
+from scripted import Auditing, Batching, Chaining, Cheapest, Fifo, InPieces, Nearest
+
+QUEUEING = """\
+[device]
+model = "hdd"
+drive = "hdd-7200"
+queue = { policy = "sptf", depth = 4 }
+faults = { errors = "5%", stalls = "1%", stall = "20ms" }
+"""
+"""A disk that takes four commands at once and fails now and then."""
+
+BANK = ROOT / "examples/bank-day.toml"
+TRACE = ROOT / "examples/pgbench-backup.toml"
+
+
+Candidates: TypeAlias = list[str | Callable[[], penstock.Policy]]
+
+
+@pytest.fixture(params=["hdd-7200", "flash", "queueing"])
+def device(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A device to run on."""
+    if request.param != "queueing":
+        return str(request.param)
+    path = tmp_path / "queueing.toml"
+    path.write_text(QUEUEING)
+    return str(path)
+
+
+def figures(result: penstock.Comparison) -> list[Any]:
+    """Every figure of every run, without the names of who decided."""
+    runs = json.loads(result.json)["runs"]
+    return [{k: v for k, v in run.items() if k not in {"policy", "params"}} for run in runs]
+
+
+class TestDecisions:
+    """One policy, two languages, equal figures."""
+
+    @pytest.mark.parametrize(
+        ("built_in", "ours"),
+        [("fcfs", Fifo), ("sstf", Nearest), ("sptf", Cheapest), ("size-priority", InPieces)],
+    )
+    @pytest.mark.parametrize("job", [BANK, TRACE], ids=["agents", "trace"])
+    def test_a_policy_decides_alike_in_either_language(
+        self, job: Path, built_in: str, ours: Callable[[], penstock.Policy], device: str
+    ) -> None:
+        changes: dict[str, Plain] = {"seed": 5, "sptf.candidates": 100_000, **InPieces.params}
+        if job == BANK:
+            changes |= {"duration": "20s", "agent.2.arrivals.depth": 8}
+        if job == TRACE and ours in {Nearest, Cheapest}:
+            # The disk is late by thousands of requests, and asking all of them takes long.
+            changes |= {"stop": "1s"}
+        result = penstock.compare(job, policies=[built_in, ours], on=device, set=changes)
+        engine, python = figures(result)
+        assert engine == python
+        assert sum(one.requests for one in result.runs[0].classes) > 100
+
+    def test_equal_seeds_give_equal_bytes(self, device: str) -> None:
+        changes: dict[str, Plain] = {"duration": "5s"}
+        policies: Candidates = ["noop", Fifo, Batching]
+        first, again = (
+            penstock.compare(BANK, policies=policies, on=device, set=changes) for _ in range(2)
+        )
+        assert first.json == again.json
+
+
+class TestInvariants:
+    """What a policy is told is whole."""
+
+    def test_every_byte_is_told_once(self, device: str) -> None:
+        result = penstock.compare(
+            BANK, policies=[Auditing], on=device, set={"duration": "10s", "stop": "drained"}
+        )
+        books = Auditing.last
+        run = result["Auditing"]
+        assert len(books.told) == sum(one.requests + one.errors for one in run.classes)
+        assert books.done == books.sent == {id: one.len for id, one in books.told.items()}
+        assert sorted(books.lasts) == sorted(books.told)
+        assert books.times == sorted(books.times)
+        failed = sum(part.error is not None for part in books.parts)
+        assert (failed > 0) == ("queueing" in device)
+        assert {part.error for part in books.parts} <= {None, 5}
+        service = sum(part.service for part in books.parts) / 1e9
+        assert service == pytest.approx(sum(one.device_time_s for one in run.classes))
+
+    def test_a_request_is_what_the_job_says(self) -> None:
+        penstock.compare(
+            JOB_OF_TWO, policies=[Auditing], set={"duration": "1s", "class.batch.prio": 6}
+        )
+        tellers, batch = (
+            [one for one in Auditing.last.told.values() if one.class_ == name]
+            for name in ("tellers", "batch")
+        )
+        assert len(tellers) > 5
+        for one in tellers:
+            assert (one.op, one.len, one.prio, one.stream) == ("write", 4096, 0, 0)
+            assert (one.sync, one.fua, one.end) == (True, True, one.start + 4096)
+            assert isinstance(one.due, int)
+        assert {(one.prio, one.stream, one.sync, one.fua) for one in batch} == {
+            (6, 1, False, False)
+        }
+
+    def test_chains_go_whole_and_every_request_of_them_comes_back(self, device: str) -> None:
+        changes: dict[str, Plain] = {"duration": "10s", "stop": "drained"}
+        changes |= {"agent.2.arrivals.depth": 16, "agent.2.size": "64KiB"}
+        Chaining.longest = 0
+        result = penstock.compare(BANK, policies=[Chaining], on=device, set=changes)
+        assert Chaining.longest > 3
+        assert all(one.requests > 0 and one.unfinished == 0 for one in result["Chaining"].classes)
+
+    def test_a_policy_that_keeps_something_back_is_woken_when_it_says(self) -> None:
+        made: list[Batching] = []
+
+        def batching() -> Batching:
+            made.append(Batching())
+            return made[0]
+
+        changes: dict[str, Plain] = {"duration": "2s", "stop": "drained"}
+        run = penstock.compare(BANK, policies=[batching], on="flash", set=changes)["Batching"]
+        total = sum(one.requests for one in run.classes)
+        # One command for each tick, and an end that waits for none.
+        assert run.duration_s == pytest.approx(total * Batching.tick / 1e9, rel=0.01)
+        assert made[0].woken > total
+
+    def test_the_device_below_answers_during_a_dispatch_only(self) -> None:
+        class Early(Fifo):
+            def dispatch(self, now: int, below: penstock.Below) -> penstock.Request | None:
+                self.below = below
+                return self.queue.popleft() if self.queue else None
+
+            def complete(self, now: int, request: penstock.Request, part: penstock.Part) -> None:
+                self.below.room()
+
+        with pytest.raises(penstock.PenstockError, match="complete raised RuntimeError") as caught:
+            penstock.compare(JOB_OF_TWO, policies=[Early])
+        assert "during dispatch" in str(caught.value.__cause__)
+
+
+class TestNames:
+    """Results tell policies by their names."""
+
+    def test_a_class_a_named_class_and_what_makes_one(self, tmp_path: Path) -> None:
+        class Named(Fifo):
+            name = "a <b> & [c]"
+
+        class Tuned(Fifo):
+            def __init__(self, *, depth: int) -> None:
+                super().__init__()
+                self.name = f"tuned-{depth}"
+
+        policies: Candidates = [
+            "noop",
+            Fifo,
+            Named,
+            partial(Tuned, depth=1),
+            lambda: Tuned(depth=2),
+        ]
+        result = penstock.compare(JOB_OF_TWO, policies=policies)
+        names = ["noop", "Fifo", "a <b> & [c]", "tuned-1", "tuned-2"]
+        assert [run.policy for run in result.runs] == names
+        assert result["tuned-2"].params == {}
+        assert result.summary()["policy"].unique(maintain_order=True).to_list() == names
+        assert [line.split(":")[0] for line in result.verdict()] == names[1:]
+        assert "a &lt;b&gt; &amp; [c]" in result._repr_html_()
+        result.save_report(tmp_path / "report.html")
+        result.save_workbook(tmp_path / "report.xlsx")
+        assert all(chart.to_dict() for chart in result.charts.values())
+
+    def test_each_run_has_an_object_of_its_own(self) -> None:
+        made: list[Fifo] = []
+
+        def fifo() -> Fifo:
+            made.append(Fifo())
+            return made[-1]
+
+        for _ in range(2):
+            penstock.compare(JOB_OF_TWO, policies=[fifo], set={"duration": "1s"})
+        assert len(made) == 2
+        assert made[0] is not made[1]
+
+
+JOB_OF_TWO = penstock.Job.from_toml(JOB)
+
+
+def test_the_example_is_a_whole_policy_of_sixty_lines_that_prints_a_comparison() -> None:
+    script = ROOT / "examples/policies/shortest_first.py"
+    assert len(script.read_text().splitlines()) <= 60
+    done = subprocess.run(
+        [sys.executable, script], cwd="/", capture_output=True, text=True, check=True
+    )
+    lines = done.stdout.splitlines()
+    for name in ("shortest-first-500ms", "shortest-first-100ms"):
+        assert any(line.startswith(f"{name}: tellers' p99 ") for line in lines), done.stdout
