@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from penstock.api import compare
     from penstock.errors import PenstockError
     from penstock.job import Agent, Class, Job
-    from penstock.results import ClassResult, Comparison, Distribution, Machine, Run
+    from penstock.results import ClassResult, Comparison, Distribution, Machine, Run, Schedule
 
 __all__ = [
     "Agent",
@@ -30,6 +30,7 @@ __all__ = [
     "Machine",
     "PenstockError",
     "Run",
+    "Schedule",
     "__version__",
     "compare",
 ]
@@ -38,7 +39,7 @@ _HOMES = {
     "api": ("compare",),
     "errors": ("PenstockError",),
     "job": ("Agent", "Class", "Job"),
-    "results": ("ClassResult", "Comparison", "Distribution", "Machine", "Run"),
+    "results": ("ClassResult", "Comparison", "Distribution", "Machine", "Run", "Schedule"),
 }
 """Where each name is defined."""
 

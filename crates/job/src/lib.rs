@@ -25,6 +25,7 @@ mod load;
 mod machine;
 mod params;
 mod run;
+mod schedule;
 mod sets;
 mod spec;
 mod stack;

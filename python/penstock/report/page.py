@@ -11,9 +11,9 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from penstock import frames, palette, table, units
+from penstock import frames, palette, schedule, table, units
 from penstock.report.files import PAGE_MARK
-from penstock.schema import ClassDetail, Comparison, percentile
+from penstock.schema import ClassDetail, Comparison
 from penstock.verdict import verdict
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def page(comparison: Comparison) -> str:
             **_summary(comparison),
             facts=list(_facts(comparison)),
             sections=list(_sections(comparison)),
-            runs=[_about(label, run) for label, run in _labelled(comparison)],
+            runs=[_about(comparison, label, run) for label, run in _labelled(comparison)],
             job=comparison["job"],
             data=_data(comparison),
             dark=palette.dark("svg.chart"),
@@ -158,15 +158,18 @@ def _facts(comparison: Comparison) -> Iterator[tuple[str, str]]:
     yield "Penstock", comparison["penstock"]
 
 
-def _about(label: str, run: Any) -> dict[str, Any]:  # noqa: ANN401 - a template's view of a run
+def _about(
+    comparison: Comparison,
+    label: str,
+    run: Any,  # noqa: ANN401 - a template's view of a run
+) -> dict[str, Any]:
     """A policy: its parameters, and what holds for all classes."""
-    late = run["lateness_ns"]
     return {
         "policy": label,
         "params": table.params(run["params"]),
         "duration": units.seconds(run["duration_s"]),
         "busy": units.percent(run["device_busy"]),
-        "late": None if late is None else units.latency(percentile(late, 99)),
+        "schedule": schedule.sentence(comparison, run),
         "remarks": run.get("remarks", []),
         "partial": run.get("interrupted", False),
     }
