@@ -42,7 +42,7 @@ def work(
 
     With `text` that is the job, and `job` only what it is called.
     """
-    with _wrong_outputs_end():
+    with wrong_outputs_end():
         outputs.check()
     try:
         with first_interrupt_stops(), _progress() as progress:
@@ -66,7 +66,7 @@ def work(
         output.data(f"{without_detail(text)}\n")
     else:
         output.drawn(lambda console: _show(comparison, console))
-    with _wrong_outputs_end():
+    with wrong_outputs_end():
         for written in outputs.write(comparison):
             output.talk(f"wrote {written}")
     ran = comparison["runs"]
@@ -88,7 +88,7 @@ def _show(comparison: Comparison, console: Console) -> None:
 
 
 @contextmanager
-def _wrong_outputs_end() -> Iterator[None]:
+def wrong_outputs_end() -> Iterator[None]:
     """Within this, a file that may not or cannot be written ends the command."""
     try:
         yield

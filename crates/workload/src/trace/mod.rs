@@ -23,6 +23,7 @@ mod msr;
 mod packing;
 mod record;
 mod replay;
+pub mod series;
 mod spc;
 pub mod stats;
 
