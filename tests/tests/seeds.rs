@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use penstock_tests::properties;
 use penstock_workload::trace::FORMATS;
 
+type Check = fn(&[u8]);
+
 /// Every fuzz target and what it calls.
-const TARGETS: &[(&str, fn(&[u8]))] = &[
+const TARGETS: &[(&str, Check)] = &[
     ("blkparse", |bytes| properties::trace("blkparse", bytes)),
     ("disksim", |bytes| properties::trace("disksim", bytes)),
     ("file", properties::file),
