@@ -5,7 +5,7 @@
 //! `close` tell nothing about requests and are skipped. In version 2 requests follow one another at
 //! once but for `FILE wait TIME`, which puts off all that follows by so many microseconds, counted
 //! from the `wait` before. Source: fio's documentation, "Trace file format". It states no unit for
-//! the times of version 3; logs that fio wrote count microseconds. fio's own replay of `wait`
+//! the times of version 3; logs that fio wrote count microseconds, and fio 3.33 replays them as such. fio's own replay of `wait`
 //! differs from its documentation: users report that it takes the time as milliseconds since the
 //! start.
 //!
