@@ -13,9 +13,6 @@ from penstock.units import count, latency, seconds
 HELD = 0.99
 """A schedule is held if this share of its arrivals was at most a millisecond late."""
 
-UNHELD = "the schedule was not held"
-"""How the sentence on such a schedule begins."""
-
 
 def sentence(comparison: Comparison, run: Run) -> str | None:
     """How `run` held its schedule; nothing in virtual time, where nothing is late."""
@@ -36,16 +33,23 @@ def troubles(run: Run) -> str | None:
     schedule = run["schedule"]
     if schedule is None:
         return None
-    late = [
-        f"{one['name']} {_percent(one['schedule']['held']['within_1ms'])}"
+    late = {
+        one["name"]: one["schedule"]
         for one in run["classes"]
         if one["schedule"] is not None and not _is_held(one["schedule"])
-    ]
-    if not late and _is_held(schedule):
+    }
+    whole = _is_held(schedule)
+    if whole and not late:
         return None
-    of = f", of {', '.join(late)}" if late and len(run["classes"]) > 1 else ""
-    played = _played(run, schedule)
-    return f"{UNHELD}: {_within(schedule)}{of}; likely because {_why(run, schedule)}{played}"
+    held = f"held but for {', '.join(late)}" if whole else "not held"
+    words = f"the schedule was {held}: {_within(schedule)}"
+    if len(run["classes"]) > 1:
+        shares = [f"{name} {_percent(of['held']['within_1ms'])}" for name, of in late.items()]
+        words += f", of {', '.join(shares)}"
+    # The class that is worst off says most about why.
+    worst = min([schedule, *late.values()], key=lambda of: of["held"]["within_1ms"])
+    why = _why(run, schedule, worst)
+    return f"{words}; likely because {why}{_played(run, schedule)}"
 
 
 def _is_held(schedule: Schedule) -> bool:
@@ -59,13 +63,13 @@ def _within(schedule: Schedule) -> str:
     return f"{_percent(schedule['held']['within_1ms'])} of arrivals within 1 ms ({spread})"
 
 
-def _why(run: Run, schedule: Schedule) -> str:
+def _why(run: Run, schedule: Schedule, worst: Schedule) -> str:
     # Arrivals meet a generator that stands still as often as it stands still.
-    late = 1 - schedule["held"]["within_1ms"]
+    late = 1 - worst["held"]["within_1ms"]
     waited = schedule.get("processor_wait_s", 0)
     if waited > run["duration_s"] * late / 2:
         return f"the machine was busy elsewhere: no processor for {seconds(waited)}"
-    if 2 * schedule["late_while_full"] > late * schedule["due"]:
+    if 2 * worst["late_while_full"] > worst["due"] * late:
         return "the device's queue was full (live.depth) and held the generator up"
     return "the generator was late"
 
