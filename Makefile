@@ -68,15 +68,29 @@ bench: setup ## measure speed
 	cargo bench --workspace --locked --bench '*'
 	$(BIN)/python benches/traces.py
 
-# Cases of each property; a few minutes of work.
+# Cases of each property, and seconds of each fuzz target; some minutes of work.
 CASES := 100000
+SECONDS_EACH := 60
+CARGO_FUZZ_VERSION := 0.13.2
+CARGO_FUZZ := target/tools/bin/cargo-fuzz
+FUZZ_TARGETS = $(notdir $(basename $(wildcard fuzz/fuzz_targets/*.rs)))
 
+$(CARGO_FUZZ):
+	cargo install --quiet --locked cargo-fuzz --version $(CARGO_FUZZ_VERSION) --root target/tools
+
+# Without a sanitizer the stable compiler is enough; the crates forbid unsafe code anyway. What is
+# found anew stays in target/corpus, what fails in fuzz/artifacts.
 .PHONY: fuzz
-fuzz: ## the properties over many more random cases: policies, the disk, jobs, units
-	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-tests --test contract
+fuzz: $(CARGO_FUZZ) ## what comes from outside, fuzzed; then the properties over many more random cases
+	for target in $(FUZZ_TARGETS); do \
+	  mkdir -p target/corpus/$$target; \
+	  $(CARGO_FUZZ) run --sanitizer none --target-dir target/fuzz $$target target/corpus/$$target \
+	    fuzz/seeds/$$target tests/data/traces examples -- -max_total_time=$(SECONDS_EACH) \
+	    -max_len=65536 -timeout=10 -rss_limit_mb=1024 -verbosity=0 -print_final_stats=1; \
+	done
+	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-tests --test contract --test trace_properties
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-job --test spec --test hdd_by_hand --lib
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-policy --lib
-	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-workload --test trace_properties
 
 .PHONY: docs
 docs: ## the Rust documentation, in target/doc

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from penstock.errors import PenstockError
     from penstock.job import Agent, Class, Job
     from penstock.policy import Below, Go, Part, Policy, Request
-    from penstock.results import ClassResult, Comparison, Distribution, Machine, Run
+    from penstock.results import ClassResult, Comparison, Distribution, Machine, Run, Schedule
 
 __all__ = [
     "Agent",
@@ -36,6 +36,7 @@ __all__ = [
     "Policy",
     "Request",
     "Run",
+    "Schedule",
     "__version__",
     "compare",
 ]
@@ -45,7 +46,7 @@ _HOMES = {
     "errors": ("PenstockError",),
     "job": ("Agent", "Class", "Job"),
     "policy": ("Below", "Go", "Part", "Policy", "Request"),
-    "results": ("ClassResult", "Comparison", "Distribution", "Machine", "Run"),
+    "results": ("ClassResult", "Comparison", "Distribution", "Machine", "Run", "Schedule"),
 }
 """Where each name is defined."""
 

@@ -96,8 +96,12 @@ def trace_describe(
     *,
     format: str | None = None,
     classes: str | PathLike[str] | None = None,
+    drawn: bool = False,
 ) -> str:
-    """Tell what a trace holds and asks for, as JSON; per class by the rules of a job."""
+    """Tell what a trace holds and asks for, as JSON; per class by the rules of a job.
+
+    With `drawn` by time, place and size too, in few enough figures to be drawn.
+    """
 
 def trace_convert(
     path: str | PathLike[str],

@@ -80,19 +80,19 @@ def _charts(comparison: Comparison) -> Iterator[tuple[str, alt.TopLevelMixin]]:
 
 
 class Look:
-    """How each policy is drawn: the same in every chart."""
+    """How each policy, or class of a trace, is drawn: the same in every chart."""
 
-    def __init__(self, policies: list[str]) -> None:
-        """For policies in this order."""
+    def __init__(self, policies: list[str], *, of: str = "policy") -> None:
+        """For policies in this order; `of` is the column that names them."""
         self.policies = policies
         numbers = range(len(policies))
 
         def scale(among: Sequence[str] | Sequence[list[int]]) -> alt.Scale:
             return alt.Scale(domain=policies, range=[among[n % len(among)] for n in numbers])
 
-        self.color = alt.Color("policy:N", scale=scale([one.light for one in palette.POLICIES]))
-        self.dash = alt.StrokeDash("policy:N", scale=scale(palette.DASHES))
-        self.shape = alt.Shape("policy:N", scale=scale(palette.SHAPES))
+        self.color = alt.Color(f"{of}:N", scale=scale([one.light for one in palette.POLICIES]))
+        self.dash = alt.StrokeDash(f"{of}:N", scale=scale(palette.DASHES))
+        self.shape = alt.Shape(f"{of}:N", scale=scale(palette.SHAPES))
 
     def lines(self, legend: alt.Legend) -> dict[str, alt.Color | alt.StrokeDash]:
         """How lines are told apart."""
@@ -131,7 +131,7 @@ def latency(
         "latency_ns:Q",
         title="latency",
         scale=alt.Scale(type="log", domain=list(span), nice=False),
-        axis=alt.Axis(values=_log_ticks(*span), labelExpr=UNIT),
+        axis=alt.Axis(values=log_ticks(*span), labelExpr=UNIT),
     )
     y = alt.Y(
         "slower:Q",
@@ -154,7 +154,7 @@ def latency(
             tooltip=["policy:N", "percentile:Q", "latency_ns:Q"],
         )
     )
-    return _dressed(alt.LayerChart(layer=[lines, points], width=WIDTH, height=HEIGHT))
+    return dressed(alt.LayerChart(layer=[lines, points], width=WIDTH, height=HEIGHT))
 
 
 def percentiles(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
@@ -162,17 +162,17 @@ def percentiles(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
     course, x = _joined(_whole(course), rows_each=2)
     panels = []
     known = [ns for name in ("p50_ns", "p99_ns") for ns in course[name].drop_nulls().to_list()]
-    span = _span(known or [1e6])
+    span = span_of(known or [1e6])
     for name, title in (("p99_ns", "p99"), ("p50_ns", "p50")):
         y = alt.Y(
             "ns:Q",
             title=title,
             scale=alt.Scale(type="log", domain=list(span), nice=False),
-            axis=alt.Axis(values=_log_ticks(*span), labelExpr=UNIT),
+            axis=alt.Axis(values=log_ticks(*span), labelExpr=UNIT),
         )
         values = course.select("policy", "at", "run", pl.col(name).clip(1).alias("ns"))
         panels.append(_lines(look, values, x if name == "p50_ns" else x.title(None), y, 120))
-    return _dressed(alt.vconcat(*panels, spacing=8))
+    return dressed(alt.vconcat(*panels, spacing=8))
 
 
 def throughput(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
@@ -180,7 +180,7 @@ def throughput(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
     course, x = _joined(course, rows_each=1)
     values = course.with_columns(pl.col("bw_bytes") / 1e6).rename({"bw_bytes": "mb_s"})
     y = alt.Y("mb_s:Q", title="MB/s", scale=alt.Scale(zero=True))
-    return _dressed(_lines(look, values.select("policy", "at", "run", "mb_s"), x, y, HEIGHT))
+    return dressed(_lines(look, values.select("policy", "at", "run", "mb_s"), x, y, HEIGHT))
 
 
 def queue(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
@@ -188,7 +188,7 @@ def queue(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
     course, x = _joined(course, rows_each=1)
     y = alt.Y("outstanding:Q", title="requests outstanding", scale=alt.Scale(zero=True))
     values = course.select("policy", "at", "run", "outstanding")
-    return _dressed(_lines(look, values, x, y, HEIGHT))
+    return dressed(_lines(look, values, x, y, HEIGHT))
 
 
 def shares(comparison: Comparison) -> alt.TopLevelMixin:
@@ -246,7 +246,7 @@ def shares(comparison: Comparison) -> alt.TopLevelMixin:
     named = words("class", "datum.named", -6)
     below = words("told", "datum.named", 7)
     alone = words("told", "datum.alone", 0)
-    return _dressed(
+    return dressed(
         alt.LayerChart(layer=[bars, named, below, alone], width=WIDTH_BARS, height=44 * len(runs))
     )
 
@@ -352,16 +352,16 @@ def _latency_span(comparison: Comparison) -> tuple[float, float]:
     """From the least to the greatest latency of all: one axis for every class."""
     finished = [one for run in comparison["runs"] for one in _finished(run["classes"])]
     ends = [end for one in finished for end in (one["lat_ns"]["min"], one["lat_ns"]["max"])]
-    return _span(ends or [1e6])
+    return span_of(ends or [1e6])
 
 
-def _span(values: list[int] | list[float]) -> tuple[float, float]:
+def span_of(values: list[int] | list[float]) -> tuple[float, float]:
     """Ends of a logarithmic axis that holds all values: a tenth of a power of ten around them."""
     low, high = max(min(values), 1), max(*values, 1)
     return 10 ** (floor(10 * log10(low)) / 10), 10 ** ((floor(10 * log10(high)) + 1) / 10)
 
 
-def _log_ticks(low: float, high: float) -> list[float]:
+def log_ticks(low: float, high: float) -> list[float]:
     """Round values between: powers of ten, or 1, 2 and 5 of each where there are few."""
     powers = range(floor(log10(low)), ceil(log10(high)) + 1)
     for factors in ((1,), (1, 3), (1, 2, 5)):
@@ -372,10 +372,10 @@ def _log_ticks(low: float, high: float) -> list[float]:
     return ticks[::every]
 
 
-def _dressed(chart: alt.LayerChart | alt.VConcatChart) -> alt.TopLevelMixin:
+def dressed(chart: alt.LayerChart | alt.VConcatChart) -> alt.TopLevelMixin:
     """The same with the look that all charts have."""
     ink, faint = palette.INK.light, palette.FAINT.light
-    dressed: alt.TopLevelMixin = (
+    whole: alt.TopLevelMixin = (
         chart.configure(font=FONT, background=palette.GROUND.light, padding=4, aria=False)
         .configure_view(stroke=None)
         .configure_axis(
@@ -390,6 +390,7 @@ def _dressed(chart: alt.LayerChart | alt.VConcatChart) -> alt.TopLevelMixin:
             labelOverlap="greedy",
         )
         .configure_axisY(minExtent=62, maxExtent=62)
-        .configure_legend(labelColor=ink, labelFontSize=13, rowPadding=3)
+        .configure_legend(labelColor=ink, labelFontSize=13, rowPadding=3, titleColor=ink)
+        .configure_title(color=ink, fontSize=14, anchor="start")
     )
-    return dressed
+    return whole

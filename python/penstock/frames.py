@@ -47,7 +47,7 @@ def summary(comparison: Comparison) -> pl.DataFrame:
     rows = []
     for label, run in zip(labels(comparison["runs"]), comparison["runs"], strict=True):
         for one in run["classes"]:
-            row: dict[str, str | int | float] = {
+            row: dict[str, str | int | float | None] = {
                 "policy": label,
                 "class": one["name"],
                 "requests": one["requests"],
@@ -66,6 +66,10 @@ def summary(comparison: Comparison) -> pl.DataFrame:
             row["share"] = one["share"]
             row["errors"] = one["errors"]
             row["unfinished"] = one["unfinished"]
+            held = one["schedule"]
+            row["scheduled"] = None if held is None else held["scheduled"]
+            row["made"] = None if held is None else held["made"]
+            row["held_within_1ms"] = None if held is None else held["held"]["within_1ms"]
             rows.append(row)
     return pl.DataFrame(rows)
 

@@ -52,6 +52,32 @@ class Distribution:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """How a live run held its schedule, of the arrivals that were due after the warm-up."""
+
+    scheduled: int
+    """Arrivals planned for the whole run."""
+    due: int
+    """Those that fell before its end."""
+    made: int
+    """Those that were handed over."""
+    scheduled_s: float
+    """From the end of the warm-up to the last planned arrival."""
+    taken_s: float
+    """From there to the last that was handed over."""
+    lateness_ns: Distribution
+    """How late they were handed over."""
+    held_within_100us: float
+    """The share of those that were due that was handed over so soon."""
+    held_within_1ms: float
+    held_within_10ms: float
+    late_while_full: int
+    """Those more than 1 ms late that came while the device's queue was full."""
+    processor_wait_s: float | None
+    """So long the generator was ready and had no processor; none of a class, or if unknown."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ClassResult:
     """What one class got under one policy. Arrivals: requests, unfinished and errors together."""
 
@@ -70,6 +96,8 @@ class ClassResult:
     share: float
     errors: int
     unfinished: int
+    schedule: Schedule | None
+    """None in virtual time, and if it plans nothing ahead."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +108,8 @@ class Run:
     params: Mapping[str, schema.Value]
     duration_s: float
     interrupted: bool
-    lateness_ns: Distribution | None
-    """How late requests were taken that were planned ahead; none in virtual time."""
+    schedule: Schedule | None
+    """How the schedule was held; none in virtual time, and if nothing was planned ahead."""
     remarks: tuple[str, ...]
     device_busy: float
     classes: tuple[ClassResult, ...]
@@ -241,6 +269,25 @@ def _distribution(one: schema.Distribution) -> Distribution:
     )
 
 
+def _schedule(one: schema.Schedule | None) -> Schedule | None:
+    if one is None:
+        return None
+    held = one["held"]
+    return Schedule(
+        scheduled=one["scheduled"],
+        due=one["due"],
+        made=one["made"],
+        scheduled_s=one["scheduled_s"],
+        taken_s=one["taken_s"],
+        lateness_ns=_distribution(one["lateness_ns"]),
+        held_within_100us=held["within_100us"],
+        held_within_1ms=held["within_1ms"],
+        held_within_10ms=held["within_10ms"],
+        late_while_full=one["late_while_full"],
+        processor_wait_s=one.get("processor_wait_s"),
+    )
+
+
 def _class(one: schema.Class) -> ClassResult:
     return ClassResult(
         name=one["name"],
@@ -255,17 +302,17 @@ def _class(one: schema.Class) -> ClassResult:
         share=one["share"],
         errors=one["errors"],
         unfinished=one["unfinished"],
+        schedule=_schedule(one["schedule"]),
     )
 
 
 def _run(run: schema.Run) -> Run:
-    late = run["lateness_ns"]
     return Run(
         policy=run["policy"],
         params=run["params"],
         duration_s=run["duration_s"],
         interrupted=run.get("interrupted", False),
-        lateness_ns=None if late is None else _distribution(late),
+        schedule=_schedule(run["schedule"]),
         remarks=tuple(run.get("remarks", [])),
         device_busy=run["device_busy"],
         classes=tuple(_class(one) for one in run["classes"]),

@@ -23,8 +23,40 @@ class Distribution(TypedDict):
     percentile: dict[str, int]
 
 
+class Held(TypedDict):
+    """Shares of the arrivals that were due: those handed over at most so late."""
+
+    within_100us: float
+    within_1ms: float
+    within_10ms: float
+
+
+class Schedule(TypedDict):
+    """How a live run held its schedule, of the arrivals that were due after the warm-up.
+
+    `scheduled` were planned for the whole run; `due` among them fell before its end; `made` among
+    them were handed over. Seconds count from the end of the warm-up: to the last planned arrival,
+    and to the last that was handed over. `late_while_full` were more than 1 ms late and came while
+    the device's queue was full. `processor_wait_s` is there of a run, if the kernel says it: so
+    long the generator was ready and had no processor.
+    """
+
+    scheduled: int
+    due: int
+    made: int
+    scheduled_s: float
+    taken_s: float
+    lateness_ns: Distribution
+    held: Held
+    late_while_full: int
+    processor_wait_s: NotRequired[float]
+
+
 class Class(TypedDict):
-    """What one class got under one policy."""
+    """What one class got under one policy.
+
+    `schedule` is null in virtual time, and of a class that plans nothing ahead.
+    """
 
     name: str
     requests: int
@@ -38,6 +70,7 @@ class Class(TypedDict):
     share: float
     errors: int
     unfinished: int
+    schedule: Schedule | None
 
 
 class Row(TypedDict):
@@ -75,15 +108,16 @@ class Detail(TypedDict):
 class Run(TypedDict):
     """One policy's run.
 
-    `interrupted` is there, and true, if it was ended early; `remarks`, if the machine did not grant
-    a live run all that it wanted; `detail`, if it was asked for.
+    `schedule` is null in virtual time, and if nothing was planned ahead: closed loops, and traces
+    as fast as possible. `interrupted` is there, and true, if it was ended early; `remarks`, if the
+    machine did not grant a live run all that it wanted; `detail`, if it was asked for.
     """
 
     policy: str
     params: Params
     duration_s: float
     interrupted: NotRequired[bool]
-    lateness_ns: Distribution | None
+    schedule: Schedule | None
     remarks: NotRequired[list[str]]
     device_busy: float
     classes: list[Class]

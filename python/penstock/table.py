@@ -14,7 +14,7 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from penstock import units
+from penstock import schedule, units
 from penstock.schema import Class, Comparison, Params, Run, Value, percentile
 
 
@@ -74,7 +74,7 @@ def show(comparison: Comparison, console: Console) -> None:
     parts = _parts(comparison["runs"], console.width)
     for run in comparison["runs"]:
         console.print()
-        for line in _title(run, model=comparison["world"] == "simulated"):
+        for line in _title(comparison, run):
             console.print(line, soft_wrap=True)
         for columns in parts:
             console.print()
@@ -98,7 +98,7 @@ def heading(comparison: Comparison) -> Iterator[Text]:
     yield Text(f"  seed {comparison['seed']}, penstock {comparison['penstock']}")
 
 
-def _title(run: Run, *, model: bool) -> Iterator[Text]:
+def _title(comparison: Comparison, run: Run) -> Iterator[Text]:
     """The policy with its parameters, and what holds for all classes."""
     title = Text(run["policy"], style="bold")
     if run["params"]:
@@ -106,11 +106,12 @@ def _title(run: Run, *, model: bool) -> Iterator[Text]:
     yield title
     if run.get("interrupted"):
         yield Text("  PARTIAL: interrupted; the figures are of the part that ran", style="bold")
-    state = f"  {units.seconds(run['duration_s'])}{' of model time' if model else ''}"
-    state += f", device busy {units.percent(run['device_busy'])}"
-    if run["lateness_ns"] is not None:
-        state += f", requests taken late by p99 {units.latency(percentile(run['lateness_ns'], 99))}"
-    yield Text(state)
+    model = " of model time" if comparison["world"] == "simulated" else ""
+    busy = units.percent(run["device_busy"])
+    yield Text(f"  {units.seconds(run['duration_s'])}{model}, device busy {busy}")
+    held = schedule.sentence(comparison, run)
+    if held is not None:
+        yield Text(f"  {held}")
     for remark in run.get("remarks", []):
         yield Text(f"  note: {remark}")
 

@@ -7,6 +7,7 @@ What is said of a class follows from its figures alone, so equal results give eq
 
 from collections.abc import Iterator
 
+from penstock import schedule
 from penstock.schema import Class, Comparison, Run, percentile
 from penstock.units import count, digits
 
@@ -106,7 +107,13 @@ def _name(run: Run) -> str:
 
 
 def _troubles(run: Run) -> Iterator[str]:
-    """Requests that failed or never finished; an interrupted run always leaves some of these."""
+    """A schedule that was not held, and requests that failed or never finished.
+
+    An interrupted run always leaves some of these.
+    """
+    late = schedule.troubles(run)
+    if late is not None:
+        yield late
     failed = [(one["name"], one["errors"]) for one in run["classes"] if one["errors"]]
     left = [(one["name"], one["unfinished"]) for one in run["classes"] if one["unfinished"]]
     for what, classes in (("failed", failed), ("unfinished", left)):

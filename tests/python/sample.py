@@ -1,6 +1,6 @@
 """Results made by hand, in the schema that the engine writes."""
 
-from penstock.schema import Class, Comparison, Distribution, Params, Run
+from penstock.schema import Class, Comparison, Distribution, Params, Run, Schedule
 
 MS = 1_000_000
 
@@ -30,6 +30,7 @@ def one_class(
     share: float = 0.25,
     errors: int = 0,
     unfinished: int = 0,
+    schedule: Schedule | None = None,
     duration_s: float = 600.0,
 ) -> Class:
     """What a class got that asked for `requests` of `size` bytes."""
@@ -46,6 +47,23 @@ def one_class(
         "share": share,
         "errors": errors,
         "unfinished": unfinished,
+        "schedule": schedule,
+    }
+
+
+def one_schedule(
+    *, p99: int, within_1ms: float = 1.0, made: int = 10_000, full: int = 0
+) -> Schedule:
+    """Ten thousand arrivals, some of them late."""
+    return {
+        "scheduled": 10_000,
+        "due": made,
+        "made": made,
+        "scheduled_s": 600.0,
+        "taken_s": 600.0,
+        "lateness_ns": distribution(p99),
+        "held": {"within_100us": within_1ms / 2, "within_1ms": within_1ms, "within_10ms": 1.0},
+        "late_while_full": full,
     }
 
 
@@ -55,14 +73,14 @@ def one_run(
     *,
     params: Params | None = None,
     interrupted: bool = False,
-    lateness: int | None = None,
+    schedule: Schedule | None = None,
 ) -> Run:
     """A run of ten minutes."""
     run: Run = {
         "policy": policy,
         "params": params or {},
         "duration_s": 600.0,
-        "lateness_ns": None if lateness is None else distribution(lateness),
+        "schedule": schedule,
         "device_busy": 0.987,
         "classes": classes,
     }

@@ -98,7 +98,10 @@ class TestCompare:
         result = penstock.compare(job, policies=["noop"], on=disk, create="16MiB", set=words)
         assert (result.world, result.device) == ("measured", str(disk))
         assert result.machine.engine in {"io_uring", "threads"}
-        assert result["noop"].lateness_ns is not None
+        held = result["noop"].schedule
+        assert held is not None
+        assert held == result["noop"]["tellers"].schedule, "the batch is a closed loop"
+        assert result["noop"]["batch"].schedule is None
 
 
 class TestErrors:

@@ -7,10 +7,12 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from command import interrupted, penstock
+from command import ROOT, interrupted, penstock
+from penstock.schema import Held, Run, Schedule
 
 NOBODY = 65534
 
@@ -31,7 +33,8 @@ def test_a_measured_run_has_the_schema_of_a_modelled_one(
     assert result["machine"]["engine"] == engine
     for run in result["runs"]:
         assert list(run) == list(modelled["runs"][0])
-        assert list(run["lateness_ns"]) == list(modelled["runs"][0]["classes"][0]["lat_ns"])
+        assert set(Schedule.__annotations__) - set(run["schedule"]) <= {"processor_wait_s"}
+        assert list(run["schedule"]["held"]) == list(Held.__annotations__)
         assert all(one["requests"] > 0 and one["errors"] == 0 for one in run["classes"])
 
 
@@ -41,7 +44,45 @@ def test_the_table_says_measured_and_on_what_machine(job: Path, disk: Path) -> N
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith(f"MEASURED  {job} on {disk}\n  set duration=1s\n")
     assert re.search(r"CPUs, Linux .*, engine \w+$", ended.out, re.MULTILINE)
-    assert "requests taken late by p99" in ended.out
+    assert re.search(
+        r"^  the schedule was (not )?held( but for .*)?: .* within 1 ms", ended.out, re.MULTILINE
+    )
+
+
+class TestSchedule:
+    """How a trace's schedule was held, whatever this machine makes of it."""
+
+    def replayed(self, disk: Path, *more: str) -> Run:
+        trace = ROOT / "examples/traces/pgbench-backup.blkparse.gz"
+        words = ("--on", disk, "--create", "64MiB", "--fit", "scale", "--stop", "last-arrival")
+        classes = ("--classes", ROOT / "examples/pgbench-backup.toml")
+        ended = penstock("replay", trace, *classes, *words, *more, "--json")
+        assert ended.code == 0, ended.err
+        (run,) = json.loads(ended.out)["runs"]
+        return cast(Run, run)
+
+    def test_a_replay_at_a_pace(self, disk: Path) -> None:
+        run = self.replayed(disk, "--set", "trace.timing.speed=4")
+        whole = run["schedule"]
+        assert whole is not None
+        of_classes = [one["schedule"] for one in run["classes"]]
+        for one, of in zip(run["classes"], of_classes, strict=True):
+            assert of is not None
+            assert of["made"] == one["requests"] + one["unfinished"] + one["errors"]
+            assert of["made"] <= of["due"] <= of["scheduled"]
+            held = of["held"]
+            assert 0 <= held["within_100us"] <= held["within_1ms"] <= held["within_10ms"] <= 1
+            assert of["lateness_ns"]["max"] <= whole["lateness_ns"]["max"]
+        assert whole["scheduled"] == sum(of["scheduled"] for of in of_classes if of) == 135_565
+        assert whole["made"] == sum(of["made"] for of in of_classes if of)
+        on_time = sum(of["due"] * of["held"]["within_1ms"] for of in of_classes if of)
+        assert whole["due"] * whole["held"]["within_1ms"] == pytest.approx(on_time)
+        assert whole["scheduled_s"] == pytest.approx(9.0 / 4, rel=0.01)
+
+    def test_as_fast_as_possible_has_none(self, disk: Path) -> None:
+        run = self.replayed(disk, "--set", "trace.timing.depth=8")
+        assert run["schedule"] is None
+        assert all(one["schedule"] is None for one in run["classes"])
 
 
 def test_a_recorded_run_decides_alike_again(job: Path, disk: Path, tmp_path: Path) -> None:

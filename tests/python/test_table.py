@@ -8,7 +8,7 @@ from rich.console import Console
 
 from penstock.schema import Comparison
 from penstock.table import show
-from sample import bank_day, comparison, one_class, one_run
+from sample import bank_day, comparison, one_class, one_run, one_schedule
 
 TABLES = Path(__file__).parent / "tables"
 
@@ -33,7 +33,8 @@ def partial() -> Comparison:
         one_class("tellers", errors=1),
         one_class("report", requests=0, unfinished=5),
     ]
-    return comparison(one_run("noop", classes, interrupted=True, lateness=12_345), measured=True)
+    held = one_schedule(p99=12_345, within_1ms=0.9999, made=2_500)
+    return comparison(one_run("noop", classes, interrupted=True, schedule=held), measured=True)
 
 
 def test_a_policy_with_its_parameters_and_a_row_for_each_class() -> None:

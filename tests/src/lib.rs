@@ -1,6 +1,8 @@
 //! What the tests of the whole stack share: hostile devices and clocks, scripted sources, and a
 //! journal of everything that crossed a border.
 
+pub mod properties;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -29,6 +29,7 @@ mod load;
 mod machine;
 mod params;
 mod run;
+mod schedule;
 mod sets;
 mod snapshot;
 mod spec;

@@ -1,10 +1,11 @@
 //! Who asks in a run: the agents of a job or its trace, ready for a target of a known size.
 
-use penstock_core::{ClassId, Prio, Seed, Source, Span, Time};
-use penstock_workload::trace::Replay;
-use penstock_workload::{Agent, Agents};
+use penstock_core::{ClassId, Prio, Seed, Source, Span, StreamId, Time};
+use penstock_workload::trace::{Replay, Timing};
+use penstock_workload::{Agent, Agents, Arrivals};
 
 use crate::failure::Failure;
+use crate::schedule::Schedule;
 use crate::spec::Job;
 use crate::traces::{OTHER, TraceSpec};
 
@@ -23,7 +24,8 @@ pub(crate) struct Load {
 
 enum Kind {
     Agents(Vec<Agent>, Seed),
-    Trace(Replay),
+    /// A trace, and whether it has a schedule.
+    Trace(Replay, bool),
 }
 
 impl Load {
@@ -66,14 +68,26 @@ impl Load {
         let duration = replay.last_due().since(Time::ZERO).max(Span::from_ms(1));
         // The last request is heard: the run ends just behind it.
         let last = replay.last_due() + Span::from_ns(1);
-        Ok(Self { kind: Kind::Trace(replay), classes, duration, last, longest })
+        let planned = !matches!(spec.timing, Timing::Afap { .. });
+        Ok(Self { kind: Kind::Trace(replay, planned), classes, duration, last, longest })
     }
 
     /// A source that asks from the beginning.
     pub(crate) fn source(&self) -> Box<dyn Source> {
         match &self.kind {
             Kind::Agents(agents, seed) => Box::new(Agents::new(agents.clone(), *seed)),
-            Kind::Trace(replay) => Box::new(replay.clone()),
+            Kind::Trace(replay, _) => Box::new(replay.clone()),
         }
+    }
+
+    /// Watches how this is held behind `warmup`, by a device whose queue holds `depth` commands.
+    pub(crate) fn schedule(&self, warmup: Span, depth: u32) -> Schedule<'_> {
+        let planned = |stream: StreamId| match &self.kind {
+            Kind::Agents(agents, _) => {
+                matches!(agents[stream.0 as usize].arrivals, Arrivals::Open { .. })
+            }
+            Kind::Trace(_, planned) => *planned,
+        };
+        Schedule::new(self.classes.len(), Time::ZERO + warmup, depth, Box::new(planned))
     }
 }

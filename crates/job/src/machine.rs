@@ -3,6 +3,8 @@
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use penstock_core::Span;
+
 use crate::result::Machine;
 
 /// Describes the machine. Whatever cannot be read is called unknown.
@@ -17,6 +19,13 @@ pub(crate) fn machine(engine: Option<&'static str>) -> Machine {
         began_unix_s: engine.map(|_| unix_seconds()),
         engine,
     }
+}
+
+/// How long this thread was ready and had no processor; `None` if the kernel does not say. Source:
+/// the kernel's documentation of scheduler statistics, the second figure of a task.
+pub(crate) fn processor_wait() -> Option<Span> {
+    let told = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    told.split_ascii_whitespace().nth(1)?.parse().ok().map(Span::from_ns)
 }
 
 #[allow(clippy::disallowed_methods, reason = "when a result was made decides nothing in it")]

@@ -410,7 +410,8 @@ impl<H: Fn(u32) -> Header> Bench<'_, H> {
         let (warmup, duration) = (self.job.warmup, self.load.duration);
         let mut source = self.load.source();
         let names: Vec<&str> = self.load.classes.iter().map(String::as_str).collect();
-        let mut stats = Stats::new(names.len(), warmup, duration, live, told, recorder);
+        let schedule = live.then(|| self.load.schedule(warmup, self.job.live.depth));
+        let mut stats = Stats::new(names.len(), warmup, duration, schedule, told, recorder);
         if self.detail {
             stats = stats.detailed();
         }
@@ -434,13 +435,14 @@ impl<H: Fn(u32) -> Header> Bench<'_, H> {
             let message = format!("policy {name}, at {}: {what}", Seconds(*at));
             return Err(Failure::run(message).hint(hint));
         }
-        let end = end.map_err(|error| self.failed(error, &names))?;
+        let end = end.map_err(|error| self.failed(error, &names, stats.arrivals()))?;
+        stats.ended(&mut source, end.at, until);
         Ok(RunResult {
             policy: self.policy.name().into(),
             params: self.policy.params_json(),
             duration_s: stats.measured_s(end.at),
             interrupted: end.interrupted || leave.get().is_some(),
-            lateness_ns: stats.lateness(),
+            schedule: stats.schedule(),
             remarks: Vec::new(),
             device_busy: stats.device_busy(end.at),
             classes: stats.classes(&names, end.at),
@@ -448,13 +450,14 @@ impl<H: Fn(u32) -> Header> Bench<'_, H> {
         })
     }
 
-    fn failed(&self, error: RunError, names: &[&str]) -> Failure {
+    fn failed(&self, error: RunError, names: &[&str], arrivals: u64) -> Failure {
         let under = self.policy.name();
         match error {
             RunError::Overload { class, at, max_outstanding } => {
                 let class = names[class.index()];
                 Failure::run(format_args!(
-                    "class {class} found {max_outstanding} requests outstanding at {} under {under}",
+                    "class {class} found {max_outstanding} requests outstanding at {} under {under}, \
+                     after {arrivals} arrivals",
                     Seconds(at)
                 ))
                 .hint("the device cannot follow: lower the rate, or raise max_outstanding")

@@ -1,12 +1,13 @@
 //! What a run is measured by: latencies, waits and device time of each class.
 
 use hdrhistogram::Histogram;
-use penstock_core::{Done, Observer, Request, Span, Time};
+use penstock_core::{Done, Observer, Request, Source, Span, Time};
 use penstock_live::Pace;
 
 use crate::detail::{Detail, Details};
 use crate::record::Recorder;
-use crate::result::{ClassResult, Distribution};
+use crate::result::{ClassResult, Distribution, ScheduleResult};
+use crate::schedule::Schedule;
 use crate::snapshot::{Snapshot, Watched};
 use crate::windows::Finished;
 
@@ -27,12 +28,12 @@ const LONGEST_NS: u64 = 1 << 47;
 const DIGITS: u8 = 3;
 
 impl Values {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let histogram = Histogram::new_with_max(LONGEST_NS, DIGITS).expect("valid bounds");
         Self { histogram, count: 0, sum: 0, squares: 0, min: u64::MAX, max: 0 }
     }
 
-    fn add(&mut self, value: Span) {
+    pub(crate) fn add(&mut self, value: Span) {
         let ns = value.ns();
         self.histogram.saturating_record(ns);
         self.count += 1;
@@ -42,7 +43,7 @@ impl Values {
         self.max = self.max.max(ns);
     }
 
-    fn distribution(&self) -> Distribution {
+    pub(crate) fn distribution(&self) -> Distribution {
         if self.count == 0 {
             return Distribution::default();
         }
@@ -124,8 +125,8 @@ pub(crate) struct Stats<'a> {
     classes: Vec<Class>,
     /// Service of everything that finished after the warm-up.
     busy: Span,
-    /// How late requests were taken that were planned ahead, live only: virtual time is never late.
-    lateness: Option<Values>,
+    /// How the schedule was held, live only: virtual time is never late.
+    schedule: Option<Schedule<'a>>,
     progress: &'a mut dyn Progress,
     turns: u64,
     reported: Time,
@@ -142,7 +143,7 @@ impl<'a> Stats<'a> {
         classes: usize,
         warmup: Span,
         duration: Span,
-        live: bool,
+        schedule: Option<Schedule<'a>>,
         progress: &'a mut dyn Progress,
         recorder: Option<Recorder>,
     ) -> Self {
@@ -151,7 +152,7 @@ impl<'a> Stats<'a> {
             duration,
             classes: (0..classes).map(|_| Class::new()).collect(),
             busy: Span::ZERO,
-            lateness: live.then(Values::new),
+            schedule,
             progress,
             turns: 0,
             reported: Time::ZERO,
@@ -185,9 +186,21 @@ impl<'a> Stats<'a> {
         self.details.take().map(|details| details.told(names, end))
     }
 
-    /// How late requests were taken against the schedule; `None` in virtual time.
-    pub(crate) fn lateness(&self) -> Option<Distribution> {
-        self.lateness.as_ref().map(Values::distribution)
+    /// The run ended at `end`, of which nothing is heard at or behind `until`.
+    pub(crate) fn ended(&mut self, source: &mut impl Source, end: Time, until: Time) {
+        if let Some(schedule) = &mut self.schedule {
+            schedule.ended(source, end, until);
+        }
+    }
+
+    /// How the schedule was held; `None` in virtual time, and if there is none.
+    pub(crate) fn schedule(&self) -> Option<ScheduleResult> {
+        self.schedule.as_ref().and_then(Schedule::all)
+    }
+
+    /// Requests that were handed over.
+    pub(crate) fn arrivals(&self) -> u64 {
+        self.classes.iter().map(|class| class.arrivals).sum()
     }
 
     /// Seconds that were measured, of a run that ended at `end`.
@@ -204,7 +217,8 @@ impl<'a> Stats<'a> {
     pub(crate) fn classes(&self, names: &[&str], end: Time) -> Vec<ClassResult> {
         let seconds = self.measured_s(end);
         let all: f64 = self.classes.iter().map(|class| class.device_time.ns() as f64).sum();
-        let result = |(class, name): (&Class, &&str)| ClassResult {
+        let held = |index| self.schedule.as_ref().and_then(|schedule| schedule.class(index));
+        let result = |(index, (class, name)): (usize, (&Class, &&str))| ClassResult {
             name: (*name).to_owned(),
             requests: class.requests,
             bytes: class.bytes,
@@ -217,13 +231,14 @@ impl<'a> Stats<'a> {
             share: ratio(class.device_time.ns() as f64, all),
             errors: class.errors,
             unfinished: class.arrivals - class.requests - class.errors,
+            schedule: held(index),
         };
-        self.classes.iter().zip(names).map(result).collect()
+        self.classes.iter().zip(names).enumerate().map(result).collect()
     }
 }
 
 /// `part / whole`, and 0 of nothing.
-fn ratio(part: f64, whole: f64) -> f64 {
+pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
@@ -235,8 +250,11 @@ impl Observer for Stats<'_> {
                 return false;
             }
         }
+        if let Some(schedule) = &mut self.schedule {
+            schedule.turn();
+        }
         self.turns += 1;
-        let report = match (self.pace, &self.lateness) {
+        let report = match (self.pace, &self.schedule) {
             (Some(pace), _) => pace.word_due(),
             (None, Some(_)) => now.since(self.reported) >= TIME_A_REPORT,
             (None, None) => self.turns.is_multiple_of(TURNS_A_REPORT),
@@ -260,16 +278,18 @@ impl Observer for Stats<'_> {
         if let Some(watched) = &mut self.watched {
             watched.arrived(now, req.class.index());
         }
+        if let Some(schedule) = &mut self.schedule {
+            schedule.arrived(now, req);
+        }
         if req.due >= self.warmup {
             self.classes[req.class.index()].arrivals += 1;
-            // What a closed loop asks in the turn of a completion has no schedule to be late against.
-            if let Some(lateness) = self.lateness.as_mut().filter(|_| req.due < now) {
-                lateness.add(now.since(req.due));
-            }
         }
     }
 
     fn finished(&mut self, now: Time, req: &Request, done: &Done) {
+        if let Some(schedule) = &mut self.schedule {
+            schedule.finished();
+        }
         let (latency, wait) = (done.at.since(req.due), done.begun.since(req.due));
         let what =
             Finished { bytes: req.len, latency, service: done.service, ok: done.error.is_none() };

@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use penstock_core::{ClassId, Span};
+use penstock_workload::trace::series::{self, Frame, Mix, Series};
 use penstock_workload::trace::{self, Trace, stats};
 use serde_json::{Value, json};
 
@@ -20,7 +21,8 @@ pub fn formats() -> Value {
     trace::FORMATS.iter().map(one).collect()
 }
 
-/// What a trace holds and asks for, per class if `classes` names a job with rules.
+/// What a trace holds and asks for, per class if `classes` names a job with rules; with `drawn` by
+/// time, place and size too, in few enough figures to be drawn.
 ///
 /// # Errors
 /// When the trace or the job cannot be read.
@@ -28,6 +30,7 @@ pub fn describe(
     path: &Path,
     format: Option<&str>,
     classes: Option<&Path>,
+    drawn: bool,
 ) -> Result<Value, Failure> {
     let (trace, format) = traces::load(path, format)?;
     let mut told = json!({
@@ -46,11 +49,24 @@ pub fn describe(
         Some(job) => classified(path, job, &trace)?,
     };
     let figures = stats::by_class(&trace.records, &of_record, names.len());
-    let class = |(name, figures): (&String, &stats::Stats)| class_json(name, figures);
+    let frame = drawn.then(|| Frame::of(&trace.records));
+    if let Some(frame) = &frame {
+        told["frame"] = json!({"window_s": seconds(frame.window), "band_bytes": frame.bands});
+    }
+    let class = |(index, (name, figures)): (usize, (&String, &stats::Stats))| {
+        let mut told = class_json(name, figures);
+        if let Some(frame) = &frame {
+            let with_class = trace.records.iter().zip(&of_record);
+            let members = with_class.filter(|(_, class)| class.index() == index);
+            told["series"] = series_json(&series::of(members.map(|(record, _)| record), frame));
+        }
+        told
+    };
     told["classes"] = names
         .iter()
         .zip(&figures)
-        .filter(|(name, figures)| *name != OTHER || figures.all.requests > 0)
+        .enumerate()
+        .filter(|(_, (name, figures))| *name != OTHER || figures.all.requests > 0)
         .map(class)
         .collect();
     Ok(told)
@@ -132,6 +148,23 @@ fn class_json(name: &str, figures: &stats::Stats) -> Value {
         },
         "footprint_bytes": figures.footprint_bytes,
         "recorded_latency": latency,
+    })
+}
+
+/// Each list as rows of numbers: where a bucket begins, then how many; of each operation, in the
+/// order reads, writes, flushes, discards.
+fn series_json(series: &Series) -> Value {
+    let mixes = |mixes: &[(u64, Mix)]| {
+        let row = |&(at, mix): &(u64, Mix)| [at, mix.reads, mix.writes, mix.flushes, mix.discards];
+        mixes.iter().map(row).collect::<Vec<_>>()
+    };
+    json!({
+        "arrivals": mixes(&series.arrivals),
+        "places": series.places,
+        "size_bytes": mixes(&series.sizes),
+        "gap_ns": series.gaps,
+        "run_requests": series.runs,
+        "latency_ns": mixes(&series.latencies),
     })
 }
 

@@ -154,7 +154,7 @@ fn what_does_not_go_together_is_told() {
 #[test]
 fn a_trace_is_described_by_class() {
     let job = example("pgbench-backup.toml");
-    let told = trace_tools::describe(&trace(), None, Some(&job)).unwrap();
+    let told = trace_tools::describe(&trace(), None, Some(&job), false).unwrap();
     assert_eq!(told["format"], "blkparse");
     for (class, (name, arrivals)) in told["classes"].as_array().unwrap().iter().zip(ARRIVALS) {
         assert_eq!(
@@ -170,7 +170,7 @@ fn a_conversion_keeps_what_the_format_can_say_and_overwrites_nothing() {
     std::fs::create_dir_all(&folder).unwrap();
     let to = folder.join("out.trace");
     let told = trace_tools::convert(&trace(), None, &to, "disksim").unwrap();
-    let again = trace_tools::describe(&to, Some("disksim"), None).unwrap();
+    let again = trace_tools::describe(&to, Some("disksim"), None, false).unwrap();
     assert_eq!(again["requests"], told["requests"]);
     let refused = trace_tools::convert(&trace(), None, &to, "disksim").unwrap_err();
     assert!(refused.to_string().contains("nothing is overwritten"), "{refused}");

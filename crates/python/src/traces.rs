@@ -14,17 +14,19 @@ pub(crate) fn trace_formats() -> String {
 }
 
 /// What the trace at `path` holds and asks for, as JSON; per class by the rules of the job at
-/// `classes`.
+/// `classes`; with `drawn` by time, place and size too.
 #[pyfunction]
-#[pyo3(signature = (path, *, format=None, classes=None))]
+#[pyo3(signature = (path, *, format=None, classes=None, drawn=false))]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
 pub(crate) fn trace_describe(
     py: Python<'_>,
     path: PathBuf,
     format: Option<String>,
     classes: Option<PathBuf>,
+    drawn: bool,
 ) -> PyResult<String> {
-    let told = py.detach(|| trace_tools::describe(&path, format.as_deref(), classes.as_deref()));
+    let (format, classes) = (format.as_deref(), classes.as_deref());
+    let told = py.detach(|| trace_tools::describe(&path, format, classes, drawn));
     told.map(|told| json(&told)).map_err(|failure| raise(py, &failure))
 }
 

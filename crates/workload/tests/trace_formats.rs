@@ -150,7 +150,7 @@ fn zstd(text: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn every_format_is_recognised_but_whole_numbers_of_two() {
+fn every_format_is_recognised() {
     for (name, expected) in [
         ("kinds.blkparse", Some("blkparse")),
         ("pgbench.blkparse", Some("blkparse")),
@@ -159,7 +159,8 @@ fn every_format_is_recognised_but_whole_numbers_of_two() {
         ("sample.spc", Some("spc")),
         ("sample.iolog2", Some("fio-iolog2")),
         ("sample.iolog3", Some("fio-iolog3")),
-        ("tpcc.mqsim", None),
+        ("tpcc.mqsim", Some("mqsim")),
+        ("wsrch.mqsim", Some("mqsim")),
     ] {
         assert_eq!(detect(&sample(name)).map(|format| format.name), expected, "{name}");
         let found = read_any(&sample(name)[..]);
@@ -167,6 +168,22 @@ fn every_format_is_recognised_but_whole_numbers_of_two() {
     }
     for nothing in [&b""[..], b"\n\n", b"hello\n", b"1,2,3\n"] {
         assert!(detect(nothing).is_none());
+    }
+}
+
+/// Both have five columns; `mqsim` has whole nanoseconds, `disksim` milliseconds of any kind.
+#[test]
+fn mqsim_and_disksim_are_told_apart_or_both_are_named() {
+    let of = |text: &str| detect(text.as_bytes()).map(|format| format.name);
+    let far = "938513000 4 264719034 16 0\n938828000 3 197570570 16 1\n";
+    assert_eq!(of(far), Some("mqsim"), "no disk waits minutes for each request");
+    assert_eq!(of(&far.replace("000 ", "000.5 ")), Some("disksim"), "a part of a nanosecond");
+    assert_eq!(of(&far.replace("16 1", "16 3")), Some("disksim"), "more flags than a direction");
+    assert_eq!(of("0 0 0 8 1\n10000 0 8 8 1\n"), Some("mqsim"));
+    for either in ["0 0 0 8 1\n9999 0 8 8 1\n", "0 0 0 8 1\n", "7 0 0 8 1\n7 0 8 8 1\n"] {
+        assert_eq!(of(either), None, "{either}");
+        let error = read_any(either.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("it could be one of disksim, mqsim"), "{error}");
     }
 }
 

@@ -1,25 +1,23 @@
 """`penstock trace`: what a recorded trace holds, and the same in another format."""
 
 import json
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock import _native, units
+from penstock import _native, trace_table, units
 from penstock.cli import output
-from penstock.cli.options import Json
+from penstock.cli.options import Json, Plots
 from penstock.cli.replay import Classes, Format, Trace
+from penstock.cli.work import errors_end
+from penstock.report.trace import TraceOutputs
 
 app = typer.Typer(
     help="Describe recorded traces and convert them.", no_args_is_help=True, rich_markup_mode=None
 )
-
-Told = dict[str, Any]
-"""What the engine tells of a trace."""
 
 
 @app.command("info", short_help="What a trace is.")
@@ -29,17 +27,8 @@ def info(trace: Trace, *, file_format: Format = None, as_json: Json = False) -> 
     if as_json:
         output.data(f"{text}\n")
         return
-    told: Told = json.loads(text)
-    lines = {
-        "format": told["format"],
-        "requests": units.count(told["requests"]),
-        "duration": units.seconds(told["duration_s"]),
-        "reaches": f"{units.digits(told['end_bytes'] / 1e9, 3)} GB",
-        "processes": ", ".join(told["processes"]) or "not recorded",
-        "devices": ", ".join(told["devices"]) or "not recorded",
-        "other lines": units.count(told["other_lines"]),
-        "out of order": units.count(told["out_of_order"]),
-    }
+    told: trace_table.Told = json.loads(text)
+    lines = trace_table.facts(told)
     width = max(map(len, lines))
     output.data("".join(f"{name:<{width}}  {value}\n" for name, value in lines.items()))
 
@@ -53,57 +42,47 @@ def stats(
     if as_json:
         output.data(f"{text}\n")
         return
-    told: Told = json.loads(text)
+    told: trace_table.Told = json.loads(text)
     output.drawn(lambda console: _figures(told["classes"], console))
 
 
-def _figures(classes: list[Told], console: Console) -> None:
+def _figures(classes: list[trace_table.Told], console: Console) -> None:
     """One column a class, one row a figure."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("")
     for one in classes:
         table.add_column(Text(one["name"]), justify="right")
-    for name, of in FIGURES.items():
+    for name, of in trace_table.FIGURES.items():
         table.add_row(Text(name), *(Text(of(one)) for one in classes))
     console.print(table)
 
 
-def _bytes(value: float) -> str:
-    return f"{units.digits(value / 1000, 3)} kB"
-
-
-def _optional(value: float | None) -> str:
-    return "–" if value is None else units.digits(value, 3)
-
-
-def _recorded(one: Told, which: str) -> str:
-    known = one["recorded_latency"]
-    return "–" if known is None else units.latency(known[which])
-
-
-FIGURES: dict[str, Callable[[Told], str]] = {
-    "requests": lambda one: units.count(one["requests"]),
-    "reads": lambda one: units.count(one["reads"]["requests"]),
-    "writes": lambda one: units.count(one["writes"]["requests"]),
-    "flushes": lambda one: units.count(one["flushes"]),
-    "discards": lambda one: units.count(one["discards"]["requests"]),
-    "synchronous": lambda one: units.count(one["sync"]),
-    "MB": lambda one: units.digits(one["bytes"] / 1e6, 3),
-    "size, mean": lambda one: _bytes(one["size_bytes"]["mean"]),
-    "size, p50": lambda one: _bytes(one["size_bytes"]["p50"]),
-    "size, p95": lambda one: _bytes(one["size_bytes"]["p95"]),
-    "size, largest": lambda one: _bytes(one["size_bytes"]["max"]),
-    "arrivals/s, mean": lambda one: _optional(one["arrivals"]["mean_per_s"]),
-    "in the fullest second": lambda one: units.count(one["arrivals"]["peak_1s"]),
-    "in the fullest 0.1 s": lambda one: units.count(one["arrivals"]["peak_100ms"]),
-    "dispersion of 0.1 s": lambda one: _optional(one["arrivals"]["dispersion_100ms"]),
-    "variation of gaps": lambda one: _optional(one["arrivals"]["gap_variation"]),
-    "sequential": lambda one: units.percent(one["sequential"]["by_process"]),
-    "footprint, MB": lambda one: units.digits(one["footprint_bytes"] / 1e6, 3),
-    "recorded latency, p50": lambda one: _recorded(one, "p50_ns"),
-    "recorded latency, p99": lambda one: _recorded(one, "p99_ns"),
-}
-"""What is told of a class, in the order of the rows."""
+@app.command("plot", short_help="Pictures of what a trace asks for.")
+def plot(
+    trace: Trace,
+    *,
+    file_format: Format = None,
+    classes: Classes = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE.html|.png|.svg",
+            help="Write a page that needs nothing else, or all pictures as one. An earlier one is "
+            "replaced, any other file is not.",
+        ),
+    ] = None,
+    plots: Plots = None,
+) -> None:
+    """Draw what a trace asks for: when, where, how much, how regularly, in which order."""
+    outputs = TraceOutputs(out=out, plots=plots)
+    with errors_end():
+        outputs.check()
+    text = _native.trace_describe(trace, format=file_format, classes=classes, drawn=True)
+    with errors_end():
+        for written in outputs.write(json.loads(text)):
+            output.talk(f"wrote {written}")
 
 
 @app.command("convert", short_help="Write a trace in another format.")
@@ -122,7 +101,7 @@ def convert(
     if as_json:
         output.data(f"{text}\n")
         return
-    told: Told = json.loads(text)
+    told: trace_table.Told = json.loads(text)
     left = told["left_out"]
     rest = f"; {units.count(left)} left out, which {told['into']} has no words for" if left else ""
     output.data(f"{units.count(told['requests'])} requests from {told['from']}{rest}\n")

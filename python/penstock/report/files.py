@@ -12,6 +12,9 @@ PAGE_MARK = b"<!-- penstock report -->"
 PICTURE_MARK = b"tEXtSoftware\0penstock"
 """A chunk of every picture of ours, the first after its header."""
 
+DRAWING_MARK = b"<!-- penstock picture -->"
+"""At the beginning of every drawing (SVG) of ours."""
+
 WORKBOOK_MARK = b"<cp:keywords>penstock report</cp:keywords>"
 """Among the properties of every workbook of ours."""
 
@@ -27,6 +30,11 @@ def is_page(path: Path) -> bool:
 def is_picture(path: Path) -> bool:
     """Whether a picture of ours lies there."""
     return PICTURE_MARK in _head(path)
+
+
+def is_drawing(path: Path) -> bool:
+    """Whether a drawing of ours lies there."""
+    return DRAWING_MARK in _head(path)
 
 
 def is_workbook(path: Path) -> bool:

@@ -11,9 +11,9 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from penstock import frames, palette, table, units
+from penstock import frames, palette, schedule, table, units
 from penstock.report.files import PAGE_MARK
-from penstock.schema import ClassDetail, Comparison, percentile
+from penstock.schema import ClassDetail, Comparison
 from penstock.verdict import verdict
 
 if TYPE_CHECKING:
@@ -74,33 +74,49 @@ SECTIONS = (
 def page(comparison: Comparison) -> str:
     """The whole page. The comparison must have its detail."""
     return (
-        _environment()
+        environment()
         .get_template("report.html.jinja")
         .render(
-            mark=PAGE_MARK.decode(),
             **_summary(comparison),
+            **dress(f"{comparison['world'].upper()}: {_title(comparison)}"),
             facts=list(_facts(comparison)),
             sections=list(_sections(comparison)),
-            runs=[_about(label, run) for label, run in _labelled(comparison)],
+            runs=[_about(comparison, label, run) for label, run in _labelled(comparison)],
             job=comparison["job"],
-            data=_data(comparison),
-            dark=palette.dark("svg.chart"),
-            ground=palette.GROUND,
-            ink=palette.INK,
-            faint=palette.FAINT,
-            grid=palette.GRID,
-            link=palette.POLICIES[0],
+            data=as_data(_data(comparison)),
         )
     )
 
 
+def dress(headline: str) -> dict[str, Any]:
+    """What the head of every page needs."""
+    return {
+        "headline": headline,
+        "mark": PAGE_MARK.decode(),
+        "dark": palette.dark("svg.chart"),
+        "ground": palette.GROUND,
+        "ink": palette.INK,
+        "faint": palette.FAINT,
+        "grid": palette.GRID,
+        "link": palette.POLICIES[0],
+    }
+
+
+def as_data(data: object) -> str:
+    """Figures as JSON that may stand in a page."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    # No text of a job may end the element.
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
 def fragment(comparison: Comparison) -> str:
     """The verdict and the table, for a notebook."""
-    return _environment().get_template("fragment.html.jinja").render(**_summary(comparison))
+    return environment().get_template("fragment.html.jinja").render(**_summary(comparison))
 
 
 @cache
-def _environment() -> "Environment":
+def environment() -> "Environment":
+    """The templates."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(
@@ -116,11 +132,15 @@ def _labelled(comparison: Comparison) -> Iterator[tuple[str, Any]]:
     return zip(frames.labels(comparison["runs"]), comparison["runs"], strict=True)
 
 
+def _title(comparison: Comparison) -> str:
+    return f"{comparison['job']['file']} on {comparison['device']}"
+
+
 def _summary(comparison: Comparison) -> dict[str, Any]:
     """What the page and the fragment have in common."""
     return {
         "world": comparison["world"].upper(),
-        "title": f"{comparison['job']['file']} on {comparison['device']}",
+        "title": _title(comparison),
         "partial": any(run.get("interrupted") for run in comparison["runs"]),
         "verdict": verdict(comparison),
         "columns": [column.heading for column in COLUMNS],
@@ -158,15 +178,18 @@ def _facts(comparison: Comparison) -> Iterator[tuple[str, str]]:
     yield "Penstock", comparison["penstock"]
 
 
-def _about(label: str, run: Any) -> dict[str, Any]:  # noqa: ANN401 - a template's view of a run
+def _about(
+    comparison: Comparison,
+    label: str,
+    run: Any,  # noqa: ANN401 - a template's view of a run
+) -> dict[str, Any]:
     """A policy: its parameters, and what holds for all classes."""
-    late = run["lateness_ns"]
     return {
         "policy": label,
         "params": table.params(run["params"]),
         "duration": units.seconds(run["duration_s"]),
         "busy": units.percent(run["device_busy"]),
-        "late": None if late is None else units.latency(percentile(late, 99)),
+        "schedule": schedule.sentence(comparison, run),
         "remarks": run.get("remarks", []),
         "partial": run.get("interrupted", False),
     }
@@ -193,8 +216,8 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
         yield Section("shares", title, words, [bars])
 
 
-def _data(comparison: Comparison) -> str:
-    """All figures as JSON that may stand in a page: the comparison, and its detail by columns."""
+def _data(comparison: Comparison) -> dict[str, Any]:
+    """All figures: the comparison, and its detail by columns."""
     runs = [{k: v for k, v in run.items() if k != "detail"} for run in comparison["runs"]]
     detail = [
         {
@@ -204,10 +227,7 @@ def _data(comparison: Comparison) -> str:
         }
         for run in comparison["runs"]
     ]
-    data = {"comparison": {**comparison, "runs": runs}, "detail": detail}
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    # No text of a job may end the element.
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return {"comparison": {**comparison, "runs": runs}, "detail": detail}
 
 
 def _columns(one: ClassDetail) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 import vl_convert as vlc
 
-from penstock.report.files import PICTURE_MARK
+from penstock.report.files import DRAWING_MARK, PICTURE_MARK
 
 SCALE = 2.0
 """Pixels of a PNG for one of its chart: sharp on paper and on dense screens."""
@@ -28,6 +28,12 @@ def png(chart: alt.TopLevelMixin) -> bytes:
     chunk = struct.pack(">I", len(kind_and_text) - 4) + kind_and_text
     chunk += struct.pack(">I", zlib.crc32(kind_and_text))
     return picture[:_HEADER] + chunk + picture[_HEADER:]
+
+
+def drawing(chart: alt.TopLevelMixin) -> bytes:
+    """A chart on light ground as a file of SVG, marked as ours."""
+    drawn: str = vlc.vegalite_to_svg(_spec(chart), allowed_base_urls=[])
+    return DRAWING_MARK + b"\n" + drawn.encode()
 
 
 def svg(chart: alt.TopLevelMixin, *, name: str, title: str) -> str:

@@ -10,8 +10,8 @@ import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-from penstock import frames, palette
-from penstock.schema import Class, Comparison, Row
+from penstock import frames, palette, schedule
+from penstock.schema import Class, Comparison, Row, Schedule, percentile
 from penstock.verdict import verdict
 
 NAME_LENGTH = 31
@@ -58,6 +58,7 @@ def _summary(sheet: Worksheet, comparison: Comparison, bold: Format) -> None:
     columns = (
         *("policy", "class", "requests", "IOPS", "MB/s", "mean ms", "p50 ms", "p95 ms", "p99 ms"),
         *("p99.9 ms", "max ms", "wait ms", "share", "device s", "errors", "unfinished"),
+        *("scheduled", "made", "within 100 µs", "within 1 ms", "within 10 ms", "late p99 ms"),
     )
     sheet.write_row(2, 0, columns, bold)
     row = 3
@@ -66,13 +67,27 @@ def _summary(sheet: Worksheet, comparison: Comparison, bold: Format) -> None:
             figures = (one["requests"], one["iops"], one["bw_bytes"] / 1e6, *_spread(one))
             wait = one["wait_ns"]["mean"] / 1e6 if one["requests"] else None
             rest = (one["share"], one["device_time_s"], one["errors"], one["unfinished"])
-            sheet.write_row(row, 0, (label, one["name"], *figures, wait, *rest))
+            held = _held(one["schedule"])
+            sheet.write_row(row, 0, (label, one["name"], *figures, wait, *rest, *held))
             row += 1
-    for number, line in enumerate(verdict(comparison)):
+    said = verdict(comparison)
+    for label, run in zip(frames.labels(comparison["runs"]), comparison["runs"], strict=True):
+        words = schedule.sentence(comparison, run)
+        said += [] if words is None else [f"{label}: {words}"]
+    for number, line in enumerate(said):
         sheet.write(row + 1 + number, 0, line)
     sheet.freeze_panes(3, 2)
     sheet.set_column(0, 1, 15)
     sheet.set_column(2, len(columns), 11)
+
+
+def _held(of: Schedule | None) -> tuple[float, ...]:
+    """How much of a class's schedule was played, and how late; nothing if it has none."""
+    if of is None:
+        return ()
+    held, late = of["held"], percentile(of["lateness_ns"], 99) / 1e6
+    shares = (held["within_100us"], held["within_1ms"], held["within_10ms"])
+    return (of["scheduled"], of["made"], *shares, late)
 
 
 def _spread(one: Class) -> tuple[float | None, ...]:

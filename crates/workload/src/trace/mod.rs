@@ -13,6 +13,7 @@
 mod blkparse;
 mod builder;
 mod completions;
+mod detect;
 mod disksim;
 mod error;
 mod fields;
@@ -23,6 +24,7 @@ mod msr;
 mod packing;
 mod record;
 mod replay;
+pub mod series;
 mod spc;
 pub mod stats;
 
@@ -30,13 +32,14 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+pub use detect::detect;
 pub use error::TraceError;
 pub use lines::Lines;
 pub use packing::Packing;
 pub use record::{DeviceId, ProcessId, Record, Trace};
 pub use replay::{Fit, Replay, ReplayError, Timing};
 
-use error::quoted;
+use detect::unknown;
 
 /// A way to keep traces in files.
 #[derive(Debug)]
@@ -75,11 +78,6 @@ pub static FORMATS: &[Format] = &[
     fio_iolog::FORMAT_2,
     fio_iolog::FORMAT_3,
 ];
-
-/// Lines by which a format is recognised. One could be chance.
-const DETECT_LINES: usize = 16;
-/// The longest beginning of a file that is looked at for it.
-const DETECT_BYTES: usize = 16 << 10;
 
 /// The format named `name`.
 pub fn format(name: &str) -> Option<&'static Format> {
@@ -140,44 +138,7 @@ pub fn parse(text: &[u8], format: &Format) -> Result<Trace, TraceError> {
     (format.read)(&mut Lines::new(text)?)
 }
 
-/// The format of a file that begins with `head`, unpacked; `None` if no format fits or if several
-/// do. Whole milliseconds of `disksim` cannot be told from nanoseconds of `mqsim`.
-pub fn detect(head: &[u8]) -> Option<&'static Format> {
-    match candidates(head)[..] {
-        [format] => Some(format),
-        _ => None,
-    }
-}
-
-fn candidates(head: &[u8]) -> Vec<&'static Format> {
-    let end = match memchr::memchr_iter(b'\n', head).take(DETECT_LINES).last() {
-        Some(end) => end + 1,
-        None => head.len(),
-    };
-    // A beginning without a request, such as events of other kinds, fits as well.
-    let fits = |format: &&Format| {
-        matches!(parse(&head[..end], format), Ok(_) | Err(TraceError::Empty { .. }))
-    };
-    if head.trim_ascii().is_empty() {
-        return Vec::new();
-    }
-    FORMATS.iter().filter(fits).collect()
-}
-
 fn head(lines: &mut Lines<'_>) -> Result<Vec<u8>, TraceError> {
     let head = lines.peek()?;
-    Ok(head[..head.len().min(DETECT_BYTES)].to_vec())
-}
-
-fn unknown(head: &[u8]) -> TraceError {
-    let names = |formats: &[&Format]| {
-        formats.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
-    };
-    let hint = match &candidates(head)[..] {
-        [] => format!("name the format; known are {}", names(&FORMATS.iter().collect::<Vec<_>>())),
-        several => format!("name the format; it could be one of {}", names(several)),
-    };
-    let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
-    let found = if head.is_empty() { "an empty file".into() } else { quoted(line) };
-    TraceError::Unknown { found, hint: Some(hint) }
+    Ok(head[..head.len().min(detect::BYTES)].to_vec())
 }

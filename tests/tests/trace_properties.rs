@@ -1,9 +1,8 @@
 //! What holds for every input: no bytes make a reader panic, and what a trace holds is in order.
 
 use penstock_core::{ClassId, Op, Prio, Source, Time};
-use penstock_workload::trace::{
-    FORMATS, Fit, Format, Record, Replay, Timing, Trace, TraceError, parse, read, read_any, stats,
-};
+use penstock_tests::properties;
+use penstock_workload::trace::{FORMATS, Fit, Record, Replay, Timing, Trace, read};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -108,42 +107,11 @@ fn lines() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(heading, lines)| (heading.to_owned() + &lines.join("\n")).into())
 }
 
-/// What is always true of a trace.
-fn check(trace: &Trace, format: &Format) {
-    assert!(!trace.records.is_empty());
-    assert_eq!(trace.records[0].at, Time::ZERO);
-    assert!(trace.records.is_sorted_by_key(|record| record.at));
-    for record in &trace.records {
-        assert_eq!(record.len == 0, record.op == Op::Flush);
-        assert!(record.start.checked_add(u64::from(record.len)).is_some());
-        let _ = (trace.device(record), trace.process(record));
-    }
-    let all = stats::of(&trace.records);
-    assert_eq!(all.all.requests, trace.records.len() as u64, "{}", format.name);
-    for format in FORMATS {
-        let Some(write) = format.write else { continue };
-        let mut text = Vec::new();
-        let written = write(trace, &mut text).unwrap();
-        assert_eq!(written.requests + written.left_out, all.all.requests);
-        // Widened to blocks, a request at the end of 2^64 bytes may not fit any more.
-        let fits =
-            trace.end() <= u64::MAX - 1024 && trace.records.iter().all(|r| r.len < u32::MAX - 1024);
-        if written.requests > 0 && fits {
-            let again = parse(&text, format).unwrap_or_else(|e| panic!("{}: {e}", format.name));
-            assert_eq!(again.records.len() as u64, written.requests);
-        }
-    }
-}
-
 fn read_as_all(bytes: &[u8]) {
     for format in FORMATS {
-        match parse(bytes, format) {
-            Ok(trace) => check(&trace, format),
-            Err(TraceError::Line { line, .. }) => assert!(line > 0),
-            Err(_) => {}
-        }
+        properties::trace(format.name, bytes);
     }
-    let _ = read_any(bytes);
+    properties::file(bytes);
 }
 
 proptest! {
@@ -162,7 +130,7 @@ proptest! {
         read_as_all(&bytes);
         for format in FORMATS {
             for line in bytes.split(|&byte| byte == b'\n') {
-                let _ = parse(line, format).map(|trace| check(&trace, format));
+                properties::trace(format.name, line);
             }
         }
     }

@@ -1,0 +1,7 @@
+//! Jobs as people write them.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use penstock_tests::properties;
+
+fuzz_target!(|bytes: &[u8]| properties::job(bytes));

@@ -1,0 +1,88 @@
+"""How a live run held its schedule, in words.
+
+Of requests that were planned ahead: of an open loop, or of a trace at a pace. Latency counts from
+the planned arrival, so a generator that was late hides nothing; but what it asked for was then not
+quite the workload of the job, and that has to be said.
+"""
+
+from math import floor
+
+from penstock.schema import Comparison, Run, Schedule, percentile
+from penstock.units import count, latency, seconds
+
+HELD = 0.99
+"""A schedule is held if this share of its arrivals was at most a millisecond late."""
+
+
+def sentence(comparison: Comparison, run: Run) -> str | None:
+    """How `run` held its schedule; nothing in virtual time, where nothing is late."""
+    if comparison["world"] == "simulated":
+        return None
+    schedule = run["schedule"]
+    if schedule is None:
+        return "no schedule to hold: requests came as fast as they were served"
+    missed = troubles(run)
+    if missed is not None:
+        return missed
+    held = _within(schedule) if schedule["due"] else "nothing was due"
+    return f"the schedule was held: {held}{_played(run, schedule)}"
+
+
+def troubles(run: Run) -> str | None:
+    """What was not held of the schedule, for which class, and likely why; nothing if it was."""
+    schedule = run["schedule"]
+    if schedule is None:
+        return None
+    late = {
+        one["name"]: one["schedule"]
+        for one in run["classes"]
+        if one["schedule"] is not None and not _is_held(one["schedule"])
+    }
+    whole = _is_held(schedule)
+    if whole and not late:
+        return None
+    held = f"held but for {', '.join(late)}" if whole else "not held"
+    words = f"the schedule was {held}: {_within(schedule)}"
+    if len(run["classes"]) > 1:
+        shares = [f"{name} {_percent(of['held']['within_1ms'])}" for name, of in late.items()]
+        words += f", of {', '.join(shares)}"
+    # The class that is worst off says most about why.
+    worst = min([schedule, *late.values()], key=lambda of: of["held"]["within_1ms"])
+    why = _why(run, schedule, worst)
+    return f"{words}; likely because {why}{_played(run, schedule)}"
+
+
+def _is_held(schedule: Schedule) -> bool:
+    # Of an interrupted run nothing may have been due yet.
+    return not schedule["due"] or schedule["held"]["within_1ms"] >= HELD
+
+
+def _within(schedule: Schedule) -> str:
+    late = schedule["lateness_ns"]
+    spread = f"p99 {latency(percentile(late, 99))}, worst {latency(late['max'])}"
+    return f"{_percent(schedule['held']['within_1ms'])} of arrivals within 1 ms ({spread})"
+
+
+def _why(run: Run, schedule: Schedule, worst: Schedule) -> str:
+    # Arrivals meet a generator that stands still as often as it stands still.
+    late = 1 - worst["held"]["within_1ms"]
+    waited = schedule.get("processor_wait_s", 0)
+    if waited > run["duration_s"] * late / 2:
+        return f"the machine was busy elsewhere: no processor for {seconds(waited)}"
+    if 2 * worst["late_while_full"] > worst["due"] * late:
+        return "the device's queue was full (live.depth) and held the generator up"
+    return "the generator was late"
+
+
+def _played(run: Run, schedule: Schedule) -> str:
+    """How much of the schedule was played, if it was not all."""
+    made, scheduled = schedule["made"], schedule["scheduled"]
+    if made == scheduled:
+        return ""
+    why = "interrupted" if run.get("interrupted") else "the run ended"
+    return f"; {why} after {count(made)} of {count(scheduled)} arrivals"
+
+
+def _percent(share: float) -> str:
+    """A share to a hundredth of a percent, and never the whole if something is missing."""
+    return f"{floor(share * 10_000) / 100:g} %"

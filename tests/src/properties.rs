@@ -1,0 +1,125 @@
+//! What holds for every input that people hand over: traces, packed files, jobs.
+//!
+//! The fuzz targets, the property tests and the test of the corpora all call these: a panic is a
+//! finding.
+
+use penstock_core::{Op, Time};
+use penstock_job::Job;
+use penstock_workload::trace::{
+    FORMATS, Format, Record, Trace, TraceError, format, parse, read, read_any, stats,
+};
+
+/// More than this a widened or rounded request may not end at: block sizes fit in between.
+const NEAR_THE_END: u64 = 1024;
+
+/// The text `bytes` of a trace in the format called `name`: no panic, and if it is one, what is
+/// always true of a trace and of what is written of it.
+pub fn trace(name: &str, bytes: &[u8]) {
+    match parse(bytes, format(name).expect("a format")) {
+        Ok(trace) => sound(&trace),
+        Err(error) => told(&error),
+    }
+}
+
+/// The file `bytes`, packed or not, of whatever format.
+pub fn file(bytes: &[u8]) {
+    match read_any(bytes) {
+        Ok((trace, format)) => {
+            sound(&trace);
+            assert_eq!(read(bytes, format).expect("it was just read"), trace, "{}", format.name);
+        }
+        Err(error) => told(&error),
+    }
+}
+
+/// The job `bytes`: no panic, and the text of a job that was read reads as the same job.
+pub fn job(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    match Job::parse("job.toml", text, &[]) {
+        Ok(job) => {
+            let again = job.text();
+            let read = Job::parse("job.toml", &again, &[]);
+            let read = read.unwrap_or_else(|error| panic!("{error}\n{again}"));
+            assert_eq!(read.text(), again);
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+fn told(error: &TraceError) {
+    assert!(!matches!(error, TraceError::Line { line: 0, .. }), "{error}");
+    assert!(!error.to_string().is_empty());
+}
+
+/// What is always true of a trace.
+fn sound(trace: &Trace) {
+    assert!(!trace.records.is_empty());
+    assert_eq!(trace.records[0].at, Time::ZERO);
+    assert!(trace.records.is_sorted_by_key(|record| record.at));
+    for record in &trace.records {
+        assert_eq!(record.len == 0, record.op == Op::Flush);
+        assert!(record.start.checked_add(u64::from(record.len)).is_some());
+        let _ = (trace.device(record), trace.process(record));
+    }
+    let all = stats::of(&trace.records).all;
+    assert_eq!(all.requests, trace.records.len() as u64);
+    for format in FORMATS {
+        written_reads_again(trace, format);
+    }
+}
+
+/// What `format` writes of `trace` is read as the same requests, so far as it has words for them.
+fn written_reads_again(trace: &Trace, format: &Format) {
+    let Some(write) = format.write else { return };
+    let kept: Vec<&Record> = trace.records.iter().filter(|record| keeps(format, record)).collect();
+    let mut text = Vec::new();
+    let written = write(trace, &mut text).expect("memory takes it");
+    assert_eq!(written.requests, kept.len() as u64, "{}", format.name);
+    assert_eq!(written.left_out, (trace.records.len() - kept.len()) as u64, "{}", format.name);
+    if kept.is_empty() || !fits(trace, format) {
+        return;
+    }
+    let again = parse(&text, format).unwrap_or_else(|error| panic!("{}: {error}", format.name));
+    assert_eq!(again.records.len(), kept.len(), "{}", format.name);
+    assert_eq!(again.out_of_order, 0, "{}", format.name);
+    let first = time_of(trace, format, kept[0]);
+    for (found, kept) in again.records.iter().zip(kept) {
+        let expected = as_written(format, kept);
+        assert_eq!(found.at.ns(), time_of(trace, format, kept) - first, "{}", format.name);
+        assert_eq!((found.op, found.start, found.len), expected, "{}", format.name);
+        if format.name == "msr" {
+            let steps = |record: &Record| record.latency().map_or(0, |took| took.ns() / 100);
+            assert_eq!(steps(found), steps(kept));
+        }
+    }
+}
+
+/// Whether `format` has words for `record`.
+fn keeps(format: &Format, record: &Record) -> bool {
+    format.name == "fio-iolog3" || matches!(record.op, Op::Read | Op::Write)
+}
+
+/// Widened to blocks, a request at the end of 2^64 bytes may not fit any more.
+fn fits(trace: &Trace, format: &Format) -> bool {
+    let long = |record: &Record| u64::from(record.len) > u64::from(u32::MAX) - NEAR_THE_END;
+    let widened = trace.end() > u64::MAX - NEAR_THE_END || trace.records.iter().any(long);
+    format.name != "disksim" || !widened
+}
+
+/// A request's time in the file, in nanoseconds.
+fn time_of(trace: &Trace, format: &Format, record: &Record) -> u64 {
+    match format.name {
+        "msr" => (trace.origin_ns + record.at.ns()) / 100 * 100,
+        "fio-iolog3" => record.at.ns() / 1_000 * 1_000,
+        _ => record.at.ns(),
+    }
+}
+
+/// A request as the file has it.
+fn as_written(format: &Format, record: &Record) -> (Op, u64, u32) {
+    if format.name != "disksim" {
+        return (record.op, record.start, record.len);
+    }
+    let start = record.start / 512 * 512;
+    (record.op, start, (record.end().div_ceil(512) * 512 - start) as u32)
+}

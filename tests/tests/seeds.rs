@@ -1,0 +1,64 @@
+//! What the fuzz targets begin with goes through the same checks as in them, so that neither rots.
+//! An input that once failed stands here by its name.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use penstock_tests::properties;
+use penstock_workload::trace::FORMATS;
+
+type Check = fn(&[u8]);
+
+/// Every fuzz target and what it calls.
+const TARGETS: &[(&str, Check)] = &[
+    ("blkparse", |bytes| properties::trace("blkparse", bytes)),
+    ("disksim", |bytes| properties::trace("disksim", bytes)),
+    ("file", properties::file),
+    ("fio_iolog", |bytes| {
+        properties::trace("fio-iolog2", bytes);
+        properties::trace("fio-iolog3", bytes);
+    }),
+    ("job", properties::job),
+    ("mqsim", |bytes| properties::trace("mqsim", bytes)),
+    ("msr", |bytes| properties::trace("msr", bytes)),
+    ("spc", |bytes| properties::trace("spc", bytes)),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The files in the folder `name`, in order.
+fn files(name: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.is_file());
+    paths.sort();
+    paths
+}
+
+fn stems(name: &str) -> Vec<String> {
+    files(name).iter().map(|path| path.file_stem().unwrap().to_str().unwrap().into()).collect()
+}
+
+#[test]
+fn every_seed_of_every_target_holds() {
+    let others = [files("tests/data/traces"), files("examples")].concat();
+    for (target, check) in TARGETS {
+        let seeds = files(&format!("fuzz/seeds/{target}"));
+        assert!(!seeds.is_empty(), "{target} has no seed");
+        for path in seeds.iter().chain(&others) {
+            check(&fs::read(path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn every_target_is_known_here_and_every_format_has_one() {
+    let known: Vec<_> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(stems("fuzz/fuzz_targets"), known);
+    for format in FORMATS {
+        let target = if format.name.starts_with("fio-iolog") { "fio_iolog" } else { format.name };
+        assert!(TARGETS.iter().any(|(name, _)| *name == target), "{} is not fuzzed", format.name);
+    }
+}
