@@ -100,7 +100,9 @@ class TestCompare:
         assert result.machine.engine in {"io_uring", "threads"}
         held = result["noop"].schedule
         assert held is not None
-        assert held == result["noop"]["tellers"].schedule, "the batch is a closed loop"
+        of_tellers = result["noop"]["tellers"].schedule
+        assert of_tellers is not None
+        assert held.made == of_tellers.made, "the batch is a closed loop"
         assert result["noop"]["batch"].schedule is None
 
 
