@@ -237,6 +237,15 @@ fn draw(declared: &'static [penstock_policy::Param], params: &mut Params, rng: &
                 n @ 0..4 => Value::Size(sizes[n]),
                 n => Value::Word(words[n - 4]),
             },
+            Kind::SizeOrGroup(words, members) => match pick(rng, 8 + words.len()) {
+                n @ 0..4 => Value::Size(sizes[n]),
+                4..8 => {
+                    let mut group = Params::defaults(members);
+                    draw(members, &mut group, rng);
+                    Value::Group(group)
+                }
+                n => Value::Word(words[n - 8]),
+            },
             Kind::Duration => Value::Duration(Span::from_ms(times[pick(rng, 4)])),
             Kind::DurationOr(words) => match pick(rng, 4 + words.len()) {
                 n @ 0..4 => Value::Duration(Span::from_ms(times[n])),

@@ -41,6 +41,10 @@ fn params(declared: &'static [Param], prefix: &str) -> Vec<Value> {
         let (kind, members) = match &param.kind {
             Kind::Size => ("size".to_owned(), vec![]),
             Kind::SizeOr(words) => (format!("size | {}", words.join(" | ")), vec![]),
+            Kind::SizeOrGroup(words, members) => (
+                format!("size | {} | table", words.join(" | ")),
+                params(members, &format!("{name}.")),
+            ),
             Kind::Duration => ("time".to_owned(), vec![]),
             Kind::DurationOr(words) => (format!("time | {}", words.join(" | ")), vec![]),
             Kind::Count(least) => (format!("count, {least} or more"), vec![]),

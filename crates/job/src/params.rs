@@ -4,7 +4,7 @@ use penstock_policy::{Entry, Kind, POLICIES, Param, Params, Value};
 
 use crate::diagnose::{JobError, quote};
 use crate::nearest::{nearest, suggest};
-use crate::tree::{Node, Reader};
+use crate::tree::{self, Node, Reader};
 use crate::units;
 
 /// The policy called `name`.
@@ -53,6 +53,14 @@ fn value(param: &Param, node: &Node) -> Result<Value, JobError> {
         Kind::Size => Ok(Value::Size(size(node)?)),
         Kind::SizeOr(words) => {
             word_or(node, words, "a size", "64KiB", || size(node).map(Value::Size))
+        }
+        Kind::SizeOrGroup(_, members) if matches!(node.value, tree::Value::Table(_)) => {
+            Ok(Value::Group(group(members, node, param.name)?))
+        }
+        Kind::SizeOrGroup(words, members) => {
+            let example = members.first().map_or("", |member| member.name);
+            let what = format!("a size, a table `{{ {example} = … }}`");
+            word_or(node, words, &what, "64KiB", || size(node).map(Value::Size))
         }
         Kind::Duration => duration(node),
         Kind::DurationOr(words) => {

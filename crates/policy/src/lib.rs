@@ -12,6 +12,8 @@ pub mod params;
 pub mod queue;
 pub mod registry;
 
+mod feedback;
+
 pub mod c_look;
 pub mod cfq;
 pub mod class_priority;

@@ -26,6 +26,9 @@ pub enum Kind {
     Size,
     /// A size, or one of these words.
     SizeOr(&'static [&'static str]),
+    /// A size, one of these words, or a table of these parameters. Where `auto` is one of the
+    /// words, a real device takes the table for it.
+    SizeOrGroup(&'static [&'static str], &'static [Param]),
     /// A length of time, with its unit.
     Duration,
     /// A length of time, or one of these words.

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use penstock_core::{Policy, Span};
 
-use crate::params::{Param, Params};
+use crate::params::{Kind, Param, Params, Value};
 use crate::{
     c_look, cfq, class_priority, deadline, fcfs, look, noop, scan, size_priority, sptf, sstf,
 };
@@ -48,6 +48,19 @@ impl Entry {
     /// Its parameters, each at its default.
     pub fn defaults(&self) -> Params {
         Params::defaults(self.params)
+    }
+
+    /// `params` for a real device: where `auto` stands for a table there, the table.
+    #[must_use]
+    pub fn real(&self, mut params: Params) -> Params {
+        for param in self.params {
+            if let Kind::SizeOrGroup(_, members) = param.kind
+                && params.is(param.name, "auto")
+            {
+                params.set(param.name, Value::Group(Params::defaults(members)));
+            }
+        }
+        params
     }
 }
 

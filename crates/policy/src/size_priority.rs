@@ -18,11 +18,15 @@ use alloc::collections::VecDeque;
 
 use penstock_core::{Go, InFlight, Out, Part, Policy, ReqId, Request, Span, Time};
 
+use crate::feedback::Feedback;
 use crate::params::{Kind, Param, Params, Value};
 use crate::registry::{Bound, Entry};
 
 /// Long enough that a disk's throughput bears it, short enough for a person not to notice.
 const SPLIT: u32 = 64 << 10;
+
+/// Near what a flash disk needs for a short write alone, and far below what a flood makes of it.
+pub const TARGET: Span = Span::from_us(500);
 
 const OURS: &str = "ours";
 const PAPER: &str = "online-batch, section IV.A";
@@ -86,9 +90,20 @@ pub const ENTRY: Entry = Entry {
         },
         Param {
             name: "long_in_flight",
-            kind: Kind::SizeOr(&["unlimited"]),
-            default: Value::Word("unlimited"),
-            doc: "bytes that long requests may have at the device; one piece is always allowed",
+            kind: Kind::SizeOrGroup(
+                &["auto", "unlimited"],
+                &[Param {
+                    name: "target",
+                    kind: Kind::Duration,
+                    default: Value::Duration(TARGET),
+                    doc: "the latency of short requests that the bound is regulated to",
+                    source: OURS,
+                }],
+            ),
+            default: Value::Word("auto"),
+            doc: "bytes that long requests may have at the device, one piece at least; a table: as \
+                  many as keep the latency of the short ones near its target; auto: that on a real \
+                  device, unlimited on a model",
             source: OURS,
         },
     ],
@@ -96,7 +111,7 @@ pub const ENTRY: Entry = Entry {
     bound: |params, _| {
         let guard = params.group("guard").map(|guard| guard.count("after"));
         match guard {
-            _ if !params.is("long_in_flight", "unlimited") => None,
+            _ if !matches!(Bytes::new(params, 1), Bytes::Unlimited) => None,
             _ if !params.switch("priority") => Some(Bound::FIFO),
             guard => guard.map(|after| Bound { after: Span::ZERO, overtakes: after }),
         }
@@ -112,7 +127,7 @@ pub struct SizePriority {
     priority: bool,
     order: Order,
     guard: Option<Guard>,
-    long_in_flight: u64,
+    bytes: Bytes,
     short: VecDeque<ReqId>,
     /// Every request, if there is no priority.
     long: VecDeque<Long>,
@@ -132,6 +147,34 @@ enum Order {
     RoundRobin,
 }
 
+/// What long requests may have in flight.
+#[derive(Debug)]
+enum Bytes {
+    Unlimited,
+    Fixed(u64),
+    Regulated(Feedback),
+}
+
+impl Bytes {
+    fn new(params: &Params, piece: u32) -> Self {
+        match params.get("long_in_flight") {
+            Value::Size(bytes) => Self::Fixed(*bytes),
+            Value::Group(members) => {
+                Self::Regulated(Feedback::new(members.duration("target"), piece))
+            }
+            _ => Self::Unlimited,
+        }
+    }
+
+    fn bound(&self, now: Time) -> u64 {
+        match self {
+            Self::Unlimited => u64::MAX,
+            Self::Fixed(bytes) => *bytes,
+            Self::Regulated(feedback) => feedback.bound(now),
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Guard {
     after: u32,
@@ -146,7 +189,8 @@ struct Guard {
 const LONG: usize = 0;
 
 impl SizePriority {
-    /// Takes `split`, `threshold`, `priority`, `order`, `guard` and `long_in_flight`.
+    /// Takes `split`, `threshold`, `priority`, `order`, `guard` and `long_in_flight`, of which `auto`
+    /// stands for unlimited: who knows that the device is real says so.
     pub fn new(params: &Params) -> Self {
         let split = params.len("split");
         Self {
@@ -164,7 +208,7 @@ impl SizePriority {
                 passed: 0,
                 moved: Time::ZERO,
             }),
-            long_in_flight: params.size("long_in_flight").unwrap_or(u64::MAX),
+            bytes: Bytes::new(params, split.unwrap_or(SPLIT)),
             short: VecDeque::new(),
             long: VecDeque::new(),
             in_flight: InFlight::new(1),
@@ -172,11 +216,11 @@ impl SizePriority {
     }
 
     /// The next piece of the first long request, if it may go now.
-    fn piece(&self) -> Option<u32> {
+    fn piece(&self, now: Time) -> Option<u32> {
         let Long { len, left, .. } = *self.long.front()?;
         let piece = self.split.min(left);
         let bytes = self.in_flight.bytes(LONG);
-        let fits = bytes == 0 || bytes + u64::from(piece) <= self.long_in_flight;
+        let fits = bytes == 0 || bytes + u64::from(piece) <= self.bytes.bound(now);
         (len <= self.threshold || fits).then_some(piece)
     }
 
@@ -217,6 +261,11 @@ impl SizePriority {
 
 impl Policy for SizePriority {
     fn enqueue(&mut self, now: Time, req: &Request) {
+        if let Bytes::Regulated(feedback) = &mut self.bytes
+            && req.len <= self.threshold
+        {
+            feedback.arrived(now);
+        }
         if self.priority && req.len <= self.threshold {
             return self.short.push_back(req.id);
         }
@@ -227,7 +276,7 @@ impl Policy for SizePriority {
     }
 
     fn dispatch(&mut self, now: Time, _: &mut Out<'_>) -> Option<Go> {
-        match self.piece() {
+        match self.piece(now) {
             Some(piece) if self.short.is_empty() || self.guard_fires(now) => {
                 self.send_long(now, piece)
             }
@@ -235,9 +284,13 @@ impl Policy for SizePriority {
         }
     }
 
-    fn complete(&mut self, _: Time, req: &Request, part: &Part) {
+    fn complete(&mut self, now: Time, req: &Request, part: &Part) {
         if req.len > self.threshold {
             self.in_flight.finished(LONG, part.len);
+        } else if let Bytes::Regulated(feedback) = &mut self.bytes
+            && part.last
+        {
+            feedback.finished(now, req.due, !self.long.is_empty());
         }
     }
 }

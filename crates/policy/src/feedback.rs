@@ -1,0 +1,88 @@
+//! How many bytes long requests may have at a real device, found by feedback.
+//!
+//! Additive increase, multiplicative decrease, as TCP finds what a path bears: what a device does
+//! with much in flight is not known beforehand and changes while it runs. The signal is the latency
+//! of the short requests. One that stays within the target lets the bound grow by a sixty-fourth of
+//! a piece; one that misses it cuts the bound to a half, or to as much less as it missed by, and no
+//! request that was under way by then cuts it again. So about one short request in a hundred misses
+//! where the bound settles: the target is nearly their 99th percentile.
+//!
+//! While no short request has come for [`QUIET`] there is nobody to protect, and no bound.
+//!
+//! Source: Jacobson, "Congestion Avoidance and Control" (1988), for increase, decrease and the
+//! first growth by doubling; the constants are ours.
+
+use penstock_core::{Span, Time};
+
+/// A request that is served within `L / GROWTH` of a bound of `L` pieces grows it as much as one
+/// miss in a hundred takes away.
+const GROWTH: u64 = 64;
+
+/// After this long without a short request nobody is waiting.
+const QUIET: Span = Span::from_ms(1000);
+
+/// More in flight makes no device faster.
+const MOST: u64 = 64 << 20;
+
+/// The bound and what moves it.
+#[derive(Debug)]
+pub(crate) struct Feedback {
+    target: Span,
+    /// The bound never falls below one piece, so that long requests move.
+    piece: u64,
+    bound: u64,
+    /// Until the first miss each good request adds a whole piece.
+    first: bool,
+    /// What was due by then says nothing of the bound as it is now.
+    cut: Option<Time>,
+    /// When a short request last arrived or finished.
+    heard: Option<Time>,
+}
+
+impl Feedback {
+    /// Keeps the latency of short requests near `target`, with long ones in pieces of `piece`
+    /// bytes.
+    pub(crate) fn new(target: Span, piece: u32) -> Self {
+        let piece = u64::from(piece).min(MOST);
+        Self { target, piece, bound: piece, first: true, cut: None, heard: None }
+    }
+
+    /// Bytes that long requests may have in flight now.
+    pub(crate) fn bound(&self, now: Time) -> u64 {
+        match self.heard {
+            Some(heard) if now.since(heard) < QUIET => self.bound,
+            _ => u64::MAX,
+        }
+    }
+
+    /// A short request has arrived.
+    pub(crate) fn arrived(&mut self, now: Time) {
+        if self.bound(now) == u64::MAX {
+            // It meets what was sent while there was no bound: that is not the bound's fault.
+            self.cut = Some(now);
+        }
+        self.heard = Some(now);
+    }
+
+    /// A short request that was due at `due` has finished; `pressed`: long ones are waiting, so
+    /// that the bound is what holds them.
+    pub(crate) fn finished(&mut self, now: Time, due: Time, pressed: bool) {
+        self.heard = Some(now);
+        let latency = now.since(due);
+        if latency <= self.target {
+            if pressed {
+                let step = if self.first { self.piece } else { self.piece / GROWTH };
+                self.bound = (self.bound + step).min(MOST);
+            }
+            return;
+        }
+        if self.cut.is_some_and(|cut| due <= cut) {
+            return;
+        }
+        // In flight and latency go together: what is twice too slow has twice too much before it.
+        let fitting = u128::from(self.bound) * u128::from(self.target.ns());
+        let fitting = (fitting / u128::from(latency.ns())) as u64;
+        self.bound = fitting.min(self.bound / 2).max(self.piece);
+        (self.first, self.cut) = (false, Some(now));
+    }
+}
