@@ -74,7 +74,7 @@ def test_a_person_reads_each_finding_and_what_to_do(tmp_path: Path) -> None:
     assert lines[0][0] == "MEASURED"
     for group in GROUPS:
         assert [group] in lines
-    for name in ("simulation", "io_uring", "threads", "timers"):
+    for name in ("simulation", "io_uring", "libaio", "threads", "timers"):
         assert any(line[1:2] == [name] and line[0] in doctor.STYLES for line in lines)
 
 

@@ -17,7 +17,7 @@ from penstock.schema import Held, Run, Schedule
 NOBODY = 65534
 
 
-@pytest.mark.parametrize("engine", ["io_uring", "threads"])
+@pytest.mark.parametrize("engine", ["io_uring", "libaio", "threads"])
 def test_a_measured_run_has_the_schema_of_a_modelled_one(
     job: Path, disk: Path, engine: str
 ) -> None:

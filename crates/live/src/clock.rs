@@ -42,6 +42,11 @@ pub struct LiveClock {
 }
 
 impl LiveClock {
+    /// Real time for devices without a target: models that answer in it, or nothing at all.
+    pub fn bare() -> Self {
+        Self::new(Rc::new(RefCell::new(Hub::idle())), Vec::new())
+    }
+
     /// A clock that waits on `hub`.
     pub(crate) fn new(hub: Rc<RefCell<Hub>>, remarks: Vec<String>) -> Self {
         let (lateness, slack) = (Lateness::new(), FineTimers::new());

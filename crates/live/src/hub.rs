@@ -12,6 +12,7 @@ use penstock_core::{Done, Errno, Flags, Op, ReqId, Request, Time};
 use crate::Target;
 use crate::buffers::Layout;
 use crate::driver::{Action, Command, Driver, Outcome};
+use crate::idle::Idle;
 use crate::sharing::{Arrival, Sharing};
 
 /// The engine and its lanes.
@@ -68,6 +69,12 @@ impl Hub {
         };
         let lanes = targets.into_iter().map(lane).collect();
         Self { driver, lanes, depth, layout, outcomes, in_flight: 0, unread: 0 }
+    }
+
+    /// A hub of no target.
+    pub(crate) fn idle() -> Self {
+        let layout = Layout::new(1, 1, 1).expect("a byte");
+        Self::new(Box::new(Idle), Vec::new(), 1, layout)
     }
 
     /// The engine, for the clock that waits on it.

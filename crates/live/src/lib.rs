@@ -16,18 +16,22 @@
 //! Nothing above can tell that time is real. For models there is [`Paced`]: virtual time that keeps
 //! step with real time.
 //!
-//! Invariants: the only crate with hand-written unsafe code, in `buffers`, `uring` and `threads`;
-//! the only one that reads the machine's clock, in `clock` and `paced`; nothing outside the usable
-//! bytes of an owned file is ever written, but for a file without a name that a trial makes for
-//! itself; no allocation per request. Linux only.
+//! Invariants: the only crate with hand-written unsafe code, in `buffers`, `uring`, `libaio` and
+//! `threads`; the only one that reads the machine's clock, in `clock` and `paced`; nothing outside
+//! the usable bytes of an owned file is ever written, but for a file without a name that a trial
+//! makes for itself; no allocation per request. Linux only.
 
 mod buffers;
 mod clock;
 mod device;
 mod driver;
+mod emulated;
 mod error;
 mod hub;
+mod idle;
 mod lateness;
+mod libaio;
+mod null;
 mod paced;
 mod sharing;
 mod stage;
@@ -38,8 +42,10 @@ mod uring;
 
 pub use clock::{LiveClock, timer_lateness};
 pub use device::LiveDevice;
+pub use emulated::{Emulated, Speed};
 pub use error::EngineError;
 pub use lateness::Lateness;
+pub use null::Null;
 pub use paced::{Pace, Paced};
 pub use stage::{Engine, Settings, Stage, engines};
 pub use sysfs::{Disk, Stack, Sysfs};

@@ -10,6 +10,7 @@ use crate::buffers::{Area, Layout};
 use crate::driver::Driver;
 use crate::error::EngineError;
 use crate::hub::Hub;
+use crate::libaio::{self, Aio};
 use crate::threads::{self, Pool};
 use crate::uring::{self, Ring};
 use crate::{LiveClock, LiveDevice, Target};
@@ -19,18 +20,21 @@ use crate::{LiveClock, LiveDevice, Target};
 pub enum Engine {
     /// One ring, registered files and buffers.
     Uring,
+    /// Linux's older asynchronous calls.
+    Aio,
     /// A blocking call on a worker thread for each command in flight.
     Threads,
 }
 
 impl Engine {
     /// Every engine, the one to prefer first.
-    pub const ALL: [Self; 2] = [Self::Uring, Self::Threads];
+    pub const ALL: [Self; 3] = [Self::Uring, Self::Aio, Self::Threads];
 
     /// The name by which a person chooses it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Uring => "io_uring",
+            Self::Aio => "libaio",
             Self::Threads => "threads",
         }
     }
@@ -47,6 +51,7 @@ impl Engine {
     pub fn probe(self) -> Result<(), EngineError> {
         match self {
             Self::Uring => uring::probe(),
+            Self::Aio => libaio::probe(),
             Self::Threads => threads::probe(),
         }
     }
@@ -55,13 +60,14 @@ impl Engine {
     const fn max_slots(self) -> u32 {
         match self {
             Self::Uring => uring::MAX_SLOTS,
+            Self::Aio => libaio::MAX_SLOTS,
             Self::Threads => threads::MAX_SLOTS,
         }
     }
 }
 
 /// Every engine, the one to prefer first, and whether it works on this machine.
-pub fn engines() -> [(&'static str, Result<(), EngineError>); 2] {
+pub fn engines() -> [(&'static str, Result<(), EngineError>); 3] {
     Engine::ALL.map(|engine| (engine.name(), engine.probe()))
 }
 
@@ -137,6 +143,7 @@ impl Stage {
                 remarks.extend(remark);
                 Box::new(ring)
             }
+            Engine::Aio => Box::new(Aio::new(&targets, slots as u32, batch.max(1), area)?),
             Engine::Threads => Box::new(Pool::new(&targets, slots as u32, &area)?),
         };
         let hub = Rc::new(RefCell::new(Hub::new(driver, targets, depth, layout)));
@@ -155,8 +162,8 @@ mod tests {
         for engine in Engine::ALL {
             assert_eq!(Engine::from_name(engine.name()), Some(engine));
         }
-        assert_eq!(Engine::from_name("libaio"), None);
-        assert_eq!(engines()[1].0, "threads");
-        assert!(engines()[1].1.is_ok(), "every machine has threads");
+        assert_eq!(Engine::from_name("posixaio"), None);
+        assert_eq!(engines()[2].0, "threads");
+        assert!(engines()[2].1.is_ok(), "every machine has threads");
     }
 }

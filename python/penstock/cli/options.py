@@ -36,7 +36,7 @@ Engine = Annotated[
     str | None,
     typer.Option(
         "--engine",
-        metavar="io_uring|threads",
+        metavar="io_uring|libaio|threads",
         help="How a real file is driven. If not given, the first that works here.",
     ),
 ]

@@ -29,6 +29,9 @@ fn param(param: &'static Param) -> Field {
     let schema = match param.kind {
         Kind::Size => defined("size-above-zero"),
         Kind::SizeOr(these) => any([words(these.iter().copied()), from_digit("size-above-zero")]),
+        Kind::SizeOrGroup(these, members) => {
+            any([words(these.iter().copied()), from_digit("size-above-zero"), params(members)])
+        }
         Kind::Duration => defined("time"),
         Kind::DurationOr(these) => any([words(these.iter().copied()), from_digit("time")]),
         Kind::Count(least) => count(least, u32::MAX.into()),

@@ -1,0 +1,162 @@
+//! A modelled device that answers in real time: a slow disk on a fast laptop.
+//!
+//! The model keeps its own schedule. However late the machine wakes, the model goes through its
+//! events at the instants at which they are due, so that a late completion delays nobody but who
+//! waits for it; how late each was is recorded. With a file underneath every request is carried out
+//! there too, and has finished when both have: data is kept, and a file that is slower than the
+//! model shows.
+//!
+//! Source: fio's and DiskSim's habit of absolute deadlines; the papers' disks are models of ours.
+
+use penstock_core::{Device, Done, Op, Request, Span, Time};
+
+use crate::{Lateness, LiveDevice};
+
+/// How much faster than itself a model runs, in thousandths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Speed(u32);
+
+impl Speed {
+    /// As fast as itself.
+    pub const ONE: Self = Self(1000);
+
+    /// `thousandths` of the model's own speed; at least one.
+    pub const fn from_thousandths(thousandths: u32) -> Option<Self> {
+        if thousandths == 0 { None } else { Some(Self(thousandths)) }
+    }
+
+    /// The model's time when real time is `real`.
+    fn model(self, real: Time) -> Time {
+        scaled(real, u64::from(self.0), 1000, u128::div_euclid)
+    }
+
+    /// The first instant of real time at which the model has come to `model`.
+    fn real(self, model: Time) -> Time {
+        scaled(model, 1000, u64::from(self.0), u128::div_ceil)
+    }
+
+    /// A length of the model's time in real time.
+    fn span(self, model: Span) -> Span {
+        model.share(1000, u64::from(self.0))
+    }
+}
+
+fn scaled(time: Time, by: u64, over: u64, divide: fn(u128, u128) -> u128) -> Time {
+    if time == Time::NEVER {
+        return Time::NEVER;
+    }
+    let ns = divide(u128::from(time.ns()) * u128::from(by), u128::from(over));
+    Time::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
+}
+
+/// `model` in real time, over a file or nothing.
+pub struct Emulated<D> {
+    model: D,
+    over: Option<LiveDevice>,
+    speed: Speed,
+    /// What one of the two has finished and the other has not, if there is a file.
+    halves: Vec<Half>,
+    /// Emptied by every turn; kept for its memory.
+    ended: Vec<Done>,
+    lateness: Lateness,
+}
+
+/// What the first of model and file to finish has said. Pieces of one request and length have the
+/// same ticket, and any two of them are a pair.
+struct Half {
+    done: Done,
+    /// Whether it was the model.
+    modelled: bool,
+}
+
+impl<D: Device> Emulated<D> {
+    /// `model` running at `speed`, with every request carried out on `over` too, if there is one.
+    pub fn new(model: D, speed: Speed, over: Option<LiveDevice>) -> Self {
+        let lateness = Lateness::new();
+        Self { model, over, speed, halves: Vec::new(), ended: Vec::new(), lateness }
+    }
+
+    /// How late the model's completions were told, against its own schedule.
+    pub fn lateness(&self) -> &Lateness {
+        &self.lateness
+    }
+
+    /// What `done` of one half finishes, if the other half has come.
+    fn settle(&mut self, done: Done, modelled: bool) -> Option<Done> {
+        let other = |half: &Half| {
+            half.modelled != modelled && (half.done.id, half.done.len) == (done.id, done.len)
+        };
+        let Some(place) = self.halves.iter().position(other) else {
+            self.halves.push(Half { done, modelled });
+            return None;
+        };
+        let first = self.halves.swap_remove(place).done;
+        let (model, file) = if modelled { (done, first) } else { (first, done) };
+        Some(Done { at: done.at, error: model.error.or(file.error), ..model })
+    }
+}
+
+impl<D: Device> Device for Emulated<D> {
+    fn capacity(&self) -> u64 {
+        let file = self.over.as_ref().map_or(u64::MAX, Device::capacity);
+        self.model.capacity().min(file)
+    }
+
+    fn block(&self) -> u32 {
+        self.model.block()
+    }
+
+    fn room(&self) -> u32 {
+        let file = self.over.as_ref().map_or(u32::MAX, Device::room);
+        self.model.room().min(file)
+    }
+
+    fn admits(&self, op: Op, start: u64, len: u32) -> bool {
+        self.room() > 0 && self.model.admits(op, start, len)
+    }
+
+    fn position(&self, now: Time, op: Op, start: u64) -> Span {
+        self.speed.span(self.model.position(self.speed.model(now), op, start))
+    }
+
+    fn start(&mut self, now: Time, req: &Request) {
+        self.model.start(self.speed.model(now), req);
+        if let Some(file) = &mut self.over {
+            file.start(now, req);
+        }
+    }
+
+    fn wakeup(&self) -> Time {
+        self.speed.real(self.model.wakeup())
+    }
+
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        let mut ended = std::mem::take(&mut self.ended);
+        let present = self.speed.model(now);
+        while self.model.wakeup() <= present {
+            let due = self.model.wakeup();
+            let from = ended.len();
+            self.model.advance(due, &mut ended);
+            let late = now.since(self.speed.real(due)).ns();
+            for done in &mut ended[from..] {
+                self.lateness.record(late);
+                let (begun, service) = (self.speed.real(done.begun), self.speed.span(done.service));
+                *done = Done { at: now, begun, service, ..*done };
+            }
+        }
+        if self.over.is_none() {
+            done.append(&mut ended);
+        } else {
+            done.extend(ended.drain(..).filter_map(|half| self.settle(half, true)));
+        }
+        if let Some(file) = &mut self.over {
+            file.advance(now, &mut ended);
+            done.extend(ended.drain(..).filter_map(|half| self.settle(half, false)));
+        }
+        self.ended = ended;
+    }
+
+    fn polled(&self) -> bool {
+        self.over.is_some()
+    }
+}

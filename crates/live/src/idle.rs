@@ -1,0 +1,27 @@
+//! No engine: for devices that need no system call, where the clock only sleeps.
+
+use std::time::Duration;
+
+use crate::driver::{Command, Driver, Outcome};
+
+/// Carries nothing out, because nothing is given to it.
+pub(crate) struct Idle;
+
+impl Driver for Idle {
+    fn queue(&mut self, _: u32, command: &Command) {
+        unreachable!("{command:?} has no target");
+    }
+
+    fn hand_on(&mut self) {}
+
+    fn ready(&mut self) -> bool {
+        false
+    }
+
+    fn reap(&mut self, _: &mut Vec<Outcome>) {}
+
+    #[allow(clippy::disallowed_methods)] // a clock waits
+    fn wait(&mut self, longest: Duration) {
+        std::thread::sleep(longest);
+    }
+}

@@ -1,0 +1,54 @@
+//! A target that does nothing, at once: what is left is the cost of the generator itself.
+//!
+//! Use it to see what the loop, the policy and the clock can do on this machine, as with fio's
+//! engine of that name. Nothing is read or written.
+
+use penstock_core::{Device, Done, ReqId, Request, Span, Time};
+
+/// As large as any disk, so that every job fits.
+const CAPACITY: u64 = 1 << 50;
+
+/// Takes `depth` requests and has finished them when it is next looked at.
+#[derive(Debug)]
+pub struct Null {
+    room: u32,
+    started: Vec<(ReqId, u32, Time)>,
+}
+
+impl Null {
+    /// Room for `depth` requests.
+    pub fn new(depth: u32) -> Self {
+        Self { room: depth, started: Vec::with_capacity(depth as usize) }
+    }
+}
+
+impl Device for Null {
+    fn capacity(&self) -> u64 {
+        CAPACITY
+    }
+
+    fn block(&self) -> u32 {
+        1
+    }
+
+    fn room(&self) -> u32 {
+        self.room
+    }
+
+    fn start(&mut self, now: Time, req: &Request) {
+        self.room = self.room.checked_sub(1).expect("started without room");
+        self.started.push((req.id, req.len, now));
+    }
+
+    fn wakeup(&self) -> Time {
+        self.started.first().map_or(Time::NEVER, |&(.., begun)| begun)
+    }
+
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        self.room += self.started.len() as u32;
+        done.extend(self.started.drain(..).map(|(id, len, begun)| {
+            let service = Span::ZERO;
+            Done { id, at: now, begun, service, len, error: None }
+        }));
+    }
+}

@@ -1,0 +1,140 @@
+//! Models that answer in real time, alone and over a file; and the target that does nothing.
+//!
+//! The model here is a server of the tests' own: a millisecond for each request, one at a time.
+
+mod common;
+
+use common::{Closed, Fcfs, Scratch, drain, io};
+use penstock_core::{Device, Done, Op, Queued, Request, Span, Time, Virtual};
+use penstock_live::{Emulated, Engine, LiveClock, Null, Settings, Speed, Stage, Target};
+
+const SERVICE: Span = Span::from_ms(1);
+
+/// One request at a time, a millisecond each.
+#[derive(Default)]
+struct Server(Option<(Request, Time)>);
+
+impl Device for Server {
+    fn capacity(&self) -> u64 {
+        1 << 20
+    }
+    fn block(&self) -> u32 {
+        1
+    }
+    fn room(&self) -> u32 {
+        u32::from(self.0.is_none())
+    }
+    fn start(&mut self, now: Time, req: &Request) {
+        self.0 = Some((*req, now));
+    }
+    fn wakeup(&self) -> Time {
+        self.0.map_or(Time::NEVER, |(_, begun)| begun + SERVICE)
+    }
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        if self.wakeup() <= now {
+            let (req, begun) = self.0.take().expect("a wake-up has a request");
+            let (id, len) = (req.id, req.len);
+            done.push(Done { id, at: now, begun, service: SERVICE, len, error: None });
+        }
+    }
+}
+
+fn small(n: u32) -> penstock_core::Io {
+    io(Op::Write, u64::from(n) % 64 * 4096, 4096)
+}
+
+/// Time and device time of 200 requests on a model at `speed`.
+fn two_hundred(speed: Speed) -> (Span, Span) {
+    let mut stack = Queued::new(Fcfs::default(), Emulated::new(Server::default(), speed, None));
+    let mut source = Closed::new(4, 200, small);
+    let (seen, end) = drain(&mut source, &mut stack, &mut LiveClock::bare());
+    assert_eq!((seen.finished, seen.errors.len()), (200, 0));
+    assert_eq!(stack.device().lateness().count(), 200);
+    (end.at.since(Time::ZERO), seen.service)
+}
+
+#[test]
+fn a_model_takes_as_long_as_it_says_and_never_less() {
+    let (took, service) = two_hundred(Speed::ONE);
+    assert_eq!(service, Span::from_ms(200));
+    assert!(took >= Span::from_ms(200), "{took:?}");
+}
+
+#[test]
+fn a_faster_model_charges_what_it_took() {
+    let ten = Speed::from_thousandths(10_000).expect("a speed");
+    let (took, service) = two_hundred(ten);
+    assert_eq!(service, Span::from_ms(20));
+    assert!(took >= Span::from_ms(20), "{took:?}");
+    assert_eq!(Speed::from_thousandths(0), None, "time does not stand still");
+}
+
+#[test]
+fn in_virtual_time_it_is_the_model_to_the_nanosecond() {
+    let run = |device: &mut dyn Device| {
+        let mut source = Closed::new(4, 200, small);
+        let mut device = Queued::new(Fcfs::default(), Box::new(Borrowed(device)));
+        let (seen, end) = drain(&mut source, &mut device, &mut Virtual::default());
+        (end.at, seen.service)
+    };
+    let emulated = &mut Emulated::new(Server::default(), Speed::ONE, None);
+    assert_eq!(run(emulated), run(&mut Server::default()));
+    assert_eq!(emulated.lateness().max_ns(), 0);
+}
+
+/// A device that somebody else keeps.
+struct Borrowed<'a>(&'a mut dyn Device);
+
+impl Device for Borrowed<'_> {
+    fn capacity(&self) -> u64 {
+        self.0.capacity()
+    }
+    fn block(&self) -> u32 {
+        self.0.block()
+    }
+    fn room(&self) -> u32 {
+        self.0.room()
+    }
+    fn start(&mut self, now: Time, req: &Request) {
+        self.0.start(now, req);
+    }
+    fn wakeup(&self) -> Time {
+        self.0.wakeup()
+    }
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        self.0.advance(now, done);
+    }
+}
+
+#[test]
+fn over_a_file_what_is_written_is_there_and_the_model_sets_the_time() {
+    for engine in Engine::ALL {
+        if let Err(error) = engine.probe() {
+            eprintln!("skipped on {}: {error}", engine.name());
+            continue;
+        }
+        let scratch = Scratch::new(&format!("emulated-{}", engine.name()));
+        let path = scratch.path("data.img");
+        let target = Target::open(&path, Some(1 << 20)).unwrap();
+        let before = std::fs::read(&path).unwrap();
+        let (mut clock, file) = Stage::single(engine, target, Settings::new(8, 4096)).unwrap();
+        let emulated = Emulated::new(Server::default(), Speed::ONE, Some(file));
+        let mut stack = Queued::new(Fcfs::default(), emulated);
+        let (seen, end) = drain(&mut Closed::new(4, 64, small), &mut stack, &mut clock);
+        assert_eq!((seen.finished, seen.errors.len()), (64, 0));
+        assert_eq!(seen.service, Span::from_ms(64), "the model's, not the file's");
+        assert!(end.at.since(Time::ZERO) >= Span::from_ms(64));
+        let after = std::fs::read(&path).unwrap();
+        let changed = |n: usize| before[n * 4096..][..4096] != after[n * 4096..][..4096];
+        assert!((0..64).all(changed), "every block of the 64 was written");
+    }
+}
+
+#[test]
+fn nothing_is_done_at_once_and_each_request_ends() {
+    let mut stack = Queued::new(Fcfs::default(), Null::new(32));
+    let mut source = Closed::new(32, 100_000, small);
+    let (seen, _) = drain(&mut source, &mut stack, &mut LiveClock::bare());
+    assert_eq!((seen.finished, seen.errors.len()), (100_000, 0));
+    assert_eq!(seen.service, Span::ZERO);
+}
