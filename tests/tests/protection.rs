@@ -74,13 +74,14 @@ impl Heard {
     }
 }
 
-/// A run of `agents` under size-priority with this bound on what long requests have in flight.
-fn shared(bound: Bound, agents: Vec<Agent>, per_mb: Span) -> Heard {
+/// A run of `agents` under size-priority, with what long requests have in flight regulated to this
+/// target, or unlimited.
+fn shared(target: Option<Span>, agents: Vec<Agent>, per_mb: Span) -> Heard {
     let entry = find("size-priority").expect("a registered policy");
     let params = entry.defaults().with("split", Value::Size(PIECE));
-    let params = match bound {
-        Bound::None => params,
-        Bound::Target(target) => {
+    let params = match target {
+        None => params,
+        Some(target) => {
             let real = entry.real(params);
             let table = real.group("long_in_flight").expect("a table on a real device").clone();
             let table = table.with("target", Value::Duration(target));
@@ -93,20 +94,15 @@ fn shared(bound: Bound, agents: Vec<Agent>, per_mb: Span) -> Heard {
     heard
 }
 
-enum Bound {
-    None,
-    Target(Span),
-}
-
 /// A gigabyte a second.
 const FAST: Span = Span::from_ms(1);
 
 #[test]
 fn the_target_is_nearly_the_99th_percentile_of_short_requests_and_the_flood_goes_on() {
     let target = Span::from_us(500);
-    let alone = shared(Bound::None, vec![tellers([0, 20])], FAST);
-    let free = shared(Bound::None, vec![tellers([0, 20]), batch()], FAST);
-    let held = shared(Bound::Target(target), vec![tellers([0, 20]), batch()], FAST);
+    let alone = shared(None, vec![tellers([0, 20])], FAST);
+    let free = shared(None, vec![tellers([0, 20]), batch()], FAST);
+    let held = shared(Some(target), vec![tellers([0, 20]), batch()], FAST);
     assert!(alone.p99(2) < Span::from_us(60), "{:?}", alone.p99(2));
     assert!(free.p99(2) > Span::from_ms(4), "{:?}", free.p99(2));
     let p99 = held.p99(2);
@@ -118,14 +114,14 @@ fn the_target_is_nearly_the_99th_percentile_of_short_requests_and_the_flood_goes
 fn a_slower_disk_has_less_in_flight_for_the_same_target() {
     let slow = Span::from_ms(2);
     let target = Span::from_us(700);
-    let held = shared(Bound::Target(target), vec![tellers([0, 20]), batch()], slow);
+    let held = shared(Some(target), vec![tellers([0, 20]), batch()], slow);
     let p99 = held.p99(2);
     assert!(p99 > target.share(3, 4) && p99 < target.share(5, 4), "{p99:?}");
 }
 
 #[test]
 fn a_target_out_of_reach_leaves_the_flood_one_piece() {
-    let held = shared(Bound::Target(Span::from_us(1)), vec![tellers([0, 20]), batch()], FAST);
+    let held = shared(Some(Span::from_us(1)), vec![tellers([0, 20]), batch()], FAST);
     // One piece after another, each with its 20 us: what the disk can do with one in flight.
     let most = 20_000_000_000 / (20_000 + PIECE) * PIECE;
     assert!(held.long * 10 > most * 9, "{} bytes of {most}", held.long);
@@ -134,14 +130,14 @@ fn a_target_out_of_reach_leaves_the_flood_one_piece() {
 
 #[test]
 fn without_short_requests_there_is_no_bound() {
-    let free = shared(Bound::None, vec![batch()], FAST);
-    let held = shared(Bound::Target(Span::from_us(500)), vec![batch()], FAST);
+    let free = shared(None, vec![batch()], FAST);
+    let held = shared(Some(Span::from_us(500)), vec![batch()], FAST);
     assert_eq!(held.long, free.long);
 }
 
 #[test]
 fn short_requests_that_come_back_are_protected_from_the_second_on() {
-    let held = shared(Bound::Target(Span::from_us(500)), vec![tellers([10, 20]), batch()], FAST);
+    let held = shared(Some(Span::from_us(500)), vec![tellers([10, 20]), batch()], FAST);
     let (first, rest) = held.short.split_first().expect("short requests");
     assert!(first.1 > Span::from_ms(2), "it meets a full queue: {:?}", first.1);
     let slow = rest.iter().filter(|(_, latency)| *latency > Span::from_us(700)).count();

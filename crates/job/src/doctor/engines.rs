@@ -53,6 +53,7 @@ pub(super) fn able(checks: &[Check]) -> bool {
 const fn works(engine: Engine) -> &'static str {
     match engine {
         Engine::Uring => "a ring was set up; it waits with a time limit and knows every command",
+        Engine::Aio => "a context was set up; two system calls carry many commands each",
         Engine::Threads => "a worker was started; a blocking call for each command in flight",
     }
 }
