@@ -144,7 +144,7 @@ class Comparison:
     """The whole job as TOML, with every default in place."""
     job_set: tuple[str, ...]
     seed: int
-    world: Literal["simulated", "measured"]
+    world: Literal["simulated", "emulated", "measured"]
     device: str
     machine: Machine
     runs: tuple[Run, ...]

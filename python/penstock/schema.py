@@ -148,7 +148,7 @@ class Comparison(TypedDict):
     penstock: str
     job: Job
     seed: int
-    world: Literal["simulated", "measured"]
+    world: Literal["simulated", "emulated", "measured"]
     device: str
     machine: Machine
     runs: list[Run]
@@ -262,7 +262,7 @@ class Running(TypedDict):
     of: int
     fraction: float
     device: str
-    world: Literal["simulated", "measured"]
+    world: Literal["simulated", "emulated", "measured"]
     now: NotRequired[Now]
 
 

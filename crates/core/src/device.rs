@@ -44,32 +44,40 @@ pub trait Device {
     }
 }
 
-impl<D: Device + ?Sized> Device for Box<D> {
-    fn capacity(&self) -> u64 {
-        (**self).capacity()
-    }
-    fn block(&self) -> u32 {
-        (**self).block()
-    }
-    fn room(&self) -> u32 {
-        (**self).room()
-    }
-    fn admits(&self, op: Op, start: u64, len: u32) -> bool {
-        (**self).admits(op, start, len)
-    }
-    fn position(&self, now: Time, op: Op, start: u64) -> Span {
-        (**self).position(now, op, start)
-    }
-    fn start(&mut self, now: Time, req: &Request) {
-        (**self).start(now, req);
-    }
-    fn wakeup(&self) -> Time {
-        (**self).wakeup()
-    }
-    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        (**self).advance(now, done);
-    }
-    fn polled(&self) -> bool {
-        (**self).polled()
-    }
+/// Whoever holds a device is one.
+macro_rules! held {
+    ($holder:ty) => {
+        impl<D: Device + ?Sized> Device for $holder {
+            fn capacity(&self) -> u64 {
+                (**self).capacity()
+            }
+            fn block(&self) -> u32 {
+                (**self).block()
+            }
+            fn room(&self) -> u32 {
+                (**self).room()
+            }
+            fn admits(&self, op: Op, start: u64, len: u32) -> bool {
+                (**self).admits(op, start, len)
+            }
+            fn position(&self, now: Time, op: Op, start: u64) -> Span {
+                (**self).position(now, op, start)
+            }
+            fn start(&mut self, now: Time, req: &Request) {
+                (**self).start(now, req);
+            }
+            fn wakeup(&self) -> Time {
+                (**self).wakeup()
+            }
+            fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+                (**self).advance(now, done);
+            }
+            fn polled(&self) -> bool {
+                (**self).polled()
+            }
+        }
+    };
 }
+
+held!(Box<D>);
+held!(&mut D);

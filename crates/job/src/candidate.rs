@@ -10,11 +10,12 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use penstock_core::{Done, Observer, Policy, Request, Time};
-use penstock_policy::{Entry, POLICIES, Params};
+use penstock_core::{ClassId, Done, Observer, Policy, Request, Time};
+use penstock_policy::{Entry, POLICIES, Params, fcfs};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::nearest::suggest;
 use crate::spec::Job;
 use crate::{list, params};
 
@@ -76,7 +77,17 @@ pub enum Quit {
 pub(crate) enum Chosen {
     Known(&'static Entry, Params),
     Foreign(Foreign),
+    /// No policy of ours: each class by itself, under this scheduler of the kernel.
+    Kernel(String),
+    /// One class with the device to itself, unscheduled.
+    Alone(ClassId, String),
 }
+
+/// What begins the name of a scheduler of the kernel.
+const KERNEL: &str = "kernel:";
+
+/// What begins the name of a class that runs alone.
+const ALONE: &str = "alone:";
 
 impl Chosen {
     /// The `candidates`, or all of the registry, with their parameters from the job.
@@ -91,7 +102,13 @@ impl Chosen {
         let mut all: Vec<Self> = Vec::with_capacity(candidates.len());
         for candidate in candidates {
             all.push(match candidate {
-                Candidate::Named(name) => known(params::policy(name)?)?,
+                Candidate::Named(name) => {
+                    match (name.strip_prefix(KERNEL), name.strip_prefix(ALONE)) {
+                        (Some(_), _) => Self::Kernel(name.clone()),
+                        (_, Some(class)) => Self::alone(job, class)?,
+                        _ => known(params::policy(name)?)?,
+                    }
+                }
                 Candidate::Foreign(foreign) => {
                     foreign.check(&all)?;
                     Self::Foreign(foreign.clone())
@@ -101,11 +118,27 @@ impl Chosen {
         Ok(all)
     }
 
+    fn alone(job: &Job, class: &str) -> Result<Self, Failure> {
+        let names = || job.classes.iter().map(|class| class.name.as_str());
+        let index = names().position(|name| name == class).ok_or_else(|| {
+            Failure::wrong(format_args!("{ALONE}{class}: no such class"), suggest(class, names()))
+        })?;
+        Ok(Self::Alone(ClassId(index as u16), format!("{ALONE}{class}")))
+    }
+
     /// As results call it.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Known(entry, _) => entry.name,
-            Self::Foreign(foreign) => &foreign.name,
+            Self::Foreign(Foreign { name, .. }) | Self::Kernel(name) | Self::Alone(_, name) => name,
+        }
+    }
+
+    /// The scheduler of the kernel that it is.
+    pub(crate) fn kernel(&self) -> Option<&str> {
+        match self {
+            Self::Kernel(name) => name.strip_prefix(KERNEL),
+            _ => None,
         }
     }
 
@@ -113,7 +146,7 @@ impl Chosen {
     pub(crate) fn params_json(&self) -> Value {
         match self {
             Self::Known(_, params) => list::params_json(params),
-            Self::Foreign(_) => json!({}),
+            Self::Foreign(_) | Self::Kernel(_) | Self::Alone(..) => json!({}),
         }
     }
 
@@ -129,16 +162,21 @@ impl Chosen {
         match self {
             Self::Known(entry, params) => (entry.build)(params),
             Self::Foreign(foreign) => (foreign.build)(classes, leave.clone()),
+            Self::Kernel(_) | Self::Alone(..) => (fcfs::ENTRY.build)(&Params::NONE),
         }
     }
 }
 
 /// That a record of a run under `policies` could be replayed.
-pub(crate) fn can_be_recorded(policies: &[Chosen]) -> Result<(), Failure> {
+pub(crate) fn can_be_recorded(policies: &[Chosen], rounds: Option<u32>) -> Result<(), Failure> {
     match policies {
+        _ if rounds.is_some() => {
+            let hint = "leave the record out, or run once";
+            Err(Failure::wrong("a record is of one run", hint))
+        }
         [Chosen::Known(..)] => Ok(()),
-        [Chosen::Foreign(Foreign { name, .. })] => {
-            let message = format!("a record is of a built-in policy, and {name} is none");
+        [other] => {
+            let message = format!("a record is of a built-in policy, and {} is none", other.name());
             let hint = "a replay could not find it again: leave the record out";
             Err(Failure::wrong(message, hint))
         }
@@ -147,6 +185,24 @@ pub(crate) fn can_be_recorded(policies: &[Chosen]) -> Result<(), Failure> {
             Err(Failure::wrong("a record is of one policy", hint))
         }
     }
+}
+
+/// That none of `policies` needs what only a real target has.
+pub(crate) fn can_run_without_a_target(policies: &[Chosen], on: &str) -> Result<(), Failure> {
+    let Some(kernel) = policies.iter().find(|policy| policy.kernel().is_some()) else {
+        return Ok(());
+    };
+    let message = format!("{} schedules a real disk, and {on} is none", kernel.name());
+    Err(Failure::wrong(message, "name a file on one with --on, as in --on ./data.img"))
+}
+
+/// The parameters of all `policies` where the device is real.
+pub(crate) fn on_a_real_device(policies: &[(&'static str, Params)]) -> Vec<(&'static str, Params)> {
+    let real = |(name, params): &(&'static str, Params)| {
+        let entry = penstock_policy::find(name).expect("parameters are of a policy");
+        (*name, entry.real(params.clone()))
+    };
+    policies.iter().map(real).collect()
 }
 
 /// That none of `policies` would be waited for by a live run on `target`.

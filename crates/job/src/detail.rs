@@ -22,6 +22,14 @@ pub struct Detail {
     pub classes: Vec<ClassDetail>,
 }
 
+impl Detail {
+    /// The classes of both, if their windows are equally long.
+    pub(crate) fn join(mut self, other: Self) -> Option<Self> {
+        self.classes.extend(other.classes);
+        (self.window_s.to_bits() == other.window_s.to_bits()).then_some(self)
+    }
+}
+
 /// One class of a run in detail. What is due before the warm-up's end is in the series only.
 #[derive(Debug, Serialize)]
 pub struct ClassDetail {

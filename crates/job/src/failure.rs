@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use penstock_live::scheduler::SchedulerError;
 use penstock_live::{EngineError, TargetError};
 
 use crate::diagnose::JobError;
@@ -95,6 +96,12 @@ impl From<TargetError> for Failure {
 
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
+        Self { message: format!("error: {error}"), exit_code: error.exit_code() }
+    }
+}
+
+impl From<SchedulerError> for Failure {
+    fn from(error: SchedulerError) -> Self {
         Self { message: format!("error: {error}"), exit_code: error.exit_code() }
     }
 }

@@ -22,12 +22,15 @@ pub mod trace_tools;
 pub mod units;
 
 mod agents;
+mod bench;
 mod candidate;
 mod failure;
 mod file;
+mod independent;
 mod load;
 mod machine;
 mod params;
+mod place;
 mod run;
 mod schedule;
 mod sets;

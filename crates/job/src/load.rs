@@ -23,7 +23,7 @@ pub(crate) struct Load {
 }
 
 enum Kind {
-    Agents(Vec<Agent>, Seed),
+    Agents(Vec<Agent>),
     /// A trace, and whether it has a schedule.
     Trace(Replay, bool),
 }
@@ -41,7 +41,7 @@ impl Load {
         let agents = job.agents_on(capacity, block)?;
         let longest = agents.iter().map(|agent| agent.size).max().unwrap_or(0);
         let last = agents.iter().map(|agent| agent.active.end).max().unwrap_or(Time::ZERO);
-        let kind = Kind::Agents(agents, Seed(job.seed));
+        let kind = Kind::Agents(agents);
         Ok(Self { kind, classes, duration: job.duration, last, longest })
     }
 
@@ -72,18 +72,34 @@ impl Load {
         Ok(Self { kind: Kind::Trace(replay, planned), classes, duration, last, longest })
     }
 
-    /// A source that asks from the beginning.
-    pub(crate) fn source(&self) -> Box<dyn Source> {
+    /// A source that asks from the beginning; what is random in it descends from `seed`.
+    pub(crate) fn source(&self, seed: Seed) -> Box<dyn Source> {
         match &self.kind {
-            Kind::Agents(agents, seed) => Box::new(Agents::new(agents.clone(), *seed)),
+            Kind::Agents(agents) => Box::new(Agents::new(agents.clone(), seed)),
             Kind::Trace(replay, _) => Box::new(replay.clone()),
         }
+    }
+
+    /// The same of one class only: each of its requests is asked for as if all were there.
+    pub(crate) fn only(&self, class: ClassId) -> Self {
+        let kind = match &self.kind {
+            Kind::Agents(agents) => {
+                let mut agents = agents.clone();
+                // They stay in their places, and with them the random numbers of the others.
+                for agent in agents.iter_mut().filter(|agent| agent.class != class) {
+                    agent.active.end = agent.active.start;
+                }
+                Kind::Agents(agents)
+            }
+            Kind::Trace(replay, planned) => Kind::Trace(replay.only(class), *planned),
+        };
+        Self { kind, classes: self.classes.clone(), ..*self }
     }
 
     /// Watches how this is held behind `warmup`, by a device whose queue holds `depth` commands.
     pub(crate) fn schedule(&self, warmup: Span, depth: u32) -> Schedule<'_> {
         let planned = |stream: StreamId| match &self.kind {
-            Kind::Agents(agents, _) => {
+            Kind::Agents(agents) => {
                 matches!(agents[stream.0 as usize].arrivals, Arrivals::Open { .. })
             }
             Kind::Trace(_, planned) => *planned,

@@ -7,8 +7,9 @@ use penstock_core::Span;
 
 use crate::result::Machine;
 
-/// Describes the machine. Whatever cannot be read is called unknown.
-pub(crate) fn machine(engine: Option<&'static str>) -> Machine {
+/// Describes the machine, and when it is if time is `real`. Whatever cannot be read is called
+/// unknown.
+pub(crate) fn machine(real: bool, engine: Option<&'static str>) -> Machine {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
@@ -16,7 +17,7 @@ pub(crate) fn machine(engine: Option<&'static str>) -> Machine {
         cpu: model.map_or("unknown", |(_, name)| name.trim()).to_owned(),
         cpus: std::thread::available_parallelism().map_or(1, usize::from),
         kernel: format!("Linux {}", release.trim()),
-        began_unix_s: engine.map(|_| unix_seconds()),
+        began_unix_s: real.then(unix_seconds),
         engine,
     }
 }

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use penstock_core::ClassId;
+use penstock_live::Lateness;
 use serde::Serialize;
 
 use crate::detail::Detail;
@@ -16,7 +18,7 @@ pub struct Comparison {
     pub job: JobResult,
     /// Seed of every random number.
     pub seed: u64,
-    /// `simulated` or `measured`.
+    /// `simulated`, `emulated` or `measured`.
     pub world: World,
     /// Name of the modelled device, or path of the target.
     pub device: String,
@@ -43,6 +45,8 @@ pub struct JobResult {
 pub enum World {
     /// Virtual time over a modelled device.
     Simulated,
+    /// Real time over a modelled device.
+    Emulated,
     /// Real time over a real target.
     Measured,
 }
@@ -69,6 +73,12 @@ pub struct Machine {
 pub struct RunResult {
     /// Name of the policy.
     pub policy: String,
+    /// Number of the round, from 0, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round: Option<u32>,
+    /// Seed of the round, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// Its parameters.
     pub params: serde_json::Value,
     /// Seconds that were measured: from the end of the warm-up to the end of the run.
@@ -78,6 +88,9 @@ pub struct RunResult {
     pub interrupted: bool,
     /// How the schedule was held; null in virtual time, and if nothing was planned ahead.
     pub schedule: Option<ScheduleResult>,
+    /// How late a model answered in real time; left out elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulation: Option<EmulationResult>,
     /// What the machine did not grant to a live run, in words; left out if there is nothing to say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
@@ -88,6 +101,47 @@ pub struct RunResult {
     /// Whole distributions and the course over time, if they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<Detail>,
+}
+
+impl RunResult {
+    /// What it says of one class only.
+    pub(crate) fn only(mut self, class: ClassId) -> Self {
+        let keep = |number: usize| number == class.index();
+        let mut number = 0..;
+        self.classes.retain(|_| number.next().is_some_and(keep));
+        if let Some(detail) = &mut self.detail {
+            let mut number = 0..;
+            detail.classes.retain(|_| number.next().is_some_and(keep));
+        }
+        self
+    }
+}
+
+/// How late the completions of an emulated device were, against its model's own schedule.
+#[derive(Clone, Debug, Serialize)]
+pub struct EmulationResult {
+    /// Completions.
+    pub completions: u64,
+    /// Arithmetic mean of their lateness in nanoseconds.
+    pub mean_ns: f64,
+    /// Median.
+    pub p50_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// The worst.
+    pub max_ns: u64,
+}
+
+impl From<&Lateness> for EmulationResult {
+    fn from(late: &Lateness) -> Self {
+        Self {
+            completions: late.count(),
+            mean_ns: late.mean_ns(),
+            p50_ns: late.p50_ns(),
+            p99_ns: late.p99_ns(),
+            max_ns: late.max_ns(),
+        }
+    }
 }
 
 /// What one class got. Arrivals = requests + unfinished + errors.

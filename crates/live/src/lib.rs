@@ -33,6 +33,7 @@ mod lateness;
 mod libaio;
 mod null;
 mod paced;
+pub mod scheduler;
 mod sharing;
 mod stage;
 mod sysfs;

@@ -5,9 +5,6 @@
 
 use penstock_core::{Device, Done, ReqId, Request, Span, Time};
 
-/// As large as any disk, so that every job fits.
-const CAPACITY: u64 = 1 << 50;
-
 /// Takes `depth` requests and has finished them when it is next looked at.
 #[derive(Debug)]
 pub struct Null {
@@ -16,6 +13,9 @@ pub struct Null {
 }
 
 impl Null {
+    /// Bytes: as large as any disk, so that every job fits.
+    pub const CAPACITY: u64 = 1 << 50;
+
     /// Room for `depth` requests.
     pub fn new(depth: u32) -> Self {
         Self { room: depth, started: Vec::with_capacity(depth as usize) }
@@ -24,7 +24,7 @@ impl Null {
 
 impl Device for Null {
     fn capacity(&self) -> u64 {
-        CAPACITY
+        Self::CAPACITY
     }
 
     fn block(&self) -> u32 {

@@ -73,37 +73,13 @@ fn a_faster_model_charges_what_it_took() {
 fn in_virtual_time_it_is_the_model_to_the_nanosecond() {
     let run = |device: &mut dyn Device| {
         let mut source = Closed::new(4, 200, small);
-        let mut device = Queued::new(Fcfs::default(), Box::new(Borrowed(device)));
+        let mut device = Queued::new(Fcfs::default(), device);
         let (seen, end) = drain(&mut source, &mut device, &mut Virtual::default());
         (end.at, seen.service)
     };
     let emulated = &mut Emulated::new(Server::default(), Speed::ONE, None);
     assert_eq!(run(emulated), run(&mut Server::default()));
     assert_eq!(emulated.lateness().max_ns(), 0);
-}
-
-/// A device that somebody else keeps.
-struct Borrowed<'a>(&'a mut dyn Device);
-
-impl Device for Borrowed<'_> {
-    fn capacity(&self) -> u64 {
-        self.0.capacity()
-    }
-    fn block(&self) -> u32 {
-        self.0.block()
-    }
-    fn room(&self) -> u32 {
-        self.0.room()
-    }
-    fn start(&mut self, now: Time, req: &Request) {
-        self.0.start(now, req);
-    }
-    fn wakeup(&self) -> Time {
-        self.0.wakeup()
-    }
-    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        self.0.advance(now, done);
-    }
 }
 
 #[test]

@@ -74,13 +74,14 @@ impl Pace {
 /// A policy is a name, or a name and a `penstock.Policy`, which is of use for one run.
 /// With `text` that is the job, and `job` only what it is called.
 /// With `detail` each run carries whole distributions and its course over time.
+/// With `repeat` each policy runs so often, in rounds of all of them.
 /// With `watch` steps tell how the run goes, and a model goes `speed` times as fast as real time.
 /// `progress` is called some times a second. If it raises, or a signal's handler does, the run ends
 /// there: an interrupt gives the result so far, anything else is raised.
 #[pyfunction]
 #[pyo3(signature = (
     job, *, policies, on=None, create=None, engine=None, sets=Vec::new(), record=None,
-    detail=false, text=None, progress=None, watch=None, speed=None
+    detail=false, text=None, progress=None, watch=None, speed=None, repeat=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
@@ -98,12 +99,13 @@ fn compare(
     progress: Option<Bound<'_, PyAny>>,
     watch: Option<PyRef<'_, Pace>>,
     speed: Option<String>,
+    repeat: Option<u32>,
 ) -> PyResult<String> {
     let scripts = policies.iter().any(|named| matches!(named, Named::Script(..)));
     let thrown = Raised::default();
     let policies = policies.into_iter().map(|named| named.candidate(&thrown)).collect();
     let watch = watch.map(|pace| Arc::clone(&pace.0));
-    let options = Options { policies, on, create, engine, record, detail, watch, speed };
+    let options = Options { policies, on, create, engine, record, detail, watch, speed, repeat };
     let work = |told: &mut dyn FnMut(Step<'_>) -> bool| {
         let comparison = match &text {
             Some(text) => {

@@ -4,7 +4,18 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.options import Create, Engine, Job, Json, On, Plots, Report, Sets, Xlsx
+from penstock.cli.options import (
+    Create,
+    Engine,
+    Job,
+    Json,
+    On,
+    Plots,
+    Repeat,
+    Report,
+    Sets,
+    Xlsx,
+)
 from penstock.cli.work import work
 from penstock.report import Outputs
 
@@ -31,6 +42,7 @@ def compare(
     on: On = None,
     create: Create = None,
     engine: Engine = None,
+    repeat: Repeat = None,
     sets: Sets = None,
     report: Report = None,
     plots: Plots = None,
@@ -52,4 +64,5 @@ def compare(
         record=None,
         outputs=Outputs(report=report, plots=plots, xlsx=xlsx),
         as_json=as_json,
+        repeat=repeat,
     )

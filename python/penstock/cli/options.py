@@ -41,6 +41,17 @@ Engine = Annotated[
     ),
 ]
 
+Repeat = Annotated[
+    int | None,
+    typer.Option(
+        "--repeat",
+        metavar="N",
+        min=1,
+        help="Run every policy N times, in rounds of all of them, and tell medians and ranges. "
+        "Each round has the next seed.",
+    ),
+]
+
 Sets = Annotated[
     list[str] | None,
     typer.Option(

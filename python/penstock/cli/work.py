@@ -47,6 +47,7 @@ def work(
     text: str | None = None,
     pace: _native.Pace | None = None,
     speed: str | None = None,
+    repeat: int | None = None,
     let_run: Callable[[Engine], str] | None = None,
 ) -> None:
     """Run a job under each policy, show what came of it, and write what is asked for.
@@ -71,6 +72,7 @@ def work(
             progress=progress,
             watch=pace,
             speed=speed,
+            repeat=repeat,
         )
 
     try:

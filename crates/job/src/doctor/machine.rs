@@ -16,7 +16,7 @@ const USEFUL: [(u32, &str, &str); 2] = [
 ];
 
 pub(super) fn checks(roots: &Roots) -> Vec<Check> {
-    let told = machine::machine(None);
+    let told = machine::machine(false, None);
     let kernel = Check::ok("kernel", &told.kernel).fact("release", told.kernel);
     let cpus = format!("{} × {}", told.cpus, told.cpu);
     let cpus = match told.cpus {

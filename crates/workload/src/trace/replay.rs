@@ -142,6 +142,13 @@ impl Replay {
         Ok(Self { ios: ios.into(), next: 0, pace })
     }
 
+    /// The same with the requests of one class only.
+    #[must_use]
+    pub fn only(&self, class: ClassId) -> Self {
+        let ios = self.ios.iter().filter(|io| io.class == class).copied().collect();
+        Self { ios, next: 0, pace: self.pace.clone() }
+    }
+
     /// Requests of the whole trace.
     pub fn len(&self) -> usize {
         self.ios.len()

@@ -1,0 +1,237 @@
+//! One policy's run: the stack is put together, driven, and measured.
+
+use std::fmt;
+use std::path::Path;
+
+use penstock_core::{
+    Clock, Device, Done, Limits, Queued, ReqId, Request, RunError, Seed, Tap, Time, Virtual,
+    Witness, run,
+};
+use penstock_live::{Emulated, LiveClock, LiveDevice, Null, Paced, Settings, Stage};
+
+use crate::candidate::{Chosen, Leave, Quit, Until};
+use crate::failure::Failure;
+use crate::independent;
+use crate::load::Load;
+use crate::place::{Live, Place};
+use crate::record::{Header, Recorder};
+use crate::result::RunResult;
+use crate::snapshot::{Watch, Watched};
+use crate::spec::{Job, Stop};
+use crate::stack;
+use crate::stats::{Progress, Stats};
+
+/// One policy's run, ready to begin.
+#[derive(Clone, Copy)]
+pub(crate) struct Bench<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) policy: &'a Chosen,
+    pub(crate) load: &'a Load,
+    pub(crate) seed: u64,
+    pub(crate) record: Option<&'a Path>,
+    pub(crate) detail: bool,
+    pub(crate) watch: Option<Watch<'a>>,
+}
+
+impl Bench<'_> {
+    /// The run at `place`.
+    pub(crate) fn run_at(
+        &self,
+        place: &Place,
+        told: &mut dyn Progress,
+    ) -> Result<RunResult, Failure> {
+        match (self.policy, place) {
+            (Chosen::Kernel(_), Place::Live(live)) => {
+                let scheduler = self.policy.kernel().expect("it is one");
+                independent::run(self, place, live, scheduler, told)
+            }
+            (Chosen::Alone(class, _), _) => {
+                let alone = self.load.only(*class);
+                let result = Bench { load: &alone, ..*self }.run_whole(place, told)?;
+                Ok(result.only(*class))
+            }
+            _ => self.run_whole(place, told),
+        }
+    }
+
+    /// The run at `place` with one stack for all classes.
+    fn run_whole(&self, place: &Place, told: &mut dyn Progress) -> Result<RunResult, Failure> {
+        match place {
+            Place::Modelled(spec) => {
+                let device = stack::device(spec, Seed(self.seed));
+                match self.watch.and_then(Watch::paced) {
+                    Some((speed, pace)) => {
+                        self.run(place, device, &mut Paced::new(speed, pace), told)
+                    }
+                    None => self.run(place, device, &mut Virtual::default(), told),
+                }
+            }
+            Place::Emulated { spec, speed, over, .. } => {
+                let (mut clock, file) = match over {
+                    Some(live) => self.stage(live).map(|(clock, file)| (clock, Some(file)))?,
+                    None => (LiveClock::bare(), None),
+                };
+                let model = stack::device(spec, Seed(self.seed));
+                let mut device = Emulated::new(model, *speed, file);
+                let result = self.run_live(place, &mut device, &mut clock, told)?;
+                Ok(RunResult { emulation: Some(device.lateness().into()), ..result })
+            }
+            Place::Live(live) => {
+                let (mut clock, device) = self.stage(live)?;
+                self.run_live(place, device, &mut clock, told)
+            }
+            Place::Null => {
+                let device = Null::new(self.job.live.depth);
+                self.run_live(place, device, &mut LiveClock::bare(), told)
+            }
+        }
+    }
+
+    /// The run over `device` in real time, with what the machine did not grant.
+    pub(crate) fn run_live(
+        &self,
+        place: &Place,
+        device: impl Device,
+        clock: &mut LiveClock,
+        told: &mut dyn Progress,
+    ) -> Result<RunResult, Failure> {
+        let result = self.run(place, device, clock, told)?;
+        Ok(RunResult { remarks: clock.remarks().to_vec(), ..result })
+    }
+
+    /// Real time, and `live` behind its engine, for the largest command of this run.
+    pub(crate) fn stage(&self, live: &Live) -> Result<(LiveClock, LiveDevice), Failure> {
+        // Merging makes commands longer than any request.
+        let settings = Settings {
+            batch: self.job.live.batch,
+            seed: Seed(self.seed),
+            ..Settings::new(self.job.live.depth, self.load.longest.max(self.policy.longest()))
+        };
+        Ok(Stage::single(live.engine, live.target.clone(), settings)?)
+    }
+
+    fn run(
+        &self,
+        place: &Place,
+        device: impl Device,
+        clock: &mut impl Clock,
+        told: &mut dyn Progress,
+    ) -> Result<RunResult, Failure> {
+        let leave = Leave::default();
+        let real = place.is_real();
+        let policy = self.policy.build(&self.load.classes, &leave);
+        let Some(path) = self.record else {
+            let mut stack = Queued::new(policy, device);
+            return self.drive(&mut stack, clock, told, real, None, &leave);
+        };
+        let header = Header {
+            penstock: crate::VERSION.into(),
+            policy: self.policy.name().into(),
+            job: self.job.name.clone(),
+            text: self.job.text(),
+            room: device.room(),
+            capacity: place.capacity(),
+            block: place.block(),
+        };
+        let recorder =
+            Recorder::create(path, &header).map_err(|error| Failure::unwritable(path, &error))?;
+        let (above, below) = (recorder.clone(), recorder.clone());
+        let decided = move |at, go, chain: &[ReqId]| above.decided(at, go, chain);
+        let completed = move |_, done: &[Done]| done.iter().for_each(|done| below.completed(done));
+        let device = Tap::new(device, |_, _: &Request| {}, completed);
+        let mut stack = Queued::new(Witness::new(policy, decided), device);
+        let result = self.drive(&mut stack, clock, told, real, Some(recorder.clone()), &leave);
+        let written = recorder.finish().map_err(|error| Failure::half_written(path, &error));
+        // The run's own error says more than a file that ended with it.
+        result.and_then(|result| written.map(|()| result))
+    }
+
+    fn drive(
+        &self,
+        stack: &mut impl Device,
+        clock: &mut impl Clock,
+        told: &mut dyn Progress,
+        live: bool,
+        recorder: Option<Recorder>,
+        leave: &Leave,
+    ) -> Result<RunResult, Failure> {
+        let (warmup, duration) = (self.job.warmup, self.load.duration);
+        let mut source = self.load.source(Seed(self.seed));
+        let names: Vec<&str> = self.load.classes.iter().map(String::as_str).collect();
+        let schedule = live.then(|| self.load.schedule(warmup, self.job.live.depth));
+        let mut stats = Stats::new(names.len(), warmup, duration, schedule, told, recorder);
+        if self.detail {
+            stats = stats.detailed();
+        }
+        if let Some(watch) = self.watch {
+            stats = stats.watched(Watched::new(&names, duration, watch.window(duration, live)));
+            if let Some((_, pace)) = watch.paced().filter(|_| !live) {
+                stats = stats.paced(pace);
+            }
+        }
+        let until = match self.job.stop {
+            Stop::Drained => Time::NEVER,
+            Stop::LastArrival => self.load.last,
+            Stop::At(span) => Time::ZERO + span,
+        };
+        let limits = Limits { until, max_outstanding: self.job.max_outstanding };
+        let mut observer = Until { observer: &mut stats, leave };
+        let end = run(&mut source, stack, clock, &mut observer, limits);
+        // What it says of itself says more than how the run ended without it.
+        if let Some(Quit::Failed { at, what, hint }) = leave.get() {
+            let name = self.policy.name();
+            let message = format!("policy {name}, at {}: {what}", Seconds(*at));
+            return Err(Failure::run(message).hint(hint));
+        }
+        let end = end.map_err(|error| self.failed(error, &names, stats.arrivals()))?;
+        stats.ended(&mut source, end.at, until);
+        Ok(RunResult {
+            policy: self.policy.name().into(),
+            round: None,
+            seed: None,
+            params: self.policy.params_json(),
+            duration_s: stats.measured_s(end.at),
+            interrupted: end.interrupted || leave.get().is_some(),
+            schedule: stats.schedule(),
+            emulation: None,
+            remarks: Vec::new(),
+            device_busy: stats.device_busy(end.at),
+            classes: stats.classes(&names, end.at),
+            detail: stats.take_detail(&names, end.at),
+        })
+    }
+
+    fn failed(&self, error: RunError, names: &[&str], arrivals: u64) -> Failure {
+        let under = self.policy.name();
+        match error {
+            RunError::Overload { class, at, max_outstanding } => {
+                let class = names[class.index()];
+                Failure::run(format_args!(
+                    "class {class} found {max_outstanding} requests outstanding at {} under {under}, \
+                     after {arrivals} arrivals",
+                    Seconds(at)
+                ))
+                .hint("the device cannot follow: lower the rate, or raise max_outstanding")
+            }
+            RunError::Stalled { at, outstanding } => Failure::run(format_args!(
+                "{outstanding} requests are outstanding at {} under {under}, and nothing goes on",
+                Seconds(at)
+            ))
+            .hint("this is a mistake of the policy or of the device: please report it"),
+            RunError::Spinning { at } => Failure::run(format_args!(
+                "time stands still at {} under {under}: the device takes no time",
+                Seconds(at)
+            ))
+            .hint("give the device a base time, or the closed loops a think time"),
+        }
+    }
+}
+
+/// A point of time as a person reads it.
+struct Seconds(Time);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3} s", self.0.since(Time::ZERO).ns() as f64 / 1e9)
+    }
+}

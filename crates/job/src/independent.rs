@@ -1,0 +1,129 @@
+//! Classes side by side without a policy of ours: what an unscheduled machine gives to programs
+//! that share its disk, under a scheduler of the kernel.
+//!
+//! Each class has a thread, an engine and a clock of its own, as independent processes have: to the
+//! block layer a thread is a process, with an I/O context of its own, which is what the kernel's
+//! fair schedulers share by. Nothing of one class waits for the other above the kernel.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+use penstock_core::ClassId;
+use penstock_live::scheduler;
+
+use crate::bench::Bench;
+use crate::failure::Failure;
+use crate::place::{Live, Place};
+use crate::result::RunResult;
+use crate::snapshot::Snapshot;
+use crate::stats::Progress;
+
+/// What a result says of its device time.
+const REMARK: &str = "each class ran beside the others on a thread and an engine of its own: device time is what each of \
+                      them saw, and counts twice where both had something at the disk";
+
+/// The run of `bench` on `live` with the disks below under the kernel's scheduler `name`.
+pub(crate) fn run(
+    bench: &Bench<'_>,
+    place: &Place,
+    live: &Live,
+    name: &str,
+    told: &mut dyn Progress,
+) -> Result<RunResult, Failure> {
+    let _switched = scheduler::switch(live.target.path(), name)?;
+    let classes = bench.load.classes.len();
+    let (together, stop) = (Barrier::new(classes), AtomicBool::new(false));
+    let results: Vec<_> = thread::scope(|scope| {
+        let (sender, fractions) = channel();
+        let begin = |class| {
+            let sender = sender.clone();
+            let (together, stop) = (&together, &stop);
+            let alone = move || {
+                let result = one(bench, place, live, class, together, stop, sender);
+                // Without one class the others' figures would be of another load.
+                stop.fetch_or(result.is_err(), Ordering::Relaxed);
+                result
+            };
+            scope.spawn(alone)
+        };
+        let threads: Vec<_> = (0..classes).map(|class| begin(ClassId(class as u16))).collect();
+        drop(sender);
+        for fraction in fractions {
+            if !told.update(fraction, None) {
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(join).collect()
+    });
+    results.into_iter().collect::<Result<Vec<_>, _>>().map(|results| joined(bench, results))
+}
+
+/// The run of one class.
+fn one(
+    bench: &Bench<'_>,
+    place: &Place,
+    live: &Live,
+    class: ClassId,
+    together: &Barrier,
+    stop: &AtomicBool,
+    fractions: Sender<f64>,
+) -> Result<RunResult, Failure> {
+    let load = &bench.load.only(class);
+    // What is told of a run while it goes on is of all classes.
+    let bench = Bench { load, watch: None, ..*bench };
+    let stage = bench.stage(live);
+    // Everybody comes here, whatever became of the stage.
+    together.wait();
+    let (mut clock, device) = stage?;
+    let mut told = Member { first: class == ClassId(0), stop, fractions };
+    let result = bench.run_live(place, device, &mut clock, &mut told)?;
+    Ok(result.only(class))
+}
+
+/// The progress of one of the threads: the first of them tells it.
+struct Member<'a> {
+    first: bool,
+    stop: &'a AtomicBool,
+    fractions: Sender<f64>,
+}
+
+impl Progress for Member<'_> {
+    fn update(&mut self, fraction: f64, _: Option<&Snapshot>) -> bool {
+        if self.first {
+            // Nobody listens any more if the run is over.
+            let _ = self.fractions.send(fraction);
+        }
+        !self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// One result of all classes.
+fn joined(bench: &Bench<'_>, results: Vec<RunResult>) -> RunResult {
+    let mut results = results.into_iter();
+    let mut all = results.next().expect("a job has a class");
+    // What was held is known of each class by itself.
+    all.schedule = None;
+    for mut result in results {
+        all.classes.append(&mut result.classes);
+        all.duration_s = all.duration_s.max(result.duration_s);
+        all.device_busy = all.device_busy.max(result.device_busy);
+        all.interrupted |= result.interrupted;
+        all.remarks.append(&mut result.remarks);
+        all.detail = all.detail.zip(result.detail).and_then(|(all, other)| all.join(other));
+    }
+    let whole: f64 = all.classes.iter().map(|class| class.device_time_s).sum();
+    for class in &mut all.classes {
+        class.share = if whole > 0.0 { class.device_time_s / whole } else { 0.0 };
+    }
+    all.remarks.sort_unstable();
+    all.remarks.dedup();
+    if bench.load.classes.len() > 1 {
+        all.remarks.push(REMARK.into());
+    }
+    all
+}
