@@ -54,7 +54,7 @@ fn penstock(place: &Place<'_>, depth: u32) -> Reached {
         Place::File(path) => path.display().to_string(),
         Place::Null => "null".into(),
     };
-    let options = Options { policies: vec!["noop".into()], on: Some(on), ..Options::default() };
+    let options = Options { policies: vec!["fcfs".into()], on: Some(on), ..Options::default() };
     let begun = cpu_seconds();
     let compared = compare_text("bench.toml", &job, &[], &options, &mut |_| true);
     let spent = cpu_seconds() - begun;
@@ -91,7 +91,12 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
+/// Compares at `place`, if the filter of the command line names it.
 fn measure(what: &str, place: &Place<'_>, depth: u32) {
+    let named = |filter: &String| filter.starts_with("--") || what.contains(filter.as_str());
+    if !std::env::args().skip(1).all(|filter| named(&filter)) {
+        return;
+    }
     let (mut iops, mut cpu) = (Vec::new(), Vec::new());
     println!("{what}, depth {depth}");
     for _ in 0..ROUNDS {

@@ -36,6 +36,10 @@ pub struct LiveClock {
     begun: Option<Instant>,
     /// What it last told: the time of the turn.
     told: Time,
+    /// The loop had more to do at the time that it was told last.
+    more: bool,
+    /// It was told that time twice.
+    again: bool,
     lateness: Lateness,
     remarks: Vec<String>,
     _slack: FineTimers,
@@ -50,7 +54,16 @@ impl LiveClock {
     /// A clock that waits on `hub`.
     pub(crate) fn new(hub: Rc<RefCell<Hub>>, remarks: Vec<String>) -> Self {
         let (lateness, slack) = (Lateness::new(), FineTimers::new());
-        Self { hub, begun: None, told: Time::ZERO, lateness, remarks, _slack: slack }
+        Self {
+            hub,
+            begun: None,
+            told: Time::ZERO,
+            more: false,
+            again: false,
+            lateness,
+            remarks,
+            _slack: slack,
+        }
     }
 
     /// How late it woke for deadlines.
@@ -119,8 +132,13 @@ pub fn timer_lateness(count: u32, every: Span) -> Lateness {
 }
 
 impl Clock for LiveClock {
+    /// A turn that only carries on what the one before began is at the same time: to look costs as
+    /// much as to decide. A third is not, so that time never stands still.
     fn now(&mut self) -> Time {
-        self.told = self.read();
+        self.again = std::mem::take(&mut self.more) && !self.again;
+        if !self.again {
+            self.told = self.read();
+        }
         self.told
     }
 
@@ -130,6 +148,7 @@ impl Clock for LiveClock {
         // The loop has more to do at this instant: no system call, and what is queued goes on
         // waiting for company.
         if until <= self.told {
+            self.more = true;
             return true;
         }
         let hub = Rc::clone(&self.hub);
