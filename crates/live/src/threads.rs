@@ -82,7 +82,9 @@ impl Pool {
             Outbox { ended: Mutex::new(ended), added: Condvar::new(), count: AtomicU32::new(0) };
         let outbox = Arc::new(outbox);
         let mut pool = Self { desks: Vec::new(), outbox: Arc::clone(&outbox), workers: Vec::new() };
+        let (up, ups) = std::sync::mpsc::channel();
         for slot in 0..slots {
+            let up = up.clone();
             let desk = Arc::new(Desk::default());
             let (files, area) = (Arc::clone(&files), Arc::clone(area));
             let (desk_of_worker, outbox) = (Arc::clone(&desk), Arc::clone(&outbox));
@@ -90,12 +92,17 @@ impl Pool {
             let thread = std::thread::Builder::new()
                 .name(format!("penstock-io-{slot}"))
                 .stack_size(STACK)
-                .spawn(move || worker.work());
+                .spawn(move || {
+                    let _ = up.send(());
+                    worker.work();
+                });
             let started = thread
                 .map_err(|source| EngineError::System { doing: "start a worker thread", source })?;
             pool.desks.push(desk);
             pool.workers.push(started);
         }
+        // A thread sets itself up, and allocates, when it first gets a processor: not in the run.
+        ups.iter().take(slots as usize).for_each(drop);
         Ok(pool)
     }
 }

@@ -59,13 +59,17 @@ fn device() -> Value {
 }
 
 fn live() -> Value {
-    let Live { depth, batch } = Live::default();
+    let Live { depth, .. } = Live::default();
     let commands = || count(1, spec::DEPTH_MOST);
     table(
         spec::LIVE_KEYS.iter().copied(),
         vec![
             field("depth", "Commands at the target at once.", commands()).or(depth),
-            field("batch", "Commands that are given to the kernel together.", commands()).or(batch),
+            field(
+                "batch",
+                "Commands that are given to the kernel together; a sixteenth of the depth if not given.",
+                commands(),
+            ),
         ],
     )
 }
