@@ -84,6 +84,44 @@ fn an_interrupted_creation_leaves_nothing() {
 }
 
 #[test]
+fn a_file_has_no_name_until_it_is_whole() {
+    let scratch = Scratch::new("nameless");
+    let path = scratch.path("data.img");
+    let mut looked = 0;
+    let mut look = |_, _| {
+        looked += 1;
+        assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 0);
+        ControlFlow::Continue(())
+    };
+    let target = Target::open_with(&path, Some(2 << 20), &mut look).unwrap();
+    assert_eq!((looked, path.exists()), (3, true));
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    std::fs::write(scratch.path("other"), "").unwrap();
+    let usual = std::fs::metadata(scratch.path("other")).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, usual, "as any file that is made here");
+    refused(&path, None, 5, &["in use"]);
+    drop(target);
+    assert_eq!(Target::open(&path, None).unwrap().capacity(), 2 << 20);
+}
+
+#[test]
+fn what_somebody_puts_there_meanwhile_is_not_replaced() {
+    let scratch = Scratch::new("meanwhile");
+    let path = scratch.path("data.img");
+    let mut put = |done, _| {
+        if done == 0 {
+            std::fs::write(&path, "a thesis").unwrap();
+        }
+        ControlFlow::Continue(())
+    };
+    let error = Target::open_with(&path, Some(SIZE), &mut put).unwrap_err();
+    assert_eq!(error.exit_code(), 1);
+    assert!(error.to_string().contains("cannot create it: File exists"), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), b"a thesis");
+    assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+}
+
+#[test]
 fn a_file_of_somebody_is_not_ours() {
     refused_as_not_ours("text", b"a thesis\n", "found a file of 9 bytes without Penstock's mark");
     refused_as_not_ours("large", &vec![7; 100_000], "found a file of 100000 bytes without");

@@ -2,17 +2,23 @@
 //!
 //! Space is set aside and then really written once: a first write into a fresh extent converts it,
 //! and that would be timed. The mark comes last, after the data are durable, so a half-made file is
-//! never ours; a creation that fails or is interrupted removes its file.
+//! never ours.
+//!
+//! The file has no name until it is whole, so that nothing of it is left whatever ends the process.
+//! Where the file system cannot do so it has its name from the start: a creation that fails or is
+//! interrupted removes it, and one that is killed leaves a file without a mark.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::ControlFlow;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use penstock_core::Seed;
 use rand::Rng as _;
-use rustix::fs::FallocateFlags;
+use rustix::fs::{AtFlags, FallocateFlags, FlockOperation};
+use rustix::io::Errno;
 
 use super::direct::{self, Alignment, Direct, file_system};
 use super::mark::{self, GRAIN, MARK};
@@ -32,111 +38,170 @@ pub(super) fn create(
     progress: Progress<'_>,
 ) -> Result<Opened, TargetError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = File::open(folder.unwrap_or(Path::new(".")))
+    let folder = folder.unwrap_or(Path::new("."));
+    let handle = File::open(folder)
         .map_err(|error| TargetError::system(path, "open the folder for it", error))?;
-    check_space(path, &folder, usable)?;
-    let plain = OpenOptions::new().read(true).write(true).create_new(true).open(path);
-    let plain = plain.map_err(|error| TargetError::system(path, "create it", error))?;
-    let unfinished = Unfinished::new(path, &plain)?;
-    let opened = super::open_direct(path, plain, usable, direct)?;
-    if !usable.is_multiple_of(u64::from(opened.alignment.offset)) {
-        let grain = u64::from(opened.alignment.offset);
-        return Err(TargetError::BadSize { path: path.to_owned(), size: usable, grain });
+    let site = Site { path, folder: &handle, usable, direct };
+    site.check_space()?;
+    if let Some(file) = (direct.nameless)(folder).map_err(|error| site.cannot_create(error))? {
+        // Its name in /proc is the only one that it has.
+        let name = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        if name.exists() {
+            let opened = site.open_nameless(file, &name)?;
+            site.make(&opened, progress)?;
+            if site.link(&name)? {
+                return Ok(opened);
+            }
+            // Once more, with a name from the start.
+        }
     }
-    reserve(path, &opened.plain, &folder, usable)?;
-    fill(path, &opened.direct, &folder, usable, opened.alignment, progress)?;
-    let durable = opened.direct.sync_all().and_then(|()| mark::write(&opened.plain, usable));
-    let durable = durable.and_then(|()| folder.sync_all());
-    durable.map_err(|error| failed(path, &folder, usable, "make it durable", error))?;
-    direct.probe(path, &opened.direct, opened.alignment)?;
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(path);
+    let file = file.map_err(|error| site.cannot_create(error))?;
+    let unfinished = Unfinished::new(path, &file)?;
+    let opened = super::open_direct(path, file, usable, direct)?;
+    site.make(&opened, progress)?;
+    handle.sync_all().map_err(|error| site.failed("make it durable", error))?;
     unfinished.finish();
     Ok(opened)
 }
 
-/// Refuses what cannot fit, before anything is made.
-fn check_space(path: &Path, folder: &File, usable: u64) -> Result<(), TargetError> {
-    if usable == 0 || !usable.is_multiple_of(GRAIN) || usable > i64::MAX as u64 - MARK {
-        return Err(TargetError::BadSize { path: path.to_owned(), size: usable, grain: GRAIN });
-    }
-    if available(folder).is_some_and(|available| usable + MARK > available) {
-        return Err(no_space(path, folder, usable));
-    }
-    Ok(())
-}
-
-/// Sets the space aside. A file system that cannot gets it from the writing that follows.
-fn reserve(path: &Path, file: &File, folder: &File, usable: u64) -> Result<(), TargetError> {
-    let reserve = || rustix::fs::fallocate(file, FallocateFlags::empty(), 0, usable + MARK);
-    match rustix::io::retry_on_intr(reserve) {
-        Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(()),
-        Err(errno) => Err(failed(path, folder, usable, "set its space aside", errno.into())),
-    }
-}
-
-/// Writes every usable byte once.
-fn fill(
-    path: &Path,
-    file: &File,
-    folder: &File,
+/// Where a file is made, and how large.
+struct Site<'a> {
+    path: &'a Path,
+    folder: &'a File,
     usable: u64,
-    alignment: Alignment,
-    progress: Progress<'_>,
-) -> Result<(), TargetError> {
-    let len = CHUNK.max(alignment.offset);
-    let mut area = direct::buffer(path, len)?;
-    let chunk = area.own(0, len as usize);
-    // What a file holds at first does not matter to a run, so its seed is fixed; it is not zeros,
-    // which some disks and file systems do not store.
-    let mut rng = Seed(0).stream("owned file", 0);
-    let mut written = 0;
-    while written < usable {
-        if progress(written, usable).is_break() {
-            return Err(TargetError::Interrupted { path: path.to_owned() });
+    direct: &'a Direct,
+}
+
+impl Site<'_> {
+    /// Opens `plain`, which is known as `name`, past the page cache, and locks it before anybody
+    /// else can see it.
+    fn open_nameless(&self, plain: File, name: &Path) -> Result<Opened, TargetError> {
+        let direct = self.direct.open_as(name, self.path)?;
+        let locked = rustix::fs::flock(&direct, FlockOperation::NonBlockingLockExclusive);
+        locked.map_err(|errno| TargetError::system(self.path, "lock it", errno.into()))?;
+        let alignment = self.direct.alignment(self.path, &direct)?;
+        Ok(Opened { plain, direct, alignment, usable: self.usable })
+    }
+
+    /// Makes an owned file of what was opened, durable but for its name.
+    fn make(&self, opened: &Opened, progress: Progress<'_>) -> Result<(), TargetError> {
+        let (path, usable) = (self.path, self.usable);
+        let Opened { plain, direct, alignment, .. } = opened;
+        if !usable.is_multiple_of(u64::from(alignment.offset)) {
+            let grain = u64::from(alignment.offset);
+            return Err(TargetError::BadSize { path: path.to_owned(), size: usable, grain });
         }
-        let len = (usable - written).min(chunk.len() as u64) as usize;
-        rng.fill_bytes(chunk);
-        let mut done = 0;
-        while done < len {
-            let rest = &chunk[done..len];
-            let at = written + done as u64;
-            let result = rustix::io::retry_on_intr(|| rustix::io::pwrite(file, rest, at));
-            let count = match result {
-                Ok(count) => count / alignment.offset as usize * alignment.offset as usize,
-                Err(errno) => return Err(failed(path, folder, usable, "fill it", errno.into())),
-            };
-            if count == 0 {
-                let error = io::ErrorKind::WriteZero.into();
-                return Err(failed(path, folder, usable, "fill it", error));
+        self.reserve(plain)?;
+        self.fill(direct, *alignment, progress)?;
+        let durable = direct.sync_all().and_then(|()| mark::write(plain, usable));
+        durable.map_err(|error| self.failed("make it durable", error))?;
+        self.direct.probe(path, direct, *alignment)
+    }
+
+    /// Gives the file known as `name` its own, durably; whether it can have one. What is there by
+    /// now is not replaced.
+    fn link(&self, name: &Path) -> Result<bool, TargetError> {
+        let Some(own) = self.path.file_name() else { return Ok(false) };
+        let follow = AtFlags::SYMLINK_FOLLOW;
+        match rustix::fs::linkat(rustix::fs::CWD, name, self.folder, own, follow) {
+            Ok(()) => {}
+            Err(Errno::EXIST) => return Err(self.cannot_create(Errno::EXIST.into())),
+            Err(_) => return Ok(false),
+        }
+        // Without it a crash may take the name away again, and with it the whole file.
+        let durable = self.folder.sync_all();
+        durable.map_err(|error| {
+            let _ = std::fs::remove_file(self.path);
+            self.failed("make it durable", error)
+        })?;
+        Ok(true)
+    }
+
+    /// Refuses what cannot fit, before anything is made.
+    fn check_space(&self) -> Result<(), TargetError> {
+        let usable = self.usable;
+        if usable == 0 || !usable.is_multiple_of(GRAIN) || usable > i64::MAX as u64 - MARK {
+            let path = self.path.to_owned();
+            return Err(TargetError::BadSize { path, size: usable, grain: GRAIN });
+        }
+        if available(self.folder).is_some_and(|available| usable + MARK > available) {
+            return Err(self.no_space());
+        }
+        Ok(())
+    }
+
+    /// Sets the space aside. A file system that cannot gets it from the writing that follows.
+    fn reserve(&self, file: &File) -> Result<(), TargetError> {
+        let whole = self.usable + MARK;
+        let reserve = || rustix::fs::fallocate(file, FallocateFlags::empty(), 0, whole);
+        match rustix::io::retry_on_intr(reserve) {
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            Err(errno) => Err(self.failed("set its space aside", errno.into())),
+        }
+    }
+
+    /// Writes every usable byte once.
+    fn fill(
+        &self,
+        file: &File,
+        alignment: Alignment,
+        progress: Progress<'_>,
+    ) -> Result<(), TargetError> {
+        let usable = self.usable;
+        let len = CHUNK.max(alignment.offset);
+        let mut area = direct::buffer(self.path, len)?;
+        let chunk = area.own(0, len as usize);
+        // What a file holds at first does not matter to a run, so its seed is fixed; it is not
+        // zeros, which some disks and file systems do not store.
+        let mut rng = Seed(0).stream("owned file", 0);
+        let mut written = 0;
+        while written < usable {
+            if progress(written, usable).is_break() {
+                return Err(TargetError::Interrupted { path: self.path.to_owned() });
             }
-            done += count;
+            let len = (usable - written).min(chunk.len() as u64) as usize;
+            rng.fill_bytes(chunk);
+            let mut done = 0;
+            while done < len {
+                let rest = &chunk[done..len];
+                let at = written + done as u64;
+                let result = rustix::io::retry_on_intr(|| rustix::io::pwrite(file, rest, at));
+                let count = match result {
+                    Ok(count) => count / alignment.offset as usize * alignment.offset as usize,
+                    Err(errno) => return Err(self.failed("fill it", errno.into())),
+                };
+                if count == 0 {
+                    return Err(self.failed("fill it", io::ErrorKind::WriteZero.into()));
+                }
+                done += count;
+            }
+            written += len as u64;
         }
-        written += len as u64;
+        // What is said at the end does not stop a file that is whole.
+        let _ = progress(written, usable);
+        Ok(())
     }
-    // What is said at the end does not stop a file that is whole.
-    let _ = progress(written, usable);
-    Ok(())
-}
 
-/// The error for a failed step, which may be a lack of space.
-fn failed(
-    path: &Path,
-    folder: &File,
-    usable: u64,
-    doing: &'static str,
-    error: io::Error,
-) -> TargetError {
-    match error.raw_os_error() {
-        Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => no_space(path, folder, usable),
-        _ => TargetError::system(path, doing, error),
+    /// The error for a failed step, which may be a lack of space.
+    fn failed(&self, doing: &'static str, error: io::Error) -> TargetError {
+        match error.raw_os_error() {
+            Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => self.no_space(),
+            _ => TargetError::system(self.path, doing, error),
+        }
     }
-}
 
-fn no_space(path: &Path, folder: &File, usable: u64) -> TargetError {
-    TargetError::NoSpace {
-        path: path.to_owned(),
-        file_system: file_system(folder),
-        needed: usable + MARK,
-        available: available(folder).unwrap_or(0),
+    fn cannot_create(&self, error: io::Error) -> TargetError {
+        self.failed("create it", error)
+    }
+
+    fn no_space(&self) -> TargetError {
+        TargetError::NoSpace {
+            path: self.path.to_owned(),
+            file_system: file_system(self.folder),
+            needed: self.usable + MARK,
+            available: available(self.folder).unwrap_or(0),
+        }
     }
 }
 

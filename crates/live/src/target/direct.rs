@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use penstock_core::Seed;
-use rustix::fs::{AtFlags, OFlags, StatxFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
 
 use super::TargetError;
@@ -26,6 +26,9 @@ pub(super) struct Alignment {
 /// as there may be no such file system at hand.
 #[derive(Clone, Copy)]
 pub(super) struct Direct {
+    /// A new file in a folder, without a name and so gone with its last user; `None` where the
+    /// file system has no such thing.
+    pub(super) nameless: fn(&Path) -> io::Result<Option<File>>,
     /// Opens for direct reading and writing.
     pub(super) open: fn(&Path) -> io::Result<File>,
     /// The alignment; `None` where the kernel does not tell.
@@ -37,6 +40,7 @@ pub(super) struct Direct {
 impl Direct {
     /// The real calls.
     pub(super) const REAL: Self = Self {
+        nameless,
         open: |path| {
             let flags = OFlags::DIRECT.bits().cast_signed();
             OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)
@@ -119,6 +123,17 @@ pub(super) fn buffer(path: &Path, len: u32) -> Result<Area, TargetError> {
     area.map_err(|error| {
         TargetError::system(path, "get memory for a buffer", io::Error::other(error))
     })
+}
+
+/// A new file in `folder` without a name.
+fn nameless(folder: &Path) -> io::Result<Option<File>> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    // As any new file: what it may be used for is up to the umask.
+    match rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)) {
+        Ok(file) => Ok(Some(file.into())),
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
 }
 
 /// What the kernel says of the alignment of `file`.

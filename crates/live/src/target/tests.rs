@@ -118,3 +118,34 @@ fn an_error_of_the_medium_is_a_failure() {
     assert!(error.to_string().contains("cannot read its first block"), "{error}");
     assert!(!scratch.file().exists());
 }
+
+#[test]
+fn without_nameless_files_a_creation_has_its_name_from_the_start() {
+    let scratch = Scratch::new("named");
+    let direct = Direct { nameless: |_| Ok(None), ..Direct::REAL };
+    let path = scratch.file();
+    let mut stop = |done, _| {
+        assert!(path.exists());
+        if done == 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let error = Target::open_through(&direct, &path, Some(2 << 20), &mut stop).unwrap_err();
+    assert!(error.to_string().contains("interrupted"), "{error}");
+    assert!(!path.exists(), "a creation that is stopped leaves nothing");
+    assert_eq!(open(&direct, &path, Some(SIZE)).unwrap().capacity(), SIZE);
+    assert_eq!(Target::open(&path, None).unwrap().capacity(), SIZE);
+}
+
+#[test]
+fn a_file_that_may_not_have_a_name_is_made_once_more() {
+    let scratch = Scratch::new("unlinkable");
+    let nameless = |folder: &Path| {
+        // With O_EXCL it never gets a name: linkat says ENOENT.
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::EXCL;
+        let file = rustix::fs::open(folder, flags, rustix::fs::Mode::RWXU)?;
+        Ok(Some(File::from(file)))
+    };
+    let direct = Direct { nameless, ..Direct::REAL };
+    assert_eq!(open(&direct, &scratch.file(), Some(SIZE)).unwrap().capacity(), SIZE);
+    assert_eq!(Target::open(&scratch.file(), None).unwrap().capacity(), SIZE);
+    assert_eq!(std::fs::read_dir(&scratch.0).unwrap().count(), 1);
+}

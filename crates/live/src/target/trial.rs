@@ -5,9 +5,6 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
-
 use super::TargetError;
 use super::direct::{self, Alignment, Direct};
 
@@ -35,7 +32,7 @@ impl DirectIo {
 
     fn try_through(direct: &Direct, folder: &Path) -> Result<Self, TargetError> {
         let make = |error| TargetError::system(folder, "make a file there", error);
-        let plain = nameless(folder).map_err(make)?;
+        let plain = nameless(direct, folder).map_err(make)?;
         // Its name in /proc is the only one that it has.
         let name = PathBuf::from(format!("/proc/self/fd/{}", plain.as_raw_fd()));
         let file = direct.open_as(&name, folder)?;
@@ -55,20 +52,15 @@ pub fn file_system(path: &Path) -> Option<String> {
 }
 
 /// A new file in `folder` that goes with its last user.
-fn nameless(folder: &Path) -> io::Result<File> {
-    let flags = OFlags::RDWR | OFlags::CLOEXEC;
-    let mode = Mode::RUSR | Mode::WUSR;
-    match rustix::fs::open(folder, flags | OFlags::TMPFILE, mode) {
-        Ok(file) => Ok(file.into()),
-        // File systems that cannot: a name, for as long as it takes to remove it.
-        Err(Errno::OPNOTSUPP | Errno::ISDIR) => {
-            let path = folder.join(format!(".penstock-trial-{}", std::process::id()));
-            let file = File::options().read(true).write(true).create_new(true).open(&path)?;
-            std::fs::remove_file(&path)?;
-            Ok(file)
-        }
-        Err(errno) => Err(errno.into()),
+fn nameless(direct: &Direct, folder: &Path) -> io::Result<File> {
+    if let Some(file) = (direct.nameless)(folder)? {
+        return Ok(file);
     }
+    // File systems that cannot: a name, for as long as it takes to remove it.
+    let path = folder.join(format!(".penstock-trial-{}", std::process::id()));
+    let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
 }
 
 #[cfg(test)]
