@@ -18,8 +18,8 @@ use rustix::io::retry_on_intr;
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use rustix::time::{Timespec, clock_gettime};
 
-use crate::Lateness;
 use crate::hub::Hub;
+use crate::{Guard, Lateness};
 
 /// The last part of a wait is spun: what a machine typically wakes late by.
 const SPIN: Span = Span::from_us(30);
@@ -74,6 +74,11 @@ impl LiveClock {
     /// What this machine did not grant to the engine, in words for a person; empty at best.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
+    }
+
+    /// Looks after the targets that it waits for.
+    pub fn guard(&self) -> Guard {
+        Guard::new(Rc::clone(&self.hub))
     }
 
     // CLOCK_MONOTONIC underneath.

@@ -13,7 +13,7 @@ use crate::hub::Hub;
 /// What is written is pseudo-random, a function of the stage's seed and of the place. An error of
 /// the system comes back in [`Done::error`]; a file that was cut underneath reads as an I/O error.
 /// Clock and devices of a stage hold it together: when the last of them goes, what is in flight is
-/// waited for and the target is released.
+/// waited for, no longer than the stage's time-out, and the target is released.
 pub struct LiveDevice {
     hub: Rc<RefCell<Hub>>,
     lane: usize,

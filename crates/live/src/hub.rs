@@ -5,19 +5,26 @@
 //! gives back to its lane.
 //!
 //! Invariants: one command for each slot at a time; nothing outside the usable bytes of a target
-//! is ever written; after construction nothing allocates.
+//! is ever written; after construction nothing allocates. An engine is dropped when nothing is in
+//! flight any more; if that does not come to be within the time-out, it is never dropped.
 
-use penstock_core::{Done, Errno, Flags, Op, ReqId, Request, Time};
+use std::time::Duration;
 
-use crate::Target;
+use penstock_core::{Done, Errno, Flags, Op, ReqId, Request, Span, Time};
+
 use crate::buffers::Layout;
 use crate::driver::{Action, Command, Driver, Outcome};
+use crate::guard::words;
 use crate::idle::Idle;
 use crate::sharing::{Arrival, Sharing};
+use crate::{Target, Trouble};
+
+/// No wait for what is in flight is longer, so that it can be counted.
+const BEAT: Span = Span::from_ms(100);
 
 /// The engine and its lanes.
 pub(crate) struct Hub {
-    // Before the targets: it is dropped first, and waits for what is in flight.
+    // Before the targets: it is dropped first.
     driver: Box<dyn Driver>,
     lanes: Vec<Lane>,
     /// Slots of each lane.
@@ -28,6 +35,8 @@ pub(crate) struct Hub {
     in_flight: u32,
     /// Ended, and not yet asked for by their lane.
     unread: u32,
+    /// How long a command may be in flight; without it, for ever.
+    timeout: Option<Span>,
 }
 
 /// One target.
@@ -57,6 +66,7 @@ impl Hub {
         targets: Vec<Target>,
         depth: u32,
         layout: Layout,
+        timeout: Option<Span>,
     ) -> Self {
         let slots = depth as usize;
         let outcomes = Vec::with_capacity(slots * targets.len());
@@ -68,13 +78,13 @@ impl Hub {
             sharing: Sharing::default(),
         };
         let lanes = targets.into_iter().map(lane).collect();
-        Self { driver, lanes, depth, layout, outcomes, in_flight: 0, unread: 0 }
+        Self { driver, lanes, depth, layout, outcomes, in_flight: 0, unread: 0, timeout }
     }
 
     /// A hub of no target.
     pub(crate) fn idle() -> Self {
         let layout = Layout::new(1, 1, 1).expect("a byte");
-        Self::new(Box::new(Idle), Vec::new(), 1, layout)
+        Self::new(Box::new(Idle), Vec::new(), 1, layout, None)
     }
 
     /// The engine, for the clock that waits on it.
@@ -98,7 +108,7 @@ impl Hub {
     }
 
     /// How long `lane` had something in flight.
-    pub(crate) fn busy(&self, lane: usize) -> penstock_core::Span {
+    pub(crate) fn busy(&self, lane: usize) -> Span {
         self.lanes[lane].sharing.busy()
     }
 
@@ -133,6 +143,69 @@ impl Hub {
         count
     }
 
+    /// How long a command may be in flight.
+    pub(crate) fn timeout(&self) -> Option<Span> {
+        self.timeout
+    }
+
+    /// What is wrong if a command was begun more than `patience` before `now` and is in flight.
+    pub(crate) fn late(&self, now: Time, patience: Span) -> Option<Trouble> {
+        let late = |flight: &Flight| now.since(flight.begun) > patience;
+        let any = |lane: &Lane| lane.flights.iter().flatten().any(late);
+        self.lanes.iter().any(any).then(|| self.silent(now, patience)).flatten()
+    }
+
+    /// What is wrong if what is in flight at `now` was waited for long enough.
+    pub(crate) fn silent(&self, now: Time, patience: Span) -> Option<Trouble> {
+        let waiting = |lane: &Lane| {
+            let ended = |slot: &usize| lane.ended.iter().any(|(other, _)| *other as usize == *slot);
+            let flights = lane.flights.iter().enumerate().filter(|(slot, _)| !ended(slot));
+            let flights: Vec<Flight> = flights.filter_map(|(_, flight)| *flight).collect();
+            let oldest = flights.iter().min_by_key(|flight| flight.begun).copied()?;
+            Some((oldest, flights.len() as u32 - 1, lane.target.path().to_owned()))
+        };
+        let lanes = self.lanes.iter().filter_map(waiting);
+        let (oldest, others, path) = lanes.min_by_key(|(oldest, ..)| oldest.begun)?;
+        let (command, waited) = (words(&oldest.rest), now.since(oldest.begun));
+        Some(Trouble::Silent { path, command, others, waited, patience })
+    }
+
+    /// What is wrong if a target has another length than it should.
+    pub(crate) fn resized(&self) -> Option<Trouble> {
+        self.lanes.iter().find_map(|lane| {
+            let (found, expected) = lane.target.resized()?;
+            Some(Trouble::Resized { path: lane.target.path().to_owned(), found, expected })
+        })
+    }
+
+    /// Waits until everything has ended, for `longest` at most; whether it has.
+    pub(crate) fn drain(&mut self, longest: Option<Span>) -> bool {
+        // Every wait ends with a beat or with a command.
+        let beats = longest.map(|longest| longest.ns().div_ceil(BEAT.ns()));
+        let mut left = beats.map(|beats| beats + u64::from(self.in_flight));
+        while self.in_flight > self.unread {
+            if left == Some(0) {
+                return false;
+            }
+            left = left.map(|left| left - 1);
+            self.driver.wait(Duration::from_nanos(BEAT.ns()));
+            self.collect();
+        }
+        true
+    }
+
+    /// Gives up the engine with all that the kernel may still use: nothing of it is freed or waited
+    /// for, and its targets stay locked for as long as the process lives.
+    pub(crate) fn abandon(&mut self) {
+        std::mem::forget(std::mem::replace(&mut self.driver, Box::new(Idle)));
+        self.lanes.iter().for_each(|lane| std::mem::forget(lane.target.clone()));
+        for lane in &mut self.lanes {
+            lane.flights.fill(None);
+            lane.ended.clear();
+        }
+        (self.in_flight, self.unread) = (0, 0);
+    }
+
     /// Sorts what the engine has to its lanes, and sends the rest of short transfers again.
     fn collect(&mut self) {
         self.driver.reap(&mut self.outcomes);
@@ -147,6 +220,14 @@ impl Hub {
                     self.unread += 1;
                 }
             }
+        }
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        if !self.drain(self.timeout) {
+            self.abandon();
         }
     }
 }

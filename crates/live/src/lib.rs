@@ -14,7 +14,7 @@
 //! From the bottom: a [`Target`] is a file that is ours and safe to write over; an [`Engine`] takes
 //! commands to the kernel; a [`Stage`] puts a [`LiveClock`] and [`LiveDevice`]s on one of them.
 //! Nothing above can tell that time is real. For models there is [`Paced`]: virtual time that keeps
-//! step with real time.
+//! step with real time. A [`Guard`] says when a run cannot go on.
 //!
 //! Invariants: the only crate with hand-written unsafe code, in `buffers`, `uring`, `libaio` and
 //! `threads`; the only one that reads the machine's clock, in `clock` and `paced`; nothing outside
@@ -27,6 +27,7 @@ mod device;
 mod driver;
 mod emulated;
 mod error;
+mod guard;
 mod hub;
 mod idle;
 mod lateness;
@@ -45,6 +46,7 @@ pub use clock::{LiveClock, timer_lateness};
 pub use device::LiveDevice;
 pub use emulated::{Emulated, Speed};
 pub use error::EngineError;
+pub use guard::{Guard, Trouble};
 pub use lateness::Lateness;
 pub use null::Null;
 pub use paced::{Pace, Paced};

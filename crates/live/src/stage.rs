@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use penstock_core::Seed;
+use penstock_core::{Seed, Span};
 
 use crate::buffers::{Area, Layout};
 use crate::driver::Driver;
@@ -83,13 +83,21 @@ pub struct Settings {
     pub batch: u32,
     /// What the bytes that are written descend from.
     pub seed: Seed,
+    /// How long a command may be in flight before a [`Guard`](crate::Guard) finds trouble, and how
+    /// long anything is waited for at the end; without it, for ever.
+    pub timeout: Option<Span>,
 }
 
 impl Settings {
-    /// `depth` commands of at most `max_len` bytes in flight, handed on in the
+    /// How long a command may be in flight, unless somebody says: what the kernel gives a disk
+    /// before it resets it, as in `/sys/block/sda/device/timeout`.
+    pub const TIMEOUT: Span = Span::from_ms(30_000);
+
+    /// `depth` commands of at most `max_len` bytes in flight for 30 s at most, handed on in the
     /// [usual](Self::usual_batch) numbers; seed 0.
     pub const fn new(depth: u32, max_len: u32) -> Self {
-        Self { depth, max_len, batch: Self::usual_batch(depth), seed: Seed(0) }
+        let (batch, timeout) = (Self::usual_batch(depth), Some(Self::TIMEOUT));
+        Self { depth, max_len, batch, seed: Seed(0), timeout }
     }
 
     /// How many of `depth` commands are handed on together unless somebody says otherwise.
@@ -139,7 +147,7 @@ impl Stage {
         targets: Vec<Target>,
         settings: Settings,
     ) -> Result<Self, EngineError> {
-        let Settings { depth, max_len, batch, seed } = settings;
+        let Settings { depth, max_len, batch, seed, timeout } = settings;
         let (count, max) = (targets.len(), engine.max_slots());
         let slots = u64::from(depth) * count as u64;
         if slots == 0 || slots > u64::from(max) {
@@ -158,7 +166,7 @@ impl Stage {
             Engine::Aio => Box::new(Aio::new(&targets, slots as u32, batch.max(1), area)?),
             Engine::Threads => Box::new(Pool::new(&targets, slots as u32, &area)?),
         };
-        let hub = Rc::new(RefCell::new(Hub::new(driver, targets, depth, layout)));
+        let hub = Rc::new(RefCell::new(Hub::new(driver, targets, depth, layout, timeout)));
         let device = |lane| LiveDevice::new(Rc::clone(&hub), lane, depth);
         let devices = (0..count).map(device).collect();
         Ok(Self { clock: LiveClock::new(hub, remarks), devices })

@@ -7,8 +7,11 @@ use std::fs::File;
 use std::path::Path;
 
 use common::{Closed, Fcfs, Scratch, Seen, drain, io, scatter};
-use penstock_core::{Clock, Device, Errno, Flags, Io, Op, Queued, ReqId, Seed, Span, Time};
-use penstock_live::{Engine, LiveClock, LiveDevice, Settings, Stage, Target};
+use penstock_core::{
+    Clock, Device, Done, Errno, Flags, Io, Limits, Observer, Op, Queued, ReqId, Request, Seed,
+    Span, Time, run,
+};
+use penstock_live::{Engine, Guard, LiveClock, LiveDevice, Settings, Stage, Target, Trouble};
 
 const SIZE: u64 = 4 << 20;
 const DEPTHS: [u32; 2] = [1, 32];
@@ -168,6 +171,41 @@ fn a_file_cut_underneath_gives_errors_and_no_hang() {
         let (seen, _) = drain(&mut Closed::new(depth, 32, make), &mut device, &mut clock);
         assert_eq!(seen.finished, 32);
         assert_eq!(seen.errors, [Errno::EIO; 16], "the half that is gone");
+    });
+}
+
+#[test]
+fn a_file_that_is_cut_during_a_run_ends_it_and_does_not_grow_back() {
+    /// Cuts the file once some requests have finished.
+    struct Cutter<'a> {
+        guard: &'a Guard,
+        path: &'a Path,
+        finished: u32,
+    }
+    impl Observer for Cutter<'_> {
+        fn turn(&mut self, now: Time) -> bool {
+            assert!(now < Time::ZERO + Span::from_secs(60), "nobody noticed");
+            self.guard.look(now)
+        }
+        fn finished(&mut self, _: Time, _: &Request, _: &Done) {
+            self.finished += 1;
+            if self.finished == 50 {
+                File::options().write(true).open(self.path).unwrap().set_len(SIZE / 2).unwrap();
+            }
+        }
+    }
+    on_every_stage("shrinks", |path, mut clock, mut device, depth| {
+        let make = |n: u32| io(Op::Write, scatter(n) % (SIZE / BLOCK) * BLOCK, 4096);
+        let guard = clock.guard();
+        let mut cutter = Cutter { guard: &guard, path, finished: 0 };
+        let mut endless = Closed::new(depth, u32::MAX, make);
+        let limits = Limits::default();
+        let end = run(&mut endless, &mut device, &mut clock, &mut cutter, limits).unwrap();
+        assert!(end.interrupted);
+        let trouble = guard.end(end.at, None).cloned();
+        let Some(Trouble::Resized { found, expected, .. }) = trouble else { panic!("{trouble:?}") };
+        assert!((SIZE / 2..=SIZE).contains(&found) && expected == SIZE + 4096, "{found} bytes");
+        assert!(std::fs::metadata(path).unwrap().len() <= SIZE, "nobody repairs it");
     });
 }
 

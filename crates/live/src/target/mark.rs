@@ -11,6 +11,10 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use rustix::fs::FileType;
+
+use super::Target;
+
 /// Bytes of the mark.
 pub(crate) const MARK: u64 = 4096;
 
@@ -46,6 +50,18 @@ fn block(usable: u64) -> [u8; MARK as usize] {
 pub(crate) fn write(file: &File, usable: u64) -> io::Result<()> {
     file.write_all_at(&block(usable), usable)?;
     file.sync_all()
+}
+
+impl Target {
+    /// The length of the file and the one that its mark asks for, if they differ. The mark is never
+    /// written over, so a file that was cut stays too short whatever is written to it.
+    pub(crate) fn resized(&self) -> Option<(u64, u64)> {
+        // A file that cannot be asked for its length says so when it is read.
+        let now = rustix::fs::fstat(self.file()).ok()?;
+        let (found, expected) = (now.st_size.cast_unsigned(), self.capacity() + MARK);
+        let file = FileType::from_raw_mode(now.st_mode).is_file();
+        (file && found != expected).then_some((found, expected))
+    }
 }
 
 /// Reads the mark of `file`, which has `len` bytes.

@@ -1,0 +1,142 @@
+//! What ends a live run before its time: a target that does not answer, or that is not what it was.
+//!
+//! A [`Guard`] is asked on every turn and looks some times a second: at the oldest command in
+//! flight, and at the length of the file. Whoever runs a stage ends the run when it says so.
+//!
+//! Invariants: a look makes a system call for each target and allocates nothing unless it finds
+//! something; nothing waits for a command longer than the stage's time-out, and what the kernel
+//! still holds then is given up, not freed: the buffers, the ring, and the lock on the file.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use penstock_core::{Span, Time};
+
+use crate::driver::{Action, Command};
+use crate::hub::Hub;
+
+/// How often it looks.
+const EVERY: Span = Span::from_ms(100);
+
+/// Why a live run cannot go on. The command exits with 1.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Trouble {
+    /// A command is in flight for longer than it may be.
+    #[error(
+        "{}: found no answer for {} to {command}{}; expected one within {}\n\
+         hint: look at the kernel's log (`dmesg`) and at the disk; for one that is only slow, raise \
+         `live.timeout`",
+        path.display(), seconds(*waited), nor(*others), seconds(*patience)
+    )]
+    Silent {
+        /// The target.
+        path: PathBuf,
+        /// The oldest command, in words: what it does, how long it is, where.
+        command: String,
+        /// How many more are in flight there.
+        others: u32,
+        /// How long it has waited.
+        waited: Span,
+        /// How long it was waited for.
+        patience: Span,
+    },
+    /// The file was cut or has grown.
+    #[error(
+        "{}: found a file of {found} bytes; expected {expected}, as when the run began\n\
+         hint: somebody changed it during the run; it is left as it is: remove it, and create it \
+         anew", path.display()
+    )]
+    Resized {
+        /// The target.
+        path: PathBuf,
+        /// Its length in bytes.
+        found: u64,
+        /// What it had, in bytes.
+        expected: u64,
+    },
+}
+
+/// Looks after the targets of a stage. [`LiveClock::guard`](crate::LiveClock::guard) makes it.
+pub struct Guard {
+    hub: Rc<RefCell<Hub>>,
+    next: Cell<Time>,
+    found: OnceCell<Trouble>,
+}
+
+impl Guard {
+    /// Of the targets of `hub`.
+    pub(crate) fn new(hub: Rc<RefCell<Hub>>) -> Self {
+        Self { hub, next: Cell::new(Time::ZERO), found: OnceCell::new() }
+    }
+
+    /// Whether the run may go on at `now`. It looks if 100 ms have passed since it did.
+    pub fn look(&self, now: Time) -> bool {
+        if now >= self.next.get() {
+            self.next.set(now + EVERY);
+            self.check(now);
+        }
+        self.found.get().is_none()
+    }
+
+    /// The run ended at `at`: waits for what is in flight, no longer than `patience` or the stage's
+    /// time-out, and looks once more. What was found, now or before.
+    pub fn end(&self, at: Time, patience: Option<Span>) -> Option<&Trouble> {
+        let mut hub = self.hub.borrow_mut();
+        let patience = [hub.timeout(), patience].into_iter().flatten().min();
+        if self.found.get().is_none() && !hub.drain(patience) {
+            let patience = patience.expect("without a limit it waits to the end");
+            // The first to be found is the one to tell.
+            let _ = self.found.set(hub.silent(at + patience, patience).expect("it did not drain"));
+        }
+        let silent = matches!(self.found.get(), Some(Trouble::Silent { .. }));
+        if silent {
+            hub.abandon();
+        }
+        drop(hub);
+        if !silent {
+            self.check(at);
+        }
+        self.found.get()
+    }
+
+    /// What was found so far.
+    pub fn found(&self) -> Option<&Trouble> {
+        self.found.get()
+    }
+
+    fn check(&self, now: Time) {
+        let hub = self.hub.borrow();
+        let late = hub.timeout().and_then(|timeout| hub.late(now, timeout));
+        if let Some(trouble) = late.or_else(|| hub.resized()) {
+            let _ = self.found.set(trouble);
+        }
+    }
+}
+
+/// `command` in words.
+pub(crate) fn words(command: &Command) -> String {
+    let Command { action, start, len, .. } = *command;
+    let what = match action {
+        Action::Read => "a read",
+        Action::Write | Action::WriteThrough => "a write",
+        Action::Discard => "a discard",
+        Action::Flush => return "a flush".into(),
+    };
+    format!("{what} of {len} bytes at byte {start}")
+}
+
+fn nor(others: u32) -> String {
+    match others {
+        0 => String::new(),
+        1 => ", nor to another command".into(),
+        _ => format!(", nor to {others} other commands"),
+    }
+}
+
+fn seconds(span: Span) -> String {
+    format!("{:.1} s", span.ns() as f64 / 1e9)
+}
+
+#[cfg(test)]
+mod tests;
