@@ -7,9 +7,10 @@ use penstock_core::{
     Clock, Device, Done, Limits, Queued, ReqId, Request, RunError, Seed, Tap, Time, Virtual,
     Witness, run,
 };
-use penstock_live::{Emulated, LiveClock, LiveDevice, Null, Paced, Settings, Stage};
+use penstock_live::{Emulated, Guard, LiveClock, LiveDevice, Null, Paced, Settings, Stage};
 
 use crate::candidate::{Chosen, Leave, Quit, Until};
+use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::independent;
 use crate::load::Load;
@@ -61,9 +62,9 @@ impl Bench<'_> {
                 let device = stack::device(spec, Seed(self.seed));
                 match self.watch.and_then(Watch::paced) {
                     Some((speed, pace)) => {
-                        self.run(place, device, &mut Paced::new(speed, pace), told)
+                        self.run(place, device, &mut Paced::new(speed, pace), told, None)
                     }
-                    None => self.run(place, device, &mut Virtual::default(), told),
+                    None => self.run(place, device, &mut Virtual::default(), told, None),
                 }
             }
             Place::Emulated { spec, speed, over, .. } => {
@@ -95,8 +96,10 @@ impl Bench<'_> {
         clock: &mut LiveClock,
         told: &mut dyn Progress,
     ) -> Result<RunResult, Failure> {
-        let result = self.run(place, device, clock, told)?;
-        Ok(RunResult { remarks: clock.remarks().to_vec(), ..result })
+        let guard = clock.guard();
+        let result = self.run(place, device, clock, told, Some(&guard))?;
+        let remarks = [clock.remarks(), &result.remarks].concat();
+        Ok(RunResult { remarks, ..result })
     }
 
     /// Real time, and `live` behind its engine, for the largest command of this run.
@@ -105,6 +108,7 @@ impl Bench<'_> {
         let settings = Settings {
             batch: self.job.live.batch,
             seed: Seed(self.seed),
+            timeout: self.job.live.timeout,
             ..Settings::new(self.job.live.depth, self.load.longest.max(self.policy.longest()))
         };
         Ok(Stage::single(live.engine, live.target.clone(), settings)?)
@@ -116,13 +120,13 @@ impl Bench<'_> {
         device: impl Device,
         clock: &mut impl Clock,
         told: &mut dyn Progress,
+        guard: Option<&Guard>,
     ) -> Result<RunResult, Failure> {
         let leave = Leave::default();
-        let real = place.is_real();
         let policy = self.policy.build(&self.load.classes, &leave);
         let Some(path) = self.record else {
             let mut stack = Queued::new(policy, device);
-            return self.drive(&mut stack, clock, told, real, None, &leave);
+            return self.drive(&mut stack, clock, told, guard, None, &leave);
         };
         let header = Header {
             penstock: crate::VERSION.into(),
@@ -140,7 +144,7 @@ impl Bench<'_> {
         let completed = move |_, done: &[Done]| done.iter().for_each(|done| below.completed(done));
         let device = Tap::new(device, |_, _: &Request| {}, completed);
         let mut stack = Queued::new(Witness::new(policy, decided), device);
-        let result = self.drive(&mut stack, clock, told, real, Some(recorder.clone()), &leave);
+        let result = self.drive(&mut stack, clock, told, guard, Some(recorder.clone()), &leave);
         let written = recorder.finish().map_err(|error| Failure::half_written(path, &error));
         // The run's own error says more than a file that ended with it.
         result.and_then(|result| written.map(|()| result))
@@ -151,11 +155,11 @@ impl Bench<'_> {
         stack: &mut impl Device,
         clock: &mut impl Clock,
         told: &mut dyn Progress,
-        live: bool,
+        guard: Option<&Guard>,
         recorder: Option<Recorder>,
         leave: &Leave,
     ) -> Result<RunResult, Failure> {
-        let (warmup, duration) = (self.job.warmup, self.load.duration);
+        let (warmup, duration, live) = (self.job.warmup, self.load.duration, guard.is_some());
         let mut source = self.load.source(Seed(self.seed));
         let names: Vec<&str> = self.load.classes.iter().map(String::as_str).collect();
         let schedule = live.then(|| self.load.schedule(warmup, self.job.live.depth));
@@ -175,7 +179,7 @@ impl Bench<'_> {
             Stop::At(span) => Time::ZERO + span,
         };
         let limits = Limits { until, max_outstanding: self.job.max_outstanding };
-        let mut observer = Until { observer: &mut stats, leave };
+        let mut observer = Until { observer: &mut stats, leave, guard };
         let end = run(&mut source, stack, clock, &mut observer, limits);
         // What it says of itself says more than how the run ended without it.
         if let Some(Quit::Failed { at, what, hint }) = leave.get() {
@@ -185,16 +189,20 @@ impl Bench<'_> {
         }
         let end = end.map_err(|error| self.failed(error, &names, stats.arrivals()))?;
         stats.ended(&mut source, end.at, until);
+        let early = end.interrupted || leave.get().is_some();
+        let Ending { ended, failure, remarks } = Ending::of(early, end.at, guard);
         Ok(RunResult {
             policy: self.policy.name().into(),
             round: None,
             seed: None,
             params: self.policy.params_json(),
             duration_s: stats.measured_s(end.at),
-            interrupted: end.interrupted || leave.get().is_some(),
+            interrupted: ended.is_some(),
+            ended,
+            failure,
             schedule: stats.schedule(),
             emulation: None,
-            remarks: Vec::new(),
+            remarks,
             device_busy: stats.device_busy(end.at),
             classes: stats.classes(&names, end.at),
             detail: stats.take_detail(&names, end.at),

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use penstock_core::{ClassId, Done, Observer, Policy, Request, Time};
+use penstock_live::Guard;
 use penstock_policy::{Entry, POLICIES, Params, fcfs};
 use serde_json::{Value, json};
 
@@ -238,15 +239,18 @@ impl Foreign {
     }
 }
 
-/// `observer`, and the end of the run once the policy has quit.
+/// `observer`, and the end of the run once the policy has quit or the target is in trouble.
 pub(crate) struct Until<'a, O> {
     pub(crate) observer: &'a mut O,
     pub(crate) leave: &'a Leave,
+    pub(crate) guard: Option<&'a Guard>,
 }
 
 impl<O: Observer> Observer for Until<'_, O> {
     fn turn(&mut self, now: Time) -> bool {
-        self.leave.get().is_none() && self.observer.turn(now)
+        self.leave.get().is_none()
+            && self.guard.is_none_or(|guard| guard.look(now))
+            && self.observer.turn(now)
     }
 
     fn arrived(&mut self, now: Time, req: &Request) {

@@ -113,6 +113,8 @@ fn joined(bench: &Bench<'_>, results: Vec<RunResult>) -> RunResult {
         all.duration_s = all.duration_s.max(result.duration_s);
         all.device_busy = all.device_busy.max(result.device_busy);
         all.interrupted |= result.interrupted;
+        all.ended = all.ended.or(result.ended);
+        all.failure = all.failure.or(result.failure);
         all.remarks.append(&mut result.remarks);
         all.detail = all.detail.zip(result.detail).and_then(|(all, other)| all.join(other));
     }

@@ -24,6 +24,8 @@ pub mod units;
 mod agents;
 mod bench;
 mod candidate;
+mod ending;
+mod errors;
 mod failure;
 mod file;
 mod independent;

@@ -1,6 +1,7 @@
 //! The one schema of results, for modelled and for live runs. Field names follow fio's JSON where
 //! fio has one.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use penstock_core::ClassId;
@@ -8,6 +9,8 @@ use penstock_live::Lateness;
 use serde::Serialize;
 
 use crate::detail::Detail;
+use crate::ending::Ended;
+use crate::errors::ErrorResult;
 
 /// What `compare` and `run` print with `--json`.
 #[derive(Debug, Serialize)]
@@ -86,6 +89,12 @@ pub struct RunResult {
     /// It was ended early; the figures are of the part that ran.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// Why it was ended early, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
+    /// What failed, in words, if the run could not go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// How the schedule was held; null in virtual time, and if nothing was planned ahead.
     pub schedule: Option<ScheduleResult>,
     /// How late a model answered in real time; left out elsewhere.
@@ -169,6 +178,8 @@ pub struct ClassResult {
     pub share: f64,
     /// Requests that failed.
     pub errors: u64,
+    /// How many of them with which error, by its name.
+    pub error_codes: BTreeMap<Cow<'static, str>, ErrorResult>,
     /// Requests that had not finished when the run ended.
     pub unfinished: u64,
     /// How its schedule was held; null in virtual time, and if nothing was planned ahead.

@@ -37,7 +37,9 @@ pub(crate) const KEYS: &[&str] = &[
     "policy",
 ];
 /// Keys of `[live]`.
-pub(crate) const LIVE_KEYS: &[&str] = &["depth", "batch"];
+pub(crate) const LIVE_KEYS: &[&str] = &["depth", "batch", "timeout"];
+/// A time-out that is none.
+pub(crate) const OFF: &str = "off";
 /// Keys of a class.
 pub(crate) const CLASS_KEYS: &[&str] = &["weight", "prio"];
 /// Ends of a run that are a word.
@@ -105,6 +107,8 @@ pub struct Live {
     /// Commands that are given to the kernel together, by engines that can; a sixteenth of the
     /// depth unless the job says.
     pub batch: u32,
+    /// How long a command may be in flight before the run ends; without it, for ever.
+    pub timeout: Option<Span>,
 }
 
 impl Default for Live {
@@ -116,7 +120,8 @@ impl Default for Live {
 
 impl Live {
     fn deep(depth: u32) -> Self {
-        Self { depth, batch: Settings::usual_batch(depth) }
+        let timeout = Some(Settings::TIMEOUT);
+        Self { depth, batch: Settings::usual_batch(depth), timeout }
     }
 }
 
@@ -314,8 +319,29 @@ fn live(node: &Node) -> Result<Live, JobError> {
     let reader = Reader::new(node, "live", LIVE_KEYS)?;
     let depth = reader.optional("depth", |node| node.count(1, DEPTH_MOST))?;
     let batch = reader.optional("batch", |node| node.count(1, DEPTH_MOST))?;
+    let timeout = reader.optional("timeout", timeout)?;
     let usual = depth.map_or_else(Live::default, |depth| Live::deep(depth as u32));
-    Ok(Live { batch: batch.map_or(usual.batch, |batch| batch as u32), ..usual })
+    Ok(Live {
+        batch: batch.map_or(usual.batch, |batch| batch as u32),
+        timeout: timeout.unwrap_or(usual.timeout),
+        ..usual
+    })
+}
+
+fn timeout(node: &Node) -> Result<Option<Span>, JobError> {
+    match node.word() {
+        Some(OFF) => Ok(None),
+        Some(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => Err(node
+            .expected("a length of time such as `30s`, or `off`")
+            .hint(suggest(text, [OFF]))),
+        _ => match units::duration(node)? {
+            Span::ZERO => {
+                let hint = "to wait for ever, write `off`";
+                Err(node.expected("a length of time above zero").hint(hint))
+            }
+            span => Ok(Some(span)),
+        },
+    }
 }
 
 fn classes(node: &Node) -> Result<Vec<Class>, JobError> {

@@ -5,6 +5,7 @@ use penstock_core::{Done, Observer, Request, Source, Span, Time};
 use penstock_live::Pace;
 
 use crate::detail::{Detail, Details};
+use crate::errors::Errors;
 use crate::record::Recorder;
 use crate::result::{ClassResult, Distribution, ScheduleResult};
 use crate::schedule::Schedule;
@@ -78,7 +79,7 @@ struct Class {
     arrivals: u64,
     requests: u64,
     bytes: u64,
-    errors: u64,
+    errors: Errors,
     latency: Values,
     wait: Values,
     service: Values,
@@ -91,7 +92,7 @@ impl Class {
             arrivals: 0,
             requests: 0,
             bytes: 0,
-            errors: 0,
+            errors: Errors::default(),
             latency: Values::new(),
             wait: Values::new(),
             service: Values::new(),
@@ -229,8 +230,9 @@ impl<'a> Stats<'a> {
             service_ns: class.service.distribution(),
             device_time_s: class.device_time.ns() as f64 / 1e9,
             share: ratio(class.device_time.ns() as f64, all),
-            errors: class.errors,
-            unfinished: class.arrivals - class.requests - class.errors,
+            errors: class.errors.count(),
+            error_codes: class.errors.told(),
+            unfinished: class.arrivals - class.requests - class.errors.count(),
             schedule: held(index),
         };
         self.classes.iter().zip(names).enumerate().map(result).collect()
@@ -308,8 +310,8 @@ impl Observer for Stats<'_> {
         }
         let class = &mut self.classes[req.class.index()];
         class.device_time += done.service;
-        if done.error.is_some() {
-            class.errors += 1;
+        if let Some(error) = done.error {
+            class.errors.add(error, done.at, req);
             return;
         }
         class.requests += 1;

@@ -10,7 +10,7 @@ use penstock_workload::{Arrivals, Pace, Pattern};
 
 use crate::agents::AgentSpec;
 use crate::devices::{DeviceSpec, Model};
-use crate::spec::{Job, Stop};
+use crate::spec::{Job, OFF, Stop};
 use crate::traces;
 use crate::units::{duration_text, rate_text, share_text, size_text};
 
@@ -35,6 +35,7 @@ pub(crate) fn job(job: &Job) -> String {
     out.section("[live]");
     out.line("depth", job.live.depth);
     out.line("batch", job.live.batch);
+    out.line("timeout", job.live.timeout.map_or_else(|| quoted(OFF), time));
     for class in &job.classes {
         out.section(&format!("[class.{}]", class.name));
         out.line("weight", class.weight);

@@ -82,6 +82,11 @@ fn failed_requests_are_errors_and_nothing_else() {
     assert_eq!(class.requests + class.errors, 10_000);
     assert_eq!(class.bytes, class.requests * 4096);
     close(class.device_time_s, 4.0);
+    let names: Vec<&str> = class.error_codes.keys().map(AsRef::as_ref).collect();
+    assert_eq!(names, ["EIO"]);
+    let told = &class.error_codes["EIO"];
+    assert_eq!((told.requests, told.first.len), (class.errors, 4096));
+    assert!(told.first.at_s < 1.0, "the first of a thousand in ten seconds");
 }
 
 #[test]

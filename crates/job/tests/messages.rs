@@ -224,6 +224,16 @@ fn devices_of_a_job() {
 }
 
 #[test]
+fn time_outs() {
+    messages!([
+        set(&["live.timeout=of"]),
+        set(&["live.timeout=0s"]),
+        set(&["live.timeout=30"]),
+        set(&["live.timeout=true"]),
+    ]);
+}
+
+#[test]
 fn files() {
     let error = |name: &str| devices::find(name).unwrap_err().to_string();
     messages!([error("flsh"), error("no/such.toml"), error("tests/../Kargo.toml"),]);

@@ -81,6 +81,14 @@ fn bank_day_is_what_it_is_said_to_be() {
 }
 
 #[test]
+fn a_time_out_is_a_length_of_time_or_off() {
+    let timeout = |sets: &[&str]| parse(BANK_DAY, sets).live.timeout;
+    assert_eq!(timeout(&[]), Some(Span::from_secs(30)));
+    assert_eq!(timeout(&["live.timeout=1.5s"]), Some(Span::from_ms(1500)));
+    assert_eq!(timeout(&["live.timeout=off"]), None);
+}
+
+#[test]
 fn a_job_written_out_reads_back_as_the_same() {
     let sets = [
         "seed=18446744073709551615",
@@ -91,6 +99,7 @@ fn a_job_written_out_reads_back_as_the_same() {
         "agent.3.think=2.5ms",
         "agent.2.region=1GiB,60%",
         "agent.0.start=1min",
+        "live.timeout=off",
         "size-priority.guard=off",
         "size-priority.long_in_flight=10MB",
         "deadline.read_expire=1.5us",

@@ -10,6 +10,7 @@ use super::{policy, trace};
 use crate::agents::{self, ARRIVALS, ARRIVALS_KEYS, CLOSED_KEYS, FACTOR_MAX, OPEN_KEYS, OPS};
 use crate::devices;
 use crate::spec::{self, Live};
+use crate::units::duration_text;
 
 pub(super) fn job() -> Value {
     let all = table(
@@ -59,7 +60,8 @@ fn device() -> Value {
 }
 
 fn live() -> Value {
-    let Live { depth, .. } = Live::default();
+    let Live { depth, timeout, .. } = Live::default();
+    let timeout = timeout.map_or_else(|| spec::OFF.into(), duration_text);
     let commands = || count(1, spec::DEPTH_MOST);
     table(
         spec::LIVE_KEYS.iter().copied(),
@@ -70,6 +72,12 @@ fn live() -> Value {
                 "Commands that are given to the kernel together; a sixteenth of the depth if not given.",
                 commands(),
             ),
+            field(
+                "timeout",
+                "How long a command may be in flight before the run ends; `off`: for ever.",
+                any([words([spec::OFF]), from_digit("time-above-zero")]),
+            )
+            .or(timeout),
         ],
     )
 }

@@ -1,0 +1,57 @@
+//! How a run ended that did not come to its end.
+
+use penstock_core::{Span, Time};
+use penstock_live::{Guard, Trouble};
+use serde::Serialize;
+
+/// Who asks for the end of a run does not want to wait for a device that does not answer.
+const PATIENCE: Span = Span::from_secs(2);
+
+/// Why a run ended early.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ended {
+    /// Somebody asked for it, as by Ctrl-C.
+    Asked,
+    /// The target did not answer.
+    Timeout,
+    /// The target's length changed.
+    Resized,
+}
+
+/// Why a run ended early, if it did, and what is said of it.
+#[derive(Default)]
+pub(crate) struct Ending {
+    pub(crate) ended: Option<Ended>,
+    /// What failed, in words.
+    pub(crate) failure: Option<String>,
+    pub(crate) remarks: Vec<String>,
+}
+
+impl Ending {
+    /// Of a run that ended at `at`: `early` or not, its target looked after by `guard`. Waits for
+    /// what is in flight there.
+    pub(crate) fn of(early: bool, at: Time, guard: Option<&Guard>) -> Self {
+        let before = guard.is_some_and(|guard| guard.found().is_some());
+        let asked = early && !before;
+        let trouble = guard.and_then(|guard| guard.end(at, asked.then_some(PATIENCE)));
+        let ended = asked.then_some(Ended::Asked);
+        match trouble {
+            None => Self { ended, ..Self::default() },
+            Some(silent @ Trouble::Silent { .. }) if asked => {
+                let told = silent.to_string();
+                // The hint is for who waits.
+                let remarks = told.lines().take(1).map(str::to_owned).collect();
+                Self { ended, remarks, failure: None }
+            }
+            Some(trouble) => {
+                let ended = match trouble {
+                    Trouble::Silent { .. } => Ended::Timeout,
+                    Trouble::Resized { .. } => Ended::Resized,
+                };
+                let failure = Some(trouble.to_string());
+                Self { ended: Some(ended), failure, remarks: Vec::new() }
+            }
+        }
+    }
+}
