@@ -6,6 +6,9 @@ from importlib.util import find_spec
 
 from penstock._native import Failure
 
+RUN_FAILED = 1
+"""Exit code of a run that could not go on, or came to nothing."""
+
 WRONG_INPUT = 2
 """Exit code of wrong use and wrong input."""
 

@@ -78,6 +78,17 @@ class Schedule:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ErrorCount:
+    """Requests of a class that failed with one error, and the first of them."""
+
+    requests: int
+    first_at_s: float
+    first_op: Literal["read", "write", "flush", "discard"]
+    first_start: int
+    first_len: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class ClassResult:
     """What one class got under one policy. Arrivals: requests, unfinished and errors together."""
 
@@ -95,6 +106,8 @@ class ClassResult:
     device_time_s: float
     share: float
     errors: int
+    error_codes: Mapping[str, ErrorCount]
+    """The errors by name, as `EIO`."""
     unfinished: int
     schedule: Schedule | None
     """None in virtual time, and if it plans nothing ahead."""
@@ -108,6 +121,11 @@ class Run:
     params: Mapping[str, schema.Value]
     duration_s: float
     interrupted: bool
+    """It was ended early; the figures are of the part that ran."""
+    ended: Literal["asked", "timeout", "resized"] | None
+    """Why: somebody asked, the target did not answer, or its length changed."""
+    failure: str | None
+    """What failed, in words, if the run could not go on."""
     schedule: Schedule | None
     """How the schedule was held; none in virtual time, and if nothing was planned ahead."""
     remarks: tuple[str, ...]
@@ -288,6 +306,17 @@ def _schedule(one: schema.Schedule | None) -> Schedule | None:
     )
 
 
+def _errors(of: schema.ErrorCount) -> ErrorCount:
+    first = of["first"]
+    return ErrorCount(
+        requests=of["requests"],
+        first_at_s=first["at_s"],
+        first_op=first["op"],
+        first_start=first["start"],
+        first_len=first["len"],
+    )
+
+
 def _class(one: schema.Class) -> ClassResult:
     return ClassResult(
         name=one["name"],
@@ -301,6 +330,7 @@ def _class(one: schema.Class) -> ClassResult:
         device_time_s=one["device_time_s"],
         share=one["share"],
         errors=one["errors"],
+        error_codes={name: _errors(of) for name, of in one["error_codes"].items()},
         unfinished=one["unfinished"],
         schedule=_schedule(one["schedule"]),
     )
@@ -312,6 +342,8 @@ def _run(run: schema.Run) -> Run:
         params=run["params"],
         duration_s=run["duration_s"],
         interrupted=run.get("interrupted", False),
+        ended=run.get("ended"),
+        failure=run.get("failure"),
         schedule=_schedule(run["schedule"]),
         remarks=tuple(run.get("remarks", [])),
         device_busy=run["device_busy"],

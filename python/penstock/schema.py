@@ -52,10 +52,27 @@ class Schedule(TypedDict):
     processor_wait_s: NotRequired[float]
 
 
+class FirstError(TypedDict):
+    """A request that failed, `at_s` seconds into the run."""
+
+    at_s: float
+    op: Literal["read", "write", "flush", "discard"]
+    start: int
+    len: int
+
+
+class ErrorCount(TypedDict):
+    """Requests that failed with one error, and the first of them."""
+
+    requests: int
+    first: FirstError
+
+
 class Class(TypedDict):
     """What one class got under one policy.
 
-    `schedule` is null in virtual time, and of a class that plans nothing ahead.
+    `error_codes` has the errors by name, as `EIO`. `schedule` is null in virtual time, and of a
+    class that plans nothing ahead.
     """
 
     name: str
@@ -69,6 +86,7 @@ class Class(TypedDict):
     device_time_s: float
     share: float
     errors: int
+    error_codes: dict[str, ErrorCount]
     unfinished: int
     schedule: Schedule | None
 
@@ -109,14 +127,18 @@ class Run(TypedDict):
     """One policy's run.
 
     `schedule` is null in virtual time, and if nothing was planned ahead: closed loops, and traces
-    as fast as possible. `interrupted` is there, and true, if it was ended early; `remarks`, if the
-    machine did not grant a live run all that it wanted; `detail`, if it was asked for.
+    as fast as possible. `interrupted` is there, and true, if it was ended early, and `ended` says
+    why: somebody asked, the target did not answer, or its length changed; of the last two `failure`
+    tells in words. `remarks` are there if the machine did not grant a live run all that it wanted;
+    `detail`, if it was asked for.
     """
 
     policy: str
     params: Params
     duration_s: float
     interrupted: NotRequired[bool]
+    ended: NotRequired[Literal["asked", "timeout", "resized"]]
+    failure: NotRequired[str]
     schedule: Schedule | None
     remarks: NotRequired[list[str]]
     device_busy: float

@@ -14,7 +14,7 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from penstock import schedule, units
+from penstock import failures, schedule, units
 from penstock.schema import Class, Comparison, Params, Run, Value, percentile
 
 
@@ -105,7 +105,8 @@ def _title(comparison: Comparison, run: Run) -> Iterator[Text]:
         title.append(f"  {params(run['params'])}", style="not bold")
     yield title
     if run.get("interrupted"):
-        yield Text("  PARTIAL: interrupted; the figures are of the part that ran", style="bold")
+        why = failures.why_partial(run)
+        yield Text(f"  PARTIAL: {why}; the figures are of the part that ran", style="bold")
     model = " of model time" if comparison["world"] == "simulated" else ""
     busy = units.percent(run["device_busy"])
     yield Text(f"  {units.seconds(run['duration_s'])}{model}, device busy {busy}")

@@ -7,7 +7,7 @@ What is said of a class follows from its figures alone, so equal results give eq
 
 from collections.abc import Iterator
 
-from penstock import schedule
+from penstock import failures, schedule
 from penstock.schema import Class, Comparison, Run, percentile
 from penstock.units import count, digits
 
@@ -107,15 +107,21 @@ def _name(run: Run) -> str:
 
 
 def _troubles(run: Run) -> Iterator[str]:
-    """A schedule that was not held, and requests that failed or never finished.
+    """What ended it, a schedule that was not held, and requests that failed or never finished.
 
     An interrupted run always leaves some of these.
     """
+    if "failure" in run:
+        yield run["failure"].splitlines()[0]
     late = schedule.troubles(run)
     if late is not None:
         yield late
-    failed = [(one["name"], one["errors"]) for one in run["classes"] if one["errors"]]
+    failed = [one for one in run["classes"] if one["errors"]]
+    if failed:
+        told = (
+            f"{count(one['errors'])} of {one['name']} ({failures.errors(one)})" for one in failed
+        )
+        yield f"failed: {', '.join(told)}"
     left = [(one["name"], one["unfinished"]) for one in run["classes"] if one["unfinished"]]
-    for what, classes in (("failed", failed), ("unfinished", left)):
-        if classes and (what == "failed" or not run.get("interrupted")):
-            yield f"{what}: " + ", ".join(f"{count(n)} of {name}" for name, n in classes)
+    if left and not run.get("interrupted"):
+        yield "unfinished: " + ", ".join(f"{count(n)} of {name}" for name, n in left)

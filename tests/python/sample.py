@@ -1,6 +1,17 @@
 """Results made by hand, in the schema that the engine writes."""
 
-from penstock.schema import Class, Comparison, Distribution, Params, Run, Schedule
+from typing import cast
+
+from penstock.schema import (
+    Class,
+    Comparison,
+    Distribution,
+    ErrorCount,
+    FirstError,
+    Params,
+    Run,
+    Schedule,
+)
 
 MS = 1_000_000
 
@@ -46,9 +57,16 @@ def one_class(
         "device_time_s": share * duration_s,
         "share": share,
         "errors": errors,
+        "error_codes": {"EIO": error_count(errors)} if errors else {},
         "unfinished": unfinished,
         "schedule": schedule,
     }
+
+
+def error_count(requests: int, *, at_s: float = 0.5, start: int = 8192) -> ErrorCount:
+    """Writes that failed, the first of them early."""
+    first = {"at_s": at_s, "op": "write", "start": start, "len": 4096}
+    return {"requests": requests, "first": cast(FirstError, first)}
 
 
 def one_schedule(

@@ -11,7 +11,7 @@ from command import COMMAND, Ended, interrupted, penstock
 from penstock import __version__
 from penstock.schema import Class, Comparison, Distribution, Run
 
-MAY_LACK = {"interrupted", "remarks", "detail"}
+MAY_LACK = {"interrupted", "ended", "failure", "remarks", "detail"}
 """Keys of a run that are there only if there is something to say."""
 
 PERCENTILES = ["50.000000", "95.000000", "99.000000", "99.900000"]

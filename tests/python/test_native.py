@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from penstock import _native
-from penstock.cli import work
+from penstock.cli.signals import Asked
 from penstock.schema import Step
 
 FOR_EVER = ["duration=100000h"]
@@ -45,9 +45,23 @@ def test_a_failure_has_its_message_and_its_exit_code(job: Path) -> None:
     assert caught.value.exit_code == 2
 
 
-def test_the_first_interrupt_stops_and_the_second_kills() -> None:
-    with work.first_interrupt_stops():
+@pytest.mark.parametrize(("first", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_first_signal_stops_and_the_second_kills(first: signal.Signals, code: int) -> None:
+    asked = Asked()
+    with asked.first_stops():
         with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+            signal.raise_signal(first)
+        for either in (signal.SIGINT, signal.SIGTERM):
+            assert signal.getsignal(either) is signal.SIG_DFL
+    assert asked.exit_code == code
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_signals_that_are_ignored_stay_so() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with Asked().first_stops():
+            signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -84,6 +84,7 @@ arrivals = { kind = "closed", depth = 4, think = "1ms" }
 [live]
 depth = 8
 batch = 2
+timeout = "10s"
 
 [device]
 name = "disk"

@@ -110,7 +110,15 @@ def test_a_class_that_was_empty_is_not_compared() -> None:
 def test_failures_are_told_of_the_first_run_too() -> None:
     failing = [one_class("a", errors=3), one_class("b", errors=1_200, unfinished=2)]
     runs = [one_run("noop", failing), one_run("cfq", failing, interrupted=True)]
+    first = "first a write of 4,096 bytes at byte 8,192 after 500 ms"
+    failed = f"failed: 3 of a (EIO; {first}), 1,200 of b (EIO; {first})"
     assert verdict(comparison(*runs)) == [
-        "noop: failed: 3 of a, 1,200 of b; unfinished: 2 of b",
-        "cfq (partial): no class differs by more than 20 % from noop; failed: 3 of a, 1,200 of b",
+        f"noop: {failed}; unfinished: 2 of b",
+        f"cfq (partial): no class differs by more than 20 % from noop; {failed}",
     ]
+
+
+def test_what_ended_a_run_comes_first() -> None:
+    run = one_run("noop", [one_class("a")], interrupted=True)
+    run["ended"], run["failure"] = "timeout", "disk.img: found no answer\nhint: look at it"
+    assert verdict(comparison(run)) == ["noop (partial): disk.img: found no answer"]

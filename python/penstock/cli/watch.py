@@ -9,8 +9,9 @@ from penstock import _native
 from penstock.cli import output
 from penstock.cli.compare import Policies, named
 from penstock.cli.options import Create, Engine, Job, Json, On, Plots, Report, Sets, Xlsx
+from penstock.cli.signals import Asked
 from penstock.cli.work import Engine as Run
-from penstock.cli.work import errors_end, first_interrupt_stops, work
+from penstock.cli.work import errors_end, work
 from penstock.errors import needs
 from penstock.report import Outputs
 from penstock.schema import Step
@@ -53,12 +54,16 @@ def watch(
         with errors_end():
             needs("textual", extra="tui", what="the live view")
 
-    def let_run(run: Run) -> str:
+    def let_run(run: Run, asked: Asked) -> str:
         if not on_screen:
-            return _in_lines(run)
+            return _in_lines(run, asked)
         from penstock.watch.screen import Screen
 
-        return Screen(job, run, pace=pace, speed=speed).to_its_end()
+        screen = Screen(job, run, pace=pace, speed=speed)
+        try:
+            return screen.to_its_end()
+        finally:
+            asked.by = screen.asked_by
 
     work(
         job,
@@ -76,12 +81,12 @@ def watch(
     )
 
 
-def _in_lines(run: Run) -> str:
+def _in_lines(run: Run, asked: Asked) -> str:
     lines = Lines()
 
     def tell(step: Step) -> None:
         for line in lines.of(step):
             output.talk(line)
 
-    with first_interrupt_stops():
+    with asked.first_stops():
         return run(tell)

@@ -1,36 +1,36 @@
 """A job from its options to its output: progress, interrupts, the table and the verdict."""
 
 import json
-import signal
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import FrameType
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from penstock import _native
+from penstock import _native, failures
 from penstock.cli import output
+from penstock.cli.signals import Asked
 from penstock.detail import without_detail
-from penstock.errors import PenstockError
+from penstock.errors import RUN_FAILED, PenstockError
 from penstock.report import Outputs
 from penstock.schema import Comparison, Step
 from penstock.table import show
 from penstock.verdict import verdict
 from penstock.watch.words import which
 
-INTERRUPTED = 130
-"""What shells say of a command that Ctrl-C ended: 128 and the number of SIGINT."""
-
 Tell: TypeAlias = Callable[[Step], None]
 """Hears of each step."""
 
 Engine: TypeAlias = Callable[[Tell | None], str]
 """The engine with all that it is asked: runs, telling of its steps, and returns the result."""
+
+LetRun: TypeAlias = Callable[[Engine, Asked], str]
+"""Has the engine run and shows how far it has come; says which signal asked for its end."""
 
 
 def work(
@@ -48,7 +48,7 @@ def work(
     pace: _native.Pace | None = None,
     speed: str | None = None,
     repeat: int | None = None,
-    let_run: Callable[[Engine], str] | None = None,
+    let_run: LetRun | None = None,
 ) -> None:
     """Run a job under each policy, show what came of it, and write what is asked for.
 
@@ -75,11 +75,12 @@ def work(
             repeat=repeat,
         )
 
+    asked = Asked()
     try:
-        result = (let_run or _with_a_bar)(run)
+        result = (let_run or _with_a_bar)(run, asked)
     except KeyboardInterrupt as interrupt:
         output.talk(str(interrupt.__cause__ or "interrupted: there is no result yet"))
-        raise typer.Exit(INTERRUPTED) from interrupt
+        raise typer.Exit(asked.exit_code) from interrupt
     comparison: Comparison = json.loads(result)
     if as_json:
         output.data(f"{without_detail(result)}\n")
@@ -88,13 +89,40 @@ def work(
     with errors_end():
         for written in outputs.write(comparison):
             output.talk(f"wrote {written}")
+    code = _judged(comparison, of=len(policies) or len(json.loads(_native.policies())), asked=asked)
+    early = any(run.get("interrupted") for run in comparison["runs"])
+    if early and comparison["world"] == "measured":
+        _leave(code)
+    if code:
+        raise typer.Exit(code)
+
+
+def _judged(comparison: Comparison, *, of: int, asked: Asked) -> int:
+    """Tell what went wrong; what the command exits with."""
     ran = comparison["runs"]
-    if any(run.get("interrupted") for run in ran):
-        of = len(policies) or len(json.loads(_native.policies()))
-        left = of - len(ran)
-        rest = f"; {left} of {of} policies did not run" if left else ""
-        output.talk(f"interrupted: the last run is partial{rest}")
-        raise typer.Exit(INTERRUPTED)
+    failed = [why for run in ran for why in failures.fatal(run)]
+    for why in failed:
+        output.talk(f"error: {why}")
+    for run in ran:
+        if run.get("interrupted"):
+            left = of - len(ran)
+            rest = f"; {left} of {of} policies did not run" if left else ""
+            output.talk(f"{failures.why_partial(run)}: the last run is partial{rest}")
+    if any(run.get("ended") == "asked" for run in ran):
+        return asked.exit_code
+    return RUN_FAILED if failed else 0
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process at once: a silent target may never give back what it was given.
+
+    Whoever reads what was written is told that it is all, however long the kernel takes.
+    """
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+        os.dup2(nowhere, stream.fileno())
+    os._exit(code)
 
 
 def _show(comparison: Comparison, console: Console) -> None:
@@ -116,28 +144,8 @@ def errors_end() -> Iterator[None]:
         raise typer.Exit(error.exit_code) from None
 
 
-@contextmanager
-def first_interrupt_stops() -> Iterator[None]:
-    """Within this, the first Ctrl-C ends the run with what there is, and the second the process."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler:
-        # Ignored by whoever started us, or somebody else's.
-        yield
-        return
-
-    def stop(_signal: int, _frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _with_a_bar(engine: Engine) -> str:
-    with first_interrupt_stops(), _bar() as progress:
+def _with_a_bar(engine: Engine, asked: Asked) -> str:
+    with asked.first_stops(), _bar() as progress:
         return engine(progress)
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from penstock import frames, palette, schedule, table, units
+from penstock import failures, frames, palette, schedule, table, units
 from penstock.report.files import PAGE_MARK
 from penstock.schema import ClassDetail, Comparison
 from penstock.verdict import verdict
@@ -141,7 +141,9 @@ def _summary(comparison: Comparison) -> dict[str, Any]:
     return {
         "world": comparison["world"].upper(),
         "title": _title(comparison),
-        "partial": any(run.get("interrupted") for run in comparison["runs"]),
+        "partial": [
+            failures.why_partial(run) for run in comparison["runs"] if run.get("interrupted")
+        ],
         "verdict": verdict(comparison),
         "columns": [column.heading for column in COLUMNS],
         "groups": list(_groups(comparison)),

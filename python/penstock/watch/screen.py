@@ -85,6 +85,7 @@ class Screen(App[None]):
         self._current: Running | None = None
         self._history: list[words.History] = []
         self._ending = False
+        self.asked_by: signal.Signals = signal.SIGINT
         self._text: str | None = None
         self._error: BaseException | None = None
         self._worker = threading.Thread(target=self._work, daemon=True)
@@ -94,8 +95,8 @@ class Screen(App[None]):
         self.run()
         if self._ending and self._worker.is_alive():
             # Asked twice: not even what there is.
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.signal(self.asked_by, signal.SIG_DFL)
+            os.kill(os.getpid(), self.asked_by)
         self._ending = True  # if only the picture has failed
         self._worker.join()
         if self._error is not None:
@@ -135,8 +136,9 @@ class Screen(App[None]):
             table.can_focus = False
         self.query_one("#before").display = False
         if threading.current_thread() is threading.main_thread():
+            loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, self.action_interrupt)
+                loop.add_signal_handler(number, self._asked, number)
         self.set_interval(1 / LOOKS_A_SECOND, self._look)
         self._worker.start()
 
@@ -146,6 +148,10 @@ class Screen(App[None]):
         self._pace.paused = False
         self._say_state()
         self.refresh_bindings()
+
+    def _asked(self, number: signal.Signals) -> None:
+        self.asked_by = number
+        self.action_interrupt()
 
     def action_interrupt(self) -> None:
         """The same; asked again, at once."""

@@ -1,0 +1,57 @@
+"""What failed in a run, in words: requests with errors, and targets that could not go on.
+
+A run in which some requests failed is a result: their errors stand beside it. It failed if the
+target is gone or could not go on, or if a class asked and nothing but errors came back; modelled
+faults are judged alike.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from penstock.schema import Class, ErrorCount, Run
+from penstock.units import count, seconds
+
+ENDED = {
+    "asked": "interrupted",
+    "timeout": "the target did not answer",
+    "resized": "the target's length changed",
+}
+"""Why a run ended early."""
+
+GONE = ("ENODEV", "ENXIO")
+"""What a device says that is not there any more."""
+
+
+def why_partial(run: Run) -> str:
+    """Why it ended early; an older result says no more than that it did."""
+    return ENDED[run.get("ended", "asked")]
+
+
+def errors(one: Class) -> str:
+    """The errors of a class that has some: which, how many of each, and the first of them."""
+    codes = sorted(one["error_codes"].items(), key=lambda item: -item[1]["requests"])
+    if len(codes) == 1:
+        names = codes[0][0]
+    else:
+        names = ", ".join(f"{count(of['requests'])} {name}" for name, of in codes)
+    return f"{names}; first {_first(of for _, of in codes)}"
+
+
+def _first(kinds: Iterator[ErrorCount]) -> str:
+    first = min((of["first"] for of in kinds), key=lambda first: first["at_s"])
+    what: str = first["op"]
+    if what != "flush":
+        what += f" of {count(first['len'])} bytes at byte {count(first['start'])}"
+    return f"a {what} after {seconds(first['at_s'])}"
+
+
+def fatal(run: Run) -> Iterator[str]:
+    """Why this run failed; nothing if it did not."""
+    if "failure" in run:
+        yield run["failure"]
+    for one in run["classes"]:
+        if one["errors"] and not one["requests"]:
+            yield f"under {run['policy']} every request of {one['name']} failed: {errors(one)}"
+    gone = (name for one in run["classes"] for name in one["error_codes"] if name in GONE)
+    for name in islice(gone, 1):
+        yield f"under {run['policy']} the device went away ({name})"

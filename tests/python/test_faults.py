@@ -1,0 +1,390 @@
+"""Devices that fail, fill up, fall silent, and runs that are killed: for real, where root may.
+
+What is provoked is provoked on file systems in files of our own, over loop devices of our own. A
+file system that is frozen is thawed by a watchdog whatever becomes of the test.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from command import COMMAND, ROOT, Ended, penstock
+from penstock import _native
+
+ENGINES = ["io_uring", "libaio", "threads"]
+
+LIMIT_S = 60
+"""No command takes as long; one that does has hung."""
+
+THAW_S = 20
+"""A file system is never frozen for longer."""
+
+TOOLS = ("losetup", "mkfs.ext4", "mount", "umount", "fsfreeze")
+
+WRITES = """\
+duration = "1h"
+
+[class.all]
+
+[[agent]]
+class = "all"
+op = "write"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "poisson", rate = "200/s" }
+"""
+
+
+class Running(NamedTuple):
+    """A command that runs, its output in files."""
+
+    process: subprocess.Popen[bytes]
+    out: Path
+    err: Path
+
+    def until(self, text: str) -> None:
+        """Wait until it has said so on stderr."""
+        self.wait_for(lambda: text in self.err.read_text())
+
+    def wait_for(self, happened: Any) -> None:  # noqa: ANN401 - anything to be asked
+        """Wait until something has come about."""
+        end = time.monotonic() + LIMIT_S
+        over = False
+        while not happened():
+            assert not over, self.err.read_text()
+            over = self.process.poll() is not None or time.monotonic() > end
+            time.sleep(0.02)
+
+    def end(self, number: signal.Signals | None = None) -> Ended:
+        """Send it a signal, if one is given, and wait for its end."""
+        if number is not None:
+            self.process.send_signal(number)
+        code = self.process.wait(LIMIT_S)
+        return Ended(code, self.out.read_text(), self.err.read_text())
+
+
+@contextmanager
+def running(folder: Path, *words: str | Path, script: str | None = None) -> Iterator[Running]:
+    """A command, or a script with arguments, that is killed if the test does not end it."""
+    start = COMMAND if script is None else (sys.executable, "-c", script)
+    out, err = folder / "out", folder / "err"
+    with out.open("wb") as to, err.open("wb") as talk:
+        process = subprocess.Popen(
+            [*start, *map(str, words)], stdin=subprocess.DEVNULL, stdout=to, stderr=talk
+        )
+    try:
+        yield Running(process, out, err)
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def writes(tmp_path: Path) -> Path:
+    """A job that writes all over its target for an hour."""
+    path = tmp_path / "writes.toml"
+    path.write_text(WRITES)
+    return path
+
+
+def works(engine: str) -> str:
+    """The engine, if this machine has it."""
+    found = {one["name"]: one for one in json.loads(_native.doctor("."))["checks"]}
+    if engine in found and found[engine]["state"] == "no":
+        pytest.skip(f"this machine cannot: {found[engine]['found']}")
+    return engine
+
+
+class Ext4(NamedTuple):
+    """A file system of our own in a file."""
+
+    path: Path
+    device: str
+
+
+@contextmanager
+def ext4(image: Path, size: str, *options: str) -> Iterator[Ext4]:
+    """Make it, and mount it beside its image; where this is not granted, skip."""
+    lacking = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if lacking or os.geteuid() != 0:
+        pytest.skip(f"this takes root and {', '.join(TOOLS)}")
+    subprocess.run(["truncate", "-s", size, image], check=True)
+    subprocess.run(["mkfs.ext4", "-q", *options, image], check=True)
+    done = subprocess.run(
+        ["losetup", "--find", "--show", image], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"no loop device here: {done.stderr.strip()}")
+    device, path = done.stdout.strip(), image.with_suffix(".mounted")
+    try:
+        path.mkdir()
+        subprocess.run(["mount", device, path], check=True)
+        try:
+            yield Ext4(path, device)
+        finally:
+            # Lazily: what a command left in flight may hold it for a moment.
+            subprocess.run(["umount", "--lazy", path], check=True)
+    finally:
+        subprocess.run(["losetup", "--detach", device], check=True)
+
+
+@pytest.fixture
+def place(disk: Path) -> Path:
+    """A folder on the disk of the repository."""
+    return disk.parent
+
+
+@contextmanager
+def frozen(system: Ext4) -> Iterator[None]:
+    """Nothing is written to a file system within this, for a while."""
+    thaw = ["fsfreeze", "--unfreeze", str(system.path)]
+    watchdog = subprocess.Popen(["sh", "-c", f"sleep {THAW_S}; exec {' '.join(thaw)}"])
+    try:
+        subprocess.run(["fsfreeze", "--freeze", system.path], check=True)
+        try:
+            yield
+            assert watchdog.poll() is None, "the file system was thawed meanwhile"
+        finally:
+            subprocess.run(thaw, check=watchdog.poll() is None)
+    finally:
+        watchdog.kill()
+        watchdog.wait()
+
+
+class TestSilence:
+    """A device that stops answering: a loop device whose file cannot be written to."""
+
+    @pytest.mark.parametrize("engine", ENGINES)
+    def test_the_run_ends_and_says_on_what(self, writes: Path, place: Path, engine: str) -> None:
+        words = ("compare", writes, "--policies", "noop,fcfs", "--engine", works(engine), "--json")
+        with (
+            ext4(place / "outer.img", "96M") as outer,
+            ext4(outer.path / "inner.img", "48M", "-O", "^has_journal") as inner,
+        ):
+            path = inner.path / "disk.img"
+            create = ("--on", path, "--create", "8MiB", "--set", "live.timeout=1s")
+            with running(place, *words, *create) as command:
+                command.wait_for(path.exists)
+                time.sleep(1)
+                with frozen(outer):
+                    # Everything is told, and whoever reads it knows that it is all, although
+                    # threads in a call and libaio's exit cannot leave before the kernel lets go.
+                    command.until("did not run")
+                    command.wait_for(lambda: closed(command))
+                    if engine == "io_uring":
+                        command.process.wait(THAW_S)
+                ended = command.end()
+        assert ended.code == 1
+        (run,) = json.loads(ended.out)["runs"]
+        assert (run["policy"], run["interrupted"], run["ended"]) == ("noop", True, "timeout")
+        (one,) = run["classes"]
+        assert one["requests"] > 0, "what there was before is told"
+        assert one["unfinished"] > 0
+        message, told = ended.err.split("\nhint: ")
+        assert re.fullmatch(
+            rf"error: {path}: found no answer for 1\.\d s to a write of \d+ bytes at byte \d+"
+            r"(, nor to (another command|\d+ other commands))?; expected one within 1\.0 s",
+            message,
+        )
+        assert run["failure"].startswith(message.removeprefix("error: "))
+        assert told.endswith(
+            "the target did not answer: the last run is partial; 1 of 2 policies did not run\n"
+        )
+
+    def test_ctrl_c_does_not_wait_for_it(self, writes: Path, place: Path) -> None:
+        words = ("run", writes, "--policy", "noop", "--engine", works("io_uring"))
+        with (
+            ext4(place / "outer.img", "96M") as outer,
+            ext4(outer.path / "inner.img", "48M", "-O", "^has_journal") as inner,
+        ):
+            path = inner.path / "disk.img"
+            create = ("--on", path, "--create", "8MiB", "--set", "live.timeout=off")
+            with running(place, *words, *create) as command:
+                command.wait_for(path.exists)
+                with frozen(outer):
+                    time.sleep(1)
+                    ended = command.end(signal.SIGINT)
+        assert ended.code == 130
+        assert "PARTIAL: interrupted" in ended.out
+        assert re.search(rf"note: {path}: found no answer for \d\.\d s to a write", ended.out)
+
+
+def fill(path: Path) -> None:
+    """Write to a file until there is no room."""
+    with suppress(OSError), path.open("wb", buffering=0) as file:
+        while file.write(bytes(1 << 16)):
+            pass
+
+
+def closed(command: Running) -> bool:
+    """Whether a process has let its output go."""
+    try:
+        names = [os.readlink(f"/proc/{command.process.pid}/fd/{number}") for number in (1, 2)]
+    except OSError:
+        return True
+    return not any(name in (str(command.out), str(command.err)) for name in names)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_file_that_is_cut_ends_the_run_and_is_left_as_it_is(
+    writes: Path, disk: Path, engine: str
+) -> None:
+    words = ("run", writes, "--policy", "noop", "--engine", works(engine), "--json")
+    with running(disk.parent, *words, "--on", disk, "--create", "16MiB") as command:
+        command.wait_for(disk.exists)
+        os.truncate(disk, 4096)
+        ended = command.end()
+    assert ended.code == 1
+    (run,) = json.loads(ended.out)["runs"]
+    assert (run["interrupted"], run["ended"]) == (True, "resized")
+    assert f"error: {disk}: found a file of " in ended.err
+    assert "expected 16781312, as when the run began\nhint: " in ended.err
+    assert disk.stat().st_size <= 16 << 20, "what was written made it grow, but not whole"
+    ended = penstock("run", writes, "--policy", "noop", "--on", disk)
+    assert ended.code == 5, "not ours any more"
+
+
+class TestErrors:
+    """Requests that fail."""
+
+    @pytest.mark.parametrize("engine", ENGINES)
+    def test_a_disk_that_is_full(self, tmp_path: Path, place: Path, engine: str) -> None:
+        """A file whose blocks were given back, where nothing is left to take their place."""
+        job = tmp_path / "job.toml"
+        job.write_text(WRITES.replace('"1h"', '"1s"'))
+        words = ("run", job, "--policy", "noop", "--engine", works(engine), "--json")
+        with ext4(place / "disk.img", "32M", "-O", "^has_journal") as system:
+            path = system.path / "disk.img"
+            create = ("--on", path, "--create", "8MiB")
+            assert penstock(*words, *create).code == 0
+            # Its blocks are given back, and somebody else takes them.
+            punch = ["fallocate", "--punch-hole", "--offset", "0", "--length", "8MiB", str(path)]
+            subprocess.run(punch, check=True)
+            fill(system.path / "theirs")
+            ended = penstock(*words, "--on", path)
+        (run,) = json.loads(ended.out)["runs"]
+        (one,) = run["classes"]
+        assert one["errors"] > 0
+        assert "interrupted" not in run
+        assert list(one["error_codes"]) == ["ENOSPC"]
+        told = one["error_codes"]["ENOSPC"]
+        assert told["requests"] == one["errors"]
+        assert (told["first"]["op"], told["first"]["len"]) == ("write", 4096)
+        assert ended.code == (0 if one["requests"] else 1)
+
+    def test_every_request_of_a_class(self, tmp_path: Path, job: Path) -> None:
+        """A model's faults are judged as a real disk's are."""
+        path = tmp_path / "faulty.toml"
+        path.write_text(job.read_text().replace('device = "hdd-7200"\n', "") + DEVICE)
+        words = ("run", path, "--policy", "noop", "--set")
+        ended = penstock(*words, "device.faults.errors=100%")
+        assert ended.code == 1
+        assert re.search(
+            r"^error: under noop every request of tellers failed: EIO; "
+            r"first a write of 4,096 bytes at byte [\d,]+ after ",
+            ended.err,
+            re.MULTILINE,
+        )
+        ended = penstock(*words, "device.faults.errors=1%")
+        assert (ended.code, ended.err) == (0, "")
+        assert re.search(r"failed: .*\d+ of batch \(EIO; first a write of 262,144", ended.out)
+
+
+DEVICE = """
+[device]
+name = "faulty"
+model = "fixed"
+base = "1ms"
+faults = { errors = "1%" }
+"""
+
+
+class TestSignals:
+    """What ends a process at any moment."""
+
+    @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    @pytest.mark.parametrize("verb", ["compare", "run", "watch", "replay"])
+    def test_a_run_ends_with_what_there_is(
+        self, writes: Path, disk: Path, verb: str, number: signal.Signals, code: int
+    ) -> None:
+        what: tuple[str | Path, ...] = (
+            verb,
+            writes,
+            "--policy" if verb == "run" else "--policies",
+            "noop",
+        )
+        if verb == "replay":
+            trace = ROOT / "examples/traces/pgbench-backup.blkparse.gz"
+            slow = ("--set", "trace.timing.speed=0.001")
+            what = ("replay", trace, "--fit", "scale", *slow, "--policy", "noop")
+        with running(disk.parent, *what, "--on", disk, "--create", "16MiB", "--json") as command:
+            command.wait_for(disk.exists)
+            time.sleep(0.5)
+            ended = command.end(number)
+        assert ended.code == code
+        (run,) = json.loads(ended.out)["runs"]
+        assert (run["interrupted"], run["ended"]) == (True, "asked")
+        assert "interrupted: the last run is partial" in ended.err
+        assert (
+            penstock("run", writes, "--policy", "noop", "--on", disk, "--set", "duration=1s").code
+            == 0
+        )
+
+    @pytest.mark.parametrize(
+        ("number", "code"),
+        [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)],
+    )
+    def test_the_creation_of_a_file_leaves_nothing(
+        self, writes: Path, disk: Path, number: signal.Signals, code: int
+    ) -> None:
+        folder = disk.parent / "nothing-else"
+        folder.mkdir()
+        words = ("watch", writes, "--policies", "noop", "--on", folder / "disk.img")
+        with running(disk.parent, *words, "--create", "4GiB") as command:
+            command.until("writing")
+            ended = command.end(number)
+        assert (ended.code, ended.out) == (code, "")
+        assert list(folder.iterdir()) == []
+
+    def test_a_second_one_ends_the_process(self, tmp_path: Path) -> None:
+        script = (
+            "import os, signal, time\n"
+            "from penstock.cli.signals import Asked\n"
+            "with Asked().first_stops():\n"
+            "    try:\n"
+            "        os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)\n"
+            "    except KeyboardInterrupt:\n"
+            "        os.kill(os.getpid(), signal.SIGINT); time.sleep(60)\n"
+        )
+        with running(tmp_path, script=script) as command:
+            assert command.end().code == -signal.SIGINT
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_a_program_keeps_its_own_sigterm(
+        self, writes: Path, disk: Path, number: signal.Signals
+    ) -> None:
+        script = (
+            "import sys, penstock\n"
+            "result = penstock.compare(sys.argv[1], policies=['noop'], on=sys.argv[2],\n"
+            "                          create='16MiB')\n"
+            "print(result['noop'].ended, result['noop'].interrupted)\n"
+        )
+        with running(disk.parent, writes, disk, script=script) as command:
+            command.wait_for(disk.exists)
+            time.sleep(0.5)
+            ended = command.end(number)
+        if number == signal.SIGINT:
+            assert (ended.code, ended.out) == (0, "asked True\n")
+        else:
+            assert (ended.code, ended.out) == (-signal.SIGTERM, "")
