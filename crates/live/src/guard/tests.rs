@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use penstock_core::{
-    ClassId, Done, Errno, Flags, Io, Limits, Observer, Op, Prio, Request, Seed, Source, StreamId,
-    run,
+    ClassId, Device, Done, Errno, Flags, Io, Limits, Observer, Op, Prio, ReqId, Request, Seed,
+    Source, StreamId, run,
 };
 
 use super::*;
@@ -264,25 +264,20 @@ fn a_command_that_never_ends_ends_the_run() {
 fn what_is_in_flight_when_a_run_fails_is_not_waited_for_without_end() {
     let scratch = Scratch::new("dropped");
     let target = scratch.target();
-    let driver = Box::new(StandIn { answer: |_: &Command| None, ended: Vec::new() });
-    let layout = Layout::new(DEPTH, LEN, target.unit()).unwrap();
-    let hub = Hub::new(driver, vec![target], DEPTH, layout, Some(Span::from_ms(200)));
-    let hub = Rc::new(RefCell::new(hub));
-    let mut device = LiveDevice::new(Rc::clone(&hub), 0, DEPTH);
-    let io = Sweep::of(Op::Read).take(Time::ZERO).unwrap();
-    penstock_core::Device::start(
-        &mut device,
-        Time::ZERO,
-        &io.with(penstock_core::ReqId { slot: 0, age: 0 }),
-    );
     let (sender, receiver) = std::sync::mpsc::channel();
-    let waiting = std::thread::spawn(move || {
-        let ended = receiver.recv_timeout(Duration::from_mins(1));
-        assert!(ended.is_ok(), "it waits without end");
+    // On a thread of its own, which is left behind if it hangs.
+    std::thread::spawn(move || {
+        let driver = Box::new(StandIn { answer: |_: &Command| None, ended: Vec::new() });
+        let layout = Layout::new(DEPTH, LEN, target.unit()).unwrap();
+        let hub = Hub::new(driver, vec![target], DEPTH, layout, Some(Span::from_ms(200)));
+        let hub = Rc::new(RefCell::new(hub));
+        let mut device = LiveDevice::new(Rc::clone(&hub), 0, DEPTH);
+        let io = Sweep::of(Op::Read).take(Time::ZERO).unwrap();
+        device.start(Time::ZERO, &io.with(ReqId { slot: 0, age: 0 }));
+        drop((device, hub));
+        sender.send(()).unwrap();
     });
-    drop((device, hub));
-    sender.send(()).unwrap();
-    waiting.join().unwrap();
+    assert_eq!(receiver.recv_timeout(Duration::from_secs(30)), Ok(()), "it waits without end");
 }
 
 #[test]
