@@ -341,6 +341,17 @@ class TestSignals:
             == 0
         )
 
+    def test_a_run_that_is_killed_leaves_its_file_as_good_as_before(
+        self, writes: Path, disk: Path
+    ) -> None:
+        words = ("run", writes, "--policy", "noop", "--on", disk)
+        with running(disk.parent, *words, "--create", "16MiB") as command:
+            command.wait_for(disk.exists)
+            time.sleep(0.5)
+            assert command.end(signal.SIGKILL).code == -signal.SIGKILL
+        assert {path.name for path in disk.parent.iterdir()} == {disk.name, "out", "err"}
+        assert penstock(*words, "--set", "duration=100ms").code == 0
+
     @pytest.mark.parametrize(
         ("number", "code"),
         [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)],
