@@ -116,8 +116,7 @@ class Ext4(NamedTuple):
 @contextmanager
 def ext4(image: Path, size: str, *options: str) -> Iterator[Ext4]:
     """Make it, and mount it beside its image; where this is not granted, skip."""
-    lacking = [tool for tool in TOOLS if shutil.which(tool) is None]
-    if lacking or os.geteuid() != 0:
+    if os.geteuid() != 0 or not all(map(shutil.which, TOOLS)):
         pytest.skip(f"this takes root and {', '.join(TOOLS)}")
     subprocess.run(["truncate", "-s", size, image], check=True)
     subprocess.run(["mkfs.ext4", "-q", *options, image], check=True)
