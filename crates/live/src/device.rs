@@ -7,7 +7,7 @@ use penstock_core::{Device, Done, Request, Span, Time};
 
 use crate::hub::Hub;
 
-/// An owned file behind an engine. [`Stage::open`](crate::Stage::open) makes it, with its clock.
+/// A target behind an engine. [`Stage::open`](crate::Stage::open) makes it, with its clock.
 ///
 /// Ranges are bytes; reads and writes are rounded outward to its block, discards are not rounded.
 /// What is written is pseudo-random, a function of the stage's seed and of the place. An error of

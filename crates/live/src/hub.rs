@@ -232,7 +232,8 @@ impl Drop for Hub {
     }
 }
 
-/// The command for `req` on `target`, with its range rounded outward to whole blocks.
+/// The command for `req` on `target`, with its range rounded outward to whole blocks. Only here does
+/// a place in a view become one in the file.
 fn command(target: &Target, req: &Request, layout: &Layout, slot: u32) -> Command {
     let action = match req.op {
         Op::Read => Action::Read,
@@ -248,7 +249,8 @@ fn command(target: &Target, req: &Request, layout: &Layout, slot: u32) -> Comman
     assert!(req.len > 0 && end <= capacity, "{req:?} is outside the {capacity} bytes");
     if action == Action::Discard {
         // Exactly what was named: a neighbour's bytes must not go, and the call needs no alignment.
-        return Command { action, target: 0, start: req.start, len: req.len, buffer: 0 };
+        let start = target.start() + req.start;
+        return Command { action, target: 0, start, len: req.len, buffer: 0 };
     }
     // The capacity is whole blocks, so rounding outward cannot leave it.
     let block = u64::from(target.unit());
@@ -257,6 +259,7 @@ fn command(target: &Target, req: &Request, layout: &Layout, slot: u32) -> Comman
     assert!(end <= capacity, "a capacity of whole blocks");
     let len = (end - start) as u32;
     assert!(len as usize <= layout.stride(), "{req:?} is longer than the largest command");
+    let start = target.start() + start;
     let buffer = if action == Action::Read { layout.slot(slot) } else { layout.source_for(start) };
     Command { action, target: 0, start, len, buffer }
 }

@@ -11,15 +11,15 @@
 //! # }
 //! ```
 //!
-//! From the bottom: a [`Target`] is a file that is ours and safe to write over; an [`Engine`] takes
+//! From the bottom: a [`Target`] is a file or a block device that is safe to write over; an [`Engine`] takes
 //! commands to the kernel; a [`Stage`] puts a [`LiveClock`] and [`LiveDevice`]s on one of them.
 //! Nothing above can tell that time is real. For models there is [`Paced`]: virtual time that keeps
 //! step with real time. A [`Guard`] says when a run cannot go on.
 //!
-//! Invariants: the only crate with hand-written unsafe code, in `buffers`, `uring`, `libaio` and
-//! `threads`; the only one that reads the machine's clock, in `clock` and `paced`; nothing outside
-//! the usable bytes of an owned file is ever written, but for a file without a name that a trial
-//! makes for itself; no allocation per request. Linux only.
+//! Invariants: the only crate with hand-written unsafe code, in `buffers`, `uring`, `libaio`,
+//! `threads` and `loops`; the only one that reads the machine's clock, in `clock` and `paced`;
+//! nothing outside the usable bytes of a target is ever written, but for a file without a name that
+//! a trial makes for itself; no allocation per request. Linux only.
 
 mod buffers;
 mod clock;
@@ -31,7 +31,9 @@ mod guard;
 mod hub;
 mod idle;
 mod lateness;
+mod leftovers;
 mod libaio;
+mod loops;
 mod null;
 mod paced;
 pub mod scheduler;
@@ -48,6 +50,7 @@ pub use emulated::{Emulated, Speed};
 pub use error::EngineError;
 pub use guard::{Guard, Trouble};
 pub use lateness::Lateness;
+pub use leftovers::{LoopDevice, half_made, loop_devices};
 pub use null::Null;
 pub use paced::{Pace, Paced};
 pub use stage::{Engine, Settings, Stage, engines};

@@ -140,28 +140,30 @@ fn mount_source(mounts: &str, path: &Path) -> Option<PathBuf> {
 }
 
 /// A field of the mount table, whose spaces are written as numbers.
-fn plain(field: &str) -> String {
+pub(crate) fn plain(field: &str) -> String {
     let signs = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
     signs.iter().fold(field.to_owned(), |text, (code, sign)| text.replace(code, sign))
 }
 
-fn name(folder: &Path) -> String {
+pub(crate) fn name(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The text of an attribute, if it has any.
-fn text(path: &Path) -> Option<String> {
+pub(crate) fn text(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
 /// What a folder holds, in order of names; nothing if there is none.
-fn entries(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(found) = fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<_> = found.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     paths
 }
 
+#[cfg(test)]
+pub(crate) mod fake;
 #[cfg(test)]
 mod tests;

@@ -1,17 +1,20 @@
 //! Targets, and why it is safe to write over them.
 //!
-//! A target is an *owned file*: one that a run created, or that carries the mark of an earlier one.
-//! Everything else is refused: a file without the mark, a device, whatever is in use by another
-//! run. An existing file is never grown, cut or written over, and a missing one is never created
-//! unless a size is given.
+//! A target is an *owned file*: one that a run created, or that carries the mark of an earlier one;
+//! a loop device over such a file; or a block device that a person named twice and that nothing is
+//! on (`device`). Everything else is refused: a file without the mark, whatever is in use by
+//! another run. An existing file is never grown, cut or written over, and a missing one is never
+//! created unless a size is given. A target may be narrowed to a *view*.
 //!
-//! Invariants: nothing is written, nor locked, before the file is known to be ours; the mark is
-//! looked at again once it is locked; what was checked and what is used are the same file.
+//! Invariants: nothing is written, nor locked, before the target is known to be free to use; that
+//! is looked at again once it is locked; what was checked and what is used are the same file.
 
 mod create;
+mod device;
 mod direct;
 mod error;
 mod mark;
+mod signature;
 mod trial;
 
 use std::fs::{File, FileType, Metadata};
@@ -23,40 +26,52 @@ use std::sync::Arc;
 
 use rustix::fs::{FlockOperation, OFlags};
 
+pub(crate) use self::create::begins_as_filled;
+pub(crate) use self::device::{Listed, Roots, alone};
 use self::direct::{Alignment, Direct};
 pub use self::error::TargetError;
-use self::mark::{Found, GRAIN, MARK};
+use self::mark::Found;
+pub(crate) use self::mark::{GRAIN, MARK};
 pub use self::trial::{DirectIo, file_system};
+use crate::loops::Control;
 
-/// An owned file, open for direct I/O and locked against other runs.
+/// What may be written over, open for direct I/O and locked against other runs.
 ///
 /// Clones share the file and its lock, which goes with the last of them: several runs after one
 /// another may use one target.
 #[derive(Clone, Debug)]
 pub struct Target {
     inner: Arc<Inner>,
+    /// The part that may be used, in bytes of the whole.
+    start: u64,
+    len: u64,
 }
 
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
-    file: Arc<File>,
-    usable: u64,
     alignment: Alignment,
     file_system: String,
+    file: Arc<File>,
+    /// The file itself, or the one below a loop device, which goes before it.
+    _lock: Lock,
 }
 
-impl Drop for Inner {
+/// The lock of a file.
+#[derive(Debug)]
+struct Lock(Arc<File>);
+
+impl Drop for Lock {
     fn drop(&mut self) {
         // The kernel closes a ring, and so the files registered with it, some time after we do.
         // It cannot fail on a file that is locked.
-        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
+        let _ = rustix::fs::flock(&self.0, FlockOperation::Unlock);
     }
 }
 
-/// A file open in both ways, and locked.
+/// A file open past the page cache, and locked.
+#[derive(Debug)]
 struct Opened {
-    plain: File,
     direct: File,
     alignment: Alignment,
     usable: u64,
@@ -85,27 +100,80 @@ impl Target {
         Self::open_through(&Direct::REAL, path, create, progress)
     }
 
+    /// The same behind a loop device of its own, which the kernel takes down with the target: its
+    /// queue has the kernel's schedulers.
+    ///
+    /// # Errors
+    /// Those, and [`TargetError::NoLoopDevice`] where none can be made.
+    pub fn open_loop(
+        path: &Path,
+        create: Option<u64>,
+        progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Result<Self, TargetError> {
+        let control = Control::open(path)?;
+        let Opened { direct: file, alignment, usable } =
+            open_file(&Direct::REAL, path, create, progress)?;
+        let device = control.make(path, &file, usable, alignment.offset)?;
+        let alignment = Direct::REAL.alignment(path, &device)?;
+        Direct::REAL.probe(path, &device, alignment)?;
+        let file_system = direct::file_system(&file);
+        let (file, lock) = (Arc::new(device), Lock(Arc::new(file)));
+        Ok(Self::whole(path, file, lock, alignment, usable, file_system))
+    }
+
+    /// Opens the block device at `path`, whatever its size, if `named` is its serial number or its
+    /// path once more and nothing is on it. What a run writes there stays.
+    ///
+    /// # Errors
+    /// [`TargetError`]: it was not named twice; it is in use, carries something or is too small; it
+    /// cannot be opened.
+    pub fn open_device(path: &Path, named: Option<&str>) -> Result<Self, TargetError> {
+        let Opened { direct: file, alignment, usable } = device::open(path, named, &Roots::real())?;
+        let file = Arc::new(file);
+        let lock = Lock(Arc::clone(&file));
+        Ok(Self::whole(path, file, lock, alignment, usable, "a block device".into()))
+    }
+
     fn open_through(
         direct: &Direct,
         path: &Path,
         create: Option<u64>,
         progress: create::Progress<'_>,
     ) -> Result<Self, TargetError> {
-        let opened = match (std::fs::metadata(path), create) {
-            (Ok(meta), _) => open_existing(path, &meta, create, direct)?,
-            (Err(error), _) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(TargetError::system(path, "look at it", error));
-            }
-            _ if std::fs::symlink_metadata(path).is_ok() => {
-                return Err(TargetError::DanglingLink { path: path.to_owned() });
-            }
-            (Err(_), Some(usable)) => create::create(path, usable, direct, progress)?,
-            (Err(_), None) => return Err(TargetError::Missing { path: path.to_owned() }),
-        };
-        let Opened { plain: _, direct: file, alignment, usable } = opened;
-        let (path, file_system) = (path.to_owned(), direct::file_system(&file));
+        let Opened { direct: file, alignment, usable } = open_file(direct, path, create, progress)?;
+        let file_system = direct::file_system(&file);
         let file = Arc::new(file);
-        Ok(Self { inner: Arc::new(Inner { path, file, usable, alignment, file_system }) })
+        let lock = Lock(Arc::clone(&file));
+        Ok(Self::whole(path, file, lock, alignment, usable, file_system))
+    }
+
+    /// All of a file.
+    fn whole(
+        path: &Path,
+        file: Arc<File>,
+        lock: Lock,
+        alignment: Alignment,
+        len: u64,
+        file_system: String,
+    ) -> Self {
+        let path = path.to_owned();
+        let inner = Inner { path, alignment, file_system, file, _lock: lock };
+        Self { inner: Arc::new(inner), start: 0, len }
+    }
+
+    /// Only `len` bytes from `start`: nothing outside is read or written through what is returned.
+    ///
+    /// # Errors
+    /// [`TargetError::BadView`]: they are none, lie outside, or are not whole blocks.
+    pub fn view(&self, start: u64, len: u64) -> Result<Self, TargetError> {
+        let block = u64::from(self.unit());
+        let aligned = start.is_multiple_of(block) && len.is_multiple_of(block) && len > 0;
+        let inside = start.checked_add(len).is_some_and(|end| end <= self.len);
+        if !aligned || !inside {
+            let (path, capacity) = (self.inner.path.clone(), self.len);
+            return Err(TargetError::BadView { path, start, len, capacity, block });
+        }
+        Ok(Self { inner: Arc::clone(&self.inner), start: self.start + start, len })
     }
 
     /// Where it is.
@@ -115,7 +183,12 @@ impl Target {
 
     /// Usable bytes.
     pub fn capacity(&self) -> u64 {
-        self.inner.usable
+        self.len
+    }
+
+    /// Where the usable bytes begin in the file.
+    pub(crate) fn start(&self) -> u64 {
+        self.start
     }
 
     /// What offsets are aligned to, in bytes: the target's own answer, or 4096.
@@ -138,6 +211,26 @@ impl Target {
     }
 }
 
+/// Opens the owned file at `path`, or creates it.
+fn open_file(
+    direct: &Direct,
+    path: &Path,
+    create: Option<u64>,
+    progress: create::Progress<'_>,
+) -> Result<Opened, TargetError> {
+    match (std::fs::metadata(path), create) {
+        (Ok(meta), _) => open_existing(path, &meta, create, direct),
+        (Err(error), _) if error.kind() != io::ErrorKind::NotFound => {
+            Err(TargetError::system(path, "look at it", error))
+        }
+        _ if std::fs::symlink_metadata(path).is_ok() => {
+            Err(TargetError::DanglingLink { path: path.to_owned() })
+        }
+        (Err(_), Some(usable)) => create::create(path, usable, direct, progress),
+        (Err(_), None) => Err(TargetError::Missing { path: path.to_owned() }),
+    }
+}
+
 /// Opens what is at `path`, if it is ours.
 fn open_existing(
     path: &Path,
@@ -151,9 +244,9 @@ fn open_existing(
     let plain = File::options().read(true).custom_flags(nonblock).open(path);
     let plain = plain.map_err(|error| TargetError::system(path, "open it", error))?;
     let usable = check_mark(path, &plain, create)?;
-    let opened = open_direct(path, plain, usable, direct)?;
+    let opened = open_direct(path, &plain, usable, direct)?;
     // Somebody may have changed it before it was locked.
-    check_mark(path, &opened.plain, create)?;
+    check_mark(path, &plain, create)?;
     if !usable.is_multiple_of(u64::from(opened.alignment.offset)) {
         let grain = u64::from(opened.alignment.offset);
         return Err(TargetError::BadSize { path: path.to_owned(), size: usable, grain });
@@ -165,7 +258,7 @@ fn open_existing(
 /// Opens the file that `plain` is, past the page cache, and locks it.
 fn open_direct(
     path: &Path,
-    plain: File,
+    plain: &File,
     usable: u64,
     direct: &Direct,
 ) -> Result<Opened, TargetError> {
@@ -174,19 +267,22 @@ fn open_direct(
         let meta = file.metadata();
         meta.map_err(|error| TargetError::system(path, "look at it", error))
     };
-    let (checked, used) = (look(&plain)?, look(&file)?);
+    let (checked, used) = (look(plain)?, look(&file)?);
     if (checked.dev(), checked.ino()) != (used.dev(), used.ino()) {
         return Err(not_ours(path, used.len(), "that took the place of another just now"));
     }
-    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {}
-        Err(rustix::io::Errno::WOULDBLOCK) => {
-            return Err(TargetError::InUse { path: path.to_owned() });
-        }
-        Err(errno) => return Err(TargetError::system(path, "lock it", errno.into())),
-    }
+    lock(path, &file)?;
     let alignment = direct.alignment(path, &file)?;
-    Ok(Opened { plain, direct: file, alignment, usable })
+    Ok(Opened { direct: file, alignment, usable })
+}
+
+/// Locks `file` against other runs.
+fn lock(path: &Path, file: &File) -> Result<(), TargetError> {
+    let locked = rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive);
+    locked.map_err(|errno| match errno {
+        rustix::io::Errno::WOULDBLOCK => TargetError::InUse { path: path.to_owned() },
+        _ => TargetError::system(path, "lock it", errno.into()),
+    })
 }
 
 /// Refuses what is not a regular file.
@@ -226,6 +322,12 @@ fn check_mark(path: &Path, file: &File, create: Option<u64>) -> Result<u64, Targ
             Err(not_ours(path, len, &format!("with a mark of unknown version {version}")))
         }
     }
+}
+
+/// Whether `file` is an owned one.
+pub(crate) fn is_ours(file: &File) -> bool {
+    let len = file.metadata().map(|meta| meta.len());
+    len.and_then(|len| mark::read(file, len)).is_ok_and(|it| matches!(it, Found::Ours { .. }))
 }
 
 fn not_ours(path: &Path, len: u64, why: &str) -> TargetError {

@@ -232,6 +232,9 @@ impl Drop for Ring {
                 return;
             }
         }
+        // A ring is taken apart some time after it is closed; files that it knows of would stay
+        // open until then, and a device in use. An error says that it knows of none.
+        let _ = self.queues.submitter().unregister_files();
     }
 }
 

@@ -1,51 +1,10 @@
 //! Trees like `/sys`, as small as they come.
 
-use std::os::unix::fs::symlink;
-
+use super::fake::Tree;
 use super::*;
 
-/// A tree that goes with the test.
-struct Tree(PathBuf);
-
-impl Tree {
-    fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("penstock-sysfs-{name}-{}", std::process::id()));
-        fs::create_dir_all(path.join("dev/block")).unwrap();
-        Self(path)
-    }
-
-    /// A device in `devices/…`, with a number and attributes.
-    fn device(&self, at: &str, number: &str, attributes: &[(&str, &str)]) -> &Self {
-        let folder = self.0.join("devices").join(at);
-        fs::create_dir_all(&folder).unwrap();
-        symlink(format!("../../devices/{at}"), self.0.join("dev/block").join(number)).unwrap();
-        for (name, text) in attributes {
-            let path = folder.join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        self
-    }
-
-    /// Lets `upper` stand on `lower`.
-    fn stands_on(&self, upper: &str, lower: &str) -> &Self {
-        let slaves = self.0.join("devices").join(upper).join("slaves");
-        fs::create_dir_all(&slaves).unwrap();
-        let target = self.0.join("devices").join(lower);
-        symlink(&target, slaves.join(target.file_name().unwrap())).unwrap();
-        self
-    }
-
-    fn stack(&self, major: u32, minor: u32) -> Option<Stack> {
-        Sysfs::new(&self.0).stack(major, minor)
-    }
-}
-
-impl Drop for Tree {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).unwrap();
-    }
+fn stack(tree: &Tree, major: u32, minor: u32) -> Option<Stack> {
+    Sysfs::new(tree.root()).stack(major, minor)
 }
 
 const QUEUE: [(&str, &str); 6] = [
@@ -61,7 +20,7 @@ const QUEUE: [(&str, &str); 6] = [
 fn a_partition_leads_to_its_disk_and_the_disk_to_its_queue() {
     let tree = Tree::new("partition");
     tree.device("pci/sda", "8:0", &QUEUE).device("pci/sda/sda2", "8:2", &[("partition", "2\n")]);
-    let stack = tree.stack(8, 2).unwrap();
+    let stack = stack(&tree, 8, 2).unwrap();
     assert_eq!(stack.names, ["sda2", "sda"]);
     let disk = Disk {
         name: "sda".into(),
@@ -87,7 +46,7 @@ fn a_mapping_leads_to_every_disk_below() {
         .stands_on("virtual/dm-0", "virtual/md0")
         .stands_on("virtual/md0", "pci/sda/sda1")
         .stands_on("virtual/md0", "pci/sdb");
-    let stack = tree.stack(252, 0).unwrap();
+    let stack = stack(&tree, 252, 0).unwrap();
     assert_eq!(stack.names, ["dm-0", "md0", "sda1", "sda", "sdb"]);
     let names: Vec<_> = stack.disks.iter().map(|disk| disk.name.as_str()).collect();
     assert_eq!(names, ["sda", "sdb"]);
@@ -98,7 +57,7 @@ fn a_loop_device_tells_its_file() {
     let tree = Tree::new("loop");
     let file = [("loop/backing_file", "/var/disk one.img\n"), ("queue/scheduler", "none\n")];
     tree.device("virtual/loop3", "7:3", &file);
-    let disk = &tree.stack(7, 3).unwrap().disks[0];
+    let disk = &stack(&tree, 7, 3).unwrap().disks[0];
     assert_eq!(disk.backing_file.as_deref(), Some(Path::new("/var/disk one.img")));
     // Without a choice there are no brackets.
     assert_eq!((disk.scheduler.as_deref(), disk.schedulers.len()), (None, 1));
@@ -107,13 +66,13 @@ fn a_loop_device_tells_its_file() {
 #[test]
 fn what_is_not_listed_is_not_there() {
     let tree = Tree::new("absence");
-    assert_eq!(tree.stack(8, 0), None);
+    assert_eq!(stack(&tree, 8, 0), None);
     tree.device("pci/sda", "8:0", &[("queue/nr_requests", "many\n"), ("queue/scheduler", "")]);
-    let disk = &tree.stack(8, 0).unwrap().disks[0];
+    let disk = &stack(&tree, 8, 0).unwrap().disks[0];
     assert_eq!((&disk.model, disk.rotational, disk.requests), (&None, None, None));
     assert_eq!((&disk.scheduler, disk.schedulers.len()), (&None, 0));
     assert_eq!(Sysfs::new("/no/such/tree").under(Path::new("/")).unwrap(), None);
-    assert!(Sysfs::new(&tree.0).under(&tree.0.join("none")).is_err());
+    assert!(Sysfs::new(tree.root()).under(&tree.root().join("none")).is_err());
 }
 
 #[test]
@@ -121,7 +80,7 @@ fn devices_in_a_circle_end() {
     let tree = Tree::new("circle");
     tree.device("virtual/dm-0", "252:0", &[]).device("virtual/dm-1", "252:1", &[]);
     tree.stands_on("virtual/dm-0", "virtual/dm-1").stands_on("virtual/dm-1", "virtual/dm-0");
-    assert_eq!(tree.stack(252, 0).unwrap().names, ["dm-0", "dm-1"]);
+    assert_eq!(stack(&tree, 252, 0).unwrap().names, ["dm-0", "dm-1"]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use penstock_core::Seed;
@@ -47,8 +47,8 @@ pub(super) fn create(
         // Its name in /proc is the only one that it has.
         let name = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
         if name.exists() {
-            let opened = site.open_nameless(file, &name)?;
-            site.make(&opened, progress)?;
+            let opened = site.open_nameless(&name)?;
+            site.make(&file, &opened, progress)?;
             if site.link(&name)? {
                 return Ok(opened);
             }
@@ -58,11 +58,24 @@ pub(super) fn create(
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(path);
     let file = file.map_err(|error| site.cannot_create(error))?;
     let unfinished = Unfinished::new(path, &file)?;
-    let opened = super::open_direct(path, file, usable, direct)?;
-    site.make(&opened, progress)?;
+    let opened = super::open_direct(path, &file, usable, direct)?;
+    site.make(&file, &opened, progress)?;
     handle.sync_all().map_err(|error| site.failed("make it durable", error))?;
     unfinished.finish();
     Ok(opened)
+}
+
+/// What a file holds at first. It does not matter to a run, so its seed is fixed; it is not zeros,
+/// which some disks and file systems do not store.
+fn filling() -> impl rand::Rng {
+    Seed(0).stream("owned file", 0)
+}
+
+/// Whether `file` begins as every file does that is filled here.
+pub(crate) fn begins_as_filled(file: &File) -> bool {
+    let (mut found, mut filled) = ([0; GRAIN as usize], [0; GRAIN as usize]);
+    filling().fill_bytes(&mut filled);
+    file.read_exact_at(&mut found, 0).is_ok() && found == filled
 }
 
 /// Where a file is made, and how large.
@@ -74,20 +87,25 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Opens `plain`, which is known as `name`, past the page cache, and locks it before anybody
+    /// Opens the file that is known as `name` past the page cache, and locks it before anybody
     /// else can see it.
-    fn open_nameless(&self, plain: File, name: &Path) -> Result<Opened, TargetError> {
+    fn open_nameless(&self, name: &Path) -> Result<Opened, TargetError> {
         let direct = self.direct.open_as(name, self.path)?;
         let locked = rustix::fs::flock(&direct, FlockOperation::NonBlockingLockExclusive);
         locked.map_err(|errno| TargetError::system(self.path, "lock it", errno.into()))?;
         let alignment = self.direct.alignment(self.path, &direct)?;
-        Ok(Opened { plain, direct, alignment, usable: self.usable })
+        Ok(Opened { direct, alignment, usable: self.usable })
     }
 
-    /// Makes an owned file of what was opened, durable but for its name.
-    fn make(&self, opened: &Opened, progress: Progress<'_>) -> Result<(), TargetError> {
+    /// Makes an owned file of `plain` and what it was opened as, durable but for its name.
+    fn make(
+        &self,
+        plain: &File,
+        opened: &Opened,
+        progress: Progress<'_>,
+    ) -> Result<(), TargetError> {
         let (path, usable) = (self.path, self.usable);
-        let Opened { plain, direct, alignment, .. } = opened;
+        let Opened { direct, alignment, .. } = opened;
         if !usable.is_multiple_of(u64::from(alignment.offset)) {
             let grain = u64::from(alignment.offset);
             return Err(TargetError::BadSize { path: path.to_owned(), size: usable, grain });
@@ -152,9 +170,7 @@ impl Site<'_> {
         let len = CHUNK.max(alignment.offset);
         let mut area = direct::buffer(self.path, len)?;
         let chunk = area.own(0, len as usize);
-        // What a file holds at first does not matter to a run, so its seed is fixed; it is not
-        // zeros, which some disks and file systems do not store.
-        let mut rng = Seed(0).stream("owned file", 0);
+        let mut rng = filling();
         let mut written = 0;
         while written < usable {
             if progress(written, usable).is_break() {

@@ -136,8 +136,16 @@ fn nameless(folder: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// What the kernel says of the alignment of `file`.
+/// What the kernel says of the alignment of `file`; for a block device, its logical blocks at
+/// least.
 fn alignment(file: &File) -> Option<Alignment> {
+    told(file).or_else(|| {
+        let block = rustix::fs::ioctl_blksszget(file).ok()?;
+        Some(Alignment { offset: block, memory: block })
+    })
+}
+
+fn told(file: &File) -> Option<Alignment> {
     let answer = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
     let told = StatxFlags::from_bits_retain(answer.stx_mask).contains(StatxFlags::DIOALIGN);
     told.then_some(Alignment {

@@ -10,10 +10,7 @@ use crate::error::{CANNOT, FAILED, UNSAFE_TARGET, WRONG_INPUT};
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// There is no such file, and creating it was not asked for.
-    #[error(
-        "{}: found no file; expected one that an earlier run made\n\
-         hint: give a size to create it (`--create 256MiB`)", path.display()
-    )]
+    #[error("{}: found no file; expected {}", path.display(), expected_at(path))]
     Missing {
         /// Where.
         path: PathBuf,
@@ -38,7 +35,8 @@ pub enum TargetError {
     /// Neither a file nor a directory.
     #[error(
         "{}: found a {kind}; expected a regular file that Penstock made\n\
-         hint: only owned files are used, so that nothing of yours is written over",
+         hint: only owned files and free block devices are used, so that nothing of yours is \
+         written over",
         path.display()
     )]
     NotAFile {
@@ -114,10 +112,10 @@ pub enum TargetError {
         /// What the system said.
         source: io::Error,
     },
-    /// Another run uses it.
+    /// Another run uses it, or the kernel does.
     #[error(
         "{}: found it in use by another run; expected it free\n\
-         hint: wait for that run, or name another file", path.display()
+         hint: wait for that run, or name another target", path.display()
     )]
     InUse {
         /// Where.
@@ -170,6 +168,64 @@ pub enum TargetError {
         /// The largest alignment of memory that buffers have, in bytes.
         max_memory: u32,
     },
+    /// A block device that a person did not name twice.
+    #[error(
+        "{}: found a block device ({about}), named {second}; expected it to be named twice\n\
+         hint: a run writes over everything on it; if that is meant, add \
+         `--i-will-lose-data {name}`", path.display()
+    )]
+    NotNamedTwice {
+        /// Where.
+        path: PathBuf,
+        /// Its size, and what its maker calls it.
+        about: String,
+        /// How it was named the second time, if at all.
+        second: String,
+        /// What it could be named the second time.
+        name: String,
+    },
+    /// A block device that is in use, or that something is on.
+    #[error(
+        "{}: found {found}; expected a block device that is free, with nothing on it\nhint: {hint}",
+        path.display()
+    )]
+    NotFree {
+        /// Where.
+        path: PathBuf,
+        /// What is in the way.
+        found: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// No loop device can be made.
+    #[error("{}: cannot {doing}: {why}\nhint: {hint}", path.display())]
+    NoLoopDevice {
+        /// The file that it was to be made of.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// What the system said.
+        why: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// A view that lies outside its target, or is not whole blocks.
+    #[error(
+        "{}: found a view of {len} bytes from byte {start}; expected whole blocks of {block} bytes \
+         within {capacity} bytes\nhint: change `live.view`", path.display()
+    )]
+    BadView {
+        /// Where the target is.
+        path: PathBuf,
+        /// First byte of the view.
+        start: u64,
+        /// Its bytes.
+        len: u64,
+        /// Bytes of the target.
+        capacity: u64,
+        /// Bytes of a block.
+        block: u64,
+    },
     /// The creation was stopped, as by Ctrl-C.
     #[error("{}: its creation was interrupted; what there was of it is removed", path.display())]
     Interrupted {
@@ -200,9 +256,16 @@ impl TargetError {
             | Self::BadSize { .. }
             | Self::SizeDiffers { .. }
             | Self::NoPermission { .. }
-            | Self::NoSpace { .. } => WRONG_INPUT,
-            Self::NotAFile { .. } | Self::NotOurs { .. } | Self::InUse { .. } => UNSAFE_TARGET,
-            Self::DirectRefused { .. } | Self::Alignment { .. } => CANNOT,
+            | Self::NoSpace { .. }
+            | Self::BadView { .. } => WRONG_INPUT,
+            Self::NotAFile { .. }
+            | Self::NotOurs { .. }
+            | Self::InUse { .. }
+            | Self::NotNamedTwice { .. }
+            | Self::NotFree { .. } => UNSAFE_TARGET,
+            Self::DirectRefused { .. } | Self::Alignment { .. } | Self::NoLoopDevice { .. } => {
+                CANNOT
+            }
             Self::Io { source, .. } if is_wrong_path(source.kind()) => WRONG_INPUT,
             Self::Interrupted { .. } | Self::Io { .. } => FAILED,
         }
@@ -217,6 +280,15 @@ impl TargetError {
             }
             _ => Self::Io { path, doing, source },
         }
+    }
+}
+
+/// What should be at `path`, and a hint. Below `/dev` nobody means to make a file.
+fn expected_at(path: &Path) -> &'static str {
+    if path.starts_with("/dev") {
+        "a block device\nhint: look for its name with `lsblk`"
+    } else {
+        "one that an earlier run made\nhint: give a size to create it (`--create 256MiB`)"
     }
 }
 

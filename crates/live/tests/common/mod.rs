@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // each test file uses a part
 
+pub(crate) mod disk;
+
 use std::collections::VecDeque;
 use std::path::PathBuf;
 

@@ -1,0 +1,134 @@
+//! What runs that were killed may have left behind: loop devices, half-made files.
+//!
+//! Use it to tell of them and to clean up. A loop device counts as left behind if the file below
+//! carries our mark and nobody uses the device: it is not mounted nor held, no process has it open,
+//! and the kernel gives it to us alone.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use crate::loops;
+use crate::sysfs::{entries, name, text};
+use crate::target::{GRAIN, Listed, MARK, Roots, alone, begins_as_filled, is_ours};
+
+/// A loop device over an owned file that nobody uses.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LoopDevice {
+    /// Its node, as `/dev/loop3`.
+    pub node: PathBuf,
+    /// The owned file that it is made of.
+    pub file: PathBuf,
+}
+
+impl LoopDevice {
+    /// Takes it down. The file below stays as it is.
+    ///
+    /// # Errors
+    /// Somebody has begun to use it, or the user may not.
+    pub fn remove(&self) -> io::Result<()> {
+        let device = alone(&self.node).map_err(io::Error::other)?;
+        // By now it may be made of another file.
+        if left(&Roots::real(), &name(&self.node)).as_ref() != Some(self) {
+            return Err(io::Error::other("it is in use by now"));
+        }
+        loops::clear(&device)
+    }
+}
+
+/// Every loop device that a run left behind; none where they cannot be looked at.
+pub fn loop_devices() -> Vec<LoopDevice> {
+    let roots = Roots::real();
+    let names = entries(&roots.sys.join("block")).into_iter().map(|folder| name(&folder));
+    let unused = |one: &LoopDevice| {
+        let flags = OFlags::EXCL.bits().cast_signed();
+        let alone = || File::options().read(true).custom_flags(flags).open(&one.node);
+        !is_open(&roots.proc, &one.node) && alone().is_ok()
+    };
+    names.filter_map(|name| left(&roots, &name)).filter(unused).collect()
+}
+
+/// The loop device called `name`, if it is made of an owned file and free as far as the kernel
+/// tells.
+fn left(roots: &Roots, name: &str) -> Option<LoopDevice> {
+    let file = text(&roots.sys.join("block").join(name).join("loop/backing_file"))?;
+    let file = PathBuf::from(file);
+    if !has_data(&file) || !is_ours(&File::open(&file).ok()?) {
+        return None;
+    }
+    let node = Path::new("/dev").join(name);
+    let listed = Listed::find(roots, fs::metadata(&node).ok()?.rdev())?;
+    let free = listed.obstacle().ok()?.is_none();
+    (free && listed.name() == name).then_some(LoopDevice { node, file })
+}
+
+/// Whether another process than this one has the device at `node` open.
+fn is_open(proc: &Path, node: &Path) -> bool {
+    let Ok(own) = fs::metadata(node).map(|meta| meta.rdev()) else { return false };
+    let is_it = |fd: &PathBuf| {
+        fs::metadata(fd).is_ok_and(|meta| meta.file_type().is_block_device() && meta.rdev() == own)
+    };
+    let us = std::process::id().to_string();
+    // `self` is there as well, under that name.
+    let other = |name: String| name != us && name.parse::<u32>().is_ok();
+    let mut others = entries(proc).into_iter().filter(|folder| other(name(folder)));
+    others.any(|process| entries(&process.join("fd")).iter().any(is_it))
+}
+
+/// Files at `path`, or in it if it is a folder, that a creation began and did not finish. They are
+/// told by how they begin; nothing is removed, as somebody may be making one now.
+pub fn half_made(path: &Path) -> Vec<PathBuf> {
+    let files = if path.is_dir() { entries(path) } else { vec![path.to_owned()] };
+    let half = |path: &PathBuf| {
+        has_data(path)
+            && File::open(path).is_ok_and(|file| begins_as_filled(&file) && !is_ours(&file))
+    };
+    files.into_iter().filter(half).collect()
+}
+
+/// Whether a regular file with room for a block and a mark is there: to open anything else, as the
+/// files of `/proc`, can have effects of its own.
+fn has_data(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() >= GRAIN + MARK)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::*;
+    use crate::Target;
+
+    #[test]
+    fn a_file_without_its_mark_is_half_made() {
+        let folder = std::env::temp_dir().join(format!("penstock-half-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let path = folder.join("data.img");
+        drop(Target::open(&path, Some(65_536)).unwrap());
+        fs::write(folder.join("theirs"), vec![7; 8192]).unwrap();
+        assert!(half_made(&folder).is_empty());
+        // As a creation that is killed leaves it: no mark yet.
+        File::options().write(true).open(&path).unwrap().set_len(65_536).unwrap();
+        assert_eq!(half_made(&folder), [path.as_path()]);
+        assert_eq!(half_made(&path), [path.as_path()]);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_live_target_is_not_left_behind() {
+        let path = std::env::temp_dir().join(format!("penstock-left-{}", std::process::id()));
+        let go_on = &mut |_, _| ControlFlow::Continue(());
+        let target = match Target::open_loop(&path, Some(65_536), go_on) {
+            Ok(target) => target,
+            Err(error) if error.exit_code() == 77 => return eprintln!("skipped: {error}"),
+            Err(error) => panic!("{error}"),
+        };
+        let ours = |one: &LoopDevice| one.file == path;
+        assert!(!loop_devices().iter().any(ours));
+        drop(target);
+        fs::remove_file(path).unwrap();
+    }
+}

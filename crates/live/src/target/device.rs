@@ -1,0 +1,161 @@
+//! Block devices as targets: used only if a person names one twice, and nothing is on it.
+//!
+//! A file carries a mark that says that it is ours; a disk has no room for one. So a person says by
+//! the device's serial number or path once more that what is on it may be lost, and even then a
+//! device is refused that is in use or carries anything that can be recognised: what is on it must
+//! be removed by whoever put it there.
+//!
+//! Invariants: all is looked at before the device is opened for writing, and again once it is
+//! opened alone, which the kernel refuses for what is mounted or held.
+
+mod usage;
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fs::OFlags;
+
+pub(crate) use self::usage::{Listed, Roots};
+use super::direct::Direct;
+use super::signature;
+use super::{Opened, TargetError, lock};
+
+/// How often a device that is taken is tried again, and how long apart: what has ended a moment ago
+/// lets go a little later.
+const TRIES: u32 = 20;
+const APART: Duration = Duration::from_millis(50);
+
+/// Opens the block device at `path` for direct I/O and alone, if it is free and `named` is its
+/// serial number or its path.
+pub(super) fn open(path: &Path, named: Option<&str>, roots: &Roots) -> Result<Opened, TargetError> {
+    let number = std::fs::metadata(path)
+        .map_err(|error| TargetError::system(path, "look at it", error))
+        .and_then(|meta| device_number(path, &meta))?;
+    let listed = Listed::find(roots, number).ok_or_else(|| TargetError::NotFree {
+        path: path.to_owned(),
+        found: "a block device that /sys does not list".into(),
+        hint: "whether it is in use cannot be seen here; name it where /sys is whole".into(),
+    })?;
+    check_named(path, named, &listed)?;
+    check_free(path, &listed, number)?;
+    let device = alone(path).map_err(|error| match error {
+        TargetError::InUse { path } => TargetError::NotFree {
+            path,
+            found: "it in use by another run, or by the kernel".into(),
+            hint: "wait for that run; or look in other containers for who mounts or holds it"
+                .into(),
+        },
+        error => error,
+    })?;
+    let used = device.metadata().map_err(|error| TargetError::system(path, "look at it", error))?;
+    if device_number(path, &used)? != number {
+        return Err(TargetError::NotFree {
+            path: path.to_owned(),
+            found: "another device, that took the place of the first just now".into(),
+            hint: "name it again when it stays".into(),
+        });
+    }
+    retried(|| lock(path, &device))?;
+    // Somebody may have begun to use it before it was ours alone.
+    check_free(path, &listed, number)?;
+    let direct = Direct::REAL;
+    let alignment = direct.alignment(path, &device)?;
+    direct.probe(path, &device, alignment)?;
+    let unit = u64::from(alignment.offset.max(alignment.memory));
+    let usable = length(path, &device)? / unit * unit;
+    Ok(Opened { direct: device, alignment, usable })
+}
+
+/// Opens the block device at `path` for direct I/O as its only user.
+pub(crate) fn alone(path: &Path) -> Result<File, TargetError> {
+    let flags = (OFlags::DIRECT | OFlags::EXCL).bits().cast_signed();
+    retried(|| {
+        let opened = File::options().read(true).write(true).custom_flags(flags).open(path);
+        opened.map_err(|error| match error.kind() {
+            io::ErrorKind::ResourceBusy => TargetError::InUse { path: path.to_owned() },
+            _ => TargetError::system(path, "open it for direct reading and writing", error),
+        })
+    })
+}
+
+/// Tries again what is in use.
+#[allow(clippy::disallowed_methods)] // the kernel does not tell when it lets go
+fn retried<T>(mut step: impl FnMut() -> Result<T, TargetError>) -> Result<T, TargetError> {
+    for _ in 1..TRIES {
+        match step() {
+            Err(TargetError::InUse { .. }) => std::thread::sleep(APART),
+            answer => return answer,
+        }
+    }
+    step()
+}
+
+/// The number of the block device that `meta` is of.
+fn device_number(path: &Path, meta: &std::fs::Metadata) -> Result<u64, TargetError> {
+    if meta.file_type().is_block_device() {
+        return Ok(meta.rdev());
+    }
+    super::check_kind(path, meta.file_type())?;
+    Err(super::not_ours(path, meta.len(), "where a block device was named"))
+}
+
+/// Refuses a device that was not named a second time, by serial number or path.
+fn check_named(path: &Path, named: Option<&str>, listed: &Listed) -> Result<(), TargetError> {
+    let serials = listed.serials();
+    let is_path = |named: &str| {
+        let same = |named| std::fs::canonicalize(path).is_ok_and(|own| own == named);
+        Path::new(named) == path || std::fs::canonicalize(named).is_ok_and(same)
+    };
+    let serial = |named: &str| serials.iter().any(|serial| serial == named);
+    if named.is_some_and(|named| serial(named) || is_path(named)) {
+        return Ok(());
+    }
+    let mut about = vec![format!("{} bytes", listed.len().unwrap_or(0))];
+    about.extend(listed.model().map(|model| format!("model {model}")));
+    about.extend(serials.first().map(|serial| format!("serial {serial}")));
+    let second = named.map_or_else(|| "once".into(), |named| format!("and then as {named:?}"));
+    let name = serials.first().cloned().unwrap_or_else(|| path.display().to_string());
+    Err(TargetError::NotNamedTwice { path: path.to_owned(), about: about.join(", "), second, name })
+}
+
+/// Refuses a device that is in use or carries something.
+fn check_free(path: &Path, listed: &Listed, number: u64) -> Result<(), TargetError> {
+    let obstacle = listed.obstacle().map_err(|error| TargetError::NotFree {
+        path: path.to_owned(),
+        found: format!("that the kernel does not tell what is in use ({error})"),
+        hint: "name it where /proc is whole".into(),
+    })?;
+    if let Some(usage::Obstacle { found, hint }) = obstacle {
+        return Err(TargetError::NotFree { path: path.to_owned(), found, hint });
+    }
+    let read = |error| TargetError::system(path, "look for what is on it", error);
+    let nonblock = OFlags::NONBLOCK.bits().cast_signed();
+    let device = File::options().read(true).custom_flags(nonblock).open(path).map_err(read)?;
+    if device_number(path, &device.metadata().map_err(read)?)? != number {
+        return Err(TargetError::InUse { path: path.to_owned() });
+    }
+    let found = signature::find(&device, length(path, &device)?).map_err(read)?;
+    found.map_or(Ok(()), |signature::Signature { name, offset }| {
+        Err(TargetError::NotFree {
+            path: path.to_owned(),
+            found: format!("{name} at byte {offset}"),
+            hint: format!(
+                "nothing is written over what can be recognised: if it is not needed, remove it \
+                 with `wipefs -a {}`",
+                path.display()
+            ),
+        })
+    })
+}
+
+/// Bytes of an open device.
+fn length(path: &Path, device: &File) -> Result<u64, TargetError> {
+    let end = rustix::fs::seek(device, rustix::fs::SeekFrom::End(0));
+    end.map_err(|errno| TargetError::system(path, "ask for its size", errno.into()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! Block devices as targets, on loop devices of the machine's own: every refusal, and that nothing
+//! was touched; a run on a free one. They need root; elsewhere each says why it is skipped.
+
+mod common;
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::Command;
+
+use common::disk::{Disk, SIZE, call, make_node, named_twice, table};
+use common::{Closed, Fcfs, Scratch, drain, io};
+use penstock_core::{Device as _, Op, Queued, Seed};
+use penstock_live::{Engine, Settings, Stage, Target};
+
+#[test]
+fn a_free_device_is_used_by_every_engine() {
+    let Some(disk) = Disk::new("free", &[]) else { return };
+    for engine in Engine::ALL.into_iter().filter(|engine| engine.probe().is_ok()) {
+        let target = disk.open().unwrap();
+        assert_eq!((target.capacity(), target.block()), (SIZE, 512));
+        let (mut clock, device) = Stage::single(engine, target, Settings::new(4, 65_536)).unwrap();
+        let make = |n: u32| match n {
+            0..64 => io(Op::Write, u64::from(n) * 4096, 4096),
+            64 => io(Op::Flush, 0, 0),
+            65 => io(Op::Discard, 0, 65_536),
+            _ => io(Op::Read, u64::from(n - 66) * 65_536, 65_536),
+        };
+        let mut stack = Queued::new(Fcfs::default(), device);
+        let (seen, _) = drain(&mut Closed::new(1, 100, make), &mut stack, &mut clock);
+        assert_eq!((seen.finished, seen.errors.len()), (100, 0), "{}", engine.name());
+        let written = std::fs::read(&disk.file).unwrap();
+        assert!(written[..65_536].iter().all(|&byte| byte == 0), "discarded");
+        assert!(written[65_536..262_144].chunks(512).all(|block| block.iter().any(|&b| b != 0)));
+        assert!(written[262_144..].iter().all(|&byte| byte == 0), "nobody wrote there");
+    }
+}
+
+#[test]
+fn a_device_that_is_named_once_or_otherwise_is_refused() {
+    let Some(disk) = Disk::new("once", &[]) else { return };
+    for named in [None, Some("/dev/null"), Some("loop"), Some("")] {
+        let error = Target::open_device(&disk.node, named).expect_err("not named twice");
+        assert_eq!(error.exit_code(), 5, "{error}");
+        assert!(error.to_string().contains("expected it to be named twice\nhint: "), "{error}");
+    }
+    // As a file it is none of ours, whoever names it.
+    assert_eq!(Target::open(&disk.node, None).expect_err("a device").exit_code(), 5);
+    assert!(std::fs::read(&disk.file).unwrap().iter().all(|&byte| byte == 0));
+}
+
+#[test]
+fn what_is_on_a_device_must_be_removed_first() {
+    let Some(disk) = Disk::new("on-it", &[]) else { return };
+    call("mkfs.ext4", &[Path::new("-q"), &disk.node]);
+    disk.refused("found an ext2, ext3 or ext4 file system at byte 1080");
+    disk.refused(&format!("`wipefs -a {}`", disk.node.display()));
+    call("wipefs", &[Path::new("-a"), &disk.node]);
+    assert!(disk.open().is_ok());
+}
+
+#[test]
+fn what_is_mounted_is_refused_by_any_name() {
+    let Some(mut disk) = Disk::new("mounted", &[]) else { return };
+    call("mkfs.ext4", &[Path::new("-q"), &disk.node]);
+    let node = disk.node.clone();
+    disk.mount(&node);
+    disk.refused("found it mounted at /");
+    // Another node of the same number.
+    let number = rustix::fs::stat(&disk.node).unwrap().st_rdev;
+    let alias = disk.file.with_file_name("alias");
+    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    make_node(&alias, (&major.to_string(), &minor.to_string()));
+    disk.refused_at(&alias, "found it mounted at /");
+}
+
+#[test]
+fn a_table_of_partitions_is_refused_even_if_nobody_read_it() {
+    let Some(disk) = Disk::filled("table", &[], table) else { return };
+    disk.refused("found an MBR partition table at byte 510");
+}
+
+#[test]
+fn a_partition_is_free_beside_one_that_is_mounted() {
+    let Some(mut disk) = Disk::new("partitions", &[]) else { return };
+    for (number, start) in [("1", "2048"), ("2", "8192")] {
+        // Told to the kernel, which may not know this kind of table.
+        let words = [&disk.node, Path::new(number), Path::new(start), Path::new("6144")];
+        call("addpart", &words);
+    }
+    let (first, second) = (disk.partition(1), disk.partition(2));
+    disk.refused("found a block device with partitions (");
+    call("mkfs.ext4", &[Path::new("-q"), &second]);
+    disk.mount(&second);
+    disk.refused("found its partition ");
+    disk.refused_at(&second, "found it mounted at /");
+    assert_eq!(named_twice(&first).unwrap().capacity(), 3 << 20);
+}
+
+#[test]
+fn swap_is_refused() {
+    let Some(disk) = Disk::new("swap", &[]) else { return };
+    call("mkswap", &[&disk.node]);
+    disk.refused("found swap space at byte 4086");
+    if !Command::new("swapon").arg(&disk.node).status().is_ok_and(|status| status.success()) {
+        return eprintln!("skipped: swap cannot be switched on here");
+    }
+    let error = named_twice(&disk.node);
+    call("swapoff", &[&disk.node]);
+    let message = error.expect_err("it is in use").to_string();
+    assert!(message.contains("found it in use as swap"), "{message}");
+}
+
+#[test]
+fn what_is_under_another_device_is_refused() {
+    let Some(disk) = Disk::new("under", &[]) else { return };
+    let Some(upper) = Disk::over(Scratch::new("upper"), disk.node.clone(), &[]) else { return };
+    disk.refused(&format!("found it in use under {}", upper.node.file_name().unwrap().display()));
+}
+
+#[test]
+fn what_is_read_only_is_refused() {
+    let Some(disk) = Disk::new("read-only", &["--read-only"]) else { return };
+    disk.refused("found a block device that is read-only");
+}
+
+#[test]
+fn what_is_too_small_is_refused() {
+    let Some(disk) = Disk::new("small", &["--sizelimit", "2048"]) else { return };
+    disk.refused("found a block device of 2048 bytes");
+}
+
+#[test]
+fn a_superblock_at_the_end_is_refused() {
+    let end = |file: &File| file.write_all_at(b"\xfc\x4e\x2b\xa9", SIZE - 8192).unwrap();
+    let Some(disk) = Disk::filled("end", &[], end) else { return };
+    disk.refused("found a member of an md array (1.0) at byte 8380416");
+}
+
+#[test]
+fn two_runs_do_not_share_a_device() {
+    let Some(disk) = Disk::new("two-runs", &[]) else { return };
+    let first = disk.open().unwrap();
+    disk.refused("in use by another run");
+    drop(first);
+    assert!(disk.open().is_ok());
+}
+
+#[test]
+fn a_view_is_all_that_is_touched() {
+    let scratch = Scratch::new("view");
+    let path = scratch.path("data.img");
+    let target = Target::open(&path, Some(SIZE)).unwrap();
+    check_view(&target, &path);
+    let Some(disk) = Disk::new("view-of-a-device", &[]) else { return };
+    check_view(&disk.open().unwrap(), &disk.file);
+}
+
+/// Writes all of a view of `target`, and looks at what lies around it in the file below.
+fn check_view(target: &Target, file: &Path) {
+    const START: u64 = 1 << 20;
+    const LEN: u64 = 2 << 20;
+    for (start, len) in [(0, 0), (1, 4096), (4096, 1), (SIZE, 4096), (4096, SIZE), (!4095, 8192)] {
+        let error = target.view(start, len).expect_err("no such view");
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains("hint: change `live.view`"), "{error}");
+    }
+    let view = target.view(START, LEN).unwrap();
+    assert_eq!(view.capacity(), LEN);
+    assert!(view.view(LEN, 4096).is_err(), "a view of a view lies in it");
+    let engines = Engine::ALL.into_iter().filter(|engine| engine.probe().is_ok());
+    for (seed, engine) in engines.enumerate() {
+        let before = std::fs::read(file).unwrap();
+        let seed = Seed(100 + seed as u64);
+        let settings = Settings { seed, ..Settings::new(4, 4096) };
+        let (mut clock, device) = Stage::single(engine, view.clone(), settings).unwrap();
+        assert_eq!(device.capacity(), LEN);
+        let mut stack = Queued::new(Fcfs::default(), device);
+        let blocks = (LEN / 4096) as u32;
+        let make = |n: u32| match n.checked_sub(blocks) {
+            None => io(Op::Write, u64::from(n) * 4096, 4096),
+            Some(_) => io(Op::Discard, LEN - 4096, 4096),
+        };
+        // One after the other: the last is not to overtake a write.
+        drain(&mut Closed::new(1, blocks + 1, make), &mut stack, &mut clock);
+        let after = std::fs::read(file).unwrap();
+        let (start, end) = (START as usize, (START + LEN) as usize);
+        assert!(before[..start] == after[..start] && before[end..] == after[end..]);
+        let changed = |at: usize| before[at..at + 512] != after[at..at + 512];
+        assert!((start..end - 4096).step_by(512).all(changed), "{}", engine.name());
+        assert!(after[end - 4096..end].iter().all(|&byte| byte == 0), "discarded");
+    }
+}
