@@ -62,6 +62,7 @@ def compare(
     watch: Pace | None = None,
     speed: str | None = None,
     repeat: int | None = None,
+    i_will_lose_data: str | None = None,
 ) -> str:
     """Run a job under each policy and return the comparison as JSON.
 
@@ -69,7 +70,8 @@ def compare(
     With `text` that is the job, and `job` only what it is called. With `watch` the steps that
     `progress` hears of tell how the run goes, and a model goes `speed` times as fast as real time,
     once if not given, or as fast as it can: `max`. With `repeat` each policy runs so often, in rounds
-    of all of them, each with the next seed.
+    of all of them, each with the next seed. `i_will_lose_data` names the block device of `on` once
+    more.
 
     An interrupt, or anything that `progress` raises, ends the run: after an interrupt the result so
     far is returned, if there is one.

@@ -16,6 +16,7 @@ def compare(
     policies: Sequence[str | Callable[[], Policy]] | None = None,
     on: str | PathLike[str] | None = None,
     create: str | None = None,
+    i_will_lose_data: str | PathLike[str] | None = None,
     engine: str | None = None,
     set: Mapping[str, Plain] | None = None,
     detail: bool = True,
@@ -24,8 +25,8 @@ def compare(
 
     `job` is a job file's path, or a `penstock.Job`. A policy is a name, or a class of
     `penstock.Policy` or whatever makes one without arguments; without `policies` every built-in one
-    runs. `on`, `create` and `engine` are as on the command line; `set` changes the job, as
-    `{"duration": "15s", "size-priority.split": "64KiB"}`. Without `detail` there are no
+    runs. `on`, `create`, `i_will_lose_data` and `engine` are as on the command line; `set` changes
+    the job, as `{"duration": "15s", "size-priority.split": "64KiB"}`. Without `detail` there are no
     distributions and no course over time, and so no charts.
 
     Ctrl-C ends the run with what there is, if there is anything: then the last run says
@@ -37,6 +38,7 @@ def compare(
             policies=made(policies or ()),
             on=None if on is None else fspath(on),
             create=create,
+            i_will_lose_data=None if i_will_lose_data is None else fspath(i_will_lose_data),
             engine=engine,
             sets=[f"{key}={_written(value)}" for key, value in (set or {}).items()],
             detail=detail,

@@ -13,6 +13,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 """Where the repository lies."""
 
+NOBODY = 65534
+
 COMMAND = (sys.executable, "-m", "penstock")
 
 JOB = """\
@@ -60,6 +62,23 @@ def penstock(*words: str | Path, cwd: Path | None = None) -> Ended:
         capture_output=True,
         encoding="utf-8",
         check=False,
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def as_nobody(*words: str) -> Ended:
+    """Run the command without root's rights, once all modules are read: nobody may not see them."""
+    script = (
+        "import os, sys\n"
+        "from penstock.cli.app import app, main\n"
+        "from typer.testing import CliRunner\n"
+        "CliRunner().invoke(app, [*sys.argv[1:], '--frob'])\n"
+        "CliRunner().invoke(app, sys.argv[1:-2])\n"
+        f"if os.geteuid() == 0: os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words], capture_output=True, encoding="utf-8", check=False
     )
     return Ended(done.returncode, done.stdout, done.stderr)
 

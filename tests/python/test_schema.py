@@ -85,6 +85,7 @@ arrivals = { kind = "closed", depth = 4, think = "1ms" }
 depth = 8
 batch = 2
 timeout = "10s"
+view = { start = "1MiB", length = "1GiB" }
 
 [device]
 name = "disk"

@@ -40,6 +40,7 @@ mod snapshot;
 mod spec;
 mod stack;
 mod stats;
+mod target;
 mod text;
 mod traces;
 mod tree;
@@ -53,7 +54,7 @@ pub use failure::Failure;
 pub use penstock_live::Pace;
 pub use run::{Options, Step, compare, compare_text};
 pub use snapshot::{ClassSnapshot, Snapshot};
-pub use spec::{Class, Job, Live, Stop};
+pub use spec::{Class, Job, Live, Stop, View};
 
 /// Version of Penstock.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

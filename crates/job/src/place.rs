@@ -1,7 +1,6 @@
 //! Where a job runs: on a model in virtual time, on a model that answers in real time, on a real
 //! target, or on nothing at all.
 
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use penstock_core::Seed;
@@ -14,7 +13,8 @@ use crate::nearest::nearest;
 use crate::result::World;
 use crate::run::{Options, Step};
 use crate::spec::Job;
-use crate::{stack, units};
+use crate::stack;
+use crate::target::{self, Named};
 
 /// What begins an emulated device.
 const EMULATED: &str = "emulated:";
@@ -77,9 +77,7 @@ impl Place {
         }
         let known = devices::named().any(|(name, _)| name == on);
         let file = Path::new(on).extension().is_some_and(|ending| ending == "toml");
-        // A target is written like a file's name, or it is there, or it is to be made.
-        let path = on.contains(['/', '.']) || Path::new(on).exists() || options.create.is_some();
-        if known || file || !path {
+        if known || file || !target::is_one(on, options) {
             return Self::modelled(devices::find(on)?, policies, options);
         }
         candidate::can_run_live(policies, on)?;
@@ -208,28 +206,18 @@ impl Live {
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<Self, Failure> {
         let engine = engine(options.engine.as_deref())?;
-        let create = options.create.as_deref().map(created).transpose()?;
-        let made = !Path::new(path).exists();
-        if let Some(size) = create.filter(|_| made) {
-            // A job that does not fit must not leave a file behind.
-            job.agents_on(size, 1)?;
-        }
-        let mut told = |written: u64, of: u64| {
-            let fraction = written as f64 / of as f64;
-            if progress(Step::Creating { path, fraction }) {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(())
-            }
-        };
-        let target = Target::open_with(Path::new(path), create, &mut told)?;
+        let Named { target, made } = target::open(path, job, options, progress)?;
         Ok(Self { target, engine, path: path.into(), made })
     }
 }
 
 /// That `what`, which has no file, is not asked to make or drive one.
 fn no_file(what: &str, options: &Options) -> Result<(), Failure> {
-    let live_only = [("--create", &options.create), ("--engine", &options.engine)];
+    let live_only = [
+        ("--create", &options.create),
+        ("--engine", &options.engine),
+        ("--i-will-lose-data", &options.i_will_lose_data),
+    ];
     match live_only.iter().find(|(_, value)| value.is_some()) {
         None => Ok(()),
         Some((option, _)) => {
@@ -254,13 +242,6 @@ fn speed(text: &str) -> Result<Speed, Failure> {
     speed.ok_or_else(|| {
         let message = format!("found the speed {text}; expected a number from 0.001 to 1000000");
         Failure::wrong(message, "emulated:hdd-7200@10 is ten times as fast as the disk")
-    })
-}
-
-/// The size that `--create` names.
-fn created(text: &str) -> Result<u64, Failure> {
-    units::parse_size(text).map_err(|error| {
-        Failure::wrong(format_args!("--create: {}", error.message()), "write it as 256MiB")
     })
 }
 

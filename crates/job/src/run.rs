@@ -23,11 +23,13 @@ use crate::stats::Progress;
 pub struct Options {
     /// Who decides, in the order in which they run; none: every policy of the registry.
     pub policies: Vec<Candidate>,
-    /// A device's name, a device file, the path of a target, `emulated:DEVICE[@SPEED][:PATH]` or
-    /// `null`; the job's device if not given.
+    /// A device's name, a device file, a target (its path, or `loop:` and the path of a file),
+    /// `emulated:DEVICE[@SPEED][:PATH]` or `null`; the job's device if not given.
     pub on: Option<String>,
     /// Size of the owned file to create at the path, if it is missing.
     pub create: Option<String>,
+    /// The block device of `on` once more, by serial number or path: what is on it may be lost.
+    pub i_will_lose_data: Option<String>,
     /// How a target is driven; the first engine that works if not given.
     pub engine: Option<String>,
     /// Where to record the run; for one policy only.

@@ -37,9 +37,11 @@ pub(crate) const KEYS: &[&str] = &[
     "policy",
 ];
 /// Keys of `[live]`.
-pub(crate) const LIVE_KEYS: &[&str] = &["depth", "batch", "timeout"];
+pub(crate) const LIVE_KEYS: &[&str] = &["depth", "batch", "timeout", "view"];
 /// A time-out that is none.
 pub(crate) const OFF: &str = "off";
+/// Keys of the view of a target.
+pub(crate) const VIEW_KEYS: &[&str] = &["start", "length"];
 /// Keys of a class.
 pub(crate) const CLASS_KEYS: &[&str] = &["weight", "prio"];
 /// Ends of a run that are a word.
@@ -109,6 +111,17 @@ pub struct Live {
     pub batch: u32,
     /// How long a command may be in flight before the run ends; without it, for ever.
     pub timeout: Option<Span>,
+    /// The part of the target that may be used; all of it if not given.
+    pub view: Option<View>,
+}
+
+/// A part of a target, in bytes: nothing outside is touched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct View {
+    /// Its first byte.
+    pub start: u64,
+    /// How many there are.
+    pub length: u64,
 }
 
 impl Default for Live {
@@ -121,7 +134,7 @@ impl Default for Live {
 impl Live {
     fn deep(depth: u32) -> Self {
         let timeout = Some(Settings::TIMEOUT);
-        Self { depth, batch: Settings::usual_batch(depth), timeout }
+        Self { depth, batch: Settings::usual_batch(depth), timeout, view: None }
     }
 }
 
@@ -320,10 +333,12 @@ fn live(node: &Node) -> Result<Live, JobError> {
     let depth = reader.optional("depth", |node| node.count(1, DEPTH_MOST))?;
     let batch = reader.optional("batch", |node| node.count(1, DEPTH_MOST))?;
     let timeout = reader.optional("timeout", timeout)?;
+    let view = reader.optional("view", view)?;
     let usual = depth.map_or_else(Live::default, |depth| Live::deep(depth as u32));
     Ok(Live {
         batch: batch.map_or(usual.batch, |batch| batch as u32),
         timeout: timeout.unwrap_or(usual.timeout),
+        view,
         ..usual
     })
 }
@@ -342,6 +357,16 @@ fn timeout(node: &Node) -> Result<Option<Span>, JobError> {
             span => Ok(Some(span)),
         },
     }
+}
+
+fn view(node: &Node) -> Result<View, JobError> {
+    let reader = Reader::new(node, "the view", VIEW_KEYS)?;
+    let start = reader.optional("start", units::size)?.unwrap_or(0);
+    let length = reader.required("length", "\"1GiB\"", |node| match units::size(node)? {
+        0 => Err(node.expected("a size above zero").hint("leave `view` out to use all of it")),
+        length => Ok(length),
+    })?;
+    Ok(View { start, length })
 }
 
 fn classes(node: &Node) -> Result<Vec<Class>, JobError> {

@@ -10,7 +10,7 @@ use penstock_workload::{Arrivals, Pace, Pattern};
 
 use crate::agents::AgentSpec;
 use crate::devices::{DeviceSpec, Model};
-use crate::spec::{Job, OFF, Stop};
+use crate::spec::{Job, OFF, Stop, View};
 use crate::traces;
 use crate::units::{duration_text, rate_text, share_text, size_text};
 
@@ -36,6 +36,10 @@ pub(crate) fn job(job: &Job) -> String {
     out.line("depth", job.live.depth);
     out.line("batch", job.live.batch);
     out.line("timeout", job.live.timeout.map_or_else(|| quoted(OFF), time));
+    if let Some(View { start, length }) = job.live.view {
+        let (start, length) = (size(start), size(length));
+        out.line("view", format!("{{ start = {start}, length = {length} }}"));
+    }
     for class in &job.classes {
         out.section(&format!("[class.{}]", class.name));
         out.line("weight", class.weight);

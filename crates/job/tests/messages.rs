@@ -81,6 +81,7 @@ fn missing_keys() {
         instead("op = \"write\"\nsize = \"4KiB\"", "op = \"write\""),
         instead("duration = \"10min\"\n", ""),
         instead(", rate = \"20/s\"", ""),
+        set(&["live.view.start=1GiB"]),
     ]);
 }
 
@@ -133,6 +134,7 @@ fn workloads_of_no_length() {
         instead("depth = 4", "depth = 0"),
         instead("rate = \"20/s\"", "rate = \"20/s\", curve = [0, 0.0]"),
         message("duration = \"1s\"\n", &[]),
+        set(&["live.view.length=0B"]),
     ]);
 }
 

@@ -7,7 +7,7 @@ use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
 use penstock_device::hdd::{Bus, Options, Overheads};
 use penstock_device::{Cost, Rates};
 use penstock_job::devices::{self, Model};
-use penstock_job::{Edge, Job, Stop};
+use penstock_job::{Edge, Job, Stop, View};
 use penstock_policy::{Params, Value};
 use penstock_workload::Pattern::{Random, Sequential};
 use penstock_workload::{Agent, Arrivals, Pace};
@@ -34,6 +34,20 @@ fn parse(text: &str, sets: &[&str]) -> Job {
 
 fn small(sets: &[&str]) -> Job {
     parse(SMALL, sets)
+}
+
+#[test]
+fn a_view_is_a_part_of_the_target() {
+    let view = |sets: &[&str]| small(sets).live.view;
+    assert_eq!(view(&[]), None, "all of it");
+    let given = view(&["live.view.start=10GiB", "live.view.length=1GiB"]);
+    assert_eq!(given, Some(View { start: 10 << 30, length: 1 << 30 }));
+    assert_eq!(view(&["live.view.length=4KiB"]), Some(View { start: 0, length: 4096 }));
+    let job = small(&["live.view.start=1MiB", "live.view.length=1GiB"]);
+    let text = "view = { start = \"1MiB\", length = \"1GiB\" }";
+    assert!(job.text().contains(text));
+    assert_eq!(parse(&format!("{SMALL}[live]\n{text}\n"), &[]).live, job.live);
+    assert_eq!(Job::parse("job.toml", &job.text(), &[]).unwrap(), job);
 }
 
 #[test]

@@ -81,7 +81,8 @@ impl Pace {
 #[pyfunction]
 #[pyo3(signature = (
     job, *, policies, on=None, create=None, engine=None, sets=Vec::new(), record=None,
-    detail=false, text=None, progress=None, watch=None, speed=None, repeat=None
+    detail=false, text=None, progress=None, watch=None, speed=None, repeat=None,
+    i_will_lose_data=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
@@ -100,12 +101,24 @@ fn compare(
     watch: Option<PyRef<'_, Pace>>,
     speed: Option<String>,
     repeat: Option<u32>,
+    i_will_lose_data: Option<String>,
 ) -> PyResult<String> {
     let scripts = policies.iter().any(|named| matches!(named, Named::Script(..)));
     let thrown = Raised::default();
     let policies = policies.into_iter().map(|named| named.candidate(&thrown)).collect();
     let watch = watch.map(|pace| Arc::clone(&pace.0));
-    let options = Options { policies, on, create, engine, record, detail, watch, speed, repeat };
+    let options = Options {
+        policies,
+        on,
+        create,
+        i_will_lose_data,
+        engine,
+        record,
+        detail,
+        watch,
+        speed,
+        repeat,
+    };
     let work = |told: &mut dyn FnMut(Step<'_>) -> bool| {
         let comparison = match &text {
             Some(text) => {

@@ -16,8 +16,9 @@ On = Annotated[
     typer.Option(
         "--on",
         metavar="DEVICE|PATH",
-        help="Where it runs: a named device (`penstock list devices`), a device file (.toml), or "
-        "the path of a file that penstock owns, written with a slash as ./data.img. "
+        help="Where it runs: a named device (`penstock list devices`), a device file (.toml), "
+        "the path of a file that penstock owns, written with a slash as ./data.img, the same "
+        "behind a loop device as loop:./data.img, or a block device, with --i-will-lose-data. "
         "If not given, the job's own device.",
     ),
 ]
@@ -29,6 +30,16 @@ Create = Annotated[
         metavar="SIZE",
         help="Make the owned file if it is missing, of this size, as 256MiB. "
         "An existing file that is not penstock's own is never touched.",
+    ),
+]
+
+LoseData = Annotated[
+    str | None,
+    typer.Option(
+        "--i-will-lose-data",
+        metavar="SERIAL|PATH",
+        help="The block device of --on once more, by serial number or path: what is on it is "
+        "written over. A device that is in use or carries anything is refused all the same.",
     ),
 ]
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.options import Create, Engine, Json, Plots, Report, Sets, Xlsx
+from penstock.cli.options import Create, Engine, Json, LoseData, Plots, Report, Sets, Xlsx
 from penstock.cli.work import work
 from penstock.report import Outputs
 
@@ -37,8 +37,9 @@ Target = Annotated[
     typer.Option(
         "--on",
         metavar="DEVICE|PATH",
-        help="Where it is played: a named device, a device file (.toml), or a file that penstock "
-        "owns. If not given, the device of --classes.",
+        help="Where it is played: a named device, a device file (.toml), a file that penstock "
+        "owns, the same behind a loop device as loop:./data.img, or a block device, with "
+        "--i-will-lose-data. If not given, the device of --classes.",
     ),
 ]
 
@@ -84,6 +85,7 @@ def replay(
     stop: Stop = None,
     fit: Fit = None,
     create: Create = None,
+    i_will_lose_data: LoseData = None,
     engine: Engine = None,
     sets: Sets = None,
     report: Report = None,
@@ -102,6 +104,7 @@ def replay(
         policies=[name.strip() for name in policy.split(",")],
         on=on,
         create=create,
+        i_will_lose_data=i_will_lose_data,
         engine=engine,
         sets=[f"{key}={value}" for key, value in given.items() if value is not None] + (sets or []),
         record=None,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.options import Create, Engine, Job, Json, On, Plots, Report, Sets, Xlsx
+from penstock.cli.options import Create, Engine, Job, Json, LoseData, On, Plots, Report, Sets, Xlsx
 from penstock.cli.work import work
 from penstock.report import Outputs
 
@@ -35,6 +35,7 @@ def run(
     policy: Policy,
     on: On = None,
     create: Create = None,
+    i_will_lose_data: LoseData = None,
     engine: Engine = None,
     sets: Sets = None,
     record: Record = None,
@@ -53,6 +54,7 @@ def run(
         policies=[policy],
         on=on,
         create=create,
+        i_will_lose_data=i_will_lose_data,
         engine=engine,
         sets=sets or [],
         record=record,

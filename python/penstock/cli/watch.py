@@ -8,7 +8,7 @@ import typer
 from penstock import _native
 from penstock.cli import output
 from penstock.cli.compare import Policies, named
-from penstock.cli.options import Create, Engine, Job, Json, On, Plots, Report, Sets, Xlsx
+from penstock.cli.options import Create, Engine, Job, Json, LoseData, On, Plots, Report, Sets, Xlsx
 from penstock.cli.signals import Asked
 from penstock.cli.work import Engine as Run
 from penstock.cli.work import errors_end, work
@@ -34,6 +34,7 @@ def watch(
     policies: Policies = None,
     on: On = None,
     create: Create = None,
+    i_will_lose_data: LoseData = None,
     engine: Engine = None,
     speed: Speed = None,
     sets: Sets = None,
@@ -70,6 +71,7 @@ def watch(
         policies=named(policies),
         on=on,
         create=create,
+        i_will_lose_data=i_will_lose_data,
         engine=engine,
         sets=sets or [],
         record=None,

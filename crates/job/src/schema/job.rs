@@ -53,6 +53,9 @@ const DEVICE: &str = "Where it runs, unless `--on` says: a named device, the pat
                       file, or the device itself.";
 const RULE: &str = "Which request of a trace is of which class: the first rule that fits wins.";
 
+const VIEW: &str = "The part of the target that may be used: nothing outside is touched. If not \
+                    given, all of it.";
+
 fn device() -> Value {
     // A file's name, of which the ending is not all.
     let file = json!({"type": "string", "pattern": r"[^/]\.toml$"});
@@ -62,6 +65,13 @@ fn device() -> Value {
 fn live() -> Value {
     let Live { depth, timeout, .. } = Live::default();
     let timeout = timeout.map_or_else(|| spec::OFF.into(), duration_text);
+    let view = table(
+        spec::VIEW_KEYS.iter().copied(),
+        vec![
+            field("start", "Its first byte.", defined("size")).or("0B"),
+            field("length", "Its bytes.", defined("size-above-zero")),
+        ],
+    );
     let commands = || count(1, spec::DEPTH_MOST);
     table(
         spec::LIVE_KEYS.iter().copied(),
@@ -78,6 +88,7 @@ fn live() -> Value {
                 any([words([spec::OFF]), from_digit("time-above-zero")]),
             )
             .or(timeout),
+            field("view", VIEW, with(view, required(&["length"]))),
         ],
     )
 }

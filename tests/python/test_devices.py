@@ -1,0 +1,199 @@
+"""The command on block devices: loop devices of the machine's own, which need root."""
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import penstock as package
+from command import COMMAND, as_nobody, penstock
+
+MIB = 1 << 20
+
+
+def losetup(*words: str | Path) -> str:
+    """What losetup answers; without root or loop devices the test is skipped, but in CI."""
+    usable = os.geteuid() == 0 and Path("/dev/loop-control").exists()
+    if not usable and not (os.environ.get("CI") and os.geteuid() == 0):
+        pytest.skip("loop devices need root and /dev/loop-control")
+    return subprocess.run(
+        ["losetup", *map(str, words)], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def loops_over(file: Path) -> list[str]:
+    """The loop devices over a file, as the kernel lists them."""
+    found = Path("/sys/block").glob("loop*/loop/backing_file")
+    return [str(one) for one in found if one.read_text().strip() == str(file)]
+
+
+def gone(file: Path) -> bool:
+    """Whether no loop device is over a file, within some seconds."""
+    for _ in range(100):
+        if not loops_over(file):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.fixture
+def node(disk: Path) -> Iterator[str]:
+    """A block device of 32 MiB with nothing on it."""
+    with disk.open("wb") as file:
+        file.truncate(32 * MIB)
+    name = losetup("--find", "--show", disk)
+    yield name
+    losetup("--detach", name)
+
+
+class TestDevice:
+    """A device that is named twice."""
+
+    def test_is_run_on_once_it_is_named_twice(self, job: Path, disk: Path, node: str) -> None:
+        words = ("--policies", "noop,size-priority", "--set", "duration=1s", "--json")
+        ended = penstock("compare", job, "--on", node, "--i-will-lose-data", node, *words)
+        assert (ended.code, ended.err) == (0, "")
+        result = json.loads(ended.out)
+        assert (result["world"], result["device"]) == ("measured", node)
+        for run in result["runs"]:
+            assert all(one["requests"] > 0 and one["errors"] == 0 for one in run["classes"])
+        assert any(disk.read_bytes())
+
+    def test_is_refused_if_it_is_named_once_or_wrongly(
+        self, job: Path, disk: Path, node: str
+    ) -> None:
+        for more in ((), ("--i-will-lose-data", "/dev/loop-control")):
+            ended = penstock("run", job, "--policy", "noop", "--on", node, *more)
+            assert (ended.code, ended.out) == (5, "")
+            assert f"{node}: found a block device (33554432 bytes)" in ended.err
+            assert f"`--i-will-lose-data {node}`" in ended.err
+        assert not any(disk.read_bytes())
+
+    def test_is_refused_with_anything_on_it(self, job: Path, disk: Path, node: str) -> None:
+        with disk.open("r+b") as file:
+            file.write(b"XFSB")
+        words = ("--on", node, "--i-will-lose-data", node)
+        ended = penstock("run", job, "--policy", "noop", *words)
+        assert (ended.code, ended.out) == (5, "")
+        assert "found an XFS file system at byte 0" in ended.err
+        assert f"`wipefs -a {node}`" in ended.err
+        assert disk.read_bytes() == b"XFSB" + bytes(32 * MIB - 4)
+
+    def test_is_named_twice_in_a_program_too(self, job: Path, node: str) -> None:
+        length = {"duration": "1s"}
+        with pytest.raises(package.PenstockError, match="expected it to be named twice"):
+            package.compare(job, policies=["noop"], on=node, set=length)
+        result = package.compare(job, policies=["noop"], on=node, i_will_lose_data=node, set=length)
+        assert result.world == "measured"
+
+    def test_has_its_size(self, job: Path, node: str) -> None:
+        words = ("--on", node, "--i-will-lose-data", node, "--create", "16MiB")
+        ended = penstock("run", job, "--policy", "noop", *words)
+        assert (ended.code, ended.out) == (2, "")
+        assert "--create does not go with" in ended.err
+
+    def test_is_left_alone_outside_a_view(self, job: Path, disk: Path, node: str) -> None:
+        view = ("--set", "live.view.start=8MiB", "--set", "live.view.length=16MiB")
+        words = ("--on", node, "--i-will-lose-data", node, "--set", "duration=1s", *view)
+        ended = penstock("run", job, "--policy", "noop", *words, "--json")
+        assert (ended.code, ended.err) == (0, "")
+        text = json.loads(ended.out)["job"]["text"]
+        assert 'view = { start = "8MiB", length = "16MiB" }' in text
+        content = disk.read_bytes()
+        assert not any(content[: 8 * MIB])
+        assert not any(content[24 * MIB :])
+        assert any(content)
+
+
+class TestWrong:
+    """What does not go with what."""
+
+    @pytest.mark.parametrize("on", ["hdd-7200", "FILE", "loop:FILE"])
+    def test_only_a_device_is_named_twice(self, job: Path, disk: Path, on: str) -> None:
+        on = on.replace("FILE", str(disk))
+        words = ("--on", on, "--i-will-lose-data", on)
+        ended = penstock("run", job, "--policy", "noop", *words)
+        assert (ended.code, ended.out) == (2, "")
+        assert "--i-will-lose-data" in ended.err
+        assert "does not go with" in ended.err
+
+    def test_a_loop_device_is_made_of_a_file(self, job: Path) -> None:
+        ended = penstock("run", job, "--policy", "noop", "--on", "loop:")
+        assert (ended.code, ended.out) == (2, "")
+        assert "--on loop: names no file" in ended.err
+
+    def test_a_slip_below_dev_is_not_to_be_created(self, job: Path) -> None:
+        ended = penstock("run", job, "--policy", "noop", "--on", "/dev/nosuchdisk")
+        assert (ended.code, ended.out) == (2, "")
+        assert "/dev/nosuchdisk: found no file; expected a block device" in ended.err
+        assert "--create" not in ended.err
+
+    def test_a_view_that_does_not_fit_leaves_no_file(self, job: Path, disk: Path) -> None:
+        outside = "live.view ends past the 16777216 bytes to create"
+        unaligned = "found a view of 8388608 bytes from byte 1; expected whole blocks of "
+        for start, message in (("12MiB", outside), ("1B", unaligned)):
+            view = ("--set", f"live.view.start={start}", "--set", "live.view.length=8MiB")
+            words = ("--on", disk, "--create", "16MiB", *view)
+            ended = penstock("run", job, "--policy", "noop", *words)
+            assert (ended.code, ended.out) == (2, "")
+            assert message in ended.err
+            assert not disk.exists()
+
+    def test_a_job_that_is_not_there(self, tmp_path: Path) -> None:
+        ended = penstock("run", tmp_path / "none.toml", "--policy", "noop")
+        assert (ended.code, ended.out) == (2, "")
+
+
+class TestLoop:
+    """A loop device over an owned file."""
+
+    def test_comes_and_goes_with_a_run(self, job: Path, disk: Path) -> None:
+        losetup("--version")
+        words = ("--policy", "noop", "--set", "duration=1s", "--json")
+        for more in (("--create", "16MiB"), ()):
+            ended = penstock("run", job, "--on", f"loop:{disk}", *more, *words)
+            assert (ended.code, ended.err) == (0, "")
+            assert json.loads(ended.out)["device"] == f"loop:{disk}"
+            assert gone(disk)
+        assert disk.stat().st_size == 16 * MIB + 4096
+        assert penstock("run", job, "--on", disk, *words).code == 0
+
+    def test_goes_with_a_run_that_is_killed(self, job: Path, disk: Path) -> None:
+        losetup("--version")
+        words = ("--policy", "noop", "--set", "duration=1h", "--create", "16MiB")
+        on = ("--on", f"loop:{disk}")
+        with subprocess.Popen([*COMMAND, "run", str(job), *words, *on]) as running:
+            while not loops_over(disk) and running.poll() is None:
+                time.sleep(0.05)
+            assert running.poll() is None
+            running.kill()
+        assert gone(disk)
+
+    def test_a_run_that_fails_leaves_a_file_that_was_there(self, job: Path, disk: Path) -> None:
+        losetup("--version")
+        words = ("--policy", "noop", "--set", "duration=1s")
+        assert penstock("run", job, "--on", disk, "--create", "16MiB", *words).code == 0
+        wrong = ("--set", "live.depth=4096")
+        ended = penstock("run", job, "--on", f"loop:{disk}", "--engine", "threads", *words, *wrong)
+        assert (ended.code, ended.out) == (2, "")
+        assert disk.exists()
+        assert gone(disk)
+
+    def test_needs_root(self, job: Path) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o777)
+            readable = Path(folder, "job.toml")
+            readable.write_text(job.read_text())
+            readable.chmod(0o644)
+            path = Path(folder, "disk.img")
+            words = ("run", str(readable), "--policy", "noop", "--create", "16MiB")
+            ended = as_nobody(*words, "--on", f"loop:{path}")
+            assert not path.exists()
+        assert (ended.code, ended.out) == (77, "")
+        assert f"{path}: cannot open /dev/loop-control" in ended.err
+        assert "hint: " in ended.err
