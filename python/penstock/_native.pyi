@@ -86,8 +86,11 @@ def policies() -> str:
 def devices() -> str:
     """Every named device, as JSON."""
 
-def doctor(path: str | PathLike[str]) -> str:
-    """Tell what this machine can do, and what lies under a path, as JSON."""
+def doctor(path: str | PathLike[str], *, clean: bool = False) -> str:
+    """Tell what this machine can do, and what lies under a path, as JSON.
+
+    With `clean` what runs have left behind is removed.
+    """
 
 def schema(kind: str) -> str:
     """Give the JSON Schema of files of the kind `job` or `device`, as JSON."""

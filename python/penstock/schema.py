@@ -224,7 +224,7 @@ class Device(TypedDict):
 class Check(TypedDict):
     """A finding of `doctor`: its figures stand in `facts` once more."""
 
-    group: Literal["machine", "engines", "path", "kernel", "time", "extras"]
+    group: Literal["machine", "engines", "path", "kernel", "time", "leftovers", "extras"]
     name: str
     state: Literal["ok", "limited", "no"]
     found: str

@@ -197,3 +197,36 @@ class TestLoop:
         assert (ended.code, ended.out) == (77, "")
         assert f"{path}: cannot open /dev/loop-control" in ended.err
         assert "hint: " in ended.err
+
+
+def test_what_a_killed_run_left_is_told_and_removed(job: Path, disk: Path) -> None:
+    losetup("--version")
+    words = ("--policy", "noop", "--set", "duration=1s", "--create", "16MiB")
+    assert penstock("run", job, "--on", disk, *words).code == 0
+    # The kernel takes down a run's own: one as an older kernel would leave it.
+    node = losetup("--find", "--show", "--sizelimit", str(16 * MIB), disk)
+    try:
+        (disk.parent / "half.img").write_bytes(disk.read_bytes()[: 8 * MIB])
+        told = _leftovers(disk.parent)
+        assert f"{node} over {disk}, of a run that is gone" in told["loop device"]
+        if told.keys() > {"loop device", "half-made file"} or len(told["loop device"]) != 1:
+            pytest.skip("somebody else's would be removed too")
+        told = _leftovers(disk.parent, "--clean")
+        assert told["loop device"] == [f"removed: {node} over {disk}, of a run that is gone"]
+        assert not loops_over(disk)
+        assert "loop device" not in _leftovers(disk.parent)
+        assert disk.exists(), "the file is whoever's made it"
+    finally:
+        if loops_over(disk):
+            losetup("--detach", node)
+
+
+def _leftovers(path: Path, *more: str) -> dict[str, list[str]]:
+    """What is told of leftovers, by name."""
+    ended = penstock("doctor", path, *more, "--json")
+    assert ended.code == 0
+    told: dict[str, list[str]] = {}
+    for check in json.loads(ended.out)["checks"]:
+        if check["group"] == "leftovers":
+            told.setdefault(check["name"], []).append(check["found"])
+    return told

@@ -15,7 +15,7 @@ from penstock.cli import doctor
 from penstock.errors import CANNOT_HERE
 from penstock.schema import Check, Diagnosis
 
-GROUPS = ["machine", "engines", "path", "kernel", "time", "extras"]
+GROUPS = ["machine", "engines", "path", "kernel", "time", "leftovers", "extras"]
 
 WITHOUT_LOCKED_MEMORY = """
 import resource
@@ -139,7 +139,7 @@ def test_a_machine_that_can_run_nothing_is_told_by_the_exit_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     unable = {"penstock": __version__, "path": ".", "able": False, "checks": []}
-    monkeypatch.setattr(_native, "doctor", lambda _: json.dumps(unable))
+    monkeypatch.setattr(_native, "doctor", lambda _, clean: json.dumps(unable))
     with pytest.raises(typer.Exit) as ended:
         doctor.doctor(as_json=True)
     assert ended.value.exit_code == CANNOT_HERE

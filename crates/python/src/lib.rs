@@ -191,11 +191,13 @@ fn devices() -> String {
     json(&list::devices())
 }
 
-/// What this machine can do, and what lies under `path`, as JSON.
+/// What this machine can do, and what lies under `path`, as JSON; with `clean` what runs have left
+/// behind is removed.
 #[pyfunction]
+#[pyo3(signature = (path, *, clean=false))]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
-fn doctor(py: Python<'_>, path: PathBuf) -> PyResult<String> {
-    let result = py.detach(|| penstock_job::doctor::doctor(&path).map(|told| json(&told)));
+fn doctor(py: Python<'_>, path: PathBuf, clean: bool) -> PyResult<String> {
+    let result = py.detach(|| penstock_job::doctor::doctor(&path, clean).map(|told| json(&told)));
     result.map_err(|failure| raise(py, &failure))
 }
 

@@ -23,6 +23,11 @@ Path = Annotated[
     typer.Argument(metavar="[PATH]", help="Where live runs would be: a folder, a file, a disk."),
 ]
 
+Clean = Annotated[
+    bool,
+    typer.Option("--clean", help="Remove what runs that were killed have left behind."),
+]
+
 STYLES = {"ok": "green", "limited": "yellow", "no": "red"}
 """How each state is drawn on a terminal."""
 
@@ -30,13 +35,13 @@ REQUIREMENT = re.compile(r"([\w.-]+).*;\s*extra\s*==\s*['\"]([\w.-]+)['\"]")
 """A package that an extra needs, as the metadata of a package has it."""
 
 
-def doctor(path: Path = ".", *, as_json: Json = False) -> None:
+def doctor(path: Path = ".", *, clean: Clean = False, as_json: Json = False) -> None:
     """Say what this machine can do, and why not.
 
     Everything is tried and nothing stays behind. What cannot be seen, as in a container, is told
-    and is no error.
+    and is no error. What runs that were killed have left behind is told too; --clean removes it.
     """
-    told: Diagnosis = json.loads(_native.doctor(path))
+    told: Diagnosis = json.loads(_native.doctor(path, clean=clean))
     told["checks"] += extras()
     if as_json:
         output.data(f"{json.dumps(told, indent=2, ensure_ascii=False)}\n")

@@ -46,7 +46,7 @@ fn tracing(roots: &Roots) -> Check {
     Check::no(NAME, "no tracefs: the kernel has none, or hides it", "take a kernel with tracing")
 }
 
-/// What tests of the live side may use.
+/// What runs on `loop:PATH` need.
 fn loop_devices(dev: &Path) -> Check {
     const NAME: &str = "loop devices";
     match File::options().read(true).write(true).open(dev.join("loop-control")) {
@@ -56,7 +56,7 @@ fn loop_devices(dev: &Path) -> Check {
         }
         Err(error) => {
             let found = format!("cannot be made: {error}");
-            Check::no(NAME, found, "nothing but tests needs them; as root: `modprobe loop`")
+            Check::no(NAME, found, "only runs on `loop:PATH` need them; as root: `modprobe loop`")
         }
     }
 }

@@ -1,11 +1,12 @@
 //! What this machine can do, and why not: probed, not guessed.
 //!
-//! Each finding says what was found and what to do about it. Nothing is left behind, nothing needs
-//! root, and what cannot be read is a finding and not an error: containers hide much. `/sys`,
+//! Each finding says what was found and what to do about it. Nothing is left behind, and what runs
+//! that were killed left is told, or removed if that is asked for. Nothing needs root, and what cannot be read is a finding and not an error: containers hide much. `/sys`,
 //! `/proc` and `/dev` are looked at below roots that a test may put elsewhere.
 
 mod engines;
 mod kernel;
+mod leftovers;
 mod machine;
 mod storage;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use penstock_live::timer_lateness;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use self::leftovers::Leftovers;
 use crate::VERSION;
 use crate::failure::Failure;
 use crate::units::duration_text;
@@ -42,7 +44,7 @@ pub struct Diagnosis {
 /// A finding.
 #[derive(Debug, Serialize)]
 pub struct Check {
-    /// What it belongs to: `machine`, `engines`, `path`, `kernel`, `time`.
+    /// What it belongs to: `machine`, `engines`, `path`, `kernel`, `time`, `leftovers`.
     pub group: &'static str,
     /// What was looked at.
     pub name: String,
@@ -119,23 +121,26 @@ impl Roots {
     }
 }
 
-/// Looks at this machine, and at what lies under `path`: a folder, a file or a block device.
+/// Looks at this machine, and at what lies under `path`: a folder, a file or a block device. With
+/// `clean` what runs have left behind is removed.
 ///
 /// # Errors
 /// `path` cannot be looked at.
-pub fn doctor(path: &Path) -> Result<Diagnosis, Failure> {
+pub fn doctor(path: &Path, clean: bool) -> Result<Diagnosis, Failure> {
     let roots = Roots::real();
     let hint = "name a folder, a file or a block device that is there";
     let unreadable = |error| Failure::unreadable(path, &error).hint(hint);
     let of_path = storage::checks(&roots, path).map_err(unreadable)?;
     let of_engines = engines::checks(&roots);
     let able = engines::able(&of_engines);
+    let what = if clean { Leftovers::Remove } else { Leftovers::Tell };
     let groups = [
         ("machine", machine::checks(&roots)),
         ("engines", of_engines),
         ("path", of_path),
         ("kernel", kernel::checks(&roots)),
         ("time", vec![timers()]),
+        ("leftovers", leftovers::checks(path, what)),
     ];
     let named = |(group, checks): (&'static str, Vec<Check>)| {
         checks.into_iter().map(move |check| Check { group, ..check })

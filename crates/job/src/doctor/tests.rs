@@ -96,14 +96,14 @@ fn without_an_engine_nothing_runs_live() {
 #[test]
 fn this_machine_can_run_something() {
     let folder = Tree::new("here", &[]);
-    let told = doctor(&folder.0).unwrap();
+    let told = doctor(&folder.0, false).unwrap();
     assert!(told.able);
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0, "nothing stays behind");
     let mut groups: Vec<_> = told.checks.iter().map(|check| check.group).collect();
     groups.dedup();
-    assert_eq!(groups, ["machine", "engines", "path", "kernel", "time"]);
+    assert_eq!(groups, ["machine", "engines", "path", "kernel", "time", "leftovers"]);
     assert_eq!(find(&told.checks, "simulation").state, State::Ok);
-    let missing = doctor(&folder.0.join("none")).unwrap_err();
+    let missing = doctor(&folder.0.join("none"), false).unwrap_err();
     assert_eq!(missing.exit_code(), 2);
     assert!(missing.to_string().contains("\nhint: "), "{missing}");
 }

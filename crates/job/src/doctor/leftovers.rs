@@ -1,0 +1,58 @@
+//! What runs that were killed have left behind, and its removal.
+//!
+//! Each kind of thing has a function that finds and, if asked, removes it; a run that ended by
+//! itself leaves none.
+
+use std::path::Path;
+
+use penstock_live::{LoopDevice, half_made, loop_devices};
+
+use super::{Check, State};
+
+/// What is to be done about what is found: it is told, or removed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leftovers {
+    Tell,
+    Remove,
+}
+
+pub(super) fn checks(path: &Path, what: Leftovers) -> Vec<Check> {
+    let mut checks = loops(what);
+    checks.extend(half_made(path).iter().map(|file| half(file)));
+    if checks.is_empty() {
+        checks.push(Check::ok("leftovers", "none of a run that was killed"));
+    }
+    checks
+}
+
+fn loops(what: Leftovers) -> Vec<Check> {
+    const NAME: &str = "loop device";
+    let told = |one: &LoopDevice| {
+        let over = format!("{} over {}", one.node.display(), one.file.display());
+        let check = match what {
+            Leftovers::Tell => {
+                let advice = "remove it with `penstock doctor --clean`";
+                Check::limited(NAME, format!("{over}, of a run that is gone"), advice)
+            }
+            Leftovers::Remove => match one.remove() {
+                Ok(()) => Check::ok(NAME, format!("removed: {over}, of a run that is gone")),
+                Err(error) => {
+                    let found = format!("{over} cannot be removed: {error}");
+                    Check::limited(NAME, found, "as root, if nobody uses it: `losetup -d`")
+                }
+            },
+        };
+        let removed = what == Leftovers::Remove && check.state == State::Ok;
+        check
+            .fact("node", one.node.display().to_string())
+            .fact("file", one.file.display().to_string())
+            .fact("removed", removed)
+    };
+    loop_devices().iter().map(told).collect()
+}
+
+fn half(file: &Path) -> Check {
+    let found = format!("{}: its creation did not finish", file.display());
+    let advice = "remove it, unless somebody is making it now";
+    Check::limited("half-made file", found, advice).fact("file", file.display().to_string())
+}
