@@ -32,7 +32,7 @@ pub(crate) fn run(
     name: &str,
     told: &mut dyn Progress,
 ) -> Result<RunResult, Failure> {
-    let _switched = scheduler::switch(live.target.path(), name)?;
+    let _switched = scheduler::switch(&live.target, name)?;
     let classes = bench.load.classes.len();
     let (together, stop) = (Barrier::new(classes), AtomicBool::new(false));
     let results: Vec<_> = thread::scope(|scope| {

@@ -7,8 +7,10 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
+use crate::Target;
 use crate::error::{CANNOT, WRONG_INPUT};
 use crate::sysfs::{Disk, Sysfs};
 
@@ -98,13 +100,15 @@ impl Places {
     }
 }
 
-/// Puts every disk under `path` under the kernel's scheduler `name`.
+/// Puts every disk under `target` under the kernel's scheduler `name`.
 ///
 /// # Errors
 /// [`SchedulerError`]; what was switched by then is put back.
-pub fn switch(path: &Path, name: &str) -> Result<Switched, SchedulerError> {
-    let none = || SchedulerError::NoDisk { path: path.to_owned() };
-    let stack = Sysfs::new("/sys").under(path).ok().flatten().ok_or_else(none)?;
+pub fn switch(target: &Target, name: &str) -> Result<Switched, SchedulerError> {
+    let none = || SchedulerError::NoDisk { path: target.path().to_owned() };
+    // What is open, not what its path says: a loop device is made of a file that lies elsewhere.
+    let open = format!("/proc/self/fd/{}", target.file().as_raw_fd());
+    let stack = Sysfs::new("/sys").under(open.as_ref()).ok().flatten().ok_or_else(none)?;
     let disks: Vec<Disk> =
         stack.disks.into_iter().filter(|disk| !disk.schedulers.is_empty()).collect();
     if disks.is_empty() {

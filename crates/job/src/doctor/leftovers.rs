@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use penstock_live::scheduler::{self, LeftBehind};
 use penstock_live::{LoopDevice, half_made, loop_devices};
 
 use super::{Check, State};
@@ -18,6 +19,7 @@ pub(super) enum Leftovers {
 
 pub(super) fn checks(path: &Path, what: Leftovers) -> Vec<Check> {
     let mut checks = loops(what);
+    checks.extend(scheduler::left_behind().iter().map(|left| switched(left, what)));
     checks.extend(half_made(path).iter().map(|file| half(file)));
     if checks.is_empty() {
         checks.push(Check::ok("leftovers", "none of a run that was killed"));
@@ -55,4 +57,26 @@ fn half(file: &Path) -> Check {
     let found = format!("{}: its creation did not finish", file.display());
     let advice = "remove it, unless somebody is making it now";
     Check::limited("half-made file", found, advice).fact("file", file.display().to_string())
+}
+
+/// A disk under a scheduler that a killed run gave it.
+fn switched(left: &LeftBehind, what: Leftovers) -> Check {
+    const NAME: &str = "scheduler";
+    let LeftBehind { disk, scheduler, .. } = left;
+    let check = match what {
+        Leftovers::Tell => {
+            let found = format!("{disk} is not under {scheduler}, of a run that is gone");
+            Check::limited(NAME, found, "put it back with `penstock doctor --clean`")
+        }
+        Leftovers::Remove => match scheduler::restore_left_behind(left) {
+            Ok(()) => Check::ok(NAME, format!("put back: {disk} under {scheduler}")),
+            Err(error) => {
+                let found = format!("{disk} cannot be put back under {scheduler}: {error}");
+                let advice = "as root, write its name to /sys/block/DISK/queue/scheduler";
+                Check::limited(NAME, found, advice)
+            }
+        },
+    };
+    let removed = what == Leftovers::Remove && check.state == State::Ok;
+    check.fact("disk", disk.as_str()).fact("scheduler", scheduler.as_str()).fact("removed", removed)
 }
