@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from penstock.errors import PenstockError
     from penstock.job import Agent, Class, Job
     from penstock.policy import Below, Go, Part, Policy, Request
-    from penstock.results import ClassResult, Comparison, Distribution, Machine, Run, Schedule
+    from penstock.results import (
+        ClassResult,
+        Comparison,
+        Distribution,
+        Emulation,
+        Machine,
+        Run,
+        Schedule,
+    )
 
 __all__ = [
     "Agent",
@@ -28,6 +36,7 @@ __all__ = [
     "ClassResult",
     "Comparison",
     "Distribution",
+    "Emulation",
     "Go",
     "Job",
     "Machine",
@@ -46,7 +55,15 @@ _HOMES = {
     "errors": ("PenstockError",),
     "job": ("Agent", "Class", "Job"),
     "policy": ("Below", "Go", "Part", "Policy", "Request"),
-    "results": ("ClassResult", "Comparison", "Distribution", "Machine", "Run", "Schedule"),
+    "results": (
+        "ClassResult",
+        "Comparison",
+        "Distribution",
+        "Emulation",
+        "Machine",
+        "Run",
+        "Schedule",
+    ),
 }
 """Where each name is defined."""
 

@@ -69,9 +69,9 @@ def compare(
     A policy is a name, or a name and an object, which is of use for one run.
     With `text` that is the job, and `job` only what it is called. With `watch` the steps that
     `progress` hears of tell how the run goes, and a model goes `speed` times as fast as real time,
-    once if not given, or as fast as it can: `max`. With `repeat` each policy runs so often, in rounds
-    of all of them, each with the next seed. `i_will_lose_data` names the block device of `on` once
-    more.
+    once if not given, or as fast as it can: `max`. With `repeat` each policy runs so often, in
+    rounds of all of them, each with the next seed. `i_will_lose_data` names the block device of
+    `on` once more.
 
     An interrupt, or anything that `progress` raises, ends the run: after an interrupt the result so
     far is returned, if there is one.

@@ -19,6 +19,7 @@ def compare(
     i_will_lose_data: str | PathLike[str] | None = None,
     engine: str | None = None,
     set: Mapping[str, Plain] | None = None,
+    repeat: int | None = None,
     detail: bool = True,
 ) -> Comparison:
     """Run one workload under several policies and compare what each class gets.
@@ -26,7 +27,8 @@ def compare(
     `job` is a job file's path, or a `penstock.Job`. A policy is a name, or a class of
     `penstock.Policy` or whatever makes one without arguments; without `policies` every built-in one
     runs. `on`, `create`, `i_will_lose_data` and `engine` are as on the command line; `set` changes
-    the job, as `{"duration": "15s", "size-priority.split": "64KiB"}`. Without `detail` there are no
+    the job, as `{"duration": "15s", "size-priority.split": "64KiB"}`. With `repeat` every policy
+    runs so often, in rounds of all of them, each with the next seed. Without `detail` there are no
     distributions and no course over time, and so no charts.
 
     Ctrl-C ends the run with what there is, if there is anything: then the last run says
@@ -42,6 +44,7 @@ def compare(
             engine=engine,
             sets=[f"{key}={_written(value)}" for key, value in (set or {}).items()],
             detail=detail,
+            repeat=repeat,
             text=job.text if isinstance(job, Job) else None,
         )
     return Comparison.from_json(text)

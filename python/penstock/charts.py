@@ -4,36 +4,41 @@
   grow by factors, so that one picture holds the median and the one in a thousand.
 - `percentiles-CLASS`, `throughput-CLASS`, `queue-CLASS`: the course over time.
 - `shares`: what each class got of the device's time.
+- `rounds-CLASS`: where there are rounds, the p99 of each. The other charts then show of each policy
+  the round in the middle.
 
 A chart holds 5,000 rows at most. Of windows that must be joined for that, counts are added, queues
 are averaged, and percentiles become the worst among them: percentiles are never averaged.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from math import ceil, floor, log10
 
 import altair as alt
 import polars as pl
 
-from penstock import frames, palette
+from penstock import frames, palette, rounds, rounds_chart
+from penstock.chart_style import (
+    HEIGHT,
+    OF_LINES,
+    OF_MARKS,
+    UNIT,
+    WIDTH,
+    Look,
+    dressed,
+    log_ticks,
+    span_of,
+)
 from penstock.schema import Class, Comparison
 
 ROWS = 5_000
 """Rows of a chart: more take long to draw, and show no more."""
 
-WIDTH = 340
-"""Of the plot in pixels: with its axis it fits on a phone, and two or three stand side by side."""
-
 WIDTH_BARS = 300
 """The same beside names."""
 
-HEIGHT = 210
-
 LETTER = 5.6
 """Pixels of a letter on a bar."""
-
-FONT = "Arial, Liberation Sans, Helvetica, sans-serif"
-"""All have the same widths."""
 
 RAREST = 1e-5
 """A share that is smaller is not drawn."""
@@ -44,14 +49,6 @@ STEP = 1 / 250
 MARKED = (50.0, 95.0, 99.0, 99.9)
 """Percentiles that are marked on the curve."""
 
-UNIT = (
-    "datum.value < 999.5 ? format(datum.value, '~g') + ' ns' : "
-    "datum.value < 999.5e3 ? format(datum.value / 1e3, '~g') + ' µs' : "
-    "datum.value < 999.5e6 ? format(datum.value / 1e6, '~g') + ' ms' : "
-    "format(datum.value / 1e9, '~g') + ' s'"
-)
-"""A length of time in nanoseconds, written with its unit."""
-
 
 def all_of(comparison: Comparison) -> Mapping[str, alt.TopLevelMixin]:
     """Every chart by its name."""
@@ -59,14 +56,18 @@ def all_of(comparison: Comparison) -> Mapping[str, alt.TopLevelMixin]:
 
 
 def _charts(comparison: Comparison) -> Iterator[tuple[str, alt.TopLevelMixin]]:
-    runs = comparison["runs"]
-    if not runs:
+    if not comparison["runs"]:
         return
-    look = Look(frames.labels(runs))
+    if rounds.repeated(comparison):
+        for name in rounds.class_names(comparison["runs"]):
+            yield f"rounds-{name}", rounds_chart.p99(rounds.by_policy(comparison), name)
+    comparison = rounds.middle(comparison)
+    runs = comparison["runs"]
+    look = Look(rounds.labels(runs))
     courses = frames.series(comparison)
     spreads = frames.distribution(comparison).filter(pl.col("measure") == "lat_ns")
     spans = _latency_span(comparison)
-    names = [one["name"] for one in runs[0]["classes"]]
+    names = rounds.class_names(runs)
     for name in names:
         marks = _marks(comparison, name)
         yield (
@@ -77,47 +78,6 @@ def _charts(comparison: Comparison) -> Iterator[tuple[str, alt.TopLevelMixin]]:
         for name in names:
             yield f"{kind}-{name}", draw(look, courses.filter(pl.col("class") == name))
     yield "shares", shares(comparison)
-
-
-class Look:
-    """How each policy, or class of a trace, is drawn: the same in every chart."""
-
-    def __init__(self, policies: list[str], *, of: str = "policy") -> None:
-        """For policies in this order; `of` is the column that names them."""
-        self.policies = policies
-        numbers = range(len(policies))
-
-        def scale(among: Sequence[str] | Sequence[list[int]]) -> alt.Scale:
-            return alt.Scale(domain=policies, range=[among[n % len(among)] for n in numbers])
-
-        self.color = alt.Color(f"{of}:N", scale=scale([one.light for one in palette.POLICIES]))
-        self.dash = alt.StrokeDash(f"{of}:N", scale=scale(palette.DASHES))
-        self.shape = alt.Shape(f"{of}:N", scale=scale(palette.SHAPES))
-
-    def lines(self, legend: alt.Legend) -> dict[str, alt.Color | alt.StrokeDash]:
-        """How lines are told apart."""
-        return {"color": self.color.legend(legend), "strokeDash": self.dash.legend(legend)}
-
-    def marks(self, legend: alt.Legend) -> dict[str, alt.Color | alt.Shape]:
-        """How marks are told apart."""
-        return {"color": self.color.legend(legend), "shape": self.shape.legend(legend)}
-
-
-OF_LINES = alt.Legend(
-    title=None,
-    orient="top",
-    columns=3,
-    labelLimit=150,
-    symbolType="stroke",
-    symbolSize=300,
-    symbolStrokeWidth=2,
-)
-"""What each dash is."""
-
-OF_MARKS = alt.Legend(
-    title=None, orient="top", columns=3, labelLimit=150, symbolSize=70, symbolStrokeWidth=0
-)
-"""What each shape is."""
 
 
 def latency(
@@ -194,9 +154,9 @@ def queue(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
 def shares(comparison: Comparison) -> alt.TopLevelMixin:
     """A bar for each policy, divided among the classes; each part is written on."""
     runs = comparison["runs"]
-    names = [one["name"] for one in runs[0]["classes"]]
+    names = rounds.class_names(runs)
     rows = []
-    for label, run in zip(frames.labels(runs), runs, strict=True):
+    for label, run in zip(rounds.labels(runs), runs, strict=True):
         so_far = 0.0
         for number, one in enumerate(run["classes"]):
             share = 100 * one["share"]
@@ -328,7 +288,7 @@ def _curves(
 def _marks(comparison: Comparison, name: str) -> pl.DataFrame:
     """The percentiles of one class, as the table has them."""
     rows = []
-    for label, run in zip(frames.labels(comparison["runs"]), comparison["runs"], strict=True):
+    for label, run in zip(rounds.labels(comparison["runs"]), comparison["runs"], strict=True):
         for one in _finished(run["classes"]):
             if one["name"] == name:
                 for percent in MARKED:
@@ -353,44 +313,3 @@ def _latency_span(comparison: Comparison) -> tuple[float, float]:
     finished = [one for run in comparison["runs"] for one in _finished(run["classes"])]
     ends = [end for one in finished for end in (one["lat_ns"]["min"], one["lat_ns"]["max"])]
     return span_of(ends or [1e6])
-
-
-def span_of(values: list[int] | list[float]) -> tuple[float, float]:
-    """Ends of a logarithmic axis that holds all values: a tenth of a power of ten around them."""
-    low, high = max(min(values), 1), max(*values, 1)
-    return 10 ** (floor(10 * log10(low)) / 10), 10 ** ((floor(10 * log10(high)) + 1) / 10)
-
-
-def log_ticks(low: float, high: float) -> list[float]:
-    """Round values between: powers of ten, or 1, 2 and 5 of each where there are few."""
-    powers = range(floor(log10(low)), ceil(log10(high)) + 1)
-    for factors in ((1,), (1, 3), (1, 2, 5)):
-        ticks = [f * 10.0**n for n in powers for f in factors if low <= f * 10.0**n <= high]
-        if len(ticks) >= 3:
-            break
-    every = ceil(len(ticks) / 6)
-    return ticks[::every]
-
-
-def dressed(chart: alt.LayerChart | alt.VConcatChart) -> alt.TopLevelMixin:
-    """The same with the look that all charts have."""
-    ink, faint = palette.INK.light, palette.FAINT.light
-    whole: alt.TopLevelMixin = (
-        chart.configure(font=FONT, background=palette.GROUND.light, padding=4, aria=False)
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelColor=faint,
-            titleColor=faint,
-            gridColor=palette.GRID.light,
-            domainColor=palette.AXIS.light,
-            tickColor=palette.AXIS.light,
-            labelFontSize=13,
-            titleFontSize=13,
-            titleFontWeight="normal",
-            labelOverlap="greedy",
-        )
-        .configure_axisY(minExtent=62, maxExtent=62)
-        .configure_legend(labelColor=ink, labelFontSize=13, rowPadding=3, titleColor=ink)
-        .configure_title(color=ink, fontSize=14, anchor="start")
-    )
-    return whole

@@ -27,14 +27,15 @@ def why_partial(run: Run) -> str:
     return ENDED[run.get("ended", "asked")]
 
 
-def errors(one: Class) -> str:
-    """The errors of a class that has some: which, how many of each, and the first of them."""
-    codes = sorted(one["error_codes"].items(), key=lambda item: -item[1]["requests"])
-    if len(codes) == 1:
-        names = codes[0][0]
-    else:
-        names = ", ".join(f"{count(of['requests'])} {name}" for name, of in codes)
-    return f"{names}; first {_first(of for _, of in codes)}"
+def errors(*rounds: Class) -> str:
+    """The errors of a class that has some, in all its rounds: which, how many of each, the first."""
+    requests: dict[str, int] = {}
+    for name, of in (item for one in rounds for item in one["error_codes"].items()):
+        requests[name] = requests.get(name, 0) + of["requests"]
+    codes = sorted(requests.items(), key=lambda item: -item[1])
+    names = codes[0][0] if len(codes) == 1 else ", ".join(f"{count(n)} {name}" for name, n in codes)
+    kinds = next(one["error_codes"] for one in rounds if one["error_codes"])
+    return f"{names}; first {_first(iter(kinds.values()))}"
 
 
 def _first(kinds: Iterator[ErrorCount]) -> str:

@@ -1,16 +1,24 @@
 """Polars frames of a comparison: the same figures as in its JSON, as tables."""
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import polars as pl
 
+from penstock.rounds import labels
 from penstock.schema import ClassDetail, Comparison, Run
 
 MEASURES = ("lat_ns", "wait_ns", "service_ns")
 """What has a distribution."""
 
+RUN = {"policy": pl.String, "round": pl.Int64, "seed": pl.Int64}
+"""Columns that say of which run a row is; without rounds `round` and `seed` are null."""
+
+Which: TypeAlias = tuple[str, int | None, int | None]
+"""What stands in these columns."""
+
 SERIES = {
-    "policy": pl.String,
+    **RUN,
     "class": pl.String,
     "at_s": pl.Float64,
     "requests": pl.Int64,
@@ -25,7 +33,7 @@ SERIES = {
 """Columns of the course over time."""
 
 DISTRIBUTION = {
-    "policy": pl.String,
+    **RUN,
     "class": pl.String,
     "measure": pl.String,
     "upper_ns": pl.Int64,
@@ -35,20 +43,13 @@ DISTRIBUTION = {
 """Columns of whole distributions; `at_or_below` is the share of all up to here."""
 
 
-def labels(runs: list[Run]) -> list[str]:
-    """A name for each run: its policy's, with a number if that ran more than once."""
-    names = [run["policy"] for run in runs]
-    seen = [names[: index + 1].count(name) for index, name in enumerate(names)]
-    return [name if n == 1 else f"{name} ({n})" for name, n in zip(names, seen, strict=True)]
-
-
 def summary(comparison: Comparison) -> pl.DataFrame:
-    """A row for each policy and class."""
+    """A row for each policy, round and class."""
     rows = []
-    for label, run in zip(labels(comparison["runs"]), comparison["runs"], strict=True):
+    for which, run in _runs(comparison):
         for one in run["classes"]:
             row: dict[str, str | int | float | None] = {
-                "policy": label,
+                **dict(zip(RUN, which, strict=True)),
                 "class": one["name"],
                 "requests": one["requests"],
                 "bytes": one["bytes"],
@@ -71,38 +72,44 @@ def summary(comparison: Comparison) -> pl.DataFrame:
             row["made"] = None if held is None else held["made"]
             row["held_within_1ms"] = None if held is None else held["held"]["within_1ms"]
             rows.append(row)
-    return pl.DataFrame(rows)
+    return pl.DataFrame(rows, schema_overrides=RUN)
 
 
-def details(comparison: Comparison) -> Iterator[tuple[str, float, ClassDetail]]:
-    """Each policy's label, the length of its windows in seconds, and each class of it."""
+def _runs(comparison: Comparison) -> Iterator[tuple[Which, Run]]:
+    """Each run, and which it is."""
     for label, run in zip(labels(comparison["runs"]), comparison["runs"], strict=True):
+        yield (label, run.get("round"), run.get("seed")), run
+
+
+def details(comparison: Comparison) -> Iterator[tuple[Which, float, ClassDetail]]:
+    """Which run, the length of its windows in seconds, and each class of it."""
+    for which, run in _runs(comparison):
         for one in run["detail"]["classes"]:
-            yield label, run["detail"]["window_s"], one
+            yield which, run["detail"]["window_s"], one
 
 
 def series(comparison: Comparison) -> pl.DataFrame:
-    """A row for each policy, class and window.
+    """A row for each policy, round, class and window.
 
     The last window of a run ends with the run, at no round time: it has no rates.
     """
     rows = []
-    for label, window_s, one in details(comparison):
+    for which, window_s, one in details(comparison):
         for number, row in enumerate(one["series"], start=1):
             whole = number < len(one["series"])
             rates = (row["requests"] / window_s, row["bytes"] / window_s) if whole else (None, None)
-            rows.append((label, one["name"], *row.values(), *rates))
+            rows.append((*which, one["name"], *row.values(), *rates))
     return pl.DataFrame(rows, schema=SERIES, orient="row")
 
 
 def distribution(comparison: Comparison) -> pl.DataFrame:
-    """A row for each policy, class, measure and value that occurred, to two digits."""
+    """A row for each policy, round, class, measure and value that occurred, to two digits."""
     rows = []
-    for label, _, one in details(comparison):
+    for which, _, one in details(comparison):
         for measure, pairs in (("lat_ns", one["lat_ns"]), ("wait_ns", one["wait_ns"])):
             total = sum(count for _, count in pairs)
             so_far = 0
             for upper, count in pairs:
                 so_far += count
-                rows.append((label, one["name"], measure, upper, count, so_far / total))
+                rows.append((*which, one["name"], measure, upper, count, so_far / total))
     return pl.DataFrame(rows, schema=DISTRIBUTION, orient="row")

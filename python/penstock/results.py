@@ -8,9 +8,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from penstock import schema, verdict
+from penstock import rounds, schema, verdict
 from penstock.detail import without_detail
 from penstock.errors import wrong
 
@@ -114,10 +114,25 @@ class ClassResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Emulation:
+    """How late the completions of an emulated device were, against its model's own schedule."""
+
+    completions: int
+    mean_ns: float
+    p50_ns: int
+    p99_ns: int
+    max_ns: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Run:
     """One policy's run; `run["tellers"]` is what that class got."""
 
     policy: str
+    round: int | None
+    """Its round, from 0; none if no rounds were asked for."""
+    seed: int | None
+    """The seed of its round."""
     params: Mapping[str, schema.Value]
     duration_s: float
     interrupted: bool
@@ -128,6 +143,8 @@ class Run:
     """What failed, in words, if the run could not go on."""
     schedule: Schedule | None
     """How the schedule was held; none in virtual time, and if nothing was planned ahead."""
+    emulation: Emulation | None
+    """Of an emulated device; none elsewhere."""
     remarks: tuple[str, ...]
     device_busy: float
     classes: tuple[ClassResult, ...]
@@ -153,7 +170,10 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """One workload under several policies; `comparison["noop"]` is that policy's run."""
+    """One workload under several policies; `comparison["noop"]` is that policy's run.
+
+    With `repeat` it is that of the first round; `comparison.of("noop")` has those of all rounds.
+    """
 
     penstock: str
     """Version of Penstock."""
@@ -162,7 +182,7 @@ class Comparison:
     """The whole job as TOML, with every default in place."""
     job_set: tuple[str, ...]
     seed: int
-    world: Literal["simulated", "emulated", "measured"]
+    world: schema.World
     device: str
     machine: Machine
     runs: tuple[Run, ...]
@@ -201,6 +221,15 @@ class Comparison:
         raise KeyError(policy)
 
     @property
+    def rounds(self) -> int:
+        """How many rounds there were; one if none were asked for."""
+        return rounds.count(self.raw)
+
+    def of(self, policy: str) -> tuple[Run, ...]:
+        """The runs under `policy`, in the order of their rounds; none if it did not run."""
+        return tuple(run for run in self.runs if run.policy == policy)
+
+    @property
     def raw(self) -> schema.Comparison:
         """The same as plain dictionaries and lists, in the schema of `--json`."""
         raw: schema.Comparison = json.loads(self.json)
@@ -211,23 +240,23 @@ class Comparison:
         return without_detail(self.json)
 
     def verdict(self) -> list[str]:
-        """Lines that say how each run differs from the first."""
+        """Lines that say how each policy differs from the first that serves all classes."""
         return verdict.verdict(self.raw)
 
     def summary(self) -> "pl.DataFrame":
-        """A row for each policy and class, with every figure of the JSON."""
+        """A row for each policy, round and class, with every figure of the JSON."""
         from penstock import frames
 
         return frames.summary(self.raw)
 
     def series(self) -> "pl.DataFrame":
-        """A row for each policy, class and window: the course over time."""
+        """A row for each policy, round, class and window: the course over time."""
         from penstock import frames
 
         return frames.series(self._detailed())
 
     def distribution(self) -> "pl.DataFrame":
-        """A row for each policy, class, measure (`lat_ns`, `wait_ns`) and value that occurred."""
+        """A row for each policy, round, class, measure (`lat_ns`, `wait_ns`) and value."""
         from penstock import frames
 
         return frames.distribution(self._detailed())
@@ -235,6 +264,9 @@ class Comparison:
     @property
     def charts(self) -> "Mapping[str, alt.TopLevelMixin]":
         """Altair charts by name: `latency-CLASS`, `percentiles-CLASS`, …, `shares`.
+
+        With rounds `rounds-CLASS` shows all of them, the others of each policy the round in the
+        middle: that with the median p99 of its first class.
 
         A notebook that shows one may fetch Vega from the network: that is Altair's renderer. A
         report never does.
@@ -339,12 +371,15 @@ def _class(one: schema.Class) -> ClassResult:
 def _run(run: schema.Run) -> Run:
     return Run(
         policy=run["policy"],
+        round=run.get("round"),
+        seed=run.get("seed"),
         params=run["params"],
         duration_s=run["duration_s"],
         interrupted=run.get("interrupted", False),
         ended=run.get("ended"),
         failure=run.get("failure"),
         schedule=_schedule(run["schedule"]),
+        emulation=Emulation(**run["emulation"]) if "emulation" in run else None,
         remarks=tuple(run.get("remarks", [])),
         device_busy=run["device_busy"],
         classes=tuple(_class(one) for one in run["classes"]),

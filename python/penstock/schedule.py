@@ -18,19 +18,67 @@ def sentence(comparison: Comparison, run: Run) -> str | None:
     """How `run` held its schedule; nothing in virtual time, where nothing is late."""
     if comparison["world"] == "simulated":
         return None
-    schedule = run["schedule"]
+    schedule, of = _schedule(run)
     if schedule is None:
         return "no schedule to hold: requests came as fast as they were served"
     missed = troubles(run)
     if missed is not None:
         return missed
     held = _within(schedule) if schedule["due"] else "nothing was due"
-    return f"the schedule was held: {held}{_played(run, schedule)}"
+    return f"the schedule was held{of}: {held}{_played(run, schedule)}"
+
+
+def over_rounds(comparison: Comparison, runs: list[Run]) -> str | None:
+    """How these rounds of one policy held their schedule; at length of the one that did worst."""
+    worst, missed = _worst(runs), _missed(runs)
+    said = sentence(comparison, worst)
+    if said is None or len(runs) == 1 or _schedule(worst)[0] is None:
+        return said
+    if not missed:
+        return f"{said}, in the round that did worst"
+    return f"in {len(missed)} of {len(runs)} rounds {said}"
+
+
+def troubles_over_rounds(runs: list[Run]) -> str | None:
+    """What was not held in how many of these rounds; nothing if all was."""
+    missed = _missed(runs)
+    if not missed:
+        return None
+    worst = _worst(missed)
+    said = troubles(worst) or ""
+    return said if len(runs) == 1 else f"in {len(missed)} of {len(runs)} rounds {said}"
+
+
+def _missed(runs: list[Run]) -> list[Run]:
+    return [run for run in runs if troubles(run) is not None]
+
+
+def _worst(runs: list[Run]) -> Run:
+    def held(run: Run) -> float:
+        parts = [run["schedule"], *(one["schedule"] for one in run["classes"])]
+        known = [of["held"]["within_1ms"] for of in parts if of is not None and of["due"]]
+        return min(known, default=1.0)
+
+    return min(runs, key=held)
+
+
+def _schedule(run: Run) -> tuple[Schedule | None, str]:
+    """The schedule of a run, or of the class that is worst off where each has its own only.
+
+    And of whom that is, if not of all.
+    """
+    if run["schedule"] is not None:
+        return run["schedule"], ""
+    own = [(one["schedule"], one["name"]) for one in run["classes"] if one["schedule"] is not None]
+    if not own:
+        return None, ""
+    worst, name = min(own, key=lambda pair: pair[0]["held"]["within_1ms"])
+    return worst, f" for {name}"
 
 
 def troubles(run: Run) -> str | None:
     """What was not held of the schedule, for which class, and likely why; nothing if it was."""
-    schedule = run["schedule"]
+    schedule, _ = _schedule(run)
     if schedule is None:
         return None
     late = {

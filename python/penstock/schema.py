@@ -12,6 +12,9 @@ Value: TypeAlias = "str | int | bool | Params"
 Params: TypeAlias = dict[str, Value]
 """Parameters of a policy by name: sizes and times carry their units, a group holds its members."""
 
+World: TypeAlias = Literal["simulated", "emulated", "measured"]
+"""Virtual time over a model, real time over a model, real time over a real target."""
+
 
 class Distribution(TypedDict):
     """A distribution of nanoseconds; all zero if there was nothing to measure."""
@@ -116,6 +119,16 @@ class ClassDetail(TypedDict):
     series: list[Row]
 
 
+class Emulation(TypedDict):
+    """How late the completions of an emulated device were, against its model's own schedule."""
+
+    completions: int
+    mean_ns: float
+    p50_ns: int
+    p99_ns: int
+    max_ns: int
+
+
 class Detail(TypedDict):
     """Whole distributions of a run, and its course over time in windows of `window_s`."""
 
@@ -127,19 +140,24 @@ class Run(TypedDict):
     """One policy's run.
 
     `schedule` is null in virtual time, and if nothing was planned ahead: closed loops, and traces
-    as fast as possible. `interrupted` is there, and true, if it was ended early, and `ended` says
-    why: somebody asked, the target did not answer, or its length changed; of the last two `failure`
-    tells in words. `remarks` are there if the machine did not grant a live run all that it wanted;
-    `detail`, if it was asked for.
+    as fast as possible. Each class of a run under the kernel's scheduler has one of its own only.
+    `round`, from 0, and its `seed` are there if rounds were asked for. `interrupted` is there, and
+    true, if it was ended early, and `ended` says why: somebody asked, the target did not answer, or
+    its length changed; of the last two `failure` tells in words. `emulation` is there of an emulated
+    device; `remarks`, if the machine did not grant a live run all that it wanted; `detail`, if it
+    was asked for.
     """
 
     policy: str
+    round: NotRequired[int]
+    seed: NotRequired[int]
     params: Params
     duration_s: float
     interrupted: NotRequired[bool]
     ended: NotRequired[Literal["asked", "timeout", "resized"]]
     failure: NotRequired[str]
     schedule: Schedule | None
+    emulation: NotRequired[Emulation]
     remarks: NotRequired[list[str]]
     device_busy: float
     classes: list[Class]
@@ -170,7 +188,7 @@ class Comparison(TypedDict):
     penstock: str
     job: Job
     seed: int
-    world: Literal["simulated", "emulated", "measured"]
+    world: World
     device: str
     machine: Machine
     runs: list[Run]
@@ -273,18 +291,19 @@ class Now(TypedDict):
 
 
 class Running(TypedDict):
-    """A step of long work: a policy runs, the `number`-th from 0, `of` so many.
+    """A step of long work: a policy runs, the `number`-th run from 0, `of` so many.
 
-    `now` is there if somebody watches.
+    `round`, from 0, is there if rounds were asked for, `now` if somebody watches.
     """
 
     step: Literal["running"]
     policy: str
+    round: NotRequired[int]
     number: int
     of: int
     fraction: float
     device: str
-    world: Literal["simulated", "emulated", "measured"]
+    world: World
     now: NotRequired[Now]
 
 
@@ -293,6 +312,7 @@ class Finished(TypedDict):
 
     step: Literal["finished"]
     policy: str
+    round: NotRequired[int]
     number: int
     of: int
     classes: list[Class]

@@ -1,11 +1,14 @@
 """A comparison as people read it: what ran, and a table per policy with a row per class.
 
 Columns are as wide as their contents and nothing is cut off: where the lines would be too long, the
-table is told in two parts, throughput and latency.
+table is told in two parts, throughput and latency. Of rounds each figure is the median with its
+range, which is wide: there the table of a policy has a row per figure and a column per class. What
+many policies did stands first in one table, a block per class and a row per policy.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
+from itertools import accumulate
 from typing import NamedTuple
 
 from rich.box import SIMPLE_HEAD
@@ -14,7 +17,8 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from penstock import failures, schedule, units
+from penstock import failures, places, rounds, schedule, units
+from penstock.rounds import Rounds, Spread
 from penstock.schema import Class, Comparison, Params, Run, Value, percentile
 
 
@@ -26,37 +30,65 @@ class Part(Enum):
 
 
 class Column(NamedTuple):
-    """A column: its heading, what stands in it, and its part; none: it belongs to both."""
+    """A figure of a class: its heading, how it is told, and its part of the table."""
 
     heading: str
-    cell: Callable[[Class], str]
-    part: Part | None = Part.THROUGHPUT
+    figure: Callable[[Class], float]
+    tell: Callable[[Spread], str]
+    part: Part = Part.THROUGHPUT
+
+    def cell(self, one: Class) -> str:
+        """The figure of one run."""
+        return self._told([one])
+
+    def of(self, policy: Rounds, name: str) -> str:
+        """The figure of the class called `name` over rounds; a dash if it took no part."""
+        return self._told(policy.of(name))
+
+    def _told(self, classes: list[Class]) -> str:
+        # A latency where no request finished is a dash: zero would be a lie.
+        known = all(one["requests"] for one in classes) or self.part is Part.THROUGHPUT
+        return self.tell(Spread.of(map(self.figure, classes))) if classes and known else NOTHING
 
 
-def _percentile(percent: float) -> Callable[[Class], str]:
-    return lambda one: _when_any(one, percentile(one["lat_ns"], percent))
+NOTHING = "–"
+"""Where there is no figure."""
 
 
-def _when_any(one: Class, ns: float) -> str:
-    """A latency, and a dash where no request finished: zero would be a lie."""
-    return units.latency(ns) if one["requests"] else "–"
+def _latency(heading: str, figure: Callable[[Class], float]) -> Column:
+    return Column(heading, figure, rounds.latency, Part.LATENCY)
 
+
+def _percentile(percent: float) -> Column:
+    return _latency(f"p{percent:g}", lambda one: percentile(one["lat_ns"], percent))
+
+
+def _told(tell: Callable[[float], str]) -> Callable[[Spread], str]:
+    return lambda spread: rounds.figure(spread, tell)
+
+
+_COUNT = _told(lambda n: units.count(int(n)))
 
 COLUMNS = (
-    Column("class", lambda one: one["name"], None),
-    Column("requests", lambda one: units.count(one["requests"])),
-    Column("IOPS", lambda one: units.rate(one["iops"])),
-    Column("MB/s", lambda one: units.megabytes(one["bw_bytes"])),
-    Column("mean", lambda one: _when_any(one, one["lat_ns"]["mean"]), Part.LATENCY),
-    Column("p50", _percentile(50), Part.LATENCY),
-    Column("p95", _percentile(95), Part.LATENCY),
-    Column("p99", _percentile(99), Part.LATENCY),
-    Column("p99.9", _percentile(99.9), Part.LATENCY),
-    Column("wait", lambda one: _when_any(one, one["wait_ns"]["mean"]), Part.LATENCY),
-    Column("share", lambda one: units.percent(one["share"])),
-    Column("errors", lambda one: units.count(one["errors"])),
-    Column("unfinished", lambda one: units.count(one["unfinished"])),
+    Column("requests", lambda one: one["requests"], _COUNT),
+    Column("IOPS", lambda one: one["iops"], _told(units.rate)),
+    Column("MB/s", lambda one: one["bw_bytes"], _told(units.megabytes)),
+    _latency("mean", lambda one: one["lat_ns"]["mean"]),
+    _percentile(50),
+    _percentile(95),
+    _percentile(99),
+    _percentile(99.9),
+    _latency("wait", lambda one: one["wait_ns"]["mean"]),
+    Column("share", lambda one: one["share"], _told(units.percent)),
+    Column("errors", lambda one: one["errors"], _COUNT),
+    Column("unfinished", lambda one: one["unfinished"], _COUNT),
 )
+
+ASKED_FIRST = ("p50", "p99", "p99.9", "MB/s")
+"""What the table of all policies has: who is protected, and who pays."""
+
+MANY = 3
+"""More runs than these are told in one table first: their own are too far apart to compare."""
 
 GAP = 2
 """Columns of space between two figures."""
@@ -67,18 +99,38 @@ LEGEND = (
 )
 
 
+def of_rounds(comparison: Comparison) -> str | None:
+    """What the figures of rounds are; nothing if there are none."""
+    if not rounds.repeated(comparison):
+        return None
+    many = rounds.count(comparison)
+    what = "the median [least–greatest] of the rounds" if many > 1 else "as it came out"
+    even = ", of an even number the lower of the two in the middle" if many % 2 == 0 else ""
+    return (
+        f"{rounds.sentence(comparison)}: each figure is {what}{even}. "
+        "Percentiles are of one round each and never averaged."
+    )
+
+
 def show(comparison: Comparison, console: Console) -> None:
-    """Print a comparison: what ran, then a table for each run."""
+    """Print a comparison: what ran, then all policies in one table if they are many, then each."""
     for line in heading(comparison):
         console.print(line, soft_wrap=True)
-    parts = _parts(comparison["runs"], console.width)
-    for run in comparison["runs"]:
+    repeated, policies = rounds.repeated(comparison), rounds.by_policy(comparison)
+    if repeated or len(policies) > MANY:
         console.print()
-        for line in _title(comparison, run):
+        _print(console, _summary(policies))
+    if (said := of_rounds(comparison)) is not None:
+        console.print()
+        console.print(Text(said, style="dim"), soft_wrap=True)
+    parts = _parts(comparison["runs"], console.width)
+    for policy in policies:
+        console.print()
+        for line in _title(comparison, policy):
             console.print(line, soft_wrap=True)
-        for columns in parts:
+        for grid in _of_rounds(policy, console.width) if repeated else _of_run(policy, parts):
             console.print()
-            console.print(_table(run["classes"], columns), no_wrap=True, crop=False)
+            _print(console, grid)
     console.print()
     console.print(Text(LEGEND, style="dim"), soft_wrap=True)
 
@@ -88,33 +140,90 @@ def heading(comparison: Comparison) -> Iterator[Text]:
     job, machine = comparison["job"], comparison["machine"]
     world = comparison["world"].upper()
     yield Text.assemble((world, "bold"), f"  {job['file']} on {comparison['device']}")
+    for line in places.explained(comparison):
+        yield Text(f"  {line}")
     for change in job["set"]:
         yield Text(f"  set {change}")
-    if comparison["world"] == "measured":
-        engine = machine.get("engine", "unknown")
-        yield Text(
-            f"  {machine['cpu']}, {machine['cpus']} CPUs, {machine['kernel']}, engine {engine}"
-        )
-    yield Text(f"  seed {comparison['seed']}, penstock {comparison['penstock']}")
+    if comparison["world"] != "simulated":
+        engine = f", engine {machine['engine']}" if "engine" in machine else ""
+        yield Text(f"  {machine['cpu']}, {machine['cpus']} CPUs, {machine['kernel']}{engine}")
+    seeds = f"seed {comparison['seed']}"
+    if rounds.repeated(comparison):
+        seeds = rounds.sentence(comparison)
+    yield Text(f"  {seeds}, penstock {comparison['penstock']}")
 
 
-def _title(comparison: Comparison, run: Run) -> Iterator[Text]:
+def _title(comparison: Comparison, policy: Rounds) -> Iterator[Text]:
     """The policy with its parameters, and what holds for all classes."""
+    run, *_ = policy.runs
     title = Text(run["policy"], style="bold")
     if run["params"]:
         title.append(f"  {params(run['params'])}", style="not bold")
     yield title
-    if run.get("interrupted"):
-        why = failures.why_partial(run)
-        yield Text(f"  PARTIAL: {why}; the figures are of the part that ran", style="bold")
+    for line in facts(comparison, policy):
+        # What is no whole run is told as loud as on paper.
+        yield Text(f"  {line}", style="bold" if line.startswith("PARTIAL") else "")
+
+
+def facts(comparison: Comparison, policy: Rounds) -> Iterator[str]:
+    """What holds for all classes under a policy."""
+    runs = policy.whole()
+    early = [run for run in runs if run.get("interrupted")]
+    if early:
+        yield f"PARTIAL: {failures.why_partial(early[-1])}; the figures are of the part that ran"
+    elif len(runs) < len(policy.runs):
+        yield "PARTIAL: its last round was interrupted and is left out"
+    lasted = rounds.figure(Spread.of(run["duration_s"] for run in runs), units.seconds)
     model = " of model time" if comparison["world"] == "simulated" else ""
-    busy = units.percent(run["device_busy"])
-    yield Text(f"  {units.seconds(run['duration_s'])}{model}, device busy {busy}")
-    held = schedule.sentence(comparison, run)
-    if held is not None:
-        yield Text(f"  {held}")
-    for remark in run.get("remarks", []):
-        yield Text(f"  note: {remark}")
+    busy = rounds.figure(Spread.of(run["device_busy"] for run in runs), units.percent)
+    many = f"{rounds.sentence({**comparison, 'runs': runs})}: " if "round" in runs[0] else ""
+    yield f"{many}{lasted}{model}, device busy {busy}"
+    for said in (schedule.over_rounds(comparison, runs), places.emulation(runs)):
+        if said is not None:
+            yield said
+    for remark in dict.fromkeys(remark for run in runs for remark in run.get("remarks", [])):
+        yield f"note: {remark}"
+
+
+class Grid(NamedTuple):
+    """A table: its headings, its rows, and how wide each column is; the first is to the left."""
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    widths: Sequence[int]
+
+    @classmethod
+    def of(cls, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> "Grid":
+        """As wide as what stands in it."""
+        columns = zip(headings, *rows, strict=True)
+        return cls(headings, rows, [max(map(cell_len, column)) for column in columns])
+
+
+def _summary(policies: Sequence[Rounds]) -> Grid:
+    """A block for each class with a row for each policy in which it took part."""
+    columns = [column for column in COLUMNS if column.heading in ASKED_FIRST]
+    columns.sort(key=lambda column: ASKED_FIRST.index(column.heading))
+    rows: list[list[str]] = []
+    for name in rounds.class_names([run for policy in policies for run in policy.runs]):
+        rows += [[""] * (len(columns) + 1)] if rows else []
+        rows.append([name, *[""] * len(columns)])
+        for policy in policies:
+            if policy.of(name):
+                cells = [column.of(policy, name) for column in columns]
+                rows.append([f"  {policy.label}", *cells])
+    return Grid.of(["policy", *(column.heading for column in columns)], rows)
+
+
+def _of_rounds(policy: Rounds, width: int) -> Iterator[Grid]:
+    """A row for each figure and a column for each class, so many beside each other as fit."""
+    names = rounds.class_names(policy.whole())
+    while names:
+        rows = [[column.heading, *(column.of(policy, n) for n in names)] for column in COLUMNS]
+        grid = Grid.of(["", *names], rows)
+        ends = accumulate(wide + GAP for wide in grid.widths)
+        fit = max(sum(end - GAP <= width for end in ends) - 1, 1)
+        yield Grid.of(["", *names[:fit]], [row[: fit + 1] for row in rows])
+        names = names[fit:]
 
 
 Widths = dict[Column, int]
@@ -128,15 +237,27 @@ def _parts(runs: list[Run], width: int) -> list[Widths]:
         column: max([len(column.heading), *(cell_len(column.cell(one)) for one in classes)])
         for column in COLUMNS
     }
-    if sum(whole.values()) + GAP * (len(whole) - 1) <= width:
+    if _names(classes) + sum(whole.values()) + GAP * len(whole) <= width:
         return [whole]
     return [
-        {column: wide for column, wide in whole.items() if column.part in (None, part)}
-        for part in Part
+        {column: wide for column, wide in whole.items() if column.part is part} for part in Part
     ]
 
 
-def _table(classes: list[Class], columns: Widths) -> Table:
+def _names(classes: list[Class]) -> int:
+    return max([len("class"), *(cell_len(one["name"]) for one in classes)])
+
+
+def _of_run(policy: Rounds, parts: list[Widths]) -> Iterator[Grid]:
+    """A row for each class, in so many tables as it takes."""
+    (run,) = policy.runs
+    for part in parts:
+        rows = [[one["name"], *(column.cell(one) for column in part)] for one in run["classes"]]
+        headings = ["class", *(column.heading for column in part)]
+        yield Grid(headings, rows, [_names(run["classes"]), *part.values()])
+
+
+def _print(console: Console, grid: Grid) -> None:
     table = Table(
         box=SIMPLE_HEAD,
         show_edge=False,
@@ -144,14 +265,14 @@ def _table(classes: list[Class], columns: Widths) -> Table:
         padding=(0, GAP - 1, 0, 0),
         header_style="",
     )
-    for column, width in columns.items():
-        justify: JustifyMethod = "right" if column.part else "left"
-        table.add_column(column.heading, justify=justify, no_wrap=True, width=width)
-    for one in classes:
-        table.add_row(*(Text(column.cell(one)) for column in columns))
+    for number, (heading, width) in enumerate(zip(grid.headings, grid.widths, strict=True)):
+        justify: JustifyMethod = "right" if number else "left"
+        table.add_column(heading, justify=justify, no_wrap=True, width=width)
+    for row in grid.rows:
+        table.add_row(*map(Text, row))
     # Told outright: left alone, a narrow terminal would have it cut what stands in it.
-    table.width = sum(columns.values()) + GAP * (len(columns) - 1)
-    return table
+    table.width = sum(grid.widths) + GAP * (len(grid.widths) - 1)
+    console.print(table, no_wrap=True, crop=False)
 
 
 def params(params: Params) -> str:

@@ -14,7 +14,7 @@ import altair as alt
 import polars as pl
 
 from penstock import palette
-from penstock.charts import HEIGHT, OF_LINES, UNIT, WIDTH, Look, dressed, log_ticks, span_of
+from penstock.chart_style import HEIGHT, OF_LINES, UNIT, WIDTH, Look, dressed, log_ticks, span_of
 from penstock.units import digits
 
 Told = dict[str, Any]

@@ -13,13 +13,18 @@ def digits(value: float, significant: int = 3) -> str:
     return f"{float(text):,.{max(significant - 1 - exponent, 0)}f}"
 
 
-def latency(ns: float) -> str:
-    """A length of time in the unit that keeps it between 1 and 1000."""
+def unit_of(ns: float) -> tuple[float, str]:
+    """The unit that keeps a length of time between 1 and 1000, and its length in nanoseconds."""
     for length, unit in LENGTHS[:-1]:
         # Rounding may reach 1000: the next unit then.
         if float(f"{ns / length:.2e}") < 1000:
-            return f"{digits(ns / length)} {unit}"
-    length, unit = LENGTHS[-1]
+            return length, unit
+    return LENGTHS[-1]
+
+
+def latency(ns: float) -> str:
+    """A length of time in the unit that keeps it between 1 and 1000."""
+    length, unit = unit_of(ns)
     return f"{digits(ns / length)} {unit}"
 
 

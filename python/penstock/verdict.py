@@ -1,14 +1,20 @@
-"""The verdict in words: every run against the first, one line each.
+"""The verdict in words: every policy against the first that serves all classes, one line each.
 
 A class is judged by its 99th percentile of latency. One that carries much of the work, or that asks
 as fast as it is served, is judged by its throughput too: that is what a batch job is there for.
 What is said of a class follows from its figures alone, so equal results give equal words.
+
+Of a class that ran alone as well it is said how far it is from that. Where there are several rounds
+a claim is made only if no round of one side is as any of the other; else noise hides it, and that
+is said.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from penstock import failures, schedule
-from penstock.schema import Class, Comparison, Run, percentile
+from penstock import failures, rounds, schedule
+from penstock.rounds import ALONE, Rounds, Spread
+from penstock.schema import Class, Comparison, percentile
 from penstock.units import count, digits
 
 NOTABLE = 1.2
@@ -22,106 +28,201 @@ KEPT = 0.05
 
 
 def verdict(comparison: Comparison) -> list[str]:
-    """Lines that say how each run differs from the first, and what went wrong in any."""
-    if not comparison["runs"]:
-        return []
-    baseline, *others = comparison["runs"]
-    lines = [_against(baseline, run) for run in others]
-    troubles = "; ".join(_troubles(baseline))
-    return [f"{_name(baseline)}: {troubles}", *lines] if troubles else lines
+    """Lines that say how each policy differs from the first that serves all classes.
+
+    And what went wrong in any.
+    """
+    policies = rounds.by_policy(comparison)
+    shared = [policy for policy in policies if not policy.label.startswith(ALONE)]
+    lone = {policy.label.removeprefix(ALONE): policy for policy in policies if policy not in shared}
+    lines = []
+    for policy in policies:
+        parts: list[str] = []
+        if policy in shared[:1]:
+            parts = [line for line in [", ".join(_beside_alone(policy, lone))] if line]
+        elif policy in shared:
+            parts = list(_against(shared[0], policy, lone))
+        parts += _troubles(policy)
+        if parts:
+            lines.append(f"{_name(policy)}: {'; '.join(parts)}")
+    return lines
 
 
-def _against(baseline: Run, run: Run) -> str:
-    """One run in words."""
-    than = baseline["policy"]
-    partial = bool(baseline.get("interrupted") or run.get("interrupted"))
-    known = {one["name"]: one for one in run["classes"]}
-    pairs = [
-        (before, known[before["name"]])
-        for before in baseline["classes"]
-        if before["name"] in known and before["requests"] > 0
-    ]
-    total = sum(before["bytes"] for before, _ in pairs)
+class Sides(NamedTuple):
+    """What a class got under the policy that others are compared with, and under another."""
+
+    before: list[Class]
+    after: list[Class]
+
+    def single(self) -> bool:
+        """Whether there is but one run of each: nothing is known of noise."""
+        return len(self.before) == len(self.after) == 1
+
+    def better(self) -> float:
+        """How many times better the 99th percentile became."""
+        # A modelled request may take no time at all; a nanosecond is the least that is told.
+        return max(_p99(self.before).median, 1) / max(_p99(self.after).median, 1)
+
+    def latency_differs(self) -> bool:
+        """Whether no round of one is as any of the other."""
+        return self.single() or not _p99(self.before).overlaps(_p99(self.after))
+
+    def kept(self) -> Spread:
+        """The throughput that is left, as a ratio, round by round."""
+        pairs = zip(self.before, self.after, strict=False)
+        return Spread.of(b["bw_bytes"] / a["bw_bytes"] if a["bw_bytes"] else 1.0 for a, b in pairs)
+
+    def throughput_differs(self) -> bool:
+        """Whether no round of one is as any of the other."""
+        before, after = (Spread.of(one["bw_bytes"] for one in side) for side in self)
+        return self.single() or not before.overlaps(after)
+
+    def closed_loop(self) -> bool:
+        """Whether it asked for more or less than before: an open loop always asks for the same."""
+        before, after = (sum(map(_arrivals, side)) / len(side) for side in self)
+        return abs(after / before - 1) > KEPT
+
+
+def _against(baseline: Rounds, policy: Rounds, lone: Mapping[str, Rounds]) -> Iterator[str]:
+    """One policy in words: its latencies, then its throughputs."""
+    than = baseline.label
+    partial = any(run.get("interrupted") for run in (*baseline.whole(), *policy.whole()))
+    names = rounds.class_names(baseline.whole())
+    classes = {name: Sides(baseline.of(name), policy.of(name)) for name in names}
+    pairs = {
+        name: sides
+        for name, sides in classes.items()
+        if sides.after and all(one["requests"] for one in sides.before)
+    }
+    total = sum(one["bytes"] for sides in pairs.values() for one in sides.before)
     latencies: list[str] = []
     throughputs: list[str] = []
-    for before, after in pairs:
-        name = after["name"]
-        if after["requests"] == 0:
-            throughputs.append(f"{name} finishes nothing")
+    for name, sides in pairs.items():
+        empty = sum(one["requests"] == 0 for one in sides.after)
+        if empty:
+            some = "" if empty == len(sides.after) else f" in {empty} of {len(sides.after)} rounds"
+            throughputs.append(f"{name} finishes nothing{some}")
             continue
-        faster = _latency_ratio(before, after)
-        kept = after["bw_bytes"] / before["bw_bytes"] if before["bw_bytes"] else 1.0
-        heavy = before["bytes"] >= HEAVY * total or (not partial and _closed_loop(before, after))
-        tell_kept = abs(kept - 1) > KEPT if heavy else not _alike(kept) and _alike(faster)
-        # Less throughput and more latency are one fact, and so are more and less: told once.
-        told = tell_kept and (faster < 1) == (kept < 1)
+        carries = sum(one["bytes"] for one in sides.before) >= HEAVY * total
+        heavy = carries or (not partial and sides.closed_loop())
+        better, kept = sides.better(), sides.kept().median
+        tell_kept = abs(kept - 1) > KEPT if heavy else not _alike(kept) and _alike(better)
         if tell_kept:
-            throughputs.append(f"{name} {_kept(kept)}")
-        if not _alike(faster) and not told:
-            latencies.append(f"{_of(name)} p99 {_times(faster)}")
-    if latencies:
-        latencies[0] += f" than {than}"
-    elif throughputs:
+            throughputs.append(_throughput(name, sides))
+        # Less throughput and more latency are one fact, and so are more and less: told once.
+        told = tell_kept and (better < 1) == (kept < 1)
+        clauses = [*_from_alone(name, sides.after, lone)]
+        # Of who is there for throughput nobody asks what noise hides of latency.
+        if not _alike(better) and not told and (sides.latency_differs() or not heavy):
+            clauses.append(_latency(sides, than, first=not any(than in of for of in latencies)))
+        if clauses:
+            latencies.append(_p99_words(name, sides.after, clauses, first=not latencies))
+    if throughputs and not any(than in of for of in latencies):
         throughputs[-1] += f", against {than}"
     parts = [", ".join(part) for part in (latencies, throughputs) if part]
     if not parts and pairs:
         parts = [f"no class differs by more than 20 % from {than}"]
-    elif not parts:
-        parts = [f"nothing to compare: {than} finished no request"]
-    return f"{_name(run)}: {'; '.join([*parts, *_troubles(run)])}"
+    yield from parts or [f"nothing to compare: {than} finished no request"]
 
 
-def _closed_loop(before: Class, after: Class) -> bool:
-    """Whether it asked for more or less than before: an open loop always asks for the same."""
-    arrivals = [one["requests"] + one["unfinished"] + one["errors"] for one in (before, after)]
-    return abs(arrivals[1] / arrivals[0] - 1) > KEPT
+def _beside_alone(policy: Rounds, lone: Mapping[str, Rounds]) -> Iterator[str]:
+    """The first policy: nothing but how far its classes are from being alone."""
+    first = True
+    for name in rounds.class_names(policy.whole()):
+        classes = policy.of(name)
+        clauses = list(_from_alone(name, classes, lone))
+        if clauses:
+            yield _p99_words(name, classes, clauses, first=first)
+            first = False
 
 
-def _latency_ratio(before: Class, after: Class) -> float:
-    """How many times better the 99th percentile became."""
-    # A modelled request may take no time at all; a nanosecond is the least that is told.
-    return max(percentile(before["lat_ns"], 99), 1) / max(percentile(after["lat_ns"], 99), 1)
+def _from_alone(name: str, classes: list[Class], lone: Mapping[str, Rounds]) -> Iterator[str]:
+    """How far a class is from having the device to itself, if that ran."""
+    alone = lone[name].of(name) if name in lone else []
+    if not all(one["requests"] for one in (*alone, *classes)) or not alone:
+        return
+    sides = Sides(alone, classes)
+    if sides.latency_differs():
+        yield f"{digits(1 / sides.better(), 2)}× what it is alone"
+    elif _alike(sides.better()):
+        yield "as it is alone but for noise"
+    else:
+        yield "noise hides how far it is from being alone"
+
+
+def _latency(sides: Sides, than: str, *, first: bool) -> str:
+    if not sides.latency_differs():
+        return f"noise hides how it differs from {than}"
+    better = sides.better()
+    word = "better" if better > 1 else "worse"
+    times = f"{digits(max(better, 1 / better), 2)}× {word}"
+    return f"{times} than {than}" if first else times
+
+
+def _p99_words(name: str, classes: list[Class], clauses: list[str], *, first: bool) -> str:
+    if len(classes) == 1:
+        return f"{_of(name)} p99 {', '.join(clauses)}"
+    among = f" in {len(classes)} rounds" if first else ""
+    return f"{_of(name)} p99 {rounds.latency(_p99(classes))}{among}, {', '.join(clauses)}"
+
+
+def _throughput(name: str, sides: Sides) -> str:
+    """What is kept or gained, in percent."""
+    if not sides.throughput_differs():
+        return f"noise hides what {name} keeps"
+    kept = sides.kept()
+    if kept.median >= 1:
+        gains = rounds.figure(kept, lambda ratio: f"{count(round(100 * (ratio - 1)))} %")
+        return f"{name} gains {gains}"
+    if kept.median < 0.01:
+        return f"{name} keeps less than 1 %"
+    return f"{name} keeps {rounds.figure(kept, lambda ratio: f'{round(100 * ratio)} %')}"
+
+
+def _p99(classes: list[Class]) -> Spread:
+    return Spread.of(percentile(one["lat_ns"], 99) for one in classes)
+
+
+def _arrivals(one: Class) -> int:
+    return one["requests"] + one["unfinished"] + one["errors"]
 
 
 def _alike(ratio: float) -> bool:
     return 1 / NOTABLE < ratio < NOTABLE
 
 
-def _times(better: float) -> str:
-    word = "better" if better > 1 else "worse"
-    return f"{digits(max(better, 1 / better), 2)}× {word}"
-
-
-def _kept(ratio: float) -> str:
-    if ratio >= 1:
-        return f"gains {count(round(100 * (ratio - 1)))} %"
-    return f"keeps {round(100 * ratio)} %" if ratio >= 0.01 else "keeps less than 1 %"
-
-
 def _of(name: str) -> str:
     return f"{name}'" if name.endswith("s") else f"{name}'s"
 
 
-def _name(run: Run) -> str:
-    return f"{run['policy']} (partial)" if run.get("interrupted") else run["policy"]
+def _name(policy: Rounds) -> str:
+    # A policy that was named twice is called as it is: its place says which it is.
+    name = policy.runs[0]["policy"]
+    return f"{name} (partial)" if policy.whole()[-1].get("interrupted") else name
 
 
-def _troubles(run: Run) -> Iterator[str]:
+def _troubles(policy: Rounds) -> Iterator[str]:
     """What ended it, a schedule that was not held, and requests that failed or never finished.
 
-    An interrupted run always leaves some of these.
+    Of all its rounds. An interrupted run always leaves some of these.
     """
-    if "failure" in run:
-        yield run["failure"].splitlines()[0]
-    late = schedule.troubles(run)
+    runs = policy.whole()
+    for run in policy.runs:
+        if "failure" in run:
+            yield run["failure"].splitlines()[0]
+    late = schedule.troubles_over_rounds(runs)
     if late is not None:
         yield late
-    failed = [one for one in run["classes"] if one["errors"]]
+    by_name: dict[str, list[Class]] = {}
+    for one in (one for run in runs for one in run["classes"]):
+        by_name.setdefault(one["name"], []).append(one)
+    failed = [
+        f"{count(sum(one['errors'] for one in ones))} of {name} ({failures.errors(*ones)})"
+        for name, ones in by_name.items()
+        if any(one["errors"] for one in ones)
+    ]
     if failed:
-        told = (
-            f"{count(one['errors'])} of {one['name']} ({failures.errors(one)})" for one in failed
-        )
-        yield f"failed: {', '.join(told)}"
-    left = [(one["name"], one["unfinished"]) for one in run["classes"] if one["unfinished"]]
-    if left and not run.get("interrupted"):
-        yield "unfinished: " + ", ".join(f"{count(n)} of {name}" for name, n in left)
+        yield f"failed: {', '.join(failed)}"
+    left = {name: sum(one["unfinished"] for one in ones) for name, ones in by_name.items()}
+    if any(left.values()) and not runs[-1].get("interrupted"):
+        yield "unfinished: " + ", ".join(f"{count(n)} of {name}" for name, n in left.items() if n)

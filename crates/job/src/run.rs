@@ -61,7 +61,10 @@ pub enum Step<'a> {
     Running {
         /// Its name.
         policy: &'a str,
-        /// Its number, from 0.
+        /// Its round, from 0, if there are rounds.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        round: Option<u32>,
+        /// Number of the run, from 0.
         number: usize,
         /// How many there are.
         of: usize,
@@ -79,7 +82,10 @@ pub enum Step<'a> {
     Finished {
         /// Its name.
         policy: &'a str,
-        /// Its number, from 0.
+        /// Its round, from 0, if there are rounds.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        round: Option<u32>,
+        /// Number of the run, from 0.
         number: usize,
         /// How many there are.
         of: usize,
@@ -165,7 +171,9 @@ fn compare_on(
     let (device, world) = (place.name(), place.world());
     let runs = (0..rounds).flat_map(|round| policies.iter().map(move |policy| (round, policy)));
     for (number, (round, policy)) in runs.enumerate() {
-        let mut told = Told { policy: policy.name(), number, of, device, world, progress };
+        let told_round = options.repeat.map(|_| round);
+        let mut told =
+            Told { policy: policy.name(), round: told_round, number, of, device, world, progress };
         let bench = Bench {
             job,
             policy,
@@ -176,8 +184,7 @@ fn compare_on(
             watch,
         };
         let result = bench.run_at(place, &mut told)?;
-        let repeated = options.repeat.map(|_| (round, bench.seed));
-        let (round, seed) = repeated.unzip();
+        let (round, seed) = (told_round, told_round.map(|_| bench.seed));
         let result = RunResult { round, seed, ..result };
         let interrupted = result.interrupted;
         if !interrupted {
@@ -194,6 +201,7 @@ fn compare_on(
 /// Passes the progress of one policy's run on.
 struct Told<'a, 'p> {
     policy: &'a str,
+    round: Option<u32>,
     number: usize,
     of: usize,
     device: &'a str,
@@ -205,14 +213,15 @@ impl Told<'_, '_> {
     /// The run has ended so. Whoever wants no more is heard in the next run, which says that it was
     /// interrupted.
     fn finished(&mut self, classes: &[ClassResult]) {
-        let Self { policy, number, of, .. } = *self;
-        (self.progress)(Step::Finished { policy, number, of, classes });
+        let Self { policy, round, number, of, .. } = *self;
+        (self.progress)(Step::Finished { policy, round, number, of, classes });
     }
 }
 
 impl Progress for Told<'_, '_> {
     fn update(&mut self, fraction: f64, now: Option<&Snapshot>) -> bool {
-        let Self { policy, number, of, device, world, .. } = *self;
-        (self.progress)(Step::Running { policy, number, of, fraction, device, world, now })
+        let Self { policy, round, number, of, device, world, .. } = *self;
+        let step = Step::Running { policy, round, number, of, fraction, device, world, now };
+        (self.progress)(step)
     }
 }

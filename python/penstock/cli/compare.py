@@ -26,7 +26,9 @@ Policies = Annotated[
         "--policies",
         metavar="A,B,…",
         help="Policies in the order in which they run (`penstock list policies`). "
-        "The verdict compares each with the first. If not given, every policy there is.",
+        "alone:CLASS gives that class the device to itself; kernel:NAME lets the classes meet "
+        "under that scheduler of the kernel, on a real file, as root. The verdict compares each "
+        "with the first that serves all classes. If not given, every policy there is.",
     ),
 ]
 

@@ -17,6 +17,29 @@ app = typer.Typer(help="Show what there is to choose from.", no_args_is_help=Tru
 
 INDENT = 2
 
+BESIDE_POLICIES = (
+    (
+        "alone:CLASS",
+        "no policy: that class with the device to itself, which is the best that it can get",
+    ),
+    (
+        "kernel:NAME",
+        "no policy: each class by itself, as programs of their own, under that scheduler of the "
+        "kernel (none, mq-deadline, bfq, kyber, as the disk has them); on a real file, as root",
+    ),
+)
+"""What may stand in a policy's place."""
+
+BESIDE_DEVICES = (
+    (
+        "emulated:DEVICE[@SPEED][:PATH]",
+        "a device as above that answers in real time, SPEED times as fast, over a file that keeps "
+        "the data or none",
+    ),
+    ("null", "does nothing, in real time: what is measured is the generator itself"),
+)
+"""What may stand in a device's place."""
+
 
 @app.command(short_help="Show every policy with its parameters.")
 def policies(*, as_json: Json = False) -> None:
@@ -28,12 +51,16 @@ def policies(*, as_json: Json = False) -> None:
     entries: list[Policy] = json.loads(text)
 
     def draw(console: Console) -> None:
+        # What takes a policy's place is told last: it has no parameters.
         for number, entry in enumerate(entries):
             if number:
                 console.print()
             _title(console, entry["name"], entry["summary"])
             if entry["params"]:
                 console.print(Padding(_params(entry["params"]), (0, 0, 0, INDENT), expand=False))
+        for name, summary in BESIDE_POLICIES:
+            console.print()
+            _title(console, name, summary)
 
     output.drawn(draw)
 
@@ -50,6 +77,8 @@ def devices(*, as_json: Json = False) -> None:
     def draw(console: Console) -> None:
         for entry in entries:
             _title(console, entry["name"], entry["summary"])
+        for name, summary in BESIDE_DEVICES:
+            _title(console, name, summary)
 
     output.drawn(draw)
 

@@ -15,10 +15,12 @@ On = Annotated[
     str | None,
     typer.Option(
         "--on",
-        metavar="DEVICE|PATH",
+        metavar="DEVICE|PATH|emulated:…|null",
         help="Where it runs: a named device (`penstock list devices`), a device file (.toml), "
         "the path of a file that penstock owns, written with a slash as ./data.img, the same "
-        "behind a loop device as loop:./data.img, or a block device, with --i-will-lose-data. "
+        "behind a loop device as loop:./data.img, or a block device, with --i-will-lose-data; "
+        "emulated:DEVICE[@SPEED][:PATH], a model that answers in real time; or null, which does "
+        "nothing. "
         "If not given, the job's own device.",
     ),
 ]

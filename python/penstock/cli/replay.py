@@ -4,7 +4,17 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.options import Create, Engine, Json, LoseData, Plots, Report, Sets, Xlsx
+from penstock.cli.options import (
+    Create,
+    Engine,
+    Json,
+    LoseData,
+    Plots,
+    Repeat,
+    Report,
+    Sets,
+    Xlsx,
+)
 from penstock.cli.work import work
 from penstock.report import Outputs
 
@@ -87,6 +97,7 @@ def replay(
     create: Create = None,
     i_will_lose_data: LoseData = None,
     engine: Engine = None,
+    repeat: Repeat = None,
     sets: Sets = None,
     report: Report = None,
     plots: Plots = None,
@@ -110,5 +121,6 @@ def replay(
         record=None,
         outputs=Outputs(report=report, plots=plots, xlsx=xlsx),
         as_json=as_json,
+        repeat=repeat,
         text=None if classes else ALL_ONE_CLASS,
     )

@@ -4,7 +4,19 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.options import Create, Engine, Job, Json, LoseData, On, Plots, Report, Sets, Xlsx
+from penstock.cli.options import (
+    Create,
+    Engine,
+    Job,
+    Json,
+    LoseData,
+    On,
+    Plots,
+    Repeat,
+    Report,
+    Sets,
+    Xlsx,
+)
 from penstock.cli.work import work
 from penstock.report import Outputs
 
@@ -37,6 +49,7 @@ def run(
     create: Create = None,
     i_will_lose_data: LoseData = None,
     engine: Engine = None,
+    repeat: Repeat = None,
     sets: Sets = None,
     record: Record = None,
     report: Report = None,
@@ -60,4 +73,5 @@ def run(
         record=record,
         outputs=Outputs(report=report, plots=plots, xlsx=xlsx),
         as_json=as_json,
+        repeat=repeat,
     )

@@ -8,7 +8,19 @@ import typer
 from penstock import _native
 from penstock.cli import output
 from penstock.cli.compare import Policies, named
-from penstock.cli.options import Create, Engine, Job, Json, LoseData, On, Plots, Report, Sets, Xlsx
+from penstock.cli.options import (
+    Create,
+    Engine,
+    Job,
+    Json,
+    LoseData,
+    On,
+    Plots,
+    Repeat,
+    Report,
+    Sets,
+    Xlsx,
+)
 from penstock.cli.signals import Asked
 from penstock.cli.work import Engine as Run
 from penstock.cli.work import errors_end, work
@@ -37,6 +49,7 @@ def watch(
     i_will_lose_data: LoseData = None,
     engine: Engine = None,
     speed: Speed = None,
+    repeat: Repeat = None,
     sets: Sets = None,
     report: Report = None,
     plots: Plots = None,
@@ -77,6 +90,7 @@ def watch(
         record=None,
         outputs=Outputs(report=report, plots=plots, xlsx=xlsx),
         as_json=as_json,
+        repeat=repeat,
         pace=pace,
         speed=speed,
         let_run=let_run,

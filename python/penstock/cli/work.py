@@ -91,7 +91,8 @@ def work(
     with errors_end():
         for written in outputs.write(comparison):
             output.talk(f"wrote {written}")
-    code = _judged(comparison, of=len(policies) or len(json.loads(_native.policies())), asked=asked)
+    of = (len(policies) or len(json.loads(_native.policies()))) * (repeat or 1)
+    code = _judged(comparison, of=of, asked=asked)
     early = any(run.get("interrupted") for run in comparison["runs"])
     if early and comparison["world"] == "measured":
         _leave(code)
@@ -108,7 +109,8 @@ def _judged(comparison: Comparison, *, of: int, asked: Asked) -> int:
     for run in ran:
         if run.get("interrupted"):
             left = of - len(ran)
-            rest = f"; {left} of {of} policies did not run" if left else ""
+            what = "policies" if "round" not in run else "runs"
+            rest = f"; {left} of {of} {what} did not run" if left else ""
             output.talk(f"{failures.why_partial(run)}: the last run is partial{rest}")
     if any(run.get("ended") == "asked" for run in ran):
         return asked.exit_code

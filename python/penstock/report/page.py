@@ -11,7 +11,7 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from penstock import failures, frames, palette, schedule, table, units
+from penstock import failures, palette, places, rounds, table
 from penstock.report.files import PAGE_MARK
 from penstock.schema import ClassDetail, Comparison
 from penstock.verdict import verdict
@@ -38,13 +38,19 @@ class Section(NamedTuple):
 
 
 _FIRST = ("p50", "p95", "p99", "p99.9", "mean", "wait", "share")
-COLUMNS = sorted(
-    table.COLUMNS[1:],
-    key=lambda column: _FIRST.index(column.heading) if column.heading in _FIRST else len(_FIRST),
-)
-"""Those of the table in the terminal, but on a phone the first are seen without scrolling."""
+"""The columns of the table that are seen without scrolling on a phone."""
+
+_FIRST_OF_ROUNDS = ("p50", "p99", "p99.9", "MB/s")
+"""The same of rounds, whose figures are wide."""
 
 SECTIONS = (
+    (
+        "rounds",
+        "How far rounds lie apart",
+        "The 99th percentile of every round: a dot each, a line from the least to the greatest, a "
+        "stroke at the median. Where the lines of two policies overlap, noise may be all that is "
+        "between them. Further left is better.",
+    ),
     (
         "latency",
         "How long requests take",
@@ -71,6 +77,13 @@ SECTIONS = (
 )
 
 
+def columns_of(comparison: Comparison) -> list[table.Column]:
+    """Those of the table in the terminal, in the order of the page."""
+    first = _FIRST_OF_ROUNDS if rounds.repeated(comparison) else _FIRST
+    place = {heading: at for at, heading in enumerate(first)}
+    return sorted(table.COLUMNS, key=lambda column: place.get(column.heading, len(first)))
+
+
 def page(comparison: Comparison) -> str:
     """The whole page. The comparison must have its detail."""
     return (
@@ -81,7 +94,7 @@ def page(comparison: Comparison) -> str:
             **dress(f"{comparison['world'].upper()}: {_title(comparison)}"),
             facts=list(_facts(comparison)),
             sections=list(_sections(comparison)),
-            runs=[_about(comparison, label, run) for label, run in _labelled(comparison)],
+            runs=[_about(comparison, policy) for policy in rounds.by_policy(comparison)],
             job=comparison["job"],
             data=as_data(_data(comparison)),
         )
@@ -128,10 +141,6 @@ def environment() -> "Environment":
     )
 
 
-def _labelled(comparison: Comparison) -> Iterator[tuple[str, Any]]:
-    return zip(frames.labels(comparison["runs"]), comparison["runs"], strict=True)
-
-
 def _title(comparison: Comparison) -> str:
     return f"{comparison['job']['file']} on {comparison['device']}"
 
@@ -141,25 +150,26 @@ def _summary(comparison: Comparison) -> dict[str, Any]:
     return {
         "world": comparison["world"].upper(),
         "title": _title(comparison),
+        "explained": list(places.explained(comparison)),
         "partial": [
             failures.why_partial(run) for run in comparison["runs"] if run.get("interrupted")
         ],
         "verdict": verdict(comparison),
-        "columns": [column.heading for column in COLUMNS],
+        "columns": [column.heading for column in columns_of(comparison)],
         "groups": list(_groups(comparison)),
-        "legend": table.LEGEND,
+        "legend": " ".join(filter(None, (table.of_rounds(comparison), table.LEGEND))),
     }
 
 
 def _groups(comparison: Comparison) -> Iterator[tuple[str, list[tuple[str, list[str]]]]]:
     """For each class a row for each policy, so that what is to be compared stands together."""
-    runs = comparison["runs"]
-    for name in [one["name"] for one in runs[0]["classes"]] if runs else []:
-        rows = []
-        for label, run in _labelled(comparison):
-            known = (one for one in run["classes"] if one["name"] == name)
-            rows += [(label, [column.cell(one) for column in COLUMNS]) for one in known]
-        yield name, rows
+    policies, columns = rounds.by_policy(comparison), columns_of(comparison)
+    for name in rounds.class_names(comparison["runs"]):
+        took_part = [policy for policy in policies if policy.of(name)]
+        yield (
+            name,
+            [(one.label, [column.of(one, name) for column in columns]) for one in took_part],
+        )
 
 
 def _facts(comparison: Comparison) -> Iterator[tuple[str, str]]:
@@ -168,9 +178,11 @@ def _facts(comparison: Comparison) -> Iterator[tuple[str, str]]:
     yield "Job", job["file"]
     for change in job["set"]:
         yield "Changed", change
-    model = comparison["world"] == "simulated"
-    yield "Device", f"{comparison['device']} ({'a model' if model else 'a real file'})"
-    yield "Seed", str(comparison["seed"])
+    yield "Device", f"{comparison['device']} ({places.kind(comparison)})"
+    if rounds.repeated(comparison):
+        yield "Rounds", rounds.sentence(comparison)
+    else:
+        yield "Seed", str(comparison["seed"])
     yield "Machine", f"{machine['cpu']}, {machine['cpus']} CPUs, {machine['kernel']}"
     if "engine" in machine:
         yield "Engine", machine["engine"]
@@ -180,20 +192,12 @@ def _facts(comparison: Comparison) -> Iterator[tuple[str, str]]:
     yield "Penstock", comparison["penstock"]
 
 
-def _about(
-    comparison: Comparison,
-    label: str,
-    run: Any,  # noqa: ANN401 - a template's view of a run
-) -> dict[str, Any]:
+def _about(comparison: Comparison, policy: rounds.Rounds) -> dict[str, Any]:
     """A policy: its parameters, and what holds for all classes."""
     return {
-        "policy": label,
-        "params": table.params(run["params"]),
-        "duration": units.seconds(run["duration_s"]),
-        "busy": units.percent(run["device_busy"]),
-        "schedule": schedule.sentence(comparison, run),
-        "remarks": run.get("remarks", []),
-        "partial": run.get("interrupted", False),
+        "policy": policy.label,
+        "params": table.params(policy.runs[0]["params"]),
+        "facts": list(table.facts(comparison, policy)),
     }
 
 
@@ -202,6 +206,7 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
     from penstock.report import pictures
 
     drawn = charts.all_of(comparison)
+    note = _drawn_rounds(comparison)
     for kind, title, words in SECTIONS:
         figures = []
         for name, chart in drawn.items():
@@ -209,7 +214,9 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
             if of == kind:
                 said = escape(f"{title}, class {one}; the figures are in the page's data")
                 figures.append(Figure(name, one, pictures.svg(chart, name=name, title=said)))
-        yield Section(kind, title, words, figures)
+        if figures:
+            # The rounds themselves need no note, and after the first all know.
+            yield Section(kind, title, f"{words} {note}" if kind == "latency" else words, figures)
     if "shares" in drawn:
         title = "Who had the device"
         said = f"{title}; the figures are in the table"
@@ -218,16 +225,30 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
         yield Section("shares", title, words, [bars])
 
 
+def _drawn_rounds(comparison: Comparison) -> str:
+    """Which round of each policy the pictures are of."""
+    if not rounds.repeated(comparison):
+        return ""
+    drawn = [(one.label, one.middle()["seed"]) for one in rounds.by_policy(comparison)]
+    told = ", ".join(f"{label} seed {seed}" for label, seed in drawn)
+    return (
+        "This and all pictures below are of one round of each policy, the one in the middle by the "
+        f"p99 of its first class: {told}."
+    )
+
+
 def _data(comparison: Comparison) -> dict[str, Any]:
-    """All figures: the comparison, and its detail by columns."""
+    """All figures: the comparison, and by columns the detail of what is drawn."""
     runs = [{k: v for k, v in run.items() if k != "detail"} for run in comparison["runs"]]
+    drawn = [policy.middle() for policy in rounds.by_policy(comparison)]
     detail = [
         {
             "policy": run["policy"],
+            **({"round": run["round"]} if "round" in run else {}),
             "window_s": run["detail"]["window_s"],
             "classes": [_columns(one) for one in run["detail"]["classes"]],
         }
-        for run in comparison["runs"]
+        for run in drawn
     ]
     return {"comparison": {**comparison, "runs": runs}, "detail": detail}
 

@@ -73,7 +73,7 @@ class TraceOutputs:
     def write(self, told: Told) -> Iterator[str]:
         """Write them one after another, each told once it is there."""
         from penstock import trace_charts
-        from penstock.charts import dressed
+        from penstock.chart_style import dressed
         from penstock.report import pictures
 
         self.check()
@@ -107,7 +107,7 @@ def _picture(told: Told, path: Path) -> bytes:
 def _page(told: Told) -> bytes:
     """The page."""
     from penstock import trace_charts
-    from penstock.charts import dressed
+    from penstock.chart_style import dressed
     from penstock.report import pictures
     from penstock.report.page import Figure, Section, as_data, dress, environment
 

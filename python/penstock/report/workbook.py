@@ -1,16 +1,18 @@
 """The figures as a workbook: a summary, a sheet for each class, and the job.
 
 Times are in milliseconds and throughput in MB/s, as numbers to reckon with; each sheet of a class
-has charts of its own, which a spreadsheet draws.
+has charts of its own, which a spreadsheet draws. Where there are rounds the summary has them all,
+one more sheet their medians and ranges, and the sheets of classes the round in the middle.
 """
 
+from collections.abc import Callable
 from io import BytesIO
 
 import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-from penstock import frames, palette, schedule
+from penstock import palette, places, rounds, schedule, table
 from penstock.schema import Class, Comparison, Row, Schedule, percentile
 from penstock.verdict import verdict
 
@@ -21,6 +23,14 @@ PERCENTS = (50.0, 95.0, 99.0, 99.9)
 
 SERIES = ("requests", "MB/s", "p50 ms", "p99 ms", "outstanding", "device s")
 """Columns of a policy in a sheet of a class."""
+
+ROUNDS: tuple[tuple[str, Callable[[Class], float]], ...] = (
+    ("p50 ms", lambda one: percentile(one["lat_ns"], 50) / 1e6),
+    ("p99 ms", lambda one: percentile(one["lat_ns"], 99) / 1e6),
+    ("p99.9 ms", lambda one: percentile(one["lat_ns"], 99.9) / 1e6),
+    ("MB/s", lambda one: one["bw_bytes"] / 1e6),
+)
+"""Figures of a class whose median and range are told."""
 
 CHARTED = {"p99 ms": "p99, ms", "MB/s": "throughput, MB/s"}
 """Which of these have a chart, and its title."""
@@ -35,10 +45,12 @@ def workbook(comparison: Comparison) -> bytes:
         book.set_properties({"title": "Penstock", "keywords": "penstock report"})
         bold = book.add_format({"bold": True})
         _summary(book.add_worksheet("Summary"), comparison, bold)
-        taken = {"summary", "job", "history"}
-        names = [one["name"] for one in comparison["runs"][0]["classes"]]
-        for number, name in enumerate(names):
-            _class(book, _sheet(name, number, taken), comparison, number, bold)
+        taken = {"summary", "rounds", "job", "history"}
+        if rounds.repeated(comparison):
+            _rounds(book.add_worksheet("Rounds"), comparison, bold)
+        drawn = rounds.middle(comparison)
+        for number, name in enumerate(rounds.class_names(drawn["runs"])):
+            _class(book, _sheet(name, number, taken), drawn, name, bold)
         _job(book.add_worksheet("Job"), comparison, bold)
     return into.getvalue()
 
@@ -55,30 +67,65 @@ def _sheet(name: str, number: int, taken: set[str]) -> str:
 def _summary(sheet: Worksheet, comparison: Comparison, bold: Format) -> None:
     job = comparison["job"]
     sheet.write_row(0, 0, [comparison["world"].upper(), f"{job['file']} on {comparison['device']}"])
+    repeated = rounds.repeated(comparison)
     columns = (
-        *("policy", "class", "requests", "IOPS", "MB/s", "mean ms", "p50 ms", "p95 ms", "p99 ms"),
+        *(
+            "policy",
+            *(("round", "seed") if repeated else ()),
+            "class",
+            "requests",
+            "IOPS",
+            "MB/s",
+            "mean ms",
+            "p50 ms",
+            "p95 ms",
+            "p99 ms",
+        ),
         *("p99.9 ms", "max ms", "wait ms", "share", "device s", "errors", "unfinished"),
         *("scheduled", "made", "within 100 µs", "within 1 ms", "within 10 ms", "late p99 ms"),
     )
     sheet.write_row(2, 0, columns, bold)
     row = 3
-    for label, run in zip(frames.labels(comparison["runs"]), comparison["runs"], strict=True):
+    for label, run in zip(rounds.labels(comparison["runs"]), comparison["runs"], strict=True):
         for one in run["classes"]:
             figures = (one["requests"], one["iops"], one["bw_bytes"] / 1e6, *_spread(one))
             wait = one["wait_ns"]["mean"] / 1e6 if one["requests"] else None
             rest = (one["share"], one["device_time_s"], one["errors"], one["unfinished"])
             held = _held(one["schedule"])
-            sheet.write_row(row, 0, (label, one["name"], *figures, wait, *rest, *held))
+            which = (run["round"], str(run["seed"])) if "round" in run else ()
+            sheet.write_row(row, 0, (label, *which, one["name"], *figures, wait, *rest, *held))
             row += 1
-    said = verdict(comparison)
-    for label, run in zip(frames.labels(comparison["runs"]), comparison["runs"], strict=True):
-        words = schedule.sentence(comparison, run)
-        said += [] if words is None else [f"{label}: {words}"]
+    said = [*places.explained(comparison), *verdict(comparison)]
+    for policy in rounds.by_policy(comparison):
+        runs = policy.whole()
+        words = (schedule.over_rounds(comparison, runs), places.emulation(runs))
+        said += [f"{policy.label}: {one}" for one in words if one is not None]
     for number, line in enumerate(said):
         sheet.write(row + 1 + number, 0, line)
-    sheet.freeze_panes(3, 2)
-    sheet.set_column(0, 1, 15)
-    sheet.set_column(2, len(columns), 11)
+    sheet.freeze_panes(3, columns.index("requests"))
+    sheet.set_column(0, columns.index("class"), 15)
+    sheet.set_column(columns.index("requests"), len(columns), 11)
+
+
+def _rounds(sheet: Worksheet, comparison: Comparison, bold: Format) -> None:
+    """Medians and ranges, a row for each policy and class."""
+    sheet.write(0, 0, table.of_rounds(comparison))
+    names = [name for name, _ in ROUNDS]
+    headings = [f"{name} {what}" for name in names for what in ("median", "least", "greatest")]
+    sheet.write_row(2, 0, ["policy", "class", "rounds", *headings], bold)
+    row = 3
+    for name in rounds.class_names(comparison["runs"]):
+        for policy in rounds.by_policy(comparison):
+            classes = policy.of(name)
+            if not classes:
+                continue
+            spreads = [policy.spread(name, figure) for _, figure in ROUNDS]
+            told = [value for spread in spreads for value in spread or (None,) * 3]
+            sheet.write_row(row, 0, (policy.label, name, len(classes), *told))
+            row += 1
+    sheet.freeze_panes(3, 3)
+    sheet.set_column(0, 1, 18)
+    sheet.set_column(2, len(headings) + 3, 13)
 
 
 def _held(of: Schedule | None) -> tuple[float, ...]:
@@ -100,22 +147,27 @@ def _spread(one: Class) -> tuple[float | None, ...]:
 
 
 def _class(
-    book: xlsxwriter.Workbook, name: str, comparison: Comparison, number: int, bold: Format
+    book: xlsxwriter.Workbook, sheet_name: str, comparison: Comparison, name: str, bold: Format
 ) -> None:
     """Percentiles of each policy; below them the course, all policies side by side."""
-    sheet = book.add_worksheet(name)
-    runs, labels = comparison["runs"], frames.labels(comparison["runs"])
+    sheet = book.add_worksheet(sheet_name)
+    runs = [
+        (label, one, detail, run["detail"]["window_s"])
+        for label, run in zip(rounds.labels(comparison["runs"]), comparison["runs"], strict=True)
+        for one, detail in zip(run["classes"], run["detail"]["classes"], strict=True)
+        if one["name"] == name
+    ]
     percents = [f"p{percent:g} ms" for percent in PERCENTS]
     sheet.write_row(0, 0, ["policy", "mean ms", *percents, "max ms"], bold)
-    for at, (label, run) in enumerate(zip(labels, runs, strict=True), start=1):
-        sheet.write_row(at, 0, (label, *_spread(run["classes"][number])))
+    for at, (label, one, _, _) in enumerate(runs, start=1):
+        sheet.write_row(at, 0, (label, *_spread(one)))
     head = len(runs) + 2
     first = head + 2
     ends: list[int] = []
-    for at, (label, run) in enumerate(zip(labels, runs, strict=True)):
+    for at, (label, _, detail, window_s) in enumerate(runs):
         # Windows differ in length where a run took longer: each policy has its own times.
         column = at * (len(SERIES) + 1)
-        rows, window_s = run["detail"]["classes"][number]["series"], run["detail"]["window_s"]
+        rows = detail["series"]
         sheet.write(head, column, label, bold)
         sheet.write_row(head + 1, column, ("time s", *SERIES), bold)
         for below, row in enumerate(rows):
@@ -125,15 +177,15 @@ def _class(
     sheet.set_column(0, 0, 15)
     for place, (column_name, title) in enumerate(CHARTED.items()):
         chart = book.add_chart({"type": "scatter", "subtype": "straight"})
-        for at, label in enumerate(labels):
+        for at, (label, *_) in enumerate(runs):
             column = at * (len(SERIES) + 1)
             value = column + 1 + SERIES.index(column_name)
             colour = palette.POLICIES[at % len(palette.POLICIES)].light
             chart.add_series(
                 {
                     "name": label,
-                    "categories": [name, first, column, ends[at], column],
-                    "values": [name, first, value, ends[at], value],
+                    "categories": [sheet_name, first, column, ends[at], column],
+                    "values": [sheet_name, first, value, ends[at], value],
                     "line": {"color": colour, "width": 1.25, "dash_type": DASHES[at % len(DASHES)]},
                 }
             )
@@ -171,6 +223,7 @@ def _job(sheet: Worksheet, comparison: Comparison, bold: Format) -> None:
         ("device", comparison["device"]),
         ("world", comparison["world"]),
         ("seed", str(comparison["seed"])),
+        *((("rounds", rounds.sentence(comparison)),) if rounds.repeated(comparison) else ()),
         ("machine", f"{machine['cpu']}, {machine['cpus']} CPUs, {machine['kernel']}"),
         ("engine", machine.get("engine", "")),
         ("penstock", comparison["penstock"]),

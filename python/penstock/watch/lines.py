@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from penstock.schema import Finished, Now, Running, Step
 from penstock.units import percent
-from penstock.watch.words import HEADINGS, figures, p99, when, which
+from penstock.watch.words import HEADINGS, figures, in_round, p99, when, which
 
 EVERY_S = 1.0
 """Seconds between two tellings."""
@@ -54,4 +54,4 @@ def running(step: Running, now: Now) -> Iterator[str]:
 def ended(step: Finished) -> str:
     """One line for a whole run."""
     of_each = ", ".join(f"{one['name']} {p99(one)}" for one in step["classes"])
-    return f"{step['policy']} has ended: p99 {of_each}"
+    return f"{in_round(step)} has ended: p99 {of_each}"

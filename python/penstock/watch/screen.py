@@ -84,6 +84,7 @@ class Screen(App[None]):
         self._steps: deque[Step] = deque()
         self._current: Running | None = None
         self._history: list[words.History] = []
+        self._ended: list[Finished] = []
         self._ending = False
         self.asked_by: signal.Signals = signal.SIGINT
         self._text: str | None = None
@@ -198,14 +199,23 @@ class Screen(App[None]):
                 self.refresh_bindings()
             if before is None or before["number"] != step["number"]:
                 self._history = []
+                self._show_no_figures(step)
             self._say_state()
             self.query_one(ProgressBar).update(progress=step["fraction"])
             if "now" in step:
                 self._show_now(step["now"])
 
+    def _show_no_figures(self, step: Running) -> None:
+        """What stood there is of another run; where classes run by themselves nothing follows."""
+        if "now" in step:
+            return
+        for name in ("#now", "#course"):
+            self.query_one(name, DataTable).clear(columns=True)
+        self.query_one("#span", Static).update(f"Figures come when {step['policy']} has ended.")
+
     def _say_title(self, step: Running) -> None:
-        if step["world"] == "measured":
-            how = "MEASURED"
+        if step["world"] != "simulated":
+            how = step["world"].upper()
         elif self._speed == "max":
             how = "SIMULATED, as fast as it goes"
         else:
@@ -269,11 +279,15 @@ class Screen(App[None]):
         fill(self.query_one("#course", DataTable), headings, rows, left=(0, 1, 3))
 
     def _show_ended(self, step: Finished) -> None:
-        table = self.query_one("#ended", DataTable)
+        self._ended.append(step)
         self.query_one("#before").display = True
-        headings = ("policy", *(one["name"] for one in step["classes"]))
-        row = [Text(step["policy"]), *(Text(words.p99(one)) for one in step["classes"])]
-        fill(table, headings, [*(table.get_row_at(n) for n in range(table.row_count)), row])
+        names = list(dict.fromkeys(one["name"] for run in self._ended for one in run["classes"]))
+        rows = []
+        for run in self._ended:
+            known = {one["name"]: words.p99(one) for one in run["classes"]}
+            cells = (known.get(name, words.NOTHING) for name in names)
+            rows.append([Text(words.in_round(run)), *map(Text, cells)])
+        fill(self.query_one("#ended", DataTable), ("policy", *names), rows)
 
 
 def fill(

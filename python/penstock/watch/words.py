@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from penstock import units
-from penstock.schema import Class, ClassNow, Now, Running, percentile
+from penstock.schema import Class, ClassNow, Finished, Now, Running, percentile
 
 NOTHING = "–"
 """Where no request has completed: zero would be a lie."""
@@ -40,9 +40,15 @@ def figures(one: ClassNow, *, windows: int) -> tuple[str, ...]:
 
 
 def which(step: Running) -> str:
-    """The policy, and its place if there are several."""
+    """The policy, its round if there are rounds, and its place if there are several runs."""
     of = step["of"]
-    return step["policy"] if of == 1 else f"{step['policy']} ({step['number'] + 1} of {of})"
+    name = in_round(step)
+    return name if of == 1 else f"{name} ({step['number'] + 1} of {of})"
+
+
+def in_round(step: Running | Finished) -> str:
+    """The policy, and its round if there are rounds."""
+    return f"{step['policy']}, round {step['round'] + 1}" if "round" in step else step["policy"]
 
 
 def when(now: Now) -> str:

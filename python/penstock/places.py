@@ -1,0 +1,41 @@
+"""Where a comparison ran, in words: on a model, in virtual or real time, on a file, on nothing."""
+
+from collections.abc import Iterator
+
+from penstock.schema import Comparison, Run
+from penstock.units import count, latency
+
+NULL = "null"
+"""The device that does nothing."""
+
+
+def kind(comparison: Comparison) -> str:
+    """What the device is."""
+    if comparison["world"] == "simulated":
+        return "a model"
+    if comparison["world"] == "emulated":
+        return "a model that answers in real time"
+    return "does nothing" if comparison["device"] == NULL else "a real file"
+
+
+def explained(comparison: Comparison) -> Iterator[str]:
+    """What has to be known of where it ran to read the figures."""
+    if comparison["world"] == "emulated":
+        yield (
+            "a model of the device answers in real time: the figures are of the model, "
+            "and of this machine as far as it is late"
+        )
+    elif comparison["device"] == NULL:
+        yield "nothing is behind it: what is measured is what asks and decides, not a disk"
+
+
+def emulation(runs: list[Run]) -> str | None:
+    """How late an emulated device answered; in the worst of these rounds, if there are several."""
+    late = [run["emulation"] for run in runs if "emulation" in run]
+    if not late:
+        return None
+    worst = max(late, key=lambda one: one["p99_ns"])
+    spread = f"p50 {latency(worst['p50_ns'])}, p99 {latency(worst['p99_ns'])}"
+    words = f"the model answered late by {spread}, worst {latency(worst['max_ns'])}"
+    rounds = ", in the round that did worst" if len(late) > 1 else ""
+    return f"{words} ({count(worst['completions'])} completions){rounds}"

@@ -1,0 +1,137 @@
+"""Rounds of a comparison: what `--repeat` ran again and again, each time with the next seed.
+
+Of each figure the median of the rounds is told, and the least and the greatest. A percentile is a
+figure of one round; those of several rounds are never averaged: the median is one of them, the
+lower of the two in the middle where their number is even.
+"""
+
+from collections.abc import Callable, Iterable
+from statistics import median_low
+from typing import NamedTuple, Self
+
+from penstock import units
+from penstock.schema import Class, Comparison, Run, percentile
+
+ALONE = "alone:"
+"""What begins the name of the run of a class that has the device to itself."""
+
+
+class Spread(NamedTuple):
+    """A figure over rounds."""
+
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Self:
+        """Of at least one value."""
+        known = sorted(values)
+        return cls(median_low(known), known[0], known[-1])
+
+    def overlaps(self, other: "Spread") -> bool:
+        """Whether some round of one is as some round of the other may be."""
+        return self.low <= other.high and other.low <= self.high
+
+    def map(self, change: Callable[[float], float]) -> "Spread":
+        """The same in another unit."""
+        return Spread(*map(change, self))
+
+
+class Rounds(NamedTuple):
+    """The runs of one policy, in the order of their rounds."""
+
+    label: str
+    """Its name, with a number if it was named more than once."""
+    runs: list[Run]
+
+    def whole(self) -> list[Run]:
+        """Those that were not interrupted, unless that leaves none."""
+        return [run for run in self.runs if not run.get("interrupted")] or self.runs
+
+    def of(self, name: str) -> list[Class]:
+        """What the class called `name` got in each whole round; nothing if it took no part."""
+        return [one for run in self.whole() for one in run["classes"] if one["name"] == name]
+
+    def spread(self, name: str, figure: Callable[[Class], float]) -> Spread | None:
+        """A figure of the class called `name`; none where a round has nothing to measure."""
+        classes = self.of(name)
+        if not classes or not all(one["requests"] for one in classes):
+            return None
+        return Spread.of(figure(one) for one in classes)
+
+    def middle(self) -> Run:
+        """The round with the median p99 of its first class."""
+        runs = self.whole()
+        return sorted(runs, key=lambda run: percentile(run["classes"][0]["lat_ns"], 99))[
+            (len(runs) - 1) // 2
+        ]
+
+
+def repeated(comparison: Comparison) -> bool:
+    """Whether it is one of rounds."""
+    return any("round" in run for run in comparison["runs"])
+
+
+def count(comparison: Comparison) -> int:
+    """How many rounds it has, the last perhaps not whole; one if nobody asked for rounds."""
+    return 1 + max((run.get("round", 0) for run in comparison["runs"]), default=0)
+
+
+def labels(runs: list[Run]) -> list[str]:
+    """A name for each run: its policy's, with a number if a round has more than one of it."""
+    keys = [(run.get("round"), run["policy"]) for run in runs]
+    seen = [keys[: index + 1].count(key) for index, key in enumerate(keys)]
+    return [name if n == 1 else f"{name} ({n})" for (_, name), n in zip(keys, seen, strict=True)]
+
+
+def by_policy(comparison: Comparison) -> list[Rounds]:
+    """The runs of each policy, in the order in which they were named."""
+    found: dict[str, list[Run]] = {}
+    for label, run in zip(labels(comparison["runs"]), comparison["runs"], strict=True):
+        found.setdefault(label, []).append(run)
+    return [Rounds(*item) for item in found.items()]
+
+
+def class_names(runs: list[Run]) -> list[str]:
+    """Every class that took part in a run, in the order of the job."""
+    fullest = sorted(runs, key=lambda run: -len(run["classes"]))
+    return list(dict.fromkeys(one["name"] for run in fullest for one in run["classes"]))
+
+
+def middle(comparison: Comparison) -> Comparison:
+    """Of each policy the round in the middle: what a picture of one run shows."""
+    if not repeated(comparison):
+        return comparison
+    runs = [one.middle().copy() for one in by_policy(comparison)]
+    for run in runs:
+        # Of another round than its neighbours, perhaps: they are told by their policies.
+        run.pop("round", None)
+        run.pop("seed", None)
+    return {**comparison, "runs": runs}
+
+
+def sentence(comparison: Comparison) -> str:
+    """How many rounds there are and from which seeds."""
+    seeds = list(dict.fromkeys(run["seed"] for run in comparison["runs"] if "seed" in run))
+    if len(seeds) == 1:
+        return f"1 round, seed {seeds[0]}"
+    return f"{len(seeds)} rounds, seeds {seeds[0]}–{seeds[-1]}"
+
+
+def figure(spread: Spread, tell: Callable[[float], str]) -> str:
+    """A figure with its range, its unit said once; without one where all rounds are alike."""
+    low, middle, high = tell(spread.low), tell(spread.median), tell(spread.high)
+    if low == high:
+        return middle
+    units_of = {text.partition(" ")[2] for text in (low, middle, high)}
+    if len(units_of) > 1 or not (unit := units_of.pop()):
+        return f"{middle} [{low}–{high}]"
+    low, middle, high = (text.removesuffix(f" {unit}") for text in (low, middle, high))
+    return f"{middle} [{low}–{high}] {unit}"
+
+
+def latency(spread: Spread) -> str:
+    """A length of time with its range, all in the unit of the median: `0.51 [0.47–0.72] ms`."""
+    length, unit = units.unit_of(spread.median)
+    return figure(spread, lambda ns: f"{units.digits(ns / length)} {unit}")

@@ -1,0 +1,53 @@
+"""How far the rounds of each policy lie apart: the 99th percentile of a class in every one."""
+
+import altair as alt
+import polars as pl
+
+from penstock import palette
+from penstock.chart_style import UNIT, Look, dressed, log_ticks, span_of
+from penstock.rounds import Rounds
+from penstock.schema import percentile
+
+WIDTH = 280
+"""Of the plot in pixels, beside names."""
+
+ROW = 30
+"""Pixels for each policy."""
+
+
+def p99(policies: list[Rounds], name: str) -> alt.TopLevelMixin:
+    """A dot for each round, a bar from the least to the greatest, a stroke at the median."""
+    took_part = [(one, one.of(name)) for one in policies if one.of(name)]
+    rows, ranges = [], []
+    for policy, classes in took_part:
+        known = [max(percentile(one["lat_ns"], 99), 1) for one in classes if one["requests"]]
+        rows += [(policy.label, ns) for ns in known]
+        spread = policy.spread(name, lambda one: max(percentile(one["lat_ns"], 99), 1))
+        if spread is not None:
+            ranges.append((policy.label, *spread))
+    span = span_of([ns for _, ns in rows] or [1e6])
+    look = Look([policy.label for policy in policies])
+    side = alt.Axis(domain=False, ticks=False, minExtent=128, maxExtent=128, labelLimit=124)
+    labels = [policy.label for policy, _ in took_part]
+    y = alt.Y("policy:N", title=None, sort=None, scale=alt.Scale(domain=labels), axis=side)
+    scale = alt.Scale(type="log", domain=list(span), nice=False)
+    axis = alt.Axis(values=log_ticks(*span), labelExpr=UNIT)
+
+    def x(column: str) -> alt.X:
+        return alt.X(f"{column}:Q", title="p99", scale=scale, axis=axis)
+
+    dots = (
+        alt.Chart(pl.DataFrame(rows, schema=["policy", "p99_ns"], orient="row"))
+        .mark_circle(size=42, opacity=1)
+        .encode(x=x("p99_ns"), y=y, color=look.color.legend(None), tooltip=["policy:N", "p99_ns:Q"])
+    )
+    columns = ["policy", "median", "low", "high"]
+    whole = alt.Chart(pl.DataFrame(ranges, schema=columns, orient="row"))
+    bars = whole.mark_rule(strokeWidth=2, color=palette.AXIS.light).encode(
+        x=x("low"), x2="high:Q", y=y
+    )
+    medians = whole.mark_tick(thickness=2.5, size=20, color=palette.INK.light).encode(
+        x=x("median"), y=y
+    )
+    layers = [bars, medians, dots]
+    return dressed(alt.LayerChart(layer=layers, width=WIDTH, height=ROW * len(labels)))
