@@ -24,6 +24,10 @@ UNIT = (
 """A length of time in nanoseconds, written with its unit."""
 
 
+LONG_NAME = 14
+"""Letters of which three names stand beside one another."""
+
+
 class Look:
     """How each policy, or class of a trace, is drawn: the same in every chart."""
 
@@ -41,11 +45,21 @@ class Look:
 
     def lines(self, legend: alt.Legend) -> dict[str, alt.Color | alt.StrokeDash]:
         """How lines are told apart."""
+        legend = self._fitting(legend)
         return {"color": self.color.legend(legend), "strokeDash": self.dash.legend(legend)}
 
     def marks(self, legend: alt.Legend) -> dict[str, alt.Color | alt.Shape]:
         """How marks are told apart."""
+        legend = self._fitting(legend)
         return {"color": self.color.legend(legend), "shape": self.shape.legend(legend)}
+
+    def _fitting(self, legend: alt.Legend) -> alt.Legend:
+        """With fewer names beside one another where some are long."""
+        if max(map(len, self.policies), default=0) <= LONG_NAME:
+            return legend
+        fitting = legend.copy()
+        fitting.columns, fitting.columnPadding = 2, 24
+        return fitting
 
 
 OF_LINES = alt.Legend(

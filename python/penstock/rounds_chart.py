@@ -8,7 +8,7 @@ from penstock.chart_style import UNIT, Look, dressed, log_ticks, span_of
 from penstock.rounds import Rounds
 from penstock.schema import percentile
 
-WIDTH = 280
+WIDTH = 270
 """Of the plot in pixels, beside names."""
 
 ROW = 30
@@ -27,7 +27,7 @@ def p99(policies: list[Rounds], name: str) -> alt.TopLevelMixin:
             ranges.append((policy.label, *spread))
     span = span_of([ns for _, ns in rows] or [1e6])
     look = Look([policy.label for policy in policies])
-    side = alt.Axis(domain=False, ticks=False, minExtent=128, maxExtent=128, labelLimit=124)
+    side = alt.Axis(domain=False, ticks=False, minExtent=140, maxExtent=140, labelLimit=130, labelPadding=8)
     labels = [policy.label for policy, _ in took_part]
     y = alt.Y("policy:N", title=None, sort=None, scale=alt.Scale(domain=labels), axis=side)
     scale = alt.Scale(type="log", domain=list(span), nice=False)

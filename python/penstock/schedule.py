@@ -36,7 +36,7 @@ def over_rounds(comparison: Comparison, runs: list[Run]) -> str | None:
         return said
     if not missed:
         return f"{said}, in the round that did worst"
-    return f"in {len(missed)} of {len(runs)} rounds {said}"
+    return f"{_of_all(missed, runs)} {said}"
 
 
 def troubles_over_rounds(runs: list[Run]) -> str | None:
@@ -46,7 +46,12 @@ def troubles_over_rounds(runs: list[Run]) -> str | None:
         return None
     worst = _worst(missed)
     said = troubles(worst) or ""
-    return said if len(runs) == 1 else f"in {len(missed)} of {len(runs)} rounds {said}"
+    return said if len(runs) == 1 else f"{_of_all(missed, runs)} {said}"
+
+
+def _of_all(missed: list[Run], runs: list[Run]) -> str:
+    every = len(missed) == len(runs)
+    return f"in all {len(runs)} rounds" if every else f"in {len(missed)} of {len(runs)} rounds"
 
 
 def _missed(runs: list[Run]) -> list[Run]:
