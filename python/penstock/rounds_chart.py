@@ -11,6 +11,9 @@ from penstock.schema import percentile
 WIDTH = 270
 """Of the plot in pixels, beside names."""
 
+LABEL = 130
+"""Of the longest name in pixels."""
+
 ROW = 30
 """Pixels for each policy."""
 
@@ -27,7 +30,9 @@ def p99(policies: list[Rounds], name: str) -> alt.TopLevelMixin:
             ranges.append((policy.label, *spread))
     span = span_of([ns for _, ns in rows] or [1e6])
     look = Look([policy.label for policy in policies])
-    side = alt.Axis(domain=False, ticks=False, minExtent=140, maxExtent=140, labelLimit=130, labelPadding=8)
+    side = alt.Axis(
+        domain=False, ticks=False, minExtent=140, maxExtent=140, labelLimit=130, labelPadding=8
+    )
     labels = [policy.label for policy, _ in took_part]
     y = alt.Y("policy:N", title=None, sort=None, scale=alt.Scale(domain=labels), axis=side)
     scale = alt.Scale(type="log", domain=list(span), nice=False)

@@ -112,8 +112,8 @@ def _against(baseline: Rounds, policy: Rounds, lone: Mapping[str, Rounds]) -> It
         # Less throughput and more latency are one fact, and so are more and less: told once.
         told = tell_kept and (better < 1) == (kept < 1)
         clauses = [*_from_alone(name, sides.after, lone)]
-        # Of who is there for throughput nobody asks what noise hides of latency.
-        if not _alike(better) and not told and (sides.latency_differs() or not heavy):
+        # Of who is told by its throughput nobody asks what noise hides of latency.
+        if not _alike(better) and not told and (sides.latency_differs() or not tell_kept):
             clauses.append(_latency(sides, than, first=not any(than in of for of in latencies)))
         if clauses:
             latencies.append(_p99_words(name, sides.after, clauses, first=not latencies))

@@ -153,3 +153,33 @@ def bank_day() -> Comparison:
         params={"split": "512KiB", "guard": {"after": 16, "stall": "100ms"}, "priority": True},
     )
     return comparison(baseline, control)
+
+
+def rounds_of(*rounds: list[Run], measured: bool = True) -> Comparison:
+    """A comparison of these rounds, with the seeds 1, 2, …."""
+    runs: list[Run] = []
+    for number, row in enumerate(rounds):
+        runs += [{**run, "round": number, "seed": 1 + number} for run in row]
+    return comparison(*runs, measured=measured)
+
+
+def protected() -> Comparison:
+    """Three rounds on a disk: tellers alone, under the kernel, under control."""
+    mib = 1 << 20
+
+    def batch(requests: int) -> Class:
+        return one_class("batch", requests=requests, size=mib, p99=40 * MS, share=0.9)
+
+    def one_round(alone: int, kernel: int, control: int, kept: int) -> list[Run]:
+        return [
+            one_run("alone:tellers", [one_class("tellers", p99=alone, share=1.0)]),
+            one_run("kernel:none", [one_class("tellers", p99=kernel), batch(60_000)]),
+            one_run("size-priority", [one_class("tellers", p99=control), batch(kept)]),
+        ]
+
+    us = MS // 1000
+    return rounds_of(
+        one_round(370 * us, 107 * MS, 520 * us, 49_800),
+        one_round(350 * us, 140 * MS, 490 * us, 52_800),
+        one_round(390 * us, 90 * MS, 610 * us, 47_400),
+    )

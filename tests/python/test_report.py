@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 import penstock
-from command import ROOT, interrupted
+from command import JOB, ROOT, interrupted
 from command import penstock as command
 from penstock import charts, palette
 from reading import Page, read_off
@@ -400,3 +400,78 @@ class TestFiles:
         assert caught.value.exit_code == 1
         assert path.read_text() == before
         assert [one.name for one in tmp_path.iterdir()] == ["out.html"]
+
+
+ROUNDS = ("alone:tellers", "noop", "size-priority")
+
+
+@pytest.fixture(scope="module")
+def repeated() -> penstock.Comparison:
+    """Three rounds on a model, the first policy without the batch."""
+    return penstock.compare(penstock.Job.from_toml(JOB), policies=ROUNDS, repeat=3)
+
+
+@pytest.fixture(scope="module")
+def drawn(repeated: penstock.Comparison, tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """Their report."""
+    path = tmp_path_factory.mktemp("rounds") / "out.html"
+    repeated.save_report(path)
+    return Page(path.read_text())
+
+
+class TestRounds:
+    """Rounds in a page: all figures, and of each policy one round drawn."""
+
+    def test_its_data_has_every_round_and_the_detail_of_what_is_drawn(
+        self, drawn: Page, repeated: penstock.Comparison
+    ) -> None:
+        data = json.loads(drawn.data)
+        assert data["comparison"] == json.loads(repeated.to_json())
+        for policy, one in zip(ROUNDS, data["detail"], strict=True):
+            runs = sorted(repeated.of(policy), key=lambda run: run["tellers"].lat_ns.p99)
+            assert (one["policy"], one["round"]) == (policy, runs[1].round)
+
+    def test_it_tells_medians_and_ranges_and_which_rounds_are_drawn(self, drawn: Page) -> None:
+        words = " ".join(drawn.words.split())
+        assert "Rounds 3 rounds, seeds 7–9" in words
+        assert "each figure is the median [least–greatest] of the rounds" in words
+        assert re.search(r"in the middle .*: alone:tellers seed \d, noop seed \d, size-", words)
+        assert re.search(r">\d[\d.]+ \[[\d.]+–[\d.]+\] ms<", drawn.text)
+
+    def test_its_pictures_show_every_round(
+        self, drawn: Page, repeated: penstock.Comparison
+    ) -> None:
+        assert drawn.pictures()[:3] == ["rounds-tellers", "rounds-batch", "latency-tellers"]
+        assert list(drawn.requests()) == []
+        ticks = drawn.picture("rounds-tellers").axis("x")
+        marks = drawn.picture("rounds-tellers").marks()
+        found = sorted(read_off(ticks, mark.points[0][0], log=True) for mark in marks)
+        known = sorted(run["tellers"].lat_ns.p99 for run in repeated.runs)
+        assert found == pytest.approx(known, rel=0.02)
+
+    def test_a_class_is_drawn_under_the_policies_in_which_it_took_part(self, drawn: Page) -> None:
+        rows = re.findall(r'<th scope="row">([^<]+)</th>', drawn.text)
+        assert rows == [*ROUNDS, *ROUNDS[1:]]
+        colours = {mark.colour for mark in drawn.picture("rounds-batch").marks()}
+        assert colours == {one.light for one in palette.POLICIES[1:3]}
+
+    def test_every_picture_has_a_file(self, repeated: penstock.Comparison, tmp_path: Path) -> None:
+        repeated.save_plots(tmp_path / "plots")
+        names = {path.stem for path in (tmp_path / "plots").iterdir()}
+        assert names == set(repeated.charts)
+
+
+def test_an_emulated_run_says_so(tmp_path: Path) -> None:
+    job, words = penstock.Job.from_toml(JOB), {"duration": "500ms"}
+    result = penstock.compare(job, policies=["noop"], on="emulated:hdd-7200@20", set=words)
+    result.save_report(tmp_path / "out.html")
+    page = Page((tmp_path / "out.html").read_text())
+    said = " ".join(page.words.split())
+    for words_said in (
+        "EMULATED",
+        "(a model that answers in real time)",
+        "A model of the device answers in real time: ",
+        "the model answered late by p50 ",
+    ):
+        assert words_said in said
+    assert page.comparison() == json.loads(result.json)

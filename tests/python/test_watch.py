@@ -276,6 +276,36 @@ class TestScreen:
         assert self.state == "size-priority (2 of 2)   0 ns of 10.0 min"
         assert self.course[1] == ["tellers", "", "–", "", "–"]
 
+    def test_where_nothing_is_known_meanwhile_nothing_old_is_shown(self) -> None:
+        step = running(one("tellers"), number=1)
+        assert step["step"] == "running"
+        del step["now"]
+        step["policy"] = "kernel:none"
+        self.shown(self.STEP, step)
+        assert self.now == [[]]
+        assert self.span == "Figures come when kernel:none has ended."
+        self.shown(step, step, self.STEP)
+        assert len(self.now) == 3, "and with the next they are back"
+
+    def test_runs_of_other_classes_stand_below_one_another(self) -> None:
+        alone: Finished = {**FINISHED, "policy": "alone:batch", "classes": FINISHED["classes"][1:]}
+        third: Finished = {**FINISHED, "policy": "cfq", "round": 1}
+        self.shown(alone, FINISHED, third, self.STEP)
+        assert self.ended == [
+            ["policy", "batch", "tellers"],
+            ["alone:batch", "–", "–"],
+            ["noop", "–", "241 ms"],
+            ["cfq, round 2", "–", "241 ms"],
+        ]
+
+    def test_an_emulated_run_says_so(self) -> None:
+        step = running(one("tellers"))
+        assert step["step"] == "running"
+        step["world"], step["device"] = "emulated", "emulated:flash"
+        self.shown(step)
+        assert self.title == "job.toml on emulated:flash   EMULATED"
+        assert self.pauses is False
+
     @pytest.mark.parametrize("columns", [80, 120])
     def test_nothing_is_cut(self, columns: int) -> None:
         classes = [one(name) for name in ("tellers", "balance", "batch", "report")]

@@ -7,6 +7,7 @@ import openpyxl
 import pytest
 
 import penstock
+from command import JOB
 from penstock.report.workbook import NAME_LENGTH
 
 MS = 1e6
@@ -82,3 +83,27 @@ def test_sheets_of_classes_with_awkward_names(job: Path, tmp_path: Path) -> None
     names = book_of(result, tmp_path / "out.xlsx").sheetnames
     assert len({name.lower() for name in names}) == 4
     assert all(len(name) <= NAME_LENGTH for name in names)
+
+
+def test_rounds_have_their_medians_and_every_round_its_row(tmp_path: Path) -> None:
+    job = penstock.Job.from_toml(JOB)
+    policies = ["alone:tellers", "noop", "size-priority"]
+    result = penstock.compare(job, policies=policies, repeat=3)
+    book = book_of(result, tmp_path / "out.xlsx")
+    assert book.sheetnames == ["Summary", "Rounds", "tellers", "batch", "Job"]
+    _, _, head, *rows = book["Summary"].iter_rows(values_only=True)
+    assert head[:4] == ("policy", "round", "seed", "class")
+    told = [row[:4] for row in rows[:15]]
+    expected = [(run, one.name) for run in result.runs for one in run.classes]
+    assert told == [(run.policy, run.round, str(run.seed), name) for run, name in expected]
+    _, _, head, *rows = book["Rounds"].iter_rows(values_only=True)
+    assert [row[:3] for row in rows] == [
+        *((policy, "tellers", 3) for policy in policies),
+        *((policy, "batch", 3) for policy in policies[1:]),
+    ]
+    at = head.index("p99 ms median")
+    for policy, row in zip(policies, rows, strict=False):
+        p99s = sorted(run["tellers"].lat_ns.p99 / MS for run in result.of(policy))
+        assert row[at : at + 3] == pytest.approx([p99s[1], p99s[0], p99s[2]])
+    sheet = [row[:2] for row in book["batch"].iter_rows(values_only=True)]
+    assert [row[0] for row in sheet[1:3]] == policies[1:], "the tellers alone have no batch"

@@ -4,6 +4,8 @@
 //! They need root and a disk with schedulers; elsewhere they say why they are skipped. The disk is
 //! a loop device of the test's own where one can be made, else the one under the build's folder.
 
+#![expect(clippy::print_stdout, reason = "why a test is skipped is worth seeing with --nocapture")]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
