@@ -28,7 +28,7 @@ def why_partial(run: Run) -> str:
 
 
 def errors(*rounds: Class) -> str:
-    """The errors of a class that has some, in all its rounds: which, how many of each, the first."""
+    """The errors of a class that has some, of all its rounds: which, how many, and the first."""
     requests: dict[str, int] = {}
     for name, of in (item for one in rounds for item in one["error_codes"].items()):
         requests[name] = requests.get(name, 0) + of["requests"]

@@ -143,9 +143,9 @@ class Run(TypedDict):
     as fast as possible. Each class of a run under the kernel's scheduler has one of its own only.
     `round`, from 0, and its `seed` are there if rounds were asked for. `interrupted` is there, and
     true, if it was ended early, and `ended` says why: somebody asked, the target did not answer, or
-    its length changed; of the last two `failure` tells in words. `emulation` is there of an emulated
-    device; `remarks`, if the machine did not grant a live run all that it wanted; `detail`, if it
-    was asked for.
+    its length changed; of the last two `failure` tells in words. `emulation` is there of an
+    emulated device; `remarks`, if the machine did not grant a live run all that it wanted;
+    `detail`, if it was asked for.
     """
 
     policy: str
