@@ -11,7 +11,16 @@ from command import COMMAND, Ended, interrupted, penstock
 from penstock import __version__
 from penstock.schema import Class, Comparison, Distribution, Run
 
-MAY_LACK = {"interrupted", "ended", "failure", "remarks", "detail"}
+MAY_LACK = {
+    "round",
+    "seed",
+    "emulation",
+    "interrupted",
+    "ended",
+    "failure",
+    "remarks",
+    "detail",
+}
 """Keys of a run that are there only if there is something to say."""
 
 PERCENTILES = ["50.000000", "95.000000", "99.000000", "99.900000"]
@@ -147,7 +156,10 @@ class TestList:
         entries = json.loads(penstock("list", "devices", "--json").out)
         assert entries[0]["name"] == "hdd-7200"
         text = penstock("list", "devices").out
-        assert text == "".join(f"{one['name']}: {one['summary']}\n" for one in entries)
+        named = "".join(f"{one['name']}: {one['summary']}\n" for one in entries)
+        assert text.startswith(named)
+        beside = [line.split(": ")[0] for line in text.removeprefix(named).splitlines()]
+        assert beside == ["emulated:DEVICE[@SPEED][:PATH]", "null"]
 
     def test_every_policy_and_every_device_of_the_lists_runs(self, job: Path) -> None:
         policies = json.loads(penstock("list", "policies", "--json").out)

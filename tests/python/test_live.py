@@ -3,13 +3,15 @@
 import json
 import os
 import re
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import cast
 
 import pytest
 
-from command import ROOT, as_nobody, interrupted, penstock
+from command import JOB, NOBODY, ROOT, as_nobody, interrupted, penstock
 from penstock.schema import Held, Run, Schedule
 
 
@@ -178,3 +180,28 @@ class TestRefused:
             ended = as_nobody(*words)
         assert f"{closed}: found no permission to" in ended.err
         assert (ended.code, ended.out) == (2, "")
+
+    def test_only_root_may_switch_the_scheduler_of_a_disk(self) -> None:
+        script = (
+            "import os, sys\n"
+            "from penstock import Job, PenstockError, compare\n"
+            f"if os.geteuid() == 0: os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
+            "job, options = Job.from_toml(sys.argv[1]), dict(on=sys.argv[2], create='16MiB')\n"
+            "for name in ('mq-deadline', 'kyber'):\n"
+            "    try:\n"
+            "        compare(job, policies=['kernel:' + name], set={'warmup': '0s'}, **options)\n"
+            "    except PenstockError as error:\n"
+            "        print(error.exit_code, error)\n"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o777)
+            done = subprocess.run(
+                [sys.executable, "-c", script, JOB, f"{folder}/disk.img"],
+                capture_output=True,
+                encoding="utf-8",
+                check=False,
+            )
+        if "cannot switch" not in done.stdout:
+            pytest.skip(f"there is no scheduler to switch to: {done.stdout}{done.stderr}")
+        assert re.search(r"^77 error: \w+: cannot switch its scheduler to", done.stdout, re.M)
+        assert "hint: only root may" in done.stdout
