@@ -201,7 +201,7 @@ class TestVerdict:
         ]
         (line,) = verdict(rounds_of(*runs))
         assert line.startswith("noop: in all 2 rounds the schedule was not held: 90 %")
-        assert line.endswith("failed: 7 of a")
+        assert "; failed: 7 of a (EIO; first a write" in line
 
 
 class TestEmulated:
