@@ -111,6 +111,10 @@ impl Target {
         progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Result<Self, TargetError> {
         let control = Control::open(path)?;
+        if create.is_some() && !path.exists() {
+            // Open as it was made it has no name, and the kernel would list the device over none.
+            open_file(&Direct::REAL, path, create, progress)?;
+        }
         let Opened { direct: file, alignment, usable } =
             open_file(&Direct::REAL, path, create, progress)?;
         let device = control.make(path, &file, usable, alignment.offset)?;
