@@ -108,7 +108,9 @@ pub fn run(
     limits: Limits,
 ) -> Result<End, RunError> {
     let mut table: Table<Request> = Table::new();
-    let mut done: Vec<Done> = Vec::new();
+    // As many as most disks finish between two turns: a machine that was busy elsewhere for a while
+    // must not make the loop allocate in the middle of a run.
+    let mut done: Vec<Done> = Vec::with_capacity(256);
     let (mut turns, mut last, mut turns_at_last) = (0_u64, Time::NEVER, 0_u64);
     // Each turn of an instant either finishes or sends something; twice the table is never met.
     let turns_per_instant = 2 * u64::from(limits.max_outstanding) + 64;
