@@ -5,17 +5,24 @@
 //!
 //! Source: the kernel's documentation, `Documentation/block/switching-sched.rst`.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
 
 use crate::Target;
-use crate::error::{CANNOT, WRONG_INPUT};
+use crate::error::{CANNOT, UNSAFE_TARGET, WRONG_INPUT};
 use crate::sysfs::{Disk, Sysfs};
 
 /// Where runs note what they changed. It does not survive a boot, and neither does a scheduler.
 const NOTES: &str = "/run/penstock";
+
+/// What a note's name begins with; the disk follows.
+const NOTE: &str = "scheduler.";
 
 /// Why a disk's scheduler was not switched.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +50,15 @@ pub enum SchedulerError {
         /// What it has.
         known: Vec<String>,
     },
+    /// Another run has switched it, and measures.
+    #[error(
+        "{disk}: found another run that switches its scheduler; expected none\n\
+         hint: two of them would measure each other: wait for the other to end"
+    )]
+    InUse {
+        /// The disk.
+        disk: String,
+    },
     /// The system did not let it happen.
     #[error("{disk}: cannot switch its scheduler to {name}: {source}\nhint: only root may")]
     Refused {
@@ -56,10 +72,12 @@ pub enum SchedulerError {
 }
 
 impl SchedulerError {
-    /// What the command exits with: 77 for what this machine cannot do, 2 for a wrong target.
+    /// What the command exits with: 77 for what this machine cannot do, 2 for a wrong target, 5 for
+    /// one that is in use.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::NoDisk { .. } => WRONG_INPUT,
+            Self::InUse { .. } => UNSAFE_TARGET,
             Self::Unknown { .. } | Self::Refused { .. } => CANNOT,
         }
     }
@@ -69,8 +87,18 @@ impl SchedulerError {
 #[derive(Debug)]
 pub struct Switched {
     places: Places,
-    /// Disks and their own schedulers, in the order in which they were switched.
-    before: Vec<(String, String)>,
+    /// In the order in which they were switched.
+    disks: Vec<Taken>,
+}
+
+/// A disk whose scheduler is ours to switch, as long as its note is locked.
+#[derive(Debug)]
+struct Taken {
+    disk: String,
+    /// Its own scheduler.
+    before: String,
+    note: PathBuf,
+    lock: File,
 }
 
 /// Where the disks and the notes are.
@@ -89,14 +117,43 @@ impl Places {
         self.sys.join("block").join(disk).join("queue/scheduler")
     }
 
-    /// The note of the process `pid` on `disk`.
-    fn note(&self, pid: u32, disk: &str) -> PathBuf {
-        self.notes.join(format!("scheduler.{pid}.{disk}"))
+    /// The note on `disk`, which holds its own scheduler.
+    fn note(&self, disk: &str) -> PathBuf {
+        self.notes.join(format!("{NOTE}{disk}"))
     }
 
     /// Gives `disk` the scheduler `name`.
     fn set(&self, disk: &str, name: &str) -> io::Result<()> {
         fs::write(self.scheduler(disk), name)
+    }
+
+    /// Takes `disk`, which is under `current`; `None` if another run has it. What the note of a run
+    /// that was killed holds is the disk's own scheduler.
+    fn take(&self, disk: &str, current: &str) -> io::Result<Option<Taken>> {
+        fs::create_dir_all(&self.notes)?;
+        let note = self.note(disk);
+        loop {
+            let mut options = File::options();
+            let mut lock =
+                options.read(true).write(true).create(true).truncate(false).open(&note)?;
+            match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => {}
+                Err(Errno::WOULDBLOCK) => return Ok(None),
+                Err(errno) => return Err(errno.into()),
+            }
+            if lock.metadata()?.nlink() == 0 {
+                // Its run ended in between, and removed it.
+                continue;
+            }
+            let mut before = String::new();
+            lock.read_to_string(&mut before)?;
+            if before.is_empty() {
+                // Before anything is switched: a kill in between puts back what was not changed.
+                current.clone_into(&mut before);
+                lock.write_all(before.as_bytes())?;
+            }
+            return Ok(Some(Taken { disk: disk.into(), before, note, lock }));
+        }
     }
 }
 
@@ -119,24 +176,21 @@ pub fn switch(target: &Target, name: &str) -> Result<Switched, SchedulerError> {
 
 impl Switched {
     fn new(places: Places, disks: &[Disk], name: &str) -> Result<Self, SchedulerError> {
-        let mut this = Self { places, before: Vec::new() };
+        let mut this = Self { places, disks: Vec::new() };
         for Disk { name: disk, scheduler, schedulers, .. } in disks {
             if !schedulers.iter().any(|known| known == name) {
                 let (disk, known) = (disk.clone(), schedulers.clone());
                 return Err(SchedulerError::Unknown { disk, name: name.into(), known });
             }
-            let before = scheduler.clone().unwrap_or_else(|| "none".into());
-            if before == name {
-                continue;
-            }
+            let current = scheduler.as_deref().unwrap_or("none");
             let refused =
                 |source| SchedulerError::Refused { disk: disk.clone(), name: name.into(), source };
-            // The note first: a kill in between puts back what was not changed, which harms nobody.
-            fs::create_dir_all(&this.places.notes).map_err(refused)?;
-            let note = this.places.note(std::process::id(), disk);
-            fs::write(&note, &before).map_err(refused)?;
-            this.before.push((disk.clone(), before));
-            this.places.set(disk, name).map_err(refused)?;
+            let taken = this.places.take(disk, current).map_err(refused)?;
+            let in_use = || SchedulerError::InUse { disk: disk.clone() };
+            this.disks.push(taken.ok_or_else(in_use)?);
+            if current != name {
+                this.places.set(disk, name).map_err(refused)?;
+            }
         }
         Ok(this)
     }
@@ -144,12 +198,24 @@ impl Switched {
 
 impl Drop for Switched {
     fn drop(&mut self) {
-        for (disk, before) in self.before.drain(..).rev() {
+        for taken in self.disks.drain(..).rev() {
             // The note stays if the disk does not take its own scheduler back.
-            if self.places.set(&disk, &before).is_ok() {
-                let _ = fs::remove_file(self.places.note(std::process::id(), &disk));
-            }
+            let _ = taken.put_back(&self.places);
         }
+    }
+}
+
+impl Taken {
+    /// Gives the disk its own scheduler back and lets go of it.
+    fn put_back(self, places: &Places) -> io::Result<()> {
+        match places.set(&self.disk, &self.before) {
+            // The disk has gone, and its scheduler with it.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        fs::remove_file(&self.note)?;
+        drop(self.lock);
+        Ok(())
     }
 }
 
@@ -160,42 +226,40 @@ pub struct LeftBehind {
     pub disk: String,
     /// Its own scheduler.
     pub scheduler: String,
-    note: PathBuf,
 }
 
 /// What runs have left behind that do not live any more.
 pub fn left_behind() -> Vec<LeftBehind> {
-    left_in(&Places::real(), |pid| Path::new("/proc").join(pid.to_string()).exists())
+    left_in(&Places::real())
 }
 
-fn left_in(places: &Places, alive: impl Fn(u32) -> bool) -> Vec<LeftBehind> {
+fn left_in(places: &Places) -> Vec<LeftBehind> {
     let notes = fs::read_dir(&places.notes).into_iter().flatten().flatten();
     let read = |entry: fs::DirEntry| {
-        let (note, name) = (entry.path(), entry.file_name());
-        let (pid, disk) = name.to_str()?.strip_prefix("scheduler.")?.split_once('.')?;
-        let dead = pid.parse().is_ok_and(|pid| !alive(pid));
-        let scheduler = fs::read_to_string(&note).ok().filter(|_| dead)?;
-        Some(LeftBehind { disk: disk.into(), scheduler, note })
+        let name = entry.file_name();
+        let disk = name.to_str()?.strip_prefix(NOTE)?.to_owned();
+        let note = File::open(entry.path()).ok()?;
+        // Whoever lives holds the lock; this one goes with the file.
+        rustix::fs::flock(&note, FlockOperation::NonBlockingLockShared).ok()?;
+        let scheduler = fs::read_to_string(entry.path()).ok().filter(|text| !text.is_empty())?;
+        Some(LeftBehind { disk, scheduler })
     };
     let mut left: Vec<_> = notes.filter_map(read).collect();
-    left.sort_unstable_by(|one, other| one.note.cmp(&other.note));
+    left.sort_unstable_by(|one, other| one.disk.cmp(&other.disk));
     left
 }
 
 /// Gives `left` its own scheduler back.
 ///
 /// # Errors
-/// The system does not let it; the note stays.
+/// The system does not let it, or a run has the disk by now; the note stays.
 pub fn restore_left_behind(left: &LeftBehind) -> io::Result<()> {
     restore_in(&Places::real(), left)
 }
 
 fn restore_in(places: &Places, left: &LeftBehind) -> io::Result<()> {
-    match places.set(&left.disk, &left.scheduler) {
-        // The disk has gone, and its scheduler with it.
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => fs::remove_file(&left.note),
-    }
+    let taken = places.take(&left.disk, &left.scheduler)?;
+    taken.ok_or(io::ErrorKind::ResourceBusy)?.put_back(places)
 }
 
 #[cfg(test)]
@@ -243,18 +307,21 @@ mod tests {
         let (_tree, places) = Tree::new("switch");
         let switched = Switched::new(places.clone(), &[disk()], "kyber").unwrap();
         assert_eq!(scheduler(&places), "kyber");
-        assert!(places.note(std::process::id(), "sda").exists());
+        assert_eq!(fs::read_to_string(places.note("sda")).unwrap(), "mq-deadline");
         drop(switched);
         assert_eq!(scheduler(&places), "mq-deadline");
         assert_eq!(fs::read_dir(&places.notes).unwrap().count(), 0, "no note stays");
     }
 
     #[test]
-    fn a_disk_that_has_it_is_left_alone() {
+    fn a_disk_that_has_it_is_taken_all_the_same() {
         let (_tree, places) = Tree::new("same");
-        let before = scheduler(&places);
-        drop(Switched::new(places.clone(), &[disk()], "mq-deadline").unwrap());
-        assert_eq!(scheduler(&places), before, "not even written");
+        let switched = Switched::new(places.clone(), &[disk()], "mq-deadline").unwrap();
+        assert_eq!(scheduler(&places), "none [mq-deadline] kyber\n", "not even written");
+        let other = Switched::new(places.clone(), &[disk()], "kyber").unwrap_err();
+        assert_eq!(other.exit_code(), 5, "nor by another run meanwhile: {other}");
+        drop(switched);
+        assert_eq!(scheduler(&places), "mq-deadline");
     }
 
     #[test]
@@ -267,25 +334,43 @@ mod tests {
         assert_eq!(scheduler(&places), "mq-deadline");
     }
 
+    /// As a run leaves it that is killed under `kyber`.
+    fn killed(places: &Places) {
+        fs::create_dir_all(&places.notes).unwrap();
+        fs::write(places.note("sda"), "mq-deadline").unwrap();
+        places.set("sda", "kyber").unwrap();
+    }
+
     #[test]
     fn what_a_killed_run_left_behind_is_found_and_put_back() {
         let (_tree, places) = Tree::new("left");
-        std::mem::forget(Switched::new(places.clone(), &[disk()], "kyber").unwrap());
-        assert_eq!(left_in(&places, |_| true), [], "it lives");
-        let left = left_in(&places, |_| false);
+        let alive = Switched::new(places.clone(), &[disk()], "kyber").unwrap();
+        assert_eq!(left_in(&places), [], "it lives");
+        drop(alive);
+        killed(&places);
+        let left = left_in(&places);
         assert_eq!((left.len(), &*left[0].disk, &*left[0].scheduler), (1, "sda", "mq-deadline"));
         restore_in(&places, &left[0]).unwrap();
         assert_eq!(scheduler(&places), "mq-deadline");
-        assert_eq!(left_in(&places, |_| false), []);
+        assert_eq!(left_in(&places), []);
+    }
+
+    #[test]
+    fn the_next_run_puts_back_what_a_killed_one_switched() {
+        let (_tree, places) = Tree::new("next");
+        killed(&places);
+        let found = Disk { scheduler: Some("kyber".into()), ..disk() };
+        drop(Switched::new(places.clone(), &[found], "none").unwrap());
+        assert_eq!(scheduler(&places), "mq-deadline", "its own, not what it was found under");
     }
 
     #[test]
     fn a_note_of_a_disk_that_has_gone_is_dropped() {
         let (_tree, places) = Tree::new("gone");
-        std::mem::forget(Switched::new(places.clone(), &[disk()], "kyber").unwrap());
+        killed(&places);
         fs::remove_dir_all(places.sys.join("block/sda")).unwrap();
-        let left = left_in(&places, |_| false);
+        let left = left_in(&places);
         restore_in(&places, &left[0]).unwrap();
-        assert_eq!(left_in(&places, |_| false), []);
+        assert_eq!(left_in(&places), []);
     }
 }

@@ -53,6 +53,8 @@ struct Inner {
     alignment: Alignment,
     file_system: String,
     file: Arc<File>,
+    /// Usable bytes of all of it, whatever a view shows.
+    whole: u64,
     /// The file itself, or the one below a loop device, which goes before it.
     _lock: Lock,
 }
@@ -161,7 +163,7 @@ impl Target {
         file_system: String,
     ) -> Self {
         let path = path.to_owned();
-        let inner = Inner { path, alignment, file_system, file, _lock: lock };
+        let inner = Inner { path, alignment, file_system, file, whole: len, _lock: lock };
         Self { inner: Arc::new(inner), start: 0, len }
     }
 

@@ -309,3 +309,15 @@ fn a_file_that_is_cut_ends_the_run_though_writes_make_it_grow() {
     assert!(!guard.look(end.at), "once found, it stays");
     assert_eq!(std::fs::metadata(target.path()).unwrap().len(), SIZE, "nobody repairs it");
 }
+
+#[test]
+fn a_view_of_a_file_is_no_file_that_was_cut() {
+    let scratch = Scratch::new("view-under-guard");
+    let target = scratch.target().view(4096, SIZE - 8192).unwrap();
+    let layout = Layout::new(DEPTH, LEN, target.unit()).unwrap();
+    let answer = |command: &Command| Some(command.len.cast_signed());
+    let driver = Box::new(StandIn { answer, ended: Vec::new() });
+    let hub = Rc::new(RefCell::new(Hub::new(driver, vec![target], DEPTH, layout, None)));
+    let guard = LiveClock::new(hub, Vec::new()).guard();
+    assert_eq!(guard.end(Time::ZERO, None), None);
+}

@@ -58,7 +58,7 @@ impl Target {
     pub(crate) fn resized(&self) -> Option<(u64, u64)> {
         // A file that cannot be asked for its length says so when it is read.
         let now = rustix::fs::fstat(self.file()).ok()?;
-        let (found, expected) = (now.st_size.cast_unsigned(), self.capacity() + MARK);
+        let (found, expected) = (now.st_size.cast_unsigned(), self.inner.whole + MARK);
         let file = FileType::from_raw_mode(now.st_mode).is_file();
         (file && found != expected).then_some((found, expected))
     }
