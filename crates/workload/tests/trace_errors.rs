@@ -49,6 +49,17 @@ fn blkparse() {
     assert_snapshot!("blkparse_errors", messages("blkparse", &inputs));
 }
 
+/// The kernel's hand-over to the disk is not used, but a file that ends in the middle of one is cut.
+#[test]
+fn a_file_that_is_cut_within_a_line_that_is_skipped_is_told() {
+    let whole = format!("{EVENT}{}", EVENT.replace(" Q ", " D "));
+    let cut = &whole[..whole.rfind(" + 16").unwrap()];
+    let told = message("blkparse", cut.as_bytes());
+    assert!(told.contains("line 2") && told.contains("`+` and how many sectors"), "{told}");
+    let trace = read(whole.as_bytes(), format("blkparse").unwrap()).unwrap();
+    assert_eq!(trace.records.len(), 1);
+}
+
 #[test]
 fn disksim_and_mqsim() {
     assert_snapshot!(

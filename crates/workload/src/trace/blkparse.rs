@@ -76,6 +76,12 @@ impl Reader {
         match fields.word() {
             b"Q" => self.asked(line, fields, device, at_ns, pid),
             b"C" => self.completed(fields, device, at_ns),
+            b"D" => {
+                // Nothing of it is used, but a line that is cut or damaged is no trace.
+                self.trace.skipped += 1;
+                What::parse(fields.word())?;
+                place(&mut fields).map(drop)
+            }
             other if !other.is_empty() && other.iter().all(u8::is_ascii_alphabetic) => {
                 self.trace.skipped += 1;
                 Ok(())
