@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::place::{Live, Place};
 use crate::result::RunResult;
 use crate::snapshot::Snapshot;
-use crate::stats::Progress;
+use crate::stats::{Progress, ratio};
 
 /// What a result says of its device time.
 const REMARK: &str = "each class ran beside the others on a thread and an engine of its own: device time is what each of \
@@ -120,7 +120,10 @@ fn joined(bench: &Bench<'_>, results: Vec<RunResult>) -> RunResult {
     }
     let whole: f64 = all.classes.iter().map(|class| class.device_time_s).sum();
     for class in &mut all.classes {
-        class.share = if whole > 0.0 { class.device_time_s / whole } else { 0.0 };
+        // Of the time in which any of them ran, as everywhere.
+        class.iops = ratio(class.requests as f64, all.duration_s);
+        class.bw_bytes = ratio(class.bytes as f64, all.duration_s);
+        class.share = ratio(class.device_time_s, whole);
     }
     all.remarks.sort_unstable();
     all.remarks.dedup();

@@ -303,7 +303,8 @@ impl Observer for Stats<'_> {
         }
         if done.at >= self.warmup {
             // Of a command that was under way when the warm-up ended, what lies behind it.
-            self.busy += done.service.min(done.at.since(self.warmup));
+            let counted = done.at.since(self.warmup.max(done.begun));
+            self.busy += done.service.share(counted.ns(), done.at.since(done.begun).ns().max(1));
         }
         if req.due < self.warmup {
             return;
