@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 
 from penstock import _native
-from penstock.errors import translated
+from penstock.errors import translated, wrong
 from penstock.job import Job, Plain, plain
 from penstock.policy import Policy, made
 from penstock.results import Comparison
+from penstock.rounds import ROUNDS_MOST
 
 
 def compare(
@@ -34,6 +35,9 @@ def compare(
     Ctrl-C ends the run with what there is, if there is anything: then the last run says
     `interrupted`. What is wrong is a `penstock.PenstockError` with the command's message.
     """
+    if repeat is not None and not (isinstance(repeat, int) and 1 <= repeat <= ROUNDS_MOST):
+        hint = "leave it out to run every policy once"
+        raise wrong(f"found repeat={repeat!r}; expected a number from 1 to {ROUNDS_MOST}", hint)
     with translated():
         text = _native.compare(
             job.name if isinstance(job, Job) else job,

@@ -92,8 +92,9 @@ def log_ticks(low: float, high: float) -> list[float]:
         ticks = [f * 10.0**n for n in powers for f in factors if low <= f * 10.0**n <= high]
         if len(ticks) >= 3:
             break
-    every = ceil(len(ticks) / 6)
-    return ticks[::every]
+    # A span between two round values has its ends.
+    ticks = ticks or [low, high]
+    return ticks[:: ceil(len(ticks) / 6)]
 
 
 def dressed(chart: alt.LayerChart | alt.VConcatChart) -> alt.TopLevelMixin:

@@ -266,7 +266,8 @@ def _curves(
     look: Look, spread: pl.DataFrame, span: tuple[float, float], rarest: float
 ) -> pl.DataFrame:
     """For each policy the share that was slower, at each latency where the picture changes."""
-    wide, high = log10(span[1] / span[0]), -log10(rarest)
+    # Where a single request is all, the picture is as high as a tenth of it would be.
+    wide, high = log10(span[1] / span[0]), max(-log10(rarest), 1.0)
     rows: list[tuple[str, float, float]] = []
     step = max(STEP, 2 * len(look.policies) / ROWS)
     for policy in look.policies:

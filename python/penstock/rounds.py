@@ -12,6 +12,9 @@ from typing import NamedTuple, Self
 from penstock import units
 from penstock.schema import Class, Comparison, Run, percentile
 
+ROUNDS_MOST = 1000
+"""Rounds of a comparison at most: more is a slip."""
+
 ALONE = "alone:"
 """What begins the name of the run of a class that has the device to itself."""
 

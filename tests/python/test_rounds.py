@@ -306,6 +306,20 @@ class TestCommand:
         assert ended.code == 130
         assert "5 of 6 runs did not run" in ended.err
 
+    def test_a_report_of_rounds_that_hardly_differ_has_its_pictures(
+        self, job: Path, tmp_path: Path
+    ) -> None:
+        page = tmp_path / "page.html"
+        ended = command(
+            "compare", job, "--policies", "noop,noop", "--repeat", "1", "--report", page
+        )
+        assert (ended.code, page.exists()) == (0, True), ended.err
+
+    @pytest.mark.parametrize("repeat", [0, -1, 1001, 2**40, 2.5, "2"])
+    def test_a_number_of_rounds_that_is_none_is_told(self, job: Path, repeat: int) -> None:
+        with pytest.raises(penstock.PenstockError, match="expected a number from 1 to 1000"):
+            penstock.compare(job, policies=["noop"], repeat=repeat)
+
     def test_rounds_and_a_record_do_not_go_together(self, job: Path, tmp_path: Path) -> None:
         record = tmp_path / "out.record"
         ended = command("run", job, "--policy", "noop", "--repeat", "2", "--record", record)

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from penstock.rounds import ROUNDS_MOST
+
 Job = Annotated[
     str,
     typer.Argument(
@@ -60,6 +62,7 @@ Repeat = Annotated[
         "--repeat",
         metavar="N",
         min=1,
+        max=ROUNDS_MOST,
         help="Run every policy N times, in rounds of all of them, and tell medians and ranges. "
         "Each round has the next seed.",
     ),
