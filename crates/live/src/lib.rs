@@ -53,7 +53,7 @@ pub use lateness::Lateness;
 pub use leftovers::{LoopDevice, half_made, loop_devices};
 pub use null::Null;
 pub use paced::{Pace, Paced};
-pub use stage::{Engine, Settings, Stage, engines};
+pub use stage::{Engine, Settings, Stage};
 pub use sysfs::{Disk, Stack, Sysfs};
 pub use target::{DirectIo, Target, TargetError, file_system};
 pub use uring::registered_buffers;
