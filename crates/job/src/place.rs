@@ -62,18 +62,15 @@ impl Place {
             let none = || Failure::wrong("the job names no device", "name one with --on");
             return Self::modelled(job.device.clone().ok_or_else(none)?, policies, options);
         };
-        if let Some(emulated) = on.strip_prefix(EMULATED) {
+        let emulated = on.strip_prefix(EMULATED);
+        if emulated.is_some() || on == NULL {
             candidate::can_run_live(policies, on)?;
             candidate::can_run_without_a_target(policies, on)?;
             no_speed(on, options)?;
+            let Some(emulated) = emulated else {
+                return no_file(on, options).map(|()| Self::Null);
+            };
             return Self::emulated(on, emulated, job, options, progress);
-        }
-        if on == NULL {
-            candidate::can_run_live(policies, on)?;
-            candidate::can_run_without_a_target(policies, on)?;
-            no_speed(on, options)?;
-            no_file(on, options)?;
-            return Ok(Self::Null);
         }
         let known = devices::named().any(|(name, _)| name == on);
         let file = Path::new(on).extension().is_some_and(|ending| ending == "toml");
