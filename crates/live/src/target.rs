@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{FlockOperation, OFlags};
+use rustix::io::Errno;
 
 pub(crate) use self::create::begins_as_filled;
 pub(crate) use self::device::{Listed, Roots, alone};
@@ -56,17 +57,28 @@ struct Inner {
     /// Usable bytes of all of it, whatever a view shows.
     whole: u64,
     /// The file itself, or the one below a loop device, which goes before it.
-    _lock: Lock,
+    _lock: Locked,
 }
 
-/// The lock of a file.
+/// A file locked against other runs.
 #[derive(Debug)]
-struct Lock(Arc<File>);
+struct Locked(Arc<File>);
 
-impl Drop for Lock {
+impl Locked {
+    fn new(path: &Path, file: Arc<File>) -> Result<Self, TargetError> {
+        let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
+        locked.map(|()| Self(file)).map_err(|errno| match errno {
+            Errno::WOULDBLOCK => TargetError::InUse { path: path.to_owned() },
+            _ => TargetError::system(path, "lock it", errno.into()),
+        })
+    }
+}
+
+impl Drop for Locked {
     fn drop(&mut self) {
-        // The kernel closes a ring, and so the files registered with it, some time after we do.
-        // It cannot fail on a file that is locked.
+        // Closing is not enough. The kernel closes a ring, and so the files registered with it, some
+        // time after we do; a process that is just being started has all files until it is another
+        // program. It cannot fail on a file that is locked.
         let _ = rustix::fs::flock(&self.0, FlockOperation::Unlock);
     }
 }
@@ -74,7 +86,7 @@ impl Drop for Lock {
 /// A file open past the page cache, and locked.
 #[derive(Debug)]
 struct Opened {
-    direct: File,
+    direct: Locked,
     alignment: Alignment,
     usable: u64,
 }
@@ -119,12 +131,11 @@ impl Target {
         }
         let Opened { direct: file, alignment, usable } =
             open_file(&Direct::REAL, path, create, progress)?;
-        let device = control.make(path, &file, usable, alignment.offset)?;
+        let device = control.make(path, &file.0, usable, alignment.offset)?;
         let alignment = Direct::REAL.alignment(path, &device)?;
         Direct::REAL.probe(path, &device, alignment)?;
-        let file_system = direct::file_system(&file);
-        let (file, lock) = (Arc::new(device), Lock(Arc::new(file)));
-        Ok(Self::whole(path, file, lock, alignment, usable, file_system))
+        let file_system = direct::file_system(&file.0);
+        Ok(Self::whole(path, Arc::new(device), file, alignment, usable, file_system))
     }
 
     /// Opens the block device at `path`, whatever its size, if `named` is its serial number or its
@@ -135,9 +146,8 @@ impl Target {
     /// cannot be opened.
     pub fn open_device(path: &Path, named: Option<&str>) -> Result<Self, TargetError> {
         let Opened { direct: file, alignment, usable } = device::open(path, named, &Roots::real())?;
-        let file = Arc::new(file);
-        let lock = Lock(Arc::clone(&file));
-        Ok(Self::whole(path, file, lock, alignment, usable, "a block device".into()))
+        let used = Arc::clone(&file.0);
+        Ok(Self::whole(path, used, file, alignment, usable, "a block device".into()))
     }
 
     fn open_through(
@@ -147,17 +157,16 @@ impl Target {
         progress: create::Progress<'_>,
     ) -> Result<Self, TargetError> {
         let Opened { direct: file, alignment, usable } = open_file(direct, path, create, progress)?;
-        let file_system = direct::file_system(&file);
-        let file = Arc::new(file);
-        let lock = Lock(Arc::clone(&file));
-        Ok(Self::whole(path, file, lock, alignment, usable, file_system))
+        let file_system = direct::file_system(&file.0);
+        let used = Arc::clone(&file.0);
+        Ok(Self::whole(path, used, file, alignment, usable, file_system))
     }
 
     /// All of a file.
     fn whole(
         path: &Path,
         file: Arc<File>,
-        lock: Lock,
+        lock: Locked,
         alignment: Alignment,
         len: u64,
         file_system: String,
@@ -257,7 +266,7 @@ fn open_existing(
         let grain = u64::from(opened.alignment.offset);
         return Err(TargetError::BadSize { path: path.to_owned(), size: usable, grain });
     }
-    direct.probe(path, &opened.direct, opened.alignment)?;
+    direct.probe(path, &opened.direct.0, opened.alignment)?;
     Ok(opened)
 }
 
@@ -277,18 +286,9 @@ fn open_direct(
     if (checked.dev(), checked.ino()) != (used.dev(), used.ino()) {
         return Err(not_ours(path, used.len(), "that took the place of another just now"));
     }
-    lock(path, &file)?;
-    let alignment = direct.alignment(path, &file)?;
+    let file = Locked::new(path, Arc::new(file))?;
+    let alignment = direct.alignment(path, &file.0)?;
     Ok(Opened { direct: file, alignment, usable })
-}
-
-/// Locks `file` against other runs.
-fn lock(path: &Path, file: &File) -> Result<(), TargetError> {
-    let locked = rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive);
-    locked.map_err(|errno| match errno {
-        rustix::io::Errno::WOULDBLOCK => TargetError::InUse { path: path.to_owned() },
-        _ => TargetError::system(path, "lock it", errno.into()),
-    })
 }
 
 /// Refuses what is not a regular file.

@@ -14,15 +14,16 @@ use std::ops::ControlFlow;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use penstock_core::Seed;
 use rand::Rng as _;
-use rustix::fs::{AtFlags, FallocateFlags, FlockOperation};
+use rustix::fs::{AtFlags, FallocateFlags};
 use rustix::io::Errno;
 
 use super::direct::{self, Alignment, Direct, file_system};
 use super::mark::{self, GRAIN, MARK};
-use super::{Opened, TargetError};
+use super::{Locked, Opened, TargetError};
 
 /// Bytes of one write while filling: large enough for the full rate of a disk.
 const CHUNK: u32 = 1 << 20;
@@ -91,9 +92,8 @@ impl Site<'_> {
     /// else can see it.
     fn open_nameless(&self, name: &Path) -> Result<Opened, TargetError> {
         let direct = self.direct.open_as(name, self.path)?;
-        let locked = rustix::fs::flock(&direct, FlockOperation::NonBlockingLockExclusive);
-        locked.map_err(|errno| TargetError::system(self.path, "lock it", errno.into()))?;
-        let alignment = self.direct.alignment(self.path, &direct)?;
+        let direct = Locked::new(self.path, Arc::new(direct))?;
+        let alignment = self.direct.alignment(self.path, &direct.0)?;
         Ok(Opened { direct, alignment, usable: self.usable })
     }
 
@@ -105,7 +105,7 @@ impl Site<'_> {
         progress: Progress<'_>,
     ) -> Result<(), TargetError> {
         let (path, usable) = (self.path, self.usable);
-        let Opened { direct, alignment, .. } = opened;
+        let Opened { direct: Locked(direct), alignment, .. } = opened;
         if !usable.is_multiple_of(u64::from(alignment.offset)) {
             let grain = u64::from(alignment.offset);
             return Err(TargetError::BadSize { path: path.to_owned(), size: usable, grain });

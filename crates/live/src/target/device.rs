@@ -14,6 +14,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::OFlags;
@@ -21,7 +22,7 @@ use rustix::fs::OFlags;
 pub(crate) use self::usage::{Listed, Roots};
 use super::direct::Direct;
 use super::signature;
-use super::{Opened, TargetError, lock};
+use super::{Locked, Opened, TargetError};
 
 /// How often a device that is taken is tried again, and how long apart: what has ended a moment ago
 /// lets go a little later.
@@ -58,7 +59,8 @@ pub(super) fn open(path: &Path, named: Option<&str>, roots: &Roots) -> Result<Op
             hint: "name it again when it stays".into(),
         });
     }
-    retried(|| lock(path, &device))?;
+    let device = Arc::new(device);
+    let locked = retried(|| Locked::new(path, Arc::clone(&device)))?;
     // Somebody may have begun to use it before it was ours alone.
     check_free(path, &listed, number)?;
     let direct = Direct::REAL;
@@ -66,7 +68,7 @@ pub(super) fn open(path: &Path, named: Option<&str>, roots: &Roots) -> Result<Op
     direct.probe(path, &device, alignment)?;
     let unit = u64::from(alignment.offset.max(alignment.memory));
     let usable = length(path, &device)? / unit * unit;
-    Ok(Opened { direct: device, alignment, usable })
+    Ok(Opened { direct: locked, alignment, usable })
 }
 
 /// Opens the block device at `path` for direct I/O as its only user.

@@ -109,6 +109,20 @@ fn another_file_in_its_place_is_not_used() {
 }
 
 #[test]
+fn a_file_that_somebody_still_has_open_is_free_once_we_are_done() {
+    let scratch = Scratch::new("still-open");
+    let path = scratch.file();
+    for create in [Some(SIZE), None] {
+        let mut nothing = |_, _| ControlFlow::Continue(());
+        let opened = open_file(&Direct::REAL, &path, create, &mut nothing).unwrap();
+        // As a process has it that is being started meanwhile.
+        let _copy = opened.direct.0.try_clone().unwrap();
+        drop(opened);
+        Target::open(&path, None).unwrap();
+    }
+}
+
+#[test]
 fn an_error_of_the_medium_is_a_failure() {
     let scratch = Scratch::new("bad-medium");
     let broken = |_: &File, _: &mut [u8]| Err(io::Error::from_raw_os_error(libc::EIO));
