@@ -19,7 +19,6 @@ use crate::record::{Header, Recorder};
 use crate::result::RunResult;
 use crate::snapshot::{Watch, Watched};
 use crate::spec::{Job, Stop};
-use crate::stack;
 use crate::stats::{Progress, Stats};
 
 /// One policy's run, ready to begin.
@@ -59,7 +58,7 @@ impl Bench<'_> {
     fn run_whole(&self, place: &Place, told: &mut dyn Progress) -> Result<RunResult, Failure> {
         match place {
             Place::Modelled(spec) => {
-                let device = stack::device(spec, Seed(self.seed));
+                let device = spec.build(Seed(self.seed));
                 match self.watch.and_then(Watch::paced) {
                     Some((speed, pace)) => {
                         self.run(place, device, &mut Paced::new(speed, pace), told, None)
@@ -72,7 +71,7 @@ impl Bench<'_> {
                     Some(live) => self.stage(live).map(|(clock, file)| (clock, Some(file)))?,
                     None => (LiveClock::bare(), None),
                 };
-                let model = stack::device(spec, Seed(self.seed));
+                let model = spec.build(Seed(self.seed));
                 let mut device = Emulated::new(model, *speed, file);
                 let result = self.run_live(place, &mut device, &mut clock, told)?;
                 Ok(RunResult { emulation: Some(device.lateness().into()), ..result })

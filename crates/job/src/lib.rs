@@ -38,7 +38,6 @@ mod schedule;
 mod sets;
 mod snapshot;
 mod spec;
-mod stack;
 mod stats;
 mod target;
 mod text;

@@ -13,7 +13,6 @@ use crate::nearest::nearest;
 use crate::result::World;
 use crate::run::{Options, Step};
 use crate::spec::Job;
-use crate::stack;
 use crate::target::{self, Named};
 
 /// What begins an emulated device.
@@ -170,7 +169,7 @@ impl Place {
 
     /// Bytes that a job may use.
     pub(crate) fn capacity(&self) -> u64 {
-        let model = |spec| stack::device(spec, Seed(0)).capacity();
+        let model = |spec: &DeviceSpec| spec.build(Seed(0)).capacity();
         let file = |live: &Live| live.target.capacity();
         match self {
             Self::Modelled(spec) => model(spec),
@@ -185,9 +184,7 @@ impl Place {
     /// What it rounds ranges to, in bytes.
     pub(crate) fn block(&self) -> u32 {
         match self {
-            Self::Modelled(spec) | Self::Emulated { spec, .. } => {
-                stack::device(spec, Seed(0)).block()
-            }
+            Self::Modelled(spec) | Self::Emulated { spec, .. } => spec.build(Seed(0)).block(),
             Self::Live(live) => live.target.block(),
             Self::Null => 1,
         }

@@ -3,16 +3,13 @@
 use std::fmt::Write;
 
 use penstock_core::{Op, Span};
-use penstock_device::Cost;
-use penstock_device::hdd::{Bus, Overheads};
 use penstock_policy::{Params, Value};
 use penstock_workload::{Arrivals, Pace, Pattern};
 
 use crate::agents::AgentSpec;
-use crate::devices::{DeviceSpec, Model};
 use crate::spec::{Job, OFF, Stop, View};
 use crate::traces;
-use crate::units::{duration_text, rate_text, share_text, size_text};
+use crate::units::{duration_text, rate_text, size_text};
 
 /// The whole job.
 pub(crate) fn job(job: &Job) -> String {
@@ -30,7 +27,7 @@ pub(crate) fn job(job: &Job) -> String {
     out.line("stop", quoted(&stop));
     out.line("max_outstanding", job.max_outstanding);
     if let Some(spec) = &job.device {
-        device(&mut out, spec);
+        spec.write(&mut out);
     }
     out.section("[live]");
     out.line("depth", job.live.depth);
@@ -92,57 +89,6 @@ fn arrivals(arrivals: &Arrivals) -> String {
     }
 }
 
-fn device(out: &mut Lines, device: &DeviceSpec) {
-    out.section("[device]");
-    out.line("name", quoted(&device.name));
-    if !device.summary.is_empty() {
-        out.line("summary", quoted(&device.summary));
-    }
-    match &device.model {
-        Model::Fixed { cost, capacity } => {
-            out.line("model", quoted("fixed"));
-            match *cost {
-                Cost::Linear { base, per_mb } => {
-                    out.line("base", time(base));
-                    out.line("per_mb", time(per_mb));
-                }
-                Cost::Units { unit, unit_bytes } => {
-                    out.line("unit", time(unit));
-                    out.line("unit_bytes", size(unit_bytes.into()));
-                }
-            }
-            out.line("capacity", size(*capacity));
-        }
-        Model::Hdd { drive, options, queue } => {
-            out.line("model", quoted("hdd"));
-            out.line("drive", quoted(drive));
-            out.line(
-                "overheads",
-                match options.overheads {
-                    Overheads::None => quoted("none"),
-                    Overheads::Drive => quoted("drive"),
-                    Overheads::Constant(span) => time(span),
-                },
-            );
-            out.line("bus", quoted(if options.bus == Bus::None { "none" } else { "drive" }));
-            out.line("cache", quoted("none"));
-            out.line("turnaround", time(options.turnaround));
-            let head = format!("policy = \"{}\", depth = {}", queue.policy, queue.depth);
-            let params = members(&queue.params);
-            let comma = if params.is_empty() { "" } else { ", " };
-            out.line("queue", format!("{{ {head}{comma}{params} }}"));
-        }
-    }
-    if let Some(faults) = &device.faults {
-        let [errors, stalls] = [faults.errors, faults.stalls].map(share_text);
-        let mut text = format!("errors = \"{errors}\", stalls = \"{stalls}\"");
-        if faults.stalls.fraction() > 0.0 {
-            text = format!("{text}, stall = {}", time(faults.stall));
-        }
-        out.line("faults", format!("{{ {text} }}"));
-    }
-}
-
 fn param(value: &Value) -> String {
     match value {
         Value::Size(bytes) => size(*bytes),
@@ -154,16 +100,16 @@ fn param(value: &Value) -> String {
     }
 }
 
-fn members(params: &Params) -> String {
+pub(crate) fn members(params: &Params) -> String {
     let member = |(name, value): &(&str, Value)| format!("{name} = {}", param(value));
     params.iter().map(member).collect::<Vec<_>>().join(", ")
 }
 
-fn time(span: Span) -> String {
+pub(crate) fn time(span: Span) -> String {
     quoted(&duration_text(span))
 }
 
-fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     quoted(&size_text(bytes))
 }
 

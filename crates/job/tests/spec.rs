@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
+use penstock_device::Cost;
 use penstock_device::hdd::{Bus, Options, Overheads};
-use penstock_device::{Cost, Rates};
-use penstock_job::devices::{self, Model};
+use penstock_job::devices::{self, FaultSpec, FixedSpec, HddSpec, Model};
 use penstock_job::{Edge, Job, Stop, View};
 use penstock_policy::{Params, Value};
 use penstock_workload::Pattern::{Random, Sequential};
@@ -216,9 +216,10 @@ fn a_device_file_is_plain_facts() {
         faults = { errors = "0.1%", stalls = "0.5%", stall = "50ms" }
     "#;
     let device = parse(text, &[]).device.unwrap();
-    let rates = device.faults.unwrap().rates();
-    assert_eq!(rates, Rates { errors: 0.001, stalls: 0.005, stall: Span::from_ms(50) });
-    let Model::Hdd { drive, options, queue } = device.model else { panic!("not a disk") };
+    let FaultSpec { errors, stalls, stall } = device.faults.unwrap();
+    let shares = [errors, stalls].map(penstock_job::units::Share::fraction);
+    assert_eq!((shares, stall), ([0.001, 0.005], Span::from_ms(50)));
+    let Model::Hdd(HddSpec { drive, options, queue }) = device.model else { panic!("not a disk") };
     assert_eq!(drive, "ibm18es");
     let overheads = Overheads::Constant(Span::from_us(300));
     assert_eq!(options, Options { overheads, bus: Bus::None, turnaround: Span::from_ms(1) });
@@ -231,8 +232,8 @@ fn the_examples_devices_are_as_they_are_named() {
     let model = |name| devices::find(name).unwrap().model;
     let (unit, unit_bytes) = (Span::from_ms(1), 10_000);
     let units = Cost::Units { unit, unit_bytes };
-    assert_eq!(model("paper-io-path"), Model::Fixed { cost: units, capacity: 1 << 40 });
-    let Model::Hdd { options, .. } = model("hdd-7200") else { panic!("not a disk") };
+    assert_eq!(model("paper-io-path"), Model::Fixed(FixedSpec { cost: units, capacity: 1 << 40 }));
+    let Model::Hdd(HddSpec { options, .. }) = model("hdd-7200") else { panic!("not a disk") };
     assert_eq!(options.overheads, Overheads::Constant(Span::from_us(300)));
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/devices/flash.toml");
     assert_eq!(devices::find(file).unwrap(), devices::find("flash").unwrap());

@@ -5,14 +5,14 @@
 //! schema cannot say is left to the parser: that a class is declared, that times fit one another,
 //! how large a number with a unit may be. A schema refuses nothing that the parser takes.
 
-mod build;
-mod device;
+pub(crate) mod build;
 mod job;
-mod policy;
+pub(crate) mod policy;
 mod trace;
 
 use serde_json::{Value, json};
 
+use crate::devices;
 use crate::diagnose::quote;
 use crate::failure::Failure;
 use crate::nearest::suggest;
@@ -28,7 +28,7 @@ pub const KINDS: [&str; 2] = ["job", "device"];
 pub fn schema(kind: &str) -> Result<Value, Failure> {
     let (title, mut root) = match kind {
         "job" => ("A job of Penstock", job::job()),
-        "device" => ("A device of Penstock", device::file()),
+        "device" => ("A device of Penstock", file()),
         _ => {
             let found = format!("unknown kind of file: {}", quote(kind));
             return Err(Failure::wrong(found, suggest(kind, KINDS)));
@@ -38,6 +38,12 @@ pub fn schema(kind: &str) -> Result<Value, Failure> {
     root["title"] = title.into();
     root["$defs"] = definitions();
     Ok(root)
+}
+
+/// A device file: one table.
+fn file() -> Value {
+    let device = build::field("device", "The device.", build::defined("device"));
+    build::with(build::table(["device"], vec![device]), build::required(&["device"]))
 }
 
 /// What the schemas refer to.
@@ -52,6 +58,6 @@ fn definitions() -> Value {
         "share": quantity(pattern::share()),
         "share-above-zero": above_zero(pattern::share()),
         "rate-above-zero": above_zero(pattern::rate()),
-        "device": device::table(),
+        "device": devices::schema(),
     })
 }

@@ -21,7 +21,7 @@ fn params(params: &'static [Param]) -> Value {
 }
 
 /// A key for each parameter.
-pub(super) fn fields(params: &'static [Param]) -> Vec<Field> {
+pub(crate) fn fields(params: &'static [Param]) -> Vec<Field> {
     params.iter().map(param).collect()
 }
 

@@ -1,0 +1,123 @@
+//! The model `hdd`: a drive by name, and what of it takes part.
+
+use penstock_core::{Device, Span};
+use penstock_device::hdd::{Bus, Hdd, Options, Overheads};
+use serde_json::Value as Json;
+
+use super::queue::{self, QueueSpec};
+use super::{Entry, Model};
+use crate::diagnose::{JobError, quote};
+use crate::drives;
+use crate::nearest::suggest;
+use crate::schema::build::{any, defined, field, from_digit, required, words};
+use crate::text::{Lines, quoted, time};
+use crate::tree::{Node, Reader};
+use crate::units;
+
+/// Command overheads that are a word.
+const OVERHEADS: [&str; 2] = ["none", "drive"];
+/// What the bus is.
+const BUSES: &[&str] = &["none", "drive"];
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "hdd",
+    keys: &["drive", "overheads", "bus", "cache", "turnaround", "queue"],
+    read: |reader| read(reader).map(Model::Hdd),
+    fields: || {
+        let overheads = any([words(OVERHEADS), from_digit("time")]);
+        let costs = "Time that a command costs beside seek, turn and transfer.";
+        let buses = words(BUSES.iter().copied());
+        vec![
+            field("drive", "The drive whose facts it has.", words(drives::names())),
+            field("overheads", costs, overheads).or("drive"),
+            field("bus", "Whether its bus takes part.", buses).or("drive"),
+            field("cache", "No cache is modelled.", words(["none"])).or("none"),
+            field("turnaround", "Time of the host between two commands.", defined("time")).or("0s"),
+            field("queue", "The disk's own queue.", queue::schema()),
+        ]
+    },
+    rules,
+};
+
+/// A disk with an arm.
+#[derive(Clone, PartialEq, Debug)]
+pub struct HddSpec {
+    /// A name of [`drives::names`].
+    pub drive: String,
+    /// What of its electronics takes part.
+    pub options: Options,
+    /// The disk's own queue.
+    pub queue: QueueSpec,
+}
+
+fn rules() -> Json {
+    required(&["drive"])
+}
+
+/// The device file of a drive with everything that is known of it.
+pub(super) fn drive_text(name: &str) -> String {
+    format!(
+        "[device]\nsummary = \"the drive {name} as it was measured: arm, platter, command \
+         overheads and bus; no cache\"\nmodel = \"hdd\"\ndrive = \"{name}\"\noverheads = \
+         \"drive\"\nbus = \"drive\"\n"
+    )
+}
+
+fn read(reader: &Reader<'_>) -> Result<HddSpec, JobError> {
+    let drive = reader.required("drive", "\"ibm18es\"", |node| {
+        let name = node.text("the name of a drive")?;
+        drives::names().find(|known| *known == name).ok_or_else(|| {
+            let found = format!("unknown drive {}", quote(name));
+            JobError::new(found).at(&node.origin).hint(suggest(name, drives::names()))
+        })
+    })?;
+    let overheads = reader.optional("overheads", overheads)?.unwrap_or_default();
+    let bus = reader.optional("bus", |node| {
+        let word = node.choice(BUSES)?;
+        Ok(if word == "none" { Bus::None } else { Bus::Drive })
+    })?;
+    reader.optional("cache", |node| match node.word() {
+        Some("none") => Ok(()),
+        _ => Err(node.expected("`none`").hint("caches are not modelled yet: `cache = \"none\"`")),
+    })?;
+    let turnaround = reader.optional("turnaround", units::duration)?.unwrap_or(Span::ZERO);
+    let options = Options { overheads, bus: bus.unwrap_or_default(), turnaround };
+    let queue = reader.optional("queue", queue::read)?.unwrap_or_default();
+    Ok(HddSpec { drive: drive.into(), options, queue })
+}
+
+fn overheads(node: &Node) -> Result<Overheads, JobError> {
+    match node.word() {
+        Some("none") => Ok(Overheads::None),
+        Some("drive") => Ok(Overheads::Drive),
+        Some(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => {
+            let hint = suggest(text, OVERHEADS);
+            Err(node.expected("`none`, `drive` or a length of time").hint(hint))
+        }
+        _ => units::duration(node).map(Overheads::Constant),
+    }
+}
+
+impl HddSpec {
+    pub(super) fn write(&self, out: &mut Lines) {
+        let Self { drive, options, queue } = self;
+        out.line("drive", quoted(drive));
+        out.line(
+            "overheads",
+            match options.overheads {
+                Overheads::None => quoted("none"),
+                Overheads::Drive => quoted("drive"),
+                Overheads::Constant(span) => time(span),
+            },
+        );
+        out.line("bus", quoted(if options.bus == Bus::None { "none" } else { "drive" }));
+        out.line("cache", quoted("none"));
+        out.line("turnaround", time(options.turnaround));
+        out.line("queue", queue.text());
+    }
+
+    pub(super) fn build(&self) -> Box<dyn Device> {
+        let drive = drives::drive(&self.drive).expect("checked when it was read");
+        self.queue.before(Hdd::new(&drive, self.options).expect("named drives are sound"))
+    }
+}
