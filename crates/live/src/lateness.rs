@@ -1,14 +1,11 @@
-//! How late a clock woke.
+//! How late something came.
 
 use hdrhistogram::Histogram;
 
 /// The longest lateness told apart, in nanoseconds; what is longer counts as this.
 const LONGEST_NS: u64 = 60_000_000_000;
 
-/// How late the clock woke for its deadlines: what the machine adds to every paced arrival.
-///
-/// Only deadlines that were waited for to the end count; a completion that came first ends a wait
-/// without one. Times are nanoseconds, percentiles to three digits.
+/// How late what had a deadline came. Times are nanoseconds, percentiles to three digits.
 #[derive(Clone, Debug)]
 pub struct Lateness {
     histogram: Histogram<u64>,

@@ -261,13 +261,12 @@ fn a_stage_of_several_targets_sleeps_on_all_of_them() {
 }
 
 #[test]
-fn the_clock_waits_for_deadlines_and_tells_how_late() {
+fn the_clock_waits_for_deadlines() {
     on_every_stage("clock", |_, mut clock, device, _| {
         let begin = clock.now();
         assert_eq!(begin, Time::ZERO, "the run begins when it is first asked");
         assert!(clock.park(begin), "what is due already is no wait");
         assert!(!clock.park(Time::NEVER), "nothing is in flight and nothing is planned");
-        assert_eq!(clock.lateness().count(), 0);
         let mut due = begin;
         for _ in 0..20 {
             due += Span::from_us(500);
@@ -275,9 +274,6 @@ fn the_clock_waits_for_deadlines_and_tells_how_late() {
                 assert!(clock.park(due));
             }
         }
-        let lateness = clock.lateness();
-        assert!((1..=20).contains(&lateness.count()), "{}", lateness.count());
-        assert!(lateness.p50_ns() <= lateness.max_ns());
         drop(device);
     });
 }
