@@ -32,7 +32,7 @@ pub(crate) fn run(
     name: &str,
     told: &mut dyn Progress,
 ) -> Result<RunResult, Failure> {
-    let _switched = scheduler::switch(&live.target, name)?;
+    let switched = scheduler::switch(&live.target, name)?;
     let classes = bench.load.classes.len();
     let (together, stop) = (Barrier::new(classes), AtomicBool::new(false));
     let results: Vec<_> = thread::scope(|scope| {
@@ -60,7 +60,12 @@ pub(crate) fn run(
         };
         threads.into_iter().map(join).collect()
     });
-    results.into_iter().collect::<Result<Vec<_>, _>>().map(|results| joined(bench, results))
+    let results = results.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let mut all = joined(bench, results);
+    if let Err(changed) = switched.check() {
+        all.failure.get_or_insert(changed.to_string());
+    }
+    Ok(all)
 }
 
 /// The run of one class.

@@ -193,6 +193,31 @@ fn after_an_interrupt_the_disk_has_its_own_scheduler_again() {
 }
 
 #[test]
+fn a_run_during_which_somebody_else_switches_fails() {
+    under_another("kernel-changed", |file, scheduler| {
+        let bracketed = format!("[{scheduler}]");
+        let before = schedulers();
+        let mut changed = None;
+        let mut told = |_: Step<'_>| {
+            let ours = schedulers().into_iter().find(|(disk, text)| {
+                text.contains(&bracketed) && before.get(disk).is_some_and(|old| old != text)
+            });
+            if let (None, Some((disk, _))) = (&changed, ours) {
+                let other = if scheduler == "none" { "mq-deadline" } else { "none" };
+                let path = format!("/sys/block/{disk}/queue/scheduler");
+                std::fs::write(path, other).unwrap();
+                changed = Some(disk);
+            }
+            true
+        };
+        let comparison = run(file, scheduler, &[], &mut told).unwrap();
+        let disk = changed.expect("the run is told of while it goes on");
+        let failure = comparison.runs[0].failure.as_ref().expect("it says so");
+        assert!(failure.starts_with(&format!("{disk}: found it under ")), "{failure}");
+    });
+}
+
+#[test]
 fn after_a_run_that_failed_the_disk_has_its_own_scheduler_again() {
     under_another("kernel-failed", |file, scheduler| {
         let full = ["agent.0.arrivals.rate=100000/s", "max_outstanding=2"];

@@ -15,8 +15,8 @@ use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
 use crate::Target;
-use crate::error::{CANNOT, UNSAFE_TARGET, WRONG_INPUT};
-use crate::sysfs::{Disk, Sysfs};
+use crate::error::{CANNOT, FAILED, UNSAFE_TARGET, WRONG_INPUT};
+use crate::sysfs::{Disk, Sysfs, schedulers};
 
 /// Where runs note what they changed. It does not survive a boot, and neither does a scheduler.
 const NOTES: &str = "/run/penstock";
@@ -59,6 +59,19 @@ pub enum SchedulerError {
         /// The disk.
         disk: String,
     },
+    /// Somebody else switched it during a run.
+    #[error(
+        "{disk}: found it under {found} when the run ended; expected {name}\n\
+         hint: something else switches schedulers, as udev rules or tuned do: stop it and run again"
+    )]
+    Changed {
+        /// The disk.
+        disk: String,
+        /// What it was given.
+        name: String,
+        /// What it has.
+        found: String,
+    },
     /// The system did not let it happen.
     #[error("{disk}: cannot switch its scheduler to {name}: {source}\nhint: only root may")]
     Refused {
@@ -77,6 +90,7 @@ impl SchedulerError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::NoDisk { .. } => WRONG_INPUT,
+            Self::Changed { .. } => FAILED,
             Self::InUse { .. } => UNSAFE_TARGET,
             Self::Unknown { .. } | Self::Refused { .. } => CANNOT,
         }
@@ -87,6 +101,7 @@ impl SchedulerError {
 #[derive(Debug)]
 pub struct Switched {
     places: Places,
+    name: String,
     /// In the order in which they were switched.
     disks: Vec<Taken>,
 }
@@ -176,7 +191,7 @@ pub fn switch(target: &Target, name: &str) -> Result<Switched, SchedulerError> {
 
 impl Switched {
     fn new(places: Places, disks: &[Disk], name: &str) -> Result<Self, SchedulerError> {
-        let mut this = Self { places, disks: Vec::new() };
+        let mut this = Self { places, name: name.into(), disks: Vec::new() };
         for Disk { name: disk, scheduler, schedulers, .. } in disks {
             if !schedulers.iter().any(|known| known == name) {
                 let (disk, known) = (disk.clone(), schedulers.clone());
@@ -193,6 +208,26 @@ impl Switched {
             }
         }
         Ok(this)
+    }
+}
+
+impl Switched {
+    /// That every disk still has the scheduler that it was given.
+    ///
+    /// # Errors
+    /// [`SchedulerError::Changed`]: somebody else gave it another.
+    pub fn check(&self) -> Result<(), SchedulerError> {
+        for Taken { disk, .. } in &self.disks {
+            let text = fs::read_to_string(self.places.scheduler(disk)).unwrap_or_default();
+            // A disk that has gone says so itself.
+            if let (Some(found), _) = schedulers(&text)
+                && found != self.name
+            {
+                let (disk, name) = (disk.clone(), self.name.clone());
+                return Err(SchedulerError::Changed { disk, name, found });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -311,6 +346,20 @@ mod tests {
         drop(switched);
         assert_eq!(scheduler(&places), "mq-deadline");
         assert_eq!(fs::read_dir(&places.notes).unwrap().count(), 0, "no note stays");
+    }
+
+    #[test]
+    fn a_switch_by_somebody_else_is_told_and_undone() {
+        let (_tree, places) = Tree::new("changed");
+        let switched = Switched::new(places.clone(), &[disk()], "kyber").unwrap();
+        fs::write(places.scheduler("sda"), "none mq-deadline [kyber]\n").unwrap();
+        switched.check().unwrap();
+        fs::write(places.scheduler("sda"), "[none] mq-deadline kyber\n").unwrap();
+        let error = switched.check().unwrap_err();
+        assert_eq!(error.exit_code(), 1);
+        assert!(error.to_string().starts_with("sda: found it under none"), "{error}");
+        drop(switched);
+        assert_eq!(scheduler(&places), "mq-deadline");
     }
 
     #[test]

@@ -120,7 +120,7 @@ fn disk(folder: &Path) -> Disk {
 }
 
 /// The one in brackets, and all of them: `none [mq-deadline] kyber`.
-fn schedulers(text: &str) -> (Option<String>, Vec<String>) {
+pub(crate) fn schedulers(text: &str) -> (Option<String>, Vec<String>) {
     let bare = |word: &str| word.trim_matches(['[', ']']).to_owned();
     let set = text.split_whitespace().find(|word| word.starts_with('['));
     (set.map(bare), text.split_whitespace().map(bare).collect())
