@@ -15,6 +15,7 @@ use penstock_live::Guard;
 use penstock_policy::{Entry, POLICIES, Params, fcfs};
 use serde_json::{Value, json};
 
+use crate::diagnose::quote;
 use crate::failure::Failure;
 use crate::nearest::suggest;
 use crate::spec::Job;
@@ -122,7 +123,8 @@ impl Chosen {
     fn alone(job: &Job, class: &str) -> Result<Self, Failure> {
         let names = || job.classes.iter().map(|class| class.name.as_str());
         let index = names().position(|name| name == class).ok_or_else(|| {
-            Failure::wrong(format_args!("{ALONE}{class}: no such class"), suggest(class, names()))
+            let found = format!("unknown class {} of {ALONE}CLASS", quote(class));
+            Failure::wrong(found, suggest(class, names()))
         })?;
         Ok(Self::Alone(ClassId(index as u16), format!("{ALONE}{class}")))
     }

@@ -9,6 +9,10 @@ use crate::units;
 
 /// The policy called `name`.
 pub(crate) fn policy(name: &str) -> Result<&'static Entry, JobError> {
+    if name.is_empty() {
+        let hint = "names stand between commas, as in `noop,size-priority`";
+        return Err(JobError::new("a policy without a name").hint(hint));
+    }
     penstock_policy::find(name).ok_or_else(|| {
         let names = POLICIES.iter().map(|policy| policy.name);
         JobError::new(format!("unknown policy {}", quote(name))).hint(suggest(name, names))

@@ -103,6 +103,11 @@ impl Place {
             Some((device, speed)) => (device, self::speed(speed)?),
             None => (model, Speed::ONE),
         };
+        if device.is_empty() || path == Some("") {
+            let message =
+                format!("--on {name} lacks a name; expected emulated:DEVICE[@SPEED][:PATH]");
+            return Err(Failure::wrong(message, "as emulated:hdd-7200@10:./data.img"));
+        }
         let spec = devices::find(device)?;
         let open = |path| Live::open(path, job, options, progress);
         let over = path.map(open).transpose()?;

@@ -24,6 +24,11 @@ pub(crate) fn apply(root: &mut Node, argument: &str) -> Result<(), JobError> {
         let hint = "for example `duration=15s` or `size-priority.split=64KiB`";
         return Err(JobError::new(found).at(&place(0..argument.len())).hint(hint));
     };
+    if let [b'{', ..] = value.trim().as_bytes() {
+        let found = "a table is not set at once";
+        let hint = format!("set each of its keys, as `{}.KEY=VALUE`", key.trim());
+        return Err(JobError::new(found).at(&place(key.len() + 1..argument.len())).hint(hint));
+    }
     let path = expand(segments(key, &place)?)?;
     let value = Node {
         value: Value::Word(value.trim().into()),
