@@ -16,8 +16,11 @@ OUTPUT_LOST = 1
 def main() -> None:
     """Run the command `penstock` and exit."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    sys.stdout = sys.stdout or _nowhere()
     sys.stderr = sys.stderr or _nowhere()
+    if sys.stdout is None:
+        print("error: stdout is closed, and results go there", file=sys.stderr)
+        print("hint: write `> /dev/null` if they are not wanted", file=sys.stderr)
+        sys.exit(OUTPUT_LOST)
     from penstock.cli import app, output
 
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -156,7 +156,7 @@ def heading(comparison: Comparison) -> Iterator[Text]:
 def _title(comparison: Comparison, policy: Rounds) -> Iterator[Text]:
     """The policy with its parameters, and what holds for all classes."""
     run, *_ = policy.runs
-    title = Text(run["policy"], style="bold")
+    title = Text(policy.label, style="bold")
     if run["params"]:
         title.append(f"  {params(run['params'])}", style="not bold")
     yield title

@@ -26,6 +26,9 @@ HEAVY = 0.1
 KEPT = 0.05
 """A throughput is told when it changed by more than this."""
 
+FEW = 20
+"""Of fewer requests nothing is said: their 99th percentile is no more than the slowest of them."""
+
 
 def verdict(comparison: Comparison) -> list[str]:
     """Lines that say how each policy differs from the first that serves all classes.
@@ -53,6 +56,10 @@ class Sides(NamedTuple):
 
     before: list[Class]
     after: list[Class]
+
+    def fewest(self) -> int:
+        """Requests in the round that finished the fewest."""
+        return min(one["requests"] for side in self for one in side)
 
     def single(self) -> bool:
         """Whether there is but one run of each: nothing is known of noise."""
@@ -103,6 +110,9 @@ def _against(baseline: Rounds, policy: Rounds, lone: Mapping[str, Rounds]) -> It
             some = "" if empty == len(sides.after) else f" in {empty} of {len(sides.after)} rounds"
             throughputs.append(f"{name} finishes nothing{some}")
             continue
+        if sides.fewest() < FEW:
+            throughputs.append(f"of {name} too few finish to compare")
+            continue
         carries = sum(one["bytes"] for one in sides.before) >= HEAVY * total
         heavy = carries or (not partial and sides.closed_loop())
         better, kept = sides.better(), sides.kept().median
@@ -142,7 +152,9 @@ def _from_alone(name: str, classes: list[Class], lone: Mapping[str, Rounds]) -> 
     if not all(one["requests"] for one in (*alone, *classes)) or not alone:
         return
     sides = Sides(alone, classes)
-    if sides.latency_differs():
+    if sides.fewest() < FEW:
+        yield "too few to compare with what it is alone"
+    elif sides.latency_differs():
         yield f"{digits(1 / sides.better(), 2)}× what it is alone"
     elif _alike(sides.better()):
         yield "as it is alone but for noise"
@@ -196,9 +208,8 @@ def _of(name: str) -> str:
 
 
 def _name(policy: Rounds) -> str:
-    # A policy that was named twice is called as it is: its place says which it is.
-    name = policy.runs[0]["policy"]
-    return f"{name} (partial)" if policy.whole()[-1].get("interrupted") else name
+    partial = policy.whole()[-1].get("interrupted")
+    return f"{policy.label} (partial)" if partial else policy.label
 
 
 def _troubles(policy: Rounds) -> Iterator[str]:

@@ -9,9 +9,13 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from penstock.errors import needs
+from penstock.errors import needs, wrong
 from penstock.report import files
 from penstock.schema import Comparison
+
+
+ENDINGS = {"report": ".html", "xlsx": ".xlsx"}
+"""How the file of an option usually ends."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +32,7 @@ class Outputs:
 
     def check(self) -> None:
         """Raise a `PenstockError` if something is known to be in the way."""
+        self._check_names()
         if self.report is not None:
             files.check(Path(self.report), is_ours=files.is_page, what="report")
         if self.plots is not None:
@@ -35,6 +40,20 @@ class Outputs:
         if self.xlsx is not None:
             _needs_xlsxwriter()
             files.check(Path(self.xlsx), is_ours=files.is_workbook, what="workbook")
+
+    def _check_names(self) -> None:
+        """That each has a name of its own, and none the ending of another kind."""
+        named = {"report": self.report, "plots": self.plots, "xlsx": self.xlsx}
+        seen: dict[Path, str] = {}
+        for option, name in named.items():
+            if name is None:
+                continue
+            before = seen.setdefault(Path(name).resolve(), option)
+            if before != option:
+                raise wrong(f"--{before} and --{option} name the same file, {name}", "name two")
+            for other, ending in ENDINGS.items():
+                if other != option and Path(name).suffix == ending:
+                    raise wrong(f"--{option} {name} has the name of a {other}", f"use --{other}")
 
     def write(self, comparison: Comparison) -> Iterator[str]:
         """Write them one after another, each told once it is there."""

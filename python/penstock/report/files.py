@@ -72,9 +72,14 @@ def check(path: Path, *, is_ours: Callable[[Path], bool], what: str) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise an error unless `folder` is a directory, or one can be made there."""
+    """Raise an error unless pictures may be written into `folder`, or it can be made.
+
+    Which there will be depends on what a run gives: so no picture may be there but ours.
+    """
     if folder.is_dir():
         _check_writable(folder)
+        for picture in sorted(folder.glob("*.png")):
+            check(picture, is_ours=is_picture, what="picture")
         return
     if folder.exists():
         raise wrong(f"{folder} is not a directory", "pictures are several files: name a folder")
