@@ -23,6 +23,7 @@ Rust line by line.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from inspect import isabstract
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from penstock.errors import wrong
@@ -151,7 +152,9 @@ def _made(make: Callable[[], Policy]) -> tuple[str, Policy]:
     except Exception as error:
         what = getattr(make, "__name__", repr(make))
         message = f"policy {what} cannot be made: {type(error).__name__}: {error}"
-        raise wrong(message, "give what it needs by functools.partial") from error
+        lacking = "define the methods that it lacks"
+        needs = "give what it needs by functools.partial"
+        raise wrong(message, lacking if isabstract(make) else needs) from error
     if not isinstance(policy, Policy):
         raise wrong(f"policies has {make!r}, which gives {policy!r}", hint)
     name: object = getattr(policy, "name", type(policy).__name__)

@@ -27,7 +27,7 @@ KEPT = 0.05
 """A throughput is told when it changed by more than this."""
 
 FEW = 20
-"""Of fewer requests nothing is said: their 99th percentile is no more than the slowest of them."""
+"""Of fewer requests no latency is told: their 99th percentile is the slowest of them."""
 
 
 def verdict(comparison: Comparison) -> list[str]:
@@ -57,9 +57,10 @@ class Sides(NamedTuple):
     before: list[Class]
     after: list[Class]
 
-    def fewest(self) -> int:
-        """Requests in the round that finished the fewest."""
-        return min(one["requests"] for side in self for one in side)
+    def counts(self) -> tuple[int, int]:
+        """Requests in the round that finished the fewest, and in the one that finished the most."""
+        requests = [one["requests"] for side in self for one in side]
+        return min(requests), max(requests)
 
     def single(self) -> bool:
         """Whether there is but one run of each: nothing is known of noise."""
@@ -110,15 +111,18 @@ def _against(baseline: Rounds, policy: Rounds, lone: Mapping[str, Rounds]) -> It
             some = "" if empty == len(sides.after) else f" in {empty} of {len(sides.after)} rounds"
             throughputs.append(f"{name} finishes nothing{some}")
             continue
-        if sides.fewest() < FEW:
-            throughputs.append(f"of {name} too few finish to compare")
-            continue
         carries = sum(one["bytes"] for one in sides.before) >= HEAVY * total
         heavy = carries or (not partial and sides.closed_loop())
         better, kept = sides.better(), sides.kept().median
         tell_kept = abs(kept - 1) > KEPT if heavy else not _alike(kept) and _alike(better)
+        fewest, most = sides.counts()
+        if most < FEW or (fewest < FEW and not tell_kept):
+            throughputs.append(f"of {name} too few finish to compare")
+            continue
         if tell_kept:
             throughputs.append(_throughput(name, sides))
+        if fewest < FEW:
+            continue
         # Less throughput and more latency are one fact, and so are more and less: told once.
         told = tell_kept and (better < 1) == (kept < 1)
         clauses = [*_from_alone(name, sides.after, lone)]
@@ -152,7 +156,7 @@ def _from_alone(name: str, classes: list[Class], lone: Mapping[str, Rounds]) -> 
     if not all(one["requests"] for one in (*alone, *classes)) or not alone:
         return
     sides = Sides(alone, classes)
-    if sides.fewest() < FEW:
+    if min(sides.counts()) < FEW:
         yield "too few to compare with what it is alone"
     elif sides.latency_differs():
         yield f"{digits(1 / sides.better(), 2)}× what it is alone"

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -192,6 +193,18 @@ class TestWrong:
             (["--policy", "noop", "--create", "1MiB"], "--create"),
             (["--policy", "noop", "--engine", "threads"], "--engine"),
             (["--policy", "noop,cfq"], "error: unknown policy `noop,cfq`"),
+            (["--policy", ""], "error: a policy without a name"),
+            (["--policy", "alone:"], "error: unknown class `` of alone:CLASS"),
+            (["--policy", "noop", "--on", "emulated:flash:"], "emulated:flash: lacks a name"),
+            (["--policy", "noop", "--on", "emulated:flash@"], 'found the speed ""'),
+            (
+                ["--policy", "noop", "--set", 'live.view={start="0B"}'],
+                "hint: set each of its keys, as `live.view.KEY=VALUE`",
+            ),
+            (
+                ["--policy", "noop", "--on", "./none", "--i-will-lose-data", "x"],
+                "error: there is no ./none, and --i-will-lose-data x is given",
+            ),
             ([], "Missing option '--policy'"),
             (["--policy", "noop", "--frob"], "No such option: --frob"),
         ],
@@ -299,6 +312,15 @@ class TestReplay:
             ended = penstock("replay-decisions", path)
             assert (ended.code, ended.out) == (2, "")
             assert ended.err.startswith("error: ")
+
+
+def test_a_closed_stdout_is_told_before_anything_runs() -> None:
+    words = shlex.join([*COMMAND, "list", "policies"])
+    ended = subprocess.run(
+        ["sh", "-c", f"{words} >&-"], stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("error: stdout is closed, and results go there\nhint: ")
 
 
 @pytest.mark.parametrize("words", [["list", "policies"], ["--version"], ["--help"]])

@@ -84,6 +84,19 @@ class TestRaising:
         assert "functools.partial" in str(error)
         assert (error.exit_code, type(error.__cause__)) == (2, TypeError)
 
+    def test_a_class_that_lacks_methods_is_told_so(self) -> None:
+        class Lacks(penstock.Policy):
+            pass
+
+        assert "define the methods that it lacks" in str(failing(Lacks))
+
+    def test_words_for_a_terminal_stay_out_of_messages(self) -> None:
+        class Coloured(Fifo):
+            def dispatch(self, now: int, below: penstock.Below) -> penstock.Request | None:
+                raise ValueError("\x1b[31mred\x1b[0m")
+
+        assert "raised ValueError: ?[31mred?[0m" in str(failing(Coloured))
+
     def test_leaving_the_program_is_no_mistake_of_the_policy(self) -> None:
         class Leaves(Fifo):
             def dispatch(self, now: int, below: penstock.Below) -> penstock.Request | None:

@@ -375,6 +375,29 @@ class TestFiles:
             assert "is a directory" in self.run(job, option, tmp_path)[2]
         assert "is not a directory" in self.run(job, "--plots", job)[2]
 
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["--report", "out", "--xlsx", "./out"], "--report and --xlsx name the same file"),
+            (["--report", "out", "--plots", "out"], "--report and --plots name the same file"),
+            (["--report", "out.xlsx"], "--report out.xlsx ends as what --xlsx writes"),
+            (["--xlsx", "out.html"], "--xlsx out.html ends as what --report writes"),
+        ],
+        ids=" ".join,
+    )
+    def test_each_has_a_name_of_its_own(self, job: Path, words: list[str], message: str) -> None:
+        code, out, err = self.run(job, *words)
+        assert (code, out) == (2, "")
+        assert message in err
+
+    def test_a_picture_of_somebody_else_is_seen_before_the_run(
+        self, job: Path, tmp_path: Path
+    ) -> None:
+        (tmp_path / "holiday.png").write_bytes(b"mine")
+        code, out, err = self.run(job, "--plots", tmp_path)
+        assert (code, out) == (2, "")
+        assert "holiday.png exists and is no picture of penstock" in err
+
     def test_a_link_goes_on_pointing(self, result: penstock.Comparison, tmp_path: Path) -> None:
         link = tmp_path / "latest.html"
         link.symlink_to(tmp_path / "real.html")

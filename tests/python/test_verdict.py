@@ -107,6 +107,20 @@ def test_a_class_that_was_empty_is_not_compared() -> None:
     assert check(nothing, after) == "cfq: nothing to compare: noop finished no request"
 
 
+def test_of_a_few_requests_nothing_is_claimed() -> None:
+    before = [one_class("tellers"), one_class("report", requests=18, p99=100 * MS)]
+    after = [one_class("tellers"), one_class("report", requests=19, p99=10 * MS)]
+    assert check(before, after) == "cfq: of report too few finish to compare, against noop"
+    before = [one_class("tellers"), one_class("report", requests=20, p99=100 * MS)]
+    after = [one_class("tellers"), one_class("report", requests=20, p99=10 * MS)]
+    assert "report's p99 10× better" in check(before, after)
+
+
+def test_a_policy_that_runs_twice_is_told_by_a_number() -> None:
+    runs = (one_run("noop", [one_class("a")]), one_run("noop", [one_class("a")]))
+    assert verdict(comparison(*runs)) == ["noop (2): no class differs by more than 20 % from noop"]
+
+
 def test_failures_are_told_of_the_first_run_too() -> None:
     failing = [one_class("a", errors=3), one_class("b", errors=1_200, unfinished=2)]
     runs = [one_run("noop", failing), one_run("cfq", failing, interrupted=True)]

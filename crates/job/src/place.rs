@@ -239,7 +239,7 @@ fn speed(text: &str) -> Result<Speed, Failure> {
     let thousandths = number.map(|n| (n * 1000.0).round()).filter(|n| (1.0..=1e9).contains(n));
     let speed = thousandths.and_then(|n| Speed::from_thousandths(n as u32));
     speed.ok_or_else(|| {
-        let message = format!("found the speed {text}; expected a number from 0.001 to 1000000");
+        let message = format!("found the speed {text:?}; expected a number from 0.001 to 1000000");
         Failure::wrong(message, "emulated:hdd-7200@10 is ten times as fast as the disk")
     })
 }

@@ -308,6 +308,7 @@ fn stop(node: &Node, duration: Span) -> Result<Stop, JobError> {
             Err(node.expected("`drained`, `last-arrival` or a time such as `12min`").hint(hint))
         }
         _ => match units::duration(node)? {
+            Span::ZERO => Err(node.expected("a time above zero").hint("nothing would run")),
             at if at >= duration => Ok(Stop::At(at)),
             at => {
                 let (at, end) = (duration_text(at), duration_text(duration));

@@ -45,6 +45,13 @@ pub(crate) fn open(
         return Err(Failure::wrong(format_args!("--on {on} names no file"), "as loop:./disk.img"));
     }
     let path = Path::new(path);
+    if let Some(named) = &options.i_will_lose_data
+        && !path.exists()
+    {
+        let message = format!("there is no {on}, and --i-will-lose-data {named} is given");
+        let hint = "a block device is there before a run: look with `lsblk`";
+        return Err(Failure::wrong(message, hint));
+    }
     let device = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device());
     if !device || looped {
         check_nothing_to_lose(on, options)?;

@@ -13,7 +13,6 @@ from penstock.errors import needs, wrong
 from penstock.report import files
 from penstock.schema import Comparison
 
-
 ENDINGS = {"report": ".html", "xlsx": ".xlsx"}
 """How the file of an option usually ends."""
 
@@ -53,7 +52,9 @@ class Outputs:
                 raise wrong(f"--{before} and --{option} name the same file, {name}", "name two")
             for other, ending in ENDINGS.items():
                 if other != option and Path(name).suffix == ending:
-                    raise wrong(f"--{option} {name} has the name of a {other}", f"use --{other}")
+                    raise wrong(
+                        f"--{option} {name} ends as what --{other} writes", f"use --{other}"
+                    )
 
     def write(self, comparison: Comparison) -> Iterator[str]:
         """Write them one after another, each told once it is there."""

@@ -240,15 +240,15 @@ def _drawn_rounds(comparison: Comparison) -> str:
 def _data(comparison: Comparison) -> dict[str, Any]:
     """All figures: the comparison, and by columns the detail of what is drawn."""
     runs = [{k: v for k, v in run.items() if k != "detail"} for run in comparison["runs"]]
-    drawn = [(policy.label, policy.middle()) for policy in rounds.by_policy(comparison)]
+    drawn = [policy.middle() for policy in rounds.by_policy(comparison)]
     detail = [
         {
-            "policy": label,
+            "policy": run["policy"],
             **({"round": run["round"]} if "round" in run else {}),
             "window_s": run["detail"]["window_s"],
             "classes": [_columns(one) for one in run["detail"]["classes"]],
         }
-        for label, run in drawn
+        for run in drawn
     ]
     return {"comparison": {**comparison, "runs": runs}, "detail": detail}
 

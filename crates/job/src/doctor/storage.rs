@@ -12,6 +12,9 @@ use super::{Check, Roots, State};
 
 pub(super) fn checks(roots: &Roots, path: &Path) -> io::Result<Vec<Check>> {
     let kind = fs::metadata(path)?.file_type();
+    if !(kind.is_dir() || kind.is_file() || kind.is_block_device()) {
+        return Err(io::Error::other("it is no folder, no file and no disk"));
+    }
     let mut checks = Vec::new();
     // Nothing is tried on a device itself: that would be to write to it.
     if !kind.is_block_device() {

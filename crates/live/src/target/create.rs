@@ -202,7 +202,7 @@ impl Site<'_> {
     /// The error for a failed step, which may be a lack of space.
     fn failed(&self, doing: &'static str, error: io::Error) -> TargetError {
         match error.raw_os_error() {
-            Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => self.no_space(),
+            Some(libc::ENOSPC | libc::EDQUOT) => self.no_space(),
             _ => TargetError::system(self.path, doing, error),
         }
     }

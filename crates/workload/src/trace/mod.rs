@@ -93,7 +93,11 @@ pub fn load(
     path: &Path,
     format: Option<&'static Format>,
 ) -> Result<(Trace, &'static Format), TraceError> {
-    let file = File::open(path).map_err(|source| TraceError::Open { source })?;
+    let open = || {
+        let file = File::open(path)?;
+        if file.metadata()?.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { Ok(file) }
+    };
+    let file = open().map_err(|source| TraceError::Open { source })?;
     match format {
         Some(format) => read(file, format).map(|trace| (trace, format)),
         None => read_any(file),
