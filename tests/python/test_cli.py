@@ -203,7 +203,7 @@ class TestWrong:
             ),
             (
                 ["--policy", "noop", "--on", "./none", "--i-will-lose-data", "x"],
-                "error: there is no ./none, and --i-will-lose-data x is given",
+                "--i-will-lose-data x does not go with ./none, which is not there",
             ),
             ([], "Missing option '--policy'"),
             (["--policy", "noop", "--frob"], "No such option: --frob"),

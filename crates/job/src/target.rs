@@ -45,16 +45,9 @@ pub(crate) fn open(
         return Err(Failure::wrong(format_args!("--on {on} names no file"), "as loop:./disk.img"));
     }
     let path = Path::new(path);
-    if let Some(named) = &options.i_will_lose_data
-        && !path.exists()
-    {
-        let message = format!("there is no {on}, and --i-will-lose-data {named} is given");
-        let hint = "a block device is there before a run: look with `lsblk`";
-        return Err(Failure::wrong(message, hint));
-    }
     let device = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device());
     if !device || looped {
-        check_nothing_to_lose(on, options)?;
+        check_nothing_to_lose(on, path, options)?;
         return owned(path, on, looped, create, job, progress);
     }
     if create.is_some() {
@@ -66,13 +59,13 @@ pub(crate) fn open(
 }
 
 /// Refuses the name of a device to be lost where `on` is none.
-fn check_nothing_to_lose(on: &str, options: &Options) -> Result<(), Failure> {
+fn check_nothing_to_lose(on: &str, path: &Path, options: &Options) -> Result<(), Failure> {
     match &options.i_will_lose_data {
         None => Ok(()),
         Some(named) => {
-            let message = format!(
-                "--i-will-lose-data {named} does not go with {on}, which is no block device"
-            );
+            let what = if path.exists() { "no block device" } else { "not there" };
+            let message =
+                format!("--i-will-lose-data {named} does not go with {on}, which is {what}");
             Err(Failure::wrong(message, "leave it out; files are used only if penstock made them"))
         }
     }

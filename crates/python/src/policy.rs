@@ -134,7 +134,8 @@ impl Scripted {
                 let ordinary = error.is_instance_of::<PyException>(py);
                 let said = error.to_string();
                 // Without words of its own it is only a type.
-                let said = said.trim_end_matches(": ").replace(|c| c != '\n' && char::is_control(c), "?");
+                let said =
+                    said.trim_end_matches(": ").replace(|c| c != '\n' && char::is_control(c), "?");
                 let what = format!("{method} raised {said}");
                 *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                 // Ctrl-C, or somebody leaving: no mistake of the policy.
