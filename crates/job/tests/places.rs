@@ -90,7 +90,7 @@ fn what_does_not_go_together_is_told() {
     }
     let told = refused("emulated:flash@quick", &["fcfs"]);
     assert!(
-        told.starts_with("error: found the speed quick; expected a number from 0.001"),
+        told.starts_with("error: found the speed \"quick\"; expected a number from 0.001"),
         "{told}"
     );
     let told = refused("emulated:flush", &["fcfs"]);

@@ -24,7 +24,8 @@ pub(super) fn job() -> Value {
                 defined("time-above-zero"),
             ),
             field("warmup", "What is due before this is not measured.", defined("time")).or("0s"),
-            field("stop", STOP, any([words(spec::STOPS), from_digit("time-above-zero")])).or("drained"),
+            field("stop", STOP, any([words(spec::STOPS), from_digit("time-above-zero")]))
+                .or("drained"),
             field(
                 "max_outstanding",
                 "Requests that may be outstanding at once.",
