@@ -170,6 +170,6 @@ fn a_class_alone_asks_as_it_does_among_others() {
 fn a_class_that_there_is_not_cannot_run_alone() {
     assert_eq!(
         refused(&options(&["alone:peoples"], None)),
-        "error: alone:peoples: no such class\nhint: did you mean `people`?"
+        "error: unknown class `peoples` of alone:CLASS\nhint: did you mean `people`?"
     );
 }
