@@ -6,5 +6,5 @@ mod fixed;
 pub mod hdd;
 
 pub use faults::{Faults, Rates};
-pub use fixed::{Cost, Fixed};
+pub use fixed::{Cost, Fixed, Law};
 pub use hdd::Hdd;

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
-use penstock_device::Cost;
 use penstock_device::hdd::{Bus, Options, Overheads};
+use penstock_device::{Cost, Law};
 use penstock_job::devices::{self, FaultSpec, FixedSpec, HddSpec, Model};
 use penstock_job::{Edge, Job, Stop, View};
 use penstock_policy::{Params, Value};
@@ -231,8 +231,9 @@ fn a_device_file_is_plain_facts() {
 fn the_examples_devices_are_as_they_are_named() {
     let model = |name| devices::find(name).unwrap().model;
     let (unit, unit_bytes) = (Span::from_ms(1), 10_000);
-    let units = Cost::Units { unit, unit_bytes };
-    assert_eq!(model("paper-io-path"), Model::Fixed(FixedSpec { cost: units, capacity: 1 << 40 }));
+    let law = Law::of(Cost::Units { unit, unit_bytes });
+    let fixed = FixedSpec { reads: law, writes: law, depth: 1, capacity: 1 << 40 };
+    assert_eq!(model("paper-io-path"), Model::Fixed(fixed));
     let Model::Hdd(HddSpec { options, .. }) = model("hdd-7200") else { panic!("not a disk") };
     assert_eq!(options.overheads, Overheads::Constant(Span::from_us(300)));
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/devices/flash.toml");

@@ -1,43 +1,65 @@
 //! The model `fixed`: a law of length.
 
 use penstock_core::{Device, Span};
-use penstock_device::{Cost, Fixed};
+use penstock_device::{Cost, Fixed, Law};
 use serde_json::{Value as Json, json};
 
 use super::{Entry, Model};
 use crate::diagnose::JobError;
-use crate::schema::build::{any, defined, field, required, with, without};
+use crate::schema::build::{Field, any, count, defined, field, required, table, with, without};
 use crate::text::{Lines, size, time};
-use crate::tree::Reader;
+use crate::tree::{Node, Reader};
 use crate::units::{self, size_text};
 
 /// A capacity that no job of today fills.
 const CAPACITY: u64 = 1 << 40;
 
+/// Requests in it at most: far more than any disk takes.
+const DEPTH_MOST: u64 = 65_536;
+
+/// Keys of a law, which are keys of the device too: those are the law of its reads.
+const LAW_KEYS: [&str; 5] = ["base", "per_mb", "unit", "unit_bytes", "latency"];
+
 pub(super) const ENTRY: Entry = Entry {
     name: "fixed",
-    keys: &["base", "per_mb", "unit", "unit_bytes", "capacity"],
+    keys: &["base", "per_mb", "unit", "unit_bytes", "latency", "writes", "depth", "capacity"],
     read: |reader| read(reader).map(Model::Fixed),
     fields: || {
-        vec![
-            field("base", "Time of every request.", defined("time")),
-            field("per_mb", "Time of each million bytes.", defined("time")).or("0s"),
-            field("unit", "Time of each begun unit of a request.", defined("time")),
-            field("unit_bytes", "Bytes of a unit.", defined("size-above-zero")),
+        let writes = with(table(LAW_KEYS, law_fields()), rules());
+        let mut fields = law_fields();
+        fields.extend([
+            field("writes", "The same of writes; if not given, as of reads.", writes),
+            field("depth", "Requests in it at once.", count(1, DEPTH_MOST)).or(1),
             field("capacity", "Bytes of the device.", defined("size-above-zero"))
                 .or(size_text(CAPACITY)),
-        ]
+        ]);
+        fields
     },
     rules,
 };
 
-/// A law of length, and how many bytes there are.
+/// Laws of length, and how many bytes there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FixedSpec {
-    /// The law.
-    pub cost: Cost,
+    /// What reads take.
+    pub reads: Law,
+    /// What all else takes.
+    pub writes: Law,
+    /// Requests in it at once.
+    pub depth: u32,
     /// Bytes.
     pub capacity: u64,
+}
+
+fn law_fields() -> Vec<Field> {
+    vec![
+        field("base", "Time of every request.", defined("time")),
+        field("per_mb", "Time of each million bytes.", defined("time")).or("0s"),
+        field("unit", "Time of each begun unit of a request.", defined("time")),
+        field("unit_bytes", "Bytes of a unit.", defined("size-above-zero")),
+        field("latency", "Time beside that, which requests spend at once.", defined("time"))
+            .or("0s"),
+    ]
 }
 
 /// By a law of its length in bytes, or in units; not both.
@@ -55,11 +77,15 @@ fn read(reader: &Reader<'_>) -> Result<FixedSpec, JobError> {
         0 => Err(node.expected("a capacity of at least `1B`")),
         bytes => Ok(bytes),
     })?;
-    let cost = cost(reader)?;
-    Ok(FixedSpec { cost, capacity: capacity.unwrap_or(CAPACITY) })
+    let reads = law(reader)?;
+    let of_writes = |node: &Node| law(&Reader::new(node, "the law of writes", &LAW_KEYS)?);
+    let writes = reader.optional("writes", of_writes)?.unwrap_or(reads);
+    let depth = reader.optional("depth", |node| node.count(1, DEPTH_MOST))?.unwrap_or(1) as u32;
+    Ok(FixedSpec { reads, writes, depth, capacity: capacity.unwrap_or(CAPACITY) })
 }
 
-fn cost(reader: &Reader<'_>) -> Result<Cost, JobError> {
+fn law(reader: &Reader<'_>) -> Result<Law, JobError> {
+    let latency = reader.optional("latency", units::duration)?.unwrap_or(Span::ZERO);
     let (cost, key) = if reader.node("unit").is_some() || reader.node("unit_bytes").is_some() {
         let hint = "a device has `base` and `per_mb`, or `unit` and `unit_bytes`";
         reader.refuse(&["base", "per_mb"], "does not go with `unit`", hint)?;
@@ -87,29 +113,40 @@ fn cost(reader: &Reader<'_>) -> Result<Cost, JobError> {
         return Err(JobError::new(found).at(reader.origin(key)).hint(hint));
     }
     // Half the range of times, so that the end of a request still is a time.
-    if longest > u128::from(u64::MAX / 2) {
+    if longest + u128::from(latency.ns()) > u128::from(u64::MAX / 2) {
         let found = "the device takes centuries for the longest request (4GiB)";
         return Err(JobError::new(found).at(reader.origin(key)).hint("lower its times"));
     }
-    Ok(cost)
+    Ok(Law { cost, latency })
+}
+
+/// The keys of a law with their values.
+fn pairs(law: &Law) -> Vec<(&'static str, String)> {
+    let mut pairs = match law.cost {
+        Cost::Linear { base, per_mb } => vec![("base", time(base)), ("per_mb", time(per_mb))],
+        Cost::Units { unit, unit_bytes } => {
+            vec![("unit", time(unit)), ("unit_bytes", size(unit_bytes.into()))]
+        }
+    };
+    pairs.push(("latency", time(law.latency)));
+    pairs
 }
 
 impl FixedSpec {
     pub(super) fn write(&self, out: &mut Lines) {
-        match self.cost {
-            Cost::Linear { base, per_mb } => {
-                out.line("base", time(base));
-                out.line("per_mb", time(per_mb));
-            }
-            Cost::Units { unit, unit_bytes } => {
-                out.line("unit", time(unit));
-                out.line("unit_bytes", size(unit_bytes.into()));
-            }
+        for (key, value) in pairs(&self.reads) {
+            out.line(key, value);
         }
+        if self.writes != self.reads {
+            let pair = |(key, value): &(&str, String)| format!("{key} = {value}");
+            let pairs: Vec<String> = pairs(&self.writes).iter().map(pair).collect();
+            out.line("writes", format!("{{ {} }}", pairs.join(", ")));
+        }
+        out.line("depth", self.depth);
         out.line("capacity", size(self.capacity));
     }
 
     pub(super) fn build(&self) -> Box<dyn Device> {
-        Box::new(Fixed::new(self.cost, self.capacity))
+        Box::new(Fixed::with(self.reads, self.writes, self.depth, self.capacity))
     }
 }
