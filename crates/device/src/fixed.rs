@@ -2,15 +2,18 @@
 //!
 //! Use it for flash-like devices, for papers that state a time per unit, and for a disk that is
 //! known by its figures only. One server takes requests in the order of arrival; position costs
-//! nothing. Beside the server's time each request may take a [`latency`](Law::latency) that any
-//! number of them spend at once, as they do on a link or in a disk with many parts: with `depth`
-//! requests in it the device gives `1 / cost` a second at most, and `1 / (latency + cost)` to one
-//! who waits for each.
+//! nothing.
+//!
+//! What waits is taken together: one [`latency`](Law::latency) for all of a batch, as one doorbell
+//! and one interrupt serve many requests, and then each one's cost after the other. Who comes
+//! meanwhile is of the next batch. So `n` at a time, always on their way, get `n / (latency + n ·
+//! cost)` a second.
 //!
 //! # Divergence from real devices
 //!
 //! What position, neighbours, history and the hour do to a real device's times is left out; so are
-//! caches that fill up. Reads and writes have a law each, and share the server.
+//! caches that fill up, and parts that work side by side. Reads and writes have a law each, and
+//! share the server; a batch with both has the longer latency.
 
 use std::collections::VecDeque;
 
@@ -51,7 +54,7 @@ impl Cost {
 pub struct Law {
     /// Time of the server, one request after the other.
     pub cost: Cost,
-    /// Time beside that, which requests spend at once.
+    /// Time before that, once for all that are taken together.
     pub latency: Span,
 }
 
@@ -69,10 +72,14 @@ pub struct Fixed {
     writes: Law,
     depth: u32,
     capacity: u64,
-    /// When the server has done what it was given.
-    free: Time,
-    /// In the order in which they end.
-    serving: VecDeque<Serving>,
+    /// The batch in service, in the order in which it ends.
+    batch: VecDeque<Serving>,
+    /// What it was taken with, and when it ends.
+    latency: Span,
+    begun: Time,
+    ends: Time,
+    /// The next batch.
+    waiting: VecDeque<Request>,
 }
 
 #[derive(Debug)]
@@ -81,7 +88,6 @@ struct Serving {
     len: u32,
     begun: Time,
     ends: Time,
-    service: Span,
 }
 
 impl Fixed {
@@ -93,8 +99,37 @@ impl Fixed {
     /// A device of `capacity` bytes that takes `depth` requests at a time; what is no read is as
     /// `writes` say.
     pub fn with(reads: Law, writes: Law, depth: u32, capacity: u64) -> Self {
-        let serving = VecDeque::with_capacity(depth.min(1 << 10) as usize);
-        Self { reads, writes, depth, capacity, free: Time::ZERO, serving }
+        Self {
+            reads,
+            writes,
+            depth,
+            capacity,
+            batch: VecDeque::new(),
+            latency: Span::ZERO,
+            begun: Time::ZERO,
+            ends: Time::ZERO,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// Adds a request to the batch, which has begun and of which nothing has ended.
+    fn join(&mut self, req: &Request) {
+        let law = if req.op == Op::Read { &self.reads } else { &self.writes };
+        let latency = if req.op == Op::Flush { Span::ZERO } else { law.latency };
+        if latency > self.latency {
+            let longer = latency - self.latency;
+            self.latency = latency;
+            self.ends += longer;
+            self.batch.iter_mut().for_each(|one| one.ends += longer);
+        }
+        let begun = self.ends;
+        self.ends += law.cost.of(req.op, req.len);
+        self.batch.push_back(Serving { id: req.id, len: req.len, begun, ends: self.ends });
+    }
+
+    /// Takes a batch at `now`.
+    fn begin(&mut self, now: Time) {
+        (self.latency, self.begun, self.ends) = (Span::ZERO, now, now);
     }
 }
 
@@ -108,32 +143,40 @@ impl Device for Fixed {
     }
 
     fn room(&self) -> u32 {
-        self.depth - self.serving.len() as u32
+        self.depth - (self.batch.len() + self.waiting.len()) as u32
     }
 
     fn start(&mut self, now: Time, req: &Request) {
         debug_assert!(self.room() > 0, "started without room");
-        let law = if req.op == Op::Read { &self.reads } else { &self.writes };
-        let latency = if req.op == Op::Flush { Span::ZERO } else { law.latency };
-        let cost = law.cost.of(req.op, req.len);
-        let begun = self.free.max(now);
-        self.free = begun + cost;
-        let (ends, service) = (self.free + latency, cost + latency);
-        // Among equals the first to come is the first to end.
-        let later = self.serving.iter().rev().take_while(|other| other.ends > ends).count();
-        let place = self.serving.len() - later;
-        self.serving.insert(place, Serving { id: req.id, len: req.len, begun, ends, service });
+        if self.batch.is_empty() {
+            self.begin(now);
+        }
+        // Who comes at the very instant is taken too.
+        if self.begun == now {
+            self.join(req);
+        } else {
+            self.waiting.push_back(*req);
+        }
     }
 
     fn wakeup(&self) -> Time {
-        self.serving.front().map_or(Time::NEVER, |serving| serving.ends)
+        self.batch.front().map_or(Time::NEVER, |serving| serving.ends)
     }
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        while let Some(Serving { id, len, begun, service, .. }) =
-            self.serving.pop_front_if(|serving| serving.ends <= now)
+        while let Some(Serving { id, len, begun, ends }) =
+            self.batch.pop_front_if(|serving| serving.ends <= now)
         {
+            // The first of a batch has its latency.
+            let begun = if self.begun + self.latency == begun { self.begun } else { begun };
+            let service = ends.since(begun);
             done.push(Done { id, at: now, begun, service, len, error: None });
+            if self.batch.is_empty() && !self.waiting.is_empty() {
+                self.begin(self.ends);
+                while let Some(req) = self.waiting.pop_front() {
+                    self.join(&req);
+                }
+            }
         }
     }
 }
@@ -179,22 +222,40 @@ mod tests {
     }
 
     #[test]
-    fn latencies_pass_at_once_and_the_server_serves_one_by_one() {
+    fn what_comes_together_shares_a_latency_and_is_served_one_by_one() {
         let mut device = Fixed::with(linear(10, 40), linear(10, 40), 3, 1 << 20);
         assert_eq!(ends(&mut device, &[Op::Read; 3]), [(0, 50), (1, 60), (2, 70)]);
         assert_eq!(device.room(), 3);
     }
 
     #[test]
-    fn a_write_that_takes_less_ends_before_a_read_that_came_first() {
-        let mut device = Fixed::with(linear(10, 40), linear(5, 0), 2, 1 << 20);
-        assert_eq!(ends(&mut device, &[Op::Read, Op::Write]), [(1, 15), (0, 50)]);
-        assert_eq!(device.room(), 2);
+    fn who_comes_later_waits_for_the_next_batch() {
+        let mut device = Fixed::with(linear(10, 40), linear(10, 40), 3, 1 << 20);
+        device.start(Time::ZERO, &request(0, Op::Read, 512));
+        for n in 1..3 {
+            device.start(Time::ZERO + Span::from_us(5), &request(n, Op::Read, 512));
+        }
+        assert_eq!(ends(&mut device, &[]), [(0, 50), (1, 100), (2, 110)]);
     }
 
     #[test]
-    fn a_flush_waits_for_the_server_alone() {
-        let mut device = Fixed::with(linear(10, 40), linear(10, 40), 2, 1 << 20);
-        assert_eq!(ends(&mut device, &[Op::Write, Op::Flush]), [(1, 10), (0, 50)]);
+    fn a_batch_of_both_kinds_has_the_longer_latency() {
+        let mut device = Fixed::with(linear(10, 40), linear(5, 0), 3, 1 << 20);
+        assert_eq!(
+            ends(&mut device, &[Op::Write, Op::Read, Op::Flush]),
+            [(0, 45), (1, 55), (2, 55)]
+        );
+    }
+
+    #[test]
+    fn the_service_of_all_is_the_time_that_the_server_was_busy() {
+        let mut device = Fixed::with(linear(10, 40), linear(10, 40), 4, 1 << 20);
+        for n in 0..4 {
+            device.start(Time::ZERO, &request(n, Op::Read, 512));
+        }
+        let mut done = Vec::new();
+        device.advance(Time::ZERO + Span::from_us(500), &mut done);
+        let service: Vec<u64> = done.iter().map(|done| done.service.ns() / 1_000).collect();
+        assert_eq!(service, [50, 10, 10, 10]);
     }
 }

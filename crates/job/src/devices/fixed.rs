@@ -57,8 +57,12 @@ fn law_fields() -> Vec<Field> {
         field("per_mb", "Time of each million bytes.", defined("time")).or("0s"),
         field("unit", "Time of each begun unit of a request.", defined("time")),
         field("unit_bytes", "Bytes of a unit.", defined("size-above-zero")),
-        field("latency", "Time beside that, which requests spend at once.", defined("time"))
-            .or("0s"),
+        field(
+            "latency",
+            "Time before that, once for all that are taken together.",
+            defined("time"),
+        )
+        .or("0s"),
     ]
 }
 

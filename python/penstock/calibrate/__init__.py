@@ -1,0 +1,167 @@
+"""`penstock.calibrate`: measures a file or a disk and finds the simplest model that explains it.
+
+The model is fitted to some jobs and judged by others that the fit has not seen; how far it is off
+there is what one may expect of a prediction.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from stat import S_ISBLK, S_ISREG
+
+from penstock.calibrate.fit import Fit, fit, off, percent, predict
+from penstock.calibrate.models import MODELS, Model
+from penstock.calibrate.probes import Figures, Measured, Op, Probe, Target, plan, rounds
+from penstock.job import Plain, plain
+
+ROUNDS = 3
+"""Every probe runs so often."""
+
+GOOD = 0.15
+"""A model whose error is below this explains a target, and no richer one is tried."""
+
+WITHIN = 25.0
+"""A prediction that is off by no more percent is a good one."""
+
+MARK = "# Made by penstock calibrate"
+"""The beginning of every file of ours."""
+
+Told = Callable[[str, float], None]
+"""Hears what goes on and how far it has come, from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A probe, what it gave, and what the model says."""
+
+    measured: Measured
+    predicted: Figures
+
+    @property
+    def iops_off(self) -> float:
+        """By how many percent the predicted throughput is off."""
+        return percent(off(self.predicted, self.measured.middle)[0])
+
+    @property
+    def p50_off(self) -> float:
+        """By how many percent the predicted median latency is off."""
+        return percent(off(self.predicted, self.measured.middle)[1])
+
+    @property
+    def good(self) -> bool:
+        """Whether both are within what is called good."""
+        return max(abs(self.iops_off), abs(self.p50_off)) <= WITHIN
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A target, the model that explains it, and how well."""
+
+    target: str
+    model: Model
+    device: Mapping[str, Plain]
+    error: float
+    """Root mean square of the logarithms of predicted over measured, of what was fitted on."""
+    fitted: Sequence[Compared]
+    unseen: Sequence[Compared]
+
+    def to_toml(self) -> str:
+        """The device file."""
+        good = sum(one.good for one in self.unseen)
+        lines = [
+            f"{MARK}: {self.target.replace(chr(10), ' ')}",
+            f"# {self.model.needs}.",
+            f"# Of {len(self.unseen)} jobs that the fit did not see it predicts {good} "
+            f"within {WITHIN:.0f} %.",
+            "[device]",
+            *(f"{key} = {plain(value)}" for key, value in self.device.items()),
+        ]
+        return "\n".join([*lines, ""])
+
+    def why(self, one: Compared) -> str:
+        """Why a prediction is not a good one, as far as the figures tell."""
+        spread = one.measured.spread
+        if 100 * (spread - 1) > WITHIN:
+            return f"its own rounds differ by a factor of {spread:.1f}"
+        probe = one.measured.probe
+        other = [
+            two
+            for two in (*self.fitted, *self.unseen)
+            if (two.measured.probe.op, two.measured.probe.size) == (probe.op, probe.size)
+            and two.measured.probe.depth == probe.depth
+            and two.measured.probe.pattern != probe.pattern
+        ]
+        for two in other:
+            ratio = one.measured.middle.iops / two.measured.middle.iops
+            if max(ratio, 1 / ratio) > 1.25:
+                return f"{probe.pattern} ones are {ratio:.2f} times as many a second as others"
+        return f"model {self.model.name} does not know what it depends on"
+
+
+def calibrate(
+    target: str | PathLike[str],
+    *,
+    create: str | None = None,
+    engine: str | None = None,
+    i_will_lose_data: str | PathLike[str] | None = None,
+    told: Told | None = None,
+) -> Calibration:
+    """Measure `target` and fit the simplest model that explains it.
+
+    `target` is what `compare` takes for `on`. With `create` an owned file is made if it is missing.
+    """
+    on = fspath(target)
+    lose = None if i_will_lose_data is None else fspath(i_will_lose_data)
+    say = told or (lambda _what, _fraction: None)
+    whom = Target(on, engine, lose)
+    ops: tuple[Op, ...] = ("read", "write")
+    on_these, unseen = plan(ops)
+    if create is not None:
+        say(f"making {on}", 0.0)
+        whom.make(create)
+    seen: dict[Probe, list[Figures]] = {probe: [] for probe in (*on_these, *unseen)}
+    for number, (probe, figures) in enumerate(rounds(whom, list(seen), ROUNDS)):
+        seen[probe].append(figures)
+        say(f"{probe}", (number + 1) / (ROUNDS * len(seen)))
+    measured = {probe: Measured(probe, figures) for probe, figures in seen.items()}
+    known = {probe: measured[probe].middle for probe in on_these}
+    best = _simplest(known, _capacity(on), say)
+
+    def compared(probes: Sequence[Probe]) -> list[Compared]:
+        return [
+            Compared(measured[probe], predict(best.device, probe, measured[probe].middle))
+            for probe in probes
+        ]
+
+    return Calibration(
+        on, best.model, best.device, best.error, compared(on_these), compared(unseen)
+    )
+
+
+def _simplest(known: Mapping[Probe, Figures], capacity: int, say: Told) -> Fit:
+    """The first model that explains what is known, or the one that explains most of it."""
+    fits: list[Fit] = []
+    for model in MODELS:
+        say(f"fitting model {model.name}", 1.0)
+        fits.append(fit(model, known, capacity))
+        if fits[-1].error <= GOOD:
+            return fits[-1]
+    return min(fits, key=lambda one: one.error)
+
+
+def _capacity(on: str) -> int:
+    """Bytes of a file or a disk, in whole MiB; of a model its own default."""
+    path = Path(on.removeprefix("loop:"))
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if S_ISREG(mode) or S_ISBLK(mode):
+                return max(file.seek(0, os.SEEK_END) >> 20, 1) << 20
+    except OSError:
+        pass
+    return 1 << 40
+
+
+__all__ = ["MARK", "Calibration", "Compared", "calibrate"]

@@ -1,0 +1,163 @@
+"""Probes: small jobs that are run on a target to learn what it is, and what one of them gave."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal, TypeAlias
+
+from penstock.api import compare
+from penstock.errors import PenstockError
+from penstock.job import Agent, Job, Plain
+from penstock.results import ClassResult
+
+Op: TypeAlias = Literal["read", "write"]
+Pattern: TypeAlias = Literal["random", "sequential"]
+
+POLICY = "fcfs"
+"""Whoever asks gets: what is learnt is the target, not a policy."""
+
+ENOUGH = 200
+"""So many requests tell a median."""
+
+SECONDS = (0.4, 4.0)
+"""A probe lasts so long, or so long where that does not bring enough."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Requests of one kind, `depth` of them always on their way."""
+
+    op: Op
+    pattern: Pattern
+    size: int
+    depth: int
+
+    def __str__(self) -> str:
+        """As a person reads it."""
+        size = f"{self.size >> 20} MiB" if self.size >= 1 << 20 else f"{self.size >> 10} KiB"
+        return f"{self.pattern} {self.op}s of {size}, {self.depth} at a time"
+
+    def job(self, seconds: float, device: "Plain | None" = None) -> Job:
+        """The job that measures it, a fifth of its time for warming up."""
+        agent = Agent(
+            class_="probe",
+            op=self.op,
+            size=f"{self.size}B",
+            pattern=self.pattern,
+            arrivals={"kind": "closed", "depth": self.depth},
+        )
+        return Job(
+            name="calibrate",
+            duration=f"{round(seconds * 1e9)}ns",
+            warmup=f"{round(seconds / 5 * 1e9)}ns",
+            classes=["probe"],
+            agents=[agent],
+            live={"depth": self.depth},
+            device=device,  # type: ignore[arg-type]
+        )
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a probe gave."""
+
+    iops: float
+    p50_ns: float
+
+    @classmethod
+    def of(cls, one: ClassResult) -> "Figures":
+        """Of the only class there is."""
+        return cls(one.iops, one.lat_ns.p50)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A probe and what its rounds gave."""
+
+    probe: Probe
+    rounds: Sequence[Figures]
+
+    @property
+    def middle(self) -> Figures:
+        """The medians of the rounds."""
+        return Figures(
+            median(one.iops for one in self.rounds), median(one.p50_ns for one in self.rounds)
+        )
+
+    @property
+    def spread(self) -> float:
+        """How far a round is from the median at most, as a ratio of at least 1."""
+        middle = self.middle
+        pairs = [(one.iops, middle.iops) for one in self.rounds]
+        pairs += [(one.p50_ns, middle.p50_ns) for one in self.rounds]
+        return max(max(a / b, b / a) for a, b in pairs)
+
+
+SIZES = ((4 << 10, (1, 8, 32)), (64 << 10, (1, 8)), (1 << 20, (1, 4)))
+"""What is fitted on: each size with its depths, random and sequential."""
+
+UNSEEN: tuple[tuple[Pattern, int, int], ...] = (
+    ("random", 16 << 10, 4),
+    ("sequential", 256 << 10, 2),
+)
+"""What the fit does not see: pattern, size, depth; of reads, and of writes."""
+
+
+def plan(ops: Sequence[Op]) -> tuple[list[Probe], list[Probe]]:
+    """The probes that are fitted on, and those that are predicted."""
+    patterns: tuple[Pattern, ...] = ("random", "sequential")
+    fitted = [
+        Probe(op, pattern, size, depth)
+        for op in ops
+        for pattern in patterns
+        for size, depths in SIZES
+        for depth in depths
+    ]
+    unseen = [Probe(op, pattern, size, depth) for op in ops for pattern, size, depth in UNSEEN]
+    return fitted, unseen
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is measured, and how it is named to the engine."""
+
+    on: str
+    engine: str | None = None
+    i_will_lose_data: str | None = None
+
+    def make(self, size: str) -> None:
+        """Make the owned file, if it is missing."""
+        probe = Probe("read", "random", 4 << 10, 1)
+        compare(probe.job(0.001), policies=[POLICY], on=self.on, create=size, detail=False)
+
+    def run(self, probe: Probe) -> Figures:
+        """What one run of `probe` gives; a longer one if that is too little."""
+        for seconds in SECONDS:
+            result = compare(
+                probe.job(seconds),
+                policies=[POLICY],
+                on=self.on,
+                engine=self.engine,
+                i_will_lose_data=self.i_will_lose_data,
+                detail=False,
+            )
+            (run,) = result.runs
+            if run.interrupted:
+                raise KeyboardInterrupt
+            (one,) = run.classes
+            if one.requests >= ENOUGH:
+                break
+        if not one.requests:
+            raise PenstockError(
+                f"error: {self.on}: {probe} finished none in {seconds} s\n"
+                "hint: what is that slow is not calibrated",
+                exit_code=1,
+            )
+        return Figures.of(one)
+
+
+def rounds(target: Target, probes: Sequence[Probe], count: int) -> Iterator[tuple[Probe, Figures]]:
+    """Every probe `count` times, in rounds of all of them: a mood of the machine meets each."""
+    for _ in range(count):
+        for probe in probes:
+            yield probe, target.run(probe)

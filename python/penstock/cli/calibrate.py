@@ -1,0 +1,161 @@
+"""`penstock calibrate`: what a file or a disk is like, as a device to predict with."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from penstock import units
+from penstock.calibrate import MARK, WITHIN, Calibration, Compared, Told, calibrate
+from penstock.cli import output
+from penstock.cli.options import Create, Engine, Json, LoseData
+from penstock.cli.work import errors_end
+from penstock.report import files
+
+Target: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="TARGET",
+        help="What is measured, as --on of `compare` takes it.",
+        show_default=False,
+    ),
+]
+
+Output: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="DEVICE.toml",
+        help="Write the device file. An earlier one of ours is replaced, any other file is not.",
+    ),
+]
+
+
+def run(
+    target: Target,
+    *,
+    out: Output = None,
+    create: Create = None,
+    i_will_lose_data: LoseData = None,
+    engine: Engine = None,
+    as_json: Json = False,
+) -> None:
+    """Measure a file or a disk, and find the simplest model that explains it.
+
+    Reads and writes, random and sequential, short and long, one and many at a time, in three
+    rounds: half a minute on a fast disk. Then `penstock compare JOB --on DEVICE.toml` predicts. The
+    fit is judged by jobs that it has not seen.
+    """
+    with errors_end():
+        if out is not None:
+            files.check(Path(out), is_ours=_is_ours, what="device file")
+        with _bar() as told:
+            found = calibrate(
+                target,
+                create=create,
+                i_will_lose_data=i_will_lose_data,
+                engine=engine,
+                told=told,
+            )
+        if as_json:
+            output.data(f"{json.dumps(_plain(found), indent=2, ensure_ascii=False)}\n")
+        else:
+            output.drawn(lambda console: _show(found, console))
+        if out is not None:
+            files.write(Path(out), found.to_toml().encode())
+            output.talk(f"wrote {out}")
+
+
+def _is_ours(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(MARK)) == MARK.encode()
+
+
+@contextmanager
+def _bar() -> Iterator[Told | None]:
+    """A bar with the time left, if a person is watching stderr."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    text = TextColumn("{task.description}", markup=False)
+    with Progress(text, *columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1)
+        yield lambda what, done: bar.update(task, description=what, completed=done)
+
+
+def _show(found: Calibration, console: Console) -> None:
+    console.print(Text.assemble(("MEASURED", "bold"), f"  {found.target}"), soft_wrap=True)
+    console.print(Text(f"  model {found.model.name}: {found.model.needs}"), soft_wrap=True)
+    for title, rows in (("fitted on", found.fitted), ("not seen by the fit", found.unseen)):
+        console.print()
+        console.print(_table(title, rows))
+    console.print()
+    good = sum(one.good for one in found.unseen)
+    console.print(
+        Text(
+            f"The fit is off by {100 * found.error:.0f} % (root mean square). Of "
+            f"{len(found.unseen)} jobs that it has not seen it predicts {good} within "
+            f"{WITHIN:.0f} %."
+        ),
+        soft_wrap=True,
+    )
+    for one in found.unseen:
+        if not one.good:
+            console.print(Text(f"{one.measured.probe}: {found.why(one)}"), soft_wrap=True)
+
+
+def _table(title: str, rows: Sequence[Compared]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(title)
+    for heading in ("IOPS", "model", "off", "p50", "model", "off", "rounds"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in rows:
+        seen = one.measured.middle
+        table.add_row(
+            str(one.measured.probe),
+            units.rate(seen.iops),
+            units.rate(one.predicted.iops),
+            f"{one.iops_off:+.0f} %",
+            units.latency(seen.p50_ns),
+            units.latency(one.predicted.p50_ns),
+            f"{one.p50_off:+.0f} %",
+            f"±{100 * (one.measured.spread - 1):.0f} %",
+        )
+    return table
+
+
+def _plain(found: Calibration) -> object:
+    def row(one: Compared) -> object:
+        probe, seen = one.measured.probe, one.measured.middle
+        return {
+            "op": probe.op,
+            "pattern": probe.pattern,
+            "size": probe.size,
+            "depth": probe.depth,
+            "iops": seen.iops,
+            "p50_ns": seen.p50_ns,
+            "spread": one.measured.spread,
+            "predicted": {"iops": one.predicted.iops, "p50_ns": one.predicted.p50_ns},
+            "iops_off_percent": one.iops_off,
+            "p50_off_percent": one.p50_off,
+            **({} if one.good else {"why": found.why(one)}),
+        }
+
+    return {
+        "target": found.target,
+        "model": found.model.name,
+        "device": found.device,
+        "error": found.error,
+        "fitted": [row(one) for one in found.fitted],
+        "unseen": [row(one) for one in found.unseen],
+    }
