@@ -63,6 +63,7 @@ def compare(
     speed: str | None = None,
     repeat: int | None = None,
     i_will_lose_data: str | None = None,
+    read_only: bool = False,
 ) -> str:
     """Run a job under each policy and return the comparison as JSON.
 
@@ -71,7 +72,7 @@ def compare(
     `progress` hears of tell how the run goes, and a model goes `speed` times as fast as real time,
     once if not given, or as fast as it can: `max`. With `repeat` each policy runs so often, in
     rounds of all of them, each with the next seed. `i_will_lose_data` names the block device of
-    `on` once more.
+    `on` once more. With `read_only` the target is only read, and may be anybody's.
 
     An interrupt, or anything that `progress` raises, ends the run: after an interrupt the result so
     far is returned, if there is one.

@@ -1,6 +1,6 @@
 //! Who asks in a run: the agents of a job or its trace, ready for a target of a known size.
 
-use penstock_core::{ClassId, Prio, Seed, Source, Span, StreamId, Time};
+use penstock_core::{ClassId, Op, Prio, Seed, Source, Span, StreamId, Time};
 use penstock_workload::trace::{Replay, Timing};
 use penstock_workload::{Agent, Agents, Arrivals};
 
@@ -77,6 +77,14 @@ impl Load {
         match &self.kind {
             Kind::Agents(agents) => Box::new(Agents::new(agents.clone(), seed)),
             Kind::Trace(replay, _) => Box::new(replay.clone()),
+        }
+    }
+
+    /// Whether it asks for anything but reads.
+    pub(crate) fn writes(&self) -> bool {
+        match &self.kind {
+            Kind::Agents(agents) => agents.iter().any(|agent| agent.op != Op::Read),
+            Kind::Trace(replay, _) => replay.writes(),
         }
     }
 

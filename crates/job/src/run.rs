@@ -30,6 +30,8 @@ pub struct Options {
     pub create: Option<String>,
     /// The block device of `on` once more, by serial number or path: what is on it may be lost.
     pub i_will_lose_data: Option<String>,
+    /// The target is only read: it may be anybody's, and the job may not write.
+    pub read_only: bool,
     /// How a target is driven; the first engine that works if not given.
     pub engine: Option<String>,
     /// Where to record the run; for one policy only.
@@ -153,6 +155,10 @@ fn compare_on(
     progress: &mut dyn FnMut(Step<'_>) -> bool,
 ) -> Result<Comparison, Failure> {
     let load = Load::new(job, place.capacity(), place.block())?;
+    if options.read_only && load.writes() {
+        let message = "the job writes, and the target is only to be read";
+        return Err(Failure::wrong(message, "leave --read-only out, or name a job that reads"));
+    }
     // The whole configuration: the device too, and what depends on it.
     let job = &place.configure(job);
     let policies = Chosen::all(job, &options.policies)?;

@@ -45,6 +45,9 @@ pub(crate) fn open(
         return Err(Failure::wrong(format_args!("--on {on} names no file"), "as loop:./disk.img"));
     }
     let path = Path::new(path);
+    if options.read_only {
+        return read(path, on, looped, job, options);
+    }
     let device = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device());
     if !device || looped {
         check_nothing_to_lose(on, path, options)?;
@@ -56,6 +59,29 @@ pub(crate) fn open(
     }
     let target = Target::open_device(path, options.i_will_lose_data.as_deref())?;
     Ok(Named { target: viewed(&target, job)?, made: false })
+}
+
+/// Opens what is only read, whoever it belongs to.
+fn read(
+    path: &Path,
+    on: &str,
+    looped: bool,
+    job: &Job,
+    options: &Options,
+) -> Result<Named, Failure> {
+    let others = [
+        ("--create", options.create.is_some()),
+        ("--i-will-lose-data", options.i_will_lose_data.is_some()),
+        (LOOP, looped),
+    ];
+    if let Some((other, _)) = others.iter().find(|(_, given)| *given) {
+        let message = format!("--read-only does not go with {other}");
+        return Err(Failure::wrong(
+            message,
+            format!("nothing is made or written: --on {on} alone"),
+        ));
+    }
+    Ok(Named { target: viewed(&Target::open_reading(path)?, job)?, made: false })
 }
 
 /// Refuses the name of a device to be lost where `on` is none.

@@ -54,10 +54,11 @@ struct Inner {
     alignment: Alignment,
     file_system: String,
     file: Arc<File>,
-    /// Usable bytes of all of it, whatever a view shows.
-    whole: u64,
-    /// The file itself, or the one below a loop device, which goes before it.
-    _lock: Locked,
+    /// How long the file is, its mark included.
+    length: u64,
+    /// The file itself, or the one below a loop device, which goes before it; none of what is
+    /// only read.
+    lock: Option<Locked>,
 }
 
 /// A file locked against other runs.
@@ -135,7 +136,9 @@ impl Target {
         let alignment = Direct::REAL.alignment(path, &device)?;
         Direct::REAL.probe(path, &device, alignment)?;
         let file_system = direct::file_system(&file.0);
-        Ok(Self::whole(path, Arc::new(device), file, alignment, usable, file_system))
+        let (path, file, lock) = (path.to_owned(), Arc::new(device), Some(file));
+        let inner = Inner { path, alignment, file_system, file, length: usable + MARK, lock };
+        Ok(Self::whole(inner, usable))
     }
 
     /// Opens the block device at `path`, whatever its size, if `named` is its serial number or its
@@ -146,8 +149,46 @@ impl Target {
     /// cannot be opened.
     pub fn open_device(path: &Path, named: Option<&str>) -> Result<Self, TargetError> {
         let Opened { direct: file, alignment, usable } = device::open(path, named, &Roots::real())?;
-        let used = Arc::clone(&file.0);
-        Ok(Self::whole(path, used, file, alignment, usable, "a block device".into()))
+        let (path, used, file_system) =
+            (path.to_owned(), Arc::clone(&file.0), "a block device".into());
+        let (length, lock) = (usable, Some(file));
+        let inner = Inner { path, alignment, file_system, file: used, length, lock };
+        Ok(Self::whole(inner, usable))
+    }
+
+    /// Opens any regular file or block device for reading alone, whoever else uses it: nothing is
+    /// locked, and a write fails.
+    ///
+    /// # Errors
+    /// [`TargetError`]: there is nothing, or nothing to read; it cannot be opened past the page
+    /// cache.
+    pub fn open_reading(path: &Path) -> Result<Self, TargetError> {
+        let looked = |error| TargetError::system(path, "look at it", error);
+        let meta = std::fs::metadata(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => TargetError::Missing { path: path.to_owned() },
+            _ => looked(error),
+        })?;
+        if !meta.file_type().is_block_device() {
+            check_kind(path, meta.file_type())?;
+        }
+        let file = Direct::open_reading(path)?;
+        let alignment = Direct::REAL.alignment(path, &file)?;
+        let whole = device::length(path, &file)?;
+        // The mark is read as any file is: where it lies nothing is aligned.
+        let usable = match File::open(path).and_then(|plain| mark::read(&plain, whole)) {
+            Ok(Found::Ours { usable }) => usable,
+            _ => whole,
+        };
+        let unit = u64::from(alignment.offset.max(alignment.memory));
+        let usable = usable / unit * unit;
+        if usable == 0 {
+            return Err(TargetError::TooSmall { path: path.to_owned(), len: whole });
+        }
+        Direct::REAL.probe(path, &file, alignment)?;
+        let file_system = direct::file_system(&file);
+        let (path, file) = (path.to_owned(), Arc::new(file));
+        let inner = Inner { path, alignment, file_system, file, length: whole, lock: None };
+        Ok(Self::whole(inner, usable))
     }
 
     fn open_through(
@@ -158,21 +199,14 @@ impl Target {
     ) -> Result<Self, TargetError> {
         let Opened { direct: file, alignment, usable } = open_file(direct, path, create, progress)?;
         let file_system = direct::file_system(&file.0);
-        let used = Arc::clone(&file.0);
-        Ok(Self::whole(path, used, file, alignment, usable, file_system))
+        let (path, used) = (path.to_owned(), Arc::clone(&file.0));
+        let (length, lock) = (usable + MARK, Some(file));
+        let inner = Inner { path, alignment, file_system, file: used, length, lock };
+        Ok(Self::whole(inner, usable))
     }
 
-    /// All of a file.
-    fn whole(
-        path: &Path,
-        file: Arc<File>,
-        lock: Locked,
-        alignment: Alignment,
-        len: u64,
-        file_system: String,
-    ) -> Self {
-        let path = path.to_owned();
-        let inner = Inner { path, alignment, file_system, file, whole: len, _lock: lock };
+    /// All of a file, of which `len` bytes are usable.
+    fn whole(inner: Inner, len: u64) -> Self {
         Self { inner: Arc::new(inner), start: 0, len }
     }
 

@@ -82,7 +82,7 @@ impl Pace {
 #[pyo3(signature = (
     job, *, policies, on=None, create=None, engine=None, sets=Vec::new(), record=None,
     detail=false, text=None, progress=None, watch=None, speed=None, repeat=None,
-    i_will_lose_data=None
+    i_will_lose_data=None, read_only=false
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
@@ -102,6 +102,7 @@ fn compare(
     speed: Option<String>,
     repeat: Option<u32>,
     i_will_lose_data: Option<String>,
+    read_only: bool,
 ) -> PyResult<String> {
     let scripts = policies.iter().any(|named| matches!(named, Named::Script(..)));
     let thrown = Raised::default();
@@ -112,6 +113,7 @@ fn compare(
         on,
         create,
         i_will_lose_data,
+        read_only,
         engine,
         record,
         detail,

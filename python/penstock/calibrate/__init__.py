@@ -110,17 +110,16 @@ def calibrate(
 ) -> Calibration:
     """Measure `target` and fit the simplest model that explains it.
 
-    `target` is what `compare` takes for `on`. With `create` an owned file is made if it is missing.
+    `target` is what `compare` takes for `on`, or any file or disk: of one that is not ours the reads
+    are measured. With `create` an owned file is made if it is missing.
     """
     on = fspath(target)
     lose = None if i_will_lose_data is None else fspath(i_will_lose_data)
     say = told or (lambda _what, _fraction: None)
-    whom = Target(on, engine, lose)
-    ops: tuple[Op, ...] = ("read", "write")
+    say(f"opening {on}", 0.0)
+    whom = Target(on, engine, lose).opened(create)
+    ops: tuple[Op, ...] = ("read",) if whom.read_only else ("read", "write")
     on_these, unseen = plan(ops)
-    if create is not None:
-        say(f"making {on}", 0.0)
-        whom.make(create)
     seen: dict[Probe, list[Figures]] = {probe: [] for probe in (*on_these, *unseen)}
     for number, (probe, figures) in enumerate(rounds(whom, list(seen), ROUNDS)):
         seen[probe].append(figures)

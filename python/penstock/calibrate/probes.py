@@ -1,12 +1,12 @@
 """Probes: small jobs that are run on a target to learn what it is, and what one of them gave."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal, TypeAlias
 
 from penstock.api import compare
-from penstock.errors import PenstockError
+from penstock.errors import RUN_FAILED, PenstockError
 from penstock.job import Agent, Job, Plain
 from penstock.results import ClassResult
 
@@ -15,6 +15,9 @@ Pattern: TypeAlias = Literal["random", "sequential"]
 
 POLICY = "fcfs"
 """Whoever asks gets: what is learnt is the target, not a policy."""
+
+UNSAFE = 5
+"""Exit code where a target is refused because it is not ours."""
 
 ENOUGH = 200
 """So many requests tell a median."""
@@ -124,11 +127,19 @@ class Target:
     on: str
     engine: str | None = None
     i_will_lose_data: str | None = None
+    read_only: bool = False
 
-    def make(self, size: str) -> None:
-        """Make the owned file, if it is missing."""
-        probe = Probe("read", "random", 4 << 10, 1)
-        compare(probe.job(0.001), policies=[POLICY], on=self.on, create=size, detail=False)
+    def opened(self, create: str | None) -> "Target":
+        """Itself, made if it is missing and `create` is its size; only read if it is not ours."""
+        first = Probe("read", "random", 4 << 10, 1).job(0.001)
+        lose = self.i_will_lose_data
+        try:
+            compare(first, policies=[POLICY], on=self.on, create=create, i_will_lose_data=lose)
+        except PenstockError as error:
+            if error.exit_code != UNSAFE or create is not None or lose is not None:
+                raise
+            return replace(self, read_only=True)
+        return self
 
     def run(self, probe: Probe) -> Figures:
         """What one run of `probe` gives; a longer one if that is too little."""
@@ -139,9 +150,12 @@ class Target:
                 on=self.on,
                 engine=self.engine,
                 i_will_lose_data=self.i_will_lose_data,
+                read_only=self.read_only,
                 detail=False,
             )
             (run,) = result.runs
+            if run.failure is not None:
+                raise PenstockError(f"error: {run.failure}", exit_code=RUN_FAILED)
             if run.interrupted:
                 raise KeyboardInterrupt
             (one,) = run.classes

@@ -47,6 +47,15 @@ LoseData = Annotated[
     ),
 ]
 
+ReadOnly = Annotated[
+    bool,
+    typer.Option(
+        "--read-only",
+        help="Only read the target: it may be any file or disk, also one that is in use. The job "
+        "may not write.",
+    ),
+]
+
 Engine = Annotated[
     str | None,
     typer.Option(

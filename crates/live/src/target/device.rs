@@ -153,8 +153,8 @@ fn check_free(path: &Path, listed: &Listed, number: u64) -> Result<(), TargetErr
     })
 }
 
-/// Bytes of an open device.
-fn length(path: &Path, device: &File) -> Result<u64, TargetError> {
+/// Bytes of an open device, or of a file.
+pub(super) fn length(path: &Path, device: &File) -> Result<u64, TargetError> {
     let end = rustix::fs::seek(device, rustix::fs::SeekFrom::End(0));
     end.map_err(|errno| TargetError::system(path, "ask for its size", errno.into()))
 }

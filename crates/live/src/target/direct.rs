@@ -49,6 +49,15 @@ impl Direct {
         read: |file, buffer| Ok(rustix::io::pread(file, buffer, 0)?),
     };
 
+    /// Opens `path` past the page cache for reading alone.
+    pub(super) fn open_reading(path: &Path) -> Result<File, TargetError> {
+        let open = |path: &Path| {
+            let flags = (OFlags::DIRECT | OFlags::NONBLOCK).bits().cast_signed();
+            OpenOptions::new().read(true).custom_flags(flags).open(path)
+        };
+        Self { open, ..Self::REAL }.open(path)
+    }
+
     /// Opens `path` past the page cache.
     pub(super) fn open(&self, path: &Path) -> Result<File, TargetError> {
         self.open_as(path, path)

@@ -53,14 +53,16 @@ pub(crate) fn write(file: &File, usable: u64) -> io::Result<()> {
 }
 
 impl Target {
-    /// The length of the file and the one that its mark asks for, if they differ. The mark is never
-    /// written over, so a file that was cut stays too short whatever is written to it.
+    /// The length of the file and the one that it should have, if they differ. The mark is never
+    /// written over, so a file that was cut stays too short whatever is written to it. What is only
+    /// read may grow.
     pub(crate) fn resized(&self) -> Option<(u64, u64)> {
         // A file that cannot be asked for its length says so when it is read.
         let now = rustix::fs::fstat(self.file()).ok()?;
-        let (found, expected) = (now.st_size.cast_unsigned(), self.inner.whole + MARK);
+        let (found, expected) = (now.st_size.cast_unsigned(), self.inner.length);
         let file = FileType::from_raw_mode(now.st_mode).is_file();
-        (file && found != expected).then_some((found, expected))
+        let grown = self.inner.lock.is_none() && found > expected;
+        (file && found != expected && !grown).then_some((found, expected))
     }
 }
 

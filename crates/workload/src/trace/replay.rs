@@ -159,6 +159,11 @@ impl Replay {
         self.ios.is_empty()
     }
 
+    /// Whether anything in it is no read.
+    pub fn writes(&self) -> bool {
+        self.ios.iter().any(|io| io.op != Op::Read)
+    }
+
     /// Requests that were not asked yet.
     pub fn left(&self) -> usize {
         self.ios.len() - self.next
