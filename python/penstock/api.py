@@ -28,10 +28,10 @@ def compare(
 
     `job` is a job file's path, or a `penstock.Job`. A policy is a name, or a class of
     `penstock.Policy` or whatever makes one without arguments; without `policies` every built-in one
-    runs. `on`, `create`, `i_will_lose_data`, `read_only` and `engine` are as on the command line; `set` changes
-    the job, as `{"duration": "15s", "size-priority.split": "64KiB"}`. With `repeat` every policy
-    runs so often, in rounds of all of them, each with the next seed. Without `detail` there are no
-    distributions and no course over time, and so no charts.
+    runs. `on`, `create`, `i_will_lose_data`, `read_only` and `engine` are as on the command line;
+    `set` changes the job, as `{"duration": "15s", "size-priority.split": "64KiB"}`. With `repeat`
+    every policy runs so often, in rounds of all of them, each with the next seed. Without `detail`
+    there are no distributions and no course over time, and so no charts.
 
     Ctrl-C ends the run with what there is, if there is anything: then the last run says
     `interrupted`. What is wrong is a `penstock.PenstockError` with the command's message.

@@ -11,9 +11,10 @@ from os import PathLike, fspath
 from pathlib import Path
 from stat import S_ISBLK, S_ISREG
 
+from penstock.calibrate import probes
 from penstock.calibrate.fit import Fit, fit, off, percent, predict
 from penstock.calibrate.models import MODELS, Model
-from penstock.calibrate.probes import Figures, Measured, Op, Probe, Target, plan, rounds
+from penstock.calibrate.probes import Figures, Measured, Op, Probe, Target
 from penstock.job import Plain, plain
 
 ROUNDS = 3
@@ -24,6 +25,9 @@ GOOD = 0.15
 
 WITHIN = 25.0
 """A prediction that is off by no more percent is a good one."""
+
+LARGE = 1 << 40
+"""Bytes of a model, if nobody says."""
 
 MARK = "# Made by penstock calibrate"
 """The beginning of every file of ours."""
@@ -106,12 +110,13 @@ def calibrate(
     create: str | None = None,
     engine: str | None = None,
     i_will_lose_data: str | PathLike[str] | None = None,
+    rounds: int = ROUNDS,
     told: Told | None = None,
 ) -> Calibration:
     """Measure `target` and fit the simplest model that explains it.
 
-    `target` is what `compare` takes for `on`, or any file or disk: of one that is not ours the reads
-    are measured. With `create` an owned file is made if it is missing.
+    `target` is what `compare` takes for `on`, or any file or disk: one that is not ours is only
+    read. With `create` an owned file is made if it is missing.
     """
     on = fspath(target)
     lose = None if i_will_lose_data is None else fspath(i_will_lose_data)
@@ -119,19 +124,19 @@ def calibrate(
     say(f"opening {on}", 0.0)
     whom = Target(on, engine, lose).opened(create)
     ops: tuple[Op, ...] = ("read",) if whom.read_only else ("read", "write")
-    on_these, unseen = plan(ops)
+    on_these, unseen = probes.plan(ops)
     seen: dict[Probe, list[Figures]] = {probe: [] for probe in (*on_these, *unseen)}
-    for number, (probe, figures) in enumerate(rounds(whom, list(seen), ROUNDS)):
+    for number, (probe, figures) in enumerate(probes.rounds(whom, list(seen), rounds)):
         seen[probe].append(figures)
-        say(f"{probe}", (number + 1) / (ROUNDS * len(seen)))
+        say(f"{probe}", (number + 1) / (rounds * len(seen)))
     measured = {probe: Measured(probe, figures) for probe, figures in seen.items()}
     known = {probe: measured[probe].middle for probe in on_these}
     best = _simplest(known, _capacity(on), say)
 
-    def compared(probes: Sequence[Probe]) -> list[Compared]:
+    def compared(some: Sequence[Probe]) -> list[Compared]:
         return [
             Compared(measured[probe], predict(best.device, probe, measured[probe].middle))
-            for probe in probes
+            for probe in some
         ]
 
     return Calibration(
@@ -153,6 +158,8 @@ def _simplest(known: Mapping[Probe, Figures], capacity: int, say: Told) -> Fit:
 def _capacity(on: str) -> int:
     """Bytes of a file or a disk, in whole MiB; of a model its own default."""
     path = Path(on.removeprefix("loop:"))
+    if path.suffix == ".toml":
+        return LARGE
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
@@ -160,7 +167,7 @@ def _capacity(on: str) -> int:
                 return max(file.seek(0, os.SEEK_END) >> 20, 1) << 20
     except OSError:
         pass
-    return 1 << 40
+    return LARGE
 
 
 __all__ = ["MARK", "Calibration", "Compared", "calibrate"]

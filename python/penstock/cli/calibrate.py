@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock import units
-from penstock.calibrate import MARK, WITHIN, Calibration, Compared, Told, calibrate
+from penstock.calibrate import MARK, ROUNDS, WITHIN, Calibration, Compared, Told, calibrate
 from penstock.cli import output
 from penstock.cli.options import Create, Engine, Json, LoseData
 from penstock.cli.work import errors_end
@@ -27,6 +27,10 @@ Target: TypeAlias = Annotated[
         help="What is measured, as --on of `compare` takes it.",
         show_default=False,
     ),
+]
+
+Rounds: TypeAlias = Annotated[
+    int, typer.Option("--rounds", metavar="N", min=1, max=100, help="How often every job runs.")
 ]
 
 Output: TypeAlias = Annotated[
@@ -47,6 +51,7 @@ def run(
     create: Create = None,
     i_will_lose_data: LoseData = None,
     engine: Engine = None,
+    rounds: Rounds = ROUNDS,
     as_json: Json = False,
 ) -> None:
     """Measure a file or a disk, and find the simplest model that explains it.
@@ -64,6 +69,7 @@ def run(
                 create=create,
                 i_will_lose_data=i_will_lose_data,
                 engine=engine,
+                rounds=rounds,
                 told=told,
             )
         if as_json:

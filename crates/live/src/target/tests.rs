@@ -123,6 +123,44 @@ fn a_file_that_somebody_still_has_open_is_free_once_we_are_done() {
 }
 
 #[test]
+fn what_is_only_read_may_be_anybody_s_and_stays_as_it_is() {
+    use std::io::Write as _;
+    let scratch = Scratch::new("reading");
+    let path = scratch.file();
+    std::fs::write(&path, vec![7; (SIZE + 100) as usize]).unwrap();
+    let held = File::open(&path).unwrap();
+    rustix::fs::flock(&held, FlockOperation::LockExclusive).unwrap();
+    let target = Target::open_reading(&path).unwrap();
+    assert_eq!(target.capacity(), SIZE, "whole blocks");
+    let written = rustix::io::pwrite(target.file(), &[0; 4096], 0);
+    assert_eq!(written, Err(Errno::BADF), "the kernel sees to it");
+    assert_eq!(target.resized(), None);
+    File::options().append(true).open(&path).unwrap().write_all(b"more").unwrap();
+    assert_eq!(target.resized(), None, "who owns it may go on writing");
+    File::options().write(true).open(&path).unwrap().set_len(SIZE).unwrap();
+    assert_eq!(target.resized(), Some((SIZE, SIZE + 100)));
+}
+
+#[test]
+fn what_is_not_there_or_holds_nothing_is_not_read() {
+    let scratch = Scratch::new("nothing-to-read");
+    let path = scratch.file();
+    assert_eq!(Target::open_reading(&path).unwrap_err().exit_code(), 2);
+    std::fs::write(&path, b"short").unwrap();
+    assert_eq!(Target::open_reading(&path).unwrap_err().exit_code(), 2);
+    assert_eq!(Target::open_reading(&scratch.0).unwrap_err().exit_code(), 2);
+}
+
+#[test]
+fn an_owned_file_is_read_without_its_mark() {
+    let scratch = Scratch::new("reading-ours");
+    drop(Target::open(&scratch.file(), Some(SIZE)).unwrap());
+    let target = Target::open_reading(&scratch.file()).unwrap();
+    assert_eq!(target.capacity(), SIZE);
+    assert_eq!(target.resized(), None);
+}
+
+#[test]
 fn an_error_of_the_medium_is_a_failure() {
     let scratch = Scratch::new("bad-medium");
     let broken = |_: &File, _: &mut [u8]| Err(io::Error::from_raw_os_error(libc::EIO));
