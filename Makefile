@@ -63,6 +63,10 @@ lint: setup ## formatting, lints, types, and the floors of the architecture
 	$(BIN)/mypy
 	$(BIN)/stubtest --concise penstock._native
 
+.PHONY: validate
+validate: ## compare the modelled disks with DiskSim and with measured drives: docs/validation.md
+	cargo run --release --locked -p penstock-validation
+
 .PHONY: bench
 bench: setup ## measure speed
 	cargo bench --workspace --locked --bench '*'

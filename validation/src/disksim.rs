@@ -1,0 +1,129 @@
+//! The traces that DiskSim 4.0 was given, what it answered, and the same of a model.
+
+use std::collections::VecDeque;
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use flate2::read::GzDecoder;
+use penstock_core::{
+    ClassId, Device, Done, Flags, Io, Limits, Observer, Op, Policy, Prio, Request, Source,
+    StreamId, Time, Virtual, run,
+};
+use penstock_device::hdd::{Hdd, Options};
+use penstock_job::drives;
+use serde_json::Value;
+
+/// Response times of a run, in milliseconds.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Requests finished before the last arrived.
+    pub count: u64,
+    /// The mean.
+    pub mean: f64,
+    /// The 50th, 90th and 95th percentile.
+    pub percentiles: [f64; 3],
+    /// The 99th, which a few requests decide.
+    pub p99: f64,
+}
+
+fn file(name: &str) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/data/disksim").join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// What DiskSim answered in the case called `name`.
+pub fn answer(name: &str) -> Answer {
+    static RESULTS: OnceLock<Value> = OnceLock::new();
+    let read = || serde_json::from_slice(&file("results.json")).expect("results in JSON");
+    let of = &RESULTS.get_or_init(read)[name]["response_ms"];
+    let ms = |key: &str| of[key].as_f64().unwrap_or_else(|| panic!("{name} has no {key}"));
+    Answer {
+        count: of["n"].as_u64().expect("a count"),
+        mean: ms("mean"),
+        percentiles: [ms("p50"), ms("p90"), ms("p95")],
+        p99: ms("p99"),
+    }
+}
+
+/// Requests at set times, whatever becomes of the ones before.
+struct Trace(VecDeque<Io>);
+
+impl Trace {
+    /// The trace called `name`.
+    fn new(name: &str) -> Self {
+        let packed = file(&format!("traces/{name}.trace.gz"));
+        let mut text = String::new();
+        GzDecoder::new(&packed[..]).read_to_string(&mut text).expect("gzipped text");
+        Self(text.lines().map(request).collect())
+    }
+}
+
+/// A line: `time_ms device lbn blocks flags`.
+fn request(line: &str) -> Io {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let number = |at: usize| fields[at].parse::<u64>().expect("a whole number");
+    let ms: f64 = fields[0].parse().expect("a time");
+    Io {
+        due: Time::from_ns((ms * 1e6).round() as u64),
+        start: number(2) * 512,
+        len: number(3) as u32 * 512,
+        stream: StreamId(0),
+        class: ClassId(0),
+        op: if number(4) & 1 == 1 { Op::Read } else { Op::Write },
+        prio: Prio(0),
+        flags: Flags::NONE,
+    }
+}
+
+impl Source for Trace {
+    fn next_due(&self) -> Time {
+        self.0.front().map_or(Time::NEVER, |io| io.due)
+    }
+    fn take(&mut self, _: Time) -> Option<Io> {
+        self.0.pop_front()
+    }
+    fn finished(&mut self, _: Time, _: &Request, _: &Done) {}
+}
+
+/// Response times, in nanoseconds.
+#[derive(Default)]
+struct Responses(Vec<u64>);
+
+impl Observer for Responses {
+    fn finished(&mut self, now: Time, req: &Request, _: &Done) {
+        self.0.push(now.since(req.due).ns());
+    }
+}
+
+/// A registered policy, as it is without parameters.
+pub fn policy(name: &str) -> Box<dyn Policy> {
+    let entry = penstock_policy::find(name).expect("a registered policy");
+    (entry.build)(&entry.defaults())
+}
+
+/// The drive called `name`.
+pub fn drive(name: &str, options: Options) -> Hdd {
+    Hdd::new(&drives::drive(name).expect("a known drive"), options).expect("good facts")
+}
+
+/// What `device` answers to the trace called `trace` until its last arrival, where DiskSim stops
+/// too.
+pub fn answered(trace: &str, mut device: impl Device) -> Answer {
+    let mut source = Trace::new(trace);
+    let until = source.0.back().expect("a trace of something").due;
+    let mut responses = Responses::default();
+    let limits = Limits { until, ..Limits::default() };
+    run(&mut source, &mut device, &mut Virtual::default(), &mut responses, limits)
+        .expect("a trace runs to its end");
+    let Responses(mut all) = responses;
+    all.sort_unstable();
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let percentile = |p: usize| ms(all[(all.len() * p).div_ceil(100) - 1]);
+    Answer {
+        count: all.len() as u64,
+        mean: ms(all.iter().sum()) / all.len() as f64,
+        percentiles: [50, 90, 95].map(percentile),
+        p99: percentile(99),
+    }
+}

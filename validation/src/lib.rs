@@ -1,0 +1,84 @@
+//! Modelled disks beside an independent simulator, DiskSim 4.0, and beside measured real drives.
+//!
+//! Every check has a bound that was set before it was run; none was fitted. `make validate` writes
+//! what came out to `docs/validation.md`, and a test holds that every check passes and that the page
+//! is what comes out.
+
+pub mod disksim;
+mod mechanics;
+pub mod page;
+mod policies;
+
+use disksim::Answer;
+
+/// Checks of one kind.
+#[derive(Debug)]
+pub struct Section {
+    /// What is compared.
+    pub title: &'static str,
+    /// How, for who reads the page.
+    pub about: &'static str,
+    /// One for each case.
+    pub cases: Vec<Case>,
+}
+
+/// A case: what the model gives beside what it should.
+#[derive(Debug)]
+pub struct Case {
+    /// The name of the case in the data.
+    pub name: &'static str,
+    /// What it is, in words.
+    pub what: &'static str,
+    /// How far mean and percentiles up to the 95th may be off, as shares of what they should be.
+    pub bounds: Bounds,
+    /// What the model gives.
+    pub found: Answer,
+    /// What it should give.
+    pub expected: Answer,
+}
+
+/// How far a case may be off.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Requests that were finished, as a share.
+    pub count: f64,
+    /// The mean response, as a share.
+    pub mean: f64,
+    /// The 50th, 90th and 95th percentile, as a share; none: they are told only.
+    pub percentiles: Option<f64>,
+}
+
+impl Case {
+    /// By which share the mean response is off.
+    pub fn mean_off(&self) -> f64 {
+        self.found.mean / self.expected.mean - 1.0
+    }
+
+    /// By which share the 50th, 90th and 95th percentile are off.
+    pub fn percentiles_off(&self) -> [f64; 3] {
+        let pairs = self.found.percentiles.iter().zip(&self.expected.percentiles);
+        let off: Vec<f64> = pairs.map(|(found, expected)| found / expected - 1.0).collect();
+        [off[0], off[1], off[2]]
+    }
+
+    /// The share that is farthest off of these percentiles.
+    pub fn worst_percentile(&self) -> f64 {
+        let farther = |a: f64, b: f64| if b.abs() > a.abs() { b } else { a };
+        self.percentiles_off().into_iter().fold(0.0, farther)
+    }
+
+    /// Whether all bounds hold.
+    pub fn holds(&self) -> bool {
+        let Bounds { count, mean, percentiles } = self.bounds;
+        let (found, expected) = (self.found.count as f64, self.expected.count as f64);
+        // A request more or less may finish at the very end.
+        let counted = (found - expected).abs() <= (count * expected).max(1.0);
+        let within = percentiles.is_none_or(|bound| self.worst_percentile().abs() <= bound);
+        counted && self.mean_off().abs() <= mean && within
+    }
+}
+
+/// Everything that is checked.
+pub fn sections() -> Vec<Section> {
+    vec![mechanics::section(), policies::section()]
+}
