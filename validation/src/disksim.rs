@@ -46,16 +46,21 @@ pub fn answer(name: &str) -> Answer {
     }
 }
 
+/// A text of the data, unpacked.
+pub fn text(name: &str) -> String {
+    let mut text = String::new();
+    GzDecoder::new(&file(name)[..]).read_to_string(&mut text).expect("gzipped text");
+    text
+}
+
 /// Requests at set times, whatever becomes of the ones before.
-struct Trace(VecDeque<Io>);
+#[derive(Debug)]
+pub struct Trace(VecDeque<Io>);
 
 impl Trace {
     /// The trace called `name`.
-    fn new(name: &str) -> Self {
-        let packed = file(&format!("traces/{name}.trace.gz"));
-        let mut text = String::new();
-        GzDecoder::new(&packed[..]).read_to_string(&mut text).expect("gzipped text");
-        Self(text.lines().map(request).collect())
+    pub fn new(name: &str) -> Self {
+        Self(text(&format!("traces/{name}.trace.gz")).lines().map(request).collect())
     }
 }
 
@@ -107,16 +112,20 @@ pub fn drive(name: &str, options: Options) -> Hdd {
     Hdd::new(&drives::drive(name).expect("a known drive"), options).expect("good facts")
 }
 
-/// What `device` answers to the trace called `trace` until its last arrival, where DiskSim stops
-/// too.
-pub fn answered(trace: &str, mut device: impl Device) -> Answer {
-    let mut source = Trace::new(trace);
-    let until = source.0.back().expect("a trace of something").due;
+/// The response times of `trace` on `device`, in nanoseconds, until its last arrival, where DiskSim
+/// stops too.
+pub fn played(trace: &mut Trace, device: &mut impl Device) -> Vec<u64> {
+    let until = trace.0.back().expect("a trace of something").due;
     let mut responses = Responses::default();
     let limits = Limits { until, ..Limits::default() };
-    run(&mut source, &mut device, &mut Virtual::default(), &mut responses, limits)
+    run(trace, device, &mut Virtual::default(), &mut responses, limits)
         .expect("a trace runs to its end");
-    let Responses(mut all) = responses;
+    responses.0
+}
+
+/// What `device` answers to the trace called `trace`.
+pub fn answered(trace: &str, mut device: impl Device) -> Answer {
+    let mut all = played(&mut Trace::new(trace), &mut device);
     all.sort_unstable();
     let ms = |ns: u64| ns as f64 / 1e6;
     let percentile = |p: usize| ms(all[(all.len() * p).div_ceil(100) - 1]);
