@@ -1,0 +1,173 @@
+"""Faults planted into the models, one at a time: each is caught by the test that is named for it.
+
+The project is copied, a few words of a model are changed, and the named test must fail. A check that
+cannot fail is worth nothing, and this is how we know.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from command import ROOT
+
+
+class Fault(NamedTuple):
+    """What is changed, and who must notice."""
+
+    name: str
+    file: str
+    right: str
+    wrong: str
+    package: str
+    target: str
+    test: str
+
+
+HDD = "crates/device/src/hdd.rs"
+GEOMETRY = "crates/device/src/hdd/geometry.rs"
+SEEK = "crates/device/src/hdd/seek.rs"
+ACCESSES = ("penstock-validation", "accesses")
+
+FAULTS = [
+    Fault(
+        "track skew ignored",
+        GEOMETRY,
+        ".plus(zone.track_skew.times(tracks))",
+        ".plus(zone.track_skew.times(0 * tracks))",
+        *ACCESSES,
+        "blocks_lie_where_disksim_puts_them",
+    ),
+    Fault(
+        "cylinder skew ignored",
+        GEOMETRY,
+        ".plus(zone.cyl_skew.times(cylinder))",
+        ".plus(zone.cyl_skew.times(0 * cylinder))",
+        *ACCESSES,
+        "blocks_lie_where_disksim_puts_them",
+    ),
+    Fault(
+        "slipped sectors not passed over",
+        GEOMETRY,
+        "(interval * full + rest + passed, together)",
+        "(interval * full + rest + 0 * passed, together)",
+        *ACCESSES,
+        "blocks_lie_where_disksim_puts_them",
+    ),
+    Fault(
+        "capacity off by one zone",
+        GEOMETRY,
+        "map.blocks = zone.end;",
+        "map.blocks = zone.start;",
+        *ACCESSES,
+        "capacities_are_the_published_ones",
+    ),
+    Fault(
+        "write settling dropped",
+        SEEK,
+        "moved.saturating_add_signed(self.write_settle)",
+        "moved.saturating_add_signed(0 * self.write_settle)",
+        *ACCESSES,
+        "seeks_take_what_disksim_takes",
+    ),
+    Fault(
+        "head switches for nothing",
+        SEEK,
+        "let switch = if other_head { self.head_switch } else { 0 };",
+        "let switch = if other_head { 0 * self.head_switch } else { 0 };",
+        *ACCESSES,
+        "every_access_is_disksims_but_for_what_its_platter_is_behind",
+    ),
+    Fault(
+        "the arm goes home after each access",
+        HDD,
+        "self.arm = access.arm;",
+        "self.arm = Arm { cylinder: 0, ..access.arm };",
+        *ACCESSES,
+        "every_access_is_disksims_but_for_what_its_platter_is_behind",
+    ),
+    Fault(
+        "the platter waits for the arm",
+        HDD,
+        "let ahead = angle.0.wrapping_sub(ns.wrapping_mul(self.rate));",
+        "let ahead = angle.0.wrapping_sub(0 * ns.wrapping_mul(self.rate));",
+        *ACCESSES,
+        "every_access_is_disksims_but_for_what_its_platter_is_behind",
+    ),
+    Fault(
+        "command overheads dropped",
+        HDD,
+        "self.overheads[usize::from(op != Op::Read)][usize::from(self.wrote)]",
+        "0 * self.overheads[usize::from(op != Op::Read)][usize::from(self.wrote)]",
+        "penstock-validation",
+        "page",
+        "every_check_holds_and_the_page_says_so",
+    ),
+    Fault(
+        "queue not sorted by distance",
+        "crates/policy/src/sstf.rs",
+        "Some(if distance(up) <= distance(down) { up } else { down })",
+        "Some(up.min(down))",
+        "penstock-validation",
+        "decisions",
+        "every_decision_of_shortest_seek_first_is_disksims",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The project's sources, to be spoilt; what was compiled of them is kept for the next time."""
+    copy = tmp_path_factory.mktemp("planted") / "penstock"
+    names = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    ).stdout
+    for name in filter(None, names.decode().split("\0")):
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, copy / name)
+    yield copy
+    shutil.rmtree(copy)
+
+
+def ran(copy: Path, fault: Fault) -> subprocess.CompletedProcess[str]:
+    """The test that is named, on the sources as they are now."""
+    return subprocess.run(
+        [
+            *("cargo", "test", "--locked", "--quiet", "-p", fault.package),
+            *("--test", fault.target, "--", "--exact", fault.test),
+        ],
+        cwd=copy,
+        env={**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target" / "planted")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_planted_fault_is_caught(copy: Path, fault: Fault) -> None:
+    path = copy / fault.file
+    sound = path.read_text()
+    assert sound.count(fault.right) == 1, "the fault has no place any more: plant it anew"
+    path.write_text(sound.replace(fault.right, fault.wrong))
+    try:
+        ended = ran(copy, fault)
+    finally:
+        path.write_text(sound)
+    assert "test result: FAILED. 0 passed; 1 failed" in ended.stdout, ended.stdout + ended.stderr
+
+
+@pytest.mark.timeout(600)
+def test_without_a_fault_they_pass(copy: Path) -> None:
+    for target in dict.fromkeys((fault.package, fault.target, fault.test) for fault in FAULTS):
+        ended = ran(copy, Fault("none", "", "", "", *target))
+        assert "test result: ok. 1 passed" in ended.stdout, ended.stdout + ended.stderr
