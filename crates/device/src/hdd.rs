@@ -12,8 +12,8 @@
 //! it touches.
 //!
 //! Invariants: one command in service, queues stand in front ([`Queued`](penstock_core::Queued));
-//! the platter stands at `t / period` turns at time `t`, and arm and head 0 at cylinder 0 when the
-//! run begins; hot paths compute in integers and allocate nothing. Every rounding of a time goes
+//! the platter stands at `t / period` turns at time `t`, if it was not [`turned`](Hdd::turned), and
+//! arm and head 0 at cylinder 0 when the run begins; hot paths compute in integers and allocate nothing. Every rounding of a time goes
 //! down, less than a nanosecond each: a request that follows on the last one's heels finds its
 //! sector just ahead, never just missed. Over a year of modelled time the platter lags by 15 µs.
 //!
@@ -33,9 +33,11 @@
 mod drive;
 mod geometry;
 mod seek;
+mod tagged;
 
 pub use drive::{Drive, DriveError, MissOverheads, SeekLaw, Spares, TrackOrder, Zone};
 pub use geometry::{Angle, Place};
+pub use tagged::Tagged;
 
 use geometry::{Map, Run};
 use penstock_core::{Device, Done, Errno, Op, Request, Span, Time};
@@ -178,6 +180,13 @@ impl Hdd {
             ready: Time::ZERO,
             serving: None,
         })
+    }
+
+    /// The same with its platter at `angle` when the run begins.
+    #[must_use]
+    pub fn turned(mut self, angle: Angle) -> Self {
+        self.platter.phase = angle;
+        self
     }
 
     /// Where the sector of 512 bytes numbered `sector` lies.
@@ -339,6 +348,8 @@ impl Device for Hdd {
 /// The turning platter: time to angle and back.
 #[derive(Debug)]
 struct Platter {
+    /// Where it stands at time 0.
+    phase: Angle,
     /// Angle of a nanosecond.
     rate: u64,
     /// Nanoseconds of a turn, with 32 binary places.
@@ -356,6 +367,7 @@ impl Platter {
         }
         let period = ((MINUTE << 32) / u128::from(drive.rpm)) as u64;
         Ok(Self {
+            phase: Angle::default(),
             rate: ((u128::from(drive.rpm) << 64) / MINUTE) as u64,
             period,
             sector: (0..map.zones())
@@ -366,7 +378,7 @@ impl Platter {
 
     /// Nanoseconds from time `ns` until `angle` passes the head.
     fn until(&self, ns: u64, angle: Angle) -> u64 {
-        let ahead = angle.0.wrapping_sub(ns.wrapping_mul(self.rate));
+        let ahead = angle.0.wrapping_sub(ns.wrapping_mul(self.rate)).wrapping_sub(self.phase.0);
         ((u128::from(ahead) * u128::from(self.period)) >> 96) as u64
     }
 
