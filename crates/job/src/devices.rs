@@ -3,6 +3,7 @@
 //! A named device is a device file that is built in, or a drive of [`drives`] with everything that
 //! is known of it. A device file holds one table, `[device]`; a job may hold the same table.
 
+mod array;
 mod faults;
 mod fixed;
 mod hdd;
@@ -11,8 +12,10 @@ mod queue;
 use std::path::Path;
 
 use penstock_core::{Device, Seed};
+use penstock_device::hdd::Angle;
 use serde_json::{Value as Json, json};
 
+pub use self::array::ArraySpec;
 pub use self::faults::FaultSpec;
 pub use self::fixed::FixedSpec;
 pub use self::hdd::HddSpec;
@@ -32,7 +35,7 @@ const BUILT_IN: [(&str, &str); 3] = [
 ];
 
 /// Keys of every device.
-const COMMON_KEYS: [&str; 4] = ["name", "summary", "model", "faults"];
+const COMMON_KEYS: [&str; 5] = ["name", "summary", "model", "faults", "array"];
 
 /// What a device may be a model of, each in a file of its own.
 const MODELS: [Entry; 2] = [fixed::ENTRY, hdd::ENTRY];
@@ -60,6 +63,8 @@ pub struct DeviceSpec {
     pub model: Model,
     /// How it misbehaves, if it does.
     pub faults: Option<FaultSpec>,
+    /// How many of it make the device, if it is an array.
+    pub array: Option<ArraySpec>,
 }
 
 /// What serves the requests.
@@ -72,14 +77,21 @@ pub enum Model {
 }
 
 impl DeviceSpec {
-    /// The device; its faults descend from `seed`.
+    /// The device; its faults and where its platters stand descend from `seed`.
     pub(crate) fn build(&self, seed: Seed) -> Box<dyn Device> {
+        let Some(array) = &self.array else { return self.disk(0, Angle::default(), seed) };
+        let disk = |number| self.disk(number, array.phase(number, seed), seed);
+        array.over((0..array.disks).map(disk).collect()).expect("checked when it was read")
+    }
+
+    /// One disk, numbered `number`.
+    fn disk(&self, number: u32, phase: Angle, seed: Seed) -> Box<dyn Device> {
         let bare = match &self.model {
             Model::Fixed(spec) => spec.build(),
-            Model::Hdd(spec) => spec.build(),
+            Model::Hdd(spec) => spec.build(phase),
         };
         match &self.faults {
-            Some(faults) => faults.over(bare, seed),
+            Some(faults) => faults.over(bare, seed, number),
             None => bare,
         }
     }
@@ -103,6 +115,9 @@ impl DeviceSpec {
         }
         if let Some(faults) = &self.faults {
             out.line("faults", faults.text());
+        }
+        if let Some(array) = &self.array {
+            out.line("array", array.text());
         }
     }
 }
@@ -174,12 +189,18 @@ pub(crate) fn read(node: &Node, name: &str) -> Result<DeviceSpec, JobError> {
         let why = format!("belongs to model `{}`; this one is `{model}`", other.name);
         reader.refuse(&foreign, &why, "a device is of one model")?;
     }
-    Ok(DeviceSpec {
+    let spec = DeviceSpec {
         model: (entry.read)(&reader)?,
         name: reader.optional("name", text)?.unwrap_or_else(|| name.into()),
         summary: reader.optional("summary", text)?.unwrap_or_default(),
         faults: reader.optional("faults", faults::read)?,
-    })
+        array: reader.optional("array", array::read)?,
+    };
+    if let Some(array) = &spec.array {
+        let disk = spec.disk(0, Angle::default(), Seed(0));
+        array.check(disk.capacity()).map_err(|error| error.at(reader.origin("array")))?;
+    }
+    Ok(spec)
 }
 
 /// The keys of `other` that a device of the model `entry` may not have.
@@ -204,6 +225,7 @@ pub(crate) fn schema() -> Json {
         field("summary", "What it is, in one sentence.", text()),
         field("model", "What serves the requests.", models),
         field("faults", "How it misbehaves.", faults::schema()),
+        field("array", "Several of it as one.", array::schema()),
     ];
     for field in MODELS.iter().flat_map(|entry| (entry.fields)()) {
         if fields.iter().all(|known| known.key() != field.key()) {

@@ -1,7 +1,7 @@
 //! The model `hdd`: a drive by name, and what of it takes part.
 
 use penstock_core::{Device, Span};
-use penstock_device::hdd::{Bus, Hdd, Options, Overheads};
+use penstock_device::hdd::{Angle, Bus, Hdd, Options, Overheads, Tagged};
 use serde_json::Value as Json;
 
 use super::queue::{self, QueueSpec};
@@ -116,8 +116,13 @@ impl HddSpec {
         out.line("queue", queue.text());
     }
 
-    pub(super) fn build(&self) -> Box<dyn Device> {
+    /// The disk, with its platter at `phase` when the run begins.
+    pub(super) fn build(&self, phase: Angle) -> Box<dyn Device> {
         let drive = drives::drive(&self.drive).expect("checked when it was read");
-        self.queue.before(Hdd::new(&drive, self.options).expect("named drives are sound"))
+        let hdd = Hdd::new(&drive, self.options).expect("named drives are sound").turned(phase);
+        match self.queue.build() {
+            Some(policy) => Box::new(Tagged::new(policy, hdd, self.queue.depth)),
+            None => Box::new(hdd),
+        }
     }
 }
