@@ -34,6 +34,7 @@ mod drive;
 mod geometry;
 mod seek;
 mod tagged;
+mod watcher;
 
 pub use drive::{Drive, DriveError, MissOverheads, SeekLaw, Spares, TrackOrder, Zone};
 pub use geometry::{Angle, Place};
@@ -42,6 +43,7 @@ pub use tagged::Tagged;
 use geometry::{Map, Run};
 use penstock_core::{Device, Done, Errno, Op, Request, Span, Time};
 use seek::SeekTimes;
+use watcher::Watcher;
 
 /// Bytes of a sector.
 const SECTOR: u32 = 512;
@@ -138,6 +140,7 @@ pub struct Hdd {
     /// When the next command may be taken up.
     ready: Time,
     serving: Option<Serving>,
+    watcher: Watcher,
 }
 
 #[derive(Debug)]
@@ -179,6 +182,7 @@ impl Hdd {
             wrote: false,
             ready: Time::ZERO,
             serving: None,
+            watcher: Watcher::default(),
         })
     }
 
@@ -322,6 +326,7 @@ impl Device for Hdd {
             }
             Op::Read | Op::Write => {
                 let access = self.access(now, req.op, req.start, req.len);
+                self.watcher.tell(now, &access);
                 ends = now + access.service();
                 self.arm = access.arm;
                 self.wrote = req.op == Op::Write;

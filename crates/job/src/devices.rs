@@ -20,6 +20,7 @@ pub use self::faults::FaultSpec;
 pub use self::fixed::FixedSpec;
 pub use self::hdd::HddSpec;
 pub use self::queue::QueueSpec;
+use crate::device_stats::{DeviceStats, Eye};
 use crate::diagnose::{JobError, Source, quote};
 use crate::nearest::suggest;
 use crate::schema::build::{Field, all, field, is, required, table, text, with, without, words};
@@ -79,16 +80,37 @@ pub enum Model {
 impl DeviceSpec {
     /// The device; its faults and where its platters stand descend from `seed`.
     pub(crate) fn build(&self, seed: Seed) -> Box<dyn Device> {
-        let Some(array) = &self.array else { return self.disk(0, Angle::default(), seed) };
-        let disk = |number| self.disk(number, array.phase(number, seed), seed);
+        self.whole(seed, None)
+    }
+
+    /// The same, with `eyes` on its disks.
+    pub(crate) fn build_watched(&self, seed: Seed, eyes: &DeviceStats) -> Box<dyn Device> {
+        self.whole(seed, Some(eyes))
+    }
+
+    /// How many disks it has.
+    pub(crate) fn disks(&self) -> u32 {
+        self.array.map_or(1, |array| array.disks)
+    }
+
+    fn whole(&self, seed: Seed, eyes: Option<&DeviceStats>) -> Box<dyn Device> {
+        let eye = |number| eyes.map(|eyes| eyes.eye(number));
+        let Some(array) = &self.array else {
+            return self.disk(0, Angle::default(), seed, eye(0));
+        };
+        let disk = |number| self.disk(number, array.phase(number, seed), seed, eye(number));
         array.over((0..array.disks).map(disk).collect()).expect("checked when it was read")
     }
 
-    /// One disk, numbered `number`.
-    fn disk(&self, number: u32, phase: Angle, seed: Seed) -> Box<dyn Device> {
+    /// One disk, numbered `number`, that `eye` watches.
+    fn disk(&self, number: u32, phase: Angle, seed: Seed, eye: Option<Eye>) -> Box<dyn Device> {
+        let watched = |device, eye: Option<Eye>| match eye {
+            Some(eye) => eye.over(device),
+            None => device,
+        };
         let bare = match &self.model {
-            Model::Fixed(spec) => spec.build(),
-            Model::Hdd(spec) => spec.build(phase),
+            Model::Fixed(spec) => watched(spec.build(), eye),
+            Model::Hdd(spec) => spec.build(phase, eye),
         };
         match &self.faults {
             Some(faults) => faults.over(bare, seed, number),
@@ -197,7 +219,7 @@ pub(crate) fn read(node: &Node, name: &str) -> Result<DeviceSpec, JobError> {
         array: reader.optional("array", array::read)?,
     };
     if let Some(array) = &spec.array {
-        let disk = spec.disk(0, Angle::default(), Seed(0));
+        let disk = spec.disk(0, Angle::default(), Seed(0), None);
         array.check(disk.capacity()).map_err(|error| error.at(reader.origin("array")))?;
     }
     Ok(spec)

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod detail;
+mod device_stats;
 pub mod devices;
 pub mod diagnose;
 pub mod doctor;

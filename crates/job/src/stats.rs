@@ -44,6 +44,21 @@ impl Values {
         self.max = self.max.max(ns);
     }
 
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Takes in the values of `other`.
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.histogram.add(&other.histogram).expect("both have the same bounds");
+        self.count += other.count;
+        self.sum += other.sum;
+        self.squares += other.squares;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
     pub(crate) fn distribution(&self) -> Distribution {
         if self.count == 0 {
             return Distribution::default();

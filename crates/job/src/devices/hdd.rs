@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 
 use super::queue::{self, QueueSpec};
 use super::{Entry, Model};
+use crate::device_stats::Eye;
 use crate::diagnose::{JobError, quote};
 use crate::drives;
 use crate::nearest::suggest;
@@ -116,10 +117,13 @@ impl HddSpec {
         out.line("queue", queue.text());
     }
 
-    /// The disk, with its platter at `phase` when the run begins.
-    pub(super) fn build(&self, phase: Angle) -> Box<dyn Device> {
+    /// The disk, with its platter at `phase` when the run begins, and watched by `eye`.
+    pub(super) fn build(&self, phase: Angle, eye: Option<Eye>) -> Box<dyn Device> {
         let drive = drives::drive(&self.drive).expect("checked when it was read");
-        let hdd = Hdd::new(&drive, self.options).expect("named drives are sound").turned(phase);
+        let mut hdd = Hdd::new(&drive, self.options).expect("named drives are sound").turned(phase);
+        if let Some(eye) = eye {
+            hdd = hdd.watched(move |now, access| eye.accessed(now, access));
+        }
         match self.queue.build() {
             Some(policy) => Box::new(Tagged::new(policy, hdd, self.queue.depth)),
             None => Box::new(hdd),

@@ -20,24 +20,24 @@ fn file(name: &str) -> Vec<u8> {
 }
 
 /// A text of the comparison data, unpacked.
-pub(crate) fn text(name: &str) -> String {
+fn text(name: &str) -> String {
     let mut text = String::new();
     GzDecoder::new(&file(name)[..]).read_to_string(&mut text).expect("gzipped text");
     text
 }
 
 /// What DiskSim says of `case`.
-pub(crate) fn case(case: &str) -> serde_json::Value {
+fn case(case: &str) -> serde_json::Value {
     let results: serde_json::Value = serde_json::from_slice(&file("results.json")).expect("JSON");
     results[case].clone()
 }
 
 /// Requests at set times, whatever becomes of the ones before.
-pub(crate) struct Trace(pub(crate) VecDeque<Io>);
+struct Trace(VecDeque<Io>);
 
 impl Trace {
     /// The trace called `name`.
-    pub(crate) fn new(name: &str) -> Self {
+    fn new(name: &str) -> Self {
         let io = |line: &str| {
             let fields: Vec<&str> = line.split_whitespace().collect();
             let number = |at: usize| fields[at].parse::<u64>().expect("a whole number");
