@@ -5,7 +5,7 @@ charts are made when they are asked for.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
@@ -125,6 +125,37 @@ class Emulation:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Milliseconds:
+    """A distribution of `n` lengths of time in milliseconds; all zero if there were none."""
+
+    n: int
+    mean: float
+    stddev: float
+    min: float
+    max: float
+    percentiles: Mapping[float, float]
+    """The 50th, 95th, 99th and 99.9th by their percents."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiskStats:
+    """What a modelled disk did, or all of an array: accesses that ended after the warm-up."""
+
+    seek_ms: Milliseconds | None
+    """Arm, head switch and settling; none of a device without an arm, as the next two."""
+    rotation_ms: Milliseconds | None
+    """Until the first wanted sector came round."""
+    transfer_ms: Milliseconds | None
+    """From there until the last wanted sector had passed."""
+    service_ms: Milliseconds
+    """The whole access."""
+    utilisation: float
+    """The share of the measured time in which it was busy; of several disks, the mean."""
+    disks: tuple["DiskStats", ...]
+    """Each disk of an array; empty if there is one."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Run:
     """One policy's run; `run["tellers"]` is what that class got."""
 
@@ -147,6 +178,8 @@ class Run:
     """Of an emulated device; none elsewhere."""
     remarks: tuple[str, ...]
     device_busy: float
+    device_stats: DiskStats | None
+    """What the disks of a model did; none of what was measured on a real target."""
     classes: tuple[ClassResult, ...]
 
     def __getitem__(self, name: str) -> ClassResult:
@@ -368,6 +401,36 @@ def _class(one: schema.Class) -> ClassResult:
     )
 
 
+def _milliseconds(one: schema.Milliseconds | None) -> Milliseconds | None:
+    return None if one is None else _known_milliseconds(one)
+
+
+def _known_milliseconds(one: schema.Milliseconds) -> Milliseconds:
+    return Milliseconds(
+        n=one["n"],
+        mean=one["mean"],
+        stddev=one["stddev"],
+        min=one["min"],
+        max=one["max"],
+        percentiles={float(percent): ms for percent, ms in one["percentile"].items()},
+    )
+
+
+def _disk(one: schema.Disk, disks: Iterable[schema.Disk] = ()) -> DiskStats:
+    return DiskStats(
+        seek_ms=_milliseconds(one.get("seek_ms")),
+        rotation_ms=_milliseconds(one.get("rotation_ms")),
+        transfer_ms=_milliseconds(one.get("transfer_ms")),
+        service_ms=_known_milliseconds(one["service_ms"]),
+        utilisation=one["utilisation"],
+        disks=tuple(_disk(disk) for disk in disks),
+    )
+
+
+def _device(stats: schema.DeviceStats | None) -> DiskStats | None:
+    return None if stats is None else _disk(stats, stats.get("disks", []))
+
+
 def _run(run: schema.Run) -> Run:
     return Run(
         policy=run["policy"],
@@ -382,5 +445,6 @@ def _run(run: schema.Run) -> Run:
         emulation=Emulation(**run["emulation"]) if "emulation" in run else None,
         remarks=tuple(run.get("remarks", [])),
         device_busy=run["device_busy"],
+        device_stats=_device(run.get("device_stats")),
         classes=tuple(_class(one) for one in run["classes"]),
     )

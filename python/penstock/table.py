@@ -17,7 +17,7 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from penstock import failures, places, rounds, schedule, units
+from penstock import disks, failures, places, rounds, schedule, units
 from penstock.rounds import Rounds, Spread
 from penstock.schema import Class, Comparison, Params, Run, Value, percentile
 
@@ -178,7 +178,11 @@ def facts(comparison: Comparison, policy: Rounds) -> Iterator[str]:
     busy = rounds.figure(Spread.of(run["device_busy"] for run in runs), units.percent)
     many = f"{rounds.sentence({**comparison, 'runs': runs})}: " if "round" in runs[0] else ""
     yield f"{many}{lasted}{model}, device busy {busy}"
-    for said in (schedule.over_rounds(comparison, runs), places.emulation(runs)):
+    for said in (
+        disks.line(runs),
+        schedule.over_rounds(comparison, runs),
+        places.emulation(runs),
+    ):
         if said is not None:
             yield said
     for remark in dict.fromkeys(remark for run in runs for remark in run.get("remarks", [])):
