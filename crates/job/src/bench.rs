@@ -197,6 +197,9 @@ impl Bench<'_> {
         if self.detail {
             stats = stats.detailed();
         }
+        if let Some(measured) = &self.load.measured {
+            stats = stats.compared(measured.len());
+        }
         if let Some(watch) = self.watch {
             stats = stats.watched(Watched::new(&names, duration, watch.window(duration, live)));
             if let Some((_, pace)) = watch.paced().filter(|_| !live) {
@@ -221,7 +224,9 @@ impl Bench<'_> {
         stats.ended(&mut source, end.at, until);
         let early = end.interrupted || leave.get().is_some();
         let Ending { ended, failure, remarks } = Ending::of(early, end.at, guard);
+        let responses = self.load.measured.as_ref().zip(stats.take_responses());
         Ok(RunResult {
+            against_measured: responses.and_then(|(measured, found)| measured.against(found)),
             policy: self.policy.name().into(),
             round: None,
             seed: None,

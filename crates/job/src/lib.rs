@@ -32,6 +32,7 @@ mod file;
 mod independent;
 mod load;
 mod machine;
+mod measured;
 mod params;
 mod place;
 mod run;

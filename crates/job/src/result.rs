@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::detail::Detail;
 use crate::ending::Ended;
 use crate::errors::ErrorResult;
+pub use crate::measured::AgainstMeasured;
 
 /// What `compare` and `run` print with `--json`.
 #[derive(Debug, Serialize)]
@@ -84,6 +85,9 @@ pub struct RunResult {
     pub seed: Option<u64>,
     /// Its parameters.
     pub params: serde_json::Value,
+    /// Of a trace of measured response times, how far the run is from them.
+    #[serde(flatten)]
+    pub against_measured: Option<AgainstMeasured>,
     /// Seconds that were measured: from the end of the warm-up to the end of the run.
     pub duration_s: f64,
     /// It was ended early; the figures are of the part that ran.

@@ -149,6 +149,8 @@ pub(crate) struct Stats<'a> {
     recorder: Option<Recorder>,
     details: Option<Details>,
     watched: Option<Watched>,
+    /// Every response time, if they are to be compared.
+    responses: Option<Vec<u64>>,
     /// Knows when a modelled run that keeps step with real time is to report.
     pace: Option<&'a Pace>,
 }
@@ -175,6 +177,7 @@ impl<'a> Stats<'a> {
             recorder,
             details: None,
             watched: None,
+            responses: None,
             pace: None,
         }
     }
@@ -189,6 +192,17 @@ impl<'a> Stats<'a> {
     pub(crate) fn paced(mut self, pace: &'a Pace) -> Self {
         self.pace = Some(pace);
         self
+    }
+
+    /// Keeps every response time, `count` of them.
+    pub(crate) fn compared(mut self, count: usize) -> Self {
+        self.responses = Some(Vec::with_capacity(count));
+        self
+    }
+
+    /// The response times, in nanoseconds, if they were kept.
+    pub(crate) fn take_responses(&mut self) -> Option<Vec<u64>> {
+        self.responses.take()
     }
 
     /// Keeps the detail of the run too.
@@ -333,6 +347,9 @@ impl Observer for Stats<'_> {
         class.requests += 1;
         class.bytes += u64::from(req.len);
         class.latency.add(latency);
+        if let Some(responses) = &mut self.responses {
+            responses.push(latency.ns());
+        }
         class.wait.add(wait);
         class.service.add(done.service);
         if let Some(details) = &mut self.details {
