@@ -5,14 +5,15 @@ charts are made when they are asked for.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
-from penstock import rounds, schema, verdict
+from penstock import modelled, rounds, schema, verdict
 from penstock.detail import without_detail
 from penstock.errors import wrong
+from penstock.modelled import AgainstMeasured, DiskStats
 
 if TYPE_CHECKING:
     import altair as alt
@@ -125,37 +126,6 @@ class Emulation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Milliseconds:
-    """A distribution of `n` lengths of time in milliseconds; all zero if there were none."""
-
-    n: int
-    mean: float
-    stddev: float
-    min: float
-    max: float
-    percentiles: Mapping[float, float]
-    """The 50th, 95th, 99th and 99.9th by their percents."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class DiskStats:
-    """What a modelled disk did, or all of an array: accesses that ended after the warm-up."""
-
-    seek_ms: Milliseconds | None
-    """Arm, head switch and settling; none of a device without an arm, as the next two."""
-    rotation_ms: Milliseconds | None
-    """Until the first wanted sector came round."""
-    transfer_ms: Milliseconds | None
-    """From there until the last wanted sector had passed."""
-    service_ms: Milliseconds
-    """The whole access."""
-    utilisation: float
-    """The share of the measured time in which it was busy; of several disks, the mean."""
-    disks: tuple["DiskStats", ...]
-    """Each disk of an array; empty if there is one."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Run:
     """One policy's run; `run["tellers"]` is what that class got."""
 
@@ -165,6 +135,8 @@ class Run:
     seed: int | None
     """The seed of its round."""
     params: Mapping[str, schema.Value]
+    against_measured: AgainstMeasured | None
+    """Of a trace of measured response times; none of others."""
     duration_s: float
     interrupted: bool
     """It was ended early; the figures are of the part that ran."""
@@ -401,42 +373,13 @@ def _class(one: schema.Class) -> ClassResult:
     )
 
 
-def _milliseconds(one: schema.Milliseconds | None) -> Milliseconds | None:
-    return None if one is None else _known_milliseconds(one)
-
-
-def _known_milliseconds(one: schema.Milliseconds) -> Milliseconds:
-    return Milliseconds(
-        n=one["n"],
-        mean=one["mean"],
-        stddev=one["stddev"],
-        min=one["min"],
-        max=one["max"],
-        percentiles={float(percent): ms for percent, ms in one["percentile"].items()},
-    )
-
-
-def _disk(one: schema.Disk, disks: Iterable[schema.Disk] = ()) -> DiskStats:
-    return DiskStats(
-        seek_ms=_milliseconds(one.get("seek_ms")),
-        rotation_ms=_milliseconds(one.get("rotation_ms")),
-        transfer_ms=_milliseconds(one.get("transfer_ms")),
-        service_ms=_known_milliseconds(one["service_ms"]),
-        utilisation=one["utilisation"],
-        disks=tuple(_disk(disk) for disk in disks),
-    )
-
-
-def _device(stats: schema.DeviceStats | None) -> DiskStats | None:
-    return None if stats is None else _disk(stats, stats.get("disks", []))
-
-
 def _run(run: schema.Run) -> Run:
     return Run(
         policy=run["policy"],
         round=run.get("round"),
         seed=run.get("seed"),
         params=run["params"],
+        against_measured=modelled.against_measured(run),
         duration_s=run["duration_s"],
         interrupted=run.get("interrupted", False),
         ended=run.get("ended"),
@@ -445,6 +388,6 @@ def _run(run: schema.Run) -> Run:
         emulation=Emulation(**run["emulation"]) if "emulation" in run else None,
         remarks=tuple(run.get("remarks", [])),
         device_busy=run["device_busy"],
-        device_stats=_device(run.get("device_stats")),
+        device_stats=modelled.device_stats(run),
         classes=tuple(_class(one) for one in run["classes"]),
     )

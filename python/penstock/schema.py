@@ -176,13 +176,19 @@ class Run(TypedDict):
     true, if it was ended early, and `ended` says why: somebody asked, the target did not answer, or
     its length changed; of the last two `failure` tells in words. `emulation` is there of an
     emulated device; `device_stats`, if the device was a model; `remarks`, if the machine did not
-    grant a live run all that it wanted; `detail`, if it was asked for.
+    grant a live run all that it wanted; `detail`, if it was asked for. Of a trace of measured
+    response times there are their mean, the mean here, and how far the two distributions lie apart:
+    the root mean square of the horizontal distance between them, and that over the measured mean.
     """
 
     policy: str
     round: NotRequired[int]
     seed: NotRequired[int]
     params: Params
+    rms_ms: NotRequired[float]
+    rms_relative: NotRequired[float]
+    mean_ms: NotRequired[float]
+    measured_mean_ms: NotRequired[float]
     duration_s: float
     interrupted: NotRequired[bool]
     ended: NotRequired[Literal["asked", "timeout", "resized"]]

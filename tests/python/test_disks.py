@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import penstock
+from command import ROOT
 from command import penstock as command
 from penstock import disks, rounds
+from penstock.results import Comparison
 
 JOB = """
 duration = "5s"
@@ -73,3 +75,17 @@ def test_the_report_has_a_row_for_all_disks_and_for_each(tmp_path: Path) -> None
 
 def test_what_was_not_modelled_has_no_disks(tmp_path: Path) -> None:
     assert compared(tmp_path, FLASH, on="null")["fcfs"].device_stats is None
+
+
+def test_a_measured_drive_is_replayed_one_request_at_a_time_and_compared() -> None:
+    trace = ROOT / "tests/data/real-drives/ibm18es.csv.gz"
+    words = ("replay", str(trace), "--format", "measured", "--on", "ibm18es")
+    told = command(*words)
+    assert told.code == 0, told.err
+    [run] = Comparison.from_json(command(*words, "--json").out).runs
+    assert run.against_measured is not None
+    assert f"{run.against_measured.measured_mean_ms:.4f}" == "5.2605"
+    assert run["all"].requests == 10_000
+    share = f"{100 * run.against_measured.rms_relative:.1f} % of its mean"
+    assert share in told.out
+    assert "measured 5.26 ms" in told.out
