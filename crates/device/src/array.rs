@@ -92,14 +92,21 @@ pub struct Array<D> {
     wakes: Box<[Time]>,
     /// The earliest of them, or earlier for a request without a piece.
     wake: Time,
-    /// What all disks take now.
-    room: u64,
+    room: Room,
     table: Table<Entry>,
     /// Requests without a piece: beyond the array's end.
     beyond: Vec<ReqId>,
     /// Requests that have read what they must and now write. Emptied by every turn, as is `ended`.
     writes: Vec<ReqId>,
     ended: Vec<Done>,
+}
+
+/// What all disks take now.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    all: u64,
+    /// Disks that take nothing.
+    full: usize,
 }
 
 #[derive(Debug)]
@@ -148,7 +155,10 @@ impl<D: Device> Array<D> {
             capacity,
             wakes: disks.iter().map(|disk| disk.device.wakeup()).collect(),
             wake: Time::NEVER,
-            room: disks.iter().map(|disk| u64::from(disk.room)).sum(),
+            room: Room {
+                all: disks.iter().map(|disk| u64::from(disk.room)).sum(),
+                full: disks.iter().filter(|disk| disk.room == 0).count(),
+            },
             disks,
             table: Table::new(),
             beyond: Vec::new(),
@@ -257,8 +267,8 @@ impl<D: Device> Disk<D> {
         Self { room: device.room(), device, waiting: VecDeque::new(), outstanding: 0 }
     }
 
-    /// Starts `piece`, or keeps it if the disk is full: `false`. `room` is what all disks take.
-    fn take(&mut self, now: Time, piece: &Request, room: &mut u64) -> bool {
+    /// Starts `piece`, or keeps it if the disk is full: `false`.
+    fn take(&mut self, now: Time, piece: &Request, room: &mut Room) -> bool {
         self.outstanding += 1;
         let free = self.room > 0;
         if free {
@@ -271,9 +281,10 @@ impl<D: Device> Disk<D> {
     }
 
     /// Looks how much it takes now.
-    fn look(&mut self, room: &mut u64) {
+    fn look(&mut self, room: &mut Room) {
         let before = std::mem::replace(&mut self.room, self.device.room());
-        *room = *room - u64::from(before) + u64::from(self.room);
+        room.all = room.all - u64::from(before) + u64::from(self.room);
+        room.full = room.full + usize::from(self.room == 0) - usize::from(before == 0);
     }
 }
 
@@ -293,14 +304,15 @@ impl<D: Device> Device for Array<D> {
 
     /// What all disks take together; [`admits`](Device::admits) says whether those of a range do.
     fn room(&self) -> u32 {
-        u32::try_from(self.room).unwrap_or(u32::MAX)
+        u32::try_from(self.room.all).unwrap_or(u32::MAX)
     }
 
     fn admits(&self, op: Op, start: u64, len: u32) -> bool {
         match &self.layout {
-            _ if op == Op::Flush => self.disks.iter().all(|disk| disk.room > 0),
-            Layout::Raid1(_) if op == Op::Read => self.room > 0,
-            _ if !self.holds(start, len) => self.room > 0,
+            _ if self.room.full == 0 => true,
+            _ if op == Op::Flush => false,
+            Layout::Raid1(_) if op == Op::Read => self.room.all > 0,
+            _ if !self.holds(start, len) => self.room.all > 0,
             layout => {
                 let mut free = true;
                 layout.pieces(layout.first(op), (op, start, len), 0, |piece| {
