@@ -20,7 +20,7 @@ fn file(name: &str) -> Vec<u8> {
 }
 
 /// A text of the comparison data, unpacked.
-fn text(name: &str) -> String {
+pub(crate) fn text(name: &str) -> String {
     let mut text = String::new();
     GzDecoder::new(&file(name)[..]).read_to_string(&mut text).expect("gzipped text");
     text
@@ -33,11 +33,11 @@ fn case(case: &str) -> serde_json::Value {
 }
 
 /// Requests at set times, whatever becomes of the ones before.
-struct Trace(VecDeque<Io>);
+pub(crate) struct Trace(VecDeque<Io>);
 
 impl Trace {
     /// The trace called `name`.
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let io = |line: &str| {
             let fields: Vec<&str> = line.split_whitespace().collect();
             let number = |at: usize| fields[at].parse::<u64>().expect("a whole number");
