@@ -1,7 +1,7 @@
 //! Speed of simulation: the loop, a fixed device, a mechanical disk; all under fcfs.
 //!
 //! Peers: a bare binary heap of events, measured here, which is what a simulator with an event list
-//! pays before it does anything; and `DiskSim` 4.0's own figure for one mechanical disk.
+//! pays before it does anything; and `DiskSim` 4.0's own figures for one mechanical disk and for eight.
 #![allow(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
 
 use std::cmp::Reverse;
@@ -13,7 +13,7 @@ use penstock_core::{
     Span, StreamId, Time, Virtual, run,
 };
 use penstock_device::hdd::{Hdd, Options};
-use penstock_device::{Cost, Fixed};
+use penstock_device::{Array, Cost, Fixed, Level};
 use penstock_policy::fcfs::{self, Fcfs};
 use penstock_policy::{
     Params, c_look, class_priority, deadline, look, noop, scan, size_priority, sptf, sstf,
@@ -25,6 +25,10 @@ const REQUESTS: u64 = 1_000_000;
 /// Requests a CPU second of `DiskSim` 4.0 on `r4k_50`, mechanical: measured on another machine, so
 /// a ratio to it says an order of magnitude and no more.
 const DISKSIM: (&str, f64) = ("DiskSim 4.0 (223,000/s at 4 KiB, quoted)", 223_000.0);
+
+/// The same on RAID-0 of 8 disks, and there at 64 KiB, which are 8 pieces.
+const DISKSIM_ARRAY: (&str, f64) = ("DiskSim 4.0 (209,000/s on 8 disks, quoted)", 209_000.0);
+const DISKSIM_PIECES: (&str, f64) = ("DiskSim 4.0 (22,600/s at 64 KiB on 8, quoted)", 22_600.0);
 
 /// Random reads of one length in a closed loop: the load of the benchmark, as light as a source can be.
 struct Reads {
@@ -86,6 +90,12 @@ fn hdd() -> Hdd {
     Hdd::new(&drive, Options::MECHANICAL).expect("a sound drive")
 }
 
+/// Eight disks in stripes of 8 KiB, each behind a queue of the host's.
+fn raid0() -> impl Device {
+    let disks = (0..8).map(|_| Queued::new(Fcfs::new(&Params::NONE), hdd())).collect();
+    Array::new(Level::Raid0 { stripe: 8192 }, u32::MAX, disks).expect("a sound array")
+}
+
 /// Push and pop of as many events as the loop turns: the floor of a simulator with an event list.
 fn heap(events: u64) -> u64 {
     let mut rng = Seed(1).stream("heap", 0);
@@ -130,6 +140,9 @@ fn main() {
     }
     let long = || Queued::new(fcfs(), hdd());
     measure("requests of 64 KiB: fcfs, hdd", (32, 64 << 10), DISKSIM, long);
+    let array = || Queued::new(fcfs(), raid0());
+    measure("requests: fcfs, raid0 of 8 hdd", (32, 4096), DISKSIM_ARRAY, array);
+    measure("requests of 64 KiB: fcfs, raid0 of 8 hdd", (32, 64 << 10), DISKSIM_PIECES, array);
     for entry in [&fcfs::ENTRY, &noop::ENTRY, &deadline::ENTRY, &size_priority::ENTRY] {
         let what = format!("requests: boxed {}, hdd", entry.name);
         measure(&what, (32, 4096), DISKSIM, || {

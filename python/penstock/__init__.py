@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from penstock.api import compare
     from penstock.errors import PenstockError
     from penstock.job import Agent, Class, Job
+    from penstock.modelled import AgainstMeasured, DiskStats, Milliseconds
     from penstock.policy import Below, Go, Part, Policy, Request
     from penstock.results import (
         ClassResult,
@@ -30,16 +31,19 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "AgainstMeasured",
     "Agent",
     "Below",
     "Class",
     "ClassResult",
     "Comparison",
+    "DiskStats",
     "Distribution",
     "Emulation",
     "Go",
     "Job",
     "Machine",
+    "Milliseconds",
     "Part",
     "PenstockError",
     "Policy",
@@ -54,6 +58,7 @@ _HOMES = {
     "api": ("compare",),
     "errors": ("PenstockError",),
     "job": ("Agent", "Class", "Job"),
+    "modelled": ("AgainstMeasured", "DiskStats", "Milliseconds"),
     "policy": ("Below", "Go", "Part", "Policy", "Request"),
     "results": (
         "ClassResult",

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
-from penstock import rounds, schema, verdict
+from penstock import modelled, rounds, schema, verdict
 from penstock.detail import without_detail
 from penstock.errors import wrong
+from penstock.modelled import AgainstMeasured, DiskStats
 
 if TYPE_CHECKING:
     import altair as alt
@@ -134,6 +135,8 @@ class Run:
     seed: int | None
     """The seed of its round."""
     params: Mapping[str, schema.Value]
+    against_measured: AgainstMeasured | None
+    """Of a trace of measured response times; none of others."""
     duration_s: float
     interrupted: bool
     """It was ended early; the figures are of the part that ran."""
@@ -147,6 +150,8 @@ class Run:
     """Of an emulated device; none elsewhere."""
     remarks: tuple[str, ...]
     device_busy: float
+    device_stats: DiskStats | None
+    """What the disks of a model did; none of what was measured on a real target."""
     classes: tuple[ClassResult, ...]
 
     def __getitem__(self, name: str) -> ClassResult:
@@ -374,6 +379,7 @@ def _run(run: schema.Run) -> Run:
         round=run.get("round"),
         seed=run.get("seed"),
         params=run["params"],
+        against_measured=modelled.against_measured(run),
         duration_s=run["duration_s"],
         interrupted=run.get("interrupted", False),
         ended=run.get("ended"),
@@ -382,5 +388,6 @@ def _run(run: schema.Run) -> Run:
         emulation=Emulation(**run["emulation"]) if "emulation" in run else None,
         remarks=tuple(run.get("remarks", [])),
         device_busy=run["device_busy"],
+        device_stats=modelled.device_stats(run),
         classes=tuple(_class(one) for one in run["classes"]),
     )

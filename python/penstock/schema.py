@@ -129,6 +129,37 @@ class Emulation(TypedDict):
     max_ns: int
 
 
+class Milliseconds(TypedDict):
+    """A distribution of `n` lengths of time in milliseconds; all zero if there were none."""
+
+    n: int
+    mean: float
+    stddev: float
+    min: float
+    max: float
+    percentile: dict[str, float]
+
+
+class Disk(TypedDict):
+    """What a modelled disk did: accesses that ended after the warm-up and before the run did.
+
+    A device without an arm has neither `seek_ms`, `rotation_ms` nor `transfer_ms`. `utilisation`
+    is the share of the measured time in which it was busy.
+    """
+
+    seek_ms: NotRequired[Milliseconds]
+    rotation_ms: NotRequired[Milliseconds]
+    transfer_ms: NotRequired[Milliseconds]
+    service_ms: Milliseconds
+    utilisation: float
+
+
+class DeviceStats(Disk):
+    """What all disks of a model did together, and in `disks` each of an array."""
+
+    disks: NotRequired[list[Disk]]
+
+
 class Detail(TypedDict):
     """Whole distributions of a run, and its course over time in windows of `window_s`."""
 
@@ -144,14 +175,20 @@ class Run(TypedDict):
     `round`, from 0, and its `seed` are there if rounds were asked for. `interrupted` is there, and
     true, if it was ended early, and `ended` says why: somebody asked, the target did not answer, or
     its length changed; of the last two `failure` tells in words. `emulation` is there of an
-    emulated device; `remarks`, if the machine did not grant a live run all that it wanted;
-    `detail`, if it was asked for.
+    emulated device; `device_stats`, if the device was a model; `remarks`, if the machine did not
+    grant a live run all that it wanted; `detail`, if it was asked for. Of a trace of measured
+    response times there are their mean, the mean here, and how far the two distributions lie apart:
+    the root mean square of the horizontal distance between them, and that over the measured mean.
     """
 
     policy: str
     round: NotRequired[int]
     seed: NotRequired[int]
     params: Params
+    rms_ms: NotRequired[float]
+    rms_relative: NotRequired[float]
+    mean_ms: NotRequired[float]
+    measured_mean_ms: NotRequired[float]
     duration_s: float
     interrupted: NotRequired[bool]
     ended: NotRequired[Literal["asked", "timeout", "resized"]]
@@ -160,6 +197,7 @@ class Run(TypedDict):
     emulation: NotRequired[Emulation]
     remarks: NotRequired[list[str]]
     device_busy: float
+    device_stats: NotRequired[DeviceStats]
     classes: list[Class]
     detail: NotRequired[Detail]
 

@@ -17,7 +17,7 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from penstock import failures, places, rounds, schedule, units
+from penstock import disks, failures, places, rounds, schedule, units
 from penstock.rounds import Rounds, Spread
 from penstock.schema import Class, Comparison, Params, Run, Value, percentile
 
@@ -89,6 +89,9 @@ ASKED_FIRST = ("p50", "p99", "p99.9", "MB/s")
 
 MANY = 3
 """More runs than these are told in one table first: their own are too far apart to compare."""
+
+_MS = 1_000_000
+"""Nanoseconds of a millisecond."""
 
 GAP = 2
 """Columns of space between two figures."""
@@ -178,11 +181,35 @@ def facts(comparison: Comparison, policy: Rounds) -> Iterator[str]:
     busy = rounds.figure(Spread.of(run["device_busy"] for run in runs), units.percent)
     many = f"{rounds.sentence({**comparison, 'runs': runs})}: " if "round" in runs[0] else ""
     yield f"{many}{lasted}{model}, device busy {busy}"
-    for said in (schedule.over_rounds(comparison, runs), places.emulation(runs)):
+    for said in (
+        against_measured(runs),
+        disks.line(runs),
+        schedule.over_rounds(comparison, runs),
+        places.emulation(runs),
+    ):
         if said is not None:
             yield said
     for remark in dict.fromkeys(remark for run in runs for remark in run.get("remarks", [])):
         yield f"note: {remark}"
+
+
+def against_measured(runs: Sequence[Run]) -> str | None:
+    """How far a run is from response times that were measured; nothing if none were."""
+    apart = [(run["rms_ms"], run["rms_relative"]) for run in runs if "rms_ms" in run]
+    if not apart:
+        return None
+    rms, share = (Spread.of(values) for values in zip(*apart, strict=True))
+    here = Spread.of(run["mean_ms"] for run in runs)
+    measured = units.latency(runs[0]["measured_mean_ms"] * _MS)
+    return (
+        f"rms {rounds.latency(rms.map(_nanoseconds))} from what was measured "
+        f"({rounds.figure(share, units.percent)} of its mean): mean "
+        f"{rounds.latency(here.map(_nanoseconds))}, measured {measured}"
+    )
+
+
+def _nanoseconds(ms: float) -> float:
+    return ms * _MS
 
 
 class Grid(NamedTuple):

@@ -47,6 +47,7 @@ LEFT_TO_THE_PARSER = re.compile(
             "the agent st(ops|arts) at",
             "closed agents keep",
             "the device takes (no time|centuries)",
+            "the stripe unit is larger than a disk",
         ]
     )
 )
@@ -98,6 +99,7 @@ cache = "none"
 turnaround = "1ms"
 queue = { policy = "deadline", depth = 16, fifo_batch = 4 }
 faults = { errors = "0.1%", stalls = "0.5%", stall = "50ms" }
+array = { level = "raid0", disks = 8, stripe = "16KiB", max_extent = "1MiB", phase = "random" }
 """
 
 TRACE = """
@@ -124,6 +126,7 @@ model = "fixed"
 base = "1ms"
 per_mb = "2ms"
 capacity = "1GiB"
+array = { level = "raid5", disks = 8 }
 """
 
 UNITS = f"""

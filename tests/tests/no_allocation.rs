@@ -1,4 +1,4 @@
-//! After warm-up no policy allocates: a run twice as long makes as many allocations.
+//! After warm-up no policy and no array allocates: a run twice as long makes as many allocations.
 
 #[allow(unreachable_pub)] // it is a crate's file where it is meant to go
 #[path = "../../examples/policies/lifo.rs"]
@@ -8,10 +8,10 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use penstock_core::{
-    ClassId, Flags, Limits, Observer, Op, Prio, Queued, Seed, Span, Time, Virtual, run,
+    ClassId, Device, Flags, Limits, Observer, Op, Prio, Queued, Seed, Span, Time, Virtual, run,
 };
-use penstock_device::{Cost, Fixed};
-use penstock_policy::POLICIES;
+use penstock_device::{Array, Cost, Fixed, Level};
+use penstock_policy::{POLICIES, fcfs};
 use penstock_tests::any_params;
 use penstock_workload::{Agent, Agents, Arrivals, Pattern};
 
@@ -86,23 +86,36 @@ impl Observer for Count {
     }
 }
 
+/// Runs the load on `stack`; `what` it is, for a message.
+fn allocates_nothing_in_the_steady_state(what: &str, mut stack: impl Device) {
+    let marks = Vec::with_capacity(16);
+    let mut count = Count { requests: 0, marks, every: Span::from_secs(10) };
+    let (mut clock, mut source) = (Virtual::default(), agents(60));
+    run(&mut source, &mut stack, &mut clock, &mut count, Limits::default()).unwrap();
+    // The first 20 seconds warm up; what follows must not allocate at all.
+    let steady = &count.marks[1..];
+    assert!(count.requests > 5_000 && steady.len() > 3, "{what}: {}", count.requests);
+    assert_eq!(steady[0], *steady.last().unwrap(), "{what}");
+}
+
 // One test in this file: the count is the process's.
 #[test]
-fn no_policy_allocates_after_warm_up() {
+fn neither_policies_nor_arrays_allocate_after_warm_up() {
+    let cost = Cost::Linear { base: Span::from_us(300), per_mb: Span::from_ms(5) };
+    let disk = || Fixed::new(cost, 1 << 40);
     for entry in POLICIES.iter().chain([&lifo::ENTRY]) {
         for params in 0..6 {
             let policy = (entry.build)(&any_params(entry, params));
-            let cost = Cost::Linear { base: Span::from_us(300), per_mb: Span::from_ms(5) };
-            let mut stack = Queued::new(policy, Fixed::new(cost, 1 << 40));
-            let marks = Vec::with_capacity(16);
-            let mut count = Count { requests: 0, marks, every: Span::from_secs(10) };
-            let (mut clock, mut source) = (Virtual::default(), agents(60));
-            run(&mut source, &mut stack, &mut clock, &mut count, Limits::default()).unwrap();
-            // The first 20 seconds warm up; what follows must not allocate at all.
-            let steady = &count.marks[1..];
-            let name = entry.name;
-            assert!(count.requests > 5_000 && steady.len() > 3, "{name}: {}", count.requests);
-            assert_eq!(steady[0], *steady.last().unwrap(), "{name} with parameters {params}");
+            let what = format!("{} with parameters {params}", entry.name);
+            allocates_nothing_in_the_steady_state(&what, Queued::new(policy, disk()));
         }
+    }
+    let stripe = 16 << 10;
+    for level in [Level::Raid0 { stripe }, Level::Raid1, Level::Raid5 { stripe }, Level::Jbod] {
+        let fcfs = || (fcfs::ENTRY.build)(&fcfs::ENTRY.defaults());
+        let disks = (0..5).map(|_| Queued::with_depth(fcfs(), disk(), 4)).collect();
+        let array = Array::new(level, 64 << 10, disks).expect("an array");
+        let what = format!("{level:?}");
+        allocates_nothing_in_the_steady_state(&what, Queued::new(fcfs(), array));
     }
 }

@@ -19,6 +19,7 @@ const TARGETS: &[(&str, Check)] = &[
         properties::trace("fio-iolog3", bytes);
     }),
     ("job", properties::job),
+    ("measured", |bytes| properties::trace("measured", bytes)),
     ("mqsim", |bytes| properties::trace("mqsim", bytes)),
     ("msr", |bytes| properties::trace("msr", bytes)),
     ("spc", |bytes| properties::trace("spc", bytes)),

@@ -4,6 +4,7 @@
 //! what came out to `docs/validation.md`, and a test holds that every check passes and that the page
 //! is what comes out.
 
+mod arrays;
 pub mod disksim;
 mod mechanics;
 pub mod page;
@@ -80,5 +81,5 @@ impl Case {
 
 /// Everything that is checked.
 pub fn sections() -> Vec<Section> {
-    vec![mechanics::section(), policies::section()]
+    vec![mechanics::section(), policies::section(), arrays::section()]
 }

@@ -11,9 +11,9 @@
 //! first sector, which the skew mostly hides. A request costs one closed form for each track that
 //! it touches.
 //!
-//! Invariants: one command in service, queues stand in front ([`Queued`](penstock_core::Queued));
-//! the platter stands at `t / period` turns at time `t`, and arm and head 0 at cylinder 0 when the
-//! run begins; hot paths compute in integers and allocate nothing. Every rounding of a time goes
+//! Invariants: one command in service, queues stand in front ([`Tagged`], [`Queued`](penstock_core::Queued));
+//! the platter stands at `t / period` turns at time `t`, if it was not [`turned`](Hdd::turned), and
+//! arm and head 0 at cylinder 0 when the run begins; hot paths compute in integers and allocate nothing. Every rounding of a time goes
 //! down, less than a nanosecond each: a request that follows on the last one's heels finds its
 //! sector just ahead, never just missed. Over a year of modelled time the platter lags by 15 µs.
 //!
@@ -33,13 +33,17 @@
 mod drive;
 mod geometry;
 mod seek;
+mod tagged;
+mod watcher;
 
 pub use drive::{Drive, DriveError, MissOverheads, SeekLaw, Spares, TrackOrder, Zone};
 pub use geometry::{Angle, Place};
+pub use tagged::Tagged;
 
 use geometry::{Map, Run};
 use penstock_core::{Device, Done, Errno, Op, Request, Span, Time};
 use seek::SeekTimes;
+use watcher::Watcher;
 
 /// Bytes of a sector.
 const SECTOR: u32 = 512;
@@ -136,6 +140,7 @@ pub struct Hdd {
     /// When the next command may be taken up.
     ready: Time,
     serving: Option<Serving>,
+    watcher: Watcher,
 }
 
 #[derive(Debug)]
@@ -177,7 +182,15 @@ impl Hdd {
             wrote: false,
             ready: Time::ZERO,
             serving: None,
+            watcher: Watcher::default(),
         })
+    }
+
+    /// The same with its platter at `angle` when the run begins.
+    #[must_use]
+    pub fn turned(mut self, angle: Angle) -> Self {
+        self.platter.phase = angle;
+        self
     }
 
     /// Where the sector of 512 bytes numbered `sector` lies.
@@ -313,6 +326,7 @@ impl Device for Hdd {
             }
             Op::Read | Op::Write => {
                 let access = self.access(now, req.op, req.start, req.len);
+                self.watcher.tell(now, &access);
                 ends = now + access.service();
                 self.arm = access.arm;
                 self.wrote = req.op == Op::Write;
@@ -339,6 +353,8 @@ impl Device for Hdd {
 /// The turning platter: time to angle and back.
 #[derive(Debug)]
 struct Platter {
+    /// Where it stands at time 0.
+    phase: Angle,
     /// Angle of a nanosecond.
     rate: u64,
     /// Nanoseconds of a turn, with 32 binary places.
@@ -356,6 +372,7 @@ impl Platter {
         }
         let period = ((MINUTE << 32) / u128::from(drive.rpm)) as u64;
         Ok(Self {
+            phase: Angle::default(),
             rate: ((u128::from(drive.rpm) << 64) / MINUTE) as u64,
             period,
             sector: (0..map.zones())
@@ -366,7 +383,7 @@ impl Platter {
 
     /// Nanoseconds from time `ns` until `angle` passes the head.
     fn until(&self, ns: u64, angle: Angle) -> u64 {
-        let ahead = angle.0.wrapping_sub(ns.wrapping_mul(self.rate));
+        let ahead = angle.0.wrapping_sub(ns.wrapping_mul(self.rate)).wrapping_sub(self.phase.0);
         ((u128::from(ahead) * u128::from(self.period)) >> 96) as u64
     }
 

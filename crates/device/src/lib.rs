@@ -1,10 +1,12 @@
 //! Modelled devices, one file each. Pure: no clock, no I/O; the loop tells them the time.
 #![forbid(unsafe_code)]
 
+mod array;
 mod faults;
 mod fixed;
 pub mod hdd;
 
+pub use array::{Array, ArrayError, Level};
 pub use faults::{Faults, Rates};
 pub use fixed::{Cost, Fixed, Law};
 pub use hdd::Hdd;

@@ -7,9 +7,11 @@ use penstock_core::{
     Clock, Device, Done, Limits, Queued, ReqId, Request, RunError, Seed, Tap, Time, Virtual,
     Witness, run,
 };
-use penstock_live::{Emulated, Guard, LiveClock, LiveDevice, Null, Paced, Settings, Stage};
+use penstock_live::{Emulated, Guard, LiveClock, LiveDevice, Null, Paced, Settings, Speed, Stage};
 
 use crate::candidate::{Chosen, Leave, Quit, Until};
+use crate::device_stats::DeviceStats;
+use crate::devices::DeviceSpec;
 use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::independent;
@@ -31,6 +33,15 @@ pub(crate) struct Bench<'a> {
     pub(crate) record: Option<&'a Path>,
     pub(crate) detail: bool,
     pub(crate) watch: Option<Watch<'a>>,
+}
+
+/// Who looks at a run from beside it.
+#[derive(Clone, Copy, Default)]
+struct Beside<'a> {
+    /// At a device that may not answer.
+    guard: Option<&'a Guard>,
+    /// At the disks of a model.
+    eyes: Option<&'a DeviceStats>,
 }
 
 impl Bench<'_> {
@@ -58,12 +69,13 @@ impl Bench<'_> {
     fn run_whole(&self, place: &Place, told: &mut dyn Progress) -> Result<RunResult, Failure> {
         match place {
             Place::Modelled(spec) => {
-                let device = spec.build(Seed(self.seed));
+                let (eyes, device) = self.watched(spec, Speed::ONE);
+                let beside = Beside { eyes: Some(&eyes), guard: None };
                 match self.watch.and_then(Watch::paced) {
                     Some((speed, pace)) => {
-                        self.run(place, device, &mut Paced::new(speed, pace), told, None)
+                        self.run(place, device, &mut Paced::new(speed, pace), told, beside)
                     }
-                    None => self.run(place, device, &mut Virtual::default(), told, None),
+                    None => self.run(place, device, &mut Virtual::default(), told, beside),
                 }
             }
             Place::Emulated { spec, speed, over, .. } => {
@@ -71,9 +83,9 @@ impl Bench<'_> {
                     Some(live) => self.stage(live).map(|(clock, file)| (clock, Some(file)))?,
                     None => (LiveClock::bare(), None),
                 };
-                let model = spec.build(Seed(self.seed));
+                let (eyes, model) = self.watched(spec, *speed);
                 let mut device = Emulated::new(model, *speed, file);
-                let result = self.run_live(place, &mut device, &mut clock, told)?;
+                let result = self.run_guarded(place, &mut device, &mut clock, told, Some(&eyes))?;
                 Ok(RunResult { emulation: Some(device.lateness().into()), ..result })
             }
             Place::Live(live) => {
@@ -87,6 +99,13 @@ impl Bench<'_> {
         }
     }
 
+    /// The model of `spec`, which runs at `speed`, and who watches its disks.
+    fn watched(&self, spec: &DeviceSpec, speed: Speed) -> (DeviceStats, Box<dyn Device>) {
+        let eyes = DeviceStats::new(spec.disks(), Time::ZERO + self.job.warmup, speed);
+        let device = spec.build_watched(Seed(self.seed), &eyes);
+        (eyes, device)
+    }
+
     /// The run over `device` in real time, with what the machine did not grant.
     pub(crate) fn run_live(
         &self,
@@ -95,8 +114,20 @@ impl Bench<'_> {
         clock: &mut LiveClock,
         told: &mut dyn Progress,
     ) -> Result<RunResult, Failure> {
+        self.run_guarded(place, device, clock, told, None)
+    }
+
+    fn run_guarded(
+        &self,
+        place: &Place,
+        device: impl Device,
+        clock: &mut LiveClock,
+        told: &mut dyn Progress,
+        eyes: Option<&DeviceStats>,
+    ) -> Result<RunResult, Failure> {
         let guard = clock.guard();
-        let result = self.run(place, device, clock, told, Some(&guard))?;
+        let beside = Beside { guard: Some(&guard), eyes };
+        let result = self.run(place, device, clock, told, beside)?;
         let remarks = [clock.remarks(), &result.remarks].concat();
         Ok(RunResult { remarks, ..result })
     }
@@ -119,13 +150,13 @@ impl Bench<'_> {
         device: impl Device,
         clock: &mut impl Clock,
         told: &mut dyn Progress,
-        guard: Option<&Guard>,
+        beside: Beside<'_>,
     ) -> Result<RunResult, Failure> {
         let leave = Leave::default();
         let policy = self.policy.build(&self.load.classes, &leave);
         let Some(path) = self.record else {
             let mut stack = Queued::new(policy, device);
-            return self.drive(&mut stack, clock, told, guard, None, &leave);
+            return self.drive(&mut stack, clock, told, beside, None, &leave);
         };
         let header = Header {
             penstock: crate::VERSION.into(),
@@ -143,7 +174,7 @@ impl Bench<'_> {
         let completed = move |_, done: &[Done]| done.iter().for_each(|done| below.completed(done));
         let device = Tap::new(device, |_, _: &Request| {}, completed);
         let mut stack = Queued::new(Witness::new(policy, decided), device);
-        let result = self.drive(&mut stack, clock, told, guard, Some(recorder.clone()), &leave);
+        let result = self.drive(&mut stack, clock, told, beside, Some(recorder.clone()), &leave);
         let written = recorder.finish().map_err(|error| Failure::half_written(path, &error));
         // The run's own error says more than a file that ended with it.
         result.and_then(|result| written.map(|()| result))
@@ -154,7 +185,7 @@ impl Bench<'_> {
         stack: &mut impl Device,
         clock: &mut impl Clock,
         told: &mut dyn Progress,
-        guard: Option<&Guard>,
+        Beside { guard, eyes }: Beside<'_>,
         recorder: Option<Recorder>,
         leave: &Leave,
     ) -> Result<RunResult, Failure> {
@@ -165,6 +196,9 @@ impl Bench<'_> {
         let mut stats = Stats::new(names.len(), warmup, duration, schedule, told, recorder);
         if self.detail {
             stats = stats.detailed();
+        }
+        if let Some(measured) = &self.load.measured {
+            stats = stats.compared(measured.len());
         }
         if let Some(watch) = self.watch {
             stats = stats.watched(Watched::new(&names, duration, watch.window(duration, live)));
@@ -190,7 +224,9 @@ impl Bench<'_> {
         stats.ended(&mut source, end.at, until);
         let early = end.interrupted || leave.get().is_some();
         let Ending { ended, failure, remarks } = Ending::of(early, end.at, guard);
+        let responses = self.load.measured.as_ref().zip(stats.take_responses());
         Ok(RunResult {
+            against_measured: responses.and_then(|(measured, found)| measured.against(found)),
             policy: self.policy.name().into(),
             round: None,
             seed: None,
@@ -202,7 +238,9 @@ impl Bench<'_> {
             schedule: stats.schedule(),
             emulation: None,
             remarks,
-            device_busy: stats.device_busy(end.at),
+            // Device time is the sum over all disks; busy is the share of one of them.
+            device_busy: stats.device_busy(end.at) / eyes.map_or(1.0, DeviceStats::disks),
+            device_stats: eyes.map(|eyes| eyes.told(end.at)),
             classes: stats.classes(&names, end.at),
             detail: stats.take_detail(&names, end.at),
         })

@@ -3,6 +3,7 @@
 //! A named device is a device file that is built in, or a drive of [`drives`] with everything that
 //! is known of it. A device file holds one table, `[device]`; a job may hold the same table.
 
+mod array;
 mod faults;
 mod fixed;
 mod hdd;
@@ -11,12 +12,15 @@ mod queue;
 use std::path::Path;
 
 use penstock_core::{Device, Seed};
+use penstock_device::hdd::Angle;
 use serde_json::{Value as Json, json};
 
+pub use self::array::ArraySpec;
 pub use self::faults::FaultSpec;
 pub use self::fixed::FixedSpec;
 pub use self::hdd::HddSpec;
 pub use self::queue::QueueSpec;
+use crate::device_stats::{DeviceStats, Eye};
 use crate::diagnose::{JobError, Source, quote};
 use crate::nearest::suggest;
 use crate::schema::build::{Field, all, field, is, required, table, text, with, without, words};
@@ -32,7 +36,7 @@ const BUILT_IN: [(&str, &str); 3] = [
 ];
 
 /// Keys of every device.
-const COMMON_KEYS: [&str; 4] = ["name", "summary", "model", "faults"];
+const COMMON_KEYS: [&str; 5] = ["name", "summary", "model", "faults", "array"];
 
 /// What a device may be a model of, each in a file of its own.
 const MODELS: [Entry; 2] = [fixed::ENTRY, hdd::ENTRY];
@@ -60,6 +64,8 @@ pub struct DeviceSpec {
     pub model: Model,
     /// How it misbehaves, if it does.
     pub faults: Option<FaultSpec>,
+    /// How many of it make the device, if it is an array.
+    pub array: Option<ArraySpec>,
 }
 
 /// What serves the requests.
@@ -72,14 +78,42 @@ pub enum Model {
 }
 
 impl DeviceSpec {
-    /// The device; its faults descend from `seed`.
+    /// The device; its faults and where its platters stand descend from `seed`.
     pub(crate) fn build(&self, seed: Seed) -> Box<dyn Device> {
+        self.whole(seed, None)
+    }
+
+    /// The same, with `eyes` on its disks.
+    pub(crate) fn build_watched(&self, seed: Seed, eyes: &DeviceStats) -> Box<dyn Device> {
+        self.whole(seed, Some(eyes))
+    }
+
+    /// How many disks it has.
+    pub(crate) fn disks(&self) -> u32 {
+        self.array.map_or(1, |array| array.disks)
+    }
+
+    fn whole(&self, seed: Seed, eyes: Option<&DeviceStats>) -> Box<dyn Device> {
+        let eye = |number| eyes.map(|eyes| eyes.eye(number));
+        let Some(array) = &self.array else {
+            return self.disk(0, Angle::default(), seed, eye(0));
+        };
+        let disk = |number| self.disk(number, array.phase(number, seed), seed, eye(number));
+        array.over((0..array.disks).map(disk).collect()).expect("checked when it was read")
+    }
+
+    /// One disk, numbered `number`, that `eye` watches.
+    fn disk(&self, number: u32, phase: Angle, seed: Seed, eye: Option<Eye>) -> Box<dyn Device> {
+        let watched = |device, eye: Option<Eye>| match eye {
+            Some(eye) => eye.over(device),
+            None => device,
+        };
         let bare = match &self.model {
-            Model::Fixed(spec) => spec.build(),
-            Model::Hdd(spec) => spec.build(),
+            Model::Fixed(spec) => watched(spec.build(), eye),
+            Model::Hdd(spec) => spec.build(phase, eye),
         };
         match &self.faults {
-            Some(faults) => faults.over(bare, seed),
+            Some(faults) => faults.over(bare, seed, number),
             None => bare,
         }
     }
@@ -103,6 +137,9 @@ impl DeviceSpec {
         }
         if let Some(faults) = &self.faults {
             out.line("faults", faults.text());
+        }
+        if let Some(array) = &self.array {
+            out.line("array", array.text());
         }
     }
 }
@@ -174,12 +211,18 @@ pub(crate) fn read(node: &Node, name: &str) -> Result<DeviceSpec, JobError> {
         let why = format!("belongs to model `{}`; this one is `{model}`", other.name);
         reader.refuse(&foreign, &why, "a device is of one model")?;
     }
-    Ok(DeviceSpec {
+    let spec = DeviceSpec {
         model: (entry.read)(&reader)?,
         name: reader.optional("name", text)?.unwrap_or_else(|| name.into()),
         summary: reader.optional("summary", text)?.unwrap_or_default(),
         faults: reader.optional("faults", faults::read)?,
-    })
+        array: reader.optional("array", array::read)?,
+    };
+    if let Some(array) = &spec.array {
+        let disk = spec.disk(0, Angle::default(), Seed(0), None);
+        array.check(disk.capacity()).map_err(|error| error.at(reader.origin("array")))?;
+    }
+    Ok(spec)
 }
 
 /// The keys of `other` that a device of the model `entry` may not have.
@@ -204,6 +247,7 @@ pub(crate) fn schema() -> Json {
         field("summary", "What it is, in one sentence.", text()),
         field("model", "What serves the requests.", models),
         field("faults", "How it misbehaves.", faults::schema()),
+        field("array", "Several of it as one.", array::schema()),
     ];
     for field in MODELS.iter().flat_map(|entry| (entry.fields)()) {
         if fields.iter().all(|known| known.key() != field.key()) {

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod detail;
+mod device_stats;
 pub mod devices;
 pub mod diagnose;
 pub mod doctor;
@@ -31,6 +32,7 @@ mod file;
 mod independent;
 mod load;
 mod machine;
+mod measured;
 mod params;
 mod place;
 mod run;

@@ -5,6 +5,7 @@ use penstock_workload::trace::{Replay, Timing};
 use penstock_workload::{Agent, Agents, Arrivals};
 
 use crate::failure::Failure;
+use crate::measured::Measured;
 use crate::schedule::Schedule;
 use crate::spec::Job;
 use crate::traces::{OTHER, TraceSpec};
@@ -20,6 +21,8 @@ pub(crate) struct Load {
     pub(crate) last: Time,
     /// The largest request in bytes.
     pub(crate) longest: u32,
+    /// What its requests took on the drive that they were recorded on, one at a time.
+    pub(crate) measured: Option<Measured>,
 }
 
 enum Kind {
@@ -42,7 +45,7 @@ impl Load {
         let longest = agents.iter().map(|agent| agent.size).max().unwrap_or(0);
         let last = agents.iter().map(|agent| agent.active.end).max().unwrap_or(Time::ZERO);
         let kind = Kind::Agents(agents);
-        Ok(Self { kind, classes, duration: job.duration, last, longest })
+        Ok(Self { kind, classes, duration: job.duration, last, longest, measured: None })
     }
 
     fn trace(
@@ -64,12 +67,16 @@ impl Load {
             classes.push(OTHER.to_owned());
         }
         let longest = trace.records.iter().map(|record| record.len).max().unwrap_or(0);
-        // As fast as possible has no schedule: it takes as long as the device does.
-        let duration = replay.last_due().since(Time::ZERO).max(Span::from_ms(1));
+        let planned = replay.last_due();
+        // One that waits for the device takes as long as that does: as long as before, perhaps.
+        let fast = matches!(spec.timing, Timing::Afap { .. });
+        let waits = if fast { Span::ZERO } else { trace.span() };
+        let duration = planned.map_or(waits, |last| last.since(Time::ZERO)).max(Span::from_ms(1));
         // The last request is heard: the run ends just behind it.
-        let last = replay.last_due() + Span::from_ns(1);
-        let planned = !matches!(spec.timing, Timing::Afap { .. });
-        Ok(Self { kind: Kind::Trace(replay, planned), classes, duration, last, longest })
+        let last = planned.unwrap_or(Time::NEVER) + Span::from_ns(1);
+        let kind = Kind::Trace(replay, planned.is_some());
+        let measured = (trace.one_by_one && !fast).then(|| Measured::new(&trace));
+        Ok(Self { kind, classes, duration, last, longest, measured })
     }
 
     /// A source that asks from the beginning; what is random in it descends from `seed`.
@@ -101,7 +108,7 @@ impl Load {
             }
             Kind::Trace(replay, planned) => Kind::Trace(replay.only(class), *planned),
         };
-        Self { kind, classes: self.classes.clone(), ..*self }
+        Self { kind, classes: self.classes.clone(), measured: None, ..*self }
     }
 
     /// Watches how this is held behind `warmup`, by a device whose queue holds `depth` commands.

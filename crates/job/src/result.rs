@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::detail::Detail;
 use crate::ending::Ended;
 use crate::errors::ErrorResult;
+pub use crate::measured::AgainstMeasured;
 
 /// What `compare` and `run` print with `--json`.
 #[derive(Debug, Serialize)]
@@ -84,6 +85,9 @@ pub struct RunResult {
     pub seed: Option<u64>,
     /// Its parameters.
     pub params: serde_json::Value,
+    /// Of a trace of measured response times, how far the run is from them.
+    #[serde(flatten)]
+    pub against_measured: Option<AgainstMeasured>,
     /// Seconds that were measured: from the end of the warm-up to the end of the run.
     pub duration_s: f64,
     /// It was ended early; the figures are of the part that ran.
@@ -103,8 +107,11 @@ pub struct RunResult {
     /// What the machine did not grant to a live run, in words; left out if there is nothing to say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
-    /// Share of the measured time in which the device was busy.
+    /// Share of the measured time in which the device was busy; of several disks, the mean.
     pub device_busy: f64,
+    /// What the disks of a model did; left out of what was measured on a real target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_stats: Option<DeviceStatsResult>,
     /// One for each class, in the order of the job.
     pub classes: Vec<ClassResult>,
     /// Whole distributions and the course over time, if they were asked for.
@@ -149,6 +156,68 @@ impl From<&Lateness> for EmulationResult {
             p50_ns: late.p50_ns(),
             p99_ns: late.p99_ns(),
             max_ns: late.max_ns(),
+        }
+    }
+}
+
+/// What the disks of a model did: all of them together, and each if there are several.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceStatsResult {
+    /// Every access of every disk.
+    #[serde(flatten)]
+    pub all: DiskResult,
+    /// One for each disk of an array, in their order; left out if there is one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<DiskResult>,
+}
+
+/// What disks did. Counted are accesses that ended after the warm-up and before the run did; a
+/// device without an arm has neither seek, rotation nor transfer.
+#[derive(Clone, Debug, Serialize)]
+pub struct DiskResult {
+    /// Arm, head switch and settling, to the first track.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seek_ms: Option<Milliseconds>,
+    /// Until the first wanted sector came round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rotation_ms: Option<Milliseconds>,
+    /// From there until the last wanted sector had passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfer_ms: Option<Milliseconds>,
+    /// The whole access, overhead and bus included.
+    pub service_ms: Milliseconds,
+    /// Share of the measured time in which the disk was busy; of several, the mean.
+    pub utilisation: f64,
+}
+
+/// A distribution of milliseconds; all zero if there was nothing to measure.
+#[derive(Clone, Debug, Serialize)]
+pub struct Milliseconds {
+    /// How many values there are.
+    pub n: u64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Standard deviation.
+    pub stddev: f64,
+    /// The least.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+    /// Percentiles, by percent with six decimals.
+    pub percentile: BTreeMap<String, f64>,
+}
+
+impl Milliseconds {
+    /// `n` values of this distribution of nanoseconds.
+    pub(crate) fn new(n: u64, ns: &Distribution) -> Self {
+        let ms = |ns: u64| ns as f64 / 1e6;
+        Self {
+            n,
+            mean: ns.mean / 1e6,
+            stddev: ns.stddev / 1e6,
+            min: ms(ns.min),
+            max: ms(ns.max),
+            percentile: ns.percentile.iter().map(|(at, &ns)| (at.clone(), ms(ns))).collect(),
         }
     }
 }

@@ -44,6 +44,21 @@ impl Values {
         self.max = self.max.max(ns);
     }
 
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Takes in the values of `other`.
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.histogram.add(&other.histogram).expect("both have the same bounds");
+        self.count += other.count;
+        self.sum += other.sum;
+        self.squares += other.squares;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
     pub(crate) fn distribution(&self) -> Distribution {
         if self.count == 0 {
             return Distribution::default();
@@ -134,6 +149,8 @@ pub(crate) struct Stats<'a> {
     recorder: Option<Recorder>,
     details: Option<Details>,
     watched: Option<Watched>,
+    /// Every response time, if they are to be compared.
+    responses: Option<Vec<u64>>,
     /// Knows when a modelled run that keeps step with real time is to report.
     pace: Option<&'a Pace>,
 }
@@ -160,6 +177,7 @@ impl<'a> Stats<'a> {
             recorder,
             details: None,
             watched: None,
+            responses: None,
             pace: None,
         }
     }
@@ -174,6 +192,17 @@ impl<'a> Stats<'a> {
     pub(crate) fn paced(mut self, pace: &'a Pace) -> Self {
         self.pace = Some(pace);
         self
+    }
+
+    /// Keeps every response time, `count` of them.
+    pub(crate) fn compared(mut self, count: usize) -> Self {
+        self.responses = Some(Vec::with_capacity(count));
+        self
+    }
+
+    /// The response times, in nanoseconds, if they were kept.
+    pub(crate) fn take_responses(&mut self) -> Option<Vec<u64>> {
+        self.responses.take()
     }
 
     /// Keeps the detail of the run too.
@@ -318,6 +347,9 @@ impl Observer for Stats<'_> {
         class.requests += 1;
         class.bytes += u64::from(req.len);
         class.latency.add(latency);
+        if let Some(responses) = &mut self.responses {
+            responses.push(latency.ns());
+        }
         class.wait.add(wait);
         class.service.add(done.service);
         if let Some(details) = &mut self.details {

@@ -226,6 +226,27 @@ fn devices_of_a_job() {
 }
 
 #[test]
+fn arrays() {
+    messages!([
+        device("model = \"fixed\", base = \"1ms\", array = { disks = 4 }"),
+        device("model = \"fixed\", base = \"1ms\", array = { level = \"raid6\", disks = 4 }"),
+        device("model = \"fixed\", base = \"1ms\", array = { level = \"raid5\", disks = 2 }"),
+        device(
+            "model = \"fixed\", base = \"1ms\", array = { level = \"raid1\", disks = 2, stripe = \"64KiB\" }"
+        ),
+        device(
+            "model = \"fixed\", base = \"1ms\", array = { level = \"raid0\", disks = 2, stripe = \"2GiB\" }"
+        ),
+        device(
+            "model = \"fixed\", base = \"1ms\", array = { level = \"raid0\", disks = 2, max_extent = \"of\" }"
+        ),
+        device(
+            "model = \"fixed\", base = \"1ms\", capacity = \"4KiB\", array = { level = \"raid0\", disks = 2 }"
+        ),
+    ]);
+}
+
+#[test]
 fn time_outs() {
     messages!([
         set(&["live.timeout=of"]),

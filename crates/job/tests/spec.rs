@@ -5,8 +5,8 @@ use std::path::Path;
 
 use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
 use penstock_device::hdd::{Bus, Options, Overheads};
-use penstock_device::{Cost, Law};
-use penstock_job::devices::{self, FaultSpec, FixedSpec, HddSpec, Model};
+use penstock_device::{Cost, Law, Level};
+use penstock_job::devices::{self, ArraySpec, FaultSpec, FixedSpec, HddSpec, Model};
 use penstock_job::{Edge, Job, Stop, View};
 use penstock_policy::{Params, Value};
 use penstock_workload::Pattern::{Random, Sequential};
@@ -214,8 +214,18 @@ fn a_device_file_is_plain_facts() {
         turnaround = "1ms"
         queue = { policy = "deadline", depth = 16, fifo_batch = 4 }
         faults = { errors = "0.1%", stalls = "0.5%", stall = "50ms" }
+        [device.array]
+        level = "raid5"
+        disks = 4
+        stripe = "16KiB"
+        phase = "random"
     "#;
-    let device = parse(text, &[]).device.unwrap();
+    let job = parse(text, &[]);
+    assert_eq!(parse(&job.text(), &[]), job);
+    let device = job.device.unwrap();
+    let level = Level::Raid5 { stripe: 16 << 10 };
+    let array = ArraySpec { level, disks: 4, max_extent: None, random_phase: true };
+    assert_eq!(device.array, Some(array));
     let FaultSpec { errors, stalls, stall } = device.faults.unwrap();
     let shares = [errors, stalls].map(penstock_job::units::Share::fraction);
     assert_eq!((shares, stall), ([0.001, 0.005], Span::from_ms(50)));

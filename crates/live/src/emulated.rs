@@ -31,12 +31,12 @@ impl Speed {
     }
 
     /// The first instant of real time at which the model has come to `model`.
-    fn real(self, model: Time) -> Time {
+    pub fn real(self, model: Time) -> Time {
         scaled(model, 1000, u64::from(self.0), u128::div_ceil)
     }
 
     /// A length of the model's time in real time.
-    fn span(self, model: Span) -> Span {
+    pub fn span(self, model: Span) -> Span {
         model.share(1000, u64::from(self.0))
     }
 }

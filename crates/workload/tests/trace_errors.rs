@@ -113,6 +113,23 @@ fn msr_and_spc() {
 }
 
 #[test]
+fn measured() {
+    let line = "R,2992396,4,13.670,35.942";
+    let changed = [
+        ("R,", "r,"),
+        ("2992396", "-1"),
+        (",4,", ",0,"),
+        ("13.670", "13,670"),
+        (",35.942", ""),
+        ("35.942", "35.942,1"),
+        ("35.942", "18446744073700"),
+    ];
+    let inputs: Vec<_> = changed.iter().map(|(good, bad)| instead(line, good, bad)).collect();
+    let inputs: Vec<_> = inputs.iter().map(|input| &input[..]).collect();
+    assert_snapshot!("measured_errors", messages("measured", &inputs));
+}
+
+#[test]
 fn fio_iologs() {
     assert_snapshot!(
         "fio_errors",

@@ -70,6 +70,11 @@ fn msr() {
 }
 
 #[test]
+fn measured() {
+    assert_snapshot!("measured", table(&read_sample("sample.measured", "measured"), 99));
+}
+
+#[test]
 fn spc() {
     assert_snapshot!("spc", table(&read_sample("sample.spc", "spc"), 9));
 }
@@ -155,6 +160,7 @@ fn every_format_is_recognised() {
         ("kinds.blkparse", Some("blkparse")),
         ("pgbench.blkparse", Some("blkparse")),
         ("mix8k.disksim", Some("disksim")),
+        ("sample.measured", Some("measured")),
         ("sample.msr", Some("msr")),
         ("sample.spc", Some("spc")),
         ("sample.iolog2", Some("fio-iolog2")),

@@ -1,7 +1,7 @@
 //! A trace as a source: when its requests come, where they go, whose they are.
 
 use penstock_core::{ClassId, Done, Flags, Io, Op, Prio, ReqId, Source, Span, StreamId, Time};
-use penstock_workload::trace::{Fit, Record, Replay, ReplayError, Timing, Trace};
+use penstock_workload::trace::{self, Fit, Record, Replay, ReplayError, Timing, Trace};
 
 const MIB: u64 = 1 << 20;
 
@@ -56,7 +56,7 @@ fn requests_are_what_was_recorded() {
 #[test]
 fn original_times_are_kept() {
     let mut replay = replay(100 * MIB, None, Timing::Original).unwrap();
-    assert_eq!((replay.len(), replay.left(), replay.last_due()), (4, 4, ms(25)));
+    assert_eq!((replay.len(), replay.left(), replay.last_due()), (4, 4, Some(ms(25))));
     assert_eq!(replay.next_due(), ms(0));
     assert!(replay.take(ms(0)).is_some());
     assert_eq!(replay.next_due(), ms(10));
@@ -136,5 +136,35 @@ fn a_request_larger_than_the_device_never_fits() {
             "line 1 of the trace: found a request of 8192 B, expected at most the device's 8000 B\n\
              hint: replay it on a larger device"
         );
+    }
+}
+
+/// Measured one at a time: a slower device is asked later, after the same pauses.
+#[test]
+fn one_at_a_time_each_waits_for_the_last_and_thinks_as_long() {
+    let text = b"op,lbn,blocks,measured_response_ms,think_time_after_completion_ms\n\
+                 R,0,8,4.5,10\nW,8,8,2,0.25\nR,16,8,3,7\n";
+    let recorded = trace::parse(text, trace::format("measured").unwrap()).unwrap();
+    assert!(recorded.one_by_one);
+    let us = |us| Time::ZERO + Span::from_us(us);
+    let times: Vec<Time> = recorded.records.iter().map(|record| record.at).collect();
+    assert_eq!(times, [us(0), us(14_500), us(16_750)]);
+    for (timing, dues) in [
+        // A device that takes 1 ms for each.
+        (Timing::Original, [us(0), us(11_000), us(12_250)]),
+        (Timing::Scaled(2.0), [us(0), us(6_000), us(7_125)]),
+    ] {
+        let mut replay =
+            Replay::new(&recorded, 1 << 20, None, timing, |_| (ClassId(0), Prio(0))).unwrap();
+        assert_eq!(replay.last_due(), None, "nobody knows before");
+        for due in dues {
+            assert_eq!(replay.next_due(), due);
+            assert!(due == Time::ZERO || replay.take(due - Span::from_ns(1)).is_none());
+            let io = replay.take(due).unwrap();
+            assert_eq!(io.due, due);
+            assert_eq!(replay.next_due(), Time::NEVER, "one at a time");
+            finish(&mut replay, io, due + Span::from_ms(1));
+        }
+        assert_eq!((replay.left(), replay.next_due()), (0, Time::NEVER));
     }
 }

@@ -11,7 +11,7 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from penstock import failures, palette, places, rounds, table
+from penstock import disks, failures, palette, places, rounds, table
 from penstock.report.files import PAGE_MARK
 from penstock.schema import ClassDetail, Comparison
 from penstock.verdict import verdict
@@ -94,6 +94,8 @@ def page(comparison: Comparison) -> str:
             **dress(f"{comparison['world'].upper()}: {_title(comparison)}"),
             facts=list(_facts(comparison)),
             sections=list(_sections(comparison)),
+            disks=disks.table(comparison),
+            disk_headings=disks.HEADINGS,
             runs=[_about(comparison, policy) for policy in rounds.by_policy(comparison)],
             job=comparison["job"],
             data=as_data(_data(comparison)),

@@ -176,3 +176,53 @@ fn beyond_the_end_is_an_error_of_the_medium() {
     hdd.advance(hdd.wakeup(), &mut done);
     assert_eq!(done[0].error, Some(Errno::EIO));
 }
+
+/// First come, first served.
+#[derive(Default)]
+struct Fifo(std::collections::VecDeque<ReqId>);
+
+impl penstock_core::Policy for Fifo {
+    fn enqueue(&mut self, _: Time, req: &Request) {
+        self.0.push_back(req.id);
+    }
+    fn dispatch(&mut self, _: Time, _: &mut penstock_core::Out<'_>) -> Option<penstock_core::Go> {
+        self.0.pop_front().map(penstock_core::Go::all)
+    }
+    fn complete(&mut self, _: Time, _: &Request, _: &penstock_core::Part) {}
+}
+
+/// When reads of one sector each that come at these times begin and end, behind a queue of 4.
+fn tagged(comes: &[u64]) -> Vec<(u64, u64)> {
+    let options = Options { overheads: Overheads::Drive, bus: Bus::Drive, turnaround: Span::ZERO };
+    let mut disk = Tagged::new(Fifo::default(), hdd(options), 4);
+    let mut done = Vec::new();
+    let mut comes = comes.iter().copied().peekable();
+    while let Some(now) = comes.peek().copied().into_iter().chain([disk.wakeup().ns()]).min() {
+        if now == Time::NEVER.ns() {
+            break;
+        }
+        let now = Time::from_ns(now);
+        if disk.wakeup() <= now {
+            disk.advance(now, &mut done);
+        }
+        while comes.next_if(|&at| at <= now.ns()).is_some() {
+            disk.start(now, &request(Op::Read, 50, 1));
+        }
+    }
+    done.iter().map(|done| (done.begun.ns(), done.at.ns())).collect()
+}
+
+#[test]
+fn a_command_that_comes_while_the_arm_works_costs_no_overhead() {
+    const OVERHEAD: u64 = 100_000;
+    let [(begun, ended)] = tagged(&[0])[..] else { panic!("one request") };
+    assert_eq!(begun, OVERHEAD, "a disk that stands idle waits for it");
+    assert_eq!(tagged(&[0, 1_000_000])[1].0, ended, "a busy one goes on at once");
+    // The sector crosses the bus for the last 0.2 ms: what comes then is heard behind it.
+    for during in [ended - 200_000, ended - 1] {
+        assert_eq!(tagged(&[0, during])[1].0, ended + OVERHEAD);
+    }
+    let just_before = ended - 200_000 - OVERHEAD;
+    assert_eq!(tagged(&[0, just_before])[1].0, ended);
+    assert_eq!(tagged(&[0, just_before + 1])[1].0, ended + OVERHEAD, "data does not wait");
+}

@@ -61,10 +61,10 @@ impl FaultSpec {
         format!("{{ {text} }}")
     }
 
-    /// `device`, misbehaving.
-    pub(super) fn over(&self, device: Box<dyn Device>, seed: Seed) -> Box<dyn Device> {
+    /// `device`, the disk numbered `number`, misbehaving.
+    pub(super) fn over(&self, device: Box<dyn Device>, seed: Seed, number: u32) -> Box<dyn Device> {
         let Self { errors, stalls, stall } = *self;
         let rates = Rates { errors: errors.fraction(), stalls: stalls.fraction(), stall };
-        Box::new(Faults::new(device, rates, seed.stream("faults", 0)))
+        Box::new(Faults::new(device, rates, seed.stream("faults", number.into())))
     }
 }

@@ -1,11 +1,12 @@
 //! The model `hdd`: a drive by name, and what of it takes part.
 
 use penstock_core::{Device, Span};
-use penstock_device::hdd::{Bus, Hdd, Options, Overheads};
+use penstock_device::hdd::{Angle, Bus, Hdd, Options, Overheads, Tagged};
 use serde_json::Value as Json;
 
 use super::queue::{self, QueueSpec};
 use super::{Entry, Model};
+use crate::device_stats::Eye;
 use crate::diagnose::{JobError, quote};
 use crate::drives;
 use crate::nearest::suggest;
@@ -116,8 +117,16 @@ impl HddSpec {
         out.line("queue", queue.text());
     }
 
-    pub(super) fn build(&self) -> Box<dyn Device> {
+    /// The disk, with its platter at `phase` when the run begins, and watched by `eye`.
+    pub(super) fn build(&self, phase: Angle, eye: Option<Eye>) -> Box<dyn Device> {
         let drive = drives::drive(&self.drive).expect("checked when it was read");
-        self.queue.before(Hdd::new(&drive, self.options).expect("named drives are sound"))
+        let mut hdd = Hdd::new(&drive, self.options).expect("named drives are sound").turned(phase);
+        if let Some(eye) = eye {
+            hdd = hdd.watched(move |now, access| eye.accessed(now, access));
+        }
+        match self.queue.build() {
+            Some(policy) => Box::new(Tagged::new(policy, hdd, self.queue.depth)),
+            None => Box::new(hdd),
+        }
     }
 }

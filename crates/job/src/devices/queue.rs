@@ -1,6 +1,6 @@
 //! A disk's own queue: a policy of ours before the disk, and how much it holds.
 
-use penstock_core::{Device, Queued};
+use penstock_core::Policy;
 use penstock_policy::{Entry, POLICIES, Params};
 use serde_json::{Value as Json, json};
 
@@ -77,12 +77,9 @@ impl QueueSpec {
         format!("{{ {head}{comma}{params} }}")
     }
 
-    /// `disk` behind this queue; a queue of one command is no queue.
-    pub(super) fn before(&self, disk: impl Device + 'static) -> Box<dyn Device> {
-        if self.depth == 1 {
-            return Box::new(disk);
-        }
+    /// The policy that picks; none if the queue is of one command, which is no queue.
+    pub(super) fn build(&self) -> Option<Box<dyn Policy>> {
         let entry = penstock_policy::find(self.policy).expect("checked when it was read");
-        Box::new(Queued::with_depth((entry.build)(&self.params), disk, self.depth))
+        (self.depth > 1).then(|| (entry.build)(&self.params))
     }
 }

@@ -106,6 +106,7 @@ impl Builder {
             origin_ns: origin.ns(),
             out_of_order,
             skipped: self.skipped,
+            one_by_one: false,
         })
     }
 }

@@ -19,6 +19,7 @@ mod error;
 mod fields;
 mod fio_iolog;
 mod lines;
+mod measured;
 mod mqsim;
 mod msr;
 mod packing;
@@ -72,6 +73,7 @@ pub struct Written {
 pub static FORMATS: &[Format] = &[
     blkparse::FORMAT,
     disksim::FORMAT,
+    measured::FORMAT,
     mqsim::FORMAT,
     msr::FORMAT,
     spc::FORMAT,

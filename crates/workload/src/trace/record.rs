@@ -108,6 +108,8 @@ pub struct Trace {
     pub out_of_order: u64,
     /// Lines that are no requests: other events, file actions, summaries.
     pub skipped: u64,
+    /// Each request was sent when the one before had completed and some time had gone by.
+    pub one_by_one: bool,
 }
 
 impl Trace {

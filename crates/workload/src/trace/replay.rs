@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use penstock_core::{ClassId, Done, Io, Op, Prio, Request, Source, StreamId, Time};
+use penstock_core::{ClassId, Done, Io, Op, Prio, Request, Source, Span, StreamId, Time};
 use thiserror::Error;
 
 use super::record::{Record, Trace};
@@ -17,7 +17,8 @@ use super::record::{Record, Trace};
 /// When requests are asked.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Timing {
-    /// As recorded.
+    /// As recorded: at its own time, or, of a trace that was recorded one request at a time, as long
+    /// after the last has completed as it was then.
     Original,
     /// So many times as fast as recorded: at 2 a trace lasts half as long, at 0.5 twice.
     Scaled(f64),
@@ -93,6 +94,7 @@ pub enum ReplayError {
 /// A trace as a source. A clone made before the run replays it once more, without a copy.
 #[derive(Clone, Debug)]
 pub struct Replay {
+    /// Each with its time; of one request at a time, with the time since the last.
     ios: Arc<[Io]>,
     /// The next request.
     next: usize,
@@ -103,6 +105,8 @@ pub struct Replay {
 enum Pace {
     /// Each request is due at its own time.
     Timed,
+    /// Each is due so long after the one before has completed: from `ready` on.
+    OneByOne { ready: Time },
     /// Places that nobody used yet, and when the others became free, earliest first.
     Afap { unused: u32, free: VecDeque<Time> },
 }
@@ -125,6 +129,7 @@ impl Replay {
     ) -> Result<Self, ReplayError> {
         let pace = match timing {
             Timing::Afap { depth } => Pace::Afap { unused: depth, free: VecDeque::new() },
+            _ if trace.one_by_one => Pace::OneByOne { ready: Time::ZERO },
             Timing::Original | Timing::Scaled(_) => Pace::Timed,
         };
         assert!(!matches!(timing, Timing::Scaled(speed) if speed.is_nan() || speed <= 0.0));
@@ -132,9 +137,15 @@ impl Replay {
         let mut streams = Streams::default();
         let end = trace.end();
         let mut ios = Vec::with_capacity(trace.records.len());
+        // When the last request had completed, in a trace of one request at a time.
+        let mut before = Time::ZERO;
         for record in &trace.records {
             let start = place(record, capacity, end, fit)?;
-            let due = timing.due(record.at);
+            let mut due = timing.due(record.at);
+            if let Pace::OneByOne { .. } = pace {
+                due = timing.due(Time::ZERO + record.at.since(before));
+                before = record.at + record.latency().unwrap_or(Span::ZERO);
+            }
             let &Record { len, op, flags, pid, .. } = record;
             let ((class, prio), stream) = (class(record), streams.of(pid));
             ios.push(Io { due, start, len, stream, class, op, prio, flags });
@@ -169,9 +180,10 @@ impl Replay {
         self.ios.len() - self.next
     }
 
-    /// When the last request is due; [`Time::ZERO`] if it goes as fast as possible.
-    pub fn last_due(&self) -> Time {
-        self.ios.last().map_or(Time::ZERO, |last| last.due)
+    /// When the last request is due; `None` if that is known only when others have completed.
+    pub fn last_due(&self) -> Option<Time> {
+        let last = self.ios.last().map_or(Time::ZERO, |last| last.due);
+        matches!(self.pace, Pace::Timed).then_some(last)
     }
 }
 
@@ -180,6 +192,7 @@ impl Source for Replay {
         match (self.ios.get(self.next), &self.pace) {
             (None, _) => Time::NEVER,
             (Some(io), Pace::Timed) => io.due,
+            (Some(_), Pace::OneByOne { ready }) => *ready,
             (Some(_), Pace::Afap { unused: 1.., .. }) => Time::ZERO,
             (Some(_), Pace::Afap { free, .. }) => free.front().copied().unwrap_or(Time::NEVER),
         }
@@ -190,11 +203,13 @@ impl Source for Replay {
         if due > now || self.left() == 0 {
             return None;
         }
-        if let Pace::Afap { unused, free } = &mut self.pace {
-            match unused.checked_sub(1) {
+        match &mut self.pace {
+            Pace::Timed => {}
+            Pace::OneByOne { ready } => *ready = Time::NEVER,
+            Pace::Afap { unused, free } => match unused.checked_sub(1) {
                 Some(fewer) => *unused = fewer,
                 None => drop(free.pop_front()),
-            }
+            },
         }
         let io = Io { due, ..self.ios[self.next] };
         self.next += 1;
@@ -202,8 +217,13 @@ impl Source for Replay {
     }
 
     fn finished(&mut self, now: Time, _: &Request, _: &Done) {
-        if let Pace::Afap { free, .. } = &mut self.pace {
-            free.push_back(now);
+        match &mut self.pace {
+            Pace::Timed => {}
+            Pace::OneByOne { ready } => {
+                let think = self.ios.get(self.next).map_or(Time::ZERO, |io| io.due);
+                *ready = now + think.since(Time::ZERO);
+            }
+            Pace::Afap { free, .. } => free.push_back(now),
         }
     }
 }

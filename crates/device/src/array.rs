@@ -1,0 +1,378 @@
+//! Several disks as one: striped (RAID-0), mirrored (RAID-1), with parity (RAID-5), or one after the
+//! other (`jbod`).
+//!
+//! Use it for what a policy does above many arms. Disks may be anything that is a device, each with
+//! a queue of its own. A request becomes pieces, at most one for each run of neighbouring bytes on a
+//! disk, and is done with its last piece; its device time is the sum over the disks, its error the
+//! first of a piece's. A flush goes to every disk. A piece whose disk is full waits here in the
+//! order of arrival.
+//!
+//! Source: D. A. Patterson, G. Gibson and R. H. Katz, "A case for redundant arrays of inexpensive
+//! disks (RAID)", SIGMOD 1988; the left-symmetric layout of parity is of E. K. Lee and R. H. Katz,
+//! "Performance consequences of parity placement in disk arrays", ASPLOS 1991.
+//!
+//! Invariants: every byte lies in one place of one disk (and its parity on another); an array of one
+//! disk answers as that disk does; an advance touches the disks that are due and no other; nothing
+//! is allocated once the queues have been as long as they get.
+//!
+//! # Divergence from real arrays
+//!
+//! - The array itself takes no time: no controller, no shared bus, no computing of parity, no cache.
+//! - No disk fails: no degraded mode, no rebuild. An error of a disk is the request's error.
+//! - RAID-5 has no locks and no cache of stripes: two writes to one stripe both read what they need,
+//!   and a request's writes wait for all of its reads. A discard leaves the parity as it was.
+//! - RAID-1 sends a long read to one mirror, whole.
+
+mod jbod;
+mod layout;
+mod raid0;
+mod raid1;
+mod raid5;
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use penstock_core::{Device, Done, Errno, Io, Op, ReqId, Request, Span, Table, Time};
+
+use self::layout::{Layout, Piece, Step};
+
+/// How an array lays its bytes out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Level {
+    /// Striped over the disks.
+    Raid0 {
+        /// Bytes of a stripe unit: what lies on one disk before the next one follows.
+        stripe: u32,
+    },
+    /// The same on every disk.
+    Raid1,
+    /// Striped, with a unit of parity in every row, on each disk in turn (left-symmetric).
+    Raid5 {
+        /// Bytes of a stripe unit.
+        stripe: u32,
+    },
+    /// One disk after the other.
+    Jbod,
+}
+
+impl Level {
+    /// Disks that it needs at least.
+    pub const fn least(self) -> usize {
+        if matches!(self, Self::Raid5 { .. }) { 3 } else { 1 }
+    }
+}
+
+/// Why there can be no such array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ArrayError {
+    /// Too few disks; the level needs as many as this.
+    Disks(usize),
+    /// The stripe unit is nothing, or more than a disk holds.
+    Stripe,
+}
+
+impl fmt::Display for ArrayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disks(least) => write!(f, "the level needs at least {least} disks"),
+            Self::Stripe => f.write_str("a stripe unit has a byte at least, and fits a disk"),
+        }
+    }
+}
+
+impl std::error::Error for ArrayError {}
+
+/// Disks as one device.
+#[derive(Debug)]
+pub struct Array<D> {
+    layout: Layout,
+    capacity: u64,
+    disks: Box<[Disk<D>]>,
+    /// When each disk needs to be advanced.
+    wakes: Box<[Time]>,
+    /// The earliest of them, or earlier for a request without a piece.
+    wake: Time,
+    room: Room,
+    table: Table<Entry>,
+    /// Requests without a piece: beyond the array's end.
+    beyond: Vec<ReqId>,
+    /// Requests that have read what they must and now write. Emptied by every turn, as is `ended`.
+    writes: Vec<ReqId>,
+    ended: Vec<Done>,
+}
+
+/// What all disks take now.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    all: u64,
+    /// Disks that take nothing.
+    full: usize,
+}
+
+#[derive(Debug)]
+struct Disk<D> {
+    device: D,
+    /// What it takes now.
+    room: u32,
+    /// Pieces that it has not yet taken.
+    waiting: VecDeque<Request>,
+    /// Pieces that it has or is to have.
+    outstanding: u32,
+}
+
+/// A request of the layer above, and how far it has come.
+#[derive(Debug)]
+struct Entry {
+    req: Request,
+    step: Step,
+    /// Pieces of this step that are not finished.
+    left: u32,
+    begun: Time,
+    service: Span,
+    error: Option<Errno>,
+}
+
+impl<D: Device> Array<D> {
+    /// `disks` as one. Neighbouring pieces of one request on one disk are joined as long as the
+    /// whole has at most `max_extent` bytes.
+    ///
+    /// # Errors
+    /// [`ArrayError`]: too few disks, or a stripe unit that cannot be.
+    pub fn new(level: Level, max_extent: u32, disks: Vec<D>) -> Result<Self, ArrayError> {
+        if disks.len() < level.least() {
+            return Err(ArrayError::Disks(level.least()));
+        }
+        let sizes = disks.iter().map(D::capacity);
+        let smallest = sizes.clone().min().unwrap_or(0);
+        let layout = Layout::new(level, max_extent, sizes).ok_or(ArrayError::Stripe)?;
+        let capacity = layout.capacity(smallest);
+        if capacity == 0 {
+            return Err(ArrayError::Stripe);
+        }
+        let disks: Box<[_]> = disks.into_iter().map(Disk::new).collect();
+        Ok(Self {
+            layout,
+            capacity,
+            wakes: disks.iter().map(|disk| disk.device.wakeup()).collect(),
+            wake: Time::NEVER,
+            room: Room {
+                all: disks.iter().map(|disk| u64::from(disk.room)).sum(),
+                full: disks.iter().filter(|disk| disk.room == 0).count(),
+            },
+            disks,
+            table: Table::new(),
+            beyond: Vec::new(),
+            writes: Vec::new(),
+            ended: Vec::new(),
+        })
+    }
+
+    /// The disks, in their order.
+    pub fn disks(&self) -> impl Iterator<Item = &D> {
+        self.disks.iter().map(|disk| &disk.device)
+    }
+
+    /// Whether the array has these bytes.
+    fn holds(&self, start: u64, len: u32) -> bool {
+        start.checked_add(u64::from(len)).is_some_and(|end| end <= self.capacity)
+    }
+
+    /// Where a range is read, of mirrors.
+    fn mirror(&self, now: Time, op: Op, start: u64) -> usize {
+        match self.layout {
+            Layout::Raid1(_) if op == Op::Read => raid1::nearest(&self.disks, now, start),
+            _ => 0,
+        }
+    }
+
+    /// Hands the pieces of the request's present step to their disks; goes on to the next if there
+    /// are none.
+    fn send(&mut self, now: Time, id: ReqId) {
+        let Entry { req: Request { io, .. }, step, .. } = *self.entry(id);
+        let mirror = self.mirror(now, io.op, io.start);
+        let Self { layout, disks, wakes, room, table, .. } = self;
+        let entry = table.get_mut(id).expect("found above");
+        let mut hand = |piece: Piece| {
+            let below = Io { op: piece.op, start: piece.start, len: piece.len, ..io };
+            let disk = &mut disks[piece.disk];
+            entry.left += 1;
+            if disk.take(now, &below.with(id), room) {
+                entry.begun = entry.begun.min(now);
+                wakes[piece.disk] = disk.device.wakeup();
+            }
+        };
+        layout.pieces(step, (io.op, io.start, io.len), mirror, &mut hand);
+        if step == Step::Before && entry.left == 0 {
+            entry.step = Step::Itself;
+            self.send(now, id);
+        }
+    }
+
+    /// Hands a flush to every disk.
+    fn broadcast(&mut self, now: Time, id: ReqId) {
+        let Self { disks, wakes, room, table, .. } = self;
+        let entry = table.get_mut(id).expect("it has just come");
+        for (disk, wake) in disks.iter_mut().zip(wakes) {
+            entry.left += 1;
+            if disk.take(now, &entry.req.io.with(id), room) {
+                entry.begun = now;
+                *wake = disk.device.wakeup();
+            }
+        }
+    }
+
+    fn entry(&self, id: ReqId) -> &Entry {
+        self.table.get(id).expect("a disk named a request that is not here")
+    }
+
+    /// Books what the disk numbered `number` has finished, and gives it what waits.
+    fn settle(&mut self, now: Time, number: usize, done: &mut Vec<Done>) {
+        let disk = &mut self.disks[number];
+        disk.device.advance(now, &mut self.ended);
+        for piece in self.ended.drain(..) {
+            disk.outstanding -= 1;
+            let entry = self.table.get_mut(piece.id).expect("a disk finished what it was given");
+            entry.left -= 1;
+            entry.service += piece.service;
+            entry.error = entry.error.or(piece.error);
+            if entry.left > 0 {
+                continue;
+            }
+            if entry.step == Step::Before && entry.error.is_none() {
+                self.writes.push(piece.id);
+            } else {
+                done.push(answer(now, &self.table.remove(piece.id)));
+            }
+        }
+        disk.look(&mut self.room);
+        while disk.room > 0
+            && let Some(piece) = disk.waiting.pop_front()
+        {
+            let entry = self.table.get_mut(piece.id).expect("it waits for this piece");
+            entry.begun = entry.begun.min(now);
+            disk.device.start(now, &piece);
+            disk.look(&mut self.room);
+        }
+        self.wakes[number] = disk.device.wakeup();
+    }
+
+    fn sleep(&mut self) {
+        let disks = self.wakes.iter().copied().min().unwrap_or(Time::NEVER);
+        self.wake = if self.beyond.is_empty() { disks } else { Time::ZERO };
+    }
+}
+
+impl<D: Device> Disk<D> {
+    fn new(device: D) -> Self {
+        Self { room: device.room(), device, waiting: VecDeque::new(), outstanding: 0 }
+    }
+
+    /// Starts `piece`, or keeps it if the disk is full: `false`.
+    fn take(&mut self, now: Time, piece: &Request, room: &mut Room) -> bool {
+        self.outstanding += 1;
+        let free = self.room > 0;
+        if free {
+            self.device.start(now, piece);
+            self.look(room);
+        } else {
+            self.waiting.push_back(*piece);
+        }
+        free
+    }
+
+    /// Looks how much it takes now.
+    fn look(&mut self, room: &mut Room) {
+        let before = std::mem::replace(&mut self.room, self.device.room());
+        room.all = room.all - u64::from(before) + u64::from(self.room);
+        room.full = room.full + usize::from(self.room == 0) - usize::from(before == 0);
+    }
+}
+
+fn answer(now: Time, entry: &Entry) -> Done {
+    let Entry { req, begun, service, error, .. } = *entry;
+    Done { id: req.id, at: now, begun, service, len: req.len, error }
+}
+
+impl<D: Device> Device for Array<D> {
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn block(&self) -> u32 {
+        self.disks[0].device.block()
+    }
+
+    /// What all disks take together; [`admits`](Device::admits) says whether those of a range do.
+    fn room(&self) -> u32 {
+        u32::try_from(self.room.all).unwrap_or(u32::MAX)
+    }
+
+    fn admits(&self, op: Op, start: u64, len: u32) -> bool {
+        match &self.layout {
+            _ if self.room.full == 0 => true,
+            _ if op == Op::Flush => false,
+            Layout::Raid1(_) if op == Op::Read => self.room.all > 0,
+            _ if !self.holds(start, len) => self.room.all > 0,
+            layout => {
+                let mut free = true;
+                layout.pieces(layout.first(op), (op, start, len), 0, |piece| {
+                    free &= self.disks[piece.disk].room > 0;
+                });
+                free
+            }
+        }
+    }
+
+    /// What its disk says; of mirrors the shortest.
+    fn position(&self, now: Time, op: Op, start: u64) -> Span {
+        let mut least = Span::ZERO;
+        if self.holds(start, 1) {
+            let mirror = self.mirror(now, op, start);
+            self.layout.pieces(Step::Itself, (op, start, 1), mirror, |piece| {
+                least = self.disks[piece.disk].device.position(now, op, piece.start);
+            });
+        }
+        least
+    }
+
+    fn start(&mut self, now: Time, req: &Request) {
+        let (req, step) = (*req, self.layout.first(req.op));
+        let (begun, service) = (Time::NEVER, Span::ZERO);
+        let entry = |_| Entry { req, step, left: 0, begun, service, error: None };
+        let id = self.table.insert_with(entry);
+        if req.op == Op::Flush {
+            self.broadcast(now, id);
+        } else if !self.holds(req.start, req.len) {
+            self.beyond.push(id);
+        } else {
+            self.send(now, id);
+        }
+        self.sleep();
+    }
+
+    fn wakeup(&self) -> Time {
+        self.wake
+    }
+
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        for id in self.beyond.drain(..) {
+            let entry = self.table.remove(id);
+            done.push(answer(now, &Entry { begun: now, error: Some(Errno::EIO), ..entry }));
+        }
+        for number in 0..self.disks.len() {
+            if self.wakes[number] <= now {
+                self.settle(now, number, done);
+            }
+        }
+        let mut writes = std::mem::take(&mut self.writes);
+        for id in writes.drain(..) {
+            self.table.get_mut(id).expect("it has read what it must").step = Step::Itself;
+            self.send(now, id);
+        }
+        self.writes = writes;
+        self.sleep();
+    }
+}
+
+#[cfg(test)]
+mod tests;

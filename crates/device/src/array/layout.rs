@@ -1,0 +1,89 @@
+//! What becomes of a request: its pieces, level by level.
+
+use penstock_core::Op;
+
+use super::jbod::Row;
+use super::raid0::Stripes;
+use super::{Level, raid1, raid5};
+
+/// What a level makes of a request.
+#[derive(Debug)]
+pub(super) enum Layout {
+    Raid0(Stripes),
+    /// So many mirrors.
+    Raid1(usize),
+    Raid5(Stripes),
+    Jbod(Row),
+}
+
+/// A part of a request on one disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Piece {
+    pub(super) disk: usize,
+    pub(super) op: Op,
+    pub(super) start: u64,
+    pub(super) len: u32,
+}
+
+/// Which pieces of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    /// What must be read before anything is written.
+    Before,
+    /// The request itself.
+    Itself,
+}
+
+impl Layout {
+    /// The layout over disks of these `sizes`, one at least; `None` if a stripe unit is nothing.
+    pub(super) fn new(
+        level: Level,
+        max_extent: u32,
+        sizes: impl ExactSizeIterator<Item = u64>,
+    ) -> Option<Self> {
+        let count = sizes.len() as u64;
+        let stripes = |data, unit| {
+            let (unit, max_extent) = (u64::from(unit), u64::from(max_extent));
+            (unit > 0).then_some(Stripes { disks: count, data, unit, max_extent })
+        };
+        Some(match level {
+            Level::Raid0 { stripe } => Self::Raid0(stripes(count, stripe)?),
+            Level::Raid1 => Self::Raid1(sizes.len()),
+            Level::Raid5 { stripe } => Self::Raid5(stripes(count - 1, stripe)?),
+            Level::Jbod => Self::Jbod(Row::new(sizes)),
+        })
+    }
+
+    /// Bytes of the array, if its smallest disk has `smallest`.
+    pub(super) fn capacity(&self, smallest: u64) -> u64 {
+        match self {
+            Self::Raid0(stripes) | Self::Raid5(stripes) => stripes.capacity(smallest),
+            Self::Raid1(_) => smallest,
+            Self::Jbod(row) => row.capacity(),
+        }
+    }
+
+    /// The step that a request begins with.
+    pub(super) fn first(&self, op: Op) -> Step {
+        let reads = matches!(self, Self::Raid5(_)) && op == Op::Write;
+        if reads { Step::Before } else { Step::Itself }
+    }
+
+    /// The pieces of a step of a range; a mirror is read from `mirror`.
+    pub(super) fn pieces(
+        &self,
+        step: Step,
+        (op, start, len): (Op, u64, u32),
+        mirror: usize,
+        each: impl FnMut(Piece),
+    ) {
+        match self {
+            Self::Raid5(stripes) if op == Op::Write => {
+                raid5::writes(stripes, step, start, len, each);
+            }
+            Self::Raid0(stripes) | Self::Raid5(stripes) => stripes.pieces(op, start, len, each),
+            Self::Raid1(disks) => raid1::pieces(*disks, mirror, op, start, len, each),
+            Self::Jbod(row) => row.pieces(op, start, len, each),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Mirrors: a write goes to all, a read to one.
+
+use penstock_core::{Device, Op, Time};
+
+use super::Disk;
+use super::layout::Piece;
+
+/// The mirror that a read from `start` goes to: of those with the fewest pieces the one that reaches
+/// `start` first, and of those the first.
+pub(super) fn nearest<D: Device>(disks: &[Disk<D>], now: Time, start: u64) -> usize {
+    let least = disks.iter().map(|disk| disk.outstanding).min();
+    let idle = disks.iter().enumerate().filter(|(_, disk)| Some(disk.outstanding) == least);
+    let cost = |(_, disk): &(usize, &Disk<D>)| disk.device.position(now, Op::Read, start);
+    idle.min_by_key(cost).map_or(0, |(number, _)| number)
+}
+
+/// The pieces of a request; a read's is the one of `mirror`.
+pub(super) fn pieces(
+    disks: usize,
+    mirror: usize,
+    op: Op,
+    start: u64,
+    len: u32,
+    each: impl FnMut(Piece),
+) {
+    let range = if op == Op::Read { mirror..mirror + 1 } else { 0..disks };
+    range.map(|disk| Piece { disk, op, start, len }).for_each(each);
+}

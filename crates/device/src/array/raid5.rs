@@ -1,0 +1,112 @@
+//! Writes to stripes with parity.
+//!
+//! In row `r` of `n` disks the parity lies on disk `n − 1 − (r mod n)` and data unit `k` on disk
+//! `(k − r) mod n`. A row is written with its new parity, which is made in the way that reads from
+//! fewer disks: of the old data and the old parity (read-modify-write), or of the data that stays
+//! (reconstruct-write); if both read from as many, the first, which leaves the other disks alone. A
+//! whole row needs no read.
+
+use penstock_core::Op;
+
+use super::layout::{Piece, Step};
+use super::raid0::{Joined, Stripes};
+
+/// The pieces of a step of a write of `len` bytes, one at least, from `start`, disk by disk.
+pub(super) fn writes(
+    stripes: &Stripes,
+    step: Step,
+    start: u64,
+    len: u32,
+    mut each: impl FnMut(Piece),
+) {
+    let op = if step == Step::Before { Op::Read } else { Op::Write };
+    let width = stripes.unit * stripes.data;
+    let end = start + u64::from(len);
+    for disk in 0..stripes.disks {
+        let mut joined = Joined::new(disk as usize, op, stripes.max_extent);
+        for row in start / width..=(end - 1) / width {
+            let from = start.saturating_sub(row * width);
+            let written = Written::new(stripes, from, width.min(end - row * width));
+            let unit = (disk + row) % stripes.disks;
+            let (from, to) = match step {
+                Step::Before => written.read(unit),
+                Step::Itself => written.write(unit),
+            };
+            if to > from {
+                let row = row * stripes.unit;
+                joined.add(row + from, row + to, &mut each);
+            }
+        }
+        joined.flush(&mut each);
+    }
+}
+
+/// What is written of one row, in bytes of its data.
+struct Written {
+    /// Bytes of a unit.
+    unit: u64,
+    /// The unit that would follow the last of the data: the parity.
+    parity: u64,
+    from: u64,
+    to: u64,
+    /// Parity is made of the data that stays.
+    reconstructs: bool,
+}
+
+const NOTHING: (u64, u64) = (0, 0);
+
+impl Written {
+    fn new(stripes: &Stripes, from: u64, to: u64) -> Self {
+        let (unit, parity) = (stripes.unit, stripes.data);
+        let mut row = Self { unit, parity, from, to, reconstructs: false };
+        let (first, last) = row.units();
+        let modify = last - first + 2;
+        row.reconstructs = true;
+        let reads = |unit: &u64| row.read(*unit) != NOTHING;
+        let reconstruct = (0..parity).filter(reads).count() as u64;
+        row.reconstructs = reconstruct < modify;
+        row
+    }
+
+    /// The first and the last unit that are written to.
+    fn units(&self) -> (u64, u64) {
+        (self.from / self.unit, (self.to - 1) / self.unit)
+    }
+
+    /// What is written to data unit `unit`, in bytes from its beginning.
+    fn data(&self, unit: u64) -> (u64, u64) {
+        let begins = unit * self.unit;
+        let to = self.to.clamp(begins, begins + self.unit) - begins;
+        let from = self.from.clamp(begins, begins + self.unit) - begins;
+        if to > from { (from, to) } else { NOTHING }
+    }
+
+    /// Where the parity changes: at what is written of one unit, and in the whole of it if there
+    /// are several.
+    fn changed(&self) -> (u64, u64) {
+        let (first, last) = self.units();
+        if first == last { self.data(first) } else { (0, self.unit) }
+    }
+
+    fn write(&self, unit: u64) -> (u64, u64) {
+        if unit == self.parity { self.changed() } else { self.data(unit) }
+    }
+
+    fn read(&self, unit: u64) -> (u64, u64) {
+        if !self.reconstructs {
+            return self.write(unit);
+        }
+        if unit == self.parity {
+            return NOTHING;
+        }
+        let ((from, to), (lowest, highest)) = (self.data(unit), self.changed());
+        // Written at its end, at its beginning, in the whole, or not at all: what is left is one
+        // range. Of several units no other case can be, and of one there is nothing left.
+        match (from > lowest, to < highest) {
+            _ if (from, to) == NOTHING => (lowest, highest),
+            (true, _) => (lowest, from),
+            (_, true) => (to, highest),
+            _ => NOTHING,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Where bytes lie, against the rule for one byte; what parity needs, against what is read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::jbod::Row;
+use super::raid0::Stripes;
+use super::*;
+
+/// A disk and a byte of it.
+type Place = (usize, u64);
+
+fn pieces(layout: &Layout, step: Step, range: (Op, u64, u32)) -> Vec<Piece> {
+    let mut all = Vec::new();
+    layout.pieces(step, range, 0, |piece| all.push(piece));
+    all
+}
+
+/// Every byte that pieces touch; each is touched once.
+fn bytes(pieces: &[Piece]) -> BTreeSet<Place> {
+    let mut all = BTreeSet::new();
+    for &Piece { disk, start, len, .. } in pieces {
+        for byte in start..start + u64::from(len) {
+            assert!(all.insert((disk, byte)), "byte {byte} of disk {disk} twice: {pieces:?}");
+        }
+    }
+    all
+}
+
+fn stripes(disks: u64, data: u64, unit: u64, max_extent: u64) -> Stripes {
+    Stripes { disks, data, unit, max_extent }
+}
+
+/// Where byte `b` of a RAID-0 lies.
+fn striped(b: u64, n: u64, su: u64) -> Place {
+    (((b / su) % n) as usize, b / su / n * su + b % su)
+}
+
+/// The disk of the parity of row `row`.
+fn parity(row: u64, n: u64) -> usize {
+    (n - 1 - row % n) as usize
+}
+
+/// Where byte `b` of a RAID-5 lies, and its row: data begins behind the parity and goes round.
+fn left_symmetric(b: u64, n: u64, su: u64) -> (Place, u64) {
+    let (row, k) = (b / su / (n - 1), b / su % (n - 1));
+    let disk = (parity(row, n) as u64 + 1 + k) % n;
+    ((disk as usize, row * su + b % su), row)
+}
+
+proptest! {
+    #[test]
+    fn every_byte_of_a_stripe_lies_where_the_rule_puts_it(
+        (n, su, most) in (1_u64..9, 1_u64..9, 0_u64..40), start in 0_u64..300, len in 1_u32..200,
+    ) {
+        let layout = Layout::Raid0(stripes(n, n, su, most));
+        let pieces = pieces(&layout, Step::Itself, (Op::Read, start, len));
+        let wanted: BTreeSet<_> = (start..start + u64::from(len)).map(|b| striped(b, n, su)).collect();
+        prop_assert_eq!(wanted.len(), len as usize, "no two bytes share a place");
+        prop_assert_eq!(bytes(&pieces), wanted);
+        for piece in &pieces {
+            prop_assert!(u64::from(piece.len) <= most.max(su), "{piece:?} was joined too far");
+        }
+        for (one, next) in pieces.iter().zip(&pieces[1..]) {
+            let joined = u64::from(one.len + next.len);
+            let neighbours = one.disk == next.disk && one.start + u64::from(one.len) == next.start;
+            // The next unit did not fit in; how much of it comes with its own neighbours is its.
+            let unit = u64::from(one.len) + su.min(u64::from(next.len));
+            prop_assert!(!neighbours || joined > most && unit > most, "{one:?} {next:?}");
+        }
+    }
+
+    #[test]
+    fn disks_in_a_row_hold_every_byte_once(
+        sizes in prop::collection::vec(1_u64..50, 1..6), from in 0_u64..1000, len in 1_u64..1000,
+    ) {
+        let row = Row::new(sizes.iter().copied());
+        let places: Vec<Place> = sizes.iter().enumerate()
+            .flat_map(|(disk, &size)| (0..size).map(move |byte| (disk, byte))).collect();
+        prop_assert_eq!(row.capacity(), places.len() as u64);
+        let from = from % row.capacity();
+        let len = len.min(row.capacity() - from);
+        let pieces = pieces(&Layout::Jbod(row), Step::Itself, (Op::Write, from, len as u32));
+        let wanted = places[from as usize..(from + len) as usize].iter().copied().collect();
+        prop_assert_eq!(bytes(&pieces), wanted);
+    }
+
+    #[test]
+    fn parity_lies_on_another_disk_and_can_be_made_of_what_is_read(
+        (n, su, most) in (3_u64..8, 1_u64..9, 0_u64..40), start in 0_u64..300, len in 1_u32..200,
+    ) {
+        let layout = Layout::Raid5(stripes(n, n - 1, su, most));
+        let data: BTreeMap<Place, u64> =
+            (start..start + u64::from(len)).map(|b| left_symmetric(b, n, su)).collect();
+        prop_assert_eq!(data.len(), len as usize, "no two bytes share a place");
+        let read = pieces(&layout, Step::Itself, (Op::Read, start, len));
+        prop_assert!(bytes(&read).iter().eq(data.keys()), "a read touches the data alone");
+
+        let written = bytes(&pieces(&layout, Step::Itself, (Op::Write, start, len)));
+        let before = pieces(&layout, Step::Before, (Op::Write, start, len));
+        prop_assert!(before.iter().all(|piece| piece.op == Op::Read));
+        let before = bytes(&before);
+        for (place, row) in &data {
+            prop_assert!(place.0 != parity(*row, n) && written.contains(place));
+        }
+        let rows: BTreeSet<u64> = data.values().copied().collect();
+        for &row in &rows {
+            let parity = parity(row, n);
+            let of = |places: &BTreeSet<Place>| -> Vec<Place> {
+                places.iter().copied().filter(|(_, byte)| byte / su == row).collect()
+            };
+            let changed: Vec<u64> =
+                of(&written).iter().filter(|place| place.0 == parity).map(|place| place.1).collect();
+            for place in of(&written) {
+                prop_assert!(place.0 == parity || data.contains_key(&place));
+                prop_assert!(changed.contains(&place.1), "data is written, its parity is not");
+            }
+            for &byte in &changed {
+                let others = || (0..n as usize).filter(|&disk| disk != parity);
+                let (new, old): (Vec<_>, Vec<_>) =
+                    others().partition(|&disk| data.contains_key(&(disk, byte)));
+                let all = |disks: &[usize]| disks.iter().all(|&disk| before.contains(&(disk, byte)));
+                let modifies = all(&new) && before.contains(&(parity, byte));
+                prop_assert!(modifies || all(&old), "parity of byte {byte} cannot be made");
+            }
+            // The fewer reads of the two: of what is written and the parity, or of what stays.
+            let touched: BTreeSet<usize> =
+                of(&written).iter().map(|place| place.0).filter(|&disk| disk != parity).collect();
+            let whole = |disk: usize| changed.iter().all(|&byte| data.contains_key(&(disk, byte)));
+            let stays = (0..n as usize).filter(|&disk| disk != parity && !whole(disk)).count();
+            let disks: BTreeSet<usize> = of(&before).iter().map(|place| place.0).collect();
+            prop_assert_eq!(disks.len(), stays.min(touched.len() + 1));
+        }
+    }
+}
+
+#[test]
+fn the_layout_is_left_symmetric() {
+    // Rows of Lee and Katz: parity moves left, data follows it and goes round.
+    let layout = Layout::Raid5(stripes(5, 4, 1, 0));
+    let disk = |unit| pieces(&layout, Step::Itself, (Op::Read, unit, 1))[0].disk;
+    let disks: Vec<usize> = (0..20).map(disk).collect();
+    assert_eq!(disks, [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4]);
+    let parities: Vec<usize> = (0..20)
+        .step_by(4)
+        .map(|unit| pieces(&layout, Step::Itself, (Op::Write, unit, 4)))
+        .map(|whole| whole.into_iter().find(|p| p.disk == parity(p.start, 5)).unwrap().disk)
+        .collect();
+    assert_eq!(parities, [4, 3, 2, 1, 0]);
+}
+
+#[test]
+fn a_row_written_whole_is_not_read() {
+    let layout = Layout::Raid5(stripes(4, 3, 8, 64));
+    assert_eq!(pieces(&layout, Step::Before, (Op::Write, 24, 48)), []);
+    assert_eq!(pieces(&layout, Step::Itself, (Op::Write, 24, 48)).len(), 4, "neighbours join");
+}
+
+#[test]
+fn arrays_that_cannot_be_are_refused() {
+    let disk = || crate::Fixed::new(crate::Cost::Units { unit: Span::ZERO, unit_bytes: 1 }, 4096);
+    let array =
+        |level, disks: usize| Array::new(level, u32::MAX, (0..disks).map(|_| disk()).collect());
+    assert_eq!(array(Level::Raid5 { stripe: 512 }, 2).unwrap_err(), ArrayError::Disks(3));
+    assert_eq!(array(Level::Jbod, 0).unwrap_err(), ArrayError::Disks(1));
+    assert_eq!(array(Level::Raid0 { stripe: 0 }, 2).unwrap_err(), ArrayError::Stripe);
+    assert_eq!(array(Level::Raid0 { stripe: 8192 }, 2).unwrap_err(), ArrayError::Stripe);
+    let capacity = |level| array(level, 3).unwrap().capacity();
+    assert_eq!(capacity(Level::Raid0 { stripe: 1000 }), 12_000);
+    assert_eq!(capacity(Level::Raid5 { stripe: 1000 }), 8_000);
+    assert_eq!((capacity(Level::Raid1), capacity(Level::Jbod)), (4096, 12_288));
+}

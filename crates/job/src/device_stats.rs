@@ -1,0 +1,199 @@
+//! What the disks of a modelled device did while a run went on: their accesses, part by part, and
+//! for how long they were busy.
+//!
+//! An access counts if it ended behind the warm-up and within the run. Busy is what lies between the
+//! two of any access, or, of a device without an arm, of the time in which it had something to do.
+//! Where a model answers at another speed than its own, all is told in real time.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use penstock_core::{Device, Done, Request, Span, Tap, Time};
+use penstock_device::hdd::Access;
+use penstock_live::Speed;
+
+use crate::result::{DeviceStatsResult, DiskResult, Milliseconds};
+use crate::stats::{Values, ratio};
+
+/// Watches the disks of one run.
+pub(crate) struct DeviceStats {
+    warmup: Time,
+    disks: Vec<Eye>,
+}
+
+/// Watches one disk.
+#[derive(Clone)]
+pub(crate) struct Eye(Rc<RefCell<Disk>>);
+
+struct Disk {
+    speed: Speed,
+    warmup: Time,
+    /// Of a device with an arm.
+    parts: Option<Parts>,
+    service: Values,
+    busy: Span,
+    /// The access that began last: it counts when it has ended.
+    begun: Option<(Time, Access)>,
+    /// Commands that a device without an arm has, and since when.
+    has: u32,
+    since: Time,
+}
+
+struct Parts {
+    seek: Values,
+    rotation: Values,
+    transfer: Values,
+}
+
+impl DeviceStats {
+    /// For `disks` disks whose models run at `speed`; what ends before `warmup` does not count.
+    pub(crate) fn new(disks: u32, warmup: Time, speed: Speed) -> Self {
+        let disk = || Disk {
+            speed,
+            warmup,
+            parts: None,
+            service: Values::new(),
+            busy: Span::ZERO,
+            begun: None,
+            has: 0,
+            since: Time::ZERO,
+        };
+        let eye = |_| Eye(Rc::new(RefCell::new(disk())));
+        Self { warmup, disks: (0..disks).map(eye).collect() }
+    }
+
+    /// Who watches the disk numbered `number`.
+    pub(crate) fn eye(&self, number: u32) -> Eye {
+        self.disks[number as usize].clone()
+    }
+
+    /// How many disks there are.
+    pub(crate) fn disks(&self) -> f64 {
+        self.disks.len() as f64
+    }
+
+    /// What there is to tell of a run that ended at `end`.
+    pub(crate) fn told(&self, end: Time) -> DeviceStatsResult {
+        let measured = end.since(self.warmup);
+        let mut disks = self.disks.iter().map(|eye| eye.0.borrow_mut());
+        let mut all = disks.next().expect("a device has a disk");
+        all.ended(end);
+        let mut each = vec![all.told(measured)];
+        for mut disk in disks {
+            disk.ended(end);
+            each.push(disk.told(measured));
+            all.join(&disk);
+        }
+        let whole = Span::from_ns(measured.ns().saturating_mul(self.disks.len() as u64));
+        let all = all.told(whole);
+        DeviceStatsResult { all, disks: if each.len() > 1 { each } else { Vec::new() } }
+    }
+}
+
+impl Eye {
+    /// A disk with an arm begins an access.
+    pub(crate) fn accessed(&self, now: Time, access: &Access) {
+        let disk = &mut *self.0.borrow_mut();
+        disk.settle(Time::NEVER);
+        disk.begun = Some((now, *access));
+    }
+
+    /// `device`, which has no arm, watched.
+    pub(crate) fn over(self, device: Box<dyn Device>) -> Box<dyn Device> {
+        let Self(disk) = self.clone();
+        let started = move |now, _: &Request| disk.borrow_mut().started(now);
+        let finished = move |now, done: &[Done]| {
+            let disk = &mut *self.0.borrow_mut();
+            for done in done {
+                disk.finished(now, done.service);
+            }
+        };
+        Box::new(Tap::new(device, started, finished))
+    }
+}
+
+impl Disk {
+    /// Books the access that began last as far as it lies before `end`.
+    fn settle(&mut self, end: Time) {
+        let Some((begun, access)) = self.begun.take() else { return };
+        let service = access.service();
+        let ended = self.speed.real(begun + service);
+        self.works(self.speed.real(begun), ended.min(end));
+        if ended < self.warmup || ended > end {
+            return;
+        }
+        let speed = self.speed;
+        let parts = self.parts.get_or_insert_with(Parts::new);
+        parts.seek.add(speed.span(access.seek));
+        parts.rotation.add(speed.span(access.rotation));
+        parts.transfer.add(speed.span(access.transfer));
+        self.service.add(speed.span(service));
+    }
+
+    fn started(&mut self, now: Time) {
+        if self.has == 0 {
+            self.since = self.speed.real(now);
+        }
+        self.has += 1;
+    }
+
+    fn finished(&mut self, now: Time, service: Span) {
+        let now = self.speed.real(now);
+        self.has -= 1;
+        if self.has == 0 {
+            self.works(self.since, now);
+        }
+        if now >= self.warmup {
+            self.service.add(self.speed.span(service));
+        }
+    }
+
+    /// The disk works from `begun` to `ended`.
+    fn works(&mut self, begun: Time, ended: Time) {
+        self.busy += ended.since(begun.max(self.warmup));
+    }
+
+    fn ended(&mut self, end: Time) {
+        self.settle(end);
+        if self.has > 0 {
+            self.works(self.since, end);
+        }
+    }
+
+    /// Takes in what `other` did.
+    fn join(&mut self, other: &Self) {
+        if let Some(theirs) = &other.parts {
+            let ours = self.parts.get_or_insert_with(Parts::new);
+            ours.seek.join(&theirs.seek);
+            ours.rotation.join(&theirs.rotation);
+            ours.transfer.join(&theirs.transfer);
+        }
+        self.service.join(&other.service);
+        self.busy += other.busy;
+    }
+
+    fn told(&self, measured: Span) -> DiskResult {
+        let part = |part: fn(&Parts) -> &Values| {
+            self.parts.as_ref().map(|parts| part(parts).milliseconds())
+        };
+        DiskResult {
+            seek_ms: part(|parts| &parts.seek),
+            rotation_ms: part(|parts| &parts.rotation),
+            transfer_ms: part(|parts| &parts.transfer),
+            service_ms: self.service.milliseconds(),
+            utilisation: ratio(self.busy.ns() as f64, measured.ns() as f64),
+        }
+    }
+}
+
+impl Parts {
+    fn new() -> Self {
+        Self { seek: Values::new(), rotation: Values::new(), transfer: Values::new() }
+    }
+}
+
+impl Values {
+    fn milliseconds(&self) -> Milliseconds {
+        Milliseconds::new(self.count(), &self.distribution())
+    }
+}

@@ -1,0 +1,79 @@
+"""What the disks of a model did, as people read it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from penstock import rounds, units
+from penstock.rounds import Rounds, Spread
+from penstock.schema import Comparison, DeviceStats, Disk, Milliseconds, Run
+
+_NS = 1_000_000
+"""Nanoseconds of a millisecond."""
+
+_PARTS: tuple[tuple[str, Callable[[Disk], Milliseconds | None]], ...] = (
+    ("seek", lambda disk: disk.get("seek_ms")),
+    ("turn", lambda disk: disk.get("rotation_ms")),
+    ("transfer", lambda disk: disk.get("transfer_ms")),
+)
+"""What an access of a disk with an arm is made of."""
+
+
+class Row(NamedTuple):
+    """Disks, the number of their accesses, and the cells of each figure."""
+
+    disks: str
+    accesses: str
+    cells: list[str]
+
+
+HEADINGS = ("seek", "turn", "transfer", "service", "service p99", "busy")
+"""Headings of a row's cells; the first four are means."""
+
+
+def line(runs: Sequence[Run]) -> str | None:
+    """The mean access, over rounds; none of a device without an arm, or if nothing was modelled."""
+    found = _known(runs)
+    parts = [
+        f"{name} {_mean([part for one in found if (part := of(one))])}"
+        for name, of in _PARTS
+        if any(of(one) for one in found)
+    ]
+    if not parts:
+        return None
+    busy = rounds.figure(Spread.of(one["utilisation"] for one in found), units.percent)
+    return f"{_name(found[0])}: {', '.join(parts)}, busy {busy}"
+
+
+def rows(policy: Rounds) -> Iterator[Row]:
+    """All disks of a policy's run in the middle, and each if there are several."""
+    for stats in _known([policy.middle()]):
+        yield _row(_name(stats), stats)
+        for number, disk in enumerate(stats.get("disks", [])):
+            yield _row(f"disk {number}", disk)
+
+
+def table(comparison: Comparison) -> list[tuple[str, list[Row]]]:
+    """The rows of each policy whose disks were modelled."""
+    found = [(policy.label, list(rows(policy))) for policy in rounds.by_policy(comparison)]
+    return [(label, told) for label, told in found if told]
+
+
+def _known(runs: Sequence[Run]) -> list[DeviceStats]:
+    return [run["device_stats"] for run in runs if "device_stats" in run]
+
+
+def _name(stats: DeviceStats) -> str:
+    count = len(stats.get("disks", []))
+    return f"{count} disks" if count else "disk"
+
+
+def _row(name: str, disk: Disk) -> Row:
+    service = disk["service_ms"]
+    parts = [of(disk) for _, of in _PARTS]
+    cells = [_mean([part]) if part else "–" for part in [*parts, service]]
+    tail = units.latency(service["percentile"]["99.000000"] * _NS)
+    return Row(name, units.count(service["n"]), [*cells, tail, units.percent(disk["utilisation"])])
+
+
+def _mean(parts: Sequence[Milliseconds]) -> str:
+    return rounds.latency(Spread.of(part["mean"] * _NS for part in parts))
