@@ -4,7 +4,9 @@
 mod faults;
 mod fixed;
 pub mod hdd;
+pub mod ssd;
 
 pub use faults::{Faults, Rates};
 pub use fixed::{Cost, Fixed};
 pub use hdd::Hdd;
+pub use ssd::Ssd;
