@@ -7,6 +7,7 @@ mod faults;
 mod fixed;
 mod hdd;
 mod queue;
+mod ssd;
 
 use std::path::Path;
 
@@ -17,6 +18,7 @@ pub use self::faults::FaultSpec;
 pub use self::fixed::FixedSpec;
 pub use self::hdd::HddSpec;
 pub use self::queue::QueueSpec;
+pub use self::ssd::SsdSpec;
 use crate::diagnose::{JobError, Source, quote};
 use crate::nearest::suggest;
 use crate::schema::build::{Field, all, field, is, required, table, text, with, without, words};
@@ -25,9 +27,11 @@ use crate::tree::{self, Node, Reader};
 use crate::{drives, file};
 
 /// Device files that are built in.
-const BUILT_IN: [(&str, &str); 3] = [
+const BUILT_IN: [(&str, &str); 5] = [
     ("hdd-7200", include_str!("../../../examples/devices/hdd-7200.toml")),
     ("flash", include_str!("../../../examples/devices/flash.toml")),
+    ("ssd-sata", include_str!("../../../examples/devices/ssd-sata.toml")),
+    ("ssd-nvme", include_str!("../../../examples/devices/ssd-nvme.toml")),
     ("paper-io-path", include_str!("../../../examples/devices/paper-io-path.toml")),
 ];
 
@@ -35,7 +39,7 @@ const BUILT_IN: [(&str, &str); 3] = [
 const COMMON_KEYS: [&str; 4] = ["name", "summary", "model", "faults"];
 
 /// What a device may be a model of, each in a file of its own.
-const MODELS: [Entry; 2] = [fixed::ENTRY, hdd::ENTRY];
+const MODELS: [Entry; 3] = [fixed::ENTRY, hdd::ENTRY, ssd::ENTRY];
 
 /// What the table of a model may hold, and how it is read.
 struct Entry {
@@ -69,6 +73,8 @@ pub enum Model {
     Fixed(FixedSpec),
     /// A disk with an arm.
     Hdd(HddSpec),
+    /// A drive of flash.
+    Ssd(SsdSpec),
 }
 
 impl DeviceSpec {
@@ -77,6 +83,7 @@ impl DeviceSpec {
         let bare = match &self.model {
             Model::Fixed(spec) => spec.build(),
             Model::Hdd(spec) => spec.build(),
+            Model::Ssd(spec) => spec.build(),
         };
         match &self.faults {
             Some(faults) => faults.over(bare, seed),
@@ -98,6 +105,10 @@ impl DeviceSpec {
             }
             Model::Hdd(spec) => {
                 out.line("model", quoted(hdd::ENTRY.name));
+                spec.write(out);
+            }
+            Model::Ssd(spec) => {
+                out.line("model", quoted(ssd::ENTRY.name));
                 spec.write(out);
             }
         }

@@ -55,7 +55,9 @@ fn page(nth: u64) -> u64 {
 
 /// Starts all at once and lets the drive run dry: when each was done, by slot.
 fn serve(ssd: &mut Ssd, requests: &[Request]) -> Vec<u64> {
-    requests.iter().for_each(|req| ssd.start(Time::ZERO, req));
+    for req in requests {
+        ssd.start(Time::ZERO, req);
+    }
     let mut ended = vec![0; requests.len()];
     for done in drain(ssd) {
         ended[done.id.index()] = done.at.ns();
