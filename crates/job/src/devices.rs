@@ -27,8 +27,10 @@ use crate::tree::{self, Node, Reader};
 use crate::{drives, file};
 
 /// Device files that are built in.
-const BUILT_IN: [(&str, &str); 5] = [
+const BUILT_IN: [(&str, &str); 7] = [
     ("hdd-7200", include_str!("../../../examples/devices/hdd-7200.toml")),
+    ("hdd-7200-ncq", include_str!("../../../examples/devices/hdd-7200-ncq.toml")),
+    ("hdd-10k", include_str!("../../../examples/devices/hdd-10k.toml")),
     ("flash", include_str!("../../../examples/devices/flash.toml")),
     ("ssd-sata", include_str!("../../../examples/devices/ssd-sata.toml")),
     ("ssd-nvme", include_str!("../../../examples/devices/ssd-nvme.toml")),

@@ -54,7 +54,7 @@ fn capacities_are_the_published_ones() {
         checked += 1;
     }
     assert_eq!(checked, 12);
-    assert_eq!(drives::names().count(), 13);
+    assert_eq!(drives::names().count(), 15);
 }
 
 #[test]
