@@ -58,6 +58,15 @@ fn capacities_are_the_published_ones() {
 }
 
 #[test]
+fn drives_of_data_sheets_hold_what_the_sheets_say() {
+    for (name, gigabytes) in [("hdd-7200", 4_000.0), ("hdd-7200-ncq", 4_000.0), ("hdd-10k", 146.8)]
+    {
+        let found = hdd(name, Options::default()).capacity() as f64 / 1e9;
+        assert!((found / gigabytes - 1.0).abs() < 0.01, "{name}: {found} GB");
+    }
+}
+
+#[test]
 fn blocks_lie_where_disksim_puts_them() {
     for name in ["ibm18es", "cheetah9LP"] {
         let hdd = hdd(name, Options::MECHANICAL);

@@ -142,7 +142,7 @@ pub(crate) const FIGURES: &[Figure] = &[
     of(TEN, Z10, random("read", 1, "100s"), Ms, 8.3).sets("overheads"),
     of(TEN, Z10, random("write", 1, "100s"), Ms, 9.3),
     of(TEN, Z10, track("read", "0%", "5%"), MbPerSecond, 66.7).sets("outer_media_rate_mb_s"),
-    of(TEN, Z10, track("read", "95%", "100%"), MbPerSecond, 33.4).sets("inner_media_rate_mb_s"),
+    of(TEN, Z10, track("read", "98%", "100%"), MbPerSecond, 33.4).sets("inner_media_rate_mb_s"),
     of(SATA, PM883, random("read", 1, "100ms"), Us, 120.0).sets("command_overhead"),
     of(SATA, PM883, random("read", 32, "300ms"), PerSecond, 98_000.0).sets("link_overhead"),
     of(SATA, PM883, random("write", 32, "3s").after("1s"), PerSecond, 25_000.0)
