@@ -1,4 +1,5 @@
-//! After warm-up no policy allocates: a run twice as long makes as many allocations.
+//! After warm-up neither a policy nor a drive of flash allocates: a run twice as long makes as many
+//! allocations.
 
 #[allow(unreachable_pub)] // it is a crate's file where it is meant to go
 #[path = "../../examples/policies/lifo.rs"]
@@ -8,10 +9,10 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use penstock_core::{
-    ClassId, Flags, Limits, Observer, Op, Prio, Queued, Seed, Span, Time, Virtual, run,
+    ClassId, Device, Flags, Limits, Observer, Op, Prio, Queued, Seed, Span, Time, Virtual, run,
 };
-use penstock_device::{Cost, Fixed};
-use penstock_policy::POLICIES;
+use penstock_device::{Cost, Fixed, Ssd, ssd};
+use penstock_policy::{POLICIES, fcfs};
 use penstock_tests::any_params;
 use penstock_workload::{Agent, Agents, Arrivals, Pattern};
 
@@ -86,23 +87,57 @@ impl Observer for Count {
     }
 }
 
+/// Runs the load on `stack`: how many requests it served, and the allocations at each ten seconds.
+fn measure(mut stack: impl Device) -> Count {
+    let mut count =
+        Count { requests: 0, marks: Vec::with_capacity(16), every: Span::from_secs(10) };
+    let (mut clock, mut source) = (Virtual::default(), agents(60));
+    run(&mut source, &mut stack, &mut clock, &mut count, Limits::default()).unwrap();
+    count
+}
+
+fn check(name: &str, count: &Count) {
+    // The first 20 seconds warm up; what follows must not allocate at all.
+    let steady = &count.marks[1..];
+    assert!(count.requests > 5_000 && steady.len() > 3, "{name}: {}", count.requests);
+    assert_eq!(steady[0], *steady.last().unwrap(), "{name}");
+}
+
+/// A drive without power-loss protection, so that flushes would have something to wait for.
+fn ssd() -> Ssd {
+    Ssd::new(&ssd::Facts {
+        capacity: 1 << 40,
+        dies: 16,
+        channels: 8,
+        page: 16_384,
+        planes: 2,
+        block_pages: 768,
+        read_time: Span::from_us(60),
+        program_time: Span::from_us(700),
+        erase_time: Span::from_ms(5),
+        suspend_time: Some(Span::from_us(20)),
+        channel_rate: 1_000_000_000,
+        link: ssd::Link { rate: 20_000_000, full_duplex: false, overhead: Span::from_us(3) },
+        command_overhead: Span::from_us(40),
+        command_interval: Span::ZERO,
+        write_buffer: 8 << 20,
+        power_loss_protection: false,
+        over_provisioning: 0.1,
+        depth: 32,
+    })
+}
+
 // One test in this file: the count is the process's.
 #[test]
-fn no_policy_allocates_after_warm_up() {
+fn nothing_allocates_after_warm_up() {
     for entry in POLICIES.iter().chain([&lifo::ENTRY]) {
         for params in 0..6 {
             let policy = (entry.build)(&any_params(entry, params));
             let cost = Cost::Linear { base: Span::from_us(300), per_mb: Span::from_ms(5) };
-            let mut stack = Queued::new(policy, Fixed::new(cost, 1 << 40));
-            let marks = Vec::with_capacity(16);
-            let mut count = Count { requests: 0, marks, every: Span::from_secs(10) };
-            let (mut clock, mut source) = (Virtual::default(), agents(60));
-            run(&mut source, &mut stack, &mut clock, &mut count, Limits::default()).unwrap();
-            // The first 20 seconds warm up; what follows must not allocate at all.
-            let steady = &count.marks[1..];
-            let name = entry.name;
-            assert!(count.requests > 5_000 && steady.len() > 3, "{name}: {}", count.requests);
-            assert_eq!(steady[0], *steady.last().unwrap(), "{name} with parameters {params}");
+            let count = measure(Queued::new(policy, Fixed::new(cost, 1 << 40)));
+            check(&format!("{} with parameters {params}", entry.name), &count);
         }
     }
+    let policy = (fcfs::ENTRY.build)(&fcfs::ENTRY.defaults());
+    check("a drive of flash", &measure(Queued::new(policy, ssd())));
 }
