@@ -87,8 +87,8 @@ pub struct Ssd {
     /// Writes that wait for room in the buffer, in order.
     waiting: VecDeque<ReqId>,
     events: BinaryHeap<Reverse<Event>>,
-    /// Events so far: those of one instant go in the order in which they were planned.
-    planned: u64,
+    /// Events so far, modulo 2^32: those of one instant go in the order in which they were planned.
+    planned: u32,
     sharing: Sharing,
 }
 
@@ -107,7 +107,7 @@ struct Flight {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Event {
     at: u64,
-    order: u64,
+    order: u32,
     what: What,
 }
 
@@ -345,7 +345,7 @@ impl Ssd {
 
     fn plan(&mut self, at: u64, what: What) {
         self.events.push(Reverse(Event { at, order: self.planned, what }));
-        self.planned += 1;
+        self.planned = self.planned.wrapping_add(1);
     }
 }
 
