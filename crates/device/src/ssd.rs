@@ -32,7 +32,8 @@
 //! - Random writes count as if they went over the whole drive. Those that keep to a part of it cost
 //!   a real drive less; so do discards, which take a command's time here and change nothing.
 //! - Where data lies follows from its address, page by page over the dies, as after a sequential
-//!   fill. On a drive filled at random a sequential read meets some dies twice and others not at all.
+//!   fill. On a drive filled at random a sequential read meets some dies twice and others not at
+//!   all.
 //! - Nothing is read ahead or from the write buffer: a small sequential read at depth 1 fetches its
 //!   page each time.
 //! - A die reads one page at a time, whole or in part at equal cost, and programs all of its planes
@@ -45,17 +46,18 @@
 mod buffer;
 mod collection;
 mod die;
+mod events;
 mod facts;
 mod lanes;
 
 pub use facts::{Facts, Link};
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use buffer::Buffer;
 use collection::{Collection, ONE};
 use die::{Die, Page, Times, Work};
+use events::{Events, What};
 use facts::ns_at;
 use lanes::{Lanes, Passing, Way};
 use penstock_core::{
@@ -86,9 +88,7 @@ pub struct Ssd {
     quick: u32,
     /// Writes that wait for room in the buffer, in order.
     waiting: VecDeque<ReqId>,
-    events: BinaryHeap<Reverse<Event>>,
-    /// Events so far, modulo 2^32: those of one instant go in the order in which they were planned.
-    planned: u32,
+    events: Events,
     sharing: Sharing,
 }
 
@@ -102,23 +102,6 @@ struct Flight {
     left: u32,
     random: bool,
     error: Option<Errno>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Event {
-    at: u64,
-    order: u32,
-    what: What,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum What {
-    /// A die has fetched bytes of a read.
-    Fetched { id: ReqId, die: u32, bytes: u32 },
-    /// They have passed its channel.
-    Out { id: ReqId, bytes: u32 },
-    /// A die may have ended what it did for writes.
-    Worked { die: u32 },
 }
 
 impl Ssd {
@@ -152,8 +135,7 @@ impl Ssd {
             decoding: VecDeque::new(),
             quick: 0,
             waiting: VecDeque::new(),
-            events: BinaryHeap::new(),
-            planned: 0,
+            events: Events::default(),
             sharing: Sharing::default(),
             facts: facts.clone(),
         }
@@ -168,7 +150,7 @@ impl Ssd {
     fn settle(&mut self, now: Time, done: &mut Vec<Done>) {
         loop {
             let passed = self.lanes.next();
-            let event = self.events.peek().map_or(u64::MAX, |Reverse(event)| event.at);
+            let event = self.events.next();
             let decoded = self.decoding.front().map_or(u64::MAX, |&(at, _)| at);
             let first = passed.min(event).min(decoded);
             if first > now.ns() {
@@ -182,8 +164,8 @@ impl Ssd {
                     done.push(Done { id: req.id, at: now, begun, service, len: req.len, error });
                 }
             } else if event == first {
-                let Reverse(event) = self.events.pop().expect("it is first");
-                self.happened(first, event.what);
+                let what = self.events.pop().expect("it is first");
+                self.happened(first, what);
             } else {
                 let (_, id) = self.decoding.pop_front().expect("it is first");
                 self.decoded(first, id);
@@ -226,7 +208,7 @@ impl Ssd {
             let die = ((first + nth) % dies) as u32;
             let takes = mine * self.facts.read_time.ns();
             let fetched = self.dies[die as usize].read(at, takes, &self.times);
-            self.plan(fetched, What::Fetched { id, die, bytes: bytes as u32 });
+            self.events.plan(fetched, What::Fetched { id, die, bytes: bytes as u32 });
         }
     }
 
@@ -236,7 +218,7 @@ impl Ssd {
                 let channel = &mut self.channels[(die % self.facts.channels) as usize];
                 *channel = at.max(*channel) + ns_at(self.facts.channel_rate, bytes);
                 let out = *channel;
-                self.plan(out, What::Out { id, bytes });
+                self.events.plan(out, What::Out { id, bytes });
             }
             What::Out { id, bytes } => {
                 let flight = flight(&mut self.flights, id);
@@ -245,7 +227,7 @@ impl Ssd {
                 self.lanes.book(Way::ToHost, last, Passing { at, id, bytes, last });
             }
             What::Worked { die } => match self.dies[die as usize].end(at) {
-                Err(later) => self.plan(later, What::Worked { die }),
+                Err(later) => self.events.plan(later, What::Worked { die }),
                 Ok(work) => self.worked(at, die, work),
             },
         }
@@ -275,7 +257,7 @@ impl Ssd {
             *channel
         });
         if let Some(ends) = begun {
-            self.plan(ends, What::Worked { die });
+            self.events.plan(ends, What::Worked { die });
         }
     }
 
@@ -342,11 +324,6 @@ impl Ssd {
             self.go_on(at, die);
         }
     }
-
-    fn plan(&mut self, at: u64, what: What) {
-        self.events.push(Reverse(Event { at, order: self.planned, what }));
-        self.planned = self.planned.wrapping_add(1);
-    }
 }
 
 /// A command that the drive holds, with the rest of the drive left to be borrowed.
@@ -380,11 +357,10 @@ impl Device for Ssd {
     }
 
     fn wakeup(&self) -> Time {
-        let event = self.events.peek().map_or(u64::MAX, |Reverse(event)| event.at);
         // No read is done sooner than its die has fetched it: a turn of the loop less for each.
         let fetch = if self.quick == 0 { self.facts.read_time.ns() } else { 0 };
         let decoded = self.decoding.front().map_or(u64::MAX, |&(at, _)| at + fetch);
-        Time::from_ns(self.lanes.next().min(event).min(decoded))
+        Time::from_ns(self.lanes.next().min(self.events.next()).min(decoded))
     }
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
