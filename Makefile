@@ -105,8 +105,8 @@ screenshots: setup ## take the pictures in docs/screenshots anew; needs Chromium
 	$(BIN)/python tests/python/screenshots.py
 
 .PHONY: accept
-accept: ## take over changed golden tables and messages: review them in the diff
-	INSTA_UPDATE=always cargo test --locked -p penstock-job -p penstock-tests --test messages --test golden
+accept: ## take over changed golden tables, messages and figures: review them in the diff
+	INSTA_UPDATE=always cargo test --locked -p penstock-job -p penstock-tests --test messages --test golden --test public_figures
 
 .PHONY: clean
 clean: ## remove all that was built

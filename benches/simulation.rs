@@ -1,4 +1,4 @@
-//! Speed of simulation: the loop, a fixed device, a mechanical disk; all under fcfs.
+//! Speed of simulation: the loop, a fixed device, a mechanical disk, drives of flash; under fcfs.
 //!
 //! Peers: a bare binary heap of events, measured here, which is what a simulator with an event list
 //! pays before it does anything; and `DiskSim` 4.0's own figures for one mechanical disk and for eight.
@@ -13,7 +13,8 @@ use penstock_core::{
     Span, StreamId, Time, Virtual, run,
 };
 use penstock_device::hdd::{Hdd, Options};
-use penstock_device::{Array, Cost, Fixed, Level};
+use penstock_device::{Array, Cost, Fixed, Level, Ssd};
+use penstock_job::devices::{Model, find};
 use penstock_policy::fcfs::{self, Fcfs};
 use penstock_policy::{
     Params, c_look, class_priority, deadline, look, noop, scan, size_priority, sptf, sstf,
@@ -96,6 +97,13 @@ fn raid0() -> impl Device {
     Array::new(Level::Raid0 { stripe: 8192 }, u32::MAX, disks).expect("a sound array")
 }
 
+fn ssd(name: &str) -> Ssd {
+    let Model::Ssd(spec) = find(name).expect("a named device").model else {
+        panic!("{name} is no drive of flash")
+    };
+    Ssd::new(&spec.facts)
+}
+
 /// Push and pop of as many events as the loop turns: the floor of a simulator with an event list.
 fn heap(events: u64) -> u64 {
     let mut rng = Seed(1).stream("heap", 0);
@@ -143,6 +151,12 @@ fn main() {
     let array = || Queued::new(fcfs(), raid0());
     measure("requests: fcfs, raid0 of 8 hdd", (32, 4096), DISKSIM_ARRAY, array);
     measure("requests of 64 KiB: fcfs, raid0 of 8 hdd", (32, 64 << 10), DISKSIM_PIECES, array);
+    for (name, depth) in [("ssd-sata", 1), ("ssd-sata", 32), ("ssd-nvme", 128)] {
+        let what = format!("requests: fcfs, {name}");
+        measure(&what, (depth, 4096), ("a bare heap, two events each", per_second / 2.0), || {
+            Queued::new(fcfs(), ssd(name))
+        });
+    }
     for entry in [&fcfs::ENTRY, &noop::ENTRY, &deadline::ENTRY, &size_priority::ENTRY] {
         let what = format!("requests: boxed {}, hdd", entry.name);
         measure(&what, (32, 4096), DISKSIM, || {

@@ -48,6 +48,12 @@ LEFT_TO_THE_PARSER = re.compile(
             "closed agents keep",
             "the device takes (no time|centuries)",
             "the stripe unit is larger than a disk",
+            "the write buffer holds less than one program",
+            # Bounds of quantities.
+            "expected a page from",
+            "expected a length of time of at most",
+            "expected a transfer rate from",
+            "expected a percentage of at least",
         ]
     )
 )
@@ -137,6 +143,32 @@ unit = "1ms"
 unit_bytes = "10kB"
 """
 
+FLASH = f"""
+{AGENTS.partition("[device]")[0]}
+[device]
+model = "ssd"
+capacity = "1TB"
+dies = 16
+channels = 4
+page = "16KiB"
+planes = 2
+block_pages = 768
+read_time = "60us"
+program_time = "0.7ms"
+erase_time = "5ms"
+suspend_time = "20us"
+channel_rate = "1GB/s"
+link_rate = "550MB/s"
+link_duplex = "half"
+link_overhead = "2us"
+command_overhead = "20us"
+command_interval = "1us"
+write_buffer = "8MiB"
+power_loss_protection = true
+over_provisioning = "9%"
+queue_depth = 32
+"""
+
 VALUES: list[Any] = [
     {},
     {"zz": 1},
@@ -161,9 +193,11 @@ VALUES: list[Any] = [
     "auto",
     "none",
     "drive",
+    "half",
     "closed",
     "fixed",
     "hdd",
+    "ssd",
     "read",
     "random",
     "cfq",
@@ -185,6 +219,8 @@ VALUES: list[Any] = [
     "3GiB",
     "0/s",
     "20/s",
+    "0MB/s",
+    "2GB/s",
 ]
 """What is put in the place of every value: something of each kind, right somewhere."""
 
@@ -300,6 +336,7 @@ JOBS = {
     "agents": tomllib.loads(AGENTS),
     "trace": tomllib.loads(TRACE),
     "units": tomllib.loads(UNITS),
+    "flash": tomllib.loads(FLASH),
     "policies": tomllib.loads(UNITS) | {"policy": parameters()},
 }
 """Jobs that have every key between them."""

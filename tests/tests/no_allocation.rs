@@ -1,4 +1,5 @@
-//! After warm-up no policy and no array allocates: a run twice as long makes as many allocations.
+//! After warm-up no policy, no array and no drive of flash allocates: a run twice as long makes as many
+//! allocations.
 
 #[allow(unreachable_pub)] // it is a crate's file where it is meant to go
 #[path = "../../examples/policies/lifo.rs"]
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use penstock_core::{
     ClassId, Device, Flags, Limits, Observer, Op, Prio, Queued, Seed, Span, Time, Virtual, run,
 };
-use penstock_device::{Array, Cost, Fixed, Level};
+use penstock_device::{Array, Cost, Fixed, Level, Ssd, ssd};
 use penstock_policy::{POLICIES, fcfs};
 use penstock_tests::any_params;
 use penstock_workload::{Agent, Agents, Arrivals, Pattern};
@@ -98,9 +99,33 @@ fn allocates_nothing_in_the_steady_state(what: &str, mut stack: impl Device) {
     assert_eq!(steady[0], *steady.last().unwrap(), "{what}");
 }
 
+/// A drive without power-loss protection, so that flushes would have something to wait for.
+fn ssd() -> Ssd {
+    Ssd::new(&ssd::Facts {
+        capacity: 1 << 40,
+        dies: 16,
+        channels: 8,
+        page: 16_384,
+        planes: 2,
+        block_pages: 768,
+        read_time: Span::from_us(60),
+        program_time: Span::from_us(700),
+        erase_time: Span::from_ms(5),
+        suspend_time: Some(Span::from_us(20)),
+        channel_rate: 1_000_000_000,
+        link: ssd::Link { rate: 20_000_000, full_duplex: false, overhead: Span::from_us(3) },
+        command_overhead: Span::from_us(40),
+        command_interval: Span::ZERO,
+        write_buffer: 8 << 20,
+        power_loss_protection: false,
+        over_provisioning: 0.1,
+        depth: 32,
+    })
+}
+
 // One test in this file: the count is the process's.
 #[test]
-fn neither_policies_nor_arrays_allocate_after_warm_up() {
+fn nothing_allocates_after_warm_up() {
     let cost = Cost::Linear { base: Span::from_us(300), per_mb: Span::from_ms(5) };
     let disk = || Fixed::new(cost, 1 << 40);
     for entry in POLICIES.iter().chain([&lifo::ENTRY]) {
@@ -118,4 +143,6 @@ fn neither_policies_nor_arrays_allocate_after_warm_up() {
         let what = format!("{level:?}");
         allocates_nothing_in_the_steady_state(&what, Queued::new(fcfs(), array));
     }
+    let policy = (fcfs::ENTRY.build)(&fcfs::ENTRY.defaults());
+    allocates_nothing_in_the_steady_state("a drive of flash", Queued::new(policy, ssd()));
 }

@@ -34,7 +34,16 @@ fn capacities_are_the_published_ones() {
         checked += 1;
     }
     assert_eq!(checked, 12);
-    assert_eq!(drives::names().count(), 13);
+    assert_eq!(drives::names().count(), 15);
+}
+
+#[test]
+fn drives_of_data_sheets_hold_what_the_sheets_say() {
+    for (name, gigabytes) in [("hdd-7200", 4_000.0), ("hdd-7200-ncq", 4_000.0), ("hdd-10k", 146.8)]
+    {
+        let found = drive(name, Options::default()).capacity() as f64 / 1e9;
+        assert!((found / gigabytes - 1.0).abs() < 0.01, "{name}: {found} GB");
+    }
 }
 
 #[test]

@@ -5,8 +5,10 @@ mod array;
 mod faults;
 mod fixed;
 pub mod hdd;
+pub mod ssd;
 
 pub use array::{Array, ArrayError, Level};
 pub use faults::{Faults, Rates};
 pub use fixed::{Cost, Fixed, Law};
 pub use hdd::Hdd;
+pub use ssd::Ssd;

@@ -8,6 +8,7 @@ mod faults;
 mod fixed;
 mod hdd;
 mod queue;
+mod ssd;
 
 use std::path::Path;
 
@@ -20,6 +21,7 @@ pub use self::faults::FaultSpec;
 pub use self::fixed::FixedSpec;
 pub use self::hdd::HddSpec;
 pub use self::queue::QueueSpec;
+pub use self::ssd::SsdSpec;
 use crate::device_stats::{DeviceStats, Eye};
 use crate::diagnose::{JobError, Source, quote};
 use crate::nearest::suggest;
@@ -29,9 +31,13 @@ use crate::tree::{self, Node, Reader};
 use crate::{drives, file};
 
 /// Device files that are built in.
-const BUILT_IN: [(&str, &str); 3] = [
+const BUILT_IN: [(&str, &str); 7] = [
     ("hdd-7200", include_str!("../../../examples/devices/hdd-7200.toml")),
+    ("hdd-7200-ncq", include_str!("../../../examples/devices/hdd-7200-ncq.toml")),
+    ("hdd-10k", include_str!("../../../examples/devices/hdd-10k.toml")),
     ("flash", include_str!("../../../examples/devices/flash.toml")),
+    ("ssd-sata", include_str!("../../../examples/devices/ssd-sata.toml")),
+    ("ssd-nvme", include_str!("../../../examples/devices/ssd-nvme.toml")),
     ("paper-io-path", include_str!("../../../examples/devices/paper-io-path.toml")),
 ];
 
@@ -39,7 +45,7 @@ const BUILT_IN: [(&str, &str); 3] = [
 const COMMON_KEYS: [&str; 5] = ["name", "summary", "model", "faults", "array"];
 
 /// What a device may be a model of, each in a file of its own.
-const MODELS: [Entry; 2] = [fixed::ENTRY, hdd::ENTRY];
+const MODELS: [Entry; 3] = [fixed::ENTRY, hdd::ENTRY, ssd::ENTRY];
 
 /// What the table of a model may hold, and how it is read.
 struct Entry {
@@ -75,6 +81,8 @@ pub enum Model {
     Fixed(FixedSpec),
     /// A disk with an arm.
     Hdd(HddSpec),
+    /// A drive of flash.
+    Ssd(SsdSpec),
 }
 
 impl DeviceSpec {
@@ -111,6 +119,7 @@ impl DeviceSpec {
         let bare = match &self.model {
             Model::Fixed(spec) => watched(spec.build(), eye),
             Model::Hdd(spec) => spec.build(phase, eye),
+            Model::Ssd(spec) => watched(spec.build(), eye),
         };
         match &self.faults {
             Some(faults) => faults.over(bare, seed, number),
@@ -132,6 +141,10 @@ impl DeviceSpec {
             }
             Model::Hdd(spec) => {
                 out.line("model", quoted(hdd::ENTRY.name));
+                spec.write(out);
+            }
+            Model::Ssd(spec) => {
+                out.line("model", quoted(ssd::ENTRY.name));
                 spec.write(out);
             }
         }

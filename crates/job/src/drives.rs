@@ -1,8 +1,8 @@
 //! Hard disks by name: published facts of drives, read into [`Drive`].
 //!
-//! Twelve drives were measured (by `DIXtrac` and before it by hand) and one, `hdd-7200`, is made of
-//! the round figures of present-day data sheets. The facts are embedded; that they can be read is
-//! our own promise, so what is wrong with them is a panic, and a test reads every one.
+//! Twelve drives were measured (by `DIXtrac` and before it by hand); the others are made of what
+//! data sheets say, `hdd-7200` of round figures of no one product. The facts are embedded; that they
+//! can be read is our own promise, so what is wrong with them is a panic, and a test reads every one.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -11,16 +11,16 @@ use penstock_core::Span;
 use penstock_device::hdd::{Drive, MissOverheads, SeekLaw, Spares, TrackOrder, Zone};
 use serde::Deserialize;
 
-/// The name of the drive that is made of data-sheet figures.
+/// The name of the drive of round figures.
 const NEARLINE: &str = "hdd-7200";
 
-/// Zones of the data-sheet drive. Drives of its kind have 15 to 30; with 20, neighbours differ in
-/// rate by 6 % at most.
-const NEARLINE_ZONES: u32 = 20;
+/// Zones of a data-sheet drive. Drives have 15 to 30; with 20, neighbours differ in rate by 6 % at
+/// most.
+const SHEET_ZONES: u32 = 20;
 
-/// Command overhead of the data-sheet drive. No sheet states one; this is of the order of what was
+/// Command overhead of a data-sheet drive. No sheet states one; this is of the order of what was
 /// measured for reads on the 7,200 rpm drives here (0.25 ms on `ibm18es`, 0.6 ms on `barracuda`).
-const NEARLINE_OVERHEAD: Span = Span::from_us(300);
+const SHEET_OVERHEAD: Span = Span::from_us(300);
 
 /// The drive called `name`.
 pub fn drive(name: &str) -> Option<Drive> {
@@ -41,6 +41,9 @@ fn drives() -> &'static BTreeMap<String, Drive> {
         let mut drives: BTreeMap<_, _> =
             measured.into_iter().map(|(name, facts)| (name, facts.into())).collect();
         drives.insert(NEARLINE.to_string(), sheet.into());
+        let Sheets { disk } = toml::from_str(include_str!("../data/sheets.toml"))
+            .expect("the embedded sheets can be read");
+        drives.extend(disk.into_iter().map(|(name, sheet)| (name, sheet.into())));
         drives
     })
 }
@@ -55,6 +58,11 @@ struct Disk {
     generic_7200_nearline: Sheet,
     #[serde(flatten)]
     measured: BTreeMap<String, Measured>,
+}
+
+#[derive(Deserialize)]
+struct Sheets {
+    disk: BTreeMap<String, Sheet>,
 }
 
 /// Facts as extracted from a drive. Times in milliseconds.
@@ -190,7 +198,7 @@ impl From<ZoneRow> for Zone {
 
 impl From<Sheet> for Drive {
     fn from(sheet: Sheet) -> Self {
-        let zones = (0..NEARLINE_ZONES).map(|index| sheet.zone(index)).collect();
+        let zones = (0..SHEET_ZONES).map(|index| sheet.zone(index)).collect();
         Self {
             surfaces: sheet.data_surfaces,
             cylinders: sheet.cylinders,
@@ -205,7 +213,7 @@ impl From<Sheet> for Drive {
             },
             head_switch: ms(sheet.head_switch_time),
             write_settle_ns: (sheet.add_write_settling_delay * 1e6).round() as i64,
-            overheads: MissOverheads::constant(NEARLINE_OVERHEAD),
+            overheads: MissOverheads::constant(SHEET_OVERHEAD),
             bus_per_sector: ms(512.0 / (sheet.interface_rate_mb_s * 1e3)),
         }
     }
@@ -215,8 +223,8 @@ impl Sheet {
     /// The zones have equally many cylinders; their rates fall in a straight line from the outer
     /// one's to the inner one's, as the tracks' circumference does.
     fn zone(&self, index: u32) -> Zone {
-        let first = |index: u32| index * self.cylinders / NEARLINE_ZONES;
-        let inwards = f64::from(index) / f64::from(NEARLINE_ZONES - 1);
+        let first = |index: u32| index * self.cylinders / SHEET_ZONES;
+        let inwards = f64::from(index) / f64::from(SHEET_ZONES - 1);
         let (outer, inner) = (self.outer_media_rate_mb_s, self.inner_media_rate_mb_s);
         let turn_ms = 60_000.0 / f64::from(self.rotation_speed_rpm);
         let bytes_per_turn = (outer + (inner - outer) * inwards) * 1e3 * turn_ms;

@@ -98,7 +98,21 @@ const RATE: Quantity = Quantity {
     example: "20/s",
 };
 
-const QUANTITIES: [&Quantity; 4] = [&SIZE, &DURATION, &SHARE, &RATE];
+const TRANSFER: Quantity = Quantity {
+    name: "a transfer rate",
+    units: &[
+        ("kB/s", 1_000),
+        ("MB/s", 1_000_000),
+        ("GB/s", 1_000_000_000),
+        ("KiB/s", 1 << 10),
+        ("MiB/s", 1 << 20),
+        ("GiB/s", 1 << 30),
+    ],
+    base: "bytes a second",
+    example: "550MB/s",
+};
+
+const QUANTITIES: [&Quantity; 5] = [&SIZE, &DURATION, &SHARE, &RATE, &TRANSFER];
 
 /// A size in bytes: `4KiB`, `10MB`, `1000B`.
 ///
@@ -146,6 +160,14 @@ pub fn parse_rate(text: &str) -> Result<f64, JobError> {
     }
 }
 
+/// A transfer rate in bytes a second: `550MB/s`, `1.2GB/s`.
+///
+/// # Errors
+/// No transfer rate, no unit or not one of it, not whole in bytes a second, too large.
+pub fn parse_transfer(text: &str) -> Result<u64, JobError> {
+    TRANSFER.exact(text)
+}
+
 /// [`parse_size`] of a node.
 pub(crate) fn size(node: &Node) -> Result<u64, JobError> {
     read(node, &SIZE, parse_size)
@@ -164,6 +186,11 @@ pub(crate) fn share(node: &Node) -> Result<Share, JobError> {
 /// [`parse_rate`] of a node.
 pub(crate) fn rate(node: &Node) -> Result<f64, JobError> {
     read(node, &RATE, parse_rate)
+}
+
+/// [`parse_transfer`] of a node.
+pub(crate) fn transfer(node: &Node) -> Result<u64, JobError> {
+    read(node, &TRANSFER, parse_transfer)
 }
 
 fn read<T>(
@@ -241,6 +268,7 @@ impl Quantity {
             [("B", _), ..] => "B",
             [("ns", _), ..] => "ms",
             [("/us", _), ..] => "/s",
+            [("kB/s", _), ..] => "MB/s",
             _ => "%",
         };
         let found = format!("{number} has no unit; expected {}", self.name);
@@ -290,9 +318,19 @@ impl Quantity {
 
 /// A size in the unit that takes the smallest whole number: `64KiB`, `10MB`, `1000001B`.
 pub fn size_text(bytes: u64) -> String {
-    let fits = |&&(_, multiple): &&(&str, u64)| bytes > 0 && bytes.is_multiple_of(multiple);
-    let (name, multiple) = SIZE.units.iter().filter(fits).max_by_key(|u| u.1).unwrap_or(&("B", 1));
-    format!("{}{name}", bytes / multiple)
+    largest(&SIZE, bytes).unwrap_or_else(|| format!("{bytes}B"))
+}
+
+/// A transfer rate in the unit that takes the smallest whole number, or in thousands with decimals:
+/// `550MB/s`.
+pub fn transfer_text(rate: u64) -> String {
+    largest(&TRANSFER, rate).unwrap_or_else(|| decimal(rate, 3) + "kB/s")
+}
+
+fn largest(quantity: &Quantity, amount: u64) -> Option<String> {
+    let fits = |&&(_, multiple): &&(&str, u64)| amount > 0 && amount.is_multiple_of(multiple);
+    let (name, multiple) = quantity.units.iter().filter(fits).max_by_key(|unit| unit.1)?;
+    Some(format!("{}{name}", amount / multiple))
 }
 
 /// A length of time: whole minutes, hours and days as such, the rest decimal: `10min`, `1.5ms`.

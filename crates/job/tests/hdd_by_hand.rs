@@ -61,7 +61,8 @@ fn walk(drive: &Drive, zone: usize) -> impl Iterator<Item = (u32, u32, u32)> {
 
 #[test]
 fn every_block_lies_where_a_walk_over_the_sectors_finds_it() {
-    for name in drives::names().filter(|&name| name != "hdd-7200") {
+    // Drives of data sheets have ten times as many sectors and neither slips nor spares.
+    for name in drives::names().filter(|name| !name.starts_with("hdd-")) {
         let (drive, hdd) = (facts(name), hdd(name, Options::default()));
         let check = |block, place| {
             let found = hdd.place(block);

@@ -247,6 +247,30 @@ fn arrays() {
 }
 
 #[test]
+fn drives_of_flash() {
+    let with = |key: &str| {
+        device(&format!(
+            "model = \"ssd\", capacity = \"1TB\", dies = 16, read_time = \"60us\", program_time = \
+             \"700us\", {key}"
+        ))
+    };
+    messages!([
+        device("model = \"ssd\", dies = 16"),
+        with("channels = 8"),
+        with("link_rate = \"550MB\""),
+        with("link_rate = 550"),
+        with("link_rate = \"1kB/s\""),
+        with("link_rate = \"550MB/s\", planes = 0"),
+        with("link_rate = \"550MB/s\", page = \"64B\""),
+        with("link_rate = \"550MB/s\", erase_time = \"1min\""),
+        with("link_rate = \"550MB/s\", suspend_time = \"of\""),
+        with("link_rate = \"550MB/s\", over_provisioning = \"0.5%\""),
+        with("link_rate = \"550MB/s\", write_buffer = \"16KiB\""),
+        with("link_rate = \"550MB/s\", drive = \"ibm18es\""),
+    ]);
+}
+
+#[test]
 fn time_outs() {
     messages!([
         set(&["live.timeout=of"]),

@@ -251,6 +251,17 @@ fn the_examples_devices_are_as_they_are_named() {
 }
 
 #[test]
+fn a_drive_of_flash_reads_back_as_it_was_written() {
+    for (name, overhead) in [("ssd-sata", 45_700), ("ssd-nvme", 31_000)] {
+        let job = small(&[&format!("device={name}")]);
+        let Model::Ssd(spec) = &job.device.as_ref().unwrap().model else { panic!("not flash") };
+        assert_eq!(spec.facts.command_overhead, Span::from_ns(overhead));
+        let again = Job::parse("job.toml", &job.text(), &[]).unwrap();
+        assert_eq!(again.device, job.device);
+    }
+}
+
+#[test]
 fn edges_keep_how_they_were_written() {
     let job = small(&["agent.0.region=1GiB,50%"]);
     assert_eq!(job.agents[0].region.from, Edge::At(1 << 30));

@@ -10,13 +10,12 @@
 
 use std::time::Duration;
 
-use penstock_core::{Done, Errno, Flags, Op, ReqId, Request, Span, Time};
+use penstock_core::{Arrival, Done, Errno, Flags, Op, ReqId, Request, Sharing, Span, Time};
 
 use crate::buffers::Layout;
 use crate::driver::{Action, Command, Driver, Outcome};
 use crate::guard::words;
 use crate::idle::Idle;
-use crate::sharing::{Arrival, Sharing};
 use crate::{Target, Trouble};
 
 /// No wait for what is in flight is longer, so that it can be counted.

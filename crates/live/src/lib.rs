@@ -37,7 +37,6 @@ mod loops;
 mod null;
 mod paced;
 pub mod scheduler;
-mod sharing;
 mod stage;
 mod sysfs;
 mod target;

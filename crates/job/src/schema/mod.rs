@@ -58,6 +58,7 @@ fn definitions() -> Value {
         "share": quantity(pattern::share()),
         "share-above-zero": above_zero(pattern::share()),
         "rate-above-zero": above_zero(pattern::rate()),
+        "transfer-rate": quantity(pattern::transfer()),
         "device": devices::schema(),
     })
 }

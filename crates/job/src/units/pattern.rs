@@ -4,7 +4,7 @@
 //! A pattern refuses nothing that the reader takes. It takes what is too large, and fractions of
 //! binary and of long units that are not whole in the base unit: those no pattern can tell.
 
-use super::{DURATION, Quantity, RATE, SHARE, SIZE};
+use super::{DURATION, Quantity, RATE, SHARE, SIZE, TRANSFER};
 
 /// A size.
 pub(crate) fn size() -> String {
@@ -14,6 +14,11 @@ pub(crate) fn size() -> String {
 /// A length of time.
 pub(crate) fn duration() -> String {
     exact(&DURATION)
+}
+
+/// A transfer rate.
+pub(crate) fn transfer() -> String {
+    exact(&TRANSFER)
 }
 
 /// A percentage, at most the whole.

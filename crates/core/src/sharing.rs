@@ -8,7 +8,7 @@
 //! nanosecond, whenever nothing is in flight. Rounding is carried from one command to the next
 //! (each is within 2 ns of its exact share), not lost.
 
-use penstock_core::{Span, Time};
+use crate::{Span, Time};
 
 /// Binary digits of a nanosecond that the integral keeps. With 32, a turn at depth `n` loses less
 /// than `n / 2^32` ns, and the whole part has 96 bits: no run is long enough to fill them.
@@ -16,7 +16,7 @@ const FRACTION: u32 = 32;
 
 /// The account of one device.
 #[derive(Debug, Default)]
-pub(crate) struct Sharing {
+pub struct Sharing {
     /// Up to when time was divided.
     at: Time,
     in_flight: u32,
@@ -32,18 +32,18 @@ pub(crate) struct Sharing {
 
 /// Where the integral stood when a command came.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival(u128);
+pub struct Arrival(u128);
 
 impl Sharing {
     /// A command comes at `now`.
-    pub(crate) fn enter(&mut self, now: Time) -> Arrival {
+    pub fn enter(&mut self, now: Time) -> Arrival {
         self.divide(now);
         self.in_flight += 1;
         Arrival(self.integral)
     }
 
     /// The command that came at `arrival` leaves at `now`: its device time.
-    pub(crate) fn leave(&mut self, now: Time, arrival: Arrival) -> Span {
+    pub fn leave(&mut self, now: Time, arrival: Arrival) -> Span {
         self.divide(now);
         self.in_flight -= 1;
         self.earned += self.integral - arrival.0;
@@ -58,7 +58,7 @@ impl Sharing {
     }
 
     /// How long something was in flight, as far as it was told.
-    pub(crate) fn busy(&self) -> Span {
+    pub fn busy(&self) -> Span {
         Span::from_ns(self.busy)
     }
 
@@ -67,7 +67,12 @@ impl Sharing {
         self.at = self.at.max(now);
         if self.in_flight > 0 {
             self.busy += passed;
-            self.integral += (u128::from(passed) << FRACTION) / u128::from(self.in_flight);
+            // Four seconds are rarely passed at once, and a division of 64 bits is much the faster.
+            self.integral += if passed >> FRACTION == 0 {
+                u128::from((passed << FRACTION) / u64::from(self.in_flight))
+            } else {
+                (u128::from(passed) << FRACTION) / u128::from(self.in_flight)
+            };
         }
     }
 }
@@ -75,6 +80,7 @@ impl Sharing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
     use proptest::prelude::*;
 
     fn at(ns: u64) -> Time {

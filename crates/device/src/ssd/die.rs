@@ -1,0 +1,216 @@
+//! One die: reads as they come, and behind them what it does for writes.
+//!
+//! Reads are a timeline: each begins when the last has ended. Programs, collection and erasures
+//! are one operation at a time, which reads put off: before it begins, and within it if the drive
+//! suspends. Once it was put off for as long as it takes, it goes on to its end, so that reads
+//! cannot starve writes.
+
+use std::collections::VecDeque;
+
+use super::collection::ONE;
+
+/// What waits in the write buffer to be programmed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Page {
+    /// Bytes of the host's; fewer than a program takes if a flush cut it short.
+    pub(super) bytes: u32,
+    /// Of which came from random writes.
+    pub(super) random: u32,
+    /// The flush that waits for it, by number.
+    pub(super) epoch: u64,
+}
+
+/// What a die does for writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Work {
+    /// Data of the host's is written.
+    Program(Page),
+    /// As much data is written again, so that a block can be erased.
+    Collect,
+    /// A block is erased.
+    Erase,
+}
+
+#[derive(Debug)]
+struct Operation {
+    work: Work,
+    ends: u64,
+    /// Its own time, and for how long reads have put it off.
+    takes: u64,
+    put_off: u64,
+}
+
+/// Times of its operations, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    pub(super) program: u64,
+    pub(super) collect: u64,
+    pub(super) erase: u64,
+    pub(super) suspend: Option<u64>,
+    /// Programs between two erasures.
+    pub(super) block_programs: u32,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Die {
+    /// When the reads that it has will have ended.
+    reads_until: u64,
+    operation: Option<Operation>,
+    pages: VecDeque<Page>,
+    /// Programs that collection still has to do, in parts of [`ONE`].
+    owed: u64,
+    /// Programs since the last erasure.
+    programs: u32,
+}
+
+impl Die {
+    /// Takes a read of `takes` nanoseconds at `now`; when it will have ended.
+    pub(super) fn read(&mut self, now: u64, takes: u64, times: &Times) -> u64 {
+        let begins = match &mut self.operation {
+            None => self.reads_until.max(now),
+            Some(op) if self.reads_until > op.ends || op.put_off >= op.takes => {
+                self.reads_until.max(op.ends)
+            }
+            Some(op) => {
+                let (begins, delay) = match times.suspend {
+                    _ if self.reads_until > now => (self.reads_until, takes),
+                    Some(suspend) => (now + suspend, suspend + takes),
+                    None => (op.ends, 0),
+                };
+                op.put_off += delay;
+                op.ends += delay;
+                begins
+            }
+        };
+        self.reads_until = begins + takes;
+        self.reads_until
+    }
+
+    /// Hands it a page to program.
+    pub(super) fn push(&mut self, page: Page) {
+        self.pages.push_back(page);
+    }
+
+    /// Begins what is next at `now`, if nothing is under way: when it will have ended, unless reads
+    /// come. What was owed goes first. `transfer` moves so many programs' data over the channel and
+    /// tells when it has.
+    pub(super) fn begin(
+        &mut self,
+        now: u64,
+        times: &Times,
+        transfer: impl FnOnce(u32) -> u64,
+    ) -> Option<u64> {
+        if self.operation.is_some() {
+            return None;
+        }
+        let (work, takes, arrived) = if self.programs >= times.block_programs {
+            (Work::Erase, times.erase, now)
+        } else if self.owed >= ONE {
+            // To the controller, which corrects errors, and back.
+            (Work::Collect, times.collect, transfer(2))
+        } else {
+            (Work::Program(self.pages.pop_front()?), times.program, transfer(1))
+        };
+        let ends = self.reads_until.max(arrived) + takes;
+        self.operation = Some(Operation { work, ends, takes, put_off: 0 });
+        Some(ends)
+    }
+
+    /// What has ended at `now`, or when it will have.
+    pub(super) fn end(&mut self, now: u64) -> Result<Work, u64> {
+        let operation = self.operation.as_ref().expect("an operation is under way");
+        if operation.ends > now {
+            return Err(operation.ends);
+        }
+        let work = operation.work;
+        self.operation = None;
+        match work {
+            Work::Program(_) => self.programs += 1,
+            Work::Collect => {
+                self.programs += 1;
+                self.owed -= ONE;
+            }
+            Work::Erase => self.programs = 0,
+        }
+        Ok(work)
+    }
+
+    /// Collection has `part` programs more to do, in parts of [`ONE`].
+    pub(super) fn owe(&mut self, part: u64) {
+        self.owed += part;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: Page = Page { bytes: 32_768, random: 0, epoch: 0 };
+
+    fn times(suspend: Option<u64>) -> Times {
+        Times { program: 700, collect: 800, erase: 4_000, suspend, block_programs: 2 }
+    }
+
+    fn programming(times: &Times) -> Die {
+        let mut die = Die::default();
+        die.push(PAGE);
+        assert_eq!(die.begin(0, times, |_| 30), Some(730));
+        die
+    }
+
+    #[test]
+    fn reads_follow_each_other() {
+        let (mut die, times) = (Die::default(), times(None));
+        assert_eq!([0, 10, 500].map(|now| die.read(now, 60, &times)), [60, 120, 560]);
+    }
+
+    #[test]
+    fn a_read_waits_for_a_program_that_cannot_be_suspended() {
+        let times = times(None);
+        let mut die = programming(&times);
+        assert_eq!(die.read(100, 60, &times), 790);
+        assert_eq!(die.end(730), Ok(Work::Program(PAGE)));
+        die.push(PAGE);
+        // And the next program waits for the read; reads that come meanwhile go before it.
+        assert_eq!(die.begin(730, &times, |_| 760), Some(790 + 700));
+        assert_eq!(die.read(780, 60, &times), 850);
+        assert_eq!(die.end(1_490), Err(1_550));
+    }
+
+    #[test]
+    fn a_read_suspends_a_program_and_puts_it_off() {
+        let times = times(Some(20));
+        let mut die = programming(&times);
+        assert_eq!(die.read(100, 60, &times), 180);
+        assert_eq!(die.read(150, 60, &times), 240, "it is suspended already");
+        assert_eq!(die.end(730), Err(730 + 140));
+        assert_eq!(die.end(870), Ok(Work::Program(PAGE)));
+    }
+
+    #[test]
+    fn reads_do_not_put_off_a_program_for_ever() {
+        let times = times(Some(20));
+        let mut die = programming(&times);
+        let mut now = 100;
+        for _ in 0..100 {
+            now = die.read(now, 60, &times);
+        }
+        // As long again as it takes, and the read that crossed that bound.
+        assert!(die.end(730 + 700 + 80).is_ok());
+    }
+
+    #[test]
+    fn what_is_owed_goes_before_the_next_page() {
+        let times = times(None);
+        let mut die = programming(&times);
+        assert!(die.end(730).is_ok());
+        die.owe(ONE + ONE / 2);
+        die.push(PAGE);
+        assert_eq!(die.begin(730, &times, |moves| 730 + u64::from(moves)), Some(732 + 800));
+        assert_eq!(die.end(1_532), Ok(Work::Collect));
+        // Two programs fill a block here.
+        assert_eq!(die.begin(1_532, &times, |_| 0), Some(5_532));
+        assert_eq!(die.end(5_532), Ok(Work::Erase));
+        assert_eq!(die.begin(5_532, &times, |_| 5_540), Some(6_240), "half a page is not due");
+    }
+}

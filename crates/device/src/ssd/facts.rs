@@ -1,0 +1,69 @@
+//! The plain facts of a solid-state drive, as data sheets and papers state them.
+
+use penstock_core::Span;
+
+/// What is known of one drive. Rates are bytes a second.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Facts {
+    /// Bytes that the host sees.
+    pub capacity: u64,
+    /// Flash dies; each reads, programs and erases by itself.
+    pub dies: u32,
+    /// Channels between controller and dies, which are dealt out to them in turn.
+    pub channels: u32,
+    /// Bytes of a page: what one read fetches.
+    pub page: u32,
+    /// Planes of a die: so many pages are programmed together.
+    pub planes: u32,
+    /// Pages of a plane that one erasure frees.
+    pub block_pages: u32,
+    /// Time to read a page, or a part of one, from the cells.
+    pub read_time: Span,
+    /// Time to program the pages of all planes of a die.
+    pub program_time: Span,
+    /// Time to erase a block on all planes of a die.
+    pub erase_time: Span,
+    /// Time to suspend a program or an erasure for a read; `None`: reads wait until it has ended.
+    pub suspend_time: Option<Span>,
+    /// Rate of one channel.
+    pub channel_rate: u64,
+    /// The way to the host.
+    pub link: Link,
+    /// From a command's arrival until the drive sets about it; any number of commands at once.
+    pub command_overhead: Span,
+    /// Least time between two commands that the controller takes up: its limit on commands a
+    /// second.
+    pub command_interval: Span,
+    /// Bytes of the write buffer: at least what one program writes.
+    pub write_buffer: u64,
+    /// Whether the write buffer outlives a loss of power, so that a flush has nothing to do.
+    pub power_loss_protection: bool,
+    /// Flash that collection has beside the capacity, as a part of the capacity; above zero.
+    pub over_provisioning: f64,
+    /// Commands that it holds at once.
+    pub depth: u32,
+}
+
+/// The way between drive and host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// Rate of data in one direction.
+    pub rate: u64,
+    /// Whether both directions go at once (PCI Express), or one at a time (SATA).
+    pub full_duplex: bool,
+    /// What each command takes of the link beside its data.
+    pub overhead: Span,
+}
+
+impl Facts {
+    /// Bytes that one program writes.
+    pub fn program_bytes(&self) -> u32 {
+        self.page * self.planes
+    }
+}
+
+/// Nanoseconds that `bytes` take at `rate`, rounded up: nothing takes no time.
+pub(super) fn ns_at(rate: u64, bytes: u32) -> u64 {
+    // 2^32 bytes times 10^9 fit 64 bits.
+    (u64::from(bytes) * 1_000_000_000).div_ceil(rate)
+}

@@ -1,0 +1,280 @@
+//! A small drive whose times a person can work out: 4,096 bytes take 4.096 µs on a channel and
+//! 8.192 µs on the link.
+
+use super::*;
+use penstock_core::{ClassId, Flags, Prio, Seed, StreamId};
+use rand::RngExt;
+
+/// Of 4 KiB: decoded, fetched, over the channel, over the link with its overhead.
+const READ: u64 = 20_000 + 50_000 + 4_096 + 8_192 + 2_000;
+/// Decoded and over the link.
+const WRITE: u64 = 20_000 + 8_192 + 2_000;
+/// A program of 32 KiB: over the channel, into the cells.
+const PROGRAM: u64 = 32_768 + 500_000;
+
+fn facts() -> Facts {
+    Facts {
+        capacity: 1 << 30,
+        dies: 4,
+        channels: 2,
+        page: 16_384,
+        planes: 2,
+        block_pages: 1_000,
+        read_time: Span::from_us(50),
+        program_time: Span::from_us(500),
+        erase_time: Span::from_ms(3),
+        suspend_time: None,
+        channel_rate: 1_000_000_000,
+        link: Link { rate: 500_000_000, full_duplex: false, overhead: Span::from_us(2) },
+        command_overhead: Span::from_us(20),
+        command_interval: Span::ZERO,
+        write_buffer: 131_072,
+        power_loss_protection: true,
+        over_provisioning: 0.3,
+        depth: 32,
+    }
+}
+
+fn request(slot: u32, op: Op, start: u64, len: u32) -> Request {
+    let io = Io {
+        due: Time::ZERO,
+        start,
+        len,
+        stream: StreamId(0),
+        class: ClassId(0),
+        op,
+        prio: Prio(0),
+        flags: Flags::NONE,
+    };
+    io.with(ReqId { slot, age: 0 })
+}
+
+fn page(nth: u64) -> u64 {
+    nth * 16_384
+}
+
+/// Starts all at once and lets the drive run dry: when each was done, by slot.
+fn serve(ssd: &mut Ssd, requests: &[Request]) -> Vec<u64> {
+    for req in requests {
+        ssd.start(Time::ZERO, req);
+    }
+    let mut ended = vec![0; requests.len()];
+    for done in drain(ssd) {
+        ended[done.id.index()] = done.at.ns();
+    }
+    ended
+}
+
+fn drain(ssd: &mut Ssd) -> Vec<Done> {
+    let mut done = Vec::new();
+    while ssd.wakeup() != Time::NEVER {
+        ssd.advance(ssd.wakeup(), &mut done);
+    }
+    done
+}
+
+fn reads(facts: &Facts, starts: &[u64]) -> Vec<u64> {
+    let read = |(slot, &start): (usize, &u64)| request(slot as u32, Op::Read, start, 4096);
+    let requests: Vec<Request> = starts.iter().enumerate().map(read).collect();
+    serve(&mut Ssd::new(facts), &requests)
+}
+
+#[test]
+fn a_read_alone_is_the_sum_of_its_parts() {
+    assert_eq!(reads(&facts(), &[0]), [READ]);
+}
+
+#[test]
+fn dies_work_side_by_side_and_the_link_takes_turns() {
+    // Two dies on two channels: only the link is shared.
+    assert_eq!(reads(&facts(), &[page(0), page(1)]), [READ, READ + 10_192]);
+    // Two dies on one channel: the second is out when the first is on the link.
+    assert_eq!(reads(&facts(), &[page(0), page(2)]), [READ, READ + 10_192]);
+    // One die: it fetches one after the other.
+    assert_eq!(reads(&facts(), &[page(0), page(4)]), [READ, READ + 50_000]);
+}
+
+#[test]
+fn a_long_read_uses_all_dies() {
+    let mut ssd = Ssd::new(&facts());
+    let ended = serve(&mut ssd, &[request(0, Op::Read, 0, 65_536)]);
+    assert_eq!(ended, [20_000 + 50_000 + 16_384 + 4 * 32_768 + 2_000]);
+    // Half a page at either end: five dies' worth on four, one of which fetches twice.
+    let mut ssd = Ssd::new(&facts());
+    let ended = serve(&mut ssd, &[request(0, Op::Read, 8_192, 65_536)]);
+    let at_die = 20_000 + 100_000 + 16_384;
+    assert_eq!(ended, [(20_000 + 50_000 + 16_384 + 3 * 32_768).max(at_die) + 32_768 + 2_000]);
+}
+
+#[test]
+fn commands_are_taken_up_one_each_interval() {
+    let facts = Facts { command_interval: Span::from_us(30), ..facts() };
+    assert_eq!(reads(&facts, &[page(0), page(1)]), [READ, READ + 30_000]);
+}
+
+#[test]
+fn the_controller_fills_its_depth_and_no_more() {
+    let mut ssd = Ssd::new(&facts());
+    (0..32).for_each(|slot| ssd.start(Time::ZERO, &request(slot, Op::Read, 0, 4096)));
+    assert_eq!(ssd.room(), 0);
+    assert_eq!(drain(&mut ssd).len(), 32);
+    assert_eq!(ssd.room(), 32);
+}
+
+#[test]
+fn a_write_is_done_when_the_buffer_has_it() {
+    let mut ssd = Ssd::new(&facts());
+    assert_eq!(serve(&mut ssd, &[request(0, Op::Write, 0, 4096)]), [WRITE]);
+}
+
+#[test]
+fn a_full_buffer_lets_writes_wait_for_a_program() {
+    // 128 KiB pass at once, and fill four pages; what comes then waits for the first of these.
+    let mut ssd = Ssd::new(&facts());
+    let first = request(0, Op::Write, 0, 131_072);
+    let ended = serve(&mut ssd, &[first, request(1, Op::Write, 131_072, 4096)]);
+    let passed = 20_000 + 262_144 + 2_000;
+    assert_eq!(ended, [passed, passed + PROGRAM + 8_192 + 2_000]);
+}
+
+#[test]
+fn a_link_of_two_directions_lets_writes_pass_reads() {
+    let both = |full_duplex| {
+        let facts = Facts { link: Link { full_duplex, ..facts().link }, ..facts() };
+        let long = request(0, Op::Write, 0, 131_072);
+        serve(&mut Ssd::new(&facts), &[long, request(1, Op::Read, page(3), 4096)])[1]
+    };
+    assert_eq!(both(true), READ);
+    assert_eq!(both(false), 20_000 + 262_144 + 2_000 + 8_192 + 2_000);
+}
+
+#[test]
+fn reads_wait_for_a_program_or_suspend_it() {
+    let read_at = |suspend_time| {
+        // So much spare flash that one program owes no collection.
+        let mut ssd = Ssd::new(&Facts { suspend_time, over_provisioning: 1.0, ..facts() });
+        ssd.start(Time::ZERO, &request(0, Op::Write, 0, 32_768));
+        let mut done = Vec::new();
+        ssd.advance(Time::from_ns(100_000), &mut done);
+        ssd.start(Time::from_ns(100_000), &request(1, Op::Read, 0, 4096));
+        drain(&mut ssd)[0].at.ns() - 100_000
+    };
+    assert_eq!(read_at(Some(Span::from_us(15))), READ + 15_000);
+    let programmed = 20_000 + 65_536 + 2_000 + PROGRAM;
+    assert_eq!(read_at(None), programmed - 100_000 + READ - 20_000);
+}
+
+#[test]
+fn a_flush_waits_for_the_cells_unless_they_do_not_matter() {
+    for (power_loss_protection, expected) in [(true, 22_000), (false, PROGRAM + 22_000)] {
+        let mut ssd = Ssd::new(&Facts { power_loss_protection, ..facts() });
+        ssd.start(Time::ZERO, &request(0, Op::Write, 0, 4096));
+        let mut done = Vec::new();
+        let written = Time::from_ns(WRITE);
+        ssd.advance(written, &mut done);
+        assert_eq!(done.len(), 1);
+        ssd.start(written, &request(1, Op::Flush, 0, 0));
+        assert_eq!(drain(&mut ssd)[0].at.since(written).ns(), expected);
+        let now = Time::from_ns(10_000_000);
+        ssd.start(now, &request(1, Op::Flush, 0, 0));
+        assert_eq!(drain(&mut ssd)[0].at.since(now).ns(), 22_000, "there is nothing left");
+    }
+}
+
+#[test]
+fn a_write_with_fua_is_in_the_cells() {
+    for (power_loss_protection, expected) in [(true, WRITE), (false, WRITE + PROGRAM + 2_000)] {
+        let mut ssd = Ssd::new(&Facts { power_loss_protection, ..facts() });
+        let mut write = request(0, Op::Write, 0, 4096);
+        write.io.flags = Flags::FUA;
+        assert_eq!(serve(&mut ssd, &[write]), [expected]);
+    }
+}
+
+/// Bytes a second of writes of `len` bytes at depth 32, over ten seconds.
+fn sustained(facts: &Facts, len: u32, random: bool) -> f64 {
+    let mut ssd = Ssd::new(facts);
+    let mut rng = Seed(1).stream("writes", 0);
+    let (mut done, mut now, mut nth) = (Vec::new(), Time::ZERO, 0);
+    while now < Time::ZERO + Span::from_secs(10) {
+        while ssd.room() > 0 {
+            let slots = facts.capacity / u64::from(len);
+            let slot = if random { rng.random_range(0..slots) } else { nth % slots };
+            ssd.start(now, &request(0, Op::Write, slot * u64::from(len), len));
+            nth += 1;
+        }
+        now = ssd.wakeup();
+        ssd.advance(now, &mut done);
+    }
+    done.len() as f64 * f64::from(len) / 10.0
+}
+
+#[test]
+fn what_it_sustains_is_what_collection_leaves() {
+    // No erasures, and a buffer that always has a page for each die.
+    let facts = Facts { block_pages: 1_000_000, write_buffer: 1 << 20, ..facts() };
+    let collect = 500e-6 + 50e-6 / (1.0 - 1.0 / 2.3614) + 2.0 * 32_768e-9;
+    let program = PROGRAM as f64 / 1e9;
+    // Two dies share a channel, which is the slower part of neither.
+    let random = 4.0 * 32_768.0 / (program + 1.3614 * collect);
+    let sequential = 4.0 * 32_768.0 / program;
+    for (found, expected) in [
+        (sustained(&facts, 4096, true), random),
+        (sustained(&facts, 65_536, true), random),
+        (sustained(&facts, 4096, false), sequential),
+    ] {
+        assert!((found / expected - 1.0).abs() < 0.03, "{found} is not about {expected}");
+    }
+}
+
+#[test]
+fn beyond_the_end_is_an_error_of_the_medium() {
+    let mut ssd = Ssd::new(&facts());
+    for op in [Op::Read, Op::Write] {
+        ssd.start(Time::ZERO, &request(0, op, (1 << 30) - 512, 1024));
+        assert_eq!(drain(&mut ssd)[0].error, Some(Errno::EIO));
+    }
+}
+
+#[test]
+fn a_discard_costs_a_command() {
+    let mut ssd = Ssd::new(&facts());
+    assert_eq!(serve(&mut ssd, &[request(0, Op::Discard, 0, 1 << 20)]), [22_000]);
+}
+
+/// Whatever comes, all of it is done, once, and what it cost is the time in which there was any.
+#[test]
+fn every_request_is_done_once_and_device_time_is_busy_time() {
+    let facts = Facts { suspend_time: Some(Span::from_us(10)), ..facts() };
+    let mut ssd = Ssd::new(&Facts { power_loss_protection: false, ..facts });
+    let mut rng = Seed(7).stream("mix", 0);
+    let mut now = Time::ZERO;
+    for _ in 0..1_000 {
+        let (begun, mut open, mut charged) = (now, Vec::new(), 0);
+        for _ in 0..40 {
+            let slot = open.len() as u32;
+            let op = [Op::Read, Op::Write, Op::Write, Op::Flush][rng.random_range(0..4)];
+            let len = if op == Op::Flush { 0 } else { rng.random_range(1..200_000) };
+            let mut req = request(slot, op, rng.random_range(0..1 << 29), len);
+            req.io.flags = if rng.random_range(0..9) == 0 { Flags::FUA } else { Flags::NONE };
+            ssd.start(now, &req);
+            open.push(true);
+            // Until there is room, and now and then until there is nothing left.
+            while ssd.room() == 0 || slot == 39 && ssd.room() < 32 {
+                let mut done = Vec::new();
+                now = ssd.wakeup();
+                ssd.advance(now, &mut done);
+                for one in done {
+                    assert!(std::mem::take(&mut open[one.id.index()]), "{one:?} came twice");
+                    assert!(one.error.is_none() && one.at == now);
+                    charged += one.service.ns();
+                }
+            }
+        }
+        assert!(!open.contains(&true));
+        assert_eq!(charged, now.since(begun).ns());
+        // What it still does for writes is nobody's, whether it ends by then or not.
+        now += Span::from_us(rng.random_range(0..2_000));
+        ssd.advance(now, &mut Vec::new());
+    }
+}
