@@ -4,7 +4,9 @@
 mod faults;
 mod fixed;
 pub mod hdd;
+pub mod page_cache;
 
 pub use faults::{Faults, Rates};
 pub use fixed::{Cost, Fixed};
 pub use hdd::Hdd;
+pub use page_cache::PageCache;
