@@ -39,6 +39,8 @@ LEFT_TO_THE_PARSER = re.compile(
             "is not a whole number of",
             "expected a size of at most `1GiB`",
             "expected a size from `1B` to `1GiB`",
+            "expected a memory from `64KiB` to `1TiB`",
+            "expected a time of memory, of at most `1s`",
             "more than one a nanosecond",
             # One value beside another.
             "the region is empty",
@@ -47,6 +49,7 @@ LEFT_TO_THE_PARSER = re.compile(
             "the agent st(ops|arts) at",
             "closed agents keep",
             "the device takes (no time|centuries)",
+            "write-back begins at",
         ]
     )
 )
@@ -67,6 +70,7 @@ prio = 1
 class = "a"
 op = "write"
 sync = true
+cache = "buffered"
 size = "4KiB"
 pattern = "random"
 region = ["0%", "1GiB"]
@@ -86,6 +90,16 @@ depth = 8
 batch = 2
 timeout = "10s"
 view = { start = "1MiB", length = "1GiB" }
+
+[page_cache]
+memory = "256MiB"
+base = "2us"
+per_mb = "50us"
+dirty_background_ratio = "5%"
+dirty_ratio = "10%"
+dirty_expire = "1s"
+dirty_writeback = "0.5s"
+read_ahead = "64KiB"
 
 [device]
 name = "disk"
