@@ -107,6 +107,39 @@ fn writers_go_at_the_device_s_rate_when_enough_is_dirty() {
 }
 
 #[test]
+fn past_the_memory_hits_become_rare() {
+    let idle = ["agent.1.arrivals.rate=1/min", "agent.2.arrivals.rate=1/min", "warmup=10s"];
+    let faster = ["agent.0.arrivals.think=0.2ms", "page_cache.memory=16MiB"];
+    for (region, share) in [("0B,32MiB", 0.5), ("0B,64MiB", 0.25), ("0B,16MiB", 1.0)] {
+        let region = format!("agent.0.region={region}");
+        let run = run(&[&idle[..], &faster[..], &[region.as_str()]].concat());
+        let hot = classes(&run)[0];
+        let hits = 1.0 - hot.device_time_s / 88.192e-6 / hot.requests as f64;
+        assert!((hits - share).abs() < 0.02, "{hits} of {share}");
+    }
+}
+
+#[test]
+fn a_sequential_reader_is_faster_in_buffers_and_a_random_one_is_not() {
+    let rate = |pattern: &str, cache: &str| {
+        let (pattern, cache) = (format!("pattern={pattern}"), format!("cache={cache}"));
+        let sets = [
+            "device=hdd-7200",
+            "agent.0.region=0%,50%",
+            "agent.0.think=0s",
+            "agent.1.arrivals.rate=1/min",
+            "agent.2.arrivals.rate=1/min",
+        ];
+        let own = [format!("agent.0.{pattern}"), format!("agent.0.{cache}")];
+        let sets = sets.into_iter().chain(own.iter().map(String::as_str)).collect::<Vec<_>>();
+        classes(&run(&sets))[0].iops
+    };
+    assert!(rate("sequential", "buffered") > 10.0 * rate("sequential", "direct"));
+    let random = rate("random", "buffered") / rate("random", "direct");
+    assert!((0.95..1.05).contains(&random), "{random}");
+}
+
+#[test]
 fn an_agent_that_is_direct_is_as_without_a_page_cache() {
     let direct = ["agent.0.cache=direct", "agent.1.cache=direct"];
     let with = run(&direct);
