@@ -156,11 +156,6 @@ impl<D: Device> PageCache<D> {
         }
     }
 
-    /// The device below.
-    pub fn below(&self) -> &D {
-        &self.below
-    }
-
     /// Bytes that the device may not have yet.
     pub fn dirty(&self) -> u64 {
         u64::from(self.pages.unclean()) * u64::from(PAGE)
