@@ -1,4 +1,5 @@
-//! Speed of simulation: the loop, a fixed device, a mechanical disk, drives of flash; under fcfs.
+//! Speed of simulation: the loop, a fixed device, a mechanical disk, drives of flash, a page cache;
+//! under fcfs.
 //!
 //! Peers: a bare binary heap of events, measured here, which is what a simulator with an event list
 //! pays before it does anything; and `DiskSim` 4.0's own figures for one mechanical disk and for eight.
@@ -13,7 +14,7 @@ use penstock_core::{
     Span, StreamId, Time, Virtual, run,
 };
 use penstock_device::hdd::{Hdd, Options};
-use penstock_device::{Array, Cost, Fixed, Level, Ssd};
+use penstock_device::{Array, Cost, Fixed, Level, PageCache, Ssd, page_cache};
 use penstock_job::devices::{Model, find};
 use penstock_policy::fcfs::{self, Fcfs};
 use penstock_policy::{
@@ -66,7 +67,7 @@ impl Source for Reads {
             class: ClassId(0),
             op: Op::Read,
             prio: Prio(0),
-            flags: Flags::NONE,
+            flags: Flags::BUFFERED,
         })
     }
 
@@ -82,8 +83,27 @@ fn drive(mut stack: impl Device, depth: u32, len: u32) -> End {
 }
 
 fn fixed() -> Fixed {
+    fixed_of(1 << 40)
+}
+
+fn fixed_of(capacity: u64) -> Fixed {
     let cost = Cost::Linear { base: Span::from_us(100), per_mb: Span::from_ms(1) };
-    Fixed::new(cost, 1 << 40)
+    Fixed::new(cost, capacity)
+}
+
+/// A page cache of a gibibyte over a device of `capacity` bytes.
+fn cached(capacity: u64) -> impl Device {
+    let options = page_cache::Options {
+        memory: 1 << 30,
+        base: Span::from_us(1),
+        per_mb: Span::from_us(100),
+        dirty_background: 100 << 20,
+        dirty: 200 << 20,
+        dirty_expire: Span::from_secs(30),
+        dirty_writeback: Span::from_secs(5),
+        read_ahead: 128 << 10,
+    };
+    PageCache::new(&options, Queued::new(Fcfs::new(&Params::NONE), fixed_of(capacity)))
 }
 
 fn hdd() -> Hdd {
@@ -157,6 +177,11 @@ fn main() {
             Queued::new(fcfs(), ssd(name))
         });
     }
+    // A device that the cache holds is read from it but for the first time.
+    let peer = ("a bare heap, two events each", per_second / 2.0);
+    measure("buffered: hits, fcfs, fixed", (32, 4096), peer, || cached(64 << 20));
+    measure("buffered: misses, fcfs, fixed", (32, 4096), peer, || cached(1 << 40));
+    measure("buffered: hits of 1 MiB, fcfs, fixed", (32, 1 << 20), peer, || cached(1 << 29));
     for entry in [&fcfs::ENTRY, &noop::ENTRY, &deadline::ENTRY, &size_priority::ENTRY] {
         let what = format!("requests: boxed {}, hdd", entry.name);
         measure(&what, (32, 4096), DISKSIM, || {

@@ -42,6 +42,8 @@ class Agent:
     """When it asks, as `{"kind": "poisson", "rate": "20/s"}`."""
     sync: bool | None = None
     """Whether somebody waits for each of its requests."""
+    cache: str | None = None
+    """`buffered`, through the page cache, or `direct`; `direct` if not given."""
     region: Sequence[str] | None = None
     """Its part of the device, as `("0%", "10%")`; the whole if not given."""
     start: str | None = None
@@ -71,6 +73,7 @@ class Job:
         stop: str | None = None,
         max_outstanding: int | None = None,
         live: Mapping[str, Plain] | None = None,
+        page_cache: Mapping[str, Plain] | None = None,
         policies: Mapping[str, Mapping[str, Plain]] | None = None,
         name: str = "job",
     ) -> None:
@@ -87,6 +90,7 @@ class Job:
             "max_outstanding": max_outstanding,
             "device": device,
             "live": live,
+            "page_cache": page_cache,
         }
         lines = [*_pairs(parts)]
         for one in classes:
@@ -116,6 +120,7 @@ def _agent(agent: Agent | Mapping[str, Plain]) -> "Mapping[str, Plain | None]":
         "class": agent.class_,
         "op": agent.op,
         "sync": agent.sync,
+        "cache": agent.cache,
         "size": agent.size,
         "pattern": agent.pattern,
         "region": agent.region,

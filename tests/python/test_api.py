@@ -153,6 +153,7 @@ class TestJob:
             stop="drained",
             max_outstanding=10,
             live={"depth": 1},
+            page_cache={"memory": "1MiB"},
             policies={"size-priority": {"split": "64KiB"}, "noop": {}},
         )
         assert tomllib.loads(job.text) == {
@@ -163,6 +164,7 @@ class TestJob:
             "max_outstanding": 10,
             "device": {"model": "fixed", "base": "1ms"},
             "live": {"depth": 1},
+            "page_cache": {"memory": "1MiB"},
             "class": {"one": {}, "two": {"weight": 3, "prio": 0}},
             "agent": [{"class": "a b", "arrivals": {"kind": "fixed", "curve": [1, 0.5]}}],
             "policy": {"size-priority": {"split": "64KiB"}, "noop": {}},

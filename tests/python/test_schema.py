@@ -39,6 +39,8 @@ LEFT_TO_THE_PARSER = re.compile(
             "is not a whole number of",
             "expected a size of at most `1GiB`",
             "expected a size from `1B` to `1GiB`",
+            "expected a memory from `64KiB` to `1TiB`",
+            "expected a time of memory, of at most `1s`",
             "more than one a nanosecond",
             # One value beside another.
             "the region is empty",
@@ -54,6 +56,7 @@ LEFT_TO_THE_PARSER = re.compile(
             "expected a length of time of at most",
             "expected a transfer rate from",
             "expected a percentage of at least",
+            "write-back begins at",
         ]
     )
 )
@@ -74,6 +77,7 @@ prio = 1
 class = "a"
 op = "write"
 sync = true
+cache = "buffered"
 size = "4KiB"
 pattern = "random"
 region = ["0%", "1GiB"]
@@ -93,6 +97,16 @@ depth = 8
 batch = 2
 timeout = "10s"
 view = { start = "1MiB", length = "1GiB" }
+
+[page_cache]
+memory = "256MiB"
+base = "2us"
+per_mb = "50us"
+dirty_background_ratio = "5%"
+dirty_ratio = "10%"
+dirty_expire = "1s"
+dirty_writeback = "0.5s"
+read_ahead = "64KiB"
 
 [device]
 name = "disk"

@@ -66,6 +66,8 @@ impl Flags {
     pub const SYNC: Self = Self(1);
     /// Durable when it completes (forced unit access). Never merged.
     pub const FUA: Self = Self(2);
+    /// Through the page cache, if the stack has one; without this, past it.
+    pub const BUFFERED: Self = Self(4);
 
     /// Whether every flag of `other` is set.
     pub const fn has(self, other: Self) -> bool {
@@ -78,6 +80,12 @@ impl Flags {
         Self(self.0 | other.0)
     }
 
+    /// Those that `other` has not.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// The flags as a byte, for a record.
     pub const fn bits(self) -> u8 {
         self.0
@@ -85,7 +93,7 @@ impl Flags {
 
     /// The flags of a recorded byte; unknown bits are dropped.
     pub const fn from_bits(bits: u8) -> Self {
-        Self(bits & 3)
+        Self(bits & 7)
     }
 }
 

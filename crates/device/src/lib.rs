@@ -5,10 +5,12 @@ mod array;
 mod faults;
 mod fixed;
 pub mod hdd;
+pub mod page_cache;
 pub mod ssd;
 
 pub use array::{Array, ArrayError, Level};
 pub use faults::{Faults, Rates};
 pub use fixed::{Cost, Fixed, Law};
 pub use hdd::Hdd;
+pub use page_cache::PageCache;
 pub use ssd::Ssd;

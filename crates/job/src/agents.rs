@@ -11,7 +11,7 @@ use crate::units::{self, Share, duration_text, size_text};
 
 /// Keys of an agent.
 pub(crate) const KEYS: &[&str] =
-    &["class", "op", "sync", "size", "pattern", "region", "arrivals", "start", "stop"];
+    &["class", "op", "sync", "cache", "size", "pattern", "region", "arrivals", "start", "stop"];
 /// Keys of arrivals on a schedule, beside `kind`.
 pub(crate) const OPEN_KEYS: &[&str] = &["rate", "curve"];
 /// Keys of arrivals after completions, beside `kind`.
@@ -21,6 +21,8 @@ pub(crate) const ARRIVALS_KEYS: &[&str] = &["kind", "rate", "curve", "depth", "t
 
 /// What an agent does.
 pub(crate) const OPS: &[&str] = &["read", "write"];
+/// Through the page cache, or past it.
+pub(crate) const CACHES: &[&str] = &["buffered", "direct"];
 /// Where its next request begins.
 pub(crate) const PATTERNS: &[&str] = &["random", "sequential"];
 /// When it asks.
@@ -45,6 +47,8 @@ pub struct AgentSpec {
     pub op: Op,
     /// Whether somebody waits for each of them; a write is durable when it completes.
     pub sync: bool,
+    /// Whether they go through the page cache.
+    pub buffered: bool,
     /// Bytes of a request.
     pub size: u32,
     /// Where the next request begins.
@@ -58,6 +62,7 @@ pub struct AgentSpec {
     /// When it stops asking.
     pub stop: Span,
     size_origin: Origin,
+    cache_origin: Origin,
 }
 
 /// A part of the target.
@@ -87,6 +92,7 @@ impl AgentSpec {
         let class = reader.required("class", "\"…\"", |node| class(node, classes))?;
         let op = reader.required("op", "\"read\"", |node| node.choice(OPS))?;
         let sync = reader.optional("sync", Node::boolean)?.unwrap_or(false);
+        let cache = reader.optional("cache", |node| node.choice(CACHES))?;
         let size = reader.required("size", "\"4KiB\"", size)?;
         let pattern = reader.required("pattern", "\"random\"", |node| node.choice(PATTERNS))?;
         let whole = || Region::whole(reader.origin("region"));
@@ -111,6 +117,7 @@ impl AgentSpec {
             class,
             op: if op == "read" { Op::Read } else { Op::Write },
             sync,
+            buffered: cache == Some("buffered"),
             size,
             pattern: if pattern == "random" { Pattern::Random } else { Pattern::Sequential },
             region,
@@ -118,6 +125,7 @@ impl AgentSpec {
             start,
             stop,
             size_origin: reader.origin("size").clone(),
+            cache_origin: reader.origin("cache").clone(),
         })
     }
 
@@ -131,21 +139,32 @@ impl AgentSpec {
             let hint = "make `region` larger, or `size` smaller";
             return Err(JobError::new(found).at(&self.size_origin).hint(hint));
         }
+        let cache = if self.buffered { Flags::BUFFERED } else { Flags::NONE };
         Ok(Agent {
             class: self.class,
             prio: Prio(prio),
             op: self.op,
-            flags: match (self.sync, self.op) {
+            flags: cache.with(match (self.sync, self.op) {
                 (false, _) => Flags::NONE,
                 (true, Op::Write) => Flags::SYNC.with(Flags::FUA),
                 (true, _) => Flags::SYNC,
-            },
+            }),
             size: self.size,
             pattern: self.pattern,
             region,
             arrivals: self.arrivals.clone(),
             active: Time::ZERO + self.start..Time::ZERO + self.stop,
         })
+    }
+
+    /// That its requests can go to the real target `on`, which no page cache of a model is above.
+    pub(crate) fn can_run_live(&self, on: &str) -> Result<(), JobError> {
+        if !self.buffered {
+            return Ok(());
+        }
+        let found = format!("the agent is `buffered`; on {on} all I/O is direct");
+        let hint = "a page cache is modelled: name a model with --on, or set `cache = \"direct\"`";
+        Err(JobError::new(found).at(&self.cache_origin).hint(hint))
     }
 
     /// Requests that it keeps outstanding by itself.

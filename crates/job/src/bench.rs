@@ -4,9 +4,11 @@ use std::fmt;
 use std::path::Path;
 
 use penstock_core::{
-    Clock, Device, Done, Limits, Queued, ReqId, Request, RunError, Seed, Tap, Time, Virtual,
-    Witness, run,
+    Clock, Device, Done, End, Limits, Observer, Queued, ReqId, Request, RunError, Seed, Source,
+    Tap, Time, Virtual, Witness, run,
 };
+use penstock_device::PageCache;
+use penstock_device::page_cache::Options;
 use penstock_live::{Emulated, Guard, LiveClock, LiveDevice, Null, Paced, Settings, Speed, Stage};
 
 use crate::candidate::{Chosen, Leave, Quit, Until};
@@ -15,7 +17,9 @@ use crate::devices::DeviceSpec;
 use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::independent;
+use crate::ledger::Ledger;
 use crate::load::Load;
+use crate::page_cache::PageCacheSpec;
 use crate::place::{Live, Place};
 use crate::record::{Header, Recorder};
 use crate::result::RunResult;
@@ -134,12 +138,14 @@ impl Bench<'_> {
 
     /// Real time, and `live` behind its engine, for the largest command of this run.
     pub(crate) fn stage(&self, live: &Live) -> Result<(LiveClock, LiveDevice), Failure> {
-        // Merging makes commands longer than any request.
+        // Merging makes commands longer than any request, and so do reading ahead and writing back.
+        let cache = self.job.buffered().map_or(0, |_| Options::LONGEST);
+        let longest = self.load.longest.max(self.policy.longest()).max(cache);
         let settings = Settings {
             batch: self.job.live.batch,
             seed: Seed(self.seed),
             timeout: self.job.live.timeout,
-            ..Settings::new(self.job.live.depth, self.load.longest.max(self.policy.longest()))
+            ..Settings::new(self.job.live.depth, longest)
         };
         Ok(Stage::single(live.engine, live.target.clone(), settings)?)
     }
@@ -193,7 +199,10 @@ impl Bench<'_> {
         let mut source = self.load.source(Seed(self.seed));
         let names: Vec<&str> = self.load.classes.iter().map(String::as_str).collect();
         let schedule = live.then(|| self.load.schedule(warmup, self.job.live.depth));
-        let mut stats = Stats::new(names.len(), warmup, duration, schedule, told, recorder);
+        let cache = self.job.buffered().map(|spec| (spec, Ledger::default()));
+        let ledger = cache.as_ref().map(|(_, ledger)| ledger.clone());
+        let mut stats =
+            Stats::new(names.len(), warmup, duration, schedule, told, recorder).charged_by(ledger);
         if self.detail {
             stats = stats.detailed();
         }
@@ -213,7 +222,10 @@ impl Bench<'_> {
         };
         let limits = Limits { until, max_outstanding: self.job.max_outstanding };
         let mut observer = Until { observer: &mut stats, leave, guard };
-        let end = run(&mut source, stack, clock, &mut observer, limits);
+        let end = match &cache {
+            None => run(&mut source, stack, clock, &mut observer, limits),
+            Some(cache) => buffered(cache, &mut source, stack, clock, &mut observer, limits),
+        };
         // What it says of itself says more than how the run ended without it.
         if let Some(Quit::Failed { at, what, hint }) = leave.get() {
             let name = self.policy.name();
@@ -270,6 +282,19 @@ impl Bench<'_> {
             .hint("give the device a base time, or the closed loops a think time"),
         }
     }
+}
+
+/// [`run`] with a page cache between the source and `stack`.
+fn buffered(
+    (spec, ledger): &(&PageCacheSpec, Ledger),
+    source: &mut impl Source,
+    stack: &mut dyn Device,
+    clock: &mut impl Clock,
+    observer: &mut impl Observer,
+    limits: Limits,
+) -> Result<End, RunError> {
+    let mut cache = PageCache::new(&spec.options(), ledger.over(stack));
+    run(source, &mut cache, clock, observer, limits)
 }
 
 /// A point of time as a person reads it.

@@ -99,6 +99,12 @@ impl Details {
         self.windows.finished(now, class, what);
     }
 
+    /// `service` of the device was spent on `class`, and on no request of it.
+    pub(crate) fn spent(&mut self, now: Time, class: usize, service: Span) {
+        self.roll(now);
+        self.windows.spent(class, service);
+    }
+
     /// A measured request: it counts in the distributions of the run.
     pub(crate) fn measured(&mut self, class: usize, latency: Span, wait: Span) {
         let class = &mut self.classes[class];

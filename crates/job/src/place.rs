@@ -67,6 +67,7 @@ impl Place {
             candidate::can_run_without_a_target(policies, on)?;
             no_speed(on, options)?;
             let Some(emulated) = emulated else {
+                not_buffered(job, on)?;
                 return no_file(on, options).map(|()| Self::Null);
             };
             return Self::emulated(on, emulated, job, options, progress);
@@ -77,6 +78,7 @@ impl Place {
             return Self::modelled(devices::find(on)?, policies, options);
         }
         candidate::can_run_live(policies, on)?;
+        not_buffered(job, on)?;
         no_speed(on, options)?;
         Ok(Self::Live(Live::open(on, job, options, progress)?))
     }
@@ -225,6 +227,11 @@ fn no_file(what: &str, options: &Options) -> Result<(), Failure> {
             Err(Failure::wrong(message, "name a file with --on, as in --on ./data.img"))
         }
     }
+}
+
+/// That nobody goes through a page cache, which only models have above them.
+fn not_buffered(job: &Job, on: &str) -> Result<(), Failure> {
+    job.agents.iter().try_for_each(|agent| agent.can_run_live(on)).map_err(Failure::from)
 }
 
 /// That nobody asks for another speed than real time has.

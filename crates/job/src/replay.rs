@@ -13,6 +13,7 @@ use penstock_core::{
     Clock, Decision, Device, Done, Go, Io, Limits, Observer, Queued, ReqId, Request, Source, Time,
     Witness, run,
 };
+use penstock_device::PageCache;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -78,7 +79,13 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
     let mut watch = Watch { tape: Rc::clone(&tape), verdict: Rc::clone(&verdict), requests: 0 };
     // The tape's end leaves requests outstanding when the recorded run was ended: no failure here.
     let limits = Limits { until: Time::NEVER, max_outstanding: u32::MAX };
-    let _ = run(&mut source, &mut stack, &mut clock, &mut watch, limits);
+    let _ = match job.buffered() {
+        None => run(&mut source, &mut stack, &mut clock, &mut watch, limits),
+        Some(spec) => {
+            let mut cache = PageCache::new(&spec.options(), stack);
+            run(&mut source, &mut cache, &mut clock, &mut watch, limits)
+        }
+    };
     if let Some(error) = tape.borrow_mut().failed.take() {
         return Err(at(error));
     }

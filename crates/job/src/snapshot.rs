@@ -152,6 +152,12 @@ impl Watched {
         self.told.classes[class].errors += u64::from(!what.ok);
     }
 
+    /// `service` of the device was spent on `class`, and on no request of it.
+    pub(crate) fn spent(&mut self, now: Time, class: usize, service: Span) {
+        self.roll(now);
+        self.windows.spent(class, service);
+    }
+
     /// The run as it stands at `now`.
     pub(crate) fn look(&mut self, now: Time) -> &Snapshot {
         self.roll(now);

@@ -13,11 +13,14 @@ use penstock_policy::Params;
 use penstock_workload::Agent;
 
 use crate::agents::{self, AgentSpec};
+pub use crate::classes::Class;
+use crate::classes::classes;
 use crate::devices::{self, DeviceSpec};
-use crate::diagnose::{JobError, Origin, Source, quote};
+use crate::diagnose::{JobError, Origin, Source};
 use crate::nearest::suggest;
+use crate::page_cache::{self, PageCacheSpec};
 use crate::traces::{self, TraceSpec};
-use crate::tree::{self, Entry, Node, Reader, Value};
+use crate::tree::{self, Node, Reader, Value};
 use crate::units::{self, duration_text};
 use crate::{file, params, sets, text};
 
@@ -30,6 +33,7 @@ pub(crate) const KEYS: &[&str] = &[
     "max_outstanding",
     "device",
     "live",
+    "page_cache",
     "class",
     "agent",
     "trace",
@@ -42,8 +46,6 @@ pub(crate) const LIVE_KEYS: &[&str] = &["depth", "batch", "timeout", "view"];
 pub(crate) const OFF: &str = "off";
 /// Keys of the view of a target.
 pub(crate) const VIEW_KEYS: &[&str] = &["start", "length"];
-/// Keys of a class.
-pub(crate) const CLASS_KEYS: &[&str] = &["weight", "prio"];
 /// Ends of a run that are a word.
 pub(crate) const STOPS: [&str; 2] = ["drained", "last-arrival"];
 /// The seed of a job that does not name one.
@@ -55,10 +57,6 @@ pub(crate) const MAX_OUTSTANDING: u32 = 1 << 20;
 pub(crate) const MAX_OUTSTANDING_MOST: u64 = 1 << 28;
 /// Commands at a real target at once, and handed on together: deeper than any device's queue.
 pub(crate) const DEPTH_MOST: u64 = 4096;
-/// Lowest priority, as with the kernel's ioprio.
-pub(crate) const PRIO_MOST: u64 = 7;
-/// Classes are numbered in 16 bits.
-pub(crate) const CLASSES: usize = 1 << 16;
 
 /// A job, checked.
 #[derive(Clone, PartialEq, Debug)]
@@ -79,6 +77,8 @@ pub struct Job {
     pub device: Option<DeviceSpec>,
     /// How a real target is driven.
     pub live: Live,
+    /// The page cache, if it is described or an agent needs one.
+    pub page_cache: Option<PageCacheSpec>,
     /// Classes in the order of the file; a `ClassId` is an index into them.
     pub classes: Vec<Class>,
     /// Agents in the order of the file; none if a trace is played.
@@ -138,17 +138,6 @@ impl Live {
     }
 }
 
-/// A class of work.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Class {
-    /// As results name it.
-    pub name: String,
-    /// Its part of the device, relative to the other classes' weights.
-    pub weight: u32,
-    /// The lower goes first.
-    pub prio: u8,
-}
-
 impl Job {
     /// Reads the job file at `path` and applies the `--set` arguments in order.
     ///
@@ -182,6 +171,11 @@ impl Job {
         found.map(|(_, params)| params.clone()).ok_or_else(|| JobError::new("no such policy"))
     }
 
+    /// The page cache, if an agent's requests go through it.
+    pub(crate) fn buffered(&self) -> Option<&PageCacheSpec> {
+        self.page_cache.as_ref().filter(|_| self.agents.iter().any(|agent| agent.buffered))
+    }
+
     /// The agents on a target of `capacity` bytes in blocks of `block` bytes. Borders that are
     /// shares are rounded down to 4 KiB, or to whole blocks if those are larger; `100%` is the end.
     ///
@@ -210,6 +204,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
         let why = "belongs to a job with agents; this one plays a trace";
         reader.refuse(&["duration"], why, "to end sooner, set `stop` to a time")?;
         reader.refuse(&["agent"], why, "a job has agents or a trace")?;
+        reader.refuse(&["page_cache"], why, "a trace holds what went past the page cache")?;
         Span::MAX
     } else {
         reader.refuse(&["rule"], "belongs to a job with a trace", "agents name their class")?;
@@ -223,6 +218,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let max_outstanding = reader.optional("max_outstanding", most)?;
     let device = reader.optional("device", |node| device(node, folder))?;
     let live = reader.optional("live", live)?.unwrap_or_default();
+    let page_cache = reader.optional("page_cache", page_cache::read)?;
     let classes = reader.optional("class", classes)?.unwrap_or_default();
     let (agents, trace) = match trace {
         None => (agents(&reader, &classes, duration)?, None),
@@ -232,6 +228,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
         }
     };
     let policies = params::all(reader.node("policy"))?;
+    let buffered = agents.iter().any(|agent| agent.buffered);
     let job = Job {
         name: name.into(),
         seed,
@@ -241,6 +238,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
         max_outstanding: max_outstanding.map_or(MAX_OUTSTANDING, |most| most as u32),
         device,
         live,
+        page_cache: page_cache.or_else(|| buffered.then(PageCacheSpec::default)),
         classes,
         agents,
         trace,
@@ -368,33 +366,4 @@ fn view(node: &Node) -> Result<View, JobError> {
         length => Ok(length),
     })?;
     Ok(View { start, length })
-}
-
-fn classes(node: &Node) -> Result<Vec<Class>, JobError> {
-    let Value::Table(table) = &node.value else {
-        return Err(node.expected("classes").hint("each has a section, as in `[class.batch]`"));
-    };
-    if let Some(entry) = table.entries.get(CLASSES) {
-        return Err(JobError::new(format!("more than {CLASSES} classes")).at(&entry.origin));
-    }
-    table.entries.iter().map(class).collect()
-}
-
-fn class(entry: &Entry) -> Result<Class, JobError> {
-    let letters = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    let begins = entry.key.starts_with(|c: char| c.is_ascii_alphabetic());
-    if !begins || !entry.key.chars().all(letters) {
-        let found = format!("{} is no name of a class", quote(&entry.key));
-        let hint = "a name is a letter, then letters, digits, `-` and `_`";
-        return Err(JobError::new(found).at(&entry.origin).hint(hint));
-    }
-    let what = format!("class {}", entry.key);
-    let reader = Reader::new(&entry.node, &what, CLASS_KEYS)?;
-    let weight = reader.optional("weight", |node| node.count(1, u64::from(u32::MAX)))?;
-    let prio = reader.optional("prio", |node| node.count(0, PRIO_MOST))?;
-    Ok(Class {
-        name: entry.key.clone(),
-        weight: weight.unwrap_or(1) as u32,
-        prio: prio.unwrap_or(0) as u8,
-    })
 }

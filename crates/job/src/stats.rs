@@ -6,6 +6,7 @@ use penstock_live::Pace;
 
 use crate::detail::{Detail, Details};
 use crate::errors::Errors;
+use crate::ledger::{Ledger, Spent};
 use crate::record::Recorder;
 use crate::result::{ClassResult, Distribution, ScheduleResult};
 use crate::schedule::Schedule;
@@ -151,6 +152,8 @@ pub(crate) struct Stats<'a> {
     watched: Option<Watched>,
     /// Every response time, if they are to be compared.
     responses: Option<Vec<u64>>,
+    /// Knows what the device's time was spent on, if completions do not: below a page cache.
+    ledger: Option<Ledger>,
     /// Knows when a modelled run that keeps step with real time is to report.
     pace: Option<&'a Pace>,
 }
@@ -178,8 +181,15 @@ impl<'a> Stats<'a> {
             details: None,
             watched: None,
             responses: None,
+            ledger: None,
             pace: None,
         }
+    }
+
+    /// Books device time from `ledger`, and not from completions.
+    pub(crate) fn charged_by(mut self, ledger: Option<Ledger>) -> Self {
+        self.ledger = ledger;
+        self
     }
 
     /// Tells with each report how the run goes.
@@ -218,9 +228,33 @@ impl<'a> Stats<'a> {
 
     /// The run ended at `end`, of which nothing is heard at or behind `until`.
     pub(crate) fn ended(&mut self, source: &mut impl Source, end: Time, until: Time) {
+        self.book();
         if let Some(schedule) = &mut self.schedule {
             schedule.ended(source, end, until);
         }
+    }
+
+    /// Books what the ledger holds.
+    fn book(&mut self) {
+        let Some(ledger) = self.ledger.clone() else { return };
+        ledger.book(|Spent { class, begun, at, service }| {
+            let class = class.index();
+            if let Some(details) = &mut self.details {
+                details.spent(at, class, service);
+            }
+            if let Some(watched) = &mut self.watched {
+                watched.spent(at, class, service);
+            }
+            let measured = self.measured(begun, at, service);
+            self.busy += measured;
+            self.classes[class].device_time += measured;
+        });
+    }
+
+    /// Of a command that was under way when the warm-up ended, what lies behind it.
+    fn measured(&self, begun: Time, at: Time, service: Span) -> Span {
+        let counted = at.since(self.warmup.max(begun));
+        service.share(counted.ns(), at.since(begun).ns().max(1))
     }
 
     /// How the schedule was held; `None` in virtual time, and if there is none.
@@ -275,6 +309,7 @@ pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
 
 impl Observer for Stats<'_> {
     fn turn(&mut self, now: Time) -> bool {
+        self.book();
         if let Some(recorder) = &self.recorder {
             recorder.turn(now);
             if !recorder.sound() {
@@ -322,8 +357,8 @@ impl Observer for Stats<'_> {
             schedule.finished();
         }
         let (latency, wait) = (done.at.since(req.due), done.begun.since(req.due));
-        let what =
-            Finished { bytes: req.len, latency, service: done.service, ok: done.error.is_none() };
+        let charged = if self.ledger.is_some() { Span::ZERO } else { done.service };
+        let what = Finished { bytes: req.len, latency, service: charged, ok: done.error.is_none() };
         if let Some(details) = &mut self.details {
             details.finished(now, req.class.index(), &what);
         }
@@ -331,15 +366,13 @@ impl Observer for Stats<'_> {
             watched.finished(now, req.class.index(), &what);
         }
         if done.at >= self.warmup {
-            // Of a command that was under way when the warm-up ended, what lies behind it.
-            let counted = done.at.since(self.warmup.max(done.begun));
-            self.busy += done.service.share(counted.ns(), done.at.since(done.begun).ns().max(1));
+            self.busy += self.measured(done.begun, done.at, charged);
         }
         if req.due < self.warmup {
             return;
         }
         let class = &mut self.classes[req.class.index()];
-        class.device_time += done.service;
+        class.device_time += charged;
         if let Some(error) = done.error {
             class.errors.add(error, done.at, req);
             return;

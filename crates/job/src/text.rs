@@ -37,6 +37,9 @@ pub(crate) fn job(job: &Job) -> String {
         let (start, length) = (size(start), size(length));
         out.line("view", format!("{{ start = {start}, length = {length} }}"));
     }
+    if let Some(spec) = &job.page_cache {
+        spec.write(&mut out);
+    }
     for class in &job.classes {
         out.section(&format!("[class.{}]", class.name));
         out.line("weight", class.weight);
@@ -63,6 +66,7 @@ fn agent(out: &mut Lines, agent: &AgentSpec, class: &str) {
     out.line("class", quoted(class));
     out.line("op", quoted(if agent.op == Op::Read { "read" } else { "write" }));
     out.line("sync", agent.sync);
+    out.line("cache", quoted(if agent.buffered { "buffered" } else { "direct" }));
     out.line("size", size(agent.size.into()));
     let random = agent.pattern == Pattern::Random;
     out.line("pattern", quoted(if random { "random" } else { "sequential" }));

@@ -23,6 +23,11 @@ impl Share {
     /// All of it.
     pub const WHOLE: Self = Self(1_000_000_000);
 
+    /// `percent` hundredths.
+    pub(crate) const fn percent(percent: u32) -> Self {
+        Self(percent * (Self::WHOLE.0 / 100))
+    }
+
     /// This part of `whole`, rounded down.
     pub const fn of(self, whole: u64) -> u64 {
         (whole as u128 * self.0 as u128 / Self::WHOLE.0 as u128) as u64

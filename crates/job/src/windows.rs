@@ -115,6 +115,11 @@ impl Windows {
         counts.latency.record(ns).expect("a histogram that grows");
     }
 
+    /// `service` of the device was spent on `class`, and on no request of it.
+    pub(crate) fn spent(&mut self, class: usize, service: Span) {
+        self.classes[class].counts.device_time += service;
+    }
+
     /// Requests of `class` that are outstanding now.
     pub(crate) fn outstanding(&self, class: usize) -> u64 {
         self.classes[class].outstanding

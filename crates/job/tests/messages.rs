@@ -281,6 +281,22 @@ fn time_outs() {
 }
 
 #[test]
+fn page_caches() {
+    let with = |line: &str| message(&format!("{line}\n{GOOD}"), &[]);
+    messages!([
+        instead("size = \"4KiB\"", "size = \"4KiB\"\ncache = \"buffred\""),
+        with("page_cache = { memory = \"4KiB\" }"),
+        with("page_cache = { dirty_ratio = \"10%\" }"),
+        with("page_cache = { dirty_ratio = \"0%\" }"),
+        with("page_cache = { dirty_background_ratio = \"25%\" }"),
+        with("page_cache = { base = \"0s\" }"),
+        with("page_cache = { per_mb = \"2s\" }"),
+        with("page_cache = { read_ahead = \"2GiB\" }"),
+        with("page_cache = { read_ahead_kb = \"128KiB\" }"),
+    ]);
+}
+
+#[test]
 fn files() {
     let error = |name: &str| devices::find(name).unwrap_err().to_string();
     messages!([error("flsh"), error("no/such.toml"), error("tests/../Kargo.toml"),]);

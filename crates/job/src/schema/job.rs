@@ -8,7 +8,9 @@ use super::build::{
 };
 use super::{policy, trace};
 use crate::agents::{self, ARRIVALS, ARRIVALS_KEYS, CLOSED_KEYS, FACTOR_MAX, OPEN_KEYS, OPS};
+use crate::classes;
 use crate::devices;
+use crate::page_cache;
 use crate::spec::{self, Live};
 use crate::units::duration_text;
 
@@ -34,6 +36,7 @@ pub(super) fn job() -> Value {
             .or(spec::MAX_OUTSTANDING),
             field("device", DEVICE, device()),
             field("live", "How a real target is driven.", live()),
+            field("page_cache", PAGE_CACHE, page_cache::schema()),
             field("class", "Classes of work, a section each: `[class.batch]`.", classes()),
             field("agent", "Who asks.", with(list(&agent()), json!({"minItems": 1}))),
             field("trace", "A recorded trace to play instead of agents.", trace::trace()),
@@ -43,7 +46,7 @@ pub(super) fn job() -> Value {
     );
     let agents = with(required(&["duration", "class", "agent"]), without(&["rule"]));
     let choice = json!({
-        "if": required(&["trace"]), "then": without(&["duration", "agent"]), "else": agents
+        "if": required(&["trace"]), "then": without(&["duration", "agent", "page_cache"]), "else": agents
     });
     with(all, choice)
 }
@@ -52,6 +55,7 @@ const STOP: &str = "When the run ends: when all requests have finished (`drained
                     can ask any more (`last-arrival`), or at a time.";
 const DEVICE: &str = "Where it runs, unless `--on` says: a named device, the path of a device \
                       file, or the device itself.";
+const PAGE_CACHE: &str = "The page cache of agents that are `buffered`, above the scheduler.";
 const RULE: &str = "Which request of a trace is of which class: the first rule that fits wins.";
 
 const VIEW: &str = "The part of the target that may be used: nothing outside is touched. If not \
@@ -97,18 +101,18 @@ fn live() -> Value {
 fn classes() -> Value {
     let weight = count(1, u32::MAX.into());
     let class = table(
-        spec::CLASS_KEYS.iter().copied(),
+        classes::CLASS_KEYS.iter().copied(),
         vec![
             field("weight", "Its part of the device, relative to the others' weights.", weight)
                 .or(1),
-            field("prio", "The lower goes first.", count(0, spec::PRIO_MOST)).or(0),
+            field("prio", "The lower goes first.", count(0, classes::PRIO_MOST)).or(0),
         ],
     );
     json!({
         "type": "object",
         "patternProperties": {"^[A-Za-z][A-Za-z0-9_-]*$": class},
         "additionalProperties": false,
-        "maxProperties": spec::CLASSES,
+        "maxProperties": classes::CLASSES,
     })
 }
 
@@ -121,6 +125,8 @@ fn agent() -> Value {
             field("op", "What it asks for.", words(OPS.iter().copied())),
             field("sync", "Whether somebody waits: a write is durable when it is done.", switch())
                 .or(false),
+            field("cache", "Through the page cache, or past it.", words(agents::CACHES.to_vec()))
+                .or("direct"),
             field("size", "Bytes of a request.", defined("size-above-zero")),
             field(
                 "pattern",

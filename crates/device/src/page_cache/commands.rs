@@ -1,0 +1,201 @@
+//! What the cache has below, and who waits for it.
+
+use std::collections::VecDeque;
+
+use penstock_core::{Device, Done, Io, ReqId, Request, Table, Time};
+
+use super::{PAGE, PageCache};
+
+const NIL: u32 = u32::MAX;
+
+/// What a command is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// Pages are filled.
+    Read,
+    /// Pages are written back because somebody waits for it.
+    Write,
+    /// Pages are written back because they are many or old.
+    Background,
+    /// A direct request, or a flush: no pages.
+    Whole,
+}
+
+impl Kind {
+    fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::Background)
+    }
+}
+
+/// A command below.
+#[derive(Clone, Copy, Debug)]
+struct Command {
+    kind: Kind,
+    first: u64,
+    pages: u32,
+    /// The request that its device time is charged to.
+    payer: Option<ReqId>,
+    /// The first of those who wait for it.
+    waits: u32,
+    /// Its place among the writes.
+    place: u32,
+}
+
+/// A request waits for a command.
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    request: ReqId,
+    next: u32,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(super) struct Commands {
+    table: Table<Command>,
+    waits: Vec<Wait>,
+    free: u32,
+    /// Writes of pages that have not come back.
+    writes: Vec<ReqId>,
+    /// What waits for room below, in order.
+    queue: VecDeque<Request>,
+}
+
+impl Default for Commands {
+    fn default() -> Self {
+        Self {
+            table: Table::new(),
+            waits: Vec::new(),
+            free: NIL,
+            writes: Vec::new(),
+            queue: VecDeque::new(),
+        }
+    }
+}
+
+impl Commands {
+    /// A command whose first page is `first`, of no pages yet.
+    pub(super) fn begin(&mut self, kind: Kind, first: u64, payer: Option<ReqId>) -> ReqId {
+        let place = self.writes.len() as u32;
+        let command = Command { kind, first, pages: 0, payer, waits: NIL, place };
+        let id = self.table.insert_with(|_| command);
+        if kind.writes() {
+            self.writes.push(id);
+        }
+        id
+    }
+
+    /// The command `id` is `io`, of `pages` pages: it goes below when there is room.
+    pub(super) fn queue(&mut self, id: ReqId, pages: u32, io: Io) {
+        self.table.get_mut(id).expect("it has begun").pages = pages;
+        self.queue.push_back(io.with(id));
+    }
+
+    /// The command `id` is not to be.
+    pub(super) fn forget(&mut self, id: ReqId) {
+        self.end(id);
+    }
+
+    /// What goes below next.
+    pub(super) fn next(&self) -> Option<&Request> {
+        self.queue.front()
+    }
+
+    /// That went.
+    pub(super) fn sent(&mut self) {
+        self.queue.pop_front();
+    }
+
+    /// Writes of pages that have not come back.
+    pub(super) fn writes(&self) -> &[ReqId] {
+        &self.writes
+    }
+
+    /// `request` waits for `command`; `false` if it was the last to do so already.
+    pub(super) fn wait(&mut self, command: ReqId, request: ReqId) -> bool {
+        let command = self.table.get_mut(command).expect("a page names a command below");
+        if self.waits.get(command.waits as usize).is_some_and(|wait| wait.request == request) {
+            return false;
+        }
+        let wait = Wait { request, next: command.waits };
+        if self.free == NIL {
+            command.waits = self.waits.len() as u32;
+            self.waits.push(wait);
+        } else {
+            command.waits = self.free;
+            self.free = std::mem::replace(&mut self.waits[command.waits as usize], wait).next;
+        }
+        true
+    }
+
+    /// The command came back.
+    fn end(&mut self, id: ReqId) -> Command {
+        let command = self.table.remove(id);
+        if command.kind.writes() {
+            self.writes.swap_remove(command.place as usize);
+            if let Some(&moved) = self.writes.get(command.place as usize) {
+                self.table.get_mut(moved).expect("it is below").place = command.place;
+            }
+        }
+        command
+    }
+
+    /// One who waited for `command`, the latest first; he does so no more.
+    fn waiter(&mut self, command: &mut Command) -> Option<ReqId> {
+        let at = command.waits;
+        let Wait { request, next } = *self.waits.get(at as usize)?;
+        command.waits = next;
+        self.waits[at as usize].next = self.free;
+        self.free = at;
+        Some(request)
+    }
+}
+
+impl<D: Device> PageCache<D> {
+    /// `request` waits for `command`.
+    pub(super) fn wait(&mut self, command: ReqId, request: ReqId) {
+        if self.commands.wait(command, request) {
+            self.entry(request).pending += 1;
+        }
+    }
+
+    /// The bytes of `pages` pages from `first` on, as `io`; the device may end within the last.
+    pub(super) fn range(&self, first: u64, pages: u32, io: Io) -> Io {
+        let start = first * u64::from(PAGE);
+        let end = (start + u64::from(pages * PAGE)).min(self.below.capacity());
+        Io { start, len: (end - start) as u32, ..io }
+    }
+
+    /// A command came back from below.
+    pub(super) fn settle(&mut self, now: Time, done: &Done) {
+        let mut command = self.commands.end(done.id);
+        for number in command.first..command.first + u64::from(command.pages) {
+            let slot = self.pages.find(number).expect("a page under way stays");
+            match command.kind {
+                Kind::Read => self.pages.filled(slot, now, done.error.is_none()),
+                _ => self.pages.written(slot),
+            }
+        }
+        if command.kind == Kind::Background {
+            self.back.ended();
+        }
+        if command.kind.writes() {
+            self.failed = self.failed.or(done.error);
+        }
+        if let Some(payer) = command.payer {
+            self.entry(payer).service += done.service;
+        }
+        // The latest comes first, and goes on last.
+        while let Some(request) = self.commands.waiter(&mut command) {
+            let entry = self.entry(request);
+            entry.pending -= 1;
+            entry.begun = entry.begun.min(done.begun.max(entry.arrived));
+            entry.error = entry.error.or(done.error);
+            if entry.pending == 0 && !entry.stalled {
+                self.ready.push(request);
+            }
+        }
+        while let Some(request) = self.ready.pop() {
+            self.step(now, request);
+        }
+    }
+}

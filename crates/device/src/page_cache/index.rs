@@ -1,0 +1,70 @@
+//! Which slot holds a page: open addressing, with neighbours side by side.
+//!
+//! Sixteen neighbours share one place of the hash and lie next to each other behind it, so that a
+//! long request touches few lines of the processor's cache. At most half of the cells are in use;
+//! what is taken out leaves no mark behind, so searches stay short for ever.
+
+/// Pages that lie together.
+const TOGETHER: u64 = 16;
+
+/// Slots by the number of their page.
+#[derive(Debug)]
+pub(super) struct Index {
+    /// A page's number and one; zero where nothing is.
+    keys: Vec<u64>,
+    slots: Vec<u32>,
+    mask: usize,
+}
+
+impl Index {
+    /// An index for up to `pages` pages.
+    pub(super) fn new(pages: u32) -> Self {
+        let cells = (pages as usize * 2).next_power_of_two().max(2 * TOGETHER as usize);
+        Self { keys: vec![0; cells], slots: vec![0; cells], mask: cells - 1 }
+    }
+
+    fn home(&self, page: u64) -> usize {
+        let spread = (page / TOGETHER).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        (spread * TOGETHER + page % TOGETHER) as usize & self.mask
+    }
+
+    /// The cell of `page`, or the empty one where its search ends.
+    fn cell(&self, page: u64) -> usize {
+        let mut at = self.home(page);
+        while self.keys[at] != 0 && self.keys[at] != page + 1 {
+            at = (at + 1) & self.mask;
+        }
+        at
+    }
+
+    /// The slot of `page`.
+    pub(super) fn get(&self, page: u64) -> Option<u32> {
+        let at = self.cell(page);
+        (self.keys[at] != 0).then(|| self.slots[at])
+    }
+
+    /// Puts `page`, which is not here, at `slot`.
+    pub(super) fn insert(&mut self, page: u64, slot: u32) {
+        let at = self.cell(page);
+        (self.keys[at], self.slots[at]) = (page + 1, slot);
+    }
+
+    /// Takes `page`, which is here, out, and closes the gap.
+    pub(super) fn remove(&mut self, page: u64) {
+        let mut gap = self.cell(page);
+        let mut at = gap;
+        loop {
+            at = (at + 1) & self.mask;
+            if self.keys[at] == 0 {
+                self.keys[gap] = 0;
+                return;
+            }
+            // What lies between its home and itself, with the gap on the way, moves into the gap.
+            let way = at.wrapping_sub(self.home(self.keys[at] - 1)) & self.mask;
+            if way >= at.wrapping_sub(gap) & self.mask {
+                (self.keys[gap], self.slots[gap]) = (self.keys[at], self.slots[at]);
+                gap = at;
+            }
+        }
+    }
+}

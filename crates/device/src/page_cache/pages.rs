@@ -1,0 +1,364 @@
+//! The pages of the cache: where each stands, and which goes when another needs its place.
+//!
+//! A page is clean (in one of two lists), dirty (in a third, in the order in which they became so),
+//! being read, or being written; a dirty page may be written at the same time, when it was changed
+//! since. Only clean pages are ever replaced.
+//!
+//! Replacement is by two lists, as Unix page caches do: a page that was used once stands in the
+//! inactive list, one that was used again in the active list, of at most two thirds of the memory.
+//! The least recently used inactive page goes first. So what is read once and in passing does not
+//! displace what is used again and again, unless it is itself too much for a third of the memory.
+
+use penstock_core::{ClassId, Io, Prio, ReqId, StreamId, Time};
+
+use super::index::Index;
+
+const NIL: u32 = u32::MAX;
+/// The number of a page that is none: its slot is free.
+const NONE: u64 = u64::MAX;
+
+/// A read is under way: the page has no content yet.
+const READING: u8 = 1;
+/// It has content that the device has not.
+const DIRTY: u8 = 2;
+/// A write is under way.
+const WRITING: u8 = 4;
+/// It belongs into the active list when it is clean.
+const ACTIVE: u8 = 8;
+/// It was used.
+const USED: u8 = 16;
+/// What is being read is out of date.
+const STALE: u8 = 32;
+/// It is clean, and stands in the list that its bits name.
+const RESTING: u8 = 64;
+
+const INACTIVE_LIST: usize = 0;
+const ACTIVE_LIST: usize = 1;
+const DIRTY_LIST: usize = 2;
+
+/// A page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Page {
+    /// Which one: its first byte over the length of a page.
+    pub(super) number: u64,
+    /// When it became dirty, as a number that only grows.
+    pub(super) stamp: u64,
+    /// The same as a time.
+    pub(super) dirtied: Time,
+    /// The command that reads or writes it.
+    pub(super) command: ReqId,
+    prev: u32,
+    next: u32,
+    /// Who wrote it last.
+    pub(super) writer: Writer,
+    bits: u8,
+}
+
+/// Whoever wrote a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Writer {
+    pub(super) stream: StreamId,
+    pub(super) class: ClassId,
+    pub(super) prio: Prio,
+}
+
+impl Writer {
+    pub(super) fn of(io: &Io) -> Self {
+        Self { stream: io.stream, class: io.class, prio: io.prio }
+    }
+}
+
+impl Page {
+    pub(super) fn reading(&self) -> bool {
+        self.bits & READING != 0
+    }
+
+    pub(super) fn writing(&self) -> bool {
+        self.bits & WRITING != 0
+    }
+
+    /// It has content that the device has not, all of it.
+    pub(super) fn dirty(&self) -> bool {
+        self.bits & (DIRTY | READING) == DIRTY
+    }
+
+    /// It counts as dirty: it has content that the device has not or may not have yet.
+    pub(super) fn unclean(&self) -> bool {
+        self.bits & (DIRTY | WRITING) != 0
+    }
+
+    /// What is being read is out of date: it is dropped when it comes.
+    pub(super) fn stale(&self) -> bool {
+        self.bits & STALE != 0
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct List {
+    head: u32,
+    tail: u32,
+    len: u32,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(super) struct Pages {
+    arena: Vec<Page>,
+    /// How many there may be.
+    capacity: u32,
+    free: u32,
+    index: Index,
+    lists: [List; 3],
+    unclean: u32,
+    /// The last stamp that was given.
+    stamp: u64,
+}
+
+impl Pages {
+    /// Room for `capacity` pages.
+    pub(super) fn new(capacity: u32) -> Self {
+        let none = List { head: NIL, tail: NIL, len: 0 };
+        Self {
+            arena: Vec::new(),
+            capacity,
+            free: NIL,
+            index: Index::new(capacity),
+            lists: [none; 3],
+            unclean: 0,
+            stamp: 0,
+        }
+    }
+
+    /// The slot of the page `number`, if it is here.
+    pub(super) fn find(&self, number: u64) -> Option<u32> {
+        self.index.get(number)
+    }
+
+    /// The page at `slot`.
+    pub(super) fn page(&self, slot: u32) -> &Page {
+        &self.arena[slot as usize]
+    }
+
+    /// Pages that count as dirty: those that are, those being written, those dirty when read.
+    pub(super) fn unclean(&self) -> u32 {
+        self.unclean
+    }
+
+    /// Pages that wait to be written.
+    pub(super) fn dirty(&self) -> u32 {
+        self.lists[DIRTY_LIST].len
+    }
+
+    /// The last stamp that a page got.
+    pub(super) fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
+    /// The slots of dirty pages, the oldest first.
+    pub(super) fn oldest(&self) -> impl Iterator<Item = u32> {
+        let first = self.lists[DIRTY_LIST].head;
+        let some = |slot| (slot != NIL).then_some(slot);
+        std::iter::successors(some(first), move |&slot| some(self.page(slot).next))
+    }
+
+    /// A slot for the page `number`, which is not here: a free one, or that of the clean page that
+    /// goes first. `None` if no page is clean. The page stands in no list until the caller says
+    /// what becomes of it.
+    pub(super) fn take(&mut self, number: u64) -> Option<u32> {
+        let slot = if self.free != NIL {
+            let slot = self.free;
+            self.free = self.arena[slot as usize].next;
+            slot
+        } else if (self.arena.len() as u32) < self.capacity {
+            self.arena.push(Page::default());
+            self.arena.len() as u32 - 1
+        } else {
+            let list = usize::from(self.lists[INACTIVE_LIST].len == 0);
+            let slot = self.lists[list].tail;
+            if slot == NIL {
+                return None;
+            }
+            self.unlink(list, slot);
+            self.index.remove(self.arena[slot as usize].number);
+            slot
+        };
+        self.arena[slot as usize] = Page { number, ..Page::default() };
+        self.index.insert(number, slot);
+        Some(slot)
+    }
+
+    /// The page was used: by a read that found it or brought it, or by a write.
+    pub(super) fn touch(&mut self, slot: u32) {
+        let rested = self.wake(slot);
+        let page = &mut self.arena[slot as usize];
+        page.bits |= if page.bits & USED != 0 { ACTIVE } else { USED };
+        if rested {
+            self.rest(slot);
+        }
+    }
+
+    /// A page with content that nobody waits for and nothing is done to goes to the front.
+    fn rest(&mut self, slot: u32) {
+        let page = &mut self.arena[slot as usize];
+        page.bits |= RESTING;
+        let list = list_of(page.bits);
+        self.push_front(list, slot);
+        while self.lists[ACTIVE_LIST].len > self.capacity / 3 * 2 {
+            let last = self.lists[ACTIVE_LIST].tail;
+            self.unlink(ACTIVE_LIST, last);
+            self.arena[last as usize].bits &= !ACTIVE;
+            self.push_front(INACTIVE_LIST, last);
+        }
+    }
+
+    /// Takes a clean page out of its list; whether it was one.
+    fn wake(&mut self, slot: u32) -> bool {
+        let page = &mut self.arena[slot as usize];
+        let bits = page.bits;
+        page.bits &= !RESTING;
+        if bits & RESTING != 0 {
+            self.unlink(list_of(bits), slot);
+        }
+        bits & RESTING != 0
+    }
+
+    /// `command` reads the page.
+    pub(super) fn read(&mut self, slot: u32, command: ReqId) {
+        let page = &mut self.arena[slot as usize];
+        page.bits |= READING;
+        page.command = command;
+    }
+
+    /// The page was read at `now`, if `ok`.
+    pub(super) fn filled(&mut self, slot: u32, now: Time, ok: bool) {
+        let page = &mut self.arena[slot as usize];
+        page.bits &= !READING;
+        let bits = page.bits;
+        if !ok || bits & STALE != 0 {
+            self.unclean -= u32::from(bits & DIRTY != 0);
+            self.release(slot);
+        } else if bits & DIRTY != 0 {
+            self.queue(slot, now);
+        } else {
+            self.rest(slot);
+        }
+    }
+
+    /// `writer` wrote into the page, which was just taken, is clean, or anything else but stale.
+    pub(super) fn write(&mut self, slot: u32, now: Time, writer: Writer) {
+        self.wake(slot);
+        let page = &mut self.arena[slot as usize];
+        let before = page.bits;
+        page.writer = writer;
+        page.bits |= DIRTY;
+        self.unclean += u32::from(before & (DIRTY | WRITING) == 0);
+        if before & (DIRTY | READING) == 0 {
+            self.queue(slot, now);
+        }
+    }
+
+    /// It is dirty from now on.
+    fn queue(&mut self, slot: u32, now: Time) {
+        self.stamp += 1;
+        let page = &mut self.arena[slot as usize];
+        (page.stamp, page.dirtied) = (self.stamp, now);
+        self.push_back(DIRTY_LIST, slot);
+    }
+
+    /// `command` writes the page, which is dirty, as it is now.
+    pub(super) fn send(&mut self, slot: u32, command: ReqId) {
+        self.unlink(DIRTY_LIST, slot);
+        let page = &mut self.arena[slot as usize];
+        page.bits = page.bits & !DIRTY | WRITING;
+        page.command = command;
+    }
+
+    /// The page was written; it may have become dirty again.
+    pub(super) fn written(&mut self, slot: u32) {
+        let page = &mut self.arena[slot as usize];
+        page.bits &= !WRITING;
+        if page.bits & DIRTY == 0 {
+            self.unclean -= 1;
+            self.rest(slot);
+        }
+    }
+
+    /// What the page holds is out of date. A dirty page stays: its writer came after.
+    pub(super) fn outdate(&mut self, slot: u32) {
+        let page = &mut self.arena[slot as usize];
+        match page.bits & (READING | DIRTY | WRITING) {
+            READING => page.bits |= STALE,
+            0 => {
+                self.wake(slot);
+                self.release(slot);
+            }
+            _ => {}
+        }
+    }
+
+    /// Frees the slot of a page that stands in no list.
+    fn release(&mut self, slot: u32) {
+        let page = &mut self.arena[slot as usize];
+        self.index.remove(page.number);
+        *page = Page { next: self.free, ..Page::default() };
+        self.free = slot;
+    }
+
+    fn push_front(&mut self, list: usize, slot: u32) {
+        let next = self.lists[list].head;
+        (self.arena[slot as usize].prev, self.arena[slot as usize].next) = (NIL, next);
+        match next {
+            NIL => self.lists[list].tail = slot,
+            next => self.arena[next as usize].prev = slot,
+        }
+        self.lists[list].head = slot;
+        self.lists[list].len += 1;
+    }
+
+    fn push_back(&mut self, list: usize, slot: u32) {
+        let prev = self.lists[list].tail;
+        (self.arena[slot as usize].prev, self.arena[slot as usize].next) = (prev, NIL);
+        match prev {
+            NIL => self.lists[list].head = slot,
+            prev => self.arena[prev as usize].next = slot,
+        }
+        self.lists[list].tail = slot;
+        self.lists[list].len += 1;
+    }
+
+    fn unlink(&mut self, list: usize, slot: u32) {
+        let Page { prev, next, .. } = self.arena[slot as usize];
+        match prev {
+            NIL => self.lists[list].head = next,
+            prev => self.arena[prev as usize].next = next,
+        }
+        match next {
+            NIL => self.lists[list].tail = prev,
+            next => self.arena[next as usize].prev = prev,
+        }
+        self.lists[list].len -= 1;
+    }
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        let none = ReqId { slot: NIL, age: 0 };
+        let writer = Writer { stream: StreamId(0), class: ClassId(0), prio: Prio(0) };
+        let dirtied = Time::NEVER;
+        Self {
+            number: NONE,
+            stamp: 0,
+            dirtied,
+            command: none,
+            prev: NIL,
+            next: NIL,
+            writer,
+            bits: 0,
+        }
+    }
+}
+
+/// The list in which a clean page stands.
+fn list_of(bits: u8) -> usize {
+    usize::from(bits & ACTIVE != 0)
+}

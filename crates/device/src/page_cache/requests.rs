@@ -1,0 +1,237 @@
+//! The way of a request through the cache.
+//!
+//! A request goes through its pages, page by page; where it must wait it stops, and goes on from
+//! there. A forced write then goes through them once more to have them written back, a direct
+//! request does only that before it goes below.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use penstock_core::{Device, Errno, Flags, Io, Op, ReqId, Request, Span, Time};
+
+use super::commands::Kind;
+use super::walks::Walk;
+use super::{PAGE, PageCache};
+
+/// A request of the layer above, and how far it has come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// As the layer above knows it.
+    pub(super) req: Request,
+    pub(super) arrived: Time,
+    pub(super) begun: Time,
+    pub(super) service: Span,
+    pub(super) error: Option<Errno>,
+    /// Commands that it waits for.
+    pub(super) pending: u32,
+    /// It stands in a queue, for memory or for leave to write.
+    pub(super) stalled: bool,
+    phase: Phase,
+    /// The page that is next. Of a flush, the newest page that it covers.
+    pub(super) at: u64,
+    /// Where reading ends, what is read ahead included; not known until a page is missed.
+    pub(super) upto: Option<u64>,
+    /// It begins in the page in which its stream's last request ended.
+    pub(super) again: bool,
+    /// Some of what it wrote went below in a command that was not forced.
+    pub(super) unforced: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// It goes through its pages.
+    Pages,
+    /// It has its range written back.
+    Back,
+    /// It is below, whole, or a flush is.
+    Below,
+    /// A flush waits until what it covers is written.
+    Flush,
+}
+
+impl Entry {
+    /// The page of its first byte, and the one behind its last byte's.
+    pub(super) fn pages(&self) -> Range<u64> {
+        let page = u64::from(PAGE);
+        self.req.start / page..self.req.end().div_ceil(page)
+    }
+
+    pub(super) fn buffered(&self) -> bool {
+        self.req.flags.has(Flags::BUFFERED) && matches!(self.req.op, Op::Read | Op::Write)
+    }
+
+    /// The newest page that a flush covers, by its stamp.
+    pub(super) fn covers_until(&self) -> u64 {
+        self.at
+    }
+
+    pub(super) fn forced(&self) -> bool {
+        self.req.flags.has(Flags::FUA)
+    }
+}
+
+impl<D: Device> PageCache<D> {
+    pub(super) fn entry(&mut self, id: ReqId) -> &mut Entry {
+        self.requests.get_mut(id).expect("a request that is not here")
+    }
+
+    /// Takes `req` in.
+    pub(super) fn arrive(&mut self, now: Time, req: &Request) {
+        let mut entry = Entry {
+            req: *req,
+            arrived: now,
+            begun: Time::NEVER,
+            service: Span::ZERO,
+            error: None,
+            pending: 0,
+            stalled: false,
+            phase: Phase::Pages,
+            at: 0,
+            upto: None,
+            again: false,
+            unforced: false,
+        };
+        let pages = entry.pages();
+        entry.at = pages.start;
+        let mut ahead = None;
+        if req.op == Op::Flush {
+            (entry.phase, entry.at) = (Phase::Flush, self.pages.stamp());
+        } else if !entry.buffered() {
+            entry.phase = Phase::Back;
+        } else {
+            entry.again = self.streams.again(req.stream, pages.start);
+            if req.op == Op::Read {
+                let arrival = self.streams.read(req.stream, &pages);
+                let known = !arrival.sequential || arrival.ahead.is_some();
+                entry.upto = known.then_some(pages.end);
+                ahead = arrival.ahead;
+            } else {
+                self.streams.write(req.stream, &pages);
+            }
+        }
+        let id = self.requests.insert_with(|_| entry);
+        if req.op == Op::Flush {
+            self.flushes.push_back(id);
+            return;
+        }
+        self.step(now, id);
+        if let Some(ahead) = ahead {
+            self.read_ahead(now, &req.io, ahead);
+        }
+    }
+
+    /// Takes a request as far as it gets.
+    pub(super) fn step(&mut self, now: Time, id: ReqId) {
+        loop {
+            let entry = *self.entry(id);
+            let walk = match (entry.phase, entry.req.op) {
+                (Phase::Pages, Op::Read) => self.read_pages(now, id),
+                (Phase::Pages, _) => self.write_pages(now, id),
+                (Phase::Back, _) => self.write_back_pages(now, id),
+                (Phase::Below | Phase::Flush, _) => Walk::Through,
+            };
+            let queue = match walk {
+                Walk::Wait => return,
+                Walk::Through => None,
+                Walk::Starved => Some(&mut self.starved),
+                Walk::Throttled => Some(&mut self.throttled),
+            };
+            if let Some(queue) = queue {
+                queue.push_back(id);
+                self.entry(id).stalled = true;
+                return;
+            }
+            if self.entry(id).pending > 0 {
+                return;
+            }
+            match entry.phase {
+                Phase::Pages if entry.forced() && entry.req.op == Op::Write => {
+                    let first = entry.pages().start;
+                    let entry = self.entry(id);
+                    (entry.phase, entry.at) = (Phase::Back, first);
+                }
+                Phase::Back if entry.buffered() && !self.entry(id).unforced => {
+                    return self.copy(now, id);
+                }
+                Phase::Pages => return self.copy(now, id),
+                Phase::Back | Phase::Flush => return self.pass(now, id),
+                Phase::Below => return self.came_back(now, id),
+            }
+        }
+    }
+
+    /// All that `id` waited for is here: it is copied, and done.
+    fn copy(&mut self, now: Time, id: ReqId) {
+        let len = self.entry(id).req.len;
+        let takes = self.base + self.per_mb.share(len.into(), 1_000_000);
+        self.end(now + takes, id);
+    }
+
+    /// The request is done `at` then.
+    fn end(&mut self, at: Time, id: ReqId) {
+        self.copied += 1;
+        self.copies.push(Reverse((at, self.copied, id)));
+    }
+
+    /// A direct request goes below as it is; for a flush, or what was not forced, a flush does.
+    fn pass(&mut self, now: Time, id: ReqId) {
+        let entry = *self.entry(id);
+        let mut io = entry.req.io;
+        if entry.buffered() {
+            io = Io { op: Op::Flush, due: now, start: 0, len: 0, flags: Flags::SYNC, ..io };
+        } else {
+            self.outdate(&io);
+            self.entry(id).begun = Time::NEVER;
+        }
+        self.entry(id).phase = Phase::Below;
+        let command = self.commands.begin(Kind::Whole, 0, Some(id));
+        let flags = io.flags.without(Flags::BUFFERED);
+        self.commands.queue(command, 0, Io { flags, ..io });
+        self.wait(command, id);
+    }
+
+    /// What [`pass`](Self::pass) sent below came back.
+    fn came_back(&mut self, now: Time, id: ReqId) {
+        let entry = *self.entry(id);
+        if entry.buffered() {
+            return self.copy(now, id);
+        }
+        self.outdate(&entry.req.io);
+        if entry.req.op == Op::Flush {
+            let failed = self.failed.take();
+            self.entry(id).error = entry.error.or(failed);
+        }
+        self.end(now, id);
+    }
+
+    /// What pages hold of a range that is written past them is out of date.
+    fn outdate(&mut self, io: &Io) {
+        if matches!(io.op, Op::Write | Op::Discard) {
+            let page = u64::from(PAGE);
+            for number in io.start / page..io.end().div_ceil(page) {
+                if let Some(slot) = self.pages.find(number) {
+                    self.pages.outdate(slot);
+                }
+            }
+        }
+    }
+
+    /// Lets those go on who waited for memory or for leave to write, as far as they get.
+    pub(super) fn resume(&mut self, now: Time) {
+        self.resume_queue(now, |cache| &mut cache.starved);
+        self.resume_queue(now, |cache| &mut cache.throttled);
+    }
+
+    fn resume_queue(&mut self, now: Time, queue: fn(&mut Self) -> &mut VecDeque<ReqId>) {
+        while let Some(id) = queue(self).pop_front() {
+            self.entry(id).stalled = false;
+            self.step(now, id);
+            // Who did not get through stays the first.
+            if queue(self).back() == Some(&id) {
+                queue(self).rotate_right(1);
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! What can be told of the inside: replacement, the index, times, what goes below and when.
+
+use std::collections::VecDeque;
+
+use penstock_core::{
+    ClassId, Device, Done, Flags, Io, Op, Prio, ReqId, Request, Span, StreamId, Time,
+};
+use proptest::prelude::*;
+
+use super::index::Index;
+use super::pages::Pages;
+use super::{Options, PAGE, PageCache};
+
+/// Two lists as the module's text tells of them, the most recently used first.
+#[derive(Default)]
+struct Lists {
+    inactive: VecDeque<u64>,
+    active: VecDeque<u64>,
+    used: Vec<u64>,
+}
+
+impl Lists {
+    fn read(&mut self, page: u64, capacity: usize) {
+        let known = self.inactive.contains(&page) || self.active.contains(&page);
+        if !known && self.inactive.len() + self.active.len() == capacity {
+            let gone = self.inactive.pop_back().or_else(|| self.active.pop_back()).unwrap();
+            self.used.retain(|&page| page != gone);
+        }
+        self.inactive.retain(|&other| other != page);
+        self.active.retain(|&other| other != page);
+        if self.used.contains(&page) {
+            self.active.push_front(page);
+        } else {
+            self.used.push(page);
+            self.inactive.push_front(page);
+        }
+        if self.active.len() > capacity / 3 * 2 {
+            self.inactive.push_front(self.active.pop_back().unwrap());
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn replacement_is_by_two_lists(
+        capacity in 4_u32..40,
+        reads in prop::collection::vec(0_u64..60, 1..400),
+    ) {
+        let (mut pages, mut lists) = (Pages::new(capacity), Lists::default());
+        let none = ReqId { slot: 0, age: 0 };
+        for (number, page) in reads.into_iter().enumerate() {
+            let before: Vec<bool> = (0..60).map(|page| pages.find(page).is_some()).collect();
+            let known = |page: &u64| lists.inactive.contains(page) || lists.active.contains(page);
+            let wanted: Vec<bool> = (0..60).map(|page| known(&page)).collect();
+            prop_assert_eq!(before, wanted, "before read {}", number);
+            if let Some(slot) = pages.find(page) {
+                pages.touch(slot);
+            } else {
+                let slot = pages.take(page).unwrap();
+                pages.read(slot, none);
+                pages.touch(slot);
+                pages.filled(slot, Time::ZERO, true);
+            }
+            lists.read(page, capacity as usize);
+        }
+    }
+
+    #[test]
+    fn the_index_finds_what_is_in_it(
+        steps in prop::collection::vec((0_u64..80, any::<bool>()), 1..400),
+    ) {
+        // Neighbours far apart too, and as many as it takes.
+        let spread = |page: u64| page % 40 + page / 40 * (1 << 40);
+        let mut index = Index::new(40);
+        let mut here: Vec<Option<u32>> = vec![None; 80];
+        let mut count = 0;
+        for (number, (page, into)) in steps.into_iter().enumerate() {
+            match here[page as usize] {
+                None if into && count < 40 => {
+                    index.insert(spread(page), number as u32);
+                    here[page as usize] = Some(number as u32);
+                    count += 1;
+                }
+                Some(_) if !into => {
+                    index.remove(spread(page));
+                    here[page as usize] = None;
+                    count -= 1;
+                }
+                _ => {}
+            }
+            let found: Vec<_> = (0..80).map(|page| index.get(spread(page))).collect();
+            prop_assert_eq!(&found, &here);
+        }
+    }
+}
+
+/// A device that does nothing by itself: a test looks at what it was given, and ends it.
+#[derive(Default)]
+struct Hand {
+    given: Vec<Request>,
+    done: Vec<Done>,
+}
+
+impl Device for Hand {
+    fn capacity(&self) -> u64 {
+        1 << 30
+    }
+    fn block(&self) -> u32 {
+        512
+    }
+    fn room(&self) -> u32 {
+        1000
+    }
+    fn start(&mut self, _: Time, req: &Request) {
+        self.given.push(*req);
+    }
+    fn wakeup(&self) -> Time {
+        if self.done.is_empty() { Time::NEVER } else { Time::ZERO }
+    }
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        done.extend(self.done.drain(..).map(|one| Done { at: now, ..one }));
+    }
+}
+
+const OPTIONS: Options = Options {
+    memory: 64 * PAGE as u64,
+    base: Span::from_us(2),
+    per_mb: Span::from_us(1000),
+    dirty_background: 8 * PAGE as u64,
+    dirty: 16 * PAGE as u64,
+    dirty_expire: Span::from_ms(300),
+    dirty_writeback: Span::from_ms(50),
+    read_ahead: 0,
+};
+
+/// A cache over a [`Hand`], and the time.
+struct Stage {
+    cache: PageCache<Hand>,
+    now: Time,
+    asked: u32,
+}
+
+impl Stage {
+    fn new(options: &Options) -> Self {
+        Self { cache: PageCache::new(options, Hand::default()), now: Time::ZERO, asked: 0 }
+    }
+
+    /// Asks for `pages` pages from `first` on, as the stream and class `who`.
+    fn ask(&mut self, op: Op, who: u16, first: u64, pages: u32) {
+        let (start, len) = (first * u64::from(PAGE), pages * PAGE);
+        let stream = StreamId(who.into());
+        let (class, prio, flags) = (ClassId(who), Prio(who as u8), Flags::BUFFERED);
+        let io = Io { due: self.now, start, len, stream, class, op, prio, flags };
+        self.asked += 1;
+        self.cache.start(self.now, &io.with(ReqId { slot: self.asked, age: 0 }));
+    }
+
+    /// What went below since the last look: what, from which page on, how many, of whom.
+    fn below(&mut self) -> Vec<(Op, u64, u32, u16)> {
+        let page = u64::from(PAGE);
+        let told = |c: &Request| (c.op, c.start / page, c.len / PAGE, c.class.0);
+        let found = self.cache.below.given.iter().map(told).collect();
+        let done = self.cache.below.given.drain(..).map(|c| {
+            let (begun, service) = (c.due, Span::from_ms(1));
+            Done { id: c.id, at: begun, begun, service, len: c.len, error: None }
+        });
+        self.cache.below.done.extend(done);
+        found
+    }
+
+    /// What is answered when `ms` have passed: which request, when it was begun, its device time.
+    fn after(&mut self, ms: u64) -> Vec<(u32, Time, Span)> {
+        let mut done = Vec::new();
+        let until = self.now + Span::from_ms(ms);
+        loop {
+            self.cache.advance(self.now, &mut done);
+            let next = self.cache.wakeup().max(self.now);
+            if next > until {
+                break;
+            }
+            self.now = next;
+        }
+        self.now = until;
+        done.iter().map(|done| (done.id.slot, done.begun, done.service)).collect()
+    }
+}
+
+#[test]
+fn a_hit_takes_the_time_of_memory_and_none_of_the_device() {
+    let mut stage = Stage::new(&OPTIONS);
+    stage.ask(Op::Read, 0, 5, 2);
+    assert_eq!(stage.below(), [(Op::Read, 5, 2, 0)]);
+    assert_eq!(stage.after(1), [(1, Time::ZERO, Span::from_ms(1))]);
+    stage.ask(Op::Read, 1, 6, 1);
+    assert_eq!(stage.below(), []);
+    // 2 us and 4,096 bytes at 1 ns each.
+    assert_eq!(stage.cache.wakeup(), Time::from_ns(1_000_000 + 2_000 + 4_096));
+    assert_eq!(stage.after(1), [(2, Time::from_ns(1_000_000), Span::ZERO)]);
+}
+
+#[test]
+fn many_dirty_pages_are_written_in_order_as_long_commands_of_their_last_writer() {
+    let mut stage = Stage::new(&OPTIONS);
+    for (who, first) in [(1, 20), (1, 22), (1, 21), (2, 23), (1, 4), (1, 3), (1, 2), (1, 1)] {
+        stage.ask(Op::Write, who, first, 1);
+        assert_eq!(stage.below(), [], "at most eight are kept");
+    }
+    stage.ask(Op::Write, 2, 22, 1);
+    assert_eq!(stage.below(), [], "what is dirty is dirty once");
+    stage.ask(Op::Write, 1, 40, 1);
+    assert_eq!(stage.below(), [(Op::Write, 1, 4, 1)]);
+    stage.after(1);
+    assert_eq!(stage.cache.dirty(), 5 * u64::from(PAGE));
+    stage.ask(Op::Write, 1, 10, 4);
+    assert_eq!(stage.below(), [(Op::Write, 20, 2, 1)], "the pass is gone on with");
+}
+
+#[test]
+fn old_pages_are_written_when_somebody_looks() {
+    let mut stage = Stage::new(&OPTIONS);
+    stage.ask(Op::Write, 0, 7, 1);
+    stage.after(299);
+    assert_eq!(stage.below(), []);
+    stage.ask(Op::Write, 0, 30, 1);
+    stage.after(2);
+    assert_eq!(stage.below(), [(Op::Write, 7, 1, 0)]);
+    stage.after(298);
+    assert_eq!(stage.below(), []);
+    stage.after(52);
+    assert_eq!(stage.below(), [(Op::Write, 30, 1, 0)]);
+    stage.after(1);
+    assert_eq!((stage.cache.dirty(), stage.cache.wakeup()), (0, Time::NEVER));
+}
+
+#[test]
+fn writers_wait_while_too_much_is_dirty() {
+    let mut stage = Stage::new(&OPTIONS);
+    stage.ask(Op::Write, 0, 0, 20);
+    stage.ask(Op::Write, 1, 40, 1);
+    stage.ask(Op::Write, 0, 3, 1);
+    assert_eq!(stage.after(1).len(), 1, "a page that is dirty may be written again");
+    assert_eq!(stage.cache.dirty(), 16 * u64::from(PAGE));
+    assert_eq!(stage.below(), [(Op::Write, 0, 16, 0)]);
+    let answered: Vec<u32> = stage.after(1).iter().map(|done| done.0).collect();
+    assert_eq!(answered, [2, 1], "the shorter is copied sooner");
+}
+
+#[test]
+fn a_part_of_a_page_is_written_when_the_rest_was_read() {
+    let mut stage = Stage::new(&OPTIONS);
+    let io = Io { start: 100, len: 8192, ..write() };
+    stage.cache.start(Time::ZERO, &io.with(ReqId { slot: 1, age: 0 }));
+    assert_eq!(stage.below(), [(Op::Read, 0, 1, 0), (Op::Read, 2, 1, 0)]);
+    assert_eq!(stage.after(1).len(), 1);
+    let again = Io { start: 0, len: 10, ..io };
+    stage.cache.start(stage.now, &again.with(ReqId { slot: 2, age: 0 }));
+    assert_eq!(stage.below(), []);
+}
+
+#[test]
+fn a_stream_in_passing_does_not_displace_what_is_used_again() {
+    let mut stage = Stage::new(&OPTIONS);
+    for _ in 0..2 {
+        stage.ask(Op::Read, 0, 0, 20);
+        stage.below();
+        stage.after(1);
+    }
+    for first in (1000..1500).step_by(10) {
+        stage.ask(Op::Read, 1, first, 10);
+        stage.below();
+        stage.after(1);
+    }
+    stage.ask(Op::Read, 0, 0, 20);
+    assert_eq!(stage.below(), []);
+}
+
+#[test]
+fn reading_ahead_is_under_way_before_it_is_needed() {
+    let mut stage = Stage::new(&Options { read_ahead: 16 * u64::from(PAGE), ..OPTIONS });
+    let mut seen = Vec::new();
+    for page in 0..20 {
+        stage.ask(Op::Read, 3, page, 1);
+        seen.extend(stage.below().into_iter().map(|(_, first, count, _)| (page, first, count)));
+        stage.after(1);
+    }
+    assert_eq!(seen, [(0, 0, 1), (1, 1, 4), (2, 5, 8), (5, 13, 16), (13, 29, 16)]);
+}
+
+fn write() -> Io {
+    Io {
+        due: Time::ZERO,
+        start: 0,
+        len: PAGE,
+        stream: StreamId(0),
+        class: ClassId(0),
+        op: Op::Write,
+        prio: Prio(0),
+        flags: Flags::BUFFERED,
+    }
+}

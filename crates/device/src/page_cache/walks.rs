@@ -1,0 +1,205 @@
+//! The pages of a request, one by one: found, read, written, written back.
+
+use std::ops::Range;
+
+use penstock_core::{Device, Flags, Io, Op, ReqId, Time};
+
+use super::commands::Kind;
+use super::pages::Writer;
+use super::requests::Entry;
+use super::{LONGEST, PAGE, PageCache};
+
+/// How far a request came.
+pub(super) enum Walk {
+    /// Through all its pages.
+    Through,
+    /// To a page that a command below must finish first.
+    Wait,
+    /// It waits for a page.
+    Starved,
+    /// It waits until less is dirty.
+    Throttled,
+}
+
+impl<D: Device> PageCache<D> {
+    pub(super) fn read_pages(&mut self, now: Time, id: ReqId) -> Walk {
+        let Entry { req, at: mut number, again, .. } = *self.entry(id);
+        let Range { start, end } = self.entry(id).pages();
+        while number < end {
+            let Some(slot) = self.pages.find(number) else {
+                let upto = self.upto(id);
+                let read = self.read_run(now, &req.io, Some(id), number..end, upto);
+                if read == 0 {
+                    return Walk::Starved;
+                }
+                number = (number + u64::from(read)).min(end);
+                self.entry(id).at = number;
+                continue;
+            };
+            let page = *self.pages.page(slot);
+            if page.reading() {
+                self.wait(page.command, id);
+                if page.stale() {
+                    return Walk::Wait;
+                }
+            } else {
+                let entry = self.entry(id);
+                entry.begun = entry.begun.min(now);
+            }
+            if !(again && number == start) {
+                self.pages.touch(slot);
+            }
+            number += 1;
+            self.entry(id).at = number;
+        }
+        Walk::Through
+    }
+
+    /// Where reading for `id` ends, now that it missed a page.
+    fn upto(&mut self, id: ReqId) -> u64 {
+        let entry = *self.entry(id);
+        let (whole, pages) = (self.below.capacity().div_ceil(PAGE.into()), entry.pages());
+        let missed = || self.streams.missed(entry.req.stream, &pages);
+        let upto = entry.upto.unwrap_or_else(missed).min(whole);
+        self.entry(id).upto = Some(upto);
+        upto
+    }
+
+    /// Reads the pages of `window` that are not here, as far as there is memory.
+    pub(super) fn read_ahead(&mut self, now: Time, io: &Io, window: Range<u64>) {
+        let end = window.end.min(self.below.capacity().div_ceil(PAGE.into()));
+        let mut number = window.start;
+        while number < end {
+            if self.pages.find(number).is_some() {
+                number += 1;
+                continue;
+            }
+            match self.read_run(now, io, None, number..number, end) {
+                0 => return,
+                read => number += u64::from(read),
+            }
+        }
+    }
+
+    /// One command that reads the pages from the first of `asked` on that are not here, up to
+    /// `upto`; `payer` waits for it. How many they are: none if there is no memory.
+    fn read_run(
+        &mut self,
+        now: Time,
+        io: &Io,
+        payer: Option<ReqId>,
+        asked: Range<u64>,
+        upto: u64,
+    ) -> u32 {
+        let command = self.commands.begin(Kind::Read, asked.start, payer);
+        let mut count = 0;
+        while count < LONGEST && asked.start + u64::from(count) < upto {
+            let number = asked.start + u64::from(count);
+            if self.pages.find(number).is_some() {
+                break;
+            }
+            let Some(slot) = self.pages.take(number) else { break };
+            self.pages.read(slot, command);
+            if number < asked.end {
+                self.pages.touch(slot);
+            }
+            count += 1;
+        }
+        if count == 0 {
+            self.commands.forget(command);
+            return 0;
+        }
+        let io = Io { due: now, op: Op::Read, flags: Flags::NONE, ..*io };
+        let io = self.range(asked.start, count, io);
+        self.commands.queue(command, count, io);
+        if let Some(payer) = payer {
+            self.wait(command, payer);
+        }
+        count
+    }
+
+    pub(super) fn write_pages(&mut self, now: Time, id: ReqId) -> Walk {
+        let Entry { req, at: mut number, again, .. } = *self.entry(id);
+        let Range { start, end } = self.entry(id).pages();
+        let writer = Writer::of(&req.io);
+        while number < end {
+            let found = self.pages.find(number);
+            let page = found.map(|slot| *self.pages.page(slot));
+            if let Some(page) = page
+                && page.stale()
+            {
+                self.wait(page.command, id);
+                return Walk::Wait;
+            }
+            if !page.is_some_and(|page| page.unclean()) && self.pages.unclean() >= self.limit {
+                return Walk::Throttled;
+            }
+            let Some(slot) = found.or_else(|| self.pages.take(number)) else {
+                return Walk::Starved;
+            };
+            if found.is_none() && !self.covers(&req.io, number) {
+                let command = self.commands.begin(Kind::Read, number, Some(id));
+                self.pages.read(slot, command);
+                let io = Io { due: now, op: Op::Read, flags: Flags::NONE, ..req.io };
+                self.commands.queue(command, 1, self.range(number, 1, io));
+            }
+            if self.pages.page(slot).reading() {
+                self.wait(self.pages.page(slot).command, id);
+            } else if !req.flags.has(Flags::FUA) {
+                let entry = self.entry(id);
+                entry.begun = entry.begun.min(now);
+            }
+            self.pages.write(slot, now, writer);
+            if !(again && number == start) {
+                self.pages.touch(slot);
+            }
+            number += 1;
+            self.entry(id).at = number;
+        }
+        Walk::Through
+    }
+
+    /// Whether `io` covers all of the page `number`, as far as the device goes.
+    fn covers(&self, io: &Io, number: u64) -> bool {
+        let page = self.range(number, 1, *io);
+        io.start <= page.start && page.end() <= io.end()
+    }
+
+    /// Has what is dirty in the range of `id` written back.
+    pub(super) fn write_back_pages(&mut self, now: Time, id: ReqId) -> Walk {
+        let entry = *self.entry(id);
+        let (mut number, end) = (entry.at, entry.pages().end);
+        let forced = entry.buffered() && entry.forced();
+        if self.pages.unclean() == 0 {
+            self.entry(id).unforced = true;
+            return Walk::Through;
+        }
+        while number < end {
+            let slot = self.pages.find(number);
+            let page = slot.map(|slot| *self.pages.page(slot));
+            let (dirty, writing) =
+                page.map_or((false, false), |page| (page.dirty(), page.writing()));
+            if let Some(page) = page
+                && writing
+            {
+                self.wait(page.command, id);
+            }
+            if dirty && writing {
+                // Two writes of a page are never below at once.
+                self.entry(id).at = number;
+                return Walk::Wait;
+            }
+            if let Some(slot) = slot
+                && dirty
+            {
+                let flags = Flags::SYNC.with(if forced { Flags::FUA } else { Flags::NONE });
+                number += u64::from(self.write_run(now, slot, end, flags, Some(id)));
+            } else {
+                self.entry(id).unforced = true;
+                number += 1;
+            }
+        }
+        self.entry(id).at = number;
+        Walk::Through
+    }
+}
