@@ -15,6 +15,10 @@ from penstock.schema import Class, Comparison, Distribution, Run
 MAY_LACK = {
     "round",
     "seed",
+    "rms_ms",
+    "rms_relative",
+    "mean_ms",
+    "measured_mean_ms",
     "emulation",
     "interrupted",
     "ended",

@@ -30,7 +30,8 @@ def test_a_measured_run_has_the_schema_of_a_modelled_one(
     assert (result["world"], result["device"]) == ("measured", str(disk))
     assert result["machine"]["engine"] == engine
     for run in result["runs"]:
-        assert list(run) == list(modelled["runs"][0])
+        # Nobody sees what the disks of a real target do.
+        assert list(run) == [key for key in modelled["runs"][0] if key != "device_stats"]
         assert set(Schedule.__annotations__) - set(run["schedule"]) <= {"processor_wait_s"}
         assert list(run["schedule"]["held"]) == list(Held.__annotations__)
         assert all(one["requests"] > 0 and one["errors"] == 0 for one in run["classes"])

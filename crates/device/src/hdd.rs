@@ -11,11 +11,12 @@
 //! first sector, which the skew mostly hides. A request costs one closed form for each track that
 //! it touches.
 //!
-//! Invariants: one command in service, queues stand in front ([`Tagged`], [`Queued`](penstock_core::Queued));
-//! the platter stands at `t / period` turns at time `t`, if it was not [`turned`](Hdd::turned), and
-//! arm and head 0 at cylinder 0 when the run begins; hot paths compute in integers and allocate nothing. Every rounding of a time goes
-//! down, less than a nanosecond each: a request that follows on the last one's heels finds its
-//! sector just ahead, never just missed. Over a year of modelled time the platter lags by 15 µs.
+//! Invariants: one command in service, queues stand in front ([`Tagged`],
+//! [`Queued`](penstock_core::Queued)); the platter stands at `t / period` turns at time `t`, if it
+//! was not [`turned`](Hdd::turned), and arm and head 0 at cylinder 0 when the run begins; hot paths
+//! compute in integers and allocate nothing. Every rounding of a time goes down, less than a
+//! nanosecond each: a request that follows on the last one's heels finds its sector just ahead,
+//! never just missed. Over a year of modelled time the platter lags by 15 µs.
 //!
 //! # Divergence from real disks
 //!
