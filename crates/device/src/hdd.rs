@@ -30,11 +30,16 @@
 //!   round save up to half a turn on long requests.
 //! - No shingled tracks, no second actuator.
 
+mod cached;
 mod drive;
 mod geometry;
 mod seek;
+mod sweep;
 
-pub use drive::{Drive, DriveError, MissOverheads, SeekLaw, Spares, TrackOrder, Zone};
+pub use cached::CachedHdd;
+pub use drive::{
+    Cache, CommandOverheads, Drive, DriveError, ReadAhead, SeekLaw, Spares, TrackOrder, Zone,
+};
 pub use geometry::{Angle, Place};
 
 use geometry::{Map, Run};
@@ -146,6 +151,14 @@ struct Serving {
     error: Option<Errno>,
 }
 
+impl Serving {
+    /// What is over by `now` of the command in service.
+    fn finish(serving: &mut Option<Self>, now: Time) -> Option<Done> {
+        let Self { req, begun, ends, error } = serving.take_if(|s| s.ends <= now)?;
+        Some(Done { id: req.id, at: now, begun, service: ends.since(begun), len: req.len, error })
+    }
+}
+
 impl Hdd {
     /// The drive of these facts, at rest.
     ///
@@ -156,21 +169,11 @@ impl Hdd {
         let cylinders = drive.cylinders.max(map.end_cylinder());
         let settle = drive.write_settle_ns;
         let seeks = SeekTimes::new(&drive.seek, cylinders, drive.head_switch, settle)?;
-        let overheads = match options.overheads {
-            Overheads::None => MissOverheads::default(),
-            Overheads::Drive => drive.overheads,
-            Overheads::Constant(overhead) => MissOverheads::constant(overhead),
-        };
-        let MissOverheads { read_after_read, read_after_write, .. } = overheads;
-        let MissOverheads { write_after_read, write_after_write, .. } = overheads;
         Ok(Self {
             platter: Platter::new(drive, &map)?,
             map,
             seeks,
-            overheads: [
-                [read_after_read.ns(), read_after_write.ns()],
-                [write_after_read.ns(), write_after_write.ns()],
-            ],
+            overheads: command_table(options.overheads, drive.overheads),
             bus: if options.bus == Bus::Drive { drive.bus_per_sector.ns() } else { 0 },
             turnaround: options.turnaround,
             arm: Arm::default(),
@@ -269,6 +272,19 @@ impl Hdd {
     }
 }
 
+/// Nanoseconds of overhead: `[write][after a write]`.
+fn command_table(overheads: Overheads, drive: CommandOverheads) -> [[u64; 2]; 2] {
+    let of = match overheads {
+        Overheads::None => CommandOverheads::default(),
+        Overheads::Drive => drive,
+        Overheads::Constant(overhead) => CommandOverheads::constant(overhead),
+    };
+    [
+        [of.read_after_read.ns(), of.read_after_write.ns()],
+        [of.write_after_read.ns(), of.write_after_write.ns()],
+    ]
+}
+
 /// The sectors that a range touches: first, and how many. Rounded outwards.
 fn sectors(start: u64, len: u32) -> (u64, u64) {
     let first = start / u64::from(SECTOR);
@@ -329,10 +345,7 @@ impl Device for Hdd {
     }
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        if let Some(Serving { req, begun, ends, error }) = self.serving.take_if(|s| s.ends <= now) {
-            let service = ends.since(begun);
-            done.push(Done { id: req.id, at: now, begun, service, len: req.len, error });
-        }
+        done.extend(Serving::finish(&mut self.serving, now));
     }
 }
 
@@ -373,6 +386,11 @@ impl Platter {
     /// Nanoseconds in which `sectors` of a track, one turn at most, pass the head.
     fn pass(&self, zone: u32, sectors: u64) -> u64 {
         (sectors * self.sector[zone as usize]) >> 32
+    }
+
+    /// Whole sectors of a track that pass the head in `ns`, a turn at most.
+    fn sectors(&self, zone: u32, ns: u64) -> u64 {
+        (ns << 32) / self.sector[zone as usize]
     }
 }
 

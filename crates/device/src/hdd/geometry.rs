@@ -12,6 +12,8 @@
 //! Angles are wrapping integers, 2^64 to the turn: sums need no modulus, and the difference of two
 //! is the turn still to make. Divisions are multiplications by a reciprocal, exact in their range.
 
+mod track;
+
 use std::ops::Range;
 
 use super::drive::{Drive, DriveError, Spares, TrackOrder, Zone};
