@@ -85,7 +85,7 @@ impl CachedHdd {
         let mut active = match continued.and(self.active) {
             Some(active) => active,
             None => {
-                let free = self.stop(now).max(written).max(missed);
+                let free = (self.stop(now) + missed - now).max(written);
                 let segment = found.unwrap_or_else(|| self.segments.for_read(reading));
                 if found.is_none() {
                     self.segments.begin(segment, first);
@@ -128,7 +128,7 @@ impl CachedHdd {
         }
         let (written, _) = self.settle(now);
         let reading = self.active.map(|active| active.segment);
-        let free = self.stop(now).max(written).max(decoded);
+        let free = (self.stop(now) + decoded - now).max(written);
         let segment = self.segments.for_write(first, end, reading);
         self.segments.void(first, end);
         self.segments.begin(segment, first);
@@ -217,7 +217,6 @@ impl CachedHdd {
         self.hdd.arm = active.sweep.arm;
         let ends = match motion {
             Motion::Done => active.sweep.at,
-            Motion::Waiting => now,
             Motion::Passing(ends) => ends,
             Motion::Seeking(ends, there) => {
                 self.hdd.arm = there;

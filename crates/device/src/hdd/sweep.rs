@@ -96,6 +96,8 @@ pub(super) struct Leg {
     pub(super) run: Run,
     /// When the arm is on the track.
     pub(super) arrives: u64,
+    /// When the first sector comes round, with or without room for it.
+    comes: u64,
     /// When the first sector comes.
     pub(super) begins: u64,
     /// When the last one has passed.
@@ -116,9 +118,7 @@ pub(super) enum Motion {
     Done,
     /// The arm moves until then, and will be there.
     Seeking(u64, Arm),
-    /// It waits for a sector.
-    Waiting,
-    /// A sector is under the head until then.
+    /// A sector passes until then, or it waits until then for one.
     Passing(u64),
 }
 
@@ -150,7 +150,7 @@ impl Hdd {
         let last = sweep.flow.passed(sweep.next + run.blocks - 1).saturating_sub(but_one);
         let data = arrives.max(sweep.flow.passed(sweep.next)).max(last);
         let begins = data + self.platter.until(data, run.place.angle);
-        Leg { run, arrives, begins, ends: begins + passes }
+        Leg { run, arrives, comes: begins, begins, ends: begins + passes }
     }
 
     /// A read loses a turn where it finds no room, and its sectors go to the bus as they come.
@@ -158,7 +158,8 @@ impl Hdd {
         let Sweep { next, ref mut flow, .. } = *sweep;
         let media = self.platter.pass(run.zone, 1);
         let gaining = flow.pace > media;
-        let mut begins = arrives + self.platter.until(arrives, run.place.angle);
+        let comes = arrives + self.platter.until(arrives, run.place.angle);
+        let mut begins = comes;
         if gaining && begins < flow.room_for(next) {
             begins = flow.room_for(next);
             begins += self.platter.until(begins, run.place.angle);
@@ -184,7 +185,7 @@ impl Hdd {
             let ahead = (last - sweep.flow.first) * sweep.flow.pace;
             sweep.flow.base = sweep.flow.base.max(ends.saturating_sub(ahead));
         }
-        Leg { run, arrives, begins, ends }
+        Leg { run, arrives, comes, begins, ends }
     }
 
     fn takes_any(&self, order: Order, run: &Run, first: u64) -> bool {
@@ -216,7 +217,7 @@ impl Hdd {
     pub(super) fn follow(&self, sweep: &mut Sweep, now: u64) -> Motion {
         while sweep.next < sweep.end {
             if now < sweep.at {
-                return Motion::Waiting;
+                return Motion::Passing(sweep.at);
             }
             let leg = self.leg(sweep);
             if leg.ends <= now {
@@ -224,8 +225,10 @@ impl Hdd {
             } else if now < leg.arrives {
                 return Motion::Seeking(leg.arrives, leg.arm());
             } else if now < leg.begins {
+                // A turn lost passes sector by sector, the wait for the first one does not.
+                let until = if now < leg.comes { leg.comes } else { now };
                 (sweep.at, sweep.arm) = (now, leg.arm());
-                return Motion::Waiting;
+                return Motion::Passing(until);
             } else {
                 let sectors = self.platter.sectors(leg.run.zone, now - leg.begins);
                 sweep.next += self.map.within(&leg.run, sweep.next, sectors);
