@@ -30,63 +30,26 @@
 //!   round save up to half a turn on long requests.
 //! - No shingled tracks, no second actuator.
 
-mod cached;
+mod buffer;
 mod drive;
 mod geometry;
+mod options;
 mod seek;
 mod sweep;
 
-pub use cached::CachedHdd;
 pub use drive::{
     Cache, CommandOverheads, Drive, DriveError, ReadAhead, SeekLaw, Spares, TrackOrder, Zone,
 };
 pub use geometry::{Angle, Place};
+pub use options::{Bus, Options, Overheads};
 
+use buffer::{Buffer, Command};
 use geometry::{Map, Run};
-use penstock_core::{Device, Done, Errno, Op, Request, Span, Time};
+use penstock_core::{Device, Done, Errno, Flags, Op, Request, Span, Time};
 use seek::SeekTimes;
 
 /// Bytes of a sector.
 const SECTOR: u32 = 512;
-
-/// What of a drive's own electronics takes part.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Options {
-    /// Time to decode a command.
-    pub overheads: Overheads,
-    /// Whether sectors must also pass the bus.
-    pub bus: Bus,
-    /// Time that the drive needs after a completion before it takes up the next command.
-    pub turnaround: Span,
-}
-
-impl Options {
-    /// Arm and platter alone.
-    pub const MECHANICAL: Self =
-        Self { overheads: Overheads::None, bus: Bus::None, turnaround: Span::ZERO };
-}
-
-/// Command overheads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Overheads {
-    /// None.
-    None,
-    /// As the drive's facts say.
-    #[default]
-    Drive,
-    /// The same for every command.
-    Constant(Span),
-}
-
-/// The way between the drive and its host.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Bus {
-    /// It takes no time.
-    None,
-    /// As the drive's facts say.
-    #[default]
-    Drive,
-}
 
 /// One access, part by part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -140,6 +103,8 @@ pub struct Hdd {
     wrote: bool,
     /// When the next command may be taken up.
     ready: Time,
+    /// The cache, if it takes part.
+    buffer: Option<Box<Buffer>>,
     serving: Option<Serving>,
 }
 
@@ -173,12 +138,16 @@ impl Hdd {
             platter: Platter::new(drive, &map)?,
             map,
             seeks,
-            overheads: command_table(options.overheads, drive.overheads),
+            overheads: options.overheads.table(&drive.overheads),
             bus: if options.bus == Bus::Drive { drive.bus_per_sector.ns() } else { 0 },
             turnaround: options.turnaround,
             arm: Arm::default(),
             wrote: false,
             ready: Time::ZERO,
+            buffer: options
+                .cache
+                .map(|cache| Buffer::new(&cache, options.overheads))
+                .transpose()?,
             serving: None,
         })
     }
@@ -272,17 +241,20 @@ impl Hdd {
     }
 }
 
-/// Nanoseconds of overhead: `[write][after a write]`.
-fn command_table(overheads: Overheads, drive: CommandOverheads) -> [[u64; 2]; 2] {
-    let of = match overheads {
-        Overheads::None => CommandOverheads::default(),
-        Overheads::Drive => drive,
-        Overheads::Constant(overhead) => CommandOverheads::constant(overhead),
-    };
-    [
-        [of.read_after_read.ns(), of.read_after_write.ns()],
-        [of.write_after_read.ns(), of.write_after_write.ns()],
-    ]
+impl Hdd {
+    /// Serves a read or write with the cache; when it is answered.
+    fn start_cached(&mut self, now: Time, req: &Request) -> Time {
+        // It moves the arm, so the two are apart meanwhile.
+        let mut buffer = self.buffer.take().expect("looked up by the caller");
+        let (first, sectors) = sectors(req.start, req.len);
+        let command = Command { now: now.max(self.ready).ns(), first, end: first + sectors };
+        let ends = match req.op {
+            Op::Write => buffer.write(self, &command, req.flags.has(Flags::FUA)),
+            _ => buffer.read(self, &command),
+        };
+        self.buffer = Some(buffer);
+        Time::from_ns(ends)
+    }
 }
 
 /// The sectors that a range touches: first, and how many. Rounded outwards.
@@ -310,6 +282,10 @@ impl Device for Hdd {
         if !matches!(op, Op::Read | Op::Write) || sector >= self.map.blocks() {
             return Span::ZERO;
         }
+        if let Some(buffer) = &self.buffer {
+            let taken = now.max(self.ready).ns();
+            return Span::from_ns(buffer.position(self, taken, op, sector));
+        }
         let begun = now.max(self.ready).ns() + self.overhead(op);
         let run = self.map.run(self.map.zone_of(sector, self.arm.zone), sector, 1);
         let (seek, wait) = self.approach(begun, op, &run, 1);
@@ -320,13 +296,18 @@ impl Device for Hdd {
         debug_assert!(self.serving.is_none(), "started without room");
         let (mut ends, mut error) = (now, None);
         match req.op {
-            // Without a cache there is nothing to write back.
-            Op::Flush => {}
+            Op::Flush => {
+                // Without a cache there is nothing to write back.
+                if let Some(buffer) = &self.buffer {
+                    ends = Time::from_ns(buffer.flushed(self, now.ns()));
+                }
+            }
             Op::Discard => ends = now.max(self.ready) + Span::from_ns(self.overhead(req.op)),
             Op::Read | Op::Write if req.end() > self.capacity() => {
                 ends = now.max(self.ready) + Span::from_ns(self.overhead(req.op));
                 error = Some(Errno::EIO);
             }
+            Op::Read | Op::Write if self.buffer.is_some() => ends = self.start_cached(now, req),
             Op::Read | Op::Write => {
                 let access = self.access(now, req.op, req.start, req.len);
                 ends = now + access.service();

@@ -6,12 +6,13 @@ mod disksim;
 
 use disksim::{io, ns, replay, result, text};
 use penstock_core::{Device, Op, ReqId, Time};
-use penstock_device::hdd::{CachedHdd, Options};
+use penstock_device::hdd::{Hdd, Options};
 use penstock_job::drives;
 
-fn cached(name: &str) -> CachedHdd {
+fn cached(name: &str) -> Hdd {
     let drive = drives::drive(name).expect("a known drive");
-    CachedHdd::new(&drive, Options::default()).expect("good facts")
+    let options = Options { cache: Some(drive.cache), ..Options::default() };
+    Hdd::new(&drive, options).expect("good facts")
 }
 
 /// Mean and percentiles up to the 95th within `bound` of DiskSim's.
@@ -22,7 +23,11 @@ fn check(case: &str, responses: &[u64], bound: f64) {
     let mean = ms(responses.iter().sum()) / responses.len() as f64;
     let per_mille = |p: usize| ms(responses[(responses.len() * p).div_ceil(1000) - 1]);
     let found = [("mean", mean), ("p50", per_mille(500)), ("p90", per_mille(900))];
-    let found = found.into_iter().chain([("p95", per_mille(950)), ("p99", per_mille(990)), ("min", ms(responses[0]))]);
+    let found = found.into_iter().chain([
+        ("p95", per_mille(950)),
+        ("p99", per_mille(990)),
+        ("min", ms(responses[0])),
+    ]);
     println!("{case}: {} of {counted}", responses.len());
     for (name, found) in found {
         let expected = expected[name].as_f64().expect("a number");
@@ -63,13 +68,22 @@ fn responses_are_those_of_the_real_drives() {
             rows.push((line.to_string(), ends.since(now).ns() as f64 / 1e6));
             now = Time::from_ns(ends.ns() + ns(number(4)));
         }
-        if std::env::var("DUMP").is_ok() { for r in &rows { println!("{} {}", r.0, r.1); } }
+        if std::env::var("DUMP").is_ok() {
+            for r in &rows {
+                println!("{} {}", r.0, r.1);
+            }
+        }
         measured.sort_unstable();
         modelled.sort_unstable();
         let pairs = measured.iter().zip(&modelled);
         let squares: f64 = pairs.map(|(a, b)| (a.abs_diff(*b) as f64 / 1e6).powi(2)).sum();
         let rms = (squares / measured.len() as f64).sqrt();
         let mean = |all: &[u64]| all.iter().sum::<u64>() as f64 / 1e6 / all.len() as f64;
-        println!("{name}: rms {rms:.4} ms of {most}, mean {:.4} for {:.4} ({:.2} %)", mean(&modelled), mean(&measured), rms / mean(&measured) * 100.0);
+        println!(
+            "{name}: rms {rms:.4} ms of {most}, mean {:.4} for {:.4} ({:.2} %)",
+            mean(&modelled),
+            mean(&measured),
+            rms / mean(&measured) * 100.0
+        );
     }
 }

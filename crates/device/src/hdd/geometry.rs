@@ -9,10 +9,8 @@
 //!    sorted array holds the first block after each slip, so that one binary search counts them;
 //! 3. *tracks*: the position divided by sectors a cylinder and a track.
 //!
-//! Angles are wrapping integers, 2^64 to the turn: sums need no modulus, and the difference of two
-//! is the turn still to make. Divisions are multiplications by a reciprocal, exact in their range.
-
-mod track;
+//! Angles are wrapping integers, 2^64 to the turn: sums need no modulus, and a difference of two is
+//! the turn still to make. Divisions are multiplications by a reciprocal, exact in their range.
 
 use std::ops::Range;
 
@@ -397,6 +395,8 @@ impl Divisor {
         (x - quotient * self.by, quotient)
     }
 }
+
+mod track;
 
 #[cfg(test)]
 mod tests;

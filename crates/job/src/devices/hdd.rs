@@ -81,7 +81,7 @@ fn read(reader: &Reader<'_>) -> Result<HddSpec, JobError> {
         _ => Err(node.expected("`none`").hint("caches are not modelled yet: `cache = \"none\"`")),
     })?;
     let turnaround = reader.optional("turnaround", units::duration)?.unwrap_or(Span::ZERO);
-    let options = Options { overheads, bus: bus.unwrap_or_default(), turnaround };
+    let options = Options { overheads, bus: bus.unwrap_or_default(), turnaround, cache: None };
     let queue = reader.optional("queue", queue::read)?.unwrap_or_default();
     Ok(HddSpec { drive: drive.into(), options, queue })
 }

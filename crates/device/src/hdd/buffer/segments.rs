@@ -48,6 +48,18 @@ impl Segments {
         holds.min_by_key(|&at| (self.all[at].end < end, Some(at) != active, self.all[at].used))
     }
 
+    /// Whether `sector` is held, in a segment of which `filled` says up to where it holds by now
+    /// perhaps.
+    pub(super) fn holds(&self, sector: u64, filled: Option<(usize, u64)>) -> bool {
+        self.readable().any(|at| match filled {
+            Some((active, end)) if at == active => {
+                let start = self.all[at].start.max(end.saturating_sub(self.sectors));
+                (start..end).contains(&sector)
+            }
+            _ => self.all[at].holds(sector),
+        })
+    }
+
     /// The segment for sectors that are in none: an empty one, or what was used longest ago; the
     /// one being filled, `active`, only if there is no other.
     pub(super) fn for_read(&self, active: Option<usize>) -> usize {
