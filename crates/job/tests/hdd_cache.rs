@@ -4,10 +4,17 @@
 
 mod disksim;
 
-use disksim::{io, ns, replay, result, text};
-use penstock_core::{Device, Op, ReqId, Time};
-use penstock_device::hdd::{Hdd, Options};
+use std::collections::BTreeMap;
+
+use disksim::{Fifo, Trace, io, ns, replay, result, text};
+use penstock_core::{
+    Device, Done, Io, Limits, Observer, Op, Queued, ReqId, Request, Time, Virtual, run,
+};
+use penstock_device::hdd::{Cache, Hdd, Options, Overheads};
 use penstock_job::drives;
+use penstock_policy::find;
+
+const DEPTH: u32 = 16;
 
 fn cached(name: &str) -> Hdd {
     let drive = drives::drive(name).expect("a known drive");
@@ -85,5 +92,86 @@ fn responses_are_those_of_the_real_drives() {
             mean(&measured),
             rms / mean(&measured) * 100.0
         );
+    }
+}
+
+/// When the pieces of requests are done, by the time at which they were due.
+#[derive(Default)]
+struct Finished(Vec<(Time, Time)>);
+
+impl Observer for Finished {
+    fn finished(&mut self, now: Time, req: &Request, _: &Done) {
+        self.0.push((req.due, now));
+    }
+}
+
+/// The part of a request on each of `disks` disks, striped by `unit` sectors; what is of one disk
+/// is one piece, as no request here is longer than a stripe.
+fn pieces(io: &Io, disks: u64, unit: u64) -> Vec<(usize, Io)> {
+    let mut pieces: Vec<(usize, Io)> = Vec::new();
+    let (mut sector, end) = (io.start / 512, io.end() / 512);
+    while sector < end {
+        let sectors = (unit - sector % unit).min(end - sector);
+        let disk = (sector / unit % disks) as usize;
+        let on_disk = sector / unit / disks * unit + sector % unit;
+        match pieces.iter_mut().find(|(at, piece)| *at == disk && piece.end() == on_disk * 512) {
+            Some((_, piece)) => piece.len += sectors as u32 * 512,
+            None => pieces.push((disk, disksim::io(io.due, io.op, on_disk, sectors as u32))),
+        }
+        sector += sectors;
+    }
+    pieces
+}
+
+/// Eight disks, each with a queue of 16 that picks the nearest. They are never idle, so a command
+/// waits longer than it takes to decode.
+#[test]
+fn an_array_of_disks_with_a_small_cache_is_disksims() {
+    let mut drive = drives::drive("ibm18es").expect("a known drive");
+    drive.cache = Cache { segments: 2, segment_sectors: 16, ahead_most: 16, ..drive.cache };
+    let options =
+        Options { cache: Some(drive.cache), overheads: Overheads::None, ..Options::default() };
+    let requests = Trace::new("fairio1").ios;
+    let until = requests.back().expect("a trace of something").due;
+    let mut answered: BTreeMap<Time, (usize, Time)> = BTreeMap::new();
+    for disk in 0..8 {
+        let all = requests.iter().flat_map(|io| pieces(io, 8, 16));
+        let mut source = Trace { ios: all.filter(|(at, _)| *at == disk).map(|(_, io)| io).collect() };
+        let sstf = find("sstf").expect("a registered policy");
+        let hdd = Hdd::new(&drive, options).expect("good facts");
+        let disk = Queued::with_depth((sstf.build)(&sstf.defaults()), hdd, DEPTH);
+        let mut device = Queued::new(Fifo::default(), disk);
+        let mut finished = Finished::default();
+        let limits = Limits { until, ..Limits::default() };
+        run(&mut source, &mut device, &mut Virtual::default(), &mut finished, limits)
+            .expect("a trace runs to its end");
+        for (due, at) in finished.0 {
+            let entry = answered.entry(due).or_insert((0, at));
+            *entry = (entry.0 + 1, entry.1.max(at));
+        }
+    }
+    let whole = |io: &Io| {
+        let (done, at) = answered.get(&io.due)?;
+        (*done == pieces(io, 8, 16).len()).then(|| at.since(io.due).ns())
+    };
+    let mut responses: Vec<u64> = requests.iter().filter_map(whole).collect();
+    responses.sort_unstable();
+    check("fairio1_su16_mincache", &responses, 0.03);
+}
+#[test]
+fn dbg() {
+    let mut drive = drives::drive("ibm18es").expect("a known drive");
+    for c in [None, Some(Cache { segments: 2, segment_sectors: 16, ahead_most: 16, ..drive.cache }), Some(Cache { segments: 2, segment_sectors: 16, ahead_most: 0, ahead: penstock_device::hdd::ReadAhead::None, free_sectors: false, ..drive.cache }),Some(Cache { segments: 2, segment_sectors: 16, ahead_most: 16, free_sectors: false, ..drive.cache }), Some(Cache { segments: 2, segment_sectors: 160, ahead_most: 16, ..drive.cache })] {
+        drive.cache.segments = 2;
+        let options = Options { cache: c, overheads: Overheads::None, ..Options::default() };
+        let mut hdd = Hdd::new(&drive, options).unwrap();
+        let mut now = Time::ZERO; let mut done = Vec::new(); let mut all = Vec::new();
+        for i in 0..3000u64 {
+            let first = if i % 3 == 2 { (i * 7919 * 16) % 17_000_000 } else { 4_000_000 + (i - i / 3) * 16 };
+            hdd.start(now, &io(now, Op::Read, first, 16).with(ReqId { slot: 0, age: 0 }));
+            let end = hdd.wakeup(); hdd.advance(end, &mut done);
+            all.push(end.since(now).ns() as f64 / 1e6); now = end;
+        }
+        println!("mean {} {:?}", all.iter().sum::<f64>() / all.len() as f64, &all[..18]);
     }
 }

@@ -52,6 +52,8 @@ struct Active {
     sweep: Sweep,
     /// The sector up to which it is read whoever waits.
     least: u64,
+    /// What it was about when somebody last asked.
+    motion: Motion,
 }
 
 /// Sectors that are asked for.
@@ -108,7 +110,7 @@ impl Buffer {
             if found.is_none() && self.cache.free_sectors {
                 self.keep_passing(hdd, segment, sweep);
             }
-            Active { segment, sweep, least: end }
+            Active { segment, sweep, least: end, motion: Motion::Done }
         });
         self.segments.touch(active.segment);
         active.least = end + u64::from(self.cache.ahead_least);
@@ -154,7 +156,7 @@ impl Buffer {
             sweep.end = part;
         }
         self.segments.extend(segment, end);
-        self.active = Some(Active { segment, sweep, least: end });
+        self.active = Some(Active { segment, sweep, least: end, motion: Motion::Done });
         if durable { hdd.finish(&mut sweep) } else { sweep.flow.done() }
     }
 
@@ -223,7 +225,7 @@ impl Buffer {
     fn settle(&mut self, hdd: &mut Hdd, now: u64) -> u64 {
         let Some(active) = &mut self.active else { return now };
         if active.sweep.op != Op::Write {
-            hdd.follow(&mut active.sweep, now);
+            active.motion = hdd.follow(&mut active.sweep, now);
             self.segments.extend(active.segment, active.sweep.next);
             return now;
         }
@@ -236,17 +238,16 @@ impl Buffer {
         written.max(now)
     }
 
-    /// Stops reading ahead; when the arm is free of it.
+    /// Stops reading ahead, which was settled; when the arm is free of it.
     fn stop(&mut self, hdd: &mut Hdd, now: u64) -> u64 {
         let Some(mut active) = self.active.take() else { return now };
-        let mut now = now;
         if active.sweep.next < active.least.min(active.sweep.end) {
-            now = now.max(hdd.reach(&mut active.sweep, active.least));
+            let read = hdd.reach(&mut active.sweep, active.least);
+            active.motion = Motion::Passing(read.max(now));
+            self.segments.extend(active.segment, active.sweep.next);
         }
-        let motion = hdd.follow(&mut active.sweep, now);
-        self.segments.extend(active.segment, active.sweep.next);
         hdd.arm = active.sweep.arm;
-        match motion {
+        match active.motion {
             Motion::Done => now,
             Motion::Passing(ends) => ends,
             Motion::Seeking(ends, there) => {

@@ -51,7 +51,7 @@ pub fn io(due: Time, op: Op, first: u64, sectors: u32) -> Io {
 
 /// A trace: requests at set times, whatever becomes of the ones before.
 pub struct Trace {
-    ios: VecDeque<Io>,
+    pub ios: VecDeque<Io>,
 }
 
 impl Trace {
