@@ -3,6 +3,7 @@
 //! A named device is a device file that is built in, or a drive of [`drives`] with everything that
 //! is known of it. A device file holds one table, `[device]`; a job may hold the same table.
 
+mod cache;
 mod faults;
 mod fixed;
 mod hdd;
@@ -13,6 +14,7 @@ use std::path::Path;
 use penstock_core::{Device, Seed};
 use serde_json::{Value as Json, json};
 
+pub use self::cache::{Ahead, CacheSpec};
 pub use self::faults::FaultSpec;
 pub use self::fixed::FixedSpec;
 pub use self::hdd::HddSpec;

@@ -219,10 +219,14 @@ fn a_device_file_is_plain_facts() {
     let FaultSpec { errors, stalls, stall } = device.faults.unwrap();
     let shares = [errors, stalls].map(penstock_job::units::Share::fraction);
     assert_eq!((shares, stall), ([0.001, 0.005], Span::from_ms(50)));
-    let Model::Hdd(HddSpec { drive, options, queue }) = device.model else { panic!("not a disk") };
+    let Model::Hdd(HddSpec { drive, options, cache, queue }) = device.model else {
+        panic!("not a disk")
+    };
     assert_eq!(drive, "ibm18es");
     let overheads = Overheads::Constant(Span::from_us(300));
-    assert_eq!(options, Options { overheads, bus: Bus::None, turnaround: Span::from_ms(1) });
+    let turnaround = Span::from_ms(1);
+    assert_eq!(options, Options { overheads, bus: Bus::None, turnaround, cache: None });
+    assert_eq!(cache, None);
     assert_eq!((queue.policy, queue.depth), ("deadline", 16));
     assert_eq!(queue.params.count("fifo_batch"), 4);
 }
