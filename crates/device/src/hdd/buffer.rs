@@ -227,6 +227,10 @@ impl Buffer {
         if active.sweep.op != Op::Write {
             active.motion = hdd.follow(&mut active.sweep, now);
             self.segments.extend(active.segment, active.sweep.next);
+            if matches!(active.motion, Motion::Done) {
+                hdd.arm = active.sweep.arm;
+                self.active = None;
+            }
             return now;
         }
         let written = hdd.finish(&mut active.sweep);
@@ -308,3 +312,6 @@ impl Buffer {
         Sweep { op, next: sectors.start, end: sectors.end, at, arm: hdd.arm, order, flow }
     }
 }
+
+#[cfg(test)]
+mod tests;
