@@ -1,8 +1,8 @@
-//! A hard disk: arm, heads, turning platters, zones, skews, slips. No cache.
+//! A hard disk: arm, heads, turning platters, zones, skews, slips; its cache, if it takes part.
 //!
 //! Use it for one mechanical drive whose measured facts are at hand, or for a drive made of the
 //! figures of a data sheet. The model is the one of Ruemmler and Wilkes ("An introduction to disk
-//! drive modeling", IEEE Computer 27(3), 1994, without the cache of their section on data caching)
+//! drive modeling", IEEE Computer 27(3), 1994; `buffer.rs` has their section on data caching)
 //! with the zone tables that `DIXtrac` extracts (Schindler and Ganger, CMU-CS-99-176).
 //!
 //! An access is: command overhead; seek, the longer of arm and head switch, and for a write the
@@ -19,15 +19,19 @@
 //!
 //! # Divergence from real disks
 //!
-//! - No cache, no read-ahead, no write-back: every request goes to the platter, and a drive whose
-//!   cache is on will be faster on sequential work. A flush has nothing to do.
+//! - Without its cache every request goes to the platter: a drive whose cache is on is faster on
+//!   sequential work. With it: one command at a time, so that a hit waits for a write that is on
+//!   its way; nothing is kept back to be written later; no choice among dirty data; overheads at
+//!   completion and water marks of the oldest drives are left out. `buffer.rs` says more.
+//! - An access that needs no seek begins at once. The real drives take 0.4 to 1 ms more for one
+//!   near the last: what they settle anew is not among their facts.
 //! - The bus is one rate. A read hands on each sector when it has passed the head; a write begins
 //!   when what has arrived will last. Disconnecting, arbitration and buffer sizes are left out.
 //! - Defects found in use (remapped, not slipped) are left out: no seek to a far spare.
 //! - Seeks take the same time at every temperature and place; no retries, no recalibration, no
 //!   thermal or media errors, no power states, no vibration.
-//! - Reads begin with the first wanted sector; drives that take sectors in any order as they come
-//!   round save up to half a turn on long requests.
+//! - Without the cache reads begin with the first wanted sector, as writes always do; drives that
+//!   take sectors in any order as they come round save up to half a turn on long requests.
 //! - No shingled tracks, no second actuator.
 
 mod buffer;

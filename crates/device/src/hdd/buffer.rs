@@ -22,6 +22,18 @@
 //!
 //! Invariants: nothing is dirty but the rest of one sweep; a flush is answered when that has ended;
 //! work per request is a few steps for each segment and each track.
+//!
+//! # Divergence from real disks
+//!
+//! - What was asked for is pushed out by what is read behind it, if the drive reads on that far: the
+//!   greatest read-ahead counts alone, as in `DiskSim`. The real `ibm18es` keeps what was asked for
+//!   (`read_ahead_over_requested` of its facts says so): 1 % of its measured reads find that.
+//! - The overhead of a command that stops a read-ahead comes after the sector or seek that ends, as
+//!   in `DiskSim`, and not meanwhile.
+//! - Levels 1 and 2 of `DiskSim`'s fast writes are one: with one command at a time they do not
+//!   differ.
+//! - A write does not join what it precedes, and its sectors are written in their order, whatever
+//!   passes first.
 
 mod segments;
 

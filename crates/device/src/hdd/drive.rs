@@ -40,6 +40,7 @@ pub struct Drive {
 
 /// The buffer of a drive and its rules. Sizes are sectors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a yes or no of the drive's facts")]
 pub struct Cache {
     /// Parts of the buffer; each holds one run of sectors.
     pub segments: u32,

@@ -2,7 +2,6 @@
 //!
 //! Blocks are numbered over the zones. Within a zone a block's number passes through three steps,
 //! each a closed form:
-//!
 //! 1. *spares*: each regular interval (a range, a cylinder, a track) of `full` positions holds only
 //!    `usable` blocks: `x ↦ (x div usable)·full + x mod usable`;
 //! 2. *slips*: a position that is passed over pushes what follows in its interval on by one. A
@@ -396,7 +395,6 @@ impl Divisor {
     }
 }
 
-mod track;
-
 #[cfg(test)]
 mod tests;
+mod track;

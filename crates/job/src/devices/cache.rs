@@ -54,29 +54,30 @@ pub enum Ahead {
 }
 
 pub(super) fn read(reader: &Reader<'_>) -> Result<Option<CacheSpec>, JobError> {
-    let Some(size) = reader.optional("cache", size_of)?.flatten() else {
+    let Some(cache) = reader.optional("cache", sizes)?.flatten() else {
         let hint = "`cache = \"drive\"` is the drive's own";
         reader.refuse(&OF_A_CACHE, "is of a disk with a cache; this one has none", hint)?;
         return Ok(None);
     };
     let ahead = reader.optional("readahead", ahead)?.flatten();
     let write_back = reader.optional("write_back", write_back)?.flatten();
-    Ok(Some(CacheSpec { size, ahead, write_back }))
+    Ok(Some(CacheSpec { ahead, write_back, ..cache }))
 }
 
-/// No cache, or one of the drive's size, or of another one.
-fn size_of(node: &Node) -> Result<Option<Option<(u32, u32)>>, JobError> {
+/// No cache, or one of the drive's size or of another one.
+fn sizes(node: &Node) -> Result<Option<CacheSpec>, JobError> {
     if let Value::Table(_) = node.value {
         let reader = Reader::new(node, "the cache", &SIZES)?;
         let segments = |node: &Node| node.count(1, SEGMENTS_MOST);
         let segments = reader.required("segments", "2", segments)?;
         let blocks = reader.required("blocks", "16", |node| node.count(2, BLOCKS_MOST))?;
-        return Ok(Some(Some((segments as u32, blocks as u32))));
+        let size = Some((segments as u32, blocks as u32));
+        return Ok(Some(CacheSpec { size, ..CacheSpec::default() }));
     }
     let expected = || node.expected("`none`, `drive` or `{ segments = 2, blocks = 16 }`");
     match node.word().ok_or_else(expected)? {
         "none" => Ok(None),
-        DRIVE => Ok(Some(None)),
+        DRIVE => Ok(Some(CacheSpec::default())),
         other => Err(expected().hint(suggest(other, CACHES))),
     }
 }

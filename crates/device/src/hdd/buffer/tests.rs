@@ -242,7 +242,7 @@ proptest! {
         write_back in any::<bool>(),
         write_segment in any::<bool>(),
     ) {
-        let mut hdd = hdd(Cache { write_back, write_segment, ..cache() });
+        let mut hdd = hdd(Cache { write_segment, write_back, ..cache() });
         let mut now = 0;
         for (kind, first, sectors, forced, think) in commands {
             // Half of them follow where the first began, for streams.
