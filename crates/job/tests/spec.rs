@@ -5,8 +5,8 @@ use std::path::Path;
 
 use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
 use penstock_device::Cost;
-use penstock_device::hdd::{Bus, Options, Overheads};
-use penstock_job::devices::{self, FaultSpec, FixedSpec, HddSpec, Model};
+use penstock_device::hdd::{Bus, Options, Overheads, ReadAhead};
+use penstock_job::devices::{self, Ahead, CacheSpec, FaultSpec, FixedSpec, HddSpec, Model};
 use penstock_job::{Edge, Job, Stop, View};
 use penstock_policy::{Params, Value};
 use penstock_workload::Pattern::{Random, Sequential};
@@ -313,4 +313,34 @@ proptest! {
     fn no_argument_panics(arguments in prop::collection::vec(argument(), 1..4)) {
         answers(BANK_DAY, &arguments);
     }
+}
+
+#[test]
+fn caches_are_the_drives_or_what_is_said_of_them() {
+    let disk = |more: &str| {
+        let text = format!("{SMALL}[device]\nmodel = \"hdd\"\ndrive = \"ibm18es\"\n{more}");
+        let parsed = parse(&text, &[]);
+        assert_eq!(parse(&parsed.text(), &[]), parsed, "{more}");
+        let Model::Hdd(HddSpec { cache, .. }) = parsed.device.unwrap().model else {
+            panic!("not a disk")
+        };
+        cache
+    };
+    let own = CacheSpec::default();
+    assert_eq!(disk(""), None);
+    assert_eq!(disk("cache = \"none\""), None);
+    assert_eq!(disk("cache = \"drive\""), Some(own));
+    assert_eq!(
+        disk("cache = { segments = 2, blocks = 16 }\nreadahead = \"track\"\nwrite_back = false"),
+        Some(CacheSpec {
+            size: Some((2, 16)),
+            ahead: Some(Ahead::By(ReadAhead::Track)),
+            write_back: Some(false),
+        })
+    );
+    let ahead = Some(Ahead::Most(8_192));
+    assert_eq!(
+        disk("cache = \"drive\"\nreadahead = \"8KiB\"\nwrite_back = \"drive\""),
+        Some(CacheSpec { ahead, ..own })
+    );
 }
