@@ -170,7 +170,8 @@ impl Hdd {
         Span::from_ns(self.seeks.ns(op, distance, false))
     }
 
-    /// What a read or write of `len` bytes from `start` would cost if it came `now`.
+    /// What a read or write of `len` bytes from `start` would cost if it came `now`, without the
+    /// cache.
     ///
     /// # Panics
     /// If the range is empty or passes the drive's end.
