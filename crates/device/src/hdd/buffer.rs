@@ -103,7 +103,7 @@ impl Buffer {
         let missed = hdd.overhead(Op::Read);
         let written = self.settle(hdd, now);
         let reading = self.active.map(|active| active.segment);
-        let found = self.segments.find(first, end, reading);
+        let found = self.segments.find(first, end, reading).or_else(|| self.coming(first));
         // Who must wait for the arm is told so, with all that it costs.
         let hit = found.is_some() && written <= now;
         let overhead = if hit { self.hits[0][usize::from(hdd.wrote)] } else { missed };
@@ -138,6 +138,13 @@ impl Buffer {
         let read = hdd.reach(&mut active.sweep, end);
         self.active = Some(active);
         active.sweep.flow.done().max(read)
+    }
+
+    /// The segment that is being filled, if `sector` is the next one that it gets.
+    fn coming(&self, sector: u64) -> Option<usize> {
+        let Active { segment, sweep, .. } = self.active?;
+        let comes = sweep.op == Op::Read && sweep.next == sector && sector < sweep.end;
+        (comes && self.cache.hits_on_coming).then_some(segment)
     }
 
     /// Serves a write; when it is answered, from the platter if it must be `durable`.
@@ -218,7 +225,8 @@ impl Buffer {
                 at = hdd.finish(&mut sweep).max(now);
             } else {
                 hdd.follow(&mut sweep, now);
-                held = Some((segment, sweep.next));
+                let coming = self.cache.hits_on_coming && sweep.next < sweep.end;
+                held = Some((segment, sweep.next + u64::from(coming)));
             }
             arm = sweep.arm;
         }

@@ -56,6 +56,8 @@ pub struct Cache {
     pub ahead_most: u32,
     /// Whether it goes on reading ahead when a request was found whole in a segment at rest.
     pub ahead_on_hit: bool,
+    /// A read that begins with the very sector that is being read ahead is a hit.
+    pub hits_on_coming: bool,
     /// Sectors that pass by on the way to the first wanted one are kept.
     pub free_sectors: bool,
     /// Wanted sectors are taken in the order in which they come round.
@@ -195,6 +197,7 @@ impl Cache {
         ahead_least: 0,
         ahead_most: 0,
         ahead_on_hit: false,
+        hits_on_coming: false,
         free_sectors: false,
         zero_latency: false,
         write_back: false,

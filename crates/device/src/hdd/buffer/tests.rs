@@ -117,6 +117,21 @@ fn what_was_not_read_ahead_is_not_read_before_it_is_asked_for() {
 }
 
 #[test]
+fn a_stream_on_a_fast_bus_goes_at_the_pace_of_the_platter() {
+    let facts = Cache { segment_sectors: 200, ahead_most: 200, hits_on_coming: true, ..cache() };
+    let ends = |facts: Cache| {
+        let mut hdd = hdd(facts);
+        hdd.bus = 1_000;
+        (0..5).fold(0, |now, part| read(&mut hdd, now, part * 20, 20))
+    };
+    // A turn at most until the first sector comes, and one for the track.
+    let turn = 10_000_000;
+    assert!(ends(facts) < 2 * turn + 1_000_000, "{}", ends(facts));
+    let strict = Cache { hits_on_coming: false, ..facts };
+    assert!(ends(strict) > 4 * turn, "each loses a turn: {}", ends(strict));
+}
+
+#[test]
 fn a_write_is_answered_from_the_buffer_and_what_follows_waits() {
     let mut hdd = hdd(cache());
     assert_eq!(serve(&mut hdd, 0, &request(Op::Write, 900, 4, Flags::NONE)), HIT + 4 * BUS);
