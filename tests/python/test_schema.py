@@ -115,7 +115,9 @@ model = "hdd"
 drive = "ibm18es"
 overheads = "0.3ms"
 bus = "none"
-cache = "none"
+cache = { segments = 2, blocks = 16 }
+readahead = "8KiB"
+write_back = true
 turnaround = "1ms"
 queue = { policy = "deadline", depth = 16, fifo_batch = 4 }
 faults = { errors = "0.1%", stalls = "0.5%", stall = "50ms" }

@@ -1,5 +1,5 @@
-//! After warm-up no policy, no array, no drive of flash and no page cache allocates: a run twice as
-//! long makes as many allocations.
+//! After warm-up no policy, no array, no drive of flash, no disk with a cache and no page cache
+//! allocates: a run twice as long makes as many allocations.
 
 #[allow(unreachable_pub)] // it is a crate's file where it is meant to go
 #[path = "../../examples/policies/lifo.rs"]
@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use penstock_core::{
     ClassId, Device, Flags, Limits, Observer, Op, Prio, Queued, Seed, Span, Time, Virtual, run,
 };
+use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Array, Cost, Fixed, Level, PageCache, Ssd, page_cache, ssd};
+use penstock_job::drives;
 use penstock_policy::{POLICIES, fcfs};
 use penstock_tests::any_params;
 use penstock_workload::{Agent, Agents, Arrivals, Pattern};
@@ -65,6 +67,13 @@ fn agents(seconds: u64, flags: Flags) -> Agents {
         ],
         Seed(1),
     )
+}
+
+/// A disk of a measured drive, with its cache.
+fn cached() -> Hdd {
+    let drive = drives::drive("ibm18es").expect("a known drive");
+    let options = Options { cache: Some(drive.cache), ..Options::default() };
+    Hdd::new(&drive, options).expect("good facts")
 }
 
 /// Counts the requests, and the allocations between two points of time.
@@ -169,4 +178,7 @@ fn nothing_allocates_after_warm_up() {
     let mut stack = PageCache::new(&MEMORY, queued);
     // How much waits below comes in waves; one of 200,000 requests may be the highest.
     allocates_nothing_when_warm("a page cache", &mut stack, agents(60, Flags::BUFFERED), 1);
+    let entry = penstock_policy::find("c-look").expect("it is registered");
+    let mut stack = Queued::new((entry.build)(&entry.defaults()), cached());
+    allocates_nothing_when_warm("a disk with its cache", &mut stack, agents(60, Flags::NONE), 0);
 }

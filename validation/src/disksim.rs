@@ -28,14 +28,14 @@ pub struct Answer {
 }
 
 fn file(name: &str) -> Vec<u8> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/data/disksim").join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/data").join(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// What DiskSim answered in the case called `name`.
 pub fn answer(name: &str) -> Answer {
     static RESULTS: OnceLock<Value> = OnceLock::new();
-    let read = || serde_json::from_slice(&file("results.json")).expect("results in JSON");
+    let read = || serde_json::from_slice(&file("disksim/results.json")).expect("results in JSON");
     let of = &RESULTS.get_or_init(read)[name]["response_ms"];
     let ms = |key: &str| of[key].as_f64().unwrap_or_else(|| panic!("{name} has no {key}"));
     Answer {
@@ -46,8 +46,13 @@ pub fn answer(name: &str) -> Answer {
     }
 }
 
-/// A text of the data, unpacked.
+/// A text of DiskSim's data, unpacked.
 pub fn text(name: &str) -> String {
+    unpacked(&format!("disksim/{name}"))
+}
+
+/// A text under `tests/data`, unpacked.
+pub fn unpacked(name: &str) -> String {
     let mut text = String::new();
     GzDecoder::new(&file(name)[..]).read_to_string(&mut text).expect("gzipped text");
     text

@@ -5,6 +5,7 @@
 //! is what comes out.
 
 mod arrays;
+pub mod cache;
 pub mod disksim;
 mod mechanics;
 pub mod page;
@@ -81,5 +82,5 @@ impl Case {
 
 /// Everything that is checked.
 pub fn sections() -> Vec<Section> {
-    vec![mechanics::section(), policies::section(), arrays::section()]
+    vec![mechanics::section(), policies::section(), arrays::section(), cache::section()]
 }

@@ -1,8 +1,8 @@
-//! A hard disk: arm, heads, turning platters, zones, skews, slips. No cache.
+//! A hard disk: arm, heads, turning platters, zones, skews, slips; its cache, if it takes part.
 //!
 //! Use it for one mechanical drive whose measured facts are at hand, or for a drive made of the
 //! figures of a data sheet. The model is the one of Ruemmler and Wilkes ("An introduction to disk
-//! drive modeling", IEEE Computer 27(3), 1994, without the cache of their section on data caching)
+//! drive modeling", IEEE Computer 27(3), 1994; `buffer.rs` has their section on data caching)
 //! with the zone tables that `DIXtrac` extracts (Schindler and Ganger, CMU-CS-99-176).
 //!
 //! An access is: command overhead; seek, the longer of arm and head switch, and for a write the
@@ -20,73 +20,45 @@
 //!
 //! # Divergence from real disks
 //!
-//! - No cache, no read-ahead, no write-back: every request goes to the platter, and a drive whose
-//!   cache is on will be faster on sequential work. A flush has nothing to do.
+//! - Without its cache every request goes to the platter: a drive whose cache is on is faster on
+//!   sequential work. With it: one command at a time, so that a hit waits for a write that is on
+//!   its way; nothing is kept back to be written later; no choice among dirty data; overheads at
+//!   completion and water marks of the oldest drives are left out. `buffer.rs` says more.
+//! - An access that needs no seek begins at once. The real drives take 0.4 to 1 ms more for one
+//!   near the last: what they settle anew is not among their facts.
 //! - The bus is one rate. A read hands on each sector when it has passed the head; a write begins
 //!   when what has arrived will last. Disconnecting, arbitration and buffer sizes are left out.
 //! - Defects found in use (remapped, not slipped) are left out: no seek to a far spare.
 //! - Seeks take the same time at every temperature and place; no retries, no recalibration, no
 //!   thermal or media errors, no power states, no vibration.
-//! - Reads begin with the first wanted sector; drives that take sectors in any order as they come
-//!   round save up to half a turn on long requests.
+//! - Without the cache reads begin with the first wanted sector, as writes always do; drives that
+//!   take sectors in any order as they come round save up to half a turn on long requests.
 //! - No shingled tracks, no second actuator.
 
+mod buffer;
 mod drive;
 mod geometry;
+mod options;
 mod seek;
+mod sweep;
 mod tagged;
 mod watcher;
 
-pub use drive::{Drive, DriveError, MissOverheads, SeekLaw, Spares, TrackOrder, Zone};
+pub use drive::{
+    Cache, CommandOverheads, Drive, DriveError, ReadAhead, SeekLaw, Spares, TrackOrder, Zone,
+};
 pub use geometry::{Angle, Place};
+pub use options::{Bus, Options, Overheads};
 pub use tagged::Tagged;
 
+use buffer::{Buffer, Command};
 use geometry::{Map, Run};
-use penstock_core::{Device, Done, Errno, Op, Request, Span, Time};
+use penstock_core::{Device, Done, Errno, Flags, Op, Request, Span, Time};
 use seek::SeekTimes;
 use watcher::Watcher;
 
 /// Bytes of a sector.
 const SECTOR: u32 = 512;
-
-/// What of a drive's own electronics takes part.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Options {
-    /// Time to decode a command.
-    pub overheads: Overheads,
-    /// Whether sectors must also pass the bus.
-    pub bus: Bus,
-    /// Time that the drive needs after a completion before it takes up the next command.
-    pub turnaround: Span,
-}
-
-impl Options {
-    /// Arm and platter alone.
-    pub const MECHANICAL: Self =
-        Self { overheads: Overheads::None, bus: Bus::None, turnaround: Span::ZERO };
-}
-
-/// Command overheads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Overheads {
-    /// None.
-    None,
-    /// As the drive's facts say.
-    #[default]
-    Drive,
-    /// The same for every command.
-    Constant(Span),
-}
-
-/// The way between the drive and its host.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Bus {
-    /// It takes no time.
-    None,
-    /// As the drive's facts say.
-    #[default]
-    Drive,
-}
 
 /// One access, part by part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -140,6 +112,8 @@ pub struct Hdd {
     wrote: bool,
     /// When the next command may be taken up.
     ready: Time,
+    /// The cache, if it takes part.
+    buffer: Option<Box<Buffer>>,
     serving: Option<Serving>,
     watcher: Watcher,
 }
@@ -152,6 +126,14 @@ struct Serving {
     error: Option<Errno>,
 }
 
+impl Serving {
+    /// What is over by `now` of the command in service.
+    fn finish(serving: &mut Option<Self>, now: Time) -> Option<Done> {
+        let Self { req, begun, ends, error } = serving.take_if(|s| s.ends <= now)?;
+        Some(Done { id: req.id, at: now, begun, service: ends.since(begun), len: req.len, error })
+    }
+}
+
 impl Hdd {
     /// The drive of these facts, at rest.
     ///
@@ -162,26 +144,20 @@ impl Hdd {
         let cylinders = drive.cylinders.max(map.end_cylinder());
         let settle = drive.write_settle_ns;
         let seeks = SeekTimes::new(&drive.seek, cylinders, drive.head_switch, settle)?;
-        let overheads = match options.overheads {
-            Overheads::None => MissOverheads::default(),
-            Overheads::Drive => drive.overheads,
-            Overheads::Constant(overhead) => MissOverheads::constant(overhead),
-        };
-        let MissOverheads { read_after_read, read_after_write, .. } = overheads;
-        let MissOverheads { write_after_read, write_after_write, .. } = overheads;
         Ok(Self {
             platter: Platter::new(drive, &map)?,
             map,
             seeks,
-            overheads: [
-                [read_after_read.ns(), read_after_write.ns()],
-                [write_after_read.ns(), write_after_write.ns()],
-            ],
+            overheads: options.overheads.table(&drive.overheads),
             bus: if options.bus == Bus::Drive { drive.bus_per_sector.ns() } else { 0 },
             turnaround: options.turnaround,
             arm: Arm::default(),
             wrote: false,
             ready: Time::ZERO,
+            buffer: options
+                .cache
+                .map(|cache| Buffer::new(&cache, options.overheads))
+                .transpose()?,
             serving: None,
             watcher: Watcher::default(),
         })
@@ -208,7 +184,8 @@ impl Hdd {
         Span::from_ns(self.seeks.ns(op, distance, false))
     }
 
-    /// What a read or write of `len` bytes from `start` would cost if it came `now`.
+    /// What a read or write of `len` bytes from `start` would cost if it came `now`, without the
+    /// cache.
     ///
     /// # Panics
     /// If the range is empty or passes the drive's end.
@@ -283,6 +260,22 @@ impl Hdd {
     }
 }
 
+impl Hdd {
+    /// Serves a read or write with the cache; when it is answered.
+    fn start_cached(&mut self, now: Time, req: &Request) -> Time {
+        // It moves the arm, so the two are apart meanwhile.
+        let mut buffer = self.buffer.take().expect("looked up by the caller");
+        let (first, sectors) = sectors(req.start, req.len);
+        let command = Command { now: now.max(self.ready).ns(), first, end: first + sectors };
+        let ends = match req.op {
+            Op::Write => buffer.write(self, &command, req.flags.has(Flags::FUA)),
+            _ => buffer.read(self, &command),
+        };
+        self.buffer = Some(buffer);
+        Time::from_ns(ends)
+    }
+}
+
 /// The sectors that a range touches: first, and how many. Rounded outwards.
 fn sectors(start: u64, len: u32) -> (u64, u64) {
     let first = start / u64::from(SECTOR);
@@ -308,6 +301,10 @@ impl Device for Hdd {
         if !matches!(op, Op::Read | Op::Write) || sector >= self.map.blocks() {
             return Span::ZERO;
         }
+        if let Some(buffer) = &self.buffer {
+            let taken = now.max(self.ready).ns();
+            return Span::from_ns(buffer.position(self, taken, op, sector));
+        }
         let begun = now.max(self.ready).ns() + self.overhead(op);
         let run = self.map.run(self.map.zone_of(sector, self.arm.zone), sector, 1);
         let (seek, wait) = self.approach(begun, op, &run, 1);
@@ -318,13 +315,18 @@ impl Device for Hdd {
         debug_assert!(self.serving.is_none(), "started without room");
         let (mut ends, mut error) = (now, None);
         match req.op {
-            // Without a cache there is nothing to write back.
-            Op::Flush => {}
+            Op::Flush => {
+                // Without a cache there is nothing to write back.
+                if let Some(buffer) = &self.buffer {
+                    ends = Time::from_ns(buffer.flushed(self, now.ns()));
+                }
+            }
             Op::Discard => ends = now.max(self.ready) + Span::from_ns(self.overhead(req.op)),
             Op::Read | Op::Write if req.end() > self.capacity() => {
                 ends = now.max(self.ready) + Span::from_ns(self.overhead(req.op));
                 error = Some(Errno::EIO);
             }
+            Op::Read | Op::Write if self.buffer.is_some() => ends = self.start_cached(now, req),
             Op::Read | Op::Write => {
                 let access = self.access(now, req.op, req.start, req.len);
                 self.watcher.tell(now, &access);
@@ -344,10 +346,7 @@ impl Device for Hdd {
     }
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        if let Some(Serving { req, begun, ends, error }) = self.serving.take_if(|s| s.ends <= now) {
-            let service = ends.since(begun);
-            done.push(Done { id: req.id, at: now, begun, service, len: req.len, error });
-        }
+        done.extend(Serving::finish(&mut self.serving, now));
     }
 }
 
@@ -391,6 +390,11 @@ impl Platter {
     /// Nanoseconds in which `sectors` of a track, one turn at most, pass the head.
     fn pass(&self, zone: u32, sectors: u64) -> u64 {
         (sectors * self.sector[zone as usize]) >> 32
+    }
+
+    /// Whole sectors of a track that pass the head in `ns`, a turn at most.
+    fn sectors(&self, zone: u32, ns: u64) -> u64 {
+        (ns << 32) / self.sector[zone as usize]
     }
 }
 

@@ -4,6 +4,7 @@
 //! is known of it. A device file holds one table, `[device]`; a job may hold the same table.
 
 mod array;
+mod cache;
 mod faults;
 mod fixed;
 mod hdd;
@@ -17,6 +18,7 @@ use penstock_device::hdd::Angle;
 use serde_json::{Value as Json, json};
 
 pub use self::array::ArraySpec;
+pub use self::cache::{Ahead, CacheSpec};
 pub use self::faults::FaultSpec;
 pub use self::fixed::FixedSpec;
 pub use self::hdd::HddSpec;

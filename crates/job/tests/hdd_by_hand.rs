@@ -236,4 +236,32 @@ proptest! {
             now = done.at + Span::from_ns(think);
         }
     }
+
+    #[test]
+    fn every_drive_with_its_cache_answers_in_bounded_time(
+        (name, _) in anywhere(),
+        requests in prop::collection::vec(
+            (0_u64..64 << 20, 1_u32..1 << 20, 0_u8..4, any::<bool>(), 0_u64..1 << 25),
+            1..40,
+        ),
+    ) {
+        let drive = facts(name);
+        let cache = Some(drive.cache);
+        let mut hdd = Hdd::new(&drive, Options { cache, ..Options::default() }).expect("good facts");
+        let mut now = Time::ZERO;
+        for (start, len, op, forced, think) in requests {
+            let op = [Op::Read, Op::Read, Op::Write, Op::Flush][usize::from(op)];
+            let (start, len) = if op == Op::Flush { (0, 0) } else { (start, len) };
+            let mut io = io(op, start, len);
+            io.flags = if forced { Flags::FUA } else { Flags::NONE };
+            let done = serve(&mut hdd, now, io);
+            prop_assert_eq!((done.error, done.len, done.begun), (None, len, now));
+            prop_assert_eq!(done.at, now + done.service);
+            // A turn for every ten sectors, of it and of a write before it, is far more than enough:
+            // the smallest segment is of 57 sectors, and loses a turn for each.
+            let bound = Span::from_ms(12 * (2 * (1 << 20) / 5_120 + 20));
+            prop_assert!(done.service <= bound, "{name}: {:?} for {len} bytes", done.service);
+            now = done.at + Span::from_ns(think);
+        }
+    }
 }

@@ -4,9 +4,11 @@
 use std::path::Path;
 
 use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
-use penstock_device::hdd::{Bus, Options, Overheads};
+use penstock_device::hdd::{Bus, Options, Overheads, ReadAhead};
 use penstock_device::{Cost, Law, Level};
-use penstock_job::devices::{self, ArraySpec, FaultSpec, FixedSpec, HddSpec, Model};
+use penstock_job::devices::{
+    self, Ahead, ArraySpec, CacheSpec, FaultSpec, FixedSpec, HddSpec, Model,
+};
 use penstock_job::{Edge, Job, Stop, View};
 use penstock_policy::{Params, Value};
 use penstock_workload::Pattern::{Random, Sequential};
@@ -229,10 +231,14 @@ fn a_device_file_is_plain_facts() {
     let FaultSpec { errors, stalls, stall } = device.faults.unwrap();
     let shares = [errors, stalls].map(penstock_job::units::Share::fraction);
     assert_eq!((shares, stall), ([0.001, 0.005], Span::from_ms(50)));
-    let Model::Hdd(HddSpec { drive, options, queue }) = device.model else { panic!("not a disk") };
+    let Model::Hdd(HddSpec { drive, options, cache, queue }) = device.model else {
+        panic!("not a disk")
+    };
     assert_eq!(drive, "ibm18es");
     let overheads = Overheads::Constant(Span::from_us(300));
-    assert_eq!(options, Options { overheads, bus: Bus::None, turnaround: Span::from_ms(1) });
+    let turnaround = Span::from_ms(1);
+    assert_eq!(options, Options { overheads, bus: Bus::None, turnaround, cache: None });
+    assert_eq!(cache, None);
     assert_eq!((queue.policy, queue.depth), ("deadline", 16));
     assert_eq!(queue.params.count("fifo_batch"), 4);
 }
@@ -331,4 +337,34 @@ proptest! {
     fn no_argument_panics(arguments in prop::collection::vec(argument(), 1..4)) {
         answers(BANK_DAY, &arguments);
     }
+}
+
+#[test]
+fn caches_are_the_drives_or_what_is_said_of_them() {
+    let disk = |more: &str| {
+        let text = format!("{SMALL}[device]\nmodel = \"hdd\"\ndrive = \"ibm18es\"\n{more}");
+        let parsed = parse(&text, &[]);
+        assert_eq!(parse(&parsed.text(), &[]), parsed, "{more}");
+        let Model::Hdd(HddSpec { cache, .. }) = parsed.device.unwrap().model else {
+            panic!("not a disk")
+        };
+        cache
+    };
+    let own = CacheSpec::default();
+    assert_eq!(disk(""), None);
+    assert_eq!(disk("cache = \"none\""), None);
+    assert_eq!(disk("cache = \"drive\""), Some(own));
+    assert_eq!(
+        disk("cache = { segments = 2, blocks = 16 }\nreadahead = \"track\"\nwrite_back = false"),
+        Some(CacheSpec {
+            size: Some((2, 16)),
+            ahead: Some(Ahead::By(ReadAhead::Track)),
+            write_back: Some(false),
+        })
+    );
+    let ahead = Some(Ahead::Most(8_192));
+    assert_eq!(
+        disk("cache = \"drive\"\nreadahead = \"8KiB\"\nwrite_back = \"drive\""),
+        Some(CacheSpec { ahead, ..own })
+    );
 }

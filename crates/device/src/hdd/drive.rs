@@ -31,9 +31,63 @@ pub struct Drive {
     /// tables were measured with writes.
     pub write_settle_ns: i64,
     /// Time to decode a command that finds nothing in a cache.
-    pub overheads: MissOverheads,
+    pub overheads: CommandOverheads,
     /// Time of one sector on the bus; zero if the bus is never the slower part.
     pub bus_per_sector: Span,
+    /// Its buffer, and what it does with it.
+    pub cache: Cache,
+}
+
+/// The buffer of a drive and its rules. Sizes are sectors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a yes or no of the drive's facts")]
+pub struct Cache {
+    /// Parts of the buffer; each holds one run of sectors.
+    pub segments: u32,
+    /// Sectors of a segment.
+    pub segment_sectors: u32,
+    /// One of the segments is for writes and the others are for reads.
+    pub write_segment: bool,
+    /// How far it reads on behind a request.
+    pub ahead: ReadAhead,
+    /// What it reads on at least, even if something else waits.
+    pub ahead_least: u32,
+    /// What it reads on at most.
+    pub ahead_most: u32,
+    /// Whether it goes on reading ahead when a request was found whole in a segment at rest.
+    pub ahead_on_hit: bool,
+    /// A read that begins with the very sector that is being read ahead is a hit.
+    pub hits_on_coming: bool,
+    /// Sectors that pass by on the way to the first wanted one are kept.
+    pub free_sectors: bool,
+    /// Wanted sectors are taken in the order in which they come round.
+    pub zero_latency: bool,
+    /// A write is answered when its data is in the buffer.
+    pub write_back: bool,
+    /// A write that continues the data on its way to the platter joins it.
+    pub combine: bool,
+    /// What was written may be read from the buffer.
+    pub hits_on_written: bool,
+    /// Time to decode a command that the buffer can answer: a read whose beginning it holds, a
+    /// write if writes are answered from it.
+    pub overheads: CommandOverheads,
+}
+
+/// How far a drive reads on behind a request, [`Cache::ahead_most`] at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReadAhead {
+    /// Not at all.
+    None,
+    /// To the end of the track.
+    Track,
+    /// To the end of the cylinder.
+    Cylinder,
+    /// As far as it may.
+    Segment,
+    /// To the end of the track; to the end of the next one if the segment's data came from before
+    /// this track, as that of a sequential stream does. Without regard to
+    /// [`Cache::ahead_most`].
+    Stream,
 }
 
 /// Equally dense cylinders.
@@ -122,7 +176,7 @@ pub enum SeekLaw {
 
 /// Command overheads of a drive by what is asked and what was asked before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct MissOverheads {
+pub struct CommandOverheads {
     /// A read that follows a read.
     pub read_after_read: Span,
     /// A read that follows a write.
@@ -133,7 +187,27 @@ pub struct MissOverheads {
     pub write_after_write: Span,
 }
 
-impl MissOverheads {
+impl Cache {
+    /// No buffer.
+    pub const NONE: Self = Self {
+        segments: 0,
+        segment_sectors: 0,
+        write_segment: false,
+        ahead: ReadAhead::None,
+        ahead_least: 0,
+        ahead_most: 0,
+        ahead_on_hit: false,
+        hits_on_coming: false,
+        free_sectors: false,
+        zero_latency: false,
+        write_back: false,
+        combine: false,
+        hits_on_written: false,
+        overheads: CommandOverheads::constant(Span::ZERO),
+    };
+}
+
+impl CommandOverheads {
     /// The same overhead for every command.
     pub const fn constant(overhead: Span) -> Self {
         Self {

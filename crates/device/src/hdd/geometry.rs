@@ -2,15 +2,14 @@
 //!
 //! Blocks are numbered over the zones. Within a zone a block's number passes through three steps,
 //! each a closed form:
-//!
 //! 1. *spares*: each regular interval (a range, a cylinder, a track) of `full` positions holds only
 //!    `usable` blocks: `x ↦ (x div usable)·full + x mod usable`;
 //! 2. *slips*: a position that is passed over pushes what follows in its interval on by one. A
 //!    sorted array holds the first block after each slip, so that one binary search counts them;
 //! 3. *tracks*: the position divided by sectors a cylinder and a track.
 //!
-//! Angles are wrapping integers, 2^64 to the turn: sums need no modulus, and the difference of two
-//! is the turn still to make. Divisions are multiplications by a reciprocal, exact in their range.
+//! Angles are wrapping integers, 2^64 to the turn: sums need no modulus, and a difference of two is
+//! the turn still to make. Divisions are multiplications by a reciprocal, exact in their range.
 
 use std::ops::Range;
 
@@ -398,3 +397,4 @@ impl Divisor {
 
 #[cfg(test)]
 mod tests;
+mod track;

@@ -49,6 +49,9 @@ impl<P: Policy> Tagged<P> {
     /// `hdd` with room for `depth` commands, the one in service included, of which `policy` picks.
     pub fn new(policy: P, mut hdd: Hdd, depth: u32) -> Self {
         let overheads = std::mem::take(&mut hdd.overheads);
+        if let Some(buffer) = &mut hdd.buffer {
+            buffer.decode_for_free();
+        }
         let queue = Queued::new(policy, hdd);
         let (coming, arrives) = (VecDeque::new(), Time::NEVER);
         Self { queue, depth, held: 0, coming, arrives, overheads, wrote: false }

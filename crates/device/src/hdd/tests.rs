@@ -28,13 +28,14 @@ fn drive() -> Drive {
         seek: SeekLaw::Table(vec![(1, Span::from_ms(1)), (11, Span::from_ms(2))]),
         head_switch: Span::from_us(500),
         write_settle_ns: 250_000,
-        overheads: MissOverheads {
+        overheads: CommandOverheads {
             read_after_read: Span::from_us(100),
             read_after_write: Span::from_us(200),
             write_after_read: Span::from_us(300),
             write_after_write: Span::from_us(400),
         },
         bus_per_sector: Span::from_us(200),
+        cache: Cache::NONE,
     }
 }
 
@@ -193,7 +194,12 @@ impl penstock_core::Policy for Fifo {
 
 /// When reads of one sector each that come at these times begin and end, behind a queue of 4.
 fn tagged(comes: &[u64]) -> Vec<(u64, u64)> {
-    let options = Options { overheads: Overheads::Drive, bus: Bus::Drive, turnaround: Span::ZERO };
+    let options = Options {
+        cache: None,
+        overheads: Overheads::Drive,
+        bus: Bus::Drive,
+        turnaround: Span::ZERO,
+    };
     let mut disk = Tagged::new(Fifo::default(), hdd(options), 4);
     let mut done = Vec::new();
     let mut comes = comes.iter().copied().peekable();

@@ -4,13 +4,14 @@ use penstock_core::{Device, Span};
 use penstock_device::hdd::{Angle, Bus, Hdd, Options, Overheads, Tagged};
 use serde_json::Value as Json;
 
+use super::cache::{self, CacheSpec};
 use super::queue::{self, QueueSpec};
 use super::{Entry, Model};
 use crate::device_stats::Eye;
 use crate::diagnose::{JobError, quote};
 use crate::drives;
 use crate::nearest::suggest;
-use crate::schema::build::{any, defined, field, from_digit, required, words};
+use crate::schema::build::{all, any, defined, field, from_digit, required, words};
 use crate::text::{Lines, quoted, time};
 use crate::tree::{Node, Reader};
 use crate::units;
@@ -22,17 +23,29 @@ const BUSES: &[&str] = &["none", "drive"];
 
 pub(super) const ENTRY: Entry = Entry {
     name: "hdd",
-    keys: &["drive", "overheads", "bus", "cache", "turnaround", "queue"],
+    keys: &[
+        "drive",
+        "overheads",
+        "bus",
+        cache::KEYS[0],
+        cache::KEYS[1],
+        cache::KEYS[2],
+        "turnaround",
+        "queue",
+    ],
     read: |reader| read(reader).map(Model::Hdd),
     fields: || {
         let overheads = any([words(OVERHEADS), from_digit("time")]);
         let costs = "Time that a command costs beside seek, turn and transfer.";
         let buses = words(BUSES.iter().copied());
+        let [cache, readahead, write_back] = cache::fields();
         vec![
             field("drive", "The drive whose facts it has.", words(drives::names())),
             field("overheads", costs, overheads).or("drive"),
             field("bus", "Whether its bus takes part.", buses).or("drive"),
-            field("cache", "No cache is modelled.", words(["none"])).or("none"),
+            cache,
+            readahead,
+            write_back,
             field("turnaround", "Time of the host between two commands.", defined("time")).or("0s"),
             field("queue", "The disk's own queue.", queue::schema()),
         ]
@@ -47,20 +60,22 @@ pub struct HddSpec {
     pub drive: String,
     /// What of its electronics takes part.
     pub options: Options,
+    /// What of its cache takes part; then `options` says nothing of it.
+    pub cache: Option<CacheSpec>,
     /// The disk's own queue.
     pub queue: QueueSpec,
 }
 
 fn rules() -> Json {
-    required(&["drive"])
+    all([required(&["drive"]), cache::rules()])
 }
 
 /// The device file of a drive with everything that is known of it.
 pub(super) fn drive_text(name: &str) -> String {
     format!(
         "[device]\nsummary = \"the drive {name} as it was measured: arm, platter, command \
-         overheads and bus; no cache\"\nmodel = \"hdd\"\ndrive = \"{name}\"\noverheads = \
-         \"drive\"\nbus = \"drive\"\n"
+         overheads, bus and cache\"\nmodel = \"hdd\"\ndrive = \"{name}\"\noverheads = \
+         \"drive\"\nbus = \"drive\"\ncache = \"drive\"\n"
     )
 }
 
@@ -77,14 +92,11 @@ fn read(reader: &Reader<'_>) -> Result<HddSpec, JobError> {
         let word = node.choice(BUSES)?;
         Ok(if word == "none" { Bus::None } else { Bus::Drive })
     })?;
-    reader.optional("cache", |node| match node.word() {
-        Some("none") => Ok(()),
-        _ => Err(node.expected("`none`").hint("caches are not modelled yet: `cache = \"none\"`")),
-    })?;
+    let cache = cache::read(reader)?;
     let turnaround = reader.optional("turnaround", units::duration)?.unwrap_or(Span::ZERO);
-    let options = Options { overheads, bus: bus.unwrap_or_default(), turnaround };
+    let options = Options { overheads, bus: bus.unwrap_or_default(), turnaround, cache: None };
     let queue = reader.optional("queue", queue::read)?.unwrap_or_default();
-    Ok(HddSpec { drive: drive.into(), options, queue })
+    Ok(HddSpec { drive: drive.into(), options, cache, queue })
 }
 
 fn overheads(node: &Node) -> Result<Overheads, JobError> {
@@ -101,7 +113,7 @@ fn overheads(node: &Node) -> Result<Overheads, JobError> {
 
 impl HddSpec {
     pub(super) fn write(&self, out: &mut Lines) {
-        let Self { drive, options, queue } = self;
+        let Self { drive, options, cache, queue } = self;
         out.line("drive", quoted(drive));
         out.line(
             "overheads",
@@ -112,7 +124,7 @@ impl HddSpec {
             },
         );
         out.line("bus", quoted(if options.bus == Bus::None { "none" } else { "drive" }));
-        out.line("cache", quoted("none"));
+        CacheSpec::write(cache.as_ref(), out);
         out.line("turnaround", time(options.turnaround));
         out.line("queue", queue.text());
     }
@@ -120,13 +132,23 @@ impl HddSpec {
     /// The disk, with its platter at `phase` when the run begins, and watched by `eye`.
     pub(super) fn build(&self, phase: Angle, eye: Option<Eye>) -> Box<dyn Device> {
         let drive = drives::drive(&self.drive).expect("checked when it was read");
-        let mut hdd = Hdd::new(&drive, self.options).expect("named drives are sound").turned(phase);
-        if let Some(eye) = eye {
-            hdd = hdd.watched(move |now, access| eye.accessed(now, access));
+        let cache = self.cache.map(|cache| cache.of(&drive.cache));
+        let options = Options { cache, ..self.options };
+        let mut hdd = Hdd::new(&drive, options).expect("named drives are sound").turned(phase);
+        let mut commands = None;
+        match eye {
+            // What the arm does for a cache is no part of one command.
+            Some(eye) if cache.is_some() => commands = Some(eye),
+            Some(eye) => hdd = hdd.watched(move |now, access| eye.accessed(now, access)),
+            None => {}
         }
-        match self.queue.build() {
+        let disk: Box<dyn Device> = match self.queue.build() {
             Some(policy) => Box::new(Tagged::new(policy, hdd, self.queue.depth)),
             None => Box::new(hdd),
+        };
+        match commands {
+            Some(eye) => eye.over(disk),
+            None => disk,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Maps of two surfaces and ten sectors a track, small enough to draw.
 
 use super::*;
-use crate::hdd::drive::{MissOverheads, SeekLaw};
+use crate::hdd::drive::{Cache, CommandOverheads, SeekLaw};
 use penstock_core::Span;
 
 fn zone(first_cyl: u32, last_cyl: u32, spares: u32, slips: &[u64]) -> Zone {
@@ -29,8 +29,9 @@ fn map(spares: Spares, zones: Vec<Zone>) -> Result<Map, DriveError> {
         seek: SeekLaw::Table(vec![(1, Span::from_us(1)), (2, Span::from_us(1))]),
         head_switch: Span::ZERO,
         write_settle_ns: 0,
-        overheads: MissOverheads::default(),
+        overheads: CommandOverheads::default(),
         bus_per_sector: Span::ZERO,
+        cache: Cache::NONE,
     })
 }
 

@@ -1,0 +1,342 @@
+//! The cache of a drive: segments, read-ahead, write-back.
+//!
+//! Use it for what a drive does with its cache on. The rules are those that Ruemmler and Wilkes
+//! describe (section "Data caching") and whose parameters `DIXtrac` extracts; where a drive's
+//! facts leave something open, it is as in `DiskSim` 4.0, whose answers the tests hold it to.
+//!
+//! *Segments.* A segment holds one run of sectors, and slides: what it has no room for goes at the
+//! front. A new run takes an empty segment, or the one used longest ago. A write empties every
+//! other segment that holds some of its sectors.
+//!
+//! *Reads.* A read whose first sector is held is a hit: the shorter overhead, and the bus begins at
+//! once with what is there. If some of the rest is missing the arm fetches it, and goes on if it is
+//! fetching it already. After a read the arm reads on as far as the drive's rule says. It stops for
+//! any other command, at the end of the sector or seek that has begun, and the command's overhead
+//! comes after that. Data that nobody has taken from the buffer yet is never replaced: the
+//! arm then loses turns.
+//!
+//! *Writes.* With write-back a write is answered when its data is in the buffer, and goes to the
+//! platter at once. A write that continues it joins it. Everything else waits until it is there,
+//! a hit too: the drives described here serve one command at a time. Without write-back, and for a
+//! write with FUA, the answer comes from the platter.
+//!
+//! Invariants: nothing is dirty but the rest of one sweep; a flush is answered when that has ended;
+//! work per request is a few steps for each segment and each track.
+//!
+//! # Divergence from real disks
+//!
+//! - What was asked for is pushed out by what is read behind it, if the drive reads on that far: the
+//!   greatest read-ahead counts alone, as in `DiskSim`. The real `ibm18es` keeps what was asked for
+//!   (`read_ahead_over_requested` of its facts says so): 1 % of its measured reads find that.
+//! - The overhead of a command that stops a read-ahead comes after the sector or seek that ends, as
+//!   in `DiskSim`, and not meanwhile.
+//! - Levels 1 and 2 of `DiskSim`'s fast writes are one: with one command at a time they do not
+//!   differ.
+//! - A write does not join what it precedes, and its sectors are written in their order, whatever
+//!   passes first.
+
+mod segments;
+
+use std::ops::Range;
+
+use penstock_core::Op;
+
+use self::segments::Segments;
+use super::Hdd;
+use super::drive::{Cache, DriveError, ReadAhead};
+use super::options::Overheads;
+use super::sweep::{Flow, Motion, Order, Sweep};
+
+/// What a drive has in its cache, and what its arm does beside what is asked for.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    cache: Cache,
+    /// Nanoseconds of overhead if the buffer answers: `[write][after a write]`.
+    hits: [[u64; 2]; 2],
+    segments: Segments,
+    active: Option<Active>,
+}
+
+/// A segment that is being filled from the platter or written to it.
+#[derive(Clone, Copy, Debug)]
+struct Active {
+    segment: usize,
+    sweep: Sweep,
+    /// The sector up to which it is read whoever waits.
+    least: u64,
+    /// What it was about when somebody last asked.
+    motion: Motion,
+}
+
+/// Sectors that are asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Command {
+    /// When the drive takes it up, in nanoseconds.
+    pub(super) now: u64,
+    /// The first sector.
+    pub(super) first: u64,
+    /// The one behind the last.
+    pub(super) end: u64,
+}
+
+impl Buffer {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// [`DriveError`]: there is no room to read into.
+    pub(super) fn new(cache: &Cache, overheads: Overheads) -> Result<Box<Self>, DriveError> {
+        if cache.segments <= u32::from(cache.write_segment) || cache.segment_sectors < 2 {
+            let why = "its cache needs a segment for reads, of two sectors or more";
+            return Err(DriveError::Drive(why));
+        }
+        Ok(Box::new(Self {
+            cache: *cache,
+            hits: overheads.table(&cache.overheads),
+            segments: Segments::new(cache.segments, cache.segment_sectors, cache.write_segment),
+            active: None,
+        }))
+    }
+
+    /// Commands are decoded before they come to it.
+    pub(super) fn decode_for_free(&mut self) {
+        self.hits = Default::default();
+    }
+
+    /// Serves a read; when it is answered.
+    pub(super) fn read(&mut self, hdd: &mut Hdd, command: &Command) -> u64 {
+        let Command { now, first, end } = *command;
+        let missed = hdd.overhead(Op::Read);
+        let written = self.settle(hdd, now);
+        let reading = self.active.map(|active| active.segment);
+        let found = self.segments.find(first, end, reading).or_else(|| self.coming(first));
+        // Who must wait for the arm is told so, with all that it costs.
+        let hit = found.is_some() && written <= now;
+        let overhead = if hit { self.hits[0][usize::from(hdd.wrote)] } else { missed };
+        hdd.wrote = false;
+        let flow = self.flow(hdd, first, end, written.max(now + overhead));
+        let whole = found.is_some_and(|at| self.segments.get(at).end >= end);
+        let going = self.active.filter(|active| found == Some(active.segment));
+        let mut active = going.unwrap_or_else(|| {
+            let free = (self.stop(hdd, now) + missed).max(written);
+            let segment = found.unwrap_or_else(|| self.segments.for_read(reading));
+            if found.is_none() {
+                self.segments.begin(segment, first);
+            }
+            let next = self.segments.get(segment).end;
+            let sweep = self.sweep(hdd, Op::Read, next..next, free, flow);
+            if found.is_none() && self.cache.free_sectors {
+                self.keep_passing(hdd, segment, sweep);
+            }
+            Active { segment, sweep, least: end, motion: Motion::Done }
+        });
+        self.segments.touch(active.segment);
+        active.least = end + u64::from(self.cache.ahead_least);
+        active.sweep.flow = flow;
+        let limit = self.limit(hdd, self.segments.get(active.segment).start, end);
+        active.sweep.end = active.sweep.end.max(limit);
+        if whole {
+            if going.is_some() || self.cache.ahead_on_hit {
+                self.active = Some(active);
+            }
+            return flow.done();
+        }
+        let read = hdd.reach(&mut active.sweep, end);
+        self.active = Some(active);
+        active.sweep.flow.done().max(read)
+    }
+
+    /// The segment that is being filled, if `sector` is the next one that it gets.
+    fn coming(&self, sector: u64) -> Option<usize> {
+        let Active { segment, sweep, .. } = self.active?;
+        let comes = sweep.op == Op::Read && sweep.next == sector && sector < sweep.end;
+        (comes && self.cache.hits_on_coming).then_some(segment)
+    }
+
+    /// Serves a write; when it is answered, from the platter if it must be `durable`.
+    pub(super) fn write(&mut self, hdd: &mut Hdd, command: &Command, durable: bool) -> u64 {
+        let Command { now, first, end } = *command;
+        let durable = durable || !self.cache.write_back;
+        let missed = hdd.overhead(Op::Write);
+        let overhead = if durable { missed } else { self.hits[1][usize::from(hdd.wrote)] };
+        hdd.wrote = true;
+        if !durable && let Some(done) = self.append(hdd, command, now + overhead) {
+            return done;
+        }
+        let written = self.settle(hdd, now);
+        let reading = self.active.map(|active| active.segment);
+        let free = (self.stop(hdd, now) + overhead).max(written);
+        let segment = self.segments.for_write(first, end, reading);
+        self.segments.void(first, end);
+        self.segments.begin(segment, first);
+        // What is longer than a segment goes through it part by part.
+        let room = self.segments.sectors();
+        let part = end.min(first + room);
+        let flow = self.flow(hdd, first, part, written.max(now + overhead));
+        let mut sweep = self.sweep(hdd, Op::Write, first..part, free, flow);
+        while sweep.end < end {
+            let drained = hdd.finish(&mut sweep);
+            let part = end.min(sweep.end + room);
+            sweep.flow = self.flow(hdd, sweep.end, part, drained);
+            sweep.end = part;
+        }
+        self.segments.extend(segment, end);
+        self.active = Some(Active { segment, sweep, least: end, motion: Motion::Done });
+        if durable { hdd.finish(&mut sweep) } else { sweep.flow.done() }
+    }
+
+    /// Joins a write to the data on its way to the platter, if it continues that; when it is
+    /// answered.
+    fn append(&mut self, hdd: &Hdd, command: &Command, decoded: u64) -> Option<u64> {
+        let Command { now, first, end } = *command;
+        let room = self.segments.sectors();
+        let joins = self.cache.combine && end - first <= room;
+        let mut active = self
+            .active
+            .filter(|Active { sweep, .. }| joins && sweep.op == Op::Write && sweep.end == first)?;
+        if matches!(hdd.follow(&mut active.sweep, now), Motion::Done) {
+            return None;
+        }
+        // It enters the buffer when enough has left that.
+        let leaves = end.saturating_sub(room);
+        let enters = if leaves > active.sweep.next {
+            hdd.reach(&mut { active.sweep }, leaves).max(decoded)
+        } else {
+            decoded
+        };
+        active.sweep.flow = self.flow(hdd, first, end, enters);
+        active.sweep.end = end;
+        self.segments.void(first, end);
+        self.segments.extend(active.segment, end);
+        self.segments.touch(active.segment);
+        self.active = Some(active);
+        Some(active.sweep.flow.done())
+    }
+
+    /// When everything that was answered is on the platter.
+    pub(super) fn flushed(&self, hdd: &Hdd, now: u64) -> u64 {
+        match self.active {
+            Some(Active { mut sweep, .. }) if sweep.op == Op::Write => {
+                hdd.finish(&mut sweep).max(now)
+            }
+            _ => now,
+        }
+    }
+
+    /// How long a read or write that begins with `sector` would wait for it.
+    pub(super) fn position(&self, hdd: &Hdd, now: u64, op: Op, sector: u64) -> u64 {
+        let (mut at, mut arm, mut held) = (now, hdd.arm, None);
+        if let Some(Active { segment, mut sweep, .. }) = self.active {
+            if sweep.op == Op::Write {
+                at = hdd.finish(&mut sweep).max(now);
+            } else {
+                hdd.follow(&mut sweep, now);
+                let coming = self.cache.hits_on_coming && sweep.next < sweep.end;
+                held = Some((segment, sweep.next + u64::from(coming)));
+            }
+            arm = sweep.arm;
+        }
+        if op == Op::Read && self.segments.holds(sector, held) {
+            return 0;
+        }
+        let flow = self.flow(hdd, sector, sector + 1, at);
+        let begun = at + hdd.overhead(op);
+        let (next, end) = (sector, sector + 1);
+        let mut sweep = Sweep { op, next, end, at: begun, arm, order: Order::Rising, flow };
+        hdd.leg(&mut sweep).begins - begun
+    }
+
+    /// Brings the arm to the time `now`, and past the end of a write, which nothing stops; when
+    /// that is.
+    fn settle(&mut self, hdd: &mut Hdd, now: u64) -> u64 {
+        let Some(active) = &mut self.active else { return now };
+        if active.sweep.op != Op::Write {
+            active.motion = hdd.follow(&mut active.sweep, now);
+            self.segments.extend(active.segment, active.sweep.next);
+            if matches!(active.motion, Motion::Done) {
+                hdd.arm = active.sweep.arm;
+                self.active = None;
+            }
+            return now;
+        }
+        let written = hdd.finish(&mut active.sweep);
+        hdd.arm = active.sweep.arm;
+        if !self.cache.hits_on_written {
+            self.segments.clear(active.segment);
+        }
+        self.active = None;
+        written.max(now)
+    }
+
+    /// Stops reading ahead, which was settled; when the arm is free of it.
+    fn stop(&mut self, hdd: &mut Hdd, now: u64) -> u64 {
+        let Some(mut active) = self.active.take() else { return now };
+        if active.sweep.next < active.least.min(active.sweep.end) {
+            let read = hdd.reach(&mut active.sweep, active.least);
+            active.motion = Motion::Passing(read.max(now));
+            self.segments.extend(active.segment, active.sweep.next);
+        }
+        hdd.arm = active.sweep.arm;
+        match active.motion {
+            Motion::Done => now,
+            Motion::Passing(ends) => ends,
+            Motion::Seeking(ends, there) => {
+                hdd.arm = there;
+                ends
+            }
+        }
+    }
+
+    /// Takes into the segment what passes on the way to the first sector of `sweep` on its track.
+    fn keep_passing(&mut self, hdd: &Hdd, segment: usize, mut sweep: Sweep) {
+        sweep.end = sweep.flow.end;
+        let leg = hdd.leg(&mut sweep);
+        let passed = hdd.platter.sectors(leg.run.zone, leg.begins - leg.arrives);
+        let before = sweep.next - hdd.map.track_start(leg.run.zone, sweep.next);
+        self.segments.begin(segment, sweep.next - passed.min(before));
+        self.segments.extend(segment, sweep.next);
+    }
+
+    /// How far it reads on behind a request that ends before `end`, in a segment from `start` on.
+    fn limit(&self, hdd: &Hdd, start: u64, end: u64) -> u64 {
+        let map = &hdd.map;
+        let zone = |sector| map.zone_of(sector, hdd.arm.zone);
+        let track_end = |sector| map.track_end(zone(sector), sector);
+        let most = (end + u64::from(self.cache.ahead_most)).min(map.blocks());
+        match self.cache.ahead {
+            ReadAhead::None => end,
+            ReadAhead::Segment => most,
+            ReadAhead::Track => most.min(track_end(end - 1)),
+            ReadAhead::Cylinder => {
+                let cylinder = |sector| map.place(zone(sector), sector).cylinder;
+                let mut limit = track_end(end - 1);
+                while limit < most && cylinder(limit) == cylinder(end - 1) {
+                    limit = track_end(limit);
+                }
+                limit.min(most)
+            }
+            ReadAhead::Stream if end == map.blocks() => end,
+            ReadAhead::Stream => {
+                let limit = track_end(end);
+                let streams = start < map.track_start(zone(end), end);
+                if streams && limit < map.blocks() { track_end(limit) } else { limit }
+            }
+        }
+    }
+
+    fn flow(&self, hdd: &Hdd, first: u64, end: u64, base: u64) -> Flow {
+        Flow { first, end, base, pace: hdd.bus, room: self.segments.sectors() }
+    }
+
+    /// A sweep from where the arm rests, free to move `at` a time.
+    fn sweep(&self, hdd: &Hdd, op: Op, sectors: Range<u64>, at: u64, flow: Flow) -> Sweep {
+        let order = match op {
+            Op::Read if self.cache.zero_latency => Order::Any,
+            Op::Read if self.cache.free_sectors => Order::Inside,
+            _ => Order::Rising,
+        };
+        Sweep { op, next: sectors.start, end: sectors.end, at, arm: hdd.arm, order, flow }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! What the buffer holds: one run of sectors in each segment.
+
+/// The segments of a buffer, and which of them was used last.
+#[derive(Debug)]
+pub(super) struct Segments {
+    all: Box<[Segment]>,
+    sectors: u64,
+    /// The first segment is for writes and the others are for reads.
+    write_segment: bool,
+    uses: u64,
+}
+
+/// One segment. It is empty if it holds no sector.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Segment {
+    /// The first sector.
+    pub(super) start: u64,
+    /// The one behind the last.
+    pub(super) end: u64,
+    used: u64,
+}
+
+impl Segment {
+    fn holds(&self, sector: u64) -> bool {
+        (self.start..self.end).contains(&sector)
+    }
+
+    fn overlaps(&self, first: u64, end: u64) -> bool {
+        self.start < end && first < self.end
+    }
+}
+
+impl Segments {
+    pub(super) fn new(count: u32, sectors: u32, write_segment: bool) -> Self {
+        let all = vec![Segment::default(); count as usize].into();
+        Self { all, sectors: sectors.into(), write_segment, uses: 0 }
+    }
+
+    /// Sectors of a segment.
+    pub(super) fn sectors(&self) -> u64 {
+        self.sectors
+    }
+
+    /// The segment that holds `first` and most of what follows up to `end`: one with all of it
+    /// goes before the others, then the one being filled, `active`, then what was used longest ago.
+    pub(super) fn find(&self, first: u64, end: u64, active: Option<usize>) -> Option<usize> {
+        let holds = self.readable().filter(|&at| self.all[at].holds(first));
+        holds.min_by_key(|&at| (self.all[at].end < end, Some(at) != active, self.all[at].used))
+    }
+
+    /// Whether `sector` is held, in a segment of which `filled` says up to where it holds by now
+    /// perhaps.
+    pub(super) fn holds(&self, sector: u64, filled: Option<(usize, u64)>) -> bool {
+        self.readable().any(|at| match filled {
+            Some((active, end)) if at == active => {
+                let start = self.all[at].start.max(end.saturating_sub(self.sectors));
+                (start..end).contains(&sector)
+            }
+            _ => self.all[at].holds(sector),
+        })
+    }
+
+    /// The segment for sectors that are in none: an empty one, or what was used longest ago; the
+    /// one being filled, `active`, only if there is no other.
+    pub(super) fn for_read(&self, active: Option<usize>) -> usize {
+        let key = |&at: &usize| (Some(at) == active, !self.is_empty(at), self.all[at].used);
+        self.readable().min_by_key(key).expect("a segment for reads")
+    }
+
+    /// The segment for a write: one that it makes void, or as for a read.
+    pub(super) fn for_write(&self, first: u64, end: u64, active: Option<usize>) -> usize {
+        if self.write_segment {
+            return 0;
+        }
+        let void = |&at: &usize| self.all[at].overlaps(first, end);
+        self.readable().find(void).unwrap_or_else(|| self.for_read(active))
+    }
+
+    /// Begins anew at `start`, where nothing is held yet.
+    pub(super) fn begin(&mut self, at: usize, start: u64) {
+        (self.all[at].start, self.all[at].end) = (start, start);
+        self.touch(at);
+    }
+
+    /// Marks a segment as the one used last.
+    pub(super) fn touch(&mut self, at: usize) {
+        self.uses += 1;
+        self.all[at].used = self.uses;
+    }
+
+    /// A segment holds what lies before `end` now; what it has no room for goes at the front.
+    pub(super) fn extend(&mut self, at: usize, end: u64) {
+        let segment = &mut self.all[at];
+        segment.end = end;
+        segment.start = segment.start.max(end.saturating_sub(self.sectors));
+    }
+
+    pub(super) fn get(&self, at: usize) -> &Segment {
+        &self.all[at]
+    }
+
+    /// Empties a segment.
+    pub(super) fn clear(&mut self, at: usize) {
+        self.all[at].end = self.all[at].start;
+    }
+
+    /// Empties every segment that holds something of these sectors.
+    pub(super) fn void(&mut self, first: u64, end: u64) {
+        for segment in self.all.iter_mut().filter(|segment| segment.overlaps(first, end)) {
+            segment.end = segment.start;
+        }
+    }
+
+    fn is_empty(&self, at: usize) -> bool {
+        self.all[at].start == self.all[at].end
+    }
+
+    fn readable(&self) -> std::ops::Range<usize> {
+        usize::from(self.write_segment)..self.all.len()
+    }
+}

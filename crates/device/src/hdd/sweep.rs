@@ -1,0 +1,249 @@
+//! The arm on its way along consecutive sectors.
+//!
+//! A sweep is what is still to be read or written, and from where. It goes on by legs, a track's
+//! part each: one closed form says when a leg begins and ends, and another one how far it is at a
+//! given time. Nothing happens per sector, and nothing at all until somebody asks.
+
+use penstock_core::Op;
+
+use super::geometry::Run;
+use super::{Arm, Hdd};
+
+/// Consecutive sectors that the arm is about to read or write.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sweep {
+    pub(super) op: Op,
+    /// The next sector.
+    pub(super) next: u64,
+    /// The one behind the last.
+    pub(super) end: u64,
+    /// From when on the arm is free to go to `next`, in nanoseconds.
+    pub(super) at: u64,
+    /// Where the arm is then.
+    pub(super) arm: Arm,
+    /// In which order sectors of a track are read.
+    pub(super) order: Order,
+    /// What of it passes the bus.
+    pub(super) flow: Flow,
+}
+
+/// In which order the wanted sectors of a track are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Order {
+    /// From the first one on.
+    Rising,
+    /// As they come round, unless the first one is the first of its track.
+    Inside,
+    /// As they come round.
+    Any,
+}
+
+/// The sectors of one request on the bus, at an even pace.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flow {
+    /// The first sector.
+    pub(super) first: u64,
+    /// The one behind the last.
+    pub(super) end: u64,
+    /// When the first one would begin so that none of them is early; it rises while they are read.
+    pub(super) base: u64,
+    /// Nanoseconds of a sector.
+    pub(super) pace: u64,
+    /// Sectors that the buffer holds.
+    pub(super) room: u64,
+}
+
+impl Flow {
+    /// When `sector`, and all before it, have passed the bus.
+    pub(super) fn passed(&self, sector: u64) -> u64 {
+        match sector.min(self.end - 1).checked_sub(self.first) {
+            Some(before) => self.base + (before + 1) * self.pace,
+            None => 0,
+        }
+    }
+
+    /// When all of it has passed.
+    pub(super) fn done(&self) -> u64 {
+        self.passed(self.end)
+    }
+
+    /// When the buffer has room for `sector`, which takes the place of one that must have left.
+    fn room_for(&self, sector: u64) -> u64 {
+        sector.checked_sub(self.room).map_or(0, |replaced| self.passed(replaced))
+    }
+
+    /// The first of `sectors` sectors from `from` on, each `media` after the one before, that comes
+    /// when there is no room for it. The first of all has room, and the bus is the slower.
+    fn first_without_room(&self, from: u64, sectors: u64, begins: u64, media: u64) -> Option<u64> {
+        let lacks = |sector: u64| begins + (sector - from) * media < self.room_for(sector);
+        // The head gains on the bus until the last sector that the bus still carries.
+        let last = (self.end - 1 + self.room).min(from + sectors - 1);
+        if last < from || !lacks(last) {
+            return None;
+        }
+        let (mut has, mut without) = (from, last);
+        while without - has > 1 {
+            let middle = has.midpoint(without);
+            if lacks(middle) { without = middle } else { has = middle }
+        }
+        Some(without)
+    }
+}
+
+/// The part of a sweep on one track.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leg {
+    pub(super) run: Run,
+    /// When the arm is on the track.
+    pub(super) arrives: u64,
+    /// When the first sector comes round, with or without room for it.
+    comes: u64,
+    /// When the first sector comes.
+    pub(super) begins: u64,
+    /// When the last one has passed.
+    pub(super) ends: u64,
+}
+
+impl Leg {
+    fn arm(&self) -> Arm {
+        let place = &self.run.place;
+        Arm { cylinder: place.cylinder, head: place.head, zone: self.run.zone }
+    }
+}
+
+/// What a sweep is about at some time.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Motion {
+    /// It has ended.
+    Done,
+    /// The arm moves until then, and will be there.
+    Seeking(u64, Arm),
+    /// A sector passes until then, or it waits until then for one.
+    Passing(u64),
+}
+
+impl Hdd {
+    /// The next leg of `sweep`, which has not ended. Only the flow's base may change.
+    pub(super) fn leg(&self, sweep: &mut Sweep) -> Leg {
+        // What passes the bus goes in legs of its own.
+        let bound = match sweep.op {
+            Op::Write => sweep.flow.first,
+            _ => sweep.flow.end,
+        };
+        let end = if sweep.next < bound { bound.min(sweep.end) } else { sweep.end };
+        let zone = self.map.zone_of(sweep.next, sweep.arm.zone);
+        let run = self.map.run(zone, sweep.next, end - sweep.next);
+        let distance = run.place.cylinder.abs_diff(sweep.arm.cylinder);
+        let other_head = run.place.head != sweep.arm.head;
+        let arrives = sweep.at + self.seeks.ns(sweep.op, distance, other_head);
+        if sweep.op == Op::Write {
+            self.write_leg(sweep, run, arrives)
+        } else {
+            self.read_leg(sweep, run, arrives)
+        }
+    }
+
+    /// A write begins when what has arrived will last to the end of the track.
+    fn write_leg(&self, sweep: &Sweep, run: Run, arrives: u64) -> Leg {
+        let passes = self.platter.pass(run.zone, run.sectors);
+        let but_one = passes - self.platter.pass(run.zone, 1);
+        let last = sweep.flow.passed(sweep.next + run.blocks - 1).saturating_sub(but_one);
+        let data = arrives.max(sweep.flow.passed(sweep.next)).max(last);
+        let begins = data + self.platter.until(data, run.place.angle);
+        Leg { run, arrives, comes: begins, begins, ends: begins + passes }
+    }
+
+    /// A read loses a turn where it finds no room, and its sectors go to the bus as they come.
+    fn read_leg(&self, sweep: &mut Sweep, mut run: Run, arrives: u64) -> Leg {
+        let Sweep { next, ref mut flow, .. } = *sweep;
+        let media = self.platter.pass(run.zone, 1);
+        let gaining = flow.pace > media;
+        let comes = arrives + self.platter.until(arrives, run.place.angle);
+        let mut begins = comes;
+        if gaining && begins < flow.room_for(next) {
+            begins = flow.room_for(next);
+            begins += self.platter.until(begins, run.place.angle);
+        }
+        let asked = next < flow.end;
+        if asked {
+            let ahead = (next - flow.first) * flow.pace;
+            flow.base = flow.base.max((begins + media).saturating_sub(ahead));
+        }
+        if gaining && let Some(at) = flow.first_without_room(next, run.blocks, begins, media) {
+            run = self.map.run(run.zone, next, at - next);
+        }
+        let mut passing = run.sectors;
+        if self.takes_any(sweep.order, &run, next) {
+            // What has passed of the wanted ones when they next begin has been taken already.
+            let turn = self.platter.pass(run.zone, u64::from(run.place.sectors_per_track));
+            let before = turn.saturating_sub(begins - arrives).div_ceil(media.max(1));
+            passing = passing.min(before.max(1));
+        }
+        let ends = begins + self.platter.pass(run.zone, passing);
+        if asked {
+            let last = next + run.blocks.min(passing) - 1;
+            let ahead = (last - sweep.flow.first) * sweep.flow.pace;
+            sweep.flow.base = sweep.flow.base.max(ends.saturating_sub(ahead));
+        }
+        Leg { run, arrives, comes, begins, ends }
+    }
+
+    fn takes_any(&self, order: Order, run: &Run, first: u64) -> bool {
+        match order {
+            Order::Rising => false,
+            Order::Any => true,
+            Order::Inside => self.map.track_start(run.zone, first) < first,
+        }
+    }
+
+    /// Ends `sweep`; when.
+    pub(super) fn finish(&self, sweep: &mut Sweep) -> u64 {
+        self.reach(sweep, sweep.end)
+    }
+
+    /// Brings `sweep` as far as `sector`, if it goes so far; when all before it have passed.
+    pub(super) fn reach(&self, sweep: &mut Sweep, sector: u64) -> u64 {
+        let end = sweep.end;
+        sweep.end = sector.min(end);
+        while sweep.next < sweep.end {
+            let leg = self.leg(sweep);
+            Self::take(sweep, &leg);
+        }
+        sweep.end = end;
+        sweep.at
+    }
+
+    /// Brings `sweep` to the time `now`.
+    pub(super) fn follow(&self, sweep: &mut Sweep, now: u64) -> Motion {
+        while sweep.next < sweep.end {
+            if now < sweep.at {
+                return Motion::Passing(sweep.at);
+            }
+            let leg = self.leg(sweep);
+            if leg.ends <= now {
+                Self::take(sweep, &leg);
+            } else if now < leg.arrives {
+                return Motion::Seeking(leg.arrives, leg.arm());
+            } else if now < leg.begins {
+                // A turn lost passes sector by sector, the wait for the first one does not.
+                let until = if now < leg.comes { leg.comes } else { now };
+                (sweep.at, sweep.arm) = (now, leg.arm());
+                return Motion::Passing(until);
+            } else {
+                let sectors = self.platter.sectors(leg.run.zone, now - leg.begins);
+                sweep.next += self.map.within(&leg.run, sweep.next, sectors);
+                sweep.at = leg.begins + self.platter.pass(leg.run.zone, sectors);
+                sweep.arm = leg.arm();
+                let ends = leg.begins + self.platter.pass(leg.run.zone, sectors + 1);
+                return Motion::Passing(ends);
+            }
+        }
+        Motion::Done
+    }
+
+    fn take(sweep: &mut Sweep, leg: &Leg) {
+        sweep.next += leg.run.blocks;
+        sweep.at = leg.ends;
+        sweep.arm = leg.arm();
+    }
+}

@@ -1,0 +1,61 @@
+//! Disks with their caches.
+
+use penstock_core::{Device, Queued};
+use penstock_device::hdd::{Cache, Hdd, Options, Tagged};
+use penstock_device::{Array, Level};
+use penstock_job::drives;
+
+use crate::disksim::{answer, answered, policy};
+use crate::{Bounds, Case, Section};
+
+const BOUNDS: Bounds = Bounds { count: 0.005, mean: 0.03, percentiles: None };
+
+pub(crate) fn section() -> Section {
+    let whole = [
+        ("r4k_50_stock", "r4k_50", "random 4 KiB reads, 50/s"),
+        ("mix8k_50_stock", "mix8k_50", "random 8 KiB, 67 % reads, 50/s, write-back"),
+        ("seq64k_15_stock", "seq64k_15", "sequential 64 KiB reads every 15 ms"),
+    ];
+    let mut cases: Vec<Case> = whole
+        .map(|(name, trace, what)| {
+            let disk = Queued::new(policy("fcfs"), whole_drive("ibm18es"));
+            Case {
+                name,
+                what,
+                bounds: BOUNDS,
+                found: answered(trace, disk),
+                expected: answer(name),
+            }
+        })
+        .into();
+    let name = "fairio1_su16_mincache";
+    let what = "8 disks striped by 8 KiB, `sstf` inside, 16 sectors of read cache";
+    let found = answered("fairio1", array());
+    cases.push(Case { name, what, bounds: BOUNDS, found, expected: answer(name) });
+    Section { title: "With their caches", about: ABOUT, cases }
+}
+
+const ABOUT: &str = "ibm18es with everything that is known of it, first come first served. The rules of the cache were written from \
+DiskSim's manual and\nsources. That a stop and the overhead after it add up, and that a stop waits for the sector awaited, was taken \
+from the sources after the\nanswers showed it missing.";
+
+/// The drive called `name` with everything that is known of it.
+pub fn whole_drive(name: &str) -> Hdd {
+    let drive = drives::drive(name).expect("a known drive");
+    let options = Options { cache: Some(drive.cache), ..Options::default() };
+    Hdd::new(&drive, options).expect("good facts")
+}
+
+/// Eight disks, each with a queue that picks the nearest. The cache has 16 sectors for reads, fewer
+/// than a request and what is read behind it: the arm loses turns waiting for the bus.
+fn array() -> impl Device {
+    let drive = drives::drive("ibm18es").expect("a known drive");
+    let cache = Cache { segments: 2, segment_sectors: 16, ahead_most: 16, ..drive.cache };
+    let options = Options { cache: Some(cache), ..Options::default() };
+    let disk = |_| {
+        let hdd = Hdd::new(&drive, options).expect("good facts");
+        Queued::new(policy("fcfs"), Tagged::new(policy("sstf"), hdd, 16))
+    };
+    let array = Array::new(Level::Raid0 { stripe: 8192 }, u32::MAX, (0..8).map(disk).collect());
+    Queued::new(policy("fcfs"), array.expect("an array"))
+}
