@@ -1,7 +1,7 @@
 """Faults planted into the models, one at a time: each is caught by the test that is named for it.
 
-The project is copied, a few words of a model are changed, and the named test must fail. A check that
-cannot fail is worth nothing, and this is how we know.
+The project is copied, a few words of a model are changed, and the named test must fail. A check
+that cannot fail is worth nothing, and this is how we know.
 """
 
 import os
@@ -31,6 +31,9 @@ class Fault(NamedTuple):
 HDD = "crates/device/src/hdd.rs"
 GEOMETRY = "crates/device/src/hdd/geometry.rs"
 SEEK = "crates/device/src/hdd/seek.rs"
+LIBRARY = ""
+"""The target of tests that lie beside what they test."""
+
 ACCESSES = ("penstock-validation", "accesses")
 
 FAULTS = [
@@ -93,8 +96,8 @@ FAULTS = [
     Fault(
         "the platter waits for the arm",
         HDD,
-        "let ahead = angle.0.wrapping_sub(ns.wrapping_mul(self.rate));",
-        "let ahead = angle.0.wrapping_sub(0 * ns.wrapping_mul(self.rate));",
+        "angle.0.wrapping_sub(ns.wrapping_mul(self.rate))",
+        "angle.0.wrapping_sub(0 * ns.wrapping_mul(self.rate))",
         *ACCESSES,
         "every_access_is_disksims_but_for_what_its_platter_is_behind",
     ),
@@ -106,6 +109,33 @@ FAULTS = [
         "penstock-validation",
         "page",
         "every_check_holds_and_the_page_says_so",
+    ),
+    Fault(
+        "flush acknowledged early",
+        "crates/device/src/hdd/buffer.rs",
+        "hdd.finish(&mut sweep).max(now)\n            }\n            _ => now,",
+        "hdd.finish(&mut sweep).min(now)\n            }\n            _ => now,",
+        "penstock-device",
+        LIBRARY,
+        "hdd::buffer::tests::after_a_flush_everything_answered_is_on_the_platter",
+    ),
+    Fault(
+        "read-ahead that never happens",
+        "crates/device/src/hdd/buffer.rs",
+        "ReadAhead::Segment => most,",
+        "ReadAhead::Segment => end,",
+        "penstock-validation",
+        "page",
+        "every_check_holds_and_the_page_says_so",
+    ),
+    Fault(
+        "stripes one unit off",
+        "crates/device/src/array/raid0.rs",
+        "let disk = (unit % self.disks) as usize;",
+        "let disk = ((unit + 1) % self.disks) as usize;",
+        "penstock-device",
+        LIBRARY,
+        "array::tests::every_byte_of_a_stripe_lies_where_the_rule_puts_it",
     ),
     Fault(
         "queue not sorted by distance",
@@ -142,7 +172,8 @@ def ran(copy: Path, fault: Fault) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [
             *("cargo", "test", "--locked", "--quiet", "-p", fault.package),
-            *("--test", fault.target, "--", "--exact", fault.test),
+            *(("--test", fault.target) if fault.target else ("--lib",)),
+            *("--", "--exact", fault.test),
         ],
         cwd=copy,
         env={**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target" / "planted")},
