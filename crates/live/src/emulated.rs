@@ -1,8 +1,9 @@
 //! A modelled device that answers in real time: a slow disk on a fast laptop.
 //!
 //! The model keeps its own schedule. However late the machine wakes, the model goes through its
-//! events at the instants at which they are due, so that a late completion delays nobody but who
-//! waits for it; how late each was is recorded. With a file underneath every request is carried out
+//! events at the instants at which they are due, and what is sent in answer to a completion counts
+//! as sent when that completion was due: the emulator is late, and the disk does not stand still for
+//! it. How late each completion was told is recorded. With a file underneath every request is carried out
 //! there too, and has finished when both have: data is kept, and a file that is slower than the
 //! model shows.
 //!
@@ -58,6 +59,9 @@ pub struct Emulated<D> {
     halves: Vec<Half>,
     /// Emptied by every turn; kept for its memory.
     ended: Vec<Done>,
+    /// The turn in which the model last told of completions, and, in its own time, when the last of
+    /// them was due.
+    told: (Time, Time),
     lateness: Lateness,
 }
 
@@ -73,12 +77,21 @@ impl<D: Device> Emulated<D> {
     /// `model` running at `speed`, with every request carried out on `over` too, if there is one.
     pub fn new(model: D, speed: Speed, over: Option<LiveDevice>) -> Self {
         let lateness = Lateness::new();
-        Self { model, over, speed, halves: Vec::new(), ended: Vec::new(), lateness }
+        let told = (Time::NEVER, Time::ZERO);
+        Self { model, over, speed, halves: Vec::new(), ended: Vec::new(), told, lateness }
     }
 
     /// How late the model's completions were told, against its own schedule.
     pub fn lateness(&self) -> &Lateness {
         &self.lateness
+    }
+
+    /// Where the model is for who answers it at `now`.
+    fn present(&self, now: Time) -> Time {
+        match self.told {
+            (turn, due) if turn == now => due,
+            _ => self.speed.model(now),
+        }
     }
 
     /// What `done` of one half finishes, if the other half has come.
@@ -116,11 +129,16 @@ impl<D: Device> Device for Emulated<D> {
     }
 
     fn position(&self, now: Time, op: Op, start: u64) -> Span {
-        self.speed.span(self.model.position(self.speed.model(now), op, start))
+        self.speed.span(self.model.position(self.present(now), op, start))
     }
 
     fn start(&mut self, now: Time, req: &Request) {
-        self.model.start(self.speed.model(now), req);
+        // What was due after the completion is no answer to it.
+        let since = self.present(now).max(self.speed.model(req.due.min(now)));
+        if self.told.0 == now {
+            self.told.1 = since;
+        }
+        self.model.start(since, req);
         if let Some(file) = &mut self.over {
             file.start(now, req);
         }
@@ -132,9 +150,10 @@ impl<D: Device> Device for Emulated<D> {
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
         let mut ended = std::mem::take(&mut self.ended);
-        let present = self.speed.model(now);
+        let (present, first) = (self.speed.model(now), done.len());
+        let mut due = present;
         while self.model.wakeup() <= present {
-            let due = self.model.wakeup();
+            due = self.model.wakeup();
             let from = ended.len();
             self.model.advance(due, &mut ended);
             let late = now.since(self.speed.real(due)).ns();
@@ -149,10 +168,14 @@ impl<D: Device> Device for Emulated<D> {
         } else {
             done.extend(ended.drain(..).filter_map(|half| self.settle(half, true)));
         }
+        let modelled = done.len();
         if let Some(file) = &mut self.over {
             file.advance(now, &mut ended);
             done.extend(ended.drain(..).filter_map(|half| self.settle(half, false)));
         }
+        // What waited for the file is answered when the file was done.
+        let answers_the_model = modelled > first && done.len() == modelled;
+        self.told = if answers_the_model { (now, due) } else { (Time::NEVER, due) };
         self.ended = ended;
     }
 

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Closed, Fcfs, Scratch, drain, io};
-use penstock_core::{Device, Done, Op, Queued, Request, Span, Time, Virtual};
+use penstock_core::{Clock, Device, Done, Op, Queued, Request, Span, Time, Virtual};
 use penstock_live::{Emulated, Engine, LiveClock, Null, Settings, Speed, Stage, Target};
 
 const SERVICE: Span = Span::from_ms(1);
@@ -80,6 +80,32 @@ fn in_virtual_time_it_is_the_model_to_the_nanosecond() {
     let emulated = &mut Emulated::new(Server::default(), Speed::ONE, None);
     assert_eq!(run(emulated), run(&mut Server::default()));
     assert_eq!(emulated.lateness().max_ns(), 0);
+}
+
+/// A machine that always wakes late.
+#[derive(Default)]
+struct Tardy(Virtual);
+
+const LATE: Span = Span::from_us(700);
+
+impl Clock for Tardy {
+    fn now(&mut self) -> Time {
+        self.0.now()
+    }
+    fn park(&mut self, until: Time) -> bool {
+        let late = if until > self.0.now() { LATE } else { Span::ZERO };
+        self.0.park(until + late)
+    }
+}
+
+#[test]
+fn a_machine_that_wakes_late_does_not_slow_the_model() {
+    let mut stack =
+        Queued::new(Fcfs::default(), Emulated::new(Server::default(), Speed::ONE, None));
+    let mut source = Closed::new(4, 200, small);
+    let (_, end) = drain(&mut source, &mut stack, &mut Tardy::default());
+    assert_eq!(end.at, Time::ZERO + Span::from_ms(200) + LATE, "only who waits last is late");
+    assert!(stack.device().lateness().max_ns() >= LATE.ns(), "and what was late is told");
 }
 
 #[test]

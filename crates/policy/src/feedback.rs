@@ -2,10 +2,11 @@
 //!
 //! Additive increase, multiplicative decrease, as TCP finds what a path bears: what a device does
 //! with much in flight is not known beforehand and changes while it runs. The signal is the latency
-//! of the short requests. One that stays within the target lets the bound grow by a sixty-fourth of
-//! a piece; one that misses it cuts the bound to a half, or to as much less as it missed by, and no
-//! request that was under way by then cuts it again. So about one short request in a hundred misses
-//! where the bound settles: the target is nearly their 99th percentile.
+//! of the short requests. One that stays within the target lets the bound grow by a small part of a
+//! piece; one that misses it cuts the bound by a quarter, and no request that was under way by then
+//! cuts it again. So about one short request in a hundred misses where the bound settles: the target
+//! is nearly their 99th percentile. By how much one misses does not count: the worst are stalls that
+//! no bound causes, and a bound that is much too wide is cut by request after request.
 //!
 //! While no short request has come for [`QUIET`] there is nobody to protect, and no bound.
 //!
@@ -16,7 +17,7 @@ use penstock_core::{Span, Time};
 
 /// A request that is served within `L / GROWTH` of a bound of `L` pieces grows it as much as one
 /// miss in a hundred takes away.
-const GROWTH: u64 = 64;
+const GROWTH: u64 = 128;
 
 /// After this long without a short request nobody is waiting.
 const QUIET: Span = Span::from_ms(1000);
@@ -79,10 +80,7 @@ impl Feedback {
         if self.cut.is_some_and(|cut| due <= cut) {
             return;
         }
-        // In flight and latency go together: what is twice too slow has twice too much before it.
-        let fitting = u128::from(self.bound) * u128::from(self.target.ns());
-        let fitting = (fitting / u128::from(latency.ns())) as u64;
-        self.bound = fitting.min(self.bound / 2).max(self.piece);
+        self.bound = (self.bound - self.bound / 4).max(self.piece);
         (self.first, self.cut) = (false, Some(now));
     }
 }
