@@ -15,9 +15,11 @@ __all__ = [
     "compare",
     "devices",
     "doctor",
+    "duration",
     "policies",
     "replay_decisions",
     "schema",
+    "size",
     "trace_convert",
     "trace_describe",
     "trace_formats",
@@ -119,3 +121,9 @@ def trace_convert(
     format: str | None = None,
 ) -> str:
     """Write a trace in another format and return what became of it as JSON."""
+
+def size(text: str) -> int:
+    """A size as `64KiB` in bytes."""
+
+def duration(text: str) -> int:
+    """A length of time as `1ms` in nanoseconds."""

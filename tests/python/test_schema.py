@@ -92,6 +92,13 @@ size = "1MiB"
 pattern = "sequential"
 arrivals = { kind = "closed", depth = 4, think = "1ms" }
 
+[[agent]]
+class = "a"
+op = "write"
+size = "1MiB"
+pattern = "sequential"
+arrivals = { kind = "turns", count = 10 }
+
 [live]
 depth = 8
 batch = 2
@@ -211,6 +218,7 @@ VALUES: list[Any] = [
     "drive",
     "half",
     "closed",
+    "turns",
     "fixed",
     "hdd",
     "ssd",

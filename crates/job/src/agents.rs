@@ -16,8 +16,10 @@ pub(crate) const KEYS: &[&str] =
 pub(crate) const OPEN_KEYS: &[&str] = &["rate", "curve"];
 /// Keys of arrivals after completions, beside `kind`.
 pub(crate) const CLOSED_KEYS: &[&str] = &["depth", "think"];
+/// Keys of arrivals in turn with other agents, beside `kind`.
+pub(crate) const TURNS_KEYS: &[&str] = &["count"];
 /// All keys of arrivals.
-pub(crate) const ARRIVALS_KEYS: &[&str] = &["kind", "rate", "curve", "depth", "think"];
+pub(crate) const ARRIVALS_KEYS: &[&str] = &["kind", "rate", "curve", "depth", "think", "count"];
 
 /// What an agent does.
 pub(crate) const OPS: &[&str] = &["read", "write"];
@@ -26,7 +28,7 @@ pub(crate) const CACHES: &[&str] = &["buffered", "direct"];
 /// Where its next request begins.
 pub(crate) const PATTERNS: &[&str] = &["random", "sequential"];
 /// When it asks.
-pub(crate) const ARRIVALS: &[&str] = &["poisson", "fixed", "closed"];
+pub(crate) const ARRIVALS: &[&str] = &["poisson", "fixed", "closed", "turns"];
 
 /// Longer requests than this are a slip of the unit: no kernel takes a tenth of it as one command.
 const SIZE_MAX: u64 = 1 << 30;
@@ -171,6 +173,7 @@ impl AgentSpec {
     pub(crate) fn depth(&self) -> u64 {
         match self.arrivals {
             Arrivals::Closed { depth, .. } => u64::from(depth),
+            Arrivals::Turns { .. } => 1,
             Arrivals::Open { .. } => 0,
         }
     }
@@ -204,10 +207,28 @@ fn size(node: &Node) -> Result<u32, JobError> {
 fn arrivals(node: &Node) -> Result<Arrivals, JobError> {
     let reader = Reader::new(node, "the arrivals", ARRIVALS_KEYS)?;
     let kind = reader.required("kind", "\"poisson\"", |node| node.choice(ARRIVALS))?;
+    let refuse = |keys: &[&str], whose: &str, hint: &str| {
+        reader.refuse(keys, &format!("belongs to {whose}; these are `{kind}`"), hint)
+    };
+    let hint = match kind {
+        "closed" => "a closed loop asks when an earlier request has finished: give it a `depth`",
+        "turns" => "agents that take turns ask when it is their turn, `count` times",
+        _ => "arrivals on a schedule have a `rate`",
+    };
+    if kind != "closed" {
+        refuse(CLOSED_KEYS, "`closed` arrivals", hint)?;
+    }
+    if kind != "turns" {
+        refuse(TURNS_KEYS, "arrivals in `turns`", hint)?;
+    }
+    if matches!(kind, "closed" | "turns") {
+        refuse(OPEN_KEYS, "arrivals on a schedule", hint)?;
+    }
+    if kind == "turns" {
+        let count = reader.optional("count", |node| node.count(1, u64::from(u32::MAX)))?;
+        return Ok(Arrivals::Turns { count: count.unwrap_or(u64::MAX) });
+    }
     if kind == "closed" {
-        let why = "belongs to arrivals on a schedule; these are `closed`";
-        let hint = "a closed loop asks when an earlier request has finished: give it a `depth`";
-        reader.refuse(OPEN_KEYS, why, hint)?;
         let depth = reader.optional("depth", |node| node.count(1, u64::from(u32::MAX)))?;
         let think = reader.optional("think", units::duration)?;
         return Ok(Arrivals::Closed {
@@ -215,8 +236,6 @@ fn arrivals(node: &Node) -> Result<Arrivals, JobError> {
             think: think.unwrap_or(Span::ZERO),
         });
     }
-    let why = format!("belongs to `closed` arrivals; these are `{kind}`");
-    reader.refuse(CLOSED_KEYS, &why, "arrivals on a schedule have a `rate`")?;
     let rate = reader.required("rate", "\"20/s\"", |node| match units::rate(node)? {
         rate if rate > 0.0 => Ok(rate),
         _ => Err(node.expected("a rate above zero").hint("leave the agent out if it is idle")),

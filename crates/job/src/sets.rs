@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use penstock_policy::POLICIES;
 
-use crate::agents::{CLOSED_KEYS, OPEN_KEYS};
+use crate::agents::{ARRIVALS_KEYS, CLOSED_KEYS, OPEN_KEYS, TURNS_KEYS};
 use crate::diagnose::{JobError, Origin, Source, quote};
 use crate::nearest::suggest;
 use crate::spec::KEYS;
@@ -74,12 +74,12 @@ fn expand(mut path: Vec<Step>) -> Result<Vec<Step>, JobError> {
         let found = format!("unknown key {}: neither of the job nor a policy", quote(&first.key));
         return Err(JobError::new(found).at(&first.origin).hint(suggest(&first.key, known)));
     }
-    if let [agent, _, step, ..] = &path[..] {
-        let below = |keys: &[&str]| keys.contains(&step.key.as_str());
-        if agent.key == "agent" && (below(&["kind"]) || below(OPEN_KEYS) || below(CLOSED_KEYS)) {
-            let arrivals = Step { key: "arrivals".into(), origin: step.origin.clone() };
-            path.insert(2, arrivals);
-        }
+    if let [agent, _, step, ..] = &path[..]
+        && agent.key == "agent"
+        && ARRIVALS_KEYS.contains(&step.key.as_str())
+    {
+        let arrivals = Step { key: "arrivals".into(), origin: step.origin.clone() };
+        path.insert(2, arrivals);
     }
     Ok(path)
 }
@@ -149,6 +149,11 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
 
 /// Another kind of arrivals does not know what the file gave the old one: those keys go with it.
 fn change_kind(arrivals: &mut Table, kind: &str) {
-    let stale = if kind == "closed" { OPEN_KEYS } else { CLOSED_KEYS };
-    arrivals.entries.retain(|entry| entry.origin.is_set() || !stale.contains(&entry.key.as_str()));
+    let known = match kind {
+        "closed" => CLOSED_KEYS,
+        "turns" => TURNS_KEYS,
+        _ => OPEN_KEYS,
+    };
+    let stays = |key: &str| known.contains(&key) || !ARRIVALS_KEYS.contains(&key);
+    arrivals.entries.retain(|entry| entry.origin.is_set() || stays(&entry.key));
 }

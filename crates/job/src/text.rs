@@ -90,6 +90,8 @@ fn arrivals(arrivals: &Arrivals) -> String {
         Arrivals::Closed { depth, think } => {
             format!("kind = \"closed\", depth = {depth}, think = {}", time(*think))
         }
+        Arrivals::Turns { count: u64::MAX } => "kind = \"turns\"".into(),
+        Arrivals::Turns { count } => format!("kind = \"turns\", count = {count}"),
     }
 }
 

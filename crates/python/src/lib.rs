@@ -10,6 +10,7 @@ mod below;
 mod ledger;
 mod policy;
 mod traces;
+mod units;
 mod watch;
 
 use std::path::PathBuf;
@@ -40,6 +41,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::traces::{trace_convert, trace_describe, trace_formats};
+    #[pymodule_export]
+    use crate::units::{duration, size};
 
     #[expect(non_upper_case_globals, reason = "as Python writes it")]
     #[pymodule_export]

@@ -1,7 +1,8 @@
 //! Load generators: a stream of requests of one kind each.
 //!
 //! Open loops (fixed, Poisson) ask on a schedule, whatever the device does; closed loops keep a
-//! depth and think between requests. The intended arrival travels with each request as its `due`,
+//! depth and think between requests; agents that take turns ask one at a time, in an order that is
+//! random in each round, so that what is compared meets the same moods of a device. The intended arrival travels with each request as its `due`,
 //! so that being late is never hidden.
 
 use std::cmp::Reverse;
@@ -12,6 +13,7 @@ use penstock_core::{
     ClassId, Done, Flags, Io, Op, Prio, Request, Rng, Seed, Source, Span, StreamId, Time,
 };
 use rand::RngExt;
+use rand::seq::SliceRandom;
 use rand_distr::{Distribution, Exp1};
 
 /// What one agent does. Its index among the agents is its stream.
@@ -65,6 +67,12 @@ pub enum Arrivals {
         /// Pause between a completion and the next request.
         think: Span,
     },
+    /// In turn with all other agents that take turns: one request at a time, and each of them once
+    /// in a round, in an order of the round's own. Sequential ones share one position.
+    Turns {
+        /// Requests of this agent; it leaves the rounds then.
+        count: u64,
+    },
 }
 
 /// How arrivals of an open loop are spaced.
@@ -82,6 +90,16 @@ pub struct Agents {
     /// Next requests: when, of which agent, and a number that keeps ties in order.
     due: BinaryHeap<Reverse<(Time, u32, u64)>>,
     issued: u64,
+    turns: Turns,
+}
+
+/// Whose turn it is.
+struct Turns {
+    /// Who has not been in this round.
+    round: Vec<u32>,
+    rng: Rng,
+    /// Bytes from the beginning of the region to the next sequential one.
+    position: u64,
 }
 
 struct State {
@@ -114,10 +132,42 @@ impl Agents {
             match agent.arrivals {
                 Arrivals::Open { pace, .. } => plan(schedule.next(pace, &mut rng)),
                 Arrivals::Closed { depth, .. } => (0..depth).for_each(|_| plan(agent.active.start)),
+                Arrivals::Turns { .. } => {}
             }
             states.push(State { agent, rng, taken: 0, schedule });
         }
-        Self { states, due, issued }
+        let turns = Turns {
+            round: Vec::with_capacity(states.len()),
+            rng: seed.stream("turns", 0),
+            position: 0,
+        };
+        let mut agents = Self { states, due, issued, turns };
+        agents.turn(Time::ZERO);
+        agents
+    }
+
+    /// Whoever's turn it is from `now` on asks, when it has begun.
+    fn turn(&mut self, now: Time) {
+        loop {
+            let Self { states, turns: Turns { round, rng, .. }, .. } = self;
+            if round.is_empty() {
+                let stays = |state: &State| match state.agent.arrivals {
+                    Arrivals::Turns { count } => {
+                        state.taken < count && now < state.agent.active.end
+                    }
+                    _ => false,
+                };
+                let all = (0..).zip(&*states);
+                round.extend(all.filter(|(_, state)| stays(state)).map(|(index, _)| index));
+                round.shuffle(rng);
+            }
+            let Some(index) = round.pop() else { return };
+            let active = &states[index as usize].agent.active;
+            let at = now.max(active.start);
+            if at < active.end {
+                return self.plan(at, index);
+            }
+        }
     }
 
     fn plan(&mut self, at: Time, index: u32) {
@@ -135,6 +185,16 @@ impl Agent {
     }
 }
 
+impl Turns {
+    /// Where `size` bytes begin behind the last ones, in a region of `bytes` that holds them.
+    fn from(&mut self, size: u64, bytes: u64) -> u64 {
+        let fits = self.position + size <= bytes;
+        let from = if fits { self.position } else { 0 };
+        self.position = from + size;
+        from
+    }
+}
+
 impl Source for Agents {
     fn next_due(&self) -> Time {
         self.due.peek().map_or(Time::NEVER, |&Reverse((at, ..))| at)
@@ -147,14 +207,18 @@ impl Source for Agents {
         }
         self.due.pop();
         let State { agent, rng, taken, schedule } = &mut self.states[index as usize];
-        let slot = match agent.pattern {
-            Pattern::Sequential => *taken % agent.slots(),
-            Pattern::Random => rng.random_range(0..agent.slots()),
+        let size = u64::from(agent.size);
+        let offset = match (agent.pattern, &agent.arrivals) {
+            (Pattern::Sequential, Arrivals::Turns { .. }) => {
+                self.turns.from(size, agent.region.end - agent.region.start)
+            }
+            (Pattern::Sequential, _) => *taken % agent.slots() * size,
+            (Pattern::Random, _) => rng.random_range(0..agent.slots()) * size,
         };
         *taken += 1;
         let io = Io {
             due,
-            start: agent.region.start + slot * u64::from(agent.size),
+            start: agent.region.start + offset,
             len: agent.size,
             stream: StreamId(index),
             class: agent.class,
@@ -171,8 +235,10 @@ impl Source for Agents {
 
     fn finished(&mut self, now: Time, req: &Request, _: &Done) {
         let index = req.stream.0;
-        if let Arrivals::Closed { think, .. } = self.states[index as usize].agent.arrivals {
-            self.plan(now + think, index);
+        match self.states[index as usize].agent.arrivals {
+            Arrivals::Closed { think, .. } => self.plan(now + think, index),
+            Arrivals::Turns { .. } => self.turn(now),
+            Arrivals::Open { .. } => {}
         }
     }
 }
@@ -197,7 +263,7 @@ impl Schedule {
         let rates = match &agent.arrivals {
             Arrivals::Open { rate, curve, .. } if curve.is_empty() => vec![rate / 1e9],
             Arrivals::Open { rate, curve, .. } => curve.iter().map(|c| c * rate / 1e9).collect(),
-            Arrivals::Closed { .. } => vec![0.0],
+            Arrivals::Closed { .. } | Arrivals::Turns { .. } => vec![0.0],
         };
         let part = (end - start) / rates.len() as f64;
         Self { at: start, end, part, start, rates, first: true }
@@ -298,6 +364,32 @@ mod tests {
         let done = Done { id, at: now, begun: now, service, len, error: None };
         agents.finished(now, &first.with(id), &done);
         assert_eq!(agents.next_due(), Time::from_ns(6_000_000));
+    }
+
+    #[test]
+    fn agents_that_take_turns_ask_one_at_a_time_and_each_once_in_a_round() {
+        let one = |size, count| Agent { size, ..agent(Arrivals::Turns { count }) };
+        let mut agents = Agents::new(vec![one(4096, 3), one(8192, 3), one(1024, 1)], Seed(1));
+        let (mut order, mut position) = (Vec::new(), 0);
+        while let Some(io) = agents.take(Time::from_ns(order.len() as u64)) {
+            let now = io.due + Span::from_ns(1);
+            assert_eq!(agents.next_due(), Time::NEVER, "one at a time");
+            assert!(io.start == position || io.start == 0, "one behind the other");
+            position = io.start + u64::from(io.len);
+            order.push(io.stream.0);
+            let id = penstock_core::ReqId { slot: 0, age: 0 };
+            let done =
+                Done { id, at: now, begun: io.due, service: Span::ZERO, len: io.len, error: None };
+            agents.finished(now, &io.with(id), &done);
+        }
+        let mut rounds: Vec<&mut [u32]> = Vec::new();
+        let (first, rest) = order.split_at_mut(3);
+        rounds.push(first);
+        rounds.extend(rest.chunks_mut(2));
+        for round in &mut rounds {
+            round.sort_unstable();
+        }
+        assert_eq!(rounds, [&[0, 1, 2][..], &[0, 1], &[0, 1]]);
     }
 
     #[test]

@@ -1,21 +1,19 @@
 """`penstock calibrate`: what a file or a disk is like, as a device to predict with."""
 
 import json
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from penstock import units
-from penstock.calibrate import MARK, ROUNDS, WITHIN, Calibration, Compared, Told, calibrate
+from penstock.calibrate import MARK, ROUNDS, WITHIN, Calibration, Compared, calibrate
 from penstock.cli import output
+from penstock.cli.bar import bar
 from penstock.cli.options import Create, Engine, Json, LoseData
 from penstock.cli.work import errors_end
 from penstock.report import files
@@ -63,7 +61,7 @@ def run(
     with errors_end():
         if out is not None:
             files.check(Path(out), is_ours=_is_ours, what="device file")
-        with _bar() as told:
+        with bar() as told:
             found = calibrate(
                 target,
                 create=create,
@@ -84,19 +82,6 @@ def run(
 def _is_ours(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(len(MARK)) == MARK.encode()
-
-
-@contextmanager
-def _bar() -> Iterator[Told | None]:
-    """A bar with the time left, if a person is watching stderr."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    text = TextColumn("{task.description}", markup=False)
-    with Progress(text, *columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=1)
-        yield lambda what, done: bar.update(task, description=what, completed=done)
 
 
 def _show(found: Calibration, console: Console) -> None:

@@ -7,7 +7,9 @@ use super::build::{
     without, words,
 };
 use super::{policy, trace};
-use crate::agents::{self, ARRIVALS, ARRIVALS_KEYS, CLOSED_KEYS, FACTOR_MAX, OPEN_KEYS, OPS};
+use crate::agents::{
+    self, ARRIVALS, ARRIVALS_KEYS, CLOSED_KEYS, FACTOR_MAX, OPEN_KEYS, OPS, TURNS_KEYS,
+};
 use crate::classes;
 use crate::devices;
 use crate::page_cache;
@@ -154,7 +156,8 @@ fn arrivals() -> Value {
         vec![
             field(
                 "kind",
-                "On a schedule (`poisson`, `fixed`), or after completions (`closed`).",
+                "On a schedule (`poisson`, `fixed`), after completions (`closed`), or one request at \
+                 a time in turn with all other agents of this kind, in a random order (`turns`).",
                 words(ARRIVALS.iter().copied()),
             ),
             field("rate", "Arrivals on a schedule: how many.", defined("rate-above-zero")),
@@ -162,13 +165,22 @@ fn arrivals() -> Value {
             field("depth", "Requests kept outstanding.", count(1, u32::MAX.into())).or(1),
             field("think", "Time between a completion and the next request.", defined("time"))
                 .or("0s"),
+            field(
+                "count",
+                "How often it has its turn; if not given, until it stops.",
+                count(1, u32::MAX.into()),
+            ),
         ],
     );
     let choice = json!({
         "required": ["kind"],
         "if": is("kind", "closed"),
-        "then": without(OPEN_KEYS),
-        "else": with(required(&["rate"]), without(CLOSED_KEYS)),
+        "then": without(&[OPEN_KEYS, TURNS_KEYS].concat()),
+        "else": {
+            "if": is("kind", "turns"),
+            "then": without(&[OPEN_KEYS, CLOSED_KEYS].concat()),
+            "else": with(required(&["rate"]), without(&[CLOSED_KEYS, TURNS_KEYS].concat())),
+        },
     });
     with(all, choice)
 }

@@ -1,0 +1,24 @@
+//! Quantities for Python: read as the engine reads them.
+
+use penstock_core::Span;
+use penstock_job::diagnose::JobError;
+use penstock_job::{Failure, units};
+use pyo3::prelude::*;
+
+use crate::raise;
+
+/// A size as `64KiB` in bytes.
+#[pyfunction]
+pub(crate) fn size(py: Python<'_>, text: &str) -> PyResult<u64> {
+    units::parse_size(text).map_err(|error| wrong(py, error))
+}
+
+/// A length of time as `1ms` in nanoseconds.
+#[pyfunction]
+pub(crate) fn duration(py: Python<'_>, text: &str) -> PyResult<u64> {
+    units::parse_duration(text).map(Span::ns).map_err(|error| wrong(py, error))
+}
+
+fn wrong(py: Python<'_>, error: JobError) -> PyErr {
+    raise(py, &Failure::from(error))
+}

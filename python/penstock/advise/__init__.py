@@ -1,0 +1,5 @@
+"""`penstock.advise`: how to set what a policy has to be told, by measurement."""
+
+from penstock.advise.split import Curve, Point, Split, split
+
+__all__ = ["Curve", "Point", "Split", "split"]

@@ -1,0 +1,351 @@
+"""The split length by measurement: how long a piece may be.
+
+Writes of many lengths are timed on the target one at a time, in rounds: in each round every length
+has its turn ten times, in an order that is random, so that a mood of the disk meets all of them.
+One kind of round writes anywhere, the other one write behind the other.
+
+The rule is that of the paper: the largest length that takes hardly longer than one block, and no
+shorter one does. Hardly is 37 % there: 1.26 ms for 10,000 bytes beside 0.926 ms for 1,000. How sure
+an answer is, is told by drawing the rounds again (bootstrap).
+
+Source: Tanabe and others, "Disk I/O Control Mechanism for Online and Batch Processing" (2019),
+section V.B; the intervals, the price and the rule of the allowed delay are ours.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from os import PathLike, fspath
+from random import Random
+from statistics import median
+from typing import Literal, NamedTuple, TypeAlias
+
+from penstock import _native
+from penstock.api import compare
+from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
+from penstock.job import Agent, Job
+from penstock.results import Comparison
+from penstock.schema import percentile
+
+Pattern: TypeAlias = Literal["random", "sequential"]
+
+PATTERNS: tuple[Pattern, ...] = ("random", "sequential")
+
+TOLERANCE = 0.37
+"""By how much a piece may take longer than a block: 1.26 ms to 0.926 ms in the paper."""
+
+TOLERANCES = (0.1, 0.2, TOLERANCE, 0.5)
+"""The answers for these are told too."""
+
+ROUNDS = 20
+"""Rounds of each pattern."""
+
+TURNS = 10
+"""Writes of each length in a round."""
+
+STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768)
+"""Lengths in blocks, as far as they are below the long request; twice and once and a half on."""
+
+DRAWS = 400
+"""The rounds are drawn again so often."""
+
+CERTAIN = 0.95
+"""Share of the draws that lie in an interval."""
+
+A_LAW = 0.1
+"""Medians that are off by no more follow a law of a time for each write and each byte."""
+
+_CLASS = "of-"
+"""Before the bytes of a length: the name of its class."""
+
+Told: TypeAlias = Callable[[str, float], None]
+"""Hears what goes on and how far it has come, from 0 to 1."""
+
+
+class Turns(NamedTuple):
+    """What the writes of one length took in one round."""
+
+    median_ns: int
+    every_ns: Sequence[int]
+    """Each of them, to a hundredth."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """Writes of one length."""
+
+    size: int
+    """Bytes."""
+    median_ns: float
+    """The median of the medians of rounds."""
+    p95_ns: float
+    ratio: float
+    """Of the medians: this length to one block."""
+    interval: tuple[float, float]
+    """In which the ratio lies, as far as rounds tell."""
+
+    @property
+    def bytes_per_s(self) -> float:
+        """How fast pieces of this length, one after the other, write."""
+        return self.size / self.median_ns * 1e9
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What all lengths took in one pattern."""
+
+    pattern: Pattern
+    points: Sequence[Point]
+    """From one block to the long request."""
+
+    def largest(self, tolerance: float) -> int:
+        """The largest length within the tolerance, as all shorter ones are."""
+        return self._last(lambda point: point.ratio <= 1 + tolerance)
+
+    def certainly(self, tolerance: float) -> int:
+        """The same, counting only what lies within it by the whole interval."""
+        return self._last(lambda point: point.interval[1] <= 1 + tolerance)
+
+    def perhaps(self, tolerance: float) -> int:
+        """The same, counting all that may lie within it."""
+        return self._last(lambda point: point.interval[0] <= 1 + tolerance)
+
+    def within(self, delay_ns: int) -> int | None:
+        """The largest length of which 95 of 100 take no longer, nor of a shorter one; if any."""
+        if self.points[0].p95_ns > delay_ns:
+            return None
+        return self._last(lambda point: point.p95_ns <= delay_ns)
+
+    def price(self, size: int) -> float:
+        """How many times as long the long request takes in pieces of `size`."""
+        long = self.points[-1]
+        (piece,) = (point for point in self.points if point.size == size)
+        return long.size / size * piece.median_ns / long.median_ns
+
+    def _last(self, good: Callable[[Point], bool]) -> int:
+        last = self.points[0].size
+        for point in self.points[1:]:
+            if not good(point):
+                break
+            last = point.size
+        return last
+
+
+@dataclass(frozen=True)
+class Law:
+    """A time for each write and for each byte, if the medians follow one."""
+
+    base_ns: float
+    byte_ns: float
+
+    def limit(self, block: int, tolerance: float) -> float:
+        """The length that takes the tolerance longer than a block."""
+        return block + tolerance * (self.base_ns / self.byte_ns + block)
+
+
+@dataclass(frozen=True)
+class Split:
+    """How long a piece may be on a target."""
+
+    target: str
+    world: str
+    """`simulated`, `emulated` or `measured`."""
+    tolerance: float
+    curves: Mapping[Pattern, Curve]
+    allow_delay_ns: int | None
+
+    @property
+    def block(self) -> int:
+        """Bytes of the shortest write."""
+        return self._random.points[0].size
+
+    @property
+    def long(self) -> int:
+        """Bytes of the long request."""
+        return self._random.points[-1].size
+
+    @property
+    def size(self) -> int:
+        """The answer in bytes: what holds for both patterns."""
+        return min(curve.largest(self.tolerance) for curve in self.curves.values())
+
+    @property
+    def between(self) -> tuple[int, int]:
+        """Where the answer lies for certain."""
+        curves = self.curves.values()
+        least = min(curve.certainly(self.tolerance) for curve in curves)
+        return least, min(curve.perhaps(self.tolerance) for curve in curves)
+
+    @property
+    def by_tolerance(self) -> dict[float, int]:
+        """The answers for other tolerances."""
+        return {
+            tolerance: min(curve.largest(tolerance) for curve in self.curves.values())
+            for tolerance in sorted({*TOLERANCES, self.tolerance})
+        }
+
+    @property
+    def price(self) -> float:
+        """How many times as long the long request takes in such pieces, one behind the other."""
+        return self.curves["sequential"].price(self.size)
+
+    @property
+    def within_delay(self) -> int | None:
+        """The largest piece that delays nobody longer than allowed, of 95 in 100; if any."""
+        if self.allow_delay_ns is None:
+            return None
+        found = [curve.within(self.allow_delay_ns) or 0 for curve in self.curves.values()]
+        return min(found) or None
+
+    @property
+    def law(self) -> Law | None:
+        """The law that writes anywhere follow, if there is one."""
+        return _law(self._random.points)
+
+    @property
+    def _random(self) -> Curve:
+        return self.curves["random"]
+
+
+def split(
+    target: str | PathLike[str],
+    *,
+    block: str = "4KiB",
+    long: str = "1MB",
+    tolerance: float = TOLERANCE,
+    allow_delay: str | None = None,
+    create: str | None = None,
+    i_will_lose_data: str | PathLike[str] | None = None,
+    engine: str | None = None,
+    rounds: int = ROUNDS,
+    seed: int = 1,
+    told: Told | None = None,
+) -> Split:
+    """Measure how long a piece may be on `target`, which is written over.
+
+    `target` is what `compare` takes for `on`. Pieces are multiples of `block`; `long` is the
+    request that is to be split. Raises `PenstockError` with the exit code 1 if noise hides the
+    answer.
+    """
+    with translated():
+        bytes_of_block, bytes_of_long = _native.size(block), _native.size(long)
+        delay = None if allow_delay is None else _native.duration(allow_delay)
+    if not tolerance > 0:
+        raise wrong(f"found the tolerance {tolerance}", "it lies above 0, as 0.37")
+    if not 0 < 2 * bytes_of_block <= bytes_of_long <= 1 << 30:
+        message = f"a long request of {long} in blocks of {block}"
+        raise wrong(message, "it has two blocks at least, and 1 GiB at most")
+    sizes = lengths(bytes_of_block, bytes_of_long)
+    timed: dict[Pattern, list[Mapping[int, Turns]]] = {name: [] for name in PATTERNS}
+    say = told or (lambda _what, _fraction: None)
+    world = ""
+    for number in range(rounds):
+        for at, pattern in enumerate(PATTERNS):
+            done = (number + at / len(PATTERNS)) / rounds
+            say(f"writing, {pattern}", done)
+            result = compare(
+                _round(sizes, pattern, seed + number * len(PATTERNS) + at),
+                policies=["fcfs"],
+                on=target,
+                create=create,
+                i_will_lose_data=i_will_lose_data,
+                engine=engine,
+            )
+            world = result.world
+            timed[pattern].append(_turns(result))
+    curves = {
+        pattern: Curve(pattern, tuple(_points(sizes, found, Random(seed))))
+        for pattern, found in timed.items()
+    }
+    found = Split(fspath(target), world, tolerance, curves, delay)
+    if found.between == (found.block, found.long):
+        message = (
+            "error: noise hides the answer: on this target one block and the long request may be "
+            "within the tolerance of one another, and may not be"
+        )
+        hint = "hint: let nothing else run, or take more --rounds"
+        raise PenstockError(f"{message}\n{hint}", exit_code=RUN_FAILED)
+    return found
+
+
+def lengths(block: int, long: int) -> list[int]:
+    """What is written: multiples of a block, and the long request in whole blocks."""
+    whole = long // block
+    return [block * step for step in (*(step for step in STEPS if step < whole), whole)]
+
+
+def _round(sizes: Sequence[int], pattern: Pattern, seed: int) -> Job:
+    """A job in which every length has its turns, one write at a time."""
+    agents = [
+        Agent(
+            class_=f"{_CLASS}{size}",
+            op="write",
+            sync=True,
+            size=f"{size}B",
+            pattern=pattern,
+            arrivals={"kind": "turns", "count": TURNS},
+        )
+        for size in sizes
+    ]
+    classes = [agent.class_ for agent in agents]
+    return Job(
+        name="split", duration="1h", seed=seed, classes=classes, agents=agents, live={"depth": 1}
+    )
+
+
+def _turns(result: Comparison) -> dict[int, Turns]:
+    """What each length took."""
+    (run,) = result.raw["runs"]
+    if run.get("interrupted"):
+        if failure := run.get("failure"):
+            raise PenstockError(f"error: {failure}", exit_code=RUN_FAILED)
+        raise KeyboardInterrupt
+    for one in run["classes"]:
+        if one["errors"]:
+            size = one["name"].removeprefix(_CLASS)
+            message = f"error: {one['errors']} writes of {size} bytes failed"
+            raise PenstockError(message, exit_code=RUN_FAILED)
+    return {
+        int(one["name"].removeprefix(_CLASS)): Turns(
+            percentile(one["lat_ns"], 50), [ns for ns, n in detail["lat_ns"] for _ in range(n)]
+        )
+        for one, detail in zip(run["classes"], run["detail"]["classes"], strict=True)
+    }
+
+
+def _points(
+    sizes: Sequence[int], rounds: Sequence[Mapping[int, Turns]], random: Random
+) -> Iterator[Point]:
+    draws = [random.choices(rounds, k=len(rounds)) for _ in range(DRAWS)]
+    low, high = (round(DRAWS * share / 2) for share in (1 - CERTAIN, 1 + CERTAIN))
+
+    def middle(drawn: Sequence[Mapping[int, Turns]], size: int) -> float:
+        return median(one[size].median_ns for one in drawn)
+
+    block = [middle(drawn, sizes[0]) for drawn in draws]
+    for size in sizes:
+        ratios = sorted(middle(drawn, size) / one for drawn, one in zip(draws, block, strict=True))
+        every = sorted(ns for one in rounds for ns in one[size].every_ns)
+        yield Point(
+            size,
+            middle(rounds, size),
+            every[ceil(0.95 * len(every)) - 1],
+            middle(rounds, size) / middle(rounds, sizes[0]),
+            (ratios[low], ratios[high - 1]),
+        )
+
+
+def _law(points: Sequence[Point]) -> Law | None:
+    """Least squares of what medians are off by, as a share of each."""
+    sw, sx, sy, sxx, sxy = 0.0, 0.0, 0.0, 0.0, 0.0
+    for point in points:
+        weight = point.median_ns**-2
+        sw, sx, sy = sw + weight, sx + weight * point.size, sy + weight * point.median_ns
+        sxx += weight * point.size**2
+        sxy += weight * point.size * point.median_ns
+    slope = (sw * sxy - sx * sy) / (sw * sxx - sx * sx)
+    base = (sy - slope * sx) / sw
+    if base <= 0 or slope <= 0:
+        return None
+    off = max(abs((base + slope * point.size) / point.median_ns - 1) for point in points)
+    return Law(base, slope) if off <= A_LAW else None

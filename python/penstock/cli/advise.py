@@ -1,0 +1,226 @@
+"""`penstock advise`: how to set what a policy has to be told."""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from penstock import units
+from penstock.advise import Curve, Split, split
+from penstock.advise.split import ROUNDS, TOLERANCE, TURNS
+from penstock.cli import output
+from penstock.cli.bar import bar
+from penstock.cli.options import Create, Engine, Json, LoseData
+from penstock.cli.work import errors_end
+
+app = typer.Typer(
+    help="Say how to set what a policy has to be told, by measurement.", no_args_is_help=True
+)
+
+On = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        metavar="DEVICE|PATH|emulated:…",
+        help="What is written on, as --on of `compare` takes it.",
+        show_default=False,
+    ),
+]
+
+Block = Annotated[
+    str, typer.Option("--block", metavar="SIZE", help="A short write; pieces are multiples of it.")
+]
+
+Long = Annotated[
+    str, typer.Option("--long", metavar="SIZE", help="The long request that is to be split.")
+]
+
+Tolerance = Annotated[
+    float,
+    typer.Option(
+        "--tolerance",
+        metavar="SHARE",
+        help="By how much a piece may take longer than a block. The paper's is 0.37.",
+    ),
+]
+
+AllowDelay = Annotated[
+    str | None,
+    typer.Option(
+        "--allow-delay",
+        metavar="TIME",
+        help="Tell the largest piece too of which 95 of 100 take no longer than this.",
+        show_default=False,
+    ),
+]
+
+Rounds = Annotated[
+    int,
+    typer.Option(
+        "--rounds",
+        metavar="N",
+        min=2,
+        max=1000,
+        help=f"Rounds of each pattern: in one, each length is written {TURNS} times.",
+    ),
+]
+
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the order of writes.")]
+
+
+@app.callback()
+def advise() -> None:
+    """Say how to set what a policy has to be told, by measurement."""
+
+
+@app.command("split", short_help="How long a piece of a long request may be.")
+def run(
+    *,
+    on: On,
+    block: Block = "4KiB",
+    long: Long = "1MB",
+    tolerance: Tolerance = TOLERANCE,
+    allow_delay: AllowDelay = None,
+    create: Create = None,
+    i_will_lose_data: LoseData = None,
+    engine: Engine = None,
+    rounds: Rounds = ROUNDS,
+    seed: Seed = 1,
+    as_json: Json = False,
+) -> None:
+    """Find how long a piece of a long request may be, for `size-priority.split`.
+
+    Durable writes of many lengths are timed one at a time, in an order that is random, anywhere and
+    one behind the other. The answer is the largest length that takes hardly longer than a block, as
+    all shorter ones do: the rule of the online-batch paper. The price stands beside it: how much
+    longer the long request takes in such pieces.
+    """
+    with errors_end(), bar() as told:
+        found = split(
+            on,
+            block=block,
+            long=long,
+            tolerance=tolerance,
+            allow_delay=allow_delay,
+            create=create,
+            i_will_lose_data=i_will_lose_data,
+            engine=engine,
+            rounds=rounds,
+            seed=seed,
+            told=told,
+        )
+    if as_json:
+        output.data(f"{json.dumps(_plain(found), indent=2)}\n")
+    else:
+        output.drawn(lambda console: _show(found, console))
+
+
+def _show(found: Split, console: Console) -> None:
+    title = Text.assemble((found.world.upper(), "bold"), f"  {found.target}, durable writes")
+    console.print(title, soft_wrap=True)
+    for curve in found.curves.values():
+        console.print()
+        console.print(_table(curve, found))
+    console.print()
+    for line in _lines(found):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _table(curve: Curve, found: Split) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(curve.pattern)
+    for heading in ("median", "p95", "× a block", "95 % interval", "MB/s", "price"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for point in curve.points:
+        low, high = point.interval
+        table.add_row(
+            f"{_bytes(point.size)}{' ←' if point.size == found.size else ''}",
+            units.latency(point.median_ns),
+            units.latency(point.p95_ns),
+            f"{point.ratio:.2f}",
+            f"{low:.2f}–{high:.2f}",
+            units.megabytes(point.bytes_per_s),
+            f"{curve.price(point.size):.2f} ×",
+        )
+    return table
+
+
+def _lines(found: Split) -> list[str]:
+    least, most = found.between
+    sure = "" if least == most else f"; noise leaves {_bytes(least)} to {_bytes(most)}"
+    percent = f"{100 * found.tolerance:.0f} %"
+    lines = [
+        f"split = {_bytes(found.size)}: the largest piece that takes at most {percent} longer than "
+        f"{_bytes(found.block)}, as all shorter ones do{sure}.",
+        f"Price: {_bytes(found.long)} in such pieces, one behind the other, take {found.price:.2f} "
+        "times as long as whole.",
+    ]
+    others = ", ".join(
+        f"{100 * tolerance:.0f} % {_bytes(size)}"
+        for tolerance, size in found.by_tolerance.items()
+        if tolerance != found.tolerance
+    )
+    lines.append(f"Of other tolerances: {others}.")
+    if law := found.law:
+        lines.append(
+            f"Writes follow a law, {units.latency(law.base_ns)} and "
+            f"{units.latency(law.byte_ns * 1e6)} for each megabyte, whose limit is "
+            f"{_bytes(round(law.limit(found.block, found.tolerance)))}."
+        )
+    if found.allow_delay_ns is not None:
+        allowed, size = units.latency(found.allow_delay_ns), found.within_delay
+        lines.append(
+            f"Not even {_bytes(found.block)} are done within {allowed}, 95 times of 100."
+            if size is None
+            else f"Within {allowed}, 95 times of 100: pieces of up to {_bytes(size)}."
+        )
+    lines.append(
+        "The paper of the rule chose 10,000 bytes, for writes of 1,000, and names no price."
+    )
+    return lines
+
+
+def _bytes(size: int) -> str:
+    return f"{size:,} B"
+
+
+def _plain(found: Split) -> Mapping[str, object]:
+    law = found.law
+    return {
+        "target": found.target,
+        "world": found.world,
+        "block": found.block,
+        "long": found.long,
+        "tolerance": found.tolerance,
+        "split": found.size,
+        "between": found.between,
+        "price": found.price,
+        "by_tolerance": {f"{key:g}": size for key, size in found.by_tolerance.items()},
+        "law": law
+        and {
+            "base_ns": law.base_ns,
+            "byte_ns": law.byte_ns,
+            "limit": law.limit(found.block, found.tolerance),
+        },
+        "allow_delay_ns": found.allow_delay_ns,
+        "within_delay": found.within_delay,
+        "curves": {
+            pattern: [
+                {
+                    "size": point.size,
+                    "median_ns": point.median_ns,
+                    "p95_ns": point.p95_ns,
+                    "ratio": point.ratio,
+                    "interval": point.interval,
+                    "bytes_per_s": point.bytes_per_s,
+                    "price": curve.price(point.size),
+                }
+                for point in curve.points
+            ]
+            for pattern, curve in found.curves.items()
+        },
+    }
