@@ -1,0 +1,102 @@
+use super::*;
+
+fn agent(arrivals: Arrivals) -> Agent {
+    Agent {
+        class: ClassId(0),
+        prio: Prio(0),
+        op: Op::Read,
+        flags: Flags::NONE,
+        size: 4096,
+        pattern: Pattern::Sequential,
+        region: 0..40_960,
+        arrivals,
+        active: Time::ZERO..Time::from_ns(10_000_000_000),
+    }
+}
+
+fn arrivals(agent: Agent) -> Vec<u64> {
+    let mut agents = Agents::new(vec![agent], Seed(1));
+    std::iter::from_fn(|| agents.take(Time::NEVER)).map(|io| io.due.ns()).collect()
+}
+
+#[test]
+fn a_fixed_pace_is_even_to_the_nanosecond() {
+    let open = Arrivals::Open { rate: 4.0, pace: Pace::Fixed, curve: vec![] };
+    let times = arrivals(agent(open));
+    assert_eq!(times, (0..40).map(|k| k * 250_000_000).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_curve_shapes_the_rate() {
+    let curve = vec![0.0, 1.0, 3.0, 0.0, 1.0];
+    let open = Arrivals::Open { rate: 1000.0, pace: Pace::Poisson, curve: curve.clone() };
+    let times = arrivals(agent(open));
+    for (part, factor) in (0_u64..).zip(curve) {
+        let two_seconds = part * 2_000_000_000..(part + 1) * 2_000_000_000;
+        let found = times.iter().filter(|t| two_seconds.contains(t)).count() as f64;
+        let expected = 2000.0 * factor;
+        // Five standard deviations of a Poisson count.
+        assert!((found - expected).abs() <= 5.0 * expected.sqrt(), "part {part}: {found}");
+    }
+}
+
+#[test]
+fn poisson_gaps_have_the_mean_and_deviation_of_an_exponential() {
+    let open = Arrivals::Open { rate: 5000.0, pace: Pace::Poisson, curve: vec![] };
+    let times = arrivals(agent(open));
+    let gaps: Vec<f64> = times.windows(2).map(|w| (w[1] - w[0]) as f64 / 200_000.0).collect();
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    let var = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+    assert!((mean - 1.0).abs() < 0.03 && (var - 1.0).abs() < 0.06, "{mean} {var}");
+}
+
+#[test]
+fn a_closed_loop_keeps_its_depth_and_thinks() {
+    let closed = Arrivals::Closed { depth: 2, think: Span::from_ms(5) };
+    let mut agents = Agents::new(vec![agent(closed)], Seed(1));
+    let first = agents.take(Time::ZERO).unwrap();
+    assert!(agents.take(Time::ZERO).is_some());
+    assert_eq!(agents.next_due(), Time::NEVER);
+    let now = Time::from_ns(1_000_000);
+    let id = penstock_core::ReqId { slot: 0, age: 0 };
+    let (service, len) = (Span::ZERO, 4096);
+    let done = Done { id, at: now, begun: now, service, len, error: None };
+    agents.finished(now, &first.with(id), &done);
+    assert_eq!(agents.next_due(), Time::from_ns(6_000_000));
+}
+
+#[test]
+fn agents_that_take_turns_ask_one_at_a_time_and_each_once_in_a_round() {
+    let one = |size, count| Agent { size, ..agent(Arrivals::Turns { count }) };
+    let mut agents = Agents::new(vec![one(4096, 3), one(8192, 3), one(1024, 1)], Seed(1));
+    let (mut order, mut position) = (Vec::new(), 0);
+    while let Some(io) = agents.take(Time::from_ns(order.len() as u64)) {
+        let now = io.due + Span::from_ns(1);
+        assert_eq!(agents.next_due(), Time::NEVER, "one at a time");
+        assert!(io.start == position || io.start == 0, "one behind the other");
+        position = io.start + u64::from(io.len);
+        order.push(io.stream.0);
+        let id = penstock_core::ReqId { slot: 0, age: 0 };
+        let done =
+            Done { id, at: now, begun: io.due, service: Span::ZERO, len: io.len, error: None };
+        agents.finished(now, &io.with(id), &done);
+    }
+    let mut rounds: Vec<&mut [u32]> = Vec::new();
+    let (first, rest) = order.split_at_mut(3);
+    rounds.push(first);
+    rounds.extend(rest.chunks_mut(2));
+    for round in &mut rounds {
+        round.sort_unstable();
+    }
+    assert_eq!(rounds, [&[0, 1, 2][..], &[0, 1], &[0, 1]]);
+}
+
+#[test]
+fn a_sequential_pattern_goes_round() {
+    let open = Arrivals::Open { rate: 4.0, pace: Pace::Fixed, curve: vec![] };
+    let mut agents = Agents::new(vec![agent(open)], Seed(1));
+    let starts: Vec<u64> =
+        std::iter::from_fn(|| agents.take(Time::NEVER)).map(|io| io.start).take(11).collect();
+    assert_eq!(starts[..3], [0, 4096, 8192]);
+    assert_eq!(starts[10], 0);
+}
