@@ -81,7 +81,7 @@ def test_a_reason_is_given_where_a_prediction_fails() -> None:
         one = Compared(Measured(probe, rounds), far)
         rest = [Compared(Measured(p, r), far) for p, r in others.items()]
         model = MODELS[0]
-        return Calibration("disk", model, {}, 0.5, rest, [one]).why(one)
+        return Calibration("disk", False, model, {}, 0.5, rest, [one], {}).why(one)
 
     assert why(moody, {}) == "its own rounds differ by a factor of 2.0"
     fast = [Figures(4_000.0, 1e6)] * 3
@@ -128,7 +128,7 @@ class TestCommand:
         assert (ended.code, ended.err) == (0, f"wrote {out}\n")
         told = json.loads(ended.out)
         assert told["model"] == "fixed"
-        assert (len(told["fitted"]), len(told["unseen"])) == (28, 4)
+        assert (len(told["fitted"]), len(told["unseen"])) == (31, 4)
         assert all(abs(one["p50_off_percent"]) < 2 for one in told["unseen"])
         assert out.read_text().startswith(MARK)
         ended = command("calibrate", law, "-o", out, "--rounds", "1")
