@@ -17,7 +17,7 @@ from penstock.calibrate.models import MODELS, Known, Model
 from penstock.calibrate.probes import Figures, Measured, Op, Probe, Target
 from penstock.job import Plain, plain
 
-ROUNDS = 3
+ROUNDS = 5
 """Every probe runs so often."""
 
 CLEARLY = 2 / 3
@@ -149,7 +149,7 @@ def calibrate(
         say(f"{probe}", (number + 1) / (rounds * len(seen)))
     measured = {probe: Measured(probe, figures) for probe, figures in seen.items()}
     known = Known({probe: measured[probe].middle for probe in on_these}, capacity)
-    best, errors = _simplest(known, say)
+    best, errors = simplest(known, say)
 
     def compared(some: Sequence[Probe]) -> list[Compared]:
         return [
@@ -169,7 +169,7 @@ def calibrate(
     )
 
 
-def _simplest(known: Known, say: Told) -> tuple[Fit, dict[str, float]]:
+def simplest(known: Known, say: Told) -> tuple[Fit, dict[str, float]]:
     """The simplest model that explains what is known, and the error of each that was tried.
 
     A richer one is tried only if no simpler one explains it, and is kept only if its error is
@@ -206,4 +206,4 @@ def _capacity(on: str) -> int:
     return LARGE
 
 
-__all__ = ["MARK", "Calibration", "Compared", "calibrate"]
+__all__ = ["MARK", "NOT_WRITTEN", "Calibration", "Compared", "calibrate", "simplest"]

@@ -55,7 +55,7 @@ class Probe:
         first, last = (int(edge.removesuffix("%")) for edge in self.region)
         return capacity * (last - first) // 100 >= 2 * self.size
 
-    def job(self, seconds: float, device: "Plain | None" = None) -> Job:
+    def job(self, seconds: float, device: "Plain | None" = None, seed: int = 1) -> Job:
         """The job that measures it, a fifth of its time for warming up."""
         agent = Agent(
             class_="probe",
@@ -67,6 +67,7 @@ class Probe:
         )
         return Job(
             name="calibrate",
+            seed=seed,
             duration=f"{round(seconds * 1e9)}ns",
             warmup=f"{round(seconds / 5 * 1e9)}ns",
             classes=["probe"],
@@ -166,11 +167,11 @@ class Target:
             return replace(self, read_only=True)
         return self
 
-    def run(self, probe: Probe) -> Figures:
+    def run(self, probe: Probe, seed: int) -> Figures:
         """What one run of `probe` gives; a longer one if that is too little."""
         for seconds in SECONDS:
             result = compare(
-                probe.job(seconds),
+                probe.job(seconds, seed=seed),
                 policies=[POLICY],
                 on=self.on,
                 engine=self.engine,
@@ -196,7 +197,9 @@ class Target:
 
 
 def rounds(target: Target, probes: Sequence[Probe], count: int) -> Iterator[tuple[Probe, Figures]]:
-    """Every probe `count` times, in rounds of all of them: a mood of the machine meets each."""
-    for _ in range(count):
-        for probe in probes:
-            yield probe, target.run(probe)
+    """Every probe `count` times, in rounds of all of them: a mood of the machine meets each.
+
+    No two runs go to the same addresses, as what was read before may be in somebody's cache.
+    """
+    for number, probe in enumerate(list(probes) * count):
+        yield probe, target.run(probe, seed=number + 1)

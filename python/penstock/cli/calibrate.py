@@ -65,9 +65,9 @@ def run(
 ) -> None:
     """Measure a file or a disk, and find the simplest model that explains it.
 
-    Reads and writes, random and sequential, short and long, one and many at a time, in three
-    rounds: half a minute on a fast disk. Then `penstock compare JOB --on DEVICE.toml` predicts. The
-    fit is judged by jobs that it has not seen.
+    Reads and writes, random and sequential, short and long, one and many at a time, here and there,
+    in five rounds: two minutes on a fast disk. Then `penstock compare JOB --on DEVICE.toml`
+    predicts. The fit is judged by jobs that it has not seen.
     """
     with errors_end():
         if out is not None:

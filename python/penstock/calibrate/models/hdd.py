@@ -33,16 +33,20 @@ THIRD = 1 / 3
 SEEK = (1e3, 4e8)
 """Nanoseconds that a seek may take."""
 
-HEADS = 16
-"""Large disks have about as many; few figures depend on it."""
+CYLINDERS = 200_000
+"""Large disks have about as many; a part of one has one head, to have cylinders enough."""
 
-SMALL = 100_000_000_000
-"""A part of a disk of fewer bytes has one head, so that it has cylinders enough to tell seeks."""
+HEADS = 64
+
+LEAST = 256 << 20
+"""On fewer bytes a short seek cannot be told from a long one."""
+
+FASTEST = 500e6
+"""Bytes a second; no disk reads more."""
 
 
 def _guesses(known: Known) -> list[Guess]:
-    if NEAR not in {probe.region for probe in known.figures}:
-        # Too small to tell a short seek from a long one.
+    if known.capacity < LEAST:
         return []
     small, large = known.sizes("read")
 
@@ -53,6 +57,8 @@ def _guesses(known: Known) -> list[Guess]:
 
     far, near = took(size=small), took(size=small, region=NEAR)
     rate = (large - small) / max(took(size=large) - far, 1.0) * 1e9
+    if rate > FASTEST:
+        return []
     (stream,) = known.of("read", pattern="sequential", size=small, depth=1)
     overhead = min(300e3, stream.p50_ns / 2)
 
@@ -63,15 +69,22 @@ def _guesses(known: Known) -> list[Guess]:
         single = max(far - others - root * sqrt(THIRD), 1e5)
         values = [overhead, single, root * 0.9, root * 0.1, rate * 1.35, rate * 0.65]
 
+        tracks = known.capacity / (rate * 60 / turns)
+        fixed: Table = {
+            "capacity": f"{known.capacity}B",
+            "rpm": turns,
+            "heads": round(within(tracks / CYLINDERS, 1, HEADS)),
+        }
+
         def device(values: Sequence[float]) -> Table:
-            return _device(known, turns, queue, cache, values)
+            return _device(fixed, queue, cache, values)
 
         return Guess.at(values, device)
 
     return [guess(*choice) for choice in product(TURNS, QUEUES, CACHES)]
 
 
-def _device(known: Known, turns: int, queue: Queue, cache: str, values: Sequence[float]) -> Table:
+def _device(fixed: Table, queue: Queue, cache: str, values: Sequence[float]) -> Table:
     overhead, single, root, line, outer, inner = values
 
     def seek(ns: float) -> str:
@@ -81,14 +94,12 @@ def _device(known: Known, turns: int, queue: Queue, cache: str, values: Sequence
     return {
         "model": "hdd",
         "drive": {
-            "capacity": f"{known.capacity}B",
-            "rpm": turns,
+            **fixed,
             "single_seek": seek(single),
             "average_seek": seek(single + root * sqrt(THIRD) + line * THIRD),
             "full_seek": seek(single + root + line),
-            "outer_rate": per_second(outer),
-            "inner_rate": per_second(inner),
-            "heads": 1 if known.capacity < SMALL else HEADS,
+            "outer_rate": per_second(min(outer, FASTEST)),
+            "inner_rate": per_second(min(inner, FASTEST)),
         },
         # A queue takes commands in while the arm works; what each costs all the same is the host's.
         "overheads": "none" if queued else cost,

@@ -23,6 +23,9 @@ CHANNEL_RATE = 1e9
 
 DEPTH = 256
 
+SLOWEST = 2e6
+"""Nanoseconds of a short read; no flash takes longer."""
+
 NS = (1.0, 1e9)
 """What a part of a drive may take."""
 
@@ -31,7 +34,10 @@ def _guesses(known: Known) -> list[Guess]:
     small, large = known.sizes("read")
     longest = max(one.iops for one in known.of("read", size=large))
     rate = longest * large
-    one = min(found.p50_ns for found in known.of("read", size=small, depth=1))
+    (first,) = known.of("read", pattern="random", size=small, depth=1)
+    one = first.p50_ns
+    if one > SLOWEST:
+        return []
     many = max(found.iops for found in known.of("read", size=small))
     fetch = min(60e3, one * 0.6)
     begin = [
