@@ -7,9 +7,18 @@ import pytest
 
 import penstock
 from command import penstock as command
-from penstock.calibrate import MARK, Calibration, Compared, calibrate, probes
-from penstock.calibrate.models import MODELS
-from penstock.calibrate.probes import Figures, Measured, Probe
+from penstock.calibrate import (
+    MARK,
+    NOT_WRITTEN,
+    Calibration,
+    Compared,
+    calibrate,
+    probes,
+    simplest,
+)
+from penstock.calibrate.fit import Fit
+from penstock.calibrate.models import MODELS, Known, Model
+from penstock.calibrate.probes import WHOLE, Figures, Measured, Probe
 
 pytest.importorskip("scipy")
 
@@ -30,7 +39,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Calibration:
     """What is found of a device of which all is known."""
     path = tmp_path_factory.mktemp("law") / "law.toml"
     path.write_text(LAW)
-    return calibrate(path)
+    return calibrate(path, rounds=1)
 
 
 def test_a_law_is_found_again(found: Calibration) -> None:
@@ -62,6 +71,80 @@ def test_jobs_that_the_fit_has_not_seen_are_predicted(found: Calibration) -> Non
     assert all(abs(one.iops_off) < 2 for one in found.unseen)
 
 
+class TestModelled:
+    """Devices of which all is known, from figures of their probes alone."""
+
+    def test_a_disk_with_an_arm_is_found_again(self) -> None:
+        found = calibrate("hdd-7200", rounds=1)
+        assert found.model.name == "hdd"
+        assert list(found.errors) == ["fixed", "hdd"]
+        assert found.error < 0.05
+        assert all(one.good for one in found.unseen)
+        drive = found.device["drive"]
+        assert isinstance(drive, dict)
+        assert drive["rpm"] == 7_200
+        assert ms(drive["average_seek"]) == pytest.approx(8.5, rel=0.2)
+        assert ms(drive["full_seek"]) == pytest.approx(16, rel=0.2)
+        assert found.device["cache"] == "none"
+        assert found.device["queue"] == {"policy": "fcfs", "depth": 1}
+
+    @pytest.mark.parametrize("name", ["ssd-sata", "ssd-nvme"])
+    def test_flash_is_found_again(self, name: str) -> None:
+        found = calibrate(name, rounds=1)
+        assert found.model.name == "ssd"
+        assert list(found.errors) == ["fixed", "ssd"]
+        assert found.error < 0.15
+        assert all(one.good for one in found.unseen)
+        read = ms(found.device["read_time"]) + ms(found.device["command_overhead"])
+        assert read == pytest.approx({"ssd-sata": 0.106, "ssd-nvme": 0.076}[name], rel=0.1)
+
+
+def ms(text: object) -> float:
+    """Milliseconds of a time as a fit writes it."""
+    assert isinstance(text, str)
+    return float(text.removesuffix("ns")) / 1e6
+
+
+class TestSimplest:
+    """Which model is kept, by the errors that their fits come to."""
+
+    @pytest.mark.parametrize(
+        ("errors", "kept", "tried"),
+        [
+            ((0.14, 0.01, 0.01), "fixed", 1),
+            ((0.30, 0.14, 0.01), "ssd", 2),
+            ((0.20, 0.14, 0.18), "fixed", 3),
+            ((0.20, 0.14, 0.12), "hdd", 3),
+            ((0.90, 0.50, None), "ssd", 2),
+        ],
+    )
+    def test_a_richer_one_only_if_it_is_clearly_better(
+        self,
+        errors: tuple[float | None, ...],
+        kept: str,
+        tried: int,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        by_name = {model.name: error for model, error in zip(MODELS, errors, strict=True)}
+
+        def fitted(model: Model, _known: Known) -> Fit | None:
+            error = by_name[model.name]
+            return None if error is None else Fit(model, {}, error)
+
+        monkeypatch.setattr("penstock.calibrate.fit", fitted)
+        best, seen = simplest(Known({}, 0), lambda _what, _fraction: None)
+        assert (best.model.name, len(seen)) == (kept, tried)
+
+
+def test_places_are_looked_at_where_there_is_room_for_them() -> None:
+    def places(capacity: int) -> int:
+        fitted, unseen = probes.plan(("read",), capacity)
+        assert all(probe.region == WHOLE for probe in unseen)
+        return sum(probe.region != WHOLE for probe in fitted)
+
+    assert [places(1 << shift) for shift in (40, 30, 23, 16)] == [3, 3, 2, 0]
+
+
 def test_the_device_file_is_a_device(found: Calibration, job: Path, tmp_path: Path) -> None:
     path = tmp_path / "found.toml"
     path.write_text(found.to_toml())
@@ -73,18 +156,20 @@ def test_the_device_file_is_a_device(found: Calibration, job: Path, tmp_path: Pa
 def test_a_reason_is_given_where_a_prediction_fails() -> None:
     probe = Probe("write", "random", 16 << 10, 4)
     other = Probe("write", "sequential", 16 << 10, 4)
-    steady = [Figures(1_000.0, 1e6)] * 3
-    moody = [Figures(1_000.0, 1e6), Figures(2_000.0, 1e6), Figures(1_000.0, 1e6)]
-    far = Figures(3_000.0, 1e6)
+    steady = [Figures(4_000.0, 1e6)] * 3
+    moody = [Figures(4_000.0, 1e6), Figures(8_000.0, 1e6), Figures(4_000.0, 1e6)]
+    stalls = [Figures(1_000.0, 1e6)] * 3
+    far = Figures(12_000.0, 1e6)
 
     def why(rounds: list[Figures], others: dict[Probe, list[Figures]]) -> str:
         one = Compared(Measured(probe, rounds), far)
         rest = [Compared(Measured(p, r), far) for p, r in others.items()]
         model = MODELS[0]
-        return Calibration("disk", model, {}, 0.5, rest, [one]).why(one)
+        return Calibration("disk", False, model, {}, 0.5, rest, [one], {}).why(one)
 
     assert why(moody, {}) == "its own rounds differ by a factor of 2.0"
-    fast = [Figures(4_000.0, 1e6)] * 3
+    assert why(stalls, {}) == "a few take much longer: the mean is 4.0 times the median"
+    fast = [Figures(16_000.0, 0.25e6)] * 3
     assert why(steady, {other: fast}) == "random ones are 0.25 times as many a second as others"
     assert why(steady, {other: steady}) == "model fixed does not know what it depends on"
 
@@ -96,11 +181,14 @@ class TestFiles:
     def short(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(probes, "SECONDS", (0.02,))
         monkeypatch.setattr(probes, "ENOUGH", 1)
+        monkeypatch.setattr("penstock.calibrate.MODELS", MODELS[:1])
 
     def test_an_owned_file_is_read_and_written(self, disk: Path) -> None:
         found = calibrate(disk, create="16MiB", rounds=1)
         assert {one.measured.probe.op for one in found.fitted} == {"read", "write"}
-        assert found.device["capacity"] == f"{16 << 20}B"
+        assert f'capacity = "{16 << 20}B"' in found.to_toml()
+        assert not found.read_only
+        assert NOT_WRITTEN not in found.to_toml()
 
     def test_what_is_not_ours_is_only_read(self, disk: Path) -> None:
         content = b"x" * (4 << 20) + b"odd"
@@ -108,6 +196,8 @@ class TestFiles:
         before = disk.stat()
         found = calibrate(disk, rounds=1)
         assert {one.measured.probe.op for one in found.fitted} == {"read"}
+        assert found.read_only
+        assert NOT_WRITTEN in found.to_toml()
         assert "writes" not in found.device
         assert disk.read_bytes() == content
         assert disk.stat().st_mtime_ns == before.st_mtime_ns
@@ -128,7 +218,7 @@ class TestCommand:
         assert (ended.code, ended.err) == (0, f"wrote {out}\n")
         told = json.loads(ended.out)
         assert told["model"] == "fixed"
-        assert (len(told["fitted"]), len(told["unseen"])) == (28, 4)
+        assert (len(told["fitted"]), len(told["unseen"])) == (31, 4)
         assert all(abs(one["p50_off_percent"]) < 2 for one in told["unseen"])
         assert out.read_text().startswith(MARK)
         ended = command("calibrate", law, "-o", out, "--rounds", "1")

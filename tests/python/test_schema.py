@@ -39,6 +39,7 @@ LEFT_TO_THE_PARSER = re.compile(
             "is not a whole number of",
             "expected a size of at most `1GiB`",
             "expected a size from `1B` to `1GiB`",
+            "expected a size from `1MiB` to `2GiB`",
             "expected a memory from `64KiB` to `1TiB`",
             "expected a time of memory, of at most `1s`",
             "more than one a nanosecond",
@@ -51,6 +52,9 @@ LEFT_TO_THE_PARSER = re.compile(
             "the device takes (no time|centuries)",
             "the stripe unit is larger than a disk",
             "the write buffer holds less than one program",
+            "a seek to the next cylinder is not the shortest",
+            "the drive is smaller than",
+            "seek times: ",
             # Bounds of quantities.
             "expected a page from",
             "expected a length of time of at most",
@@ -190,6 +194,34 @@ write_buffer = "8MiB"
 power_loss_protection = true
 over_provisioning = "9%"
 queue_depth = 32
+"""
+
+SHEET = """
+duration = "10s"
+
+[class.a]
+
+[[agent]]
+class = "a"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed" }
+
+[device]
+model = "hdd"
+[device.drive]
+capacity = "4TB"
+rpm = 7200
+single_seek = "0.8ms"
+average_seek = "8.5ms"
+full_seek = "16ms"
+outer_rate = "200MB/s"
+inner_rate = "95MB/s"
+heads = 10
+head_switch = "0.5ms"
+write_settle = "0.1ms"
+buffer = "128MiB"
 """
 
 VALUES: list[Any] = [
@@ -361,6 +393,7 @@ JOBS = {
     "trace": tomllib.loads(TRACE),
     "units": tomllib.loads(UNITS),
     "flash": tomllib.loads(FLASH),
+    "sheet": tomllib.loads(SHEET),
     "policies": tomllib.loads(UNITS) | {"policy": parameters()},
 }
 """Jobs that have every key between them."""

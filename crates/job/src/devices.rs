@@ -9,6 +9,7 @@ mod faults;
 mod fixed;
 mod hdd;
 mod queue;
+mod sheet;
 mod ssd;
 
 use std::path::Path;
@@ -21,8 +22,9 @@ pub use self::array::ArraySpec;
 pub use self::cache::{Ahead, CacheSpec};
 pub use self::faults::FaultSpec;
 pub use self::fixed::FixedSpec;
-pub use self::hdd::HddSpec;
+pub use self::hdd::{DriveSpec, HddSpec};
 pub use self::queue::QueueSpec;
+pub use self::sheet::SheetSpec;
 pub use self::ssd::SsdSpec;
 use crate::device_stats::{DeviceStats, Eye};
 use crate::diagnose::{JobError, Source, quote};

@@ -131,19 +131,19 @@ struct Controller {
 
 /// Facts as a data sheet states them. Times in milliseconds, rates in 10^6 bytes a second.
 #[derive(Deserialize)]
-struct Sheet {
-    data_surfaces: u32,
-    cylinders: u32,
-    rotation_speed_rpm: u32,
-    single_cylinder_seek_time: f64,
-    avg_read_seek_time: f64,
-    full_strobe_seek_time: f64,
-    add_write_settling_delay: f64,
-    head_switch_time: f64,
-    outer_media_rate_mb_s: f64,
-    inner_media_rate_mb_s: f64,
-    interface_rate_mb_s: f64,
-    cache_mib: u32,
+pub(crate) struct Sheet {
+    pub(crate) data_surfaces: u32,
+    pub(crate) cylinders: u32,
+    pub(crate) rotation_speed_rpm: u32,
+    pub(crate) single_cylinder_seek_time: f64,
+    pub(crate) avg_read_seek_time: f64,
+    pub(crate) full_strobe_seek_time: f64,
+    pub(crate) add_write_settling_delay: f64,
+    pub(crate) head_switch_time: f64,
+    pub(crate) outer_media_rate_mb_s: f64,
+    pub(crate) inner_media_rate_mb_s: f64,
+    pub(crate) interface_rate_mb_s: f64,
+    pub(crate) cache_mib: u32,
 }
 
 impl From<Measured> for Drive {
@@ -295,25 +295,47 @@ impl From<Sheet> for Drive {
 }
 
 impl Sheet {
+    /// The same with as many cylinders as `bytes` need, and few more.
+    pub(crate) fn holding(self, bytes: u64) -> Self {
+        // What rounding at the borders of zones takes away is less than a cylinder for each.
+        let needed = bytes.div_ceil(self.least() / u64::from(SHEET_ZONES));
+        let cylinders = needed.next_multiple_of(SHEET_ZONES.into());
+        Self { cylinders: u32::try_from(cylinders).unwrap_or(u32::MAX), ..self }
+    }
+
+    /// Bytes of a cylinder in each zone.
+    pub(crate) fn least(&self) -> u64 {
+        let sectors = (0..SHEET_ZONES).map(|index| u64::from(self.sectors_per_track(index)));
+        sectors.sum::<u64>() * u64::from(self.data_surfaces) * 512
+    }
+
+    fn turn_ms(&self) -> f64 {
+        60_000.0 / f64::from(self.rotation_speed_rpm)
+    }
+
+    fn sectors_per_track(&self, zone: u32) -> u32 {
+        let inwards = f64::from(zone) / f64::from(SHEET_ZONES - 1);
+        let (outer, inner) = (self.outer_media_rate_mb_s, self.inner_media_rate_mb_s);
+        let bytes_per_turn = (outer + (inner - outer) * inwards) * 1e3 * self.turn_ms();
+        (bytes_per_turn / 512.0).round() as u32
+    }
+
     /// The zones have equally many cylinders; their rates fall in a straight line from the outer
     /// one's to the inner one's, as the tracks' circumference does.
     fn zone(&self, index: u32) -> Zone {
-        let first = |index: u32| index * self.cylinders / SHEET_ZONES;
-        let inwards = f64::from(index) / f64::from(SHEET_ZONES - 1);
-        let (outer, inner) = (self.outer_media_rate_mb_s, self.inner_media_rate_mb_s);
-        let turn_ms = 60_000.0 / f64::from(self.rotation_speed_rpm);
-        let bytes_per_turn = (outer + (inner - outer) * inwards) * 1e3 * turn_ms;
-        let sectors = (bytes_per_turn / 512.0).round();
+        let zones = u64::from(SHEET_ZONES);
+        let first = |index| (u64::from(index) * u64::from(self.cylinders) / zones) as u32;
+        let (sectors, turn_ms) = (self.sectors_per_track(index), self.turn_ms());
         // A skew shorter than the switch costs a turn on every track, one longer costs its excess.
         // So the switch is just hidden, and rounded up to the next sector; a write's, which takes
         // the settling longer, since sequential writes go at nearly the pace of reads.
         let skew = |switch_ms: f64| {
-            ((switch_ms + self.add_write_settling_delay) * sectors / turn_ms).ceil()
+            ((switch_ms + self.add_write_settling_delay) * f64::from(sectors) / turn_ms).ceil()
         };
         Zone {
             first_cyl: first(index),
             last_cyl: first(index + 1) - 1,
-            sectors_per_track: sectors as u32,
+            sectors_per_track: sectors,
             offset: 0.0,
             empty_blocks: 0,
             track_skew: skew(self.head_switch_time),

@@ -209,6 +209,13 @@ fn arguments() {
 fn devices_of_a_job() {
     let faulty =
         |faults: &str| device(&format!("model = \"fixed\", base = \"1ms\", faults = {faults}"));
+    let sheet = |capacity: &str, average: &str, full: &str| {
+        device(&format!(
+            "model = \"hdd\", drive = {{ {capacity}, rpm = 7200, single_seek = \"0.8ms\", \
+             average_seek = \"{average}\", full_seek = \"{full}\", outer_rate = \"200MB/s\", \
+             inner_rate = \"95MB/s\" }}"
+        ))
+    };
     messages!([
         device("model = \"fixd\", base = \"1ms\""),
         device("model = \"fixed\""),
@@ -216,6 +223,10 @@ fn devices_of_a_job() {
         device("model = \"fixed\", base = \"1ms\", unit = \"1ms\""),
         device("model = \"fixed\", base = \"1ms\", drive = \"ibm18es\""),
         device("model = \"hdd\", drive = \"ibm18s\""),
+        device("model = \"hdd\", drive = { rpm = 7200 }"),
+        sheet("capacity = \"1MB\"", "8.5ms", "16ms"),
+        sheet("capacity = \"4TB\"", "16ms", "8.5ms"),
+        sheet("capacity = \"1000TB\"", "8.5ms", "16ms"),
         device("model = \"hdd\", drive = \"ibm18es\", cache = \"write-back\""),
         device("model = \"hdd\", drive = \"ibm18es\", cache = { segments = 2 }"),
         device("model = \"hdd\", drive = \"ibm18es\", write_back = true"),

@@ -7,7 +7,7 @@ use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
 use penstock_device::hdd::{Bus, Options, Overheads, ReadAhead};
 use penstock_device::{Cost, Law, Level};
 use penstock_job::devices::{
-    self, Ahead, ArraySpec, CacheSpec, FaultSpec, FixedSpec, HddSpec, Model,
+    self, Ahead, ArraySpec, CacheSpec, DriveSpec, FaultSpec, FixedSpec, HddSpec, Model,
 };
 use penstock_job::{Edge, Job, Stop, View};
 use penstock_policy::{Params, Value};
@@ -234,13 +234,31 @@ fn a_device_file_is_plain_facts() {
     let Model::Hdd(HddSpec { drive, options, cache, queue }) = device.model else {
         panic!("not a disk")
     };
-    assert_eq!(drive, "ibm18es");
+    assert_eq!(drive, DriveSpec::Named("ibm18es"));
     let overheads = Overheads::Constant(Span::from_us(300));
     let turnaround = Span::from_ms(1);
     assert_eq!(options, Options { overheads, bus: Bus::None, turnaround, cache: None });
     assert_eq!(cache, None);
     assert_eq!((queue.policy, queue.depth), ("deadline", 16));
     assert_eq!(queue.params.count("fifo_batch"), 4);
+}
+
+#[test]
+fn a_drive_is_told_by_its_data_sheet() {
+    let sheet = r#"{ capacity = "4TB", rpm = 7200, single_seek = "0.8ms", average_seek = "8.5ms",
+        full_seek = "16ms", outer_rate = "200MB/s", inner_rate = "95MB/s" }"#
+        .replace('\n', " ");
+    let text = format!("{SMALL}[device]\nmodel = \"hdd\"\ndrive = {sheet}\ncache = \"drive\"\n");
+    let job = parse(&text, &[]);
+    assert_eq!(parse(&job.text(), &[]), job);
+    let Model::Hdd(HddSpec { drive: DriveSpec::Sheet(sheet), .. }) = job.device.unwrap().model
+    else {
+        panic!("no sheet")
+    };
+    assert_eq!(sheet.seeks, [800, 8_500, 16_000].map(Span::from_us));
+    assert_eq!(sheet.rates, [200_000_000, 95_000_000]);
+    let told = (sheet.heads, sheet.head_switch, sheet.write_settle, sheet.buffer);
+    assert_eq!(told, (8, Span::from_us(800), Span::ZERO, 128 << 20));
 }
 
 #[test]

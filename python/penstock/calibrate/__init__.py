@@ -13,21 +13,27 @@ from stat import S_ISBLK, S_ISREG
 
 from penstock.calibrate import probes
 from penstock.calibrate.fit import Fit, fit, off, percent, predict
-from penstock.calibrate.models import MODELS, Model
+from penstock.calibrate.models import MODELS, Known, Model
 from penstock.calibrate.probes import Figures, Measured, Op, Probe, Target
 from penstock.job import Plain, plain
 
-ROUNDS = 3
+ROUNDS = 5
 """Every probe runs so often."""
 
-GOOD = 0.15
-"""A model whose error is below this explains a target, and no richer one is tried."""
+CLEARLY = 2 / 3
+"""A richer model is kept only if its error is no larger a part of the simpler one's."""
 
 WITHIN = 25.0
 """A prediction that is off by no more percent is a good one."""
 
+UNEVEN = 1.5
+"""Latencies whose mean is so many medians are of two kinds."""
+
 LARGE = 1 << 40
 """Bytes of a model, if nobody says."""
+
+NOT_WRITTEN = "It was only read: of what writes take nothing is known."
+"""What is said of a target that is not ours."""
 
 MARK = "# Made by penstock calibrate"
 """The beginning of every file of ours."""
@@ -64,12 +70,16 @@ class Calibration:
     """A target, the model that explains it, and how well."""
 
     target: str
+    read_only: bool
+    """Whether it is not ours, and so was only read."""
     model: Model
     device: Mapping[str, Plain]
     error: float
     """Root mean square of the logarithms of predicted over measured, of what was fitted on."""
     fitted: Sequence[Compared]
     unseen: Sequence[Compared]
+    errors: Mapping[str, float]
+    """Of each model that was tried, by its name."""
 
     def to_toml(self) -> str:
         """The device file."""
@@ -77,6 +87,8 @@ class Calibration:
         lines = [
             f"{MARK}: {self.target.replace(chr(10), ' ')}",
             f"# {self.model.needs}.",
+            *(f"# {line}" for line in self.model.assumes),
+            *([f"# {NOT_WRITTEN}"] if self.read_only else []),
             f"# Of {len(self.unseen)} jobs that the fit did not see it predicts {good} "
             f"within {WITHIN:.0f} %.",
             "[device]",
@@ -89,7 +101,12 @@ class Calibration:
         spread = one.measured.spread
         if 100 * (spread - 1) > WITHIN:
             return f"its own rounds differ by a factor of {spread:.1f}"
-        probe = one.measured.probe
+        probe, middle = one.measured.probe, one.measured.middle
+        mean = probe.depth * 1e9 / middle.iops
+        if mean > UNEVEN * middle.p50_ns:
+            return (
+                f"a few take much longer: the mean is {mean / middle.p50_ns:.1f} times the median"
+            )
         other = [
             two
             for two in (*self.fitted, *self.unseen)
@@ -98,7 +115,7 @@ class Calibration:
             and two.measured.probe.pattern != probe.pattern
         ]
         for two in other:
-            ratio = one.measured.middle.iops / two.measured.middle.iops
+            ratio = middle.iops / two.measured.middle.iops
             if max(ratio, 1 / ratio) > 1.25:
                 return f"{probe.pattern} ones are {ratio:.2f} times as many a second as others"
         return f"model {self.model.name} does not know what it depends on"
@@ -124,14 +141,15 @@ def calibrate(
     say(f"opening {on}", 0.0)
     whom = Target(on, engine, lose).opened(create)
     ops: tuple[Op, ...] = ("read",) if whom.read_only else ("read", "write")
-    on_these, unseen = probes.plan(ops)
+    capacity = _capacity(on)
+    on_these, unseen = probes.plan(ops, capacity)
     seen: dict[Probe, list[Figures]] = {probe: [] for probe in (*on_these, *unseen)}
     for number, (probe, figures) in enumerate(probes.rounds(whom, list(seen), rounds)):
         seen[probe].append(figures)
         say(f"{probe}", (number + 1) / (rounds * len(seen)))
     measured = {probe: Measured(probe, figures) for probe, figures in seen.items()}
-    known = {probe: measured[probe].middle for probe in on_these}
-    best = _simplest(known, _capacity(on), say)
+    known = Known({probe: measured[probe].middle for probe in on_these}, capacity)
+    best, errors = simplest(known, say)
 
     def compared(some: Sequence[Probe]) -> list[Compared]:
         return [
@@ -140,19 +158,37 @@ def calibrate(
         ]
 
     return Calibration(
-        on, best.model, best.device, best.error, compared(on_these), compared(unseen)
+        on,
+        whom.read_only,
+        best.model,
+        best.device,
+        best.error,
+        compared(on_these),
+        compared(unseen),
+        errors,
     )
 
 
-def _simplest(known: Mapping[Probe, Figures], capacity: int, say: Told) -> Fit:
-    """The first model that explains what is known, or the one that explains most of it."""
-    fits: list[Fit] = []
+def simplest(known: Known, say: Told) -> tuple[Fit, dict[str, float]]:
+    """The simplest model that explains what is known, and the error of each that was tried.
+
+    A richer one is tried only if no simpler one explains it, and is kept only if its error is
+    clearly less: more parameters come nearer to anything.
+    """
+    best: Fit | None = None
+    errors: dict[str, float] = {}
     for model in MODELS:
         say(f"fitting model {model.name}", 1.0)
-        fits.append(fit(model, known, capacity))
-        if fits[-1].error <= GOOD:
-            return fits[-1]
-    return min(fits, key=lambda one: one.error)
+        found = fit(model, known)
+        if found is None:
+            continue
+        errors[model.name] = found.error
+        if best is None or found.error <= CLEARLY * best.error:
+            best = found
+        if best.explains:
+            break
+    assert best is not None, "the first model fits anything"
+    return best, errors
 
 
 def _capacity(on: str) -> int:
@@ -170,4 +206,4 @@ def _capacity(on: str) -> int:
     return LARGE
 
 
-__all__ = ["MARK", "Calibration", "Compared", "calibrate"]
+__all__ = ["MARK", "NOT_WRITTEN", "Calibration", "Compared", "calibrate", "simplest"]

@@ -1,23 +1,47 @@
 """The fit: the engine that will predict runs every guess, and least squares choose the next."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from math import exp, log, sqrt
+from os import cpu_count
 
 from penstock.api import compare
-from penstock.calibrate.models import Model
+from penstock.calibrate.models import Guess, Known, Model
 from penstock.calibrate.probes import POLICY, Figures, Probe
 from penstock.errors import needs
 from penstock.job import Plain
 
+GOOD = 0.15
+"""A model whose error is no larger explains a target."""
+
 REQUESTS = 400
 """A modelled probe lasts so many requests."""
+
+WRITTEN = 64 << 20
+"""One that writes to a drive with a buffer, so many bytes: it is full long before."""
+
+LONGEST = 4.0
+"""But no longer in seconds than it was measured, as then the drive's was not."""
 
 STEP = 0.02
 """How far a parameter is moved to see what it does: some percent, as a simulation is not smooth."""
 
 EVALUATIONS = 12
 """Steps of the fit at most; it settles sooner."""
+
+FAR = log(100)
+"""No parameter goes further from its guess: a device of no time at all would never be done."""
+
+SETTLED = 1e-3
+"""A step that makes the misfit less by a smaller part is the last."""
+
+SOFT = 0.1
+"""What is off by more counts by its size, and not by its square."""
+
+TRIED = 2
+"""So many guesses are fitted at most: those that are nearest as they are."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +53,17 @@ class Fit:
     error: float
     """The root mean square of the logarithms of predicted over measured: 0.1 is about 10 %."""
 
+    @property
+    def explains(self) -> bool:
+        """Whether the model explains what it was fitted on."""
+        return self.error <= GOOD
+
 
 def predict(device: Mapping[str, Plain], probe: Probe, seen: Figures) -> Figures:
     """What a modelled device gives for `probe`, which runs about as long as `seen` took for it."""
     seconds = max(REQUESTS, 20 * probe.depth) / seen.iops * 1.25
+    if probe.op == "write" and device["model"] != "fixed":
+        seconds = max(seconds, min(WRITTEN / probe.size / seen.iops, LONGEST))
     result = compare(probe.job(seconds, dict(device)), policies=[POLICY], detail=False)
     (one,) = result.runs[0].classes
     # Of a model that finishes nothing in the time of hundreds nothing is right.
@@ -44,38 +75,61 @@ def off(predicted: Figures, seen: Figures) -> tuple[float, float]:
     return log(predicted.iops / seen.iops), log(predicted.p50_ns / seen.p50_ns)
 
 
-def fit(model: Model, figures: Mapping[Probe, Figures], capacity: int) -> Fit:
-    """The parameters of `model` that explain `figures` best."""
+def fit(model: Model, known: Known) -> Fit | None:
+    """The parameters of `model` that explain what is `known` best; none if it cannot be told."""
+    guesses = list(model.guesses(known))
+    if len(guesses) > TRIED:
+        guesses.sort(key=lambda guess: _cost(_residuals(known, guess, guess.x)))
+    fits: list[Fit] = []
+    for guess in guesses[:TRIED]:
+        fits.append(_fitted(model, known, guess))
+        if fits[-1].explains:
+            break
+    return min(fits, key=lambda one: one.error, default=None)
+
+
+def _residuals(known: Known, guess: Guess, x: Sequence[float]) -> list[float]:
+    """By how much each figure is off; the engine runs beside the interpreter, on every CPU."""
+    table = guess.device(x)
+    with ThreadPoolExecutor(cpu_count()) as pool:
+        predicted = pool.map(partial(predict, table), known.figures, known.figures.values())
+        return [
+            value
+            for one, seen in zip(predicted, known.figures.values(), strict=True)
+            for value in off(one, seen)
+        ]
+
+
+def _cost(residuals: Sequence[float]) -> float:
+    """What the fit makes small, where a probe that nothing explains must not bend all others."""
+    return sum(sqrt(1 + (value / SOFT) ** 2) - 1 for value in residuals)
+
+
+def _fitted(model: Model, known: Known, guess: Guess) -> Fit:
     needs("scipy", extra="stats", what="calibrate")
     from scipy.optimize import least_squares
 
-    def device(x: Sequence[float]) -> dict[str, Plain]:
-        return {**model.device(x), "capacity": f"{capacity}B"}
-
     def residuals(x: Sequence[float]) -> list[float]:
-        table = device(x)
-        return [
-            value
-            for probe, seen in figures.items()
-            for value in off(predict(table, probe, seen), seen)
-        ]
+        return _residuals(known, guess, x)
 
     def slopes(x: Sequence[float]) -> list[list[float]]:
         here = residuals(x)
         moved = [residuals([*x[:at], x[at] + STEP, *x[at + 1 :]]) for at in range(len(x))]
         return [[(one[row] - here[row]) / STEP for one in moved] for row in range(len(here))]
 
-    # A probe that no parameter explains must not bend all the others.
     found = least_squares(
         residuals,
-        model.begin(figures),
+        guess.x,
         jac=slopes,
+        bounds=([value - FAR for value in guess.x], [value + FAR for value in guess.x]),
         loss="soft_l1",
-        f_scale=0.1,
+        f_scale=SOFT,
+        ftol=SETTLED,
         max_nfev=EVALUATIONS,
     )
     rest = found.fun
-    return Fit(model, device(found.x), sqrt(sum(value * value for value in rest) / len(rest)))
+    error = sqrt(sum(value * value for value in rest) / len(rest))
+    return Fit(model, guess.device(found.x), error)
 
 
 def percent(logarithm: float) -> float:

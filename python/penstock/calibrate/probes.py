@@ -13,6 +13,14 @@ from penstock.results import ClassResult
 Op: TypeAlias = Literal["read", "write"]
 Pattern: TypeAlias = Literal["random", "sequential"]
 
+Region: TypeAlias = tuple[str, str]
+
+WHOLE: Region = ("0%", "100%")
+NEAR: Region = ("0%", "1%")
+"""So near to each other that an arm hardly moves."""
+END: Region = ("90%", "100%")
+"""Where the tracks of a disk are shortest."""
+
 POLICY = "fcfs"
 """Whoever asks gets: what is learnt is the target, not a policy."""
 
@@ -34,23 +42,32 @@ class Probe:
     pattern: Pattern
     size: int
     depth: int
+    region: Region = WHOLE
 
     def __str__(self) -> str:
         """As a person reads it."""
         size = f"{self.size >> 20} MiB" if self.size >= 1 << 20 else f"{self.size >> 10} KiB"
-        return f"{self.pattern} {self.op}s of {size}, {self.depth} at a time"
+        where = "" if self.region == WHOLE else f" in {'–'.join(self.region)}"
+        return f"{self.pattern} {self.op}s of {size}{where}, {self.depth} at a time"
 
-    def job(self, seconds: float, device: "Plain | None" = None) -> Job:
+    def fits(self, capacity: int) -> bool:
+        """Whether its region of so many bytes has room for two requests."""
+        first, last = (int(edge.removesuffix("%")) for edge in self.region)
+        return capacity * (last - first) // 100 >= 2 * self.size
+
+    def job(self, seconds: float, device: "Plain | None" = None, seed: int = 1) -> Job:
         """The job that measures it, a fifth of its time for warming up."""
         agent = Agent(
             class_="probe",
             op=self.op,
             size=f"{self.size}B",
             pattern=self.pattern,
+            region=self.region,
             arrivals={"kind": "closed", "depth": self.depth},
         )
         return Job(
             name="calibrate",
+            seed=seed,
             duration=f"{round(seconds * 1e9)}ns",
             warmup=f"{round(seconds / 5 * 1e9)}ns",
             classes=["probe"],
@@ -99,6 +116,13 @@ class Measured:
 SIZES = ((4 << 10, (1, 8, 32)), (64 << 10, (1, 8)), (1 << 20, (1, 4)))
 """What is fitted on: each size with its depths, random and sequential."""
 
+PLACES: tuple[tuple[Pattern, int, int, Region], ...] = (
+    ("random", 4 << 10, 1, NEAR),
+    ("random", 4 << 10, 1, ("0%", "10%")),
+    ("sequential", 1 << 20, 4, END),
+)
+"""What shows a disk with an arm: reads here and there."""
+
 UNSEEN: tuple[tuple[Pattern, int, int], ...] = (
     ("random", 16 << 10, 4),
     ("sequential", 256 << 10, 2),
@@ -106,8 +130,8 @@ UNSEEN: tuple[tuple[Pattern, int, int], ...] = (
 """What the fit does not see: pattern, size, depth; of reads, and of writes."""
 
 
-def plan(ops: Sequence[Op]) -> tuple[list[Probe], list[Probe]]:
-    """The probes that are fitted on, and those that are predicted."""
+def plan(ops: Sequence[Op], capacity: int) -> tuple[list[Probe], list[Probe]]:
+    """The probes that are fitted on, and those that are predicted, of so many bytes."""
     patterns: tuple[Pattern, ...] = ("random", "sequential")
     fitted = [
         Probe(op, pattern, size, depth)
@@ -116,6 +140,8 @@ def plan(ops: Sequence[Op]) -> tuple[list[Probe], list[Probe]]:
         for size, depths in SIZES
         for depth in depths
     ]
+    places = [Probe("read", *place) for place in PLACES]
+    fitted += [probe for probe in places if probe.fits(capacity)]
     unseen = [Probe(op, pattern, size, depth) for op in ops for pattern, size, depth in UNSEEN]
     return fitted, unseen
 
@@ -141,11 +167,11 @@ class Target:
             return replace(self, read_only=True)
         return self
 
-    def run(self, probe: Probe) -> Figures:
+    def run(self, probe: Probe, seed: int) -> Figures:
         """What one run of `probe` gives; a longer one if that is too little."""
         for seconds in SECONDS:
             result = compare(
-                probe.job(seconds),
+                probe.job(seconds, seed=seed),
                 policies=[POLICY],
                 on=self.on,
                 engine=self.engine,
@@ -171,7 +197,9 @@ class Target:
 
 
 def rounds(target: Target, probes: Sequence[Probe], count: int) -> Iterator[tuple[Probe, Figures]]:
-    """Every probe `count` times, in rounds of all of them: a mood of the machine meets each."""
-    for _ in range(count):
-        for probe in probes:
-            yield probe, target.run(probe)
+    """Every probe `count` times, in rounds of all of them: a mood of the machine meets each.
+
+    No two runs go to the same addresses, as what was read before may be in somebody's cache.
+    """
+    for number, probe in enumerate(list(probes) * count):
+        yield probe, target.run(probe, seed=number + 1)

@@ -11,7 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock import units
-from penstock.calibrate import MARK, ROUNDS, WITHIN, Calibration, Compared, calibrate
+from penstock.calibrate import (
+    MARK,
+    NOT_WRITTEN,
+    ROUNDS,
+    WITHIN,
+    Calibration,
+    Compared,
+    calibrate,
+)
 from penstock.cli import output
 from penstock.cli.bar import bar
 from penstock.cli.options import Create, Engine, Json, LoseData
@@ -54,9 +62,9 @@ def run(
 ) -> None:
     """Measure a file or a disk, and find the simplest model that explains it.
 
-    Reads and writes, random and sequential, short and long, one and many at a time, in three
-    rounds: half a minute on a fast disk. Then `penstock compare JOB --on DEVICE.toml` predicts. The
-    fit is judged by jobs that it has not seen.
+    Reads and writes, random and sequential, short and long, one and many at a time, here and there,
+    in five rounds: two minutes on a fast disk. Then `penstock compare JOB --on DEVICE.toml`
+    predicts. The fit is judged by jobs that it has not seen.
     """
     with errors_end():
         if out is not None:
@@ -87,6 +95,11 @@ def _is_ours(path: Path) -> bool:
 def _show(found: Calibration, console: Console) -> None:
     console.print(Text.assemble(("MEASURED", "bold"), f"  {found.target}"), soft_wrap=True)
     console.print(Text(f"  model {found.model.name}: {found.model.needs}"), soft_wrap=True)
+    if len(found.errors) > 1:
+        tried = ", ".join(f"{name} {100 * error:.0f} %" for name, error in found.errors.items())
+        console.print(Text(f"  off by (root mean square): {tried}"), soft_wrap=True)
+    if found.read_only:
+        console.print(Text(f"  {NOT_WRITTEN}"), soft_wrap=True)
     for title, rows in (("fitted on", found.fitted), ("not seen by the fit", found.unseen)):
         console.print()
         console.print(_table(title, rows))
@@ -133,6 +146,7 @@ def _plain(found: Calibration) -> object:
             "pattern": probe.pattern,
             "size": probe.size,
             "depth": probe.depth,
+            "region": probe.region,
             "iops": seen.iops,
             "p50_ns": seen.p50_ns,
             "spread": one.measured.spread,
@@ -146,7 +160,9 @@ def _plain(found: Calibration) -> object:
         "target": found.target,
         "model": found.model.name,
         "device": found.device,
+        "read_only": found.read_only,
         "error": found.error,
+        "errors": found.errors,
         "fitted": [row(one) for one in found.fitted],
         "unseen": [row(one) for one in found.unseen],
     }

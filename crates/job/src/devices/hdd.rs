@@ -1,11 +1,12 @@
-//! The model `hdd`: a drive by name, and what of it takes part.
+//! The model `hdd`: a drive by name or by its data sheet, and what of it takes part.
 
 use penstock_core::{Device, Span};
-use penstock_device::hdd::{Angle, Bus, Hdd, Options, Overheads, Tagged};
+use penstock_device::hdd::{Angle, Bus, Drive, Hdd, Options, Overheads, Tagged};
 use serde_json::Value as Json;
 
 use super::cache::{self, CacheSpec};
 use super::queue::{self, QueueSpec};
+use super::sheet::{self, SheetSpec};
 use super::{Entry, Model};
 use crate::device_stats::Eye;
 use crate::diagnose::{JobError, quote};
@@ -13,7 +14,7 @@ use crate::drives;
 use crate::nearest::suggest;
 use crate::schema::build::{all, any, defined, field, from_digit, required, words};
 use crate::text::{Lines, quoted, time};
-use crate::tree::{Node, Reader};
+use crate::tree::{Node, Reader, Value};
 use crate::units;
 
 /// Command overheads that are a word.
@@ -38,9 +39,10 @@ pub(super) const ENTRY: Entry = Entry {
         let overheads = any([words(OVERHEADS), from_digit("time")]);
         let costs = "Time that a command costs beside seek, turn and transfer.";
         let buses = words(BUSES.iter().copied());
+        let drive = any([words(drives::names()), sheet::schema()]);
         let [cache, readahead, write_back] = cache::fields();
         vec![
-            field("drive", "The drive whose facts it has.", words(drives::names())),
+            field("drive", "The drive whose facts it has, or the facts of its sheet.", drive),
             field("overheads", costs, overheads).or("drive"),
             field("bus", "Whether its bus takes part.", buses).or("drive"),
             cache,
@@ -56,14 +58,23 @@ pub(super) const ENTRY: Entry = Entry {
 /// A disk with an arm.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HddSpec {
-    /// A name of [`drives::names`].
-    pub drive: String,
+    /// Arm and platters.
+    pub drive: DriveSpec,
     /// What of its electronics takes part.
     pub options: Options,
     /// What of its cache takes part; then `options` says nothing of it.
     pub cache: Option<CacheSpec>,
     /// The disk's own queue.
     pub queue: QueueSpec,
+}
+
+/// Arm and platters of a disk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DriveSpec {
+    /// A name of [`drives::names`].
+    Named(&'static str),
+    /// By the figures of its data sheet.
+    Sheet(SheetSpec),
 }
 
 fn rules() -> Json {
@@ -80,13 +91,7 @@ pub(super) fn drive_text(name: &str) -> String {
 }
 
 fn read(reader: &Reader<'_>) -> Result<HddSpec, JobError> {
-    let drive = reader.required("drive", "\"ibm18es\"", |node| {
-        let name = node.text("the name of a drive")?;
-        drives::names().find(|known| *known == name).ok_or_else(|| {
-            let found = format!("unknown drive {}", quote(name));
-            JobError::new(found).at(&node.origin).hint(suggest(name, drives::names()))
-        })
-    })?;
+    let drive = reader.required("drive", "\"ibm18es\"", drive)?;
     let overheads = reader.optional("overheads", overheads)?.unwrap_or_default();
     let bus = reader.optional("bus", |node| {
         let word = node.choice(BUSES)?;
@@ -96,7 +101,18 @@ fn read(reader: &Reader<'_>) -> Result<HddSpec, JobError> {
     let turnaround = reader.optional("turnaround", units::duration)?.unwrap_or(Span::ZERO);
     let options = Options { overheads, bus: bus.unwrap_or_default(), turnaround, cache: None };
     let queue = reader.optional("queue", queue::read)?.unwrap_or_default();
-    Ok(HddSpec { drive: drive.into(), options, cache, queue })
+    Ok(HddSpec { drive, options, cache, queue })
+}
+
+fn drive(node: &Node) -> Result<DriveSpec, JobError> {
+    if let Value::Table(_) = node.value {
+        return sheet::read(node).map(DriveSpec::Sheet);
+    }
+    let name = node.text("the name of a drive or a table of its figures")?;
+    drives::names().find(|known| *known == name).map(DriveSpec::Named).ok_or_else(|| {
+        let found = format!("unknown drive {}", quote(name));
+        JobError::new(found).at(&node.origin).hint(suggest(name, drives::names()))
+    })
 }
 
 fn overheads(node: &Node) -> Result<Overheads, JobError> {
@@ -111,10 +127,26 @@ fn overheads(node: &Node) -> Result<Overheads, JobError> {
     }
 }
 
+impl DriveSpec {
+    fn text(&self) -> String {
+        match self {
+            Self::Named(name) => quoted(name),
+            Self::Sheet(sheet) => sheet.text(),
+        }
+    }
+
+    fn drive(&self) -> Drive {
+        match self {
+            Self::Named(name) => drives::drive(name).expect("it is one of their names"),
+            Self::Sheet(sheet) => sheet.drive(),
+        }
+    }
+}
+
 impl HddSpec {
     pub(super) fn write(&self, out: &mut Lines) {
         let Self { drive, options, cache, queue } = self;
-        out.line("drive", quoted(drive));
+        out.line("drive", drive.text());
         out.line(
             "overheads",
             match options.overheads {
@@ -131,10 +163,10 @@ impl HddSpec {
 
     /// The disk, with its platter at `phase` when the run begins, and watched by `eye`.
     pub(super) fn build(&self, phase: Angle, eye: Option<Eye>) -> Box<dyn Device> {
-        let drive = drives::drive(&self.drive).expect("checked when it was read");
+        let drive = self.drive.drive();
         let cache = self.cache.map(|cache| cache.of(&drive.cache));
         let options = Options { cache, ..self.options };
-        let mut hdd = Hdd::new(&drive, options).expect("named drives are sound").turned(phase);
+        let mut hdd = Hdd::new(&drive, options).expect("checked when it was read").turned(phase);
         let mut commands = None;
         match eye {
             // What the arm does for a cache is no part of one command.

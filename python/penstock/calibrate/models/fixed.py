@@ -1,0 +1,64 @@
+"""The family `fixed`: laws of length."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.calibrate.models.model import Guess, Known, Model, Table, nanoseconds
+from penstock.calibrate.probes import Op
+
+DEPTH = 256
+"""Requests in a fitted device at most; what is measured needs fewer."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """Nanoseconds of `fixed`: for a request, for each of its bytes, and once for a batch."""
+
+    base: float
+    per_byte: float
+    latency: float
+
+    def table(self) -> Table:
+        """As the device's table has it."""
+        return {
+            "base": nanoseconds(self.base),
+            "per_mb": nanoseconds(self.per_byte * 1e6),
+            "latency": nanoseconds(self.latency),
+        }
+
+
+def _first(known: Known, op: Op) -> Law:
+    """What the extremes of the probes say by themselves."""
+    small, large = known.sizes(op)
+
+    def least(size: int) -> float:
+        return min(one.p50_ns for one in known.of(op, size=size, depth=1))
+
+    one, many = least(small), max(found.iops for found in known.of(op, size=small))
+    per_byte = max(least(large) - one, 1.0) / (large - small)
+    base = max(1e9 / many - per_byte * small, 1.0)
+    # A latency that is lost in what requests take still has a slope.
+    return Law(base, per_byte, max(one - base - per_byte * small, one / 50))
+
+
+def _guesses(known: Known) -> list[Guess]:
+    ops: tuple[Op, ...] = ("read", "write") if known.writes else ("read",)
+    laws = [_first(known, op) for op in ops]
+
+    def device(values: Sequence[float]) -> Table:
+        table: Table = {"model": "fixed", **Law(*values[:3]).table(), "depth": DEPTH}
+        if values[3:]:
+            table["writes"] = Law(*values[3:]).table()
+        return {**table, "capacity": f"{known.capacity}B"}
+
+    begin = [value for law in laws for value in (law.base, law.per_byte, law.latency)]
+    return [Guess.at(begin, device)]
+
+
+FIXED = Model(
+    "fixed",
+    "a time for each request and each byte, and a latency for all that are taken together; "
+    "addresses cost nothing",
+    (),
+    _guesses,
+)
