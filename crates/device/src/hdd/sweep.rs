@@ -105,7 +105,7 @@ pub(super) struct Leg {
 }
 
 impl Leg {
-    fn arm(&self) -> Arm {
+    pub(super) fn arm(&self) -> Arm {
         let place = &self.run.place;
         Arm { cylinder: place.cylinder, head: place.head, zone: self.run.zone }
     }
