@@ -80,6 +80,12 @@ impl Trace {
     }
 }
 
+impl FromIterator<Io> for Trace {
+    fn from_iter<T: IntoIterator<Item = Io>>(ios: T) -> Self {
+        Self(ios.into_iter().collect())
+    }
+}
+
 /// A line: `time_ms device lbn blocks flags`.
 fn request(line: &str) -> Io {
     let fields: Vec<&str> = line.split_whitespace().collect();

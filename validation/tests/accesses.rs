@@ -198,11 +198,8 @@ fn every_access_is_disksims_but_for_what_its_platter_is_behind() {
 /// whose accesses fetch the sector that the read-ahead did not reach, the model has 6 % more.
 #[test]
 fn a_disk_with_its_cache_has_disksims_accesses() {
-    let parts: [(&str, fn(&Access) -> Span); 3] = [
-        ("seek_ms", |access| access.seek),
-        ("rotational_latency_ms", |access| access.rotation),
-        ("media_transfer_ms", |access| access.transfer),
-    ];
+    let parts = ["seek_ms", "rotational_latency_ms", "media_transfer_ms"];
+    let of = |access: &Access| [access.seek, access.rotation, access.transfer].map(Span::ns);
     for (trace, most, bounds) in [
         ("r4k_50", 1.001, [0.001, 0.005, 0.02]),
         ("mix8k_50", 1.001, [0.001, 0.005, 0.02]),
@@ -213,12 +210,12 @@ fn a_disk_with_its_cache_has_disksims_accesses() {
         let hdd = whole_drive("ibm18es").watched(move |_, access| seen.borrow_mut().push(*access));
         played(&mut Trace::new(trace), &mut Queued::new(policy("fcfs"), hdd));
         let log = log.borrow();
-        for ((name, of), bound) in parts.into_iter().zip(bounds) {
+        for (at, (name, bound)) in parts.into_iter().zip(bounds).enumerate() {
             let (n, mean) = part(&format!("{trace}_stock"), name);
             // One more may have begun than has ended.
             let more = log.len() as f64 / n as f64;
             assert!(log.len() as u64 >= n && more <= most, "{trace}: {more} times {n}");
-            let found = log.iter().map(|access| of(access).ns()).sum::<u64>() as f64;
+            let found = log.iter().map(|access| of(access)[at]).sum::<u64>() as f64;
             let off = found / 1e6 / log.len() as f64 / mean - 1.0;
             println!("{trace} {name}: {off:+}");
             assert!(off.abs() <= bound, "{trace} {name}: off by {off}");

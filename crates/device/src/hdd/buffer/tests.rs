@@ -164,8 +164,7 @@ fn what_the_arm_begins_is_told_with_its_parts_and_a_hit_is_not() {
     let log = Rc::new(RefCell::new(Vec::new()));
     let seen = Rc::clone(&log);
     let mut hdd = hdd(facts).watched(move |at, access| seen.borrow_mut().push((at.ns(), *access)));
-    let told =
-        || log.take().into_iter().map(|(at, access)| (at, access, access.service().ns()));
+    let told = || log.take().into_iter().map(|(at, access)| (at, access, access.service().ns()));
     let sector = 100_000;
     let answered = read(&mut hdd, 0, 10, 4);
     let (at, access, takes) = told().next().expect("a miss");
