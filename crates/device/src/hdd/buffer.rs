@@ -308,7 +308,7 @@ impl Buffer {
     /// How far it reads on behind a request that ends before `end`, in a segment from `start` on.
     fn limit(&self, hdd: &Hdd, start: u64, end: u64) -> u64 {
         let map = &hdd.map;
-        let zone = |sector| map.zone_of(sector, hdd.arm.zone);
+        let zone = |sector| map.zone_of(sector);
         let track_end = |sector| map.track_end(zone(sector), sector);
         let most = (end + u64::from(self.cache.ahead_most)).min(map.blocks());
         match self.cache.ahead {
