@@ -179,7 +179,7 @@ fn main() {
     let long = || Queued::new(fcfs(), hdd());
     measure("requests of 64 KiB: fcfs, hdd", (32, 64 << 10), DISKSIM, long);
     let cache = || Queued::new(fcfs(), whole());
-    measure("requests: fcfs, hdd with its cache", (32, 4096), DISKSIM_CACHED, cache);
+    measure("requests: fcfs, cached hdd", (32, 4096), DISKSIM_CACHED, cache);
     let array = || Queued::new(fcfs(), raid0());
     measure("requests: fcfs, raid0 of 8 hdd", (32, 4096), DISKSIM_ARRAY, array);
     measure("requests of 64 KiB: fcfs, raid0 of 8 hdd", (32, 64 << 10), DISKSIM_PIECES, array);
