@@ -19,15 +19,23 @@ _PARTS: tuple[tuple[str, Callable[[Disk], Milliseconds | None]], ...] = (
 
 
 class Row(NamedTuple):
-    """Disks, the number of their accesses, and the cells of each figure."""
+    """Disks, and the cells of each figure."""
 
     disks: str
-    accesses: str
     cells: list[str]
 
 
-HEADINGS = ("seek", "turn", "transfer", "service", "service p99", "busy")
-"""Headings of a row's cells; the first four are means."""
+HEADINGS = (
+    "requests",
+    "accesses",
+    "seek",
+    "turn",
+    "transfer",
+    "service",
+    "service p99",
+    "busy",
+)
+"""Headings of a row's cells: two numbers, four means, a percentile and a share."""
 
 
 def line(runs: Sequence[Run]) -> str | None:
@@ -70,9 +78,10 @@ def _name(stats: DeviceStats) -> str:
 def _row(name: str, disk: Disk) -> Row:
     service = disk["service_ms"]
     parts = [of(disk) for _, of in _PARTS]
-    cells = [_mean([part]) if part else "–" for part in [*parts, service]]
+    numbers = [units.count(one["n"]) if one else "–" for one in (service, parts[0])]
+    means = [_mean([part]) if part else "–" for part in [*parts, service]]
     tail = units.latency(service["percentile"]["99.000000"] * _NS)
-    return Row(name, units.count(service["n"]), [*cells, tail, units.percent(disk["utilisation"])])
+    return Row(name, [*numbers, *means, tail, units.percent(disk["utilisation"])])
 
 
 def _mean(parts: Sequence[Milliseconds]) -> str:

@@ -21,7 +21,12 @@ class Milliseconds:
 
 @dataclass(frozen=True, kw_only=True)
 class DiskStats:
-    """What a modelled disk did, or all of an array: accesses that ended after the warm-up."""
+    """What a modelled disk did, or all of an array: accesses that ended after the warm-up.
+
+    With its cache on, accesses are those to the platter, up to the end of what was asked for; some
+    are nobody's request (written back, or read ahead after a hit), and a hit is a request without
+    one.
+    """
 
     seek_ms: Milliseconds | None
     """Arm, head switch and settling; none of a device without an arm, as the next two."""
@@ -30,7 +35,7 @@ class DiskStats:
     transfer_ms: Milliseconds | None
     """From there until the last wanted sector had passed."""
     service_ms: Milliseconds
-    """The whole access."""
+    """The whole access; with a cache, and without an arm, what each request took."""
     utilisation: float
     """The share of the measured time in which it was busy; of several disks, the mean."""
     disks: tuple["DiskStats", ...]

@@ -143,8 +143,11 @@ class Milliseconds(TypedDict):
 class Disk(TypedDict):
     """What a modelled disk did: accesses that ended after the warm-up and before the run did.
 
-    A device without an arm has neither `seek_ms`, `rotation_ms` nor `transfer_ms`. `utilisation`
-    is the share of the measured time in which it was busy.
+    A device without an arm has neither `seek_ms`, `rotation_ms` nor `transfer_ms`. A disk with its
+    cache has those of its accesses to the platter, up to the end of what was asked for; written
+    back or read ahead after a hit, they are nobody's request. A hit is a request without an access:
+    `service_ms` is of requests then. `utilisation` is the share of the measured time in which it
+    was busy.
     """
 
     seek_ms: NotRequired[Milliseconds]

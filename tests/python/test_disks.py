@@ -25,6 +25,11 @@ ARRAY = """model = "hdd"
 drive = "ibm18es"
 array = { level = "raid0", disks = 4, stripe = "16KiB" }"""
 
+CACHED = """model = "hdd"
+drive = "ibm18es"
+cache = "drive"
+"""
+
 FLASH = 'model = "fixed"\nbase = "1ms"'
 
 
@@ -49,15 +54,29 @@ def test_the_disks_of_an_array_are_told_typed(tmp_path: Path) -> None:
     assert 0 < stats.utilisation <= 1
 
 
+def test_a_disk_with_its_cache_tells_its_accesses_and_its_requests(tmp_path: Path) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text(JOB.format(device=CACHED).replace("random", "sequential"))
+    comparison = penstock.compare(job, policies=["fcfs"], set={"duration": "1s"})
+    stats = comparison["fcfs"].device_stats
+    assert stats is not None
+    assert stats.seek_ms is not None
+    assert 0 < stats.seek_ms.n < stats.service_ms.n
+    [policy] = rounds.by_policy(comparison.raw)
+    [row] = disks.rows(policy)
+    assert row.cells[:2] == [str(stats.service_ms.n), str(stats.seek_ms.n)]
+
+
 def test_the_table_has_one_line_of_a_device_with_an_arm(tmp_path: Path) -> None:
-    for device, told in ((ARRAY, True), (FLASH, False)):
+    for device, told in ((ARRAY, "4 disks"), (CACHED, "disk"), (FLASH, "")):
         job = tmp_path / "job.toml"
         job.write_text(JOB.format(device=device))
         ended = command("run", str(job), "--policy", "fcfs")
         assert ended.code == 0, ended.err
-        lines = [line for line in ended.out.splitlines() if line.startswith("  4 disks: seek ")]
-        assert len(lines) == told
-        assert all(" turn " in line and " busy " in line for line in lines)
+        lines = [line for line in ended.out.splitlines() if ": seek " in line]
+        assert len(lines) == bool(told)
+        assert all(line.startswith(f"  {told}: ") and " turn " in line for line in lines)
+        assert all(" busy " in line for line in lines)
 
 
 def test_the_report_has_a_row_for_all_disks_and_for_each(tmp_path: Path) -> None:
@@ -69,7 +88,7 @@ def test_the_report_has_a_row_for_all_disks_and_for_each(tmp_path: Path) -> None
     assert [row.disks for row in rows] == ["4 disks", "disk 0", "disk 1", "disk 2", "disk 3"]
     section = page.partition('<section id="disks">')[2].partition("</section>")[0]
     for row in rows:
-        cells = "".join(f'<td class="n">{cell}</td>' for cell in [row.accesses, *row.cells])
+        cells = "".join(f'<td class="n">{cell}</td>' for cell in row.cells)
         assert cells in section
 
 

@@ -32,11 +32,22 @@ fn file(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What DiskSim answered in the case called `name`.
-pub fn answer(name: &str) -> Answer {
+fn results(name: &str) -> &'static Value {
     static RESULTS: OnceLock<Value> = OnceLock::new();
     let read = || serde_json::from_slice(&file("disksim/results.json")).expect("results in JSON");
-    let of = &RESULTS.get_or_init(read)[name]["response_ms"];
+    &RESULTS.get_or_init(read)[name]
+}
+
+/// How many accesses to the platter DiskSim told of in the case called `name`, and the mean of their
+/// part called `part`, in milliseconds.
+pub fn part(name: &str, part: &str) -> (u64, f64) {
+    let of = &results(name)[part];
+    (of["n"].as_u64().expect("a count"), of["mean"].as_f64().expect("a mean"))
+}
+
+/// What DiskSim answered in the case called `name`.
+pub fn answer(name: &str) -> Answer {
+    let of = &results(name)["response_ms"];
     let ms = |key: &str| of[key].as_f64().unwrap_or_else(|| panic!("{name} has no {key}"));
     Answer {
         count: of["n"].as_u64().expect("a count"),
@@ -66,6 +77,12 @@ impl Trace {
     /// The trace called `name`.
     pub fn new(name: &str) -> Self {
         Self(text(&format!("traces/{name}.trace.gz")).lines().map(request).collect())
+    }
+}
+
+impl FromIterator<Io> for Trace {
+    fn from_iter<T: IntoIterator<Item = Io>>(ios: T) -> Self {
+        Self(ios.into_iter().collect())
     }
 }
 

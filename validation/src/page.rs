@@ -2,15 +2,17 @@
 
 use std::fmt::Write;
 
-use crate::{Case, Section};
+use crate::arithmetic::Sum;
+use crate::drives::RealDrive;
+use crate::{Case, Checks, Section};
 
 const HEAD: &str = include_str!("head.md");
 const TAIL: &str = include_str!("tail.md");
 
-/// The page about `sections`.
-pub fn page(sections: &[Section]) -> String {
+/// The page about what was checked.
+pub fn page(checks: &Checks) -> String {
     let mut out = String::from(HEAD);
-    for Section { title, about, cases } in sections {
+    for Section { title, about, cases } in &checks.sections {
         let columns = "| case | DiskSim mean | model | off | bound | p50, p90, p95 off | bound | p99 off | holds |";
         let _ = write!(
             out,
@@ -20,7 +22,53 @@ pub fn page(sections: &[Section]) -> String {
             let _ = writeln!(out, "{}", row(case));
         }
     }
-    out + TAIL
+    out + &TAIL.replace("{sums}", &sums(&checks.sums)).replace("{drives}", &drives(&checks.drives))
+}
+
+fn sums(sums: &[Sum]) -> String {
+    let mut out = String::from(
+        "| array and requests | response | model | device time | model | holds |\n|---|---|---|---|---|---|\n",
+    );
+    for sum in sums {
+        let Sum { what, law: [response, device], found, requests, .. } = sum;
+        let [took, used] = found.map(|ns| ns as f64 / 1e6 / *requests as f64);
+        let holds = holds(sum.holds());
+        let _ = writeln!(
+            out,
+            "| {what} | {response} | {took:.5} ms | {device} | {used:.5} ms | {holds} |"
+        );
+    }
+    out
+}
+
+fn drives(drives: &[RealDrive]) -> String {
+    let mut out = String::from(
+        "| drive | model | DiskSim | model, of the measured mean | mean: model, DiskSim, measured |\n|---|---|---|---|---|\n",
+    );
+    for drive in drives {
+        let (name, rms, (apart, mean)) = (drive.name, drive.apart_ms(), drive.disksim);
+        let (measured, modelled) = drive.means_ms();
+        let share = rms / measured * 100.0;
+        let _ = writeln!(
+            out,
+            "| {name} | {rms:.5} ms | {apart:.5} ms | {share:.1} % | {modelled:.4}, {mean:.4}, {measured:.4} ms |"
+        );
+    }
+    out.push_str(PICTURES);
+    for RealDrive { name, .. } in drives {
+        let _ = writeln!(
+            out,
+            "\n![{name}: response times, measured and modelled](validation/{name}.svg)"
+        );
+    }
+    out
+}
+
+const PICTURES: &str = "\nLeft, the share of the requests that were answered by then. Right, at the same height, how much later (positive) or sooner the \
+model answers\nthe request of that rank; the rms above is over this curve. What is beyond 2 ms lies on the edge.\n";
+
+fn holds(holds: bool) -> &'static str {
+    if holds { "yes" } else { "**no**" }
 }
 
 fn row(case: &Case) -> String {
@@ -35,7 +83,7 @@ fn row(case: &Case) -> String {
         percent(bounds.mean),
         percentiles.join(", "),
         signed(found.p99 / expected.p99 - 1.0),
-        if case.holds() { "yes" } else { "**no**" },
+        holds(case.holds()),
     )
 }
 

@@ -76,7 +76,7 @@ pub struct Access {
     pub bus: Span,
     /// Cylinders that the arm moved to the first track.
     pub distance: u32,
-    /// Where arm and zone hint are left.
+    /// Where the arm is left.
     arm: Arm,
 }
 
@@ -92,8 +92,6 @@ impl Access {
 struct Arm {
     cylinder: u32,
     head: u32,
-    /// The zone found last: neighbours are likely to be there too.
-    zone: u32,
 }
 
 /// One drive.
@@ -176,7 +174,7 @@ impl Hdd {
     /// If the drive has no such sector.
     pub fn place(&self, sector: u64) -> Place {
         assert!(sector < self.map.blocks(), "sector {sector} of {}", self.map.blocks());
-        self.map.place(self.map.zone_of(sector, self.arm.zone), sector)
+        self.map.place(self.map.zone_of(sector), sector)
     }
 
     /// How long a seek over `distance` cylinders on one head takes for `op`.
@@ -193,7 +191,7 @@ impl Hdd {
         let (first, mut left) = sectors(start, len);
         assert!(left > 0 && first + left <= self.map.blocks(), "{len} bytes at {start}");
         let begun = now.max(self.ready).ns() + self.overhead(op);
-        let run = self.map.run(self.map.zone_of(first, self.arm.zone), first, left);
+        let run = self.map.run(self.map.zone_of(first), first, left);
         let (seek, wait) = self.approach(begun, op, &run, left);
         let mut clock = begun + seek + wait;
         let mut bus = clock;
@@ -206,7 +204,7 @@ impl Hdd {
                 break;
             }
             block += at.blocks;
-            let next = self.map.run(self.map.zone_of(block, at.zone), block, left);
+            let next = self.map.run(self.map.zone_of(block), block, left);
             clock += self.switch(op, &at.place, &next.place);
             clock += self.platter.until(clock, next.place.angle);
             at = next;
@@ -218,7 +216,7 @@ impl Hdd {
             transfer: Span::from_ns(clock - begun - seek - wait),
             bus: Span::from_ns(bus.saturating_sub(clock)),
             distance: run.place.cylinder.abs_diff(self.arm.cylinder),
-            arm: Arm { cylinder: at.place.cylinder, head: at.place.head, zone: at.zone },
+            arm: Arm { cylinder: at.place.cylinder, head: at.place.head },
         }
     }
 
@@ -306,7 +304,7 @@ impl Device for Hdd {
             return Span::from_ns(buffer.position(self, taken, op, sector));
         }
         let begun = now.max(self.ready).ns() + self.overhead(op);
-        let run = self.map.run(self.map.zone_of(sector, self.arm.zone), sector, 1);
+        let run = self.map.run(self.map.zone_of(sector), sector, 1);
         let (seek, wait) = self.approach(begun, op, &run, 1);
         Span::from_ns(seek + wait)
     }

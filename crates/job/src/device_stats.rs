@@ -2,10 +2,13 @@
 //! for how long they were busy.
 //!
 //! An access counts if it ended behind the warm-up and within the run. Busy is what lies between the
-//! two of any access, or, of a device without an arm, of the time in which it had something to do.
+//! two of any access. A device without an arm, and a disk with its cache, is busy while it has
+//! something to do, and its service is that of each request: a hit is a request without an access,
+//! and some accesses of a cache are nobody's request (`penstock_device::hdd`'s watcher says which).
 //! Where a model answers at another speed than its own, all is told in real time.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use penstock_core::{Device, Done, Request, Span, Tap, Time};
@@ -32,9 +35,12 @@ struct Disk {
     parts: Option<Parts>,
     service: Values,
     busy: Span,
-    /// The access that began last: it counts when it has ended.
-    begun: Option<(Time, Access)>,
-    /// Commands that a device without an arm has, and since when.
+    /// The accesses that began last, and when: they count when they have ended. Only the one before
+    /// the last may still go on when another is told of.
+    begun: VecDeque<(Time, Access)>,
+    /// Service and busy are those of requests, and not of accesses.
+    of_requests: bool,
+    /// Requests that it has then, and since when.
     has: u32,
     since: Time,
 }
@@ -54,7 +60,8 @@ impl DeviceStats {
             parts: None,
             service: Values::new(),
             busy: Span::ZERO,
-            begun: None,
+            begun: VecDeque::new(),
+            of_requests: false,
             has: 0,
             since: Time::ZERO,
         };
@@ -91,16 +98,19 @@ impl DeviceStats {
 }
 
 impl Eye {
-    /// A disk with an arm begins an access.
-    pub(crate) fn accessed(&self, now: Time, access: &Access) {
+    /// A disk with an arm begins an access at `at`.
+    pub(crate) fn accessed(&self, at: Time, access: &Access) {
         let disk = &mut *self.0.borrow_mut();
-        disk.settle(Time::NEVER);
-        disk.begun = Some((now, *access));
+        while disk.begun.len() > 1 {
+            disk.settle(Time::NEVER);
+        }
+        disk.begun.push_back((at, *access));
     }
 
-    /// `device`, which has no arm, watched.
+    /// `device`, watched for what its requests take.
     pub(crate) fn over(self, device: Box<dyn Device>) -> Box<dyn Device> {
         let Self(disk) = self.clone();
+        disk.borrow_mut().of_requests = true;
         let started = move |now, _: &Request| disk.borrow_mut().started(now);
         let finished = move |now, done: &[Done]| {
             let disk = &mut *self.0.borrow_mut();
@@ -113,12 +123,14 @@ impl Eye {
 }
 
 impl Disk {
-    /// Books the access that began last as far as it lies before `end`.
+    /// Books the first of the accesses that began as far as it lies before `end`.
     fn settle(&mut self, end: Time) {
-        let Some((begun, access)) = self.begun.take() else { return };
+        let Some((begun, access)) = self.begun.pop_front() else { return };
         let service = access.service();
         let ended = self.speed.real(begun + service);
-        self.works(self.speed.real(begun), ended.min(end));
+        if !self.of_requests {
+            self.works(self.speed.real(begun), ended.min(end));
+        }
         if ended < self.warmup || ended > end {
             return;
         }
@@ -127,7 +139,9 @@ impl Disk {
         parts.seek.add(speed.span(access.seek));
         parts.rotation.add(speed.span(access.rotation));
         parts.transfer.add(speed.span(access.transfer));
-        self.service.add(speed.span(service));
+        if !self.of_requests {
+            self.service.add(speed.span(service));
+        }
     }
 
     fn started(&mut self, now: Time) {
@@ -154,7 +168,9 @@ impl Disk {
     }
 
     fn ended(&mut self, end: Time) {
-        self.settle(end);
+        while !self.begun.is_empty() {
+            self.settle(end);
+        }
         if self.has > 0 {
             self.works(self.since, end);
         }

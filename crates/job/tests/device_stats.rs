@@ -11,21 +11,28 @@ fn run(text: &str, sets: &[&str], on: Option<&str>) -> RunResult {
     comparison.unwrap().runs.remove(0)
 }
 
+/// Arm and platter alone.
+const MECHANICAL: &str = "overheads = \"none\"\nbus = \"none\"\n";
+
 /// A trace of DiskSim's on its disk, until the last arrival.
 fn traced(trace: &str, device: &str) -> DeviceStatsResult {
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/disksim/traces");
     let text = format!(
         "stop = \"last-arrival\"\n[class.all]\n[[rule]]\nclass = \"all\"\n[trace]\nfile = \
          \"{data}/{trace}.trace.gz\"\nformat = \"disksim\"\n[device]\nmodel = \"hdd\"\ndrive = \
-         \"ibm18es\"\noverheads = \"none\"\nbus = \"none\"\n{device}"
+         \"ibm18es\"\n{device}"
     );
     run(&text, &[], None).device_stats.expect("a model tells of its disks")
 }
 
-fn check(case: &str, found: &DeviceStatsResult) {
+fn disksim(case: &str) -> serde_json::Value {
     let results = include_str!("../../../tests/data/disksim/results.json");
-    let results: serde_json::Value = serde_json::from_str(results).expect("JSON");
-    let expected = &results[case];
+    let mut results: serde_json::Value = serde_json::from_str(results).expect("JSON");
+    results[case].take()
+}
+
+fn check(case: &str, found: &DeviceStatsResult) {
+    let expected = disksim(case);
     let all = &found.all;
     // A replay begins with the first request and DiskSim before it, so the platters stand elsewhere:
     // 10,000 waits of up to a turn have a mean that is good to 2.5 %, at three deviations.
@@ -55,18 +62,38 @@ fn check(case: &str, found: &DeviceStatsResult) {
 
 #[test]
 fn accesses_are_disksims_part_by_part() {
-    let one = traced("r4k_50", "");
+    let one = traced("r4k_50", MECHANICAL);
     check("r4k_50_fcfs", &one);
     assert!(one.disks.is_empty(), "one disk is told once");
 }
 
 #[test]
+fn a_disk_with_its_cache_tells_accesses_by_themselves_and_service_by_request() {
+    let run = |case: &str| {
+        let (trace, of) = (case.trim_end_matches("_stock"), disksim(case));
+        (traced(trace, "cache = \"drive\"").all, of)
+    };
+    let n = |of: &serde_json::Value| of["n"].as_u64().expect("a count");
+    let (random, of) = run("r4k_50_stock");
+    let accesses = [random.seek_ms, random.rotation_ms, random.transfer_ms].map(Option::unwrap);
+    for part in &accesses {
+        assert_eq!(part.n, n(&of["seek_ms"]));
+    }
+    let sum: f64 = accesses.iter().map(|part| part.mean).sum();
+    assert!(sum < random.service_ms.mean, "overhead and bus are in the service alone");
+    let service = of["device_service_ms"]["mean"].as_f64().expect("a number");
+    assert!((random.service_ms.mean / service - 1.0).abs() < 0.01);
+    let (sequential, of) = run("seq64k_15_stock");
+    assert_eq!(sequential.service_ms.n, n(&of["device_service_ms"]));
+    assert!(sequential.seek_ms.unwrap().n < sequential.service_ms.n / 5, "hits are no accesses");
+}
+
+#[test]
 fn the_disks_of_an_array_are_told_together_and_each() {
     // As in DiskSim, what waits for one disk keeps nobody from another.
-    let found = traced(
-        "raid0x4_16k_200",
-        "queue = { depth = 65536 }\narray = { level = \"raid0\", disks = 4, stripe = \"32KiB\" }",
-    );
+    let array =
+        "queue = { depth = 65536 }\narray = { level = \"raid0\", disks = 4, stripe = \"32KiB\" }";
+    let found = traced("raid0x4_16k_200", &format!("{MECHANICAL}{array}"));
     check("raid0x4_16k_200", &found);
     assert_eq!(found.disks.len(), 4);
     let sum: u64 = found.disks.iter().map(|disk| disk.service_ms.n).sum();

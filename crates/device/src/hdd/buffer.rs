@@ -134,13 +134,20 @@ impl Buffer {
         active.sweep.flow = flow;
         let limit = self.limit(hdd, self.segments.get(active.segment).start, end);
         active.sweep.end = active.sweep.end.max(limit);
+        let begun = going.is_none().then_some(active.sweep);
         if whole {
             if going.is_some() || self.cache.ahead_on_hit {
                 self.active = Some(active);
+                if let Some(sweep) = begun {
+                    hdd.tell_sweep(sweep, |_| 0);
+                }
             }
             return flow.done();
         }
         let read = hdd.reach(&mut active.sweep, end);
+        if let Some(sweep) = begun {
+            hdd.tell_sweep(sweep, |_| read);
+        }
         self.active = Some(active);
         active.sweep.flow.done().max(read)
     }
@@ -173,6 +180,7 @@ impl Buffer {
         let part = end.min(first + room);
         let flow = self.flow(hdd, first, part, written.max(now + overhead));
         let mut sweep = self.sweep(hdd, Op::Write, first..part, free, flow);
+        let begun = sweep;
         while sweep.end < end {
             let drained = hdd.finish(&mut sweep);
             let part = end.min(sweep.end + room);
@@ -181,6 +189,7 @@ impl Buffer {
         }
         self.segments.extend(segment, end);
         self.active = Some(Active { segment, sweep, least: end, motion: Motion::Done });
+        hdd.tell_sweep(begun, |hdd| hdd.finish(&mut { sweep }));
         if durable { hdd.finish(&mut sweep) } else { sweep.flow.done() }
     }
 
@@ -299,7 +308,7 @@ impl Buffer {
     /// How far it reads on behind a request that ends before `end`, in a segment from `start` on.
     fn limit(&self, hdd: &Hdd, start: u64, end: u64) -> u64 {
         let map = &hdd.map;
-        let zone = |sector| map.zone_of(sector, hdd.arm.zone);
+        let zone = |sector| map.zone_of(sector);
         let track_end = |sector| map.track_end(zone(sector), sector);
         let most = (end + u64::from(self.cache.ahead_most)).min(map.blocks());
         match self.cache.ahead {

@@ -11,8 +11,11 @@
 //! Angles are wrapping integers, 2^64 to the turn: sums need no modulus, and a difference of two is
 //! the turn still to make. Divisions are multiplications by a reciprocal, exact in their range.
 
+mod divisor;
+
 use std::ops::Range;
 
+use self::divisor::Divisor;
 use super::drive::{Drive, DriveError, Spares, TrackOrder, Zone};
 
 /// Part of a turn; 2^64 would be a whole one.
@@ -39,6 +42,10 @@ impl Angle {
     }
 }
 
+/// Parts of a drive whose zones are looked up beforehand: many more than it has zones, so that few
+/// of them lie in two.
+const PARTS: u64 = 256;
+
 const TOO_LARGE: &str = "more sectors than the map can count";
 
 /// Where a block lies.
@@ -60,7 +67,7 @@ pub struct Place {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub(super) place: Place,
-    /// The zone, for the next look-up to begin with.
+    /// The zone.
     pub(super) zone: u32,
     /// Blocks wanted on this track.
     pub(super) blocks: u64,
@@ -71,8 +78,10 @@ pub(super) struct Run {
 /// The map of one drive.
 #[derive(Debug)]
 pub(super) struct Map {
-    /// First block of each zone: the binary search stays within a few cache lines.
-    starts: Box<[u64]>,
+    /// The zone of the first block of each part of `2^part` blocks: a block's own is that one or, if
+    /// the part lies in several, soon after. A search would miss the processor's guesses.
+    parts: Box<[u32]>,
+    part: u32,
     zones: Box<[ZoneMap]>,
     slips: Box<[Slip]>,
     surfaces: u32,
@@ -126,7 +135,8 @@ impl Map {
             return Err(DriveError::Drive("it has no surface or no zone"));
         }
         let mut map = Self {
-            starts: Box::default(),
+            parts: Box::default(),
+            part: 0,
             zones: Box::default(),
             slips: Box::default(),
             surfaces: drive.surfaces,
@@ -147,7 +157,9 @@ impl Map {
             map.blocks = zone.end;
             zones.push(zone);
         }
-        map.starts = zones.iter().map(|zone| zone.start).collect();
+        map.part = (map.blocks / PARTS).checked_ilog2().map_or(0, |log| log + 1);
+        let zone_of = |block| zones.partition_point(|zone| zone.end <= block) as u32;
+        map.parts = (0..=(map.blocks - 1) >> map.part).map(|at| zone_of(at << map.part)).collect();
         map.zones = zones.into();
         map.slips = slips.into();
         Ok(map)
@@ -165,13 +177,13 @@ impl Map {
         last.first_cyl + cylinder as u32 + 1
     }
 
-    /// The zone of `block`; `hint` is looked at first.
-    pub(super) fn zone_of(&self, block: u64, hint: u32) -> u32 {
-        let zone = &self.zones[hint as usize];
-        if zone.start <= block && block < zone.end {
-            return hint;
+    /// The zone of `block`.
+    pub(super) fn zone_of(&self, block: u64) -> u32 {
+        let mut zone = self.parts[(block >> self.part) as usize];
+        while self.zones[zone as usize].end <= block {
+            zone += 1;
         }
-        self.starts.partition_point(|&start| start <= block) as u32 - 1
+        zone
     }
 
     /// Sectors of a track in `zone`.
@@ -370,29 +382,6 @@ fn add_slips(
         slips.push(Slip { block: interval * usable + rest, position, interval, passed });
     }
     Ok(())
-}
-
-/// Division by a number known beforehand, as a multiplication.
-#[derive(Clone, Copy, Debug)]
-struct Divisor {
-    by: u64,
-    /// 2^64 / by, rounded up.
-    inverse: u64,
-}
-
-impl Divisor {
-    /// Exact for every `x` with `x · by < 2^64`: the reciprocal is too great by less than `by /
-    /// 2^64`, so the quotient by less than `x · by / 2^64 / by < 1 / by`, which never carries over.
-    fn new(by: u64) -> Self {
-        debug_assert!(by >= 2, "the reciprocal of 1 does not fit");
-        Self { by, inverse: u64::MAX / by + 1 }
-    }
-
-    /// Rest and quotient.
-    const fn split(self, x: u64) -> (u64, u64) {
-        let quotient = ((x as u128 * self.inverse as u128) >> 64) as u64;
-        (x - quotient * self.by, quotient)
-    }
 }
 
 #[cfg(test)]

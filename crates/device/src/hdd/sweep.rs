@@ -105,9 +105,9 @@ pub(super) struct Leg {
 }
 
 impl Leg {
-    fn arm(&self) -> Arm {
+    pub(super) fn arm(&self) -> Arm {
         let place = &self.run.place;
-        Arm { cylinder: place.cylinder, head: place.head, zone: self.run.zone }
+        Arm { cylinder: place.cylinder, head: place.head }
     }
 }
 
@@ -131,7 +131,7 @@ impl Hdd {
             _ => sweep.flow.end,
         };
         let end = if sweep.next < bound { bound.min(sweep.end) } else { sweep.end };
-        let zone = self.map.zone_of(sweep.next, sweep.arm.zone);
+        let zone = self.map.zone_of(sweep.next);
         let run = self.map.run(zone, sweep.next, end - sweep.next);
         let distance = run.place.cylinder.abs_diff(sweep.arm.cylinder);
         let other_head = run.place.head != sweep.arm.head;

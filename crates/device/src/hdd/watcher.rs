@@ -1,9 +1,16 @@
 //! Who is told of every access to the platter.
+//!
+//! Without a cache every request is one access. With it an access is what the arm begins anew: a
+//! request, or what is left of it, that the buffer does not hold; a write that was answered already;
+//! a read-ahead that begins by itself after a hit. The last two are nobody's request, and a hit is
+//! no access. What an access carries on with, sectors read ahead or a write that joins it, is in none
+//! of its parts: as in `DiskSim`, it is told up to the end of what was asked for.
 
 use std::fmt;
 
-use penstock_core::Time;
+use penstock_core::{Span, Time};
 
+use super::sweep::Sweep;
 use super::{Access, Hdd};
 
 type Listener = Box<dyn FnMut(Time, &Access)>;
@@ -28,11 +35,32 @@ impl fmt::Debug for Watcher {
 }
 
 impl Hdd {
-    /// The same, with `listener` told of every access when it begins: with all of its parts, as an
-    /// access once begun is not changed.
+    /// The same, with `listener` told of every access and when it begins: with all of its parts, as
+    /// an access once begun is not changed. With the cache it is told when a command makes it
+    /// certain, may begin later than that, and has neither overhead nor bus.
     #[must_use]
     pub fn watched(mut self, listener: impl FnMut(Time, &Access) + 'static) -> Self {
         self.watcher = Watcher(Some(Box::new(listener)));
         self
+    }
+
+    /// Tells of the access that begins with `sweep` and takes the arm until `ends`, which is worked
+    /// out only if somebody listens.
+    pub(super) fn tell_sweep(&mut self, sweep: Sweep, ends: impl FnOnce(&Self) -> u64) {
+        if self.watcher.0.is_none() || sweep.next >= sweep.end {
+            return;
+        }
+        let leg = self.leg(&mut { sweep });
+        let ends = ends(self).max(leg.begins);
+        let access = Access {
+            overhead: Span::ZERO,
+            seek: Span::from_ns(leg.arrives - sweep.at),
+            rotation: Span::from_ns(leg.begins - leg.arrives),
+            transfer: Span::from_ns(ends - leg.begins),
+            bus: Span::ZERO,
+            distance: leg.run.place.cylinder.abs_diff(sweep.arm.cylinder),
+            arm: leg.arm(),
+        };
+        self.watcher.tell(Time::from_ns(sweep.at), &access);
     }
 }

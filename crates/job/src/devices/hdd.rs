@@ -167,20 +167,17 @@ impl HddSpec {
         let cache = self.cache.map(|cache| cache.of(&drive.cache));
         let options = Options { cache, ..self.options };
         let mut hdd = Hdd::new(&drive, options).expect("checked when it was read").turned(phase);
-        let mut commands = None;
-        match eye {
-            // What the arm does for a cache is no part of one command.
-            Some(eye) if cache.is_some() => commands = Some(eye),
-            Some(eye) => hdd = hdd.watched(move |now, access| eye.accessed(now, access)),
-            None => {}
+        if let Some(eye) = eye.clone() {
+            hdd = hdd.watched(move |at, access| eye.accessed(at, access));
         }
         let disk: Box<dyn Device> = match self.queue.build() {
             Some(policy) => Box::new(Tagged::new(policy, hdd, self.queue.depth)),
             None => Box::new(hdd),
         };
-        match commands {
-            Some(eye) => eye.over(disk),
-            None => disk,
+        match eye {
+            // What the arm does for a cache is no part of one request.
+            Some(eye) if cache.is_some() => eye.over(disk),
+            _ => disk,
         }
     }
 }

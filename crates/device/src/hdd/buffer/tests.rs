@@ -1,6 +1,8 @@
 //! The cache against models told sector by sector, and what it promises of dirty data.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
+use std::rc::Rc;
 
 use penstock_core::{ClassId, Device, Flags, Io, Prio, ReqId, Request, Span, StreamId, Time};
 use proptest::prelude::*;
@@ -154,6 +156,35 @@ fn a_write_that_continues_joins_the_one_before() {
     let clean = clean_at(&apart, 0);
     let second = serve(&mut apart, first, &request(Op::Write, 904, 4, Flags::NONE));
     assert_eq!(second, clean + 4 * BUS);
+}
+
+#[test]
+fn what_the_arm_begins_is_told_with_its_parts_and_a_hit_is_not() {
+    let facts = Cache { ahead_on_hit: true, ..cache() };
+    let log = Rc::new(RefCell::new(Vec::new()));
+    let seen = Rc::clone(&log);
+    let mut hdd = hdd(facts).watched(move |at, access| seen.borrow_mut().push((at.ns(), *access)));
+    let told = || log.take().into_iter().map(|(at, access)| (at, access, access.service().ns()));
+    let sector = 100_000;
+    let answered = read(&mut hdd, 0, 10, 4);
+    let (at, access, takes) = told().next().expect("a miss");
+    assert_eq!((at, access.transfer.ns()), (300_000, 4 * sector), "what is read ahead is left out");
+    assert_eq!(access.rotation + access.transfer, Span::from_ns(takes), "the arm was there");
+    assert!(at + takes < answered, "the bus is behind");
+
+    read(&mut hdd, SECOND, 14, 8);
+    let (_, access, _) = told().next().expect("reading on, for nobody");
+    assert_eq!(access.transfer, Span::ZERO, "nothing was asked for");
+    read(&mut hdd, SECOND + 5_000_000, 18, 8);
+    assert!(told().next().is_none(), "a hit while the arm reads on");
+
+    let answered = serve(&mut hdd, 2 * SECOND, &request(Op::Write, 900, 4, Flags::NONE));
+    serve(&mut hdd, answered, &request(Op::Write, 904, 4, Flags::NONE));
+    let wrote: Vec<_> = told().collect();
+    assert_eq!(wrote.len(), 1, "one joins the other");
+    let (at, access, takes) = wrote[0];
+    assert!(access.seek > Span::ZERO && access.transfer.ns() == 4 * sector);
+    assert!(answered < at + takes, "it was answered from the buffer");
 }
 
 /// A command of any kind, and the time before it.

@@ -38,7 +38,7 @@ fn map(spares: Spares, zones: Vec<Zone>) -> Result<Map, DriveError> {
 /// Positions of all blocks, over all tracks of 10 sectors, as `cylinder.head.sector`.
 fn positions(map: &Map, blocks: Range<u64>) -> Vec<String> {
     let show = |block| {
-        let Place { cylinder, head, sector, .. } = map.place(map.zone_of(block, 0), block);
+        let Place { cylinder, head, sector, .. } = map.place(map.zone_of(block), block);
         format!("{cylinder}.{head}.{sector}")
     };
     blocks.map(show).collect()
@@ -53,6 +53,20 @@ fn heads_turn_round_on_odd_cylinders() {
     assert_eq!(positions(&map, 29..31), ["1.1.9", "1.0.0"]);
     assert_eq!(positions(&map, 79..81), ["3.0.9", "5.0.0"], "cylinder 4 holds nothing");
     assert_eq!(map.end_cylinder(), 7);
+}
+
+#[test]
+fn every_block_is_in_its_zone_however_small_that_is() {
+    let ends = [0, 1, 2, 900, 901, 1_998, 1_999];
+    let firsts = std::iter::once(0).chain(ends.iter().map(|end| end + 1));
+    let zones = firsts.zip(ends).map(|(first, last)| zone(first, last, 0, &[])).collect();
+    let map = map(Spares::None, zones).expect("good");
+    assert_eq!(map.blocks(), 40_000);
+    for block in 0..map.blocks() {
+        let cylinder = (block / 20) as u32;
+        let zone = ends.iter().position(|&end| cylinder <= end).expect("one of them");
+        assert_eq!(map.zone_of(block), zone as u32, "block {block}");
+    }
 }
 
 #[test]

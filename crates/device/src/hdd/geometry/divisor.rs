@@ -1,0 +1,24 @@
+//! Division by a number known beforehand, as a multiplication.
+
+/// A number to divide by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Divisor {
+    pub(super) by: u64,
+    /// 2^64 / by, rounded up.
+    inverse: u64,
+}
+
+impl Divisor {
+    /// Exact for every `x` with `x · by < 2^64`: the reciprocal is too great by less than `by /
+    /// 2^64`, so the quotient by less than `x · by / 2^64 / by < 1 / by`, which never carries over.
+    pub(super) fn new(by: u64) -> Self {
+        debug_assert!(by >= 2, "the reciprocal of 1 does not fit");
+        Self { by, inverse: u64::MAX / by + 1 }
+    }
+
+    /// Rest and quotient.
+    pub(super) const fn split(self, x: u64) -> (u64, u64) {
+        let quotient = ((x as u128 * self.inverse as u128) >> 64) as u64;
+        (x - quotient * self.by, quotient)
+    }
+}
