@@ -1,9 +1,11 @@
 """`penstock calibrate`: a disk is measured, and the device file predicts it."""
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import penstock
 from command import penstock as command
@@ -18,7 +20,8 @@ from penstock.calibrate import (
 )
 from penstock.calibrate.fit import Fit
 from penstock.calibrate.models import MODELS, Known, Model
-from penstock.calibrate.probes import WHOLE, Figures, Measured, Probe
+from penstock.calibrate.probes import WHOLE, Figures, Measured, Probe, Target
+from penstock.cli import calibrate as verb
 
 pytest.importorskip("scipy")
 
@@ -136,6 +139,21 @@ class TestSimplest:
         assert (best.model.name, len(seen)) == (kept, tried)
 
 
+def test_no_two_runs_go_to_the_same_addresses() -> None:
+    seeds: list[int] = []
+
+    class Heard(Target):
+        def run(self, _probe: Probe, seed: int) -> Figures:
+            seeds.append(seed)
+            return Figures(1.0, 1.0)
+
+    some, _ = probes.plan(("read",), 1 << 30)
+    assert len(list(probes.rounds(Heard("disk"), some, 3))) == 3 * len(some)
+    assert len(set(seeds)) == 3 * len(some)
+    texts = {some[0].job(1.0, seed=seed).text for seed in seeds}
+    assert len(texts) == len(seeds)
+
+
 def test_places_are_looked_at_where_there_is_room_for_them() -> None:
     def places(capacity: int) -> int:
         fitted, unseen = probes.plan(("read",), capacity)
@@ -227,6 +245,27 @@ class TestCommand:
         out.write_text("mine")
         ended = command("calibrate", law, "-o", out, "--rounds", "1")
         assert (ended.code, ended.out, out.read_text()) == (2, "", "mine")
+
+    def test_it_says_what_was_tried_and_why_it_may_be_wrong(self) -> None:
+        def shown(errors: dict[str, float], read_only: bool, rounds: list[Figures]) -> str:
+            probe = Probe("read", "random", 4096, 1)
+            one = Compared(Measured(probe, rounds), rounds[0])
+            model = MODELS[0]
+            found = Calibration("disk", read_only, model, {}, 0.2, [one], [one], errors)
+            console = Console(file=StringIO(), width=200)
+            verb.show(found, console)
+            assert isinstance(console.file, StringIO)
+            return console.file.getvalue()
+
+        quiet, loud = [Figures(1e3, 1e6)] * 3, [Figures(1e3, 1e6), Figures(2e3, 1e6)] * 2
+        said = shown({"fixed": 0.2}, False, quiet)
+        assert "off by (root" not in said
+        assert NOT_WRITTEN not in said
+        assert "something else is at work" not in said
+        said = shown({"fixed": 0.2, "ssd": 0.19}, True, loud)
+        assert "off by (root mean square): fixed 20 %, ssd 19 %" in said
+        assert NOT_WRITTEN in said
+        assert "something else is at work" in said
 
     def test_what_is_not_there_is_told(self, tmp_path: Path) -> None:
         ended = command("calibrate", tmp_path / "none.img")

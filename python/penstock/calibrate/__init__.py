@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from stat import S_ISBLK, S_ISREG
+from statistics import median
 
 from penstock.calibrate import probes
 from penstock.calibrate.fit import Fit, fit, off, percent, predict
@@ -80,6 +81,11 @@ class Calibration:
     unseen: Sequence[Compared]
     errors: Mapping[str, float]
     """Of each model that was tried, by its name."""
+
+    @property
+    def restless(self) -> float:
+        """By which factor rounds of one job differ, of half of the jobs by more."""
+        return median(one.measured.spread for one in (*self.fitted, *self.unseen))
 
     def to_toml(self) -> str:
         """The device file."""

@@ -81,7 +81,7 @@ def run(
         if as_json:
             output.data(f"{json.dumps(_plain(found), indent=2, ensure_ascii=False)}\n")
         else:
-            output.drawn(lambda console: _show(found, console))
+            output.drawn(lambda console: show(found, console))
         if out is not None:
             files.write(Path(out), found.to_toml().encode())
             output.talk(f"wrote {out}")
@@ -92,7 +92,8 @@ def _is_ours(path: Path) -> bool:
         return file.read(len(MARK)) == MARK.encode()
 
 
-def _show(found: Calibration, console: Console) -> None:
+def show(found: Calibration, console: Console) -> None:
+    """Print what was found."""
     console.print(Text.assemble(("MEASURED", "bold"), f"  {found.target}"), soft_wrap=True)
     console.print(Text(f"  model {found.model.name}: {found.model.needs}"), soft_wrap=True)
     if len(found.errors) > 1:
@@ -113,6 +114,9 @@ def _show(found: Calibration, console: Console) -> None:
         ),
         soft_wrap=True,
     )
+    if 100 * (found.restless - 1) > WITHIN:
+        said = f"Rounds of the same job differ by a factor of {found.restless:.1f}"
+        console.print(Text(f"{said}: something else is at work here. Measure again when idle."))
     for one in found.unseen:
         if not one.good:
             console.print(Text(f"{one.measured.probe}: {found.why(one)}"), soft_wrap=True)
@@ -160,6 +164,7 @@ def _plain(found: Calibration) -> object:
         "target": found.target,
         "model": found.model.name,
         "device": found.device,
+        "restless": found.restless,
         "read_only": found.read_only,
         "error": found.error,
         "errors": found.errors,

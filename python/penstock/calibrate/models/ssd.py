@@ -50,18 +50,18 @@ def _guesses(known: Known) -> list[Guess]:
     if known.writes:
         sustained = max(one.iops for one in known.of("write", size=large)) * large
 
-    def guess(dies: int, duplex: str) -> Guess:
+    def guess(dies: int) -> Guess:
         writes = [dies * PLANES * PAGE / sustained * 1e9, 0.09] if sustained else []
 
         def device(values: Sequence[float]) -> Table:
-            return _device(known, dies, duplex, values)
+            return _device(known, dies, values)
 
         return Guess.at([*begin, *writes], device)
 
-    return [guess(dies, duplex) for dies in DIES for duplex in ("half", "full")]
+    return [guess(dies) for dies in DIES]
 
 
-def _device(known: Known, dies: int, duplex: str, values: Sequence[float]) -> Table:
+def _device(known: Known, dies: int, values: Sequence[float]) -> Table:
     command, fetch, rate, turn = values[:4]
     program, spare = values[4:] or (700e3, 0.09)
     return {
@@ -76,7 +76,6 @@ def _device(known: Known, dies: int, duplex: str, values: Sequence[float]) -> Ta
         "suspend_time": "20us",
         "channel_rate": per_second(CHANNEL_RATE),
         "link_rate": per_second(rate),
-        "link_duplex": duplex,
         "link_overhead": nanoseconds(within(turn, *NS)),
         "command_overhead": nanoseconds(within(command, *NS)),
         "over_provisioning": f"{within(100 * spare, 1, 100):.3f}%",
@@ -89,7 +88,7 @@ SSD = Model(
     "dies that work side by side behind a link; random writes cost collection",
     (
         "Not from the probes, but as drives of today have them: channels, their rate, pages,",
-        "planes, the times to erase and to suspend, the write buffer.",
+        "planes, the times to erase and to suspend, the write buffer, a link of both directions.",
     ),
     _guesses,
 )
