@@ -11,7 +11,7 @@ use crate::device_stats::Eye;
 use crate::diagnose::{JobError, quote};
 use crate::drives;
 use crate::nearest::suggest;
-use crate::schema::build::{all, any, defined, field, from_digit, required, words};
+use crate::schema::build::{all, any, defined, field, from_digit, required, switch, words};
 use crate::text::{Lines, quoted, time};
 use crate::tree::{Node, Reader};
 use crate::units;
@@ -25,6 +25,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "hdd",
     keys: &[
         "drive",
+        "observed",
         "overheads",
         "bus",
         cache::KEYS[0],
@@ -41,6 +42,8 @@ pub(super) const ENTRY: Entry = Entry {
         let [cache, readahead, write_back] = cache::fields();
         vec![
             field("drive", "The drive whose facts it has.", words(drives::names())),
+            field("observed", "Whether it has too what was observed of the real one.", switch())
+                .or(false),
             field("overheads", costs, overheads).or("drive"),
             field("bus", "Whether its bus takes part.", buses).or("drive"),
             cache,
@@ -58,6 +61,8 @@ pub(super) const ENTRY: Entry = Entry {
 pub struct HddSpec {
     /// A name of [`drives::names`].
     pub drive: String,
+    /// It has too what was observed of the real one, beside its published facts.
+    pub observed: bool,
     /// What of its electronics takes part.
     pub options: Options,
     /// What of its cache takes part; then `options` says nothing of it.
@@ -72,10 +77,11 @@ fn rules() -> Json {
 
 /// The device file of a drive with everything that is known of it.
 pub(super) fn drive_text(name: &str) -> String {
+    let observed = drives::observed::names().any(|known| known == name);
     format!(
         "[device]\nsummary = \"the drive {name} as it was measured: arm, platter, command \
-         overheads, bus and cache\"\nmodel = \"hdd\"\ndrive = \"{name}\"\noverheads = \
-         \"drive\"\nbus = \"drive\"\ncache = \"drive\"\n"
+         overheads, bus and cache\"\nmodel = \"hdd\"\ndrive = \"{name}\"\nobserved = \
+         {observed}\noverheads = \"drive\"\nbus = \"drive\"\ncache = \"drive\"\n"
     )
 }
 
@@ -87,6 +93,7 @@ fn read(reader: &Reader<'_>) -> Result<HddSpec, JobError> {
             JobError::new(found).at(&node.origin).hint(suggest(name, drives::names()))
         })
     })?;
+    let observed = reader.optional("observed", |node| observed(node, drive))?.unwrap_or(false);
     let overheads = reader.optional("overheads", overheads)?.unwrap_or_default();
     let bus = reader.optional("bus", |node| {
         let word = node.choice(BUSES)?;
@@ -96,7 +103,19 @@ fn read(reader: &Reader<'_>) -> Result<HddSpec, JobError> {
     let turnaround = reader.optional("turnaround", units::duration)?.unwrap_or(Span::ZERO);
     let options = Options { overheads, bus: bus.unwrap_or_default(), turnaround, cache: None };
     let queue = reader.optional("queue", queue::read)?.unwrap_or_default();
-    Ok(HddSpec { drive: drive.into(), options, cache, queue })
+    Ok(HddSpec { drive: drive.into(), observed, options, cache, queue })
+}
+
+fn observed(node: &Node, drive: &str) -> Result<bool, JobError> {
+    let observed = node.boolean()?;
+    if observed && drives::observed::names().all(|known| known != drive) {
+        let names: Vec<_> = drives::observed::names().collect();
+        let found = format!("nothing was observed of the real {}", quote(drive));
+        return Err(JobError::new(found)
+            .at(&node.origin)
+            .hint(format!("there is something of {}", names.join(", "))));
+    }
+    Ok(observed)
 }
 
 fn overheads(node: &Node) -> Result<Overheads, JobError> {
@@ -113,8 +132,9 @@ fn overheads(node: &Node) -> Result<Overheads, JobError> {
 
 impl HddSpec {
     pub(super) fn write(&self, out: &mut Lines) {
-        let Self { drive, options, cache, queue } = self;
+        let Self { drive, observed, options, cache, queue } = self;
         out.line("drive", quoted(drive));
+        out.line("observed", observed.to_string());
         out.line(
             "overheads",
             match options.overheads {
@@ -131,7 +151,8 @@ impl HddSpec {
 
     /// The disk, with its platter at `phase` when the run begins, and watched by `eye`.
     pub(super) fn build(&self, phase: Angle, eye: Option<Eye>) -> Box<dyn Device> {
-        let drive = drives::drive(&self.drive).expect("checked when it was read");
+        let facts = if self.observed { drives::observed::drive } else { drives::drive };
+        let drive = facts(&self.drive).expect("checked when it was read");
         let cache = self.cache.map(|cache| cache.of(&drive.cache));
         let options = Options { cache, ..self.options };
         let mut hdd = Hdd::new(&drive, options).expect("named drives are sound").turned(phase);
