@@ -181,7 +181,7 @@ fn only_what_continues_the_last_command_costs_the_short_overhead() {
         write_after_write: Span::from_us(30),
     };
     let told = |short_if_continued| {
-        let mut hdd = hdd(Cache { overheads, short_if_continued, ..cache() });
+        let mut hdd = hdd(Cache { short_if_continued, overheads, ..cache() });
         read(&mut hdd, 0, 100, 4);
         let mut now = 0;
         // Each long after the one before, which is on the platter by then.
