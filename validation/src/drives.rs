@@ -1,8 +1,9 @@
 //! Real drives: response times as they were measured, and of the modelled drive of the same name.
 
-use penstock_core::{ClassId, Device, Flags, Io, Op, Prio, ReqId, StreamId, Time};
+use penstock_core::{ClassId, Device, Flags, Io, Op, Prio, ReqId, Span, StreamId, Time};
+use penstock_device::hdd::Hdd;
 
-use crate::cache::whole_drive;
+use crate::cache::{observed_drive, published_drive};
 use crate::disksim::unpacked;
 
 /// A real drive beside its model, one request at a time.
@@ -12,8 +13,11 @@ pub struct RealDrive {
     pub name: &'static str,
     /// Measured response times, in nanoseconds, rising.
     pub measured: Vec<u64>,
-    /// The model's for the same requests, in nanoseconds, rising.
+    /// The model's for the same requests, with what was observed of the drive, in nanoseconds,
+    /// rising.
     pub modelled: Vec<u64>,
+    /// The same with the published facts alone.
+    pub published: Vec<u64>,
     /// What is known of `DiskSim`'s: how far it is from the measured, as [`RealDrive::apart_ms`], and
     /// its mean, in milliseconds.
     pub disksim: (f64, f64),
@@ -32,41 +36,89 @@ pub fn real_drives() -> Vec<RealDrive> {
 }
 
 fn replayed(name: &'static str, disksim: (f64, f64)) -> RealDrive {
-    let ns = |ms: &str| (ms.parse::<f64>().expect("milliseconds") * 1e6).round() as u64;
-    let mut drive = whole_drive(name);
-    let (mut now, mut done) = (Time::ZERO, Vec::new());
-    let (mut measured, mut modelled) = (Vec::new(), Vec::new());
-    for line in unpacked(&format!("real-drives/{name}.csv.gz")).lines().skip(1) {
+    let text = unpacked(&format!("real-drives/{name}.csv.gz"));
+    let requests: Vec<Measured> = text.lines().skip(1).map(Measured::read).collect();
+    let sorted = |mut times: Vec<u64>| {
+        times.sort_unstable();
+        times
+    };
+    RealDrive {
+        name,
+        measured: sorted(requests.iter().map(|request| request.took_ns).collect()),
+        modelled: sorted(answers(observed_drive(name), &requests)),
+        published: sorted(answers(published_drive(name), &requests)),
+        disksim,
+    }
+}
+
+/// A request as it was measured.
+struct Measured {
+    op: Op,
+    start: u64,
+    len: u32,
+    took_ns: u64,
+    /// From the completion of the one before until it was sent.
+    thought_ns: u64,
+}
+
+impl Measured {
+    fn read(line: &str) -> Self {
         let fields: Vec<&str> = line.split(',').collect();
         let number = |at: usize| fields[at].parse::<u64>().expect("a whole number");
-        let asked = Io {
-            due: now,
+        let ns = |at: usize| {
+            let ms: f64 = fields[at].parse().expect("milliseconds");
+            (ms * 1e6).round() as u64
+        };
+        Self {
+            op: if fields[0] == "R" { Op::Read } else { Op::Write },
             start: number(1) * 512,
             len: number(2) as u32 * 512,
+            took_ns: ns(3),
+            thought_ns: ns(4),
+        }
+    }
+}
+
+/// Response times of `drive` in nanoseconds, one request at a time.
+fn answers(mut drive: Hdd, requests: &[Measured]) -> Vec<u64> {
+    let (mut completed, mut done) = (None, Vec::new());
+    let answer = |request: &Measured| {
+        let &Measured { op, start, len, thought_ns, .. } = request;
+        let now = completed.map_or(Time::ZERO, |last: Time| last + Span::from_ns(thought_ns));
+        let asked = Io {
+            due: now,
+            start,
+            len,
             stream: StreamId(0),
             class: ClassId(0),
-            op: if fields[0] == "R" { Op::Read } else { Op::Write },
+            op,
             prio: Prio(0),
             flags: Flags::NONE,
         };
         drive.start(now, &asked.with(ReqId { slot: 0, age: 0 }));
         let ends = drive.wakeup();
         drive.advance(ends, &mut done);
-        modelled.push(ends.since(now).ns());
-        measured.push(ns(fields[3]));
-        now = Time::from_ns(ends.ns() + ns(fields[4]));
-    }
-    measured.sort_unstable();
-    modelled.sort_unstable();
-    RealDrive { name, measured, modelled, disksim }
+        completed = Some(ends);
+        ends.since(now).ns()
+    };
+    requests.iter().map(answer).collect()
 }
 
 impl RealDrive {
     /// The root mean square distance of the two distribution functions, rank by rank, in
     /// milliseconds.
     pub fn apart_ms(&self) -> f64 {
+        self.apart_from(&self.modelled)
+    }
+
+    /// The same of the model with the published facts alone.
+    pub fn published_apart_ms(&self) -> f64 {
+        self.apart_from(&self.published)
+    }
+
+    fn apart_from(&self, modelled: &[u64]) -> f64 {
         let apart = |(a, b): (&u64, &u64)| (a.abs_diff(*b) as f64 / 1e6).powi(2);
-        let squares: f64 = self.measured.iter().zip(&self.modelled).map(apart).sum();
+        let squares: f64 = self.measured.iter().zip(modelled).map(apart).sum();
         (squares / self.measured.len() as f64).sqrt()
     }
 

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use penstock_core::{Device, Done, Io, Op, Queued, Request, Span, Time};
 use penstock_device::hdd::{Access, Hdd, Options};
 use penstock_job::drives;
-use penstock_validation::cache::whole_drive;
+use penstock_validation::cache::published_drive;
 use penstock_validation::disksim::{Trace, drive, part, played, policy, text};
 
 /// The numbers of each line of a table with a heading.
@@ -207,7 +207,8 @@ fn a_disk_with_its_cache_has_disksims_accesses() {
     ] {
         let log = Rc::new(RefCell::new(Vec::new()));
         let seen = Rc::clone(&log);
-        let hdd = whole_drive("ibm18es").watched(move |_, access| seen.borrow_mut().push(*access));
+        let hdd =
+            published_drive("ibm18es").watched(move |_, access| seen.borrow_mut().push(*access));
         played(&mut Trace::new(trace), &mut Queued::new(policy("fcfs"), hdd));
         let log = log.borrow();
         for (at, (name, bound)) in parts.into_iter().zip(bounds).enumerate() {

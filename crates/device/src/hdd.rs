@@ -24,8 +24,8 @@
 //!   sequential work. With it: one command at a time, so that a hit waits for a write that is on
 //!   its way; nothing is kept back to be written later; no choice among dirty data; overheads at
 //!   completion and water marks of the oldest drives are left out. `buffer.rs` says more.
-//! - An access that needs no seek begins at once. The real drives take 0.4 to 1 ms more for one
-//!   near the last: what they settle anew is not among their facts.
+//! - Without its cache, or where [`Cache::settle`] is zero, an access that needs no seek begins at
+//!   once. Real drives take about as long as over one cylinder.
 //! - The bus is one rate. A read hands on each sector when it has passed the head; a write begins
 //!   when what has arrived will last. Disconnecting, arbitration and buffer sizes are left out.
 //! - Defects found in use (remapped, not slipped) are left out: no seek to a far spare.

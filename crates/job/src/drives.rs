@@ -4,6 +4,8 @@
 //! data sheets say, `hdd-7200` of round figures of no one product. The facts are embedded; that they
 //! can be read is our own promise, so what is wrong with them is a panic, and a test reads every one.
 
+pub mod observed;
+
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -187,14 +189,7 @@ impl Controller {
             segments: self.number_of_buffer_segments,
             segment_sectors: self.segment_size_blocks,
             write_segment: self.use_separate_write_segment != 0,
-            ahead: match self.buffer_continuous_read {
-                0 => ReadAhead::None,
-                1 => ReadAhead::Track,
-                2 => ReadAhead::Cylinder,
-                3 => ReadAhead::Segment,
-                4 => ReadAhead::Stream,
-                other => panic!("no way to read ahead has the number {other}"),
-            },
+            ahead: read_ahead(self.buffer_continuous_read),
             ahead_least: self.minimum_read_ahead_blocks,
             ahead_most: self.maximum_read_ahead_blocks,
             ahead_on_hit: self.read_ahead_on_idle_hit != 0,
@@ -204,6 +199,9 @@ impl Controller {
             write_back: self.fast_write_level != 0,
             combine: self.combine_seq_writes != 0,
             hits_on_written: self.allow_read_hits_on_write_data != 0,
+            keeps_asked: false,
+            short_if_continued: false,
+            settle: Span::ZERO,
             overheads: CommandOverheads {
                 read_after_read: ms(self.read_hit_overhead_after_read),
                 read_after_write: ms(self.read_hit_overhead_after_write),
@@ -343,6 +341,18 @@ impl Sheet {
             spares: 0,
             slips: Vec::new(),
         }
+    }
+}
+
+/// The way to read ahead that the facts call `number`.
+fn read_ahead(number: u8) -> ReadAhead {
+    match number {
+        0 => ReadAhead::None,
+        1 => ReadAhead::Track,
+        2 => ReadAhead::Cylinder,
+        3 => ReadAhead::Segment,
+        4 => ReadAhead::Stream,
+        other => panic!("no way to read ahead has the number {other}"),
     }
 }
 

@@ -234,6 +234,7 @@ fn devices_of_a_job() {
         device("model = \"hdd\", drive = \"ibm18es\", cache = \"drive\", readahead = \"trak\""),
         device("model = \"hdd\", drive = \"ibm18es\", cache = \"drive\", readahead = \"8\""),
         device("model = \"hdd\", drive = \"ibm18es\", overheads = \"some\""),
+        device("model = \"hdd\", drive = \"atlas10k\", observed = true"),
         device("model = \"hdd\", drive = \"ibm18es\", queue = { policy = \"ssft\" }"),
         device("model = \"hdd\", drive = \"ibm18es\", queue = { quantum = 4 }"),
         faulty("{ errors = \"0.1%\", stall = \"50ms\" }"),

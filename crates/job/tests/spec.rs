@@ -210,6 +210,7 @@ fn a_device_file_is_plain_facts() {
         [device]
         model = "hdd"
         drive = "ibm18es"
+        observed = true
         overheads = "0.3ms"
         bus = "none"
         cache = "none"
@@ -231,10 +232,10 @@ fn a_device_file_is_plain_facts() {
     let FaultSpec { errors, stalls, stall } = device.faults.unwrap();
     let shares = [errors, stalls].map(penstock_job::units::Share::fraction);
     assert_eq!((shares, stall), ([0.001, 0.005], Span::from_ms(50)));
-    let Model::Hdd(HddSpec { drive, options, cache, queue }) = device.model else {
+    let Model::Hdd(HddSpec { drive, observed, options, cache, queue }) = device.model else {
         panic!("not a disk")
     };
-    assert_eq!(drive, DriveSpec::Named("ibm18es"));
+    assert_eq!((drive, observed), (DriveSpec::Named("ibm18es"), true));
     let overheads = Overheads::Constant(Span::from_us(300));
     let turnaround = Span::from_ms(1);
     assert_eq!(options, Options { overheads, bus: Bus::None, turnaround, cache: None });
@@ -270,6 +271,10 @@ fn the_examples_devices_are_as_they_are_named() {
     assert_eq!(model("paper-io-path"), Model::Fixed(fixed));
     let Model::Hdd(HddSpec { options, .. }) = model("hdd-7200") else { panic!("not a disk") };
     assert_eq!(options.overheads, Overheads::Constant(Span::from_us(300)));
+    for (name, expected) in [("cheetah9LP", true), ("cheetah4LP", false), ("hdd-7200", false)] {
+        let Model::Hdd(HddSpec { observed, .. }) = model(name) else { panic!("not a disk") };
+        assert_eq!(observed, expected, "{name}");
+    }
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/devices/flash.toml");
     assert_eq!(devices::find(file).unwrap(), devices::find("flash").unwrap());
 }

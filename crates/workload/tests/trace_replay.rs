@@ -148,11 +148,11 @@ fn one_at_a_time_each_waits_for_the_last_and_thinks_as_long() {
     assert!(recorded.one_by_one);
     let us = |us| Time::ZERO + Span::from_us(us);
     let times: Vec<Time> = recorded.records.iter().map(|record| record.at).collect();
-    assert_eq!(times, [us(0), us(14_500), us(16_750)]);
+    assert_eq!(times, [us(0), us(4_750), us(13_750)]);
     for (timing, dues) in [
         // A device that takes 1 ms for each.
-        (Timing::Original, [us(0), us(11_000), us(12_250)]),
-        (Timing::Scaled(2.0), [us(0), us(6_000), us(7_125)]),
+        (Timing::Original, [us(0), us(1_250), us(9_250)]),
+        (Timing::Scaled(2.0), [us(0), us(1_125), us(5_625)]),
     ] {
         let mut replay =
             Replay::new(&recorded, 1 << 20, None, timing, |_| (ClassId(0), Prio(0))).unwrap();

@@ -25,9 +25,8 @@
 //!
 //! # Divergence from real disks
 //!
-//! - What was asked for is pushed out by what is read behind it, if the drive reads on that far: the
-//!   greatest read-ahead counts alone, as in `DiskSim`. The real `ibm18es` keeps what was asked for
-//!   (`read_ahead_over_requested` of its facts says so): 1 % of its measured reads find that.
+//! - What was asked for is pushed out by what is read behind it, if the drive reads on that far and
+//!   is not said to keep it: the greatest read-ahead counts alone, as in `DiskSim`.
 //! - The overhead of a command that stops a read-ahead comes after the sector or seek that ends, as
 //!   in `DiskSim`, and not meanwhile.
 //! - Levels 1 and 2 of `DiskSim`'s fast writes are one: with one command at a time they do not
@@ -55,6 +54,8 @@ pub(super) struct Buffer {
     hits: [[u64; 2]; 2],
     segments: Segments,
     active: Option<Active>,
+    /// The sector behind the last command.
+    last_end: u64,
 }
 
 /// A segment that is being filled from the platter or written to it.
@@ -94,6 +95,7 @@ impl Buffer {
             hits: overheads.table(&cache.overheads),
             segments: Segments::new(cache.segments, cache.segment_sectors, cache.write_segment),
             active: None,
+            last_end: 0,
         }))
     }
 
@@ -111,8 +113,8 @@ impl Buffer {
         let found = self.segments.find(first, end, reading).or_else(|| self.coming(first));
         // Who must wait for the arm is told so, with all that it costs.
         let hit = found.is_some() && written <= now;
-        let overhead = if hit { self.hits[0][usize::from(hdd.wrote)] } else { missed };
-        hdd.wrote = false;
+        let overhead = if hit { self.overhead(hdd, Op::Read, first) } else { missed };
+        (hdd.wrote, self.last_end) = (false, end);
         let flow = self.flow(hdd, first, end, written.max(now + overhead));
         let whole = found.is_some_and(|at| self.segments.get(at).end >= end);
         let going = self.active.filter(|active| found == Some(active.segment));
@@ -132,7 +134,10 @@ impl Buffer {
         self.segments.touch(active.segment);
         active.least = end + u64::from(self.cache.ahead_least);
         active.sweep.flow = flow;
-        let limit = self.limit(hdd, self.segments.get(active.segment).start, end);
+        let mut limit = self.limit(hdd, self.segments.get(active.segment).start, end);
+        if self.cache.keeps_asked {
+            limit = limit.min((first + self.segments.sectors()).max(end));
+        }
         active.sweep.end = active.sweep.end.max(limit);
         let begun = going.is_none().then_some(active.sweep);
         if whole {
@@ -152,6 +157,14 @@ impl Buffer {
         active.sweep.flow.done().max(read)
     }
 
+    /// Nanoseconds of overhead of a command from sector `first` on that the buffer answers.
+    fn overhead(&self, hdd: &Hdd, op: Op, first: u64) -> u64 {
+        let write = op == Op::Write;
+        let continues = !self.cache.short_if_continued || first == self.last_end;
+        let same = hdd.wrote == write && continues;
+        self.hits[usize::from(write)][usize::from(same == write)]
+    }
+
     /// The segment that is being filled, if `sector` is the next one that it gets.
     fn coming(&self, sector: u64) -> Option<usize> {
         let Active { segment, sweep, .. } = self.active?;
@@ -164,8 +177,8 @@ impl Buffer {
         let Command { now, first, end } = *command;
         let durable = durable || !self.cache.write_back;
         let missed = hdd.overhead(Op::Write);
-        let overhead = if durable { missed } else { self.hits[1][usize::from(hdd.wrote)] };
-        hdd.wrote = true;
+        let overhead = if durable { missed } else { self.overhead(hdd, Op::Write, first) };
+        (hdd.wrote, self.last_end) = (true, end);
         if !durable && let Some(done) = self.append(hdd, command, now + overhead) {
             return done;
         }
@@ -250,7 +263,8 @@ impl Buffer {
         let flow = self.flow(hdd, sector, sector + 1, at);
         let begun = at + hdd.overhead(op);
         let (next, end) = (sector, sector + 1);
-        let mut sweep = Sweep { op, next, end, at: begun, arm, order: Order::Rising, flow };
+        let (settle, order) = (self.cache.settle.ns(), Order::Rising);
+        let mut sweep = Sweep { op, next, end, at: begun, arm, settle, order, flow };
         hdd.leg(&mut sweep).begins - begun
     }
 
@@ -343,7 +357,8 @@ impl Buffer {
             Op::Read if self.cache.free_sectors => Order::Inside,
             _ => Order::Rising,
         };
-        Sweep { op, next: sectors.start, end: sectors.end, at, arm: hdd.arm, order, flow }
+        let Range { start: next, end } = sectors;
+        Sweep { op, next, end, at, arm: hdd.arm, settle: self.cache.settle.ns(), order, flow }
     }
 }
 

@@ -68,6 +68,14 @@ pub struct Cache {
     pub combine: bool,
     /// What was written may be read from the buffer.
     pub hits_on_written: bool,
+    /// Reading ahead stops before what was asked for would be pushed out.
+    pub keeps_asked: bool,
+    /// The overhead after a command of the same kind is for one that begins where that ended; any
+    /// other costs as much as after the other kind.
+    pub short_if_continued: bool,
+    /// What the arm takes at least for a command that needs the platter, even if it stands there:
+    /// it has read on or stood idle, and finds the track anew.
+    pub settle: Span,
     /// Time to decode a command that the buffer can answer: a read whose beginning it holds, a
     /// write if writes are answered from it.
     pub overheads: CommandOverheads,
@@ -203,6 +211,9 @@ impl Cache {
         write_back: false,
         combine: false,
         hits_on_written: false,
+        keeps_asked: false,
+        short_if_continued: false,
+        settle: Span::ZERO,
         overheads: CommandOverheads::constant(Span::ZERO),
     };
 }

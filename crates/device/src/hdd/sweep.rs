@@ -21,10 +21,19 @@ pub(super) struct Sweep {
     pub(super) at: u64,
     /// Where the arm is then.
     pub(super) arm: Arm,
+    /// What the arm takes at least to the first track, in nanoseconds.
+    pub(super) settle: u64,
     /// In which order sectors of a track are read.
     pub(super) order: Order,
     /// What of it passes the bus.
     pub(super) flow: Flow,
+}
+
+impl Sweep {
+    /// It is on the track of `leg`, and free to go on `at` a time.
+    fn rest(&mut self, at: u64, leg: &Leg) {
+        (self.at, self.arm, self.settle) = (at, leg.arm(), 0);
+    }
 }
 
 /// In which order the wanted sectors of a track are read.
@@ -135,7 +144,8 @@ impl Hdd {
         let run = self.map.run(zone, sweep.next, end - sweep.next);
         let distance = run.place.cylinder.abs_diff(sweep.arm.cylinder);
         let other_head = run.place.head != sweep.arm.head;
-        let arrives = sweep.at + self.seeks.ns(sweep.op, distance, other_head);
+        let seek = self.seeks.ns(sweep.op, distance, other_head);
+        let arrives = sweep.at + seek.max(sweep.settle);
         if sweep.op == Op::Write {
             self.write_leg(sweep, run, arrives)
         } else {
@@ -227,13 +237,12 @@ impl Hdd {
             } else if now < leg.begins {
                 // A turn lost passes sector by sector, the wait for the first one does not.
                 let until = if now < leg.comes { leg.comes } else { now };
-                (sweep.at, sweep.arm) = (now, leg.arm());
+                sweep.rest(now, &leg);
                 return Motion::Passing(until);
             } else {
                 let sectors = self.platter.sectors(leg.run.zone, now - leg.begins);
                 sweep.next += self.map.within(&leg.run, sweep.next, sectors);
-                sweep.at = leg.begins + self.platter.pass(leg.run.zone, sectors);
-                sweep.arm = leg.arm();
+                sweep.rest(leg.begins + self.platter.pass(leg.run.zone, sectors), &leg);
                 let ends = leg.begins + self.platter.pass(leg.run.zone, sectors + 1);
                 return Motion::Passing(ends);
             }
@@ -243,7 +252,6 @@ impl Hdd {
 
     fn take(sweep: &mut Sweep, leg: &Leg) {
         sweep.next += leg.run.blocks;
-        sweep.at = leg.ends;
-        sweep.arm = leg.arm();
+        sweep.rest(leg.ends, leg);
     }
 }

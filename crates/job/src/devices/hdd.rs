@@ -12,7 +12,7 @@ use crate::device_stats::Eye;
 use crate::diagnose::{JobError, quote};
 use crate::drives;
 use crate::nearest::suggest;
-use crate::schema::build::{all, any, defined, field, from_digit, required, words};
+use crate::schema::build::{all, any, defined, field, from_digit, required, switch, words};
 use crate::text::{Lines, quoted, time};
 use crate::tree::{Node, Reader, Value};
 use crate::units;
@@ -26,6 +26,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "hdd",
     keys: &[
         "drive",
+        "observed",
         "overheads",
         "bus",
         cache::KEYS[0],
@@ -43,6 +44,8 @@ pub(super) const ENTRY: Entry = Entry {
         let [cache, readahead, write_back] = cache::fields();
         vec![
             field("drive", "The drive whose facts it has, or the facts of its sheet.", drive),
+            field("observed", "Whether it has too what was observed of the real one.", switch())
+                .or(false),
             field("overheads", costs, overheads).or("drive"),
             field("bus", "Whether its bus takes part.", buses).or("drive"),
             cache,
@@ -60,6 +63,8 @@ pub(super) const ENTRY: Entry = Entry {
 pub struct HddSpec {
     /// Arm and platters.
     pub drive: DriveSpec,
+    /// It has too what was observed of the real one, beside its published facts.
+    pub observed: bool,
     /// What of its electronics takes part.
     pub options: Options,
     /// What of its cache takes part; then `options` says nothing of it.
@@ -83,15 +88,17 @@ fn rules() -> Json {
 
 /// The device file of a drive with everything that is known of it.
 pub(super) fn drive_text(name: &str) -> String {
+    let observed = drives::observed::names().any(|known| known == name);
     format!(
         "[device]\nsummary = \"the drive {name} as it was measured: arm, platter, command \
-         overheads, bus and cache\"\nmodel = \"hdd\"\ndrive = \"{name}\"\noverheads = \
-         \"drive\"\nbus = \"drive\"\ncache = \"drive\"\n"
+         overheads, bus and cache\"\nmodel = \"hdd\"\ndrive = \"{name}\"\nobserved = \
+         {observed}\noverheads = \"drive\"\nbus = \"drive\"\ncache = \"drive\"\n"
     )
 }
 
 fn read(reader: &Reader<'_>) -> Result<HddSpec, JobError> {
     let drive = reader.required("drive", "\"ibm18es\"", drive)?;
+    let observed = reader.optional("observed", |node| observed(node, &drive))?.unwrap_or(false);
     let overheads = reader.optional("overheads", overheads)?.unwrap_or_default();
     let bus = reader.optional("bus", |node| {
         let word = node.choice(BUSES)?;
@@ -101,7 +108,7 @@ fn read(reader: &Reader<'_>) -> Result<HddSpec, JobError> {
     let turnaround = reader.optional("turnaround", units::duration)?.unwrap_or(Span::ZERO);
     let options = Options { overheads, bus: bus.unwrap_or_default(), turnaround, cache: None };
     let queue = reader.optional("queue", queue::read)?.unwrap_or_default();
-    Ok(HddSpec { drive, options, cache, queue })
+    Ok(HddSpec { drive, observed, options, cache, queue })
 }
 
 fn drive(node: &Node) -> Result<DriveSpec, JobError> {
@@ -113,6 +120,18 @@ fn drive(node: &Node) -> Result<DriveSpec, JobError> {
         let found = format!("unknown drive {}", quote(name));
         JobError::new(found).at(&node.origin).hint(suggest(name, drives::names()))
     })
+}
+
+fn observed(node: &Node, drive: &DriveSpec) -> Result<bool, JobError> {
+    let observed = node.boolean()?;
+    let unknown = |name| drives::observed::names().all(|known| known != name);
+    if observed && drive.name().is_none_or(unknown) {
+        let names: Vec<_> = drives::observed::names().collect();
+        let found = format!("nothing was observed of the real {}", drive.text());
+        let hint = format!("there is something of {}", names.join(", "));
+        return Err(JobError::new(found).at(&node.origin).hint(hint));
+    }
+    Ok(observed)
 }
 
 fn overheads(node: &Node) -> Result<Overheads, JobError> {
@@ -135,9 +154,19 @@ impl DriveSpec {
         }
     }
 
-    fn drive(&self) -> Drive {
+    fn name(&self) -> Option<&str> {
         match self {
-            Self::Named(name) => drives::drive(name).expect("it is one of their names"),
+            Self::Named(name) => Some(name),
+            Self::Sheet(_) => None,
+        }
+    }
+
+    fn drive(&self, observed: bool) -> Drive {
+        match self {
+            Self::Named(name) => {
+                let facts = if observed { drives::observed::drive } else { drives::drive };
+                facts(name).expect("checked when it was read")
+            }
             Self::Sheet(sheet) => sheet.drive(),
         }
     }
@@ -145,8 +174,9 @@ impl DriveSpec {
 
 impl HddSpec {
     pub(super) fn write(&self, out: &mut Lines) {
-        let Self { drive, options, cache, queue } = self;
+        let Self { drive, observed, options, cache, queue } = self;
         out.line("drive", drive.text());
+        out.line("observed", observed.to_string());
         out.line(
             "overheads",
             match options.overheads {
@@ -163,7 +193,7 @@ impl HddSpec {
 
     /// The disk, with its platter at `phase` when the run begins, and watched by `eye`.
     pub(super) fn build(&self, phase: Angle, eye: Option<Eye>) -> Box<dyn Device> {
-        let drive = self.drive.drive();
+        let drive = self.drive.drive(self.observed);
         let cache = self.cache.map(|cache| cache.of(&drive.cache));
         let options = Options { cache, ..self.options };
         let mut hdd = Hdd::new(&drive, options).expect("checked when it was read").turned(phase);

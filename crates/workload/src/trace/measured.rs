@@ -3,9 +3,11 @@
 //!
 //! The operation is `R` or `W`, blocks are of 512 bytes, times milliseconds; what lies below a
 //! nanosecond is cut off. The first line may name the columns. No request has a time of its own:
-//! each was sent when the one before had completed and its think time was over, and a replay does
-//! the same ([`Trace::one_by_one`]). Source: the form in which the validation set of DiskSim 4.0
-//! is kept here.
+//! each was sent so long after the one before had completed as its own line says, and a replay does
+//! the same ([`Trace::one_by_one`]); the think time of the first is passed over. Source: the form in
+//! which the validation set of DiskSim 4.0 is kept here. That the think time comes before its
+//! request is seen in the data: a platter that turns freely meets the sectors of two reads of one
+//! track at the times measured, and with the other reading it does not (`docs/validation.md`).
 //!
 //! It cannot be written: other traces do not know what each request took.
 
@@ -29,20 +31,20 @@ pub(super) const FORMAT: Format = Format {
 
 fn read(lines: &mut Lines<'_>) -> Result<Trace, TraceError> {
     let mut trace = Builder::new();
-    let mut at_ns = 0;
+    let mut completed = None;
     lines.each(|text, line| {
         if line == 1 && text.starts_with(b"op,") {
             trace.skipped += 1;
             return Ok(());
         }
-        at_ns = request(text, line, at_ns, &mut trace)?;
+        completed = Some(request(text, line, completed, &mut trace)?);
         Ok(())
     })?;
     Ok(Trace { one_by_one: true, ..trace.finish(lines, EXAMPLE)? })
 }
 
-/// Reads the request that was sent at `at_ns`; when the next one was.
-fn request(text: &[u8], line: u32, at_ns: u64, trace: &mut Builder) -> Parsed<u64> {
+/// Reads a request; when it completed, if the one before had `completed` then.
+fn request(text: &[u8], line: u32, completed: Option<u64>, trace: &mut Builder) -> Parsed<u64> {
     let mut fields = Fields::new(text);
     let op = match fields.cell() {
         b"R" => Op::Read,
@@ -54,13 +56,14 @@ fn request(text: &[u8], line: u32, at_ns: u64, trace: &mut Builder) -> Parsed<u6
     let took_ns = decimal(fields.cell(), 6, "the response time in milliseconds, as in `13.670`")?;
     let think_ns = decimal(fields.cell(), 6, "the think time in milliseconds, as in `35.942`")?;
     fields.end()?;
-    let next = at_ns.checked_add(took_ns).and_then(|ns| ns.checked_add(think_ns));
-    let Some(next) = next.filter(|&ns| ns < Time::NEVER.ns()) else {
+    let at_ns = completed.map_or(Some(0), |ns| ns.checked_add(think_ns));
+    let times = at_ns.and_then(|at_ns| Some((at_ns, at_ns.checked_add(took_ns)?)));
+    let Some((at_ns, completed)) = times.filter(|&(_, ns)| ns < Time::NEVER.ns()) else {
         return Err(Wrong::new(text, "times that add up to less than 500 years"));
     };
     let (start, len, flags) = (bytes(lbn, text)?, bytes(blocks, text)?, Flags::NONE);
     let device = trace.device(b"drive")?;
     let record = trace.push(line, text, &Asked { at_ns, op, start, len, flags, device })?;
     *record = record.with_latency(Span::from_ns(took_ns));
-    Ok(next)
+    Ok(completed)
 }

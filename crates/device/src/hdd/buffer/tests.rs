@@ -90,6 +90,8 @@ fn clean_at(hdd: &Hdd, now: u64) -> u64 {
 
 const HIT: u64 = 50_000;
 const BUS: u64 = 200_000;
+const MEDIA: u64 = 100_000;
+const TURN: u64 = 100 * MEDIA;
 const SECOND: u64 = 1_000_000_000;
 
 #[test]
@@ -187,6 +189,56 @@ fn what_the_arm_begins_is_told_with_its_parts_and_a_hit_is_not() {
     assert!(answered < at + takes, "it was answered from the buffer");
 }
 
+#[test]
+fn the_arm_finds_its_track_anew_for_each_command() {
+    let facts = Cache { settle: Span::from_ms(2), ..cache() };
+    let answered = |facts, first| read(&mut hdd(facts), SECOND, first, 1) - SECOND;
+    // After 0.3 ms of overhead it is sector 3 that comes round, and 2 ms later sector 23.
+    assert_eq!(answered(cache(), 10), 11 * MEDIA + BUS);
+    assert_eq!(answered(facts, 10), TURN + 11 * MEDIA + BUS, "it is missed");
+    assert_eq!(answered(facts, 30), 31 * MEDIA + BUS);
+    assert_eq!(answered(facts, 1_900), answered(cache(), 1_900), "a seek settles anyway");
+    // The tracks that follow in the same command are met as ever.
+    let long = |facts| read(&mut hdd(facts), SECOND, 30, 100);
+    assert_eq!(long(facts), long(cache()));
+}
+
+#[test]
+fn only_what_continues_the_last_command_costs_the_short_overhead() {
+    let overheads = CommandOverheads {
+        read_after_read: Span::from_us(10),
+        read_after_write: Span::from_us(20),
+        write_after_read: Span::from_us(40),
+        write_after_write: Span::from_us(30),
+    };
+    let told = |short_if_continued| {
+        let mut hdd = hdd(Cache { short_if_continued, overheads, ..cache() });
+        read(&mut hdd, 0, 100, 4);
+        let mut now = 0;
+        // Each long after the one before, which is on the platter by then.
+        [(Op::Read, 104), (Op::Read, 112), (Op::Write, 900), (Op::Write, 904), (Op::Write, 920)]
+            .map(|(op, first)| {
+                now += SECOND;
+                let answered = serve(&mut hdd, now, &request(op, first, 4, Flags::NONE));
+                (answered - now - 4 * BUS) / 1_000
+            })
+    };
+    assert_eq!(told(false), [10, 10, 40, 30, 30]);
+    assert_eq!(told(true), [10, 20, 40, 30, 40]);
+}
+
+#[test]
+fn what_was_asked_for_is_kept_if_the_drive_keeps_it() {
+    let again = |keeps_asked| {
+        // The segment is too small for the request and what may be read behind it.
+        let mut hdd = hdd(Cache { ahead_most: 40, keeps_asked, ..cache() });
+        read(&mut hdd, 0, 10, 4);
+        read(&mut hdd, SECOND, 10, 4) - SECOND
+    };
+    assert_eq!(again(true), HIT + 4 * BUS);
+    assert!(again(false) > HIT + 4 * BUS, "pushed out");
+}
+
 /// A command of any kind, and the time before it.
 fn command() -> impl Strategy<Value = (u8, u64, u64, bool, u64)> {
     // Near each other, so that they hit and join.
@@ -202,6 +254,7 @@ proptest! {
         room in 8_u64..80,
         pace in 0_u64..400_000,
         start in 0_u64..20_000_000,
+        settle in 0_u64..3_000_000,
         write in any::<bool>(),
         times in prop::collection::vec(0_u64..120_000_000, 20),
     ) {
@@ -210,7 +263,7 @@ proptest! {
         let flow = Flow { first, end: first + asked, base: start, pace, room };
         let end = if write { first + asked } else { first + sectors };
         let (arm, order) = (hdd.arm, Order::Rising);
-        let sweep = Sweep { op, next: first, end, at: start, arm, order, flow };
+        let sweep = Sweep { op, next: first, end, at: start, arm, settle, order, flow };
         let mut passed = Vec::new();
         let mut walk = sweep;
         while walk.next < end {
