@@ -2,7 +2,7 @@
 //!
 //! A target is an *owned file*: one that a run created, or that carries the mark of an earlier one;
 //! a loop device over such a file; or a block device that a person named twice and that nothing is
-//! on (`device`). Everything else is refused: a file without the mark, whatever is in use by
+//! on (`device`); or, for a gate, a file that the application says is its own. Everything else is refused: a file without the mark, whatever is in use by
 //! another run. An existing file is never grown, cut or written over, and a missing one is never
 //! created unless a size is given. A target may be narrowed to a *view*.
 //!
@@ -35,6 +35,9 @@ use self::mark::Found;
 pub(crate) use self::mark::{GRAIN, MARK};
 pub use self::trial::{DirectIo, file_system};
 use crate::loops::Control;
+
+/// Bytes that an adopted file may have: as many as the largest files of ext4.
+const ADOPTED: u64 = 1 << 44;
 
 /// What may be written over, open for direct I/O and locked against other runs.
 ///
@@ -191,6 +194,27 @@ impl Target {
         Ok(Self::whole(inner, usable))
     }
 
+    /// Opens the file at `path` because it is the caller's own to write to: whatever it holds, and
+    /// through the page cache, so that it may grow and any byte may be written alone. Nothing is
+    /// locked, as its owner may have it open too.
+    ///
+    /// # Errors
+    /// [`TargetError`]: there is nothing, or no regular file; it cannot be opened.
+    pub fn adopt(path: &Path) -> Result<Self, TargetError> {
+        let opened = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => TargetError::Missing { path: path.to_owned() },
+            _ => TargetError::system(path, "open it for reading and writing", error),
+        };
+        let meta = std::fs::metadata(path).map_err(opened)?;
+        check_kind(path, meta.file_type())?;
+        let file = File::options().read(true).write(true).open(path).map_err(opened)?;
+        let file_system = direct::file_system(&file);
+        let (path, file, alignment) =
+            (path.to_owned(), Arc::new(file), Alignment { offset: 1, memory: 1 });
+        let inner = Inner { path, alignment, file_system, file, length: 0, lock: None };
+        Ok(Self::whole(inner, ADOPTED))
+    }
+
     fn open_through(
         direct: &Direct,
         path: &Path,
@@ -235,6 +259,14 @@ impl Target {
         self.len
     }
 
+    /// How many bytes can be read now: of an adopted file those that it has.
+    pub fn readable(&self) -> u64 {
+        if self.len < ADOPTED {
+            return self.len;
+        }
+        self.inner.file.metadata().map_or(0, |meta| meta.len())
+    }
+
     /// Where the usable bytes begin in the file.
     pub(crate) fn start(&self) -> u64 {
         self.start
@@ -251,7 +283,7 @@ impl Target {
     }
 
     /// What ranges are rounded to so that both offset and memory are aligned, in bytes.
-    pub(crate) fn unit(&self) -> u32 {
+    pub fn unit(&self) -> u32 {
         self.inner.alignment.offset.max(self.inner.alignment.memory)
     }
 
