@@ -13,6 +13,7 @@ pub mod devices;
 pub mod diagnose;
 pub mod doctor;
 pub mod drives;
+pub mod gate;
 pub mod list;
 pub mod nearest;
 pub mod record;
