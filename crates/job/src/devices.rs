@@ -33,7 +33,7 @@ use crate::tree::{self, Node, Reader};
 use crate::{drives, file};
 
 /// Device files that are built in.
-const BUILT_IN: [(&str, &str); 7] = [
+const BUILT_IN: [(&str, &str); 8] = [
     ("hdd-7200", include_str!("../../../examples/devices/hdd-7200.toml")),
     ("hdd-7200-ncq", include_str!("../../../examples/devices/hdd-7200-ncq.toml")),
     ("hdd-10k", include_str!("../../../examples/devices/hdd-10k.toml")),
@@ -41,6 +41,7 @@ const BUILT_IN: [(&str, &str); 7] = [
     ("ssd-sata", include_str!("../../../examples/devices/ssd-sata.toml")),
     ("ssd-nvme", include_str!("../../../examples/devices/ssd-nvme.toml")),
     ("paper-io-path", include_str!("../../../examples/devices/paper-io-path.toml")),
+    ("paper-disk", include_str!("../../../examples/devices/paper-disk.toml")),
 ];
 
 /// Keys of every device.

@@ -16,6 +16,7 @@ pub mod drives;
 pub mod gate;
 pub mod list;
 pub mod nearest;
+pub mod online_batch;
 pub mod record;
 pub mod replay;
 pub mod result;

@@ -87,7 +87,8 @@ impl LiveClock {
     // CLOCK_MONOTONIC underneath.
     #[allow(clippy::disallowed_methods)]
     fn read(&mut self) -> Time {
-        Stopwatch(*self.begun.get_or_insert_with(Instant::now)).now()
+        let now = Instant::now();
+        Stopwatch(*self.begun.get_or_insert(now)).at(now)
     }
 }
 
@@ -97,9 +98,14 @@ pub struct Stopwatch(Instant);
 
 impl Stopwatch {
     /// Nanoseconds since the run began.
+    #[allow(clippy::disallowed_methods)]
     pub fn now(self) -> Time {
+        self.at(Instant::now())
+    }
+
+    fn at(self, now: Instant) -> Time {
         // 64 bits of nanoseconds last 584 years.
-        Time::from_ns(self.0.elapsed().as_nanos() as u64)
+        Time::from_ns(now.duration_since(self.0).as_nanos() as u64)
     }
 }
 

@@ -43,6 +43,7 @@ mod sysfs;
 mod target;
 mod threads;
 mod uring;
+mod work;
 
 pub use cargo::{Cargo, Load};
 pub use clock::{LiveClock, Stopwatch, timer_lateness};
@@ -59,3 +60,4 @@ pub use stage::{Engine, Settings, Stage};
 pub use sysfs::{Disk, Stack, Sysfs};
 pub use target::{DirectIo, Target, TargetError, file_system};
 pub use uring::registered_buffers;
+pub use work::{leave_processor, use_processor};

@@ -133,6 +133,11 @@ impl Gate {
         self.counters.lock().unwrap_or_else(PoisonError::into_inner).told(self.now())
     }
 
+    /// Bytes of its first file, or of its model.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.files.within(self.files.targets.first().map_or(u64::MAX, Target::capacity))
+    }
+
     /// Nanoseconds since the gate was opened.
     pub(crate) fn now(&self) -> Time {
         self.stopwatch.now()

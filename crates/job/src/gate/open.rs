@@ -47,6 +47,13 @@ impl Default for GateOptions {
     }
 }
 
+impl GateOptions {
+    /// Its files, opened.
+    pub(crate) fn targets(&self) -> Result<Vec<Target>, Failure> {
+        self.files.iter().map(GateFile::open).collect()
+    }
+}
+
 /// A file of a gate.
 #[derive(Clone, Debug, Default)]
 pub struct GateFile {
@@ -128,13 +135,15 @@ impl Gate {
     /// [`Failure`]: an unknown policy or parameter, a file that is refused, an engine that does
     /// not work here.
     pub fn open(options: &GateOptions) -> Result<Self, Failure> {
+        Self::over(options, options.targets()?)
+    }
+
+    /// The same over the [targets](GateOptions::targets) of `options`.
+    pub(crate) fn over(options: &GateOptions, targets: Vec<Target>) -> Result<Self, Failure> {
         let model = options.emulate.as_deref().map(place::model).transpose()?;
         let decider = Decider::new(options, model.is_none())?;
         let engine = place::engine(options.engine.as_deref())?;
         check(options, engine)?;
-        let targets: Result<Vec<Target>, Failure> =
-            options.files.iter().map(GateFile::open).collect();
-        let targets = targets?;
         let bound = model.as_ref().map(|(spec, _)| spec.build(Seed(0)).capacity());
         let files = Files { targets: targets.clone(), bound };
         let counters = Arc::new(Mutex::new(Counters::new(decider.threshold())));

@@ -1,0 +1,173 @@
+"""A database's commits beside a bulk copy on one disk, with and without a gate.
+
+    pip install apsw
+    python examples/gate.py ./somewhere-on-the-disk
+
+SQLite commits small transactions while another thread copies a file. Three ways, in rounds of all
+of them: the database alone; both as they are; both through one `penstock.Gate`, which lets short
+writes go first and the copy in pieces. `apsw` is SQLite for Python with file systems written in
+Python: the database's own writes and syncs go through the gate too.
+"""
+
+import argparse
+import os
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+
+import penstock
+
+MB = 1_000_000
+CHUNK = 4 << 20
+"""What the copy writes at a time."""
+
+DATABASE, LOG, COPY = range(3)
+"""The files of the gate, by number."""
+
+
+class Gated(apsw.VFS):
+    """SQLite's own file system, with writes and syncs of database and log through a gate."""
+
+    def __init__(self, name: str, gate: penstock.Gate) -> None:
+        """A file system called `name`."""
+        self.gate = gate
+        super().__init__(name, base="")
+
+    def xOpen(self, name: apsw.URIFilename | str | None, flags: list[int]) -> apsw.VFSFile:
+        """Open a file; database and journal are the gate's."""
+        path = name.filename() if isinstance(name, apsw.URIFilename) else str(name)
+        number = LOG if path.endswith("-journal") else DATABASE
+        return GatedFile(name, flags, self.gate, number)
+
+
+class GatedFile(apsw.VFSFile):
+    """A file of SQLite whose writes go through the gate; all else is as it was."""
+
+    def __init__(
+        self,
+        name: apsw.URIFilename | str | None,
+        flags: list[int],
+        gate: penstock.Gate,
+        number: int,
+    ) -> None:
+        """The gate's file of this number."""
+        self.gate, self.number = gate, number
+        super().__init__("", name, flags)
+
+    def xWrite(self, data: bytes, offset: int) -> None:
+        """Write as SQLite asks."""
+        self.gate.write(offset, data, file=self.number)
+
+    def xSync(self, flags: int) -> None:
+        """What was written is durable."""
+        self.gate.flush(file=self.number)
+
+
+def commits(database: apsw.Connection, until: Callable[[], bool]) -> list[float]:
+    """Commit a row at a time until told; how long each took, in seconds."""
+    took = []
+    while not until():
+        begun = time.perf_counter()
+        database.execute("insert into entries(text) values (?)", ("x" * 100,))
+        took.append(time.perf_counter() - begun)
+        time.sleep(0.002)  # a person, or the rest of the program
+    return took
+
+
+def copied(write: Callable[[int, bytes], None], size: int, stop: threading.Event) -> float:
+    """Copy `size` bytes over and over until told; bytes a second."""
+    data, done, begun = bytes(range(256)) * (CHUNK // 256), 0, time.perf_counter()
+    while not stop.is_set():
+        write(done % size, data)
+        done += CHUNK
+    return done / (time.perf_counter() - begun)
+
+
+def round_of(way: str, folder: Path, seconds: float, size: int) -> tuple[list[float], float]:
+    """Run one way once: how long commits took, and how fast the copy was."""
+    paths = [folder / name for name in ("app.db", "app.db-journal", "copy.img")]
+    for path in paths[:2]:
+        path.write_bytes(b"")
+    if not paths[COPY].exists():
+        paths[COPY].write_bytes(bytes(size))
+    gate = penstock.Gate(*paths, adopt=True, split="128KiB") if way == "gate" else None
+    vfs = Gated("gated", gate) if gate else None
+    database = apsw.Connection(str(paths[DATABASE]), vfs="gated" if vfs else None)
+    database.execute("pragma journal_mode = persist; pragma synchronous = full")
+    database.execute("create table if not exists entries(id integer primary key, text)")
+    stop, speed = threading.Event(), []
+    with paths[COPY].open("r+b", buffering=0) as plain:
+
+        def write(offset: int, data: bytes) -> None:
+            if gate:
+                gate.write(offset, data, sync=True, file=COPY)
+            else:
+                plain.seek(offset)
+                plain.write(data)
+                os.fdatasync(plain.fileno())
+
+        copy = threading.Thread(target=lambda: speed.append(copied(write, size, stop)))
+        if way != "alone":
+            copy.start()
+        end = time.perf_counter() + seconds
+        took = commits(database, lambda: time.perf_counter() > end)
+        stop.set()
+        if way != "alone":
+            copy.join()
+    database.close()
+    if gate:
+        gate.close()
+    return took, speed[0] if speed else 0.0
+
+
+def main() -> None:
+    """Run the rounds and print what they gave."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, help="where to write, on the disk in question")
+    parser.add_argument("--seconds", type=float, default=4.0, help="of each way in each round")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--size", type=int, default=256, help="of the copy, in MB")
+    asked = parser.parse_args()
+    ways = ("alone", "without", "gate")
+    p50: dict[str, list[float]] = {way: [] for way in ways}
+    p99: dict[str, list[float]] = {way: [] for way in ways}
+    speed: dict[str, list[float]] = {way: [] for way in ways}
+    with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
+        for _ in range(asked.rounds):
+            for way in ways:
+                took, fast = round_of(way, Path(folder), asked.seconds, asked.size * MB)
+                cuts = statistics.quantiles(took, n=100)
+                p50[way].append(cuts[49])
+                p99[way].append(cuts[98])
+                speed[way].append(fast)
+    print(f"medians of {asked.rounds} rounds, with the least and the greatest")
+    print(f"{'':24}{'commit p50':>26}{'commit p99':>26}{'copy':>26}")
+    names = {"alone": "the database alone", "without": "beside a copy", "gate": "through the gate"}
+    for way in ways:
+        cells = [
+            spread([1000 * one for one in p50[way]], "ms"),
+            spread([1000 * one for one in p99[way]], "ms"),
+            spread([one / MB for one in speed[way]], "MB/s") if way != "alone" else "–",
+        ]
+        print(f"{names[way]:24}" + "".join(f"{cell:>26}" for cell in cells))
+    faster = statistics.median(p99["without"]) / statistics.median(p99["gate"])
+    price = statistics.median(speed["gate"]) / statistics.median(speed["without"])
+    print(f"With the gate the 99th percentile of a commit is {faster:.1f} times lower,", end=" ")
+    print(f"and the copy runs at {100 * price:.0f} % of its speed.")
+
+
+def spread(values: list[float], unit: str) -> str:
+    """A median with its range."""
+    low, high = min(values), max(values)
+    return f"{statistics.median(values):.3g} ({low:.3g}–{high:.3g}) {unit}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What papers did, done again."""
