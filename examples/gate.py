@@ -3,10 +3,11 @@
     pip install apsw
     python examples/gate.py ./somewhere-on-the-disk
 
-SQLite commits small transactions while another thread copies a file. Three ways, in rounds of all
-of them: the database alone; both as they are; both through one `penstock.Gate`, which lets short
-writes go first and the copy in pieces. `apsw` is SQLite for Python with file systems written in
-Python: the database's own writes and syncs go through the gate too.
+SQLite commits small transactions while another thread copies a file, durably, 4 MiB at a time.
+Three ways, in rounds of all of them: the database alone; both as they are; both through one
+`penstock.Gate`, which lets short writes go first and the copy in pieces. `apsw` is SQLite for
+Python with file systems written in Python: the database's own writes and syncs go through the gate
+too, and in the other two ways through the same code with plain files.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol, TypeAlias
 
 import apsw
 
@@ -26,46 +28,82 @@ MB = 1_000_000
 CHUNK = 4 << 20
 """What the copy writes at a time."""
 
-DATABASE, LOG, COPY = range(3)
-"""The files of the gate, by number."""
+PIECE = "512KiB"
+"""What of it is at the disk at a time, so that a commit waits for that at most. Shorter pieces are
+kinder to commits and dearer for the copy."""
+
+DATABASE, JOURNAL, COPY = range(3)
+"""The files, by number."""
+
+Name: TypeAlias = apsw.URIFilename | str | None
 
 
-class Gated(apsw.VFS):
-    """SQLite's own file system, with writes and syncs of database and log through a gate."""
+class Disk(Protocol):
+    """What both ways offer: writes and flushes of files by number."""
 
-    def __init__(self, name: str, gate: penstock.Gate) -> None:
-        """A file system called `name`."""
-        self.gate = gate
-        super().__init__(name, base="")
+    def write(self, offset: int, data: bytes, *, sync: bool = False, file: int = 0) -> None:
+        """Write, durably if told so."""
 
-    def xOpen(self, name: apsw.URIFilename | str | None, flags: list[int]) -> apsw.VFSFile:
-        """Open a file; database and journal are the gate's."""
+    def flush(self, *, file: int = 0) -> None:
+        """What was written is durable."""
+
+    def close(self) -> None:
+        """End."""
+
+
+class Plain:
+    """The files as they are, each with a descriptor of its own."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        """Open them."""
+        self.files = [os.open(path, os.O_RDWR) for path in paths]
+
+    def write(self, offset: int, data: bytes, *, sync: bool = False, file: int = 0) -> None:
+        """Write, durably if told so."""
+        os.pwrite(self.files[file], data, offset)
+        if sync:
+            self.flush(file=file)
+
+    def flush(self, *, file: int = 0) -> None:
+        """What was written is durable."""
+        os.fdatasync(self.files[file])
+
+    def close(self) -> None:
+        """Close them."""
+        for file in self.files:
+            os.close(file)
+
+
+class Through(apsw.VFS):
+    """SQLite's own file system, with writes and syncs of database and journal through a disk."""
+
+    def __init__(self, disk: Disk) -> None:
+        """A file system called `through`."""
+        self.disk = disk
+        super().__init__("through", base="")
+
+    def xOpen(self, name: Name, flags: list[int]) -> apsw.VFSFile:
+        """Open a file."""
         path = name.filename() if isinstance(name, apsw.URIFilename) else str(name)
-        number = LOG if path.endswith("-journal") else DATABASE
-        return GatedFile(name, flags, self.gate, number)
+        number = JOURNAL if path.endswith("-journal") else DATABASE
+        return ThroughFile(name, flags, self.disk, number)
 
 
-class GatedFile(apsw.VFSFile):
-    """A file of SQLite whose writes go through the gate; all else is as it was."""
+class ThroughFile(apsw.VFSFile):
+    """A file of SQLite whose writes go through the disk; all else is as it was."""
 
-    def __init__(
-        self,
-        name: apsw.URIFilename | str | None,
-        flags: list[int],
-        gate: penstock.Gate,
-        number: int,
-    ) -> None:
-        """The gate's file of this number."""
-        self.gate, self.number = gate, number
+    def __init__(self, name: Name, flags: list[int], disk: Disk, number: int) -> None:
+        """The disk's file of this number."""
+        self.disk, self.number = disk, number
         super().__init__("", name, flags)
 
     def xWrite(self, data: bytes, offset: int) -> None:
         """Write as SQLite asks."""
-        self.gate.write(offset, data, file=self.number)
+        self.disk.write(offset, data, file=self.number)
 
     def xSync(self, flags: int) -> None:
         """What was written is durable."""
-        self.gate.flush(file=self.number)
+        self.disk.flush(file=self.number)
 
 
 def commits(database: apsw.Connection, until: Callable[[], bool]) -> list[float]:
@@ -79,11 +117,11 @@ def commits(database: apsw.Connection, until: Callable[[], bool]) -> list[float]
     return took
 
 
-def copied(write: Callable[[int, bytes], None], size: int, stop: threading.Event) -> float:
+def copied(disk: Disk, size: int, stop: threading.Event) -> float:
     """Copy `size` bytes over and over until told; bytes a second."""
     data, done, begun = bytes(range(256)) * (CHUNK // 256), 0, time.perf_counter()
     while not stop.is_set():
-        write(done % size, data)
+        disk.write(done % size, data, sync=True, file=COPY)
         done += CHUNK
     return done / (time.perf_counter() - begun)
 
@@ -91,38 +129,29 @@ def copied(write: Callable[[int, bytes], None], size: int, stop: threading.Event
 def round_of(way: str, folder: Path, seconds: float, size: int) -> tuple[list[float], float]:
     """Run one way once: how long commits took, and how fast the copy was."""
     paths = [folder / name for name in ("app.db", "app.db-journal", "copy.img")]
-    for path in paths[:2]:
+    for path in paths[:COPY]:
         path.write_bytes(b"")
     if not paths[COPY].exists():
         paths[COPY].write_bytes(bytes(size))
-    gate = penstock.Gate(*paths, adopt=True, split="128KiB") if way == "gate" else None
-    vfs = Gated("gated", gate) if gate else None
-    database = apsw.Connection(str(paths[DATABASE]), vfs="gated" if vfs else None)
+    gated = way == "gate"
+    disk = penstock.Gate(*paths, adopt=True, split=PIECE, long_in_flight=PIECE) if gated else Plain(paths)
+    vfs = Through(disk)
+    database = apsw.Connection(str(paths[DATABASE]), vfs="through")
     database.execute("pragma journal_mode = persist; pragma synchronous = full")
-    database.execute("create table if not exists entries(id integer primary key, text)")
-    stop, speed = threading.Event(), []
-    with paths[COPY].open("r+b", buffering=0) as plain:
-
-        def write(offset: int, data: bytes) -> None:
-            if gate:
-                gate.write(offset, data, sync=True, file=COPY)
-            else:
-                plain.seek(offset)
-                plain.write(data)
-                os.fdatasync(plain.fileno())
-
-        copy = threading.Thread(target=lambda: speed.append(copied(write, size, stop)))
-        if way != "alone":
-            copy.start()
-        end = time.perf_counter() + seconds
-        took = commits(database, lambda: time.perf_counter() > end)
-        stop.set()
-        if way != "alone":
-            copy.join()
+    database.execute("create table entries(id integer primary key, text)")
+    stop, speed = threading.Event(), [0.0]
+    copy = threading.Thread(target=lambda: speed.append(copied(disk, size, stop)))
+    if way != "alone":
+        copy.start()
+    end = time.perf_counter() + seconds
+    took = commits(database, lambda: time.perf_counter() > end)
+    stop.set()
+    if way != "alone":
+        copy.join()
     database.close()
-    if gate:
-        gate.close()
-    return took, speed[0] if speed else 0.0
+    vfs.unregister()
+    disk.close()
+    return took, speed[-1]
 
 
 def main() -> None:

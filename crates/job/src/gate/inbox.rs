@@ -95,15 +95,16 @@ impl Inbox {
         self.lock().closed.clone()
     }
 
-    /// When there is an order to be taken: now, or later, or never again.
+    /// When there is an order to be taken: when it was asked for, or later, or never again. The loop
+    /// may be behind the time at which somebody asks, and a device must not begin before.
     pub(super) fn next_due(&self) -> Time {
         /// The loop would end if there were never anything: it sleeps until the bell instead.
         const SOME_DAY: Time = Time::from_ns(Time::NEVER.ns() - 1);
         let state = self.lock();
-        match (state.orders.is_empty(), &state.closed) {
-            (false, _) => Time::ZERO,
-            (true, None) => SOME_DAY,
-            (true, Some(_)) => Time::NEVER,
+        match (state.orders.front(), &state.closed) {
+            (Some(order), _) => order.at,
+            (None, None) => SOME_DAY,
+            (None, Some(_)) => Time::NEVER,
         }
     }
 
