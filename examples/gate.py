@@ -134,7 +134,11 @@ def round_of(way: str, folder: Path, seconds: float, size: int) -> tuple[list[fl
     if not paths[COPY].exists():
         paths[COPY].write_bytes(bytes(size))
     gated = way == "gate"
-    disk = penstock.Gate(*paths, adopt=True, split=PIECE, long_in_flight=PIECE) if gated else Plain(paths)
+    disk = (
+        penstock.Gate(*paths, adopt=True, split=PIECE, long_in_flight=PIECE)
+        if gated
+        else Plain(paths)
+    )
     vfs = Through(disk)
     database = apsw.Connection(str(paths[DATABASE]), vfs="through")
     database.execute("pragma journal_mode = persist; pragma synchronous = full")
@@ -176,7 +180,8 @@ def main() -> None:
                 p50[way].append(cuts[49])
                 p99[way].append(cuts[98])
                 speed[way].append(fast)
-    print(f"medians of {asked.rounds} rounds, with the least and the greatest")
+    rounds = f"{asked.rounds} round{'s' if asked.rounds != 1 else ''}"
+    print(f"medians of {rounds}, with the least and the greatest")
     print(f"{'':24}{'commit p50':>26}{'commit p99':>26}{'copy':>26}")
     names = {"alone": "the database alone", "without": "beside a copy", "gate": "through the gate"}
     for way in ways:
@@ -186,10 +191,10 @@ def main() -> None:
             spread([one / MB for one in speed[way]], "MB/s") if way != "alone" else "–",
         ]
         print(f"{names[way]:24}" + "".join(f"{cell:>26}" for cell in cells))
-    faster = statistics.median(p99["without"]) / statistics.median(p99["gate"])
+    tail = statistics.median(p99["gate"]) / statistics.median(p99["without"])
     price = statistics.median(speed["gate"]) / statistics.median(speed["without"])
-    print(f"With the gate the 99th percentile of a commit is {faster:.1f} times lower,", end=" ")
-    print(f"and the copy runs at {100 * price:.0f} % of its speed.")
+    print(f"Through the gate the 99th percentile of a commit is {100 * tail:.0f} % of", end=" ")
+    print(f"what it is without, and the copy runs at {100 * price:.0f} % of its speed.")
 
 
 def spread(values: list[float], unit: str) -> str:

@@ -19,7 +19,7 @@ from penstock.cli import output
 from penstock.cli.options import Create, Engine, Json, LoseData
 from penstock.cli.work import errors_end
 from penstock.errors import wrong
-from penstock.papers.live import MODES, Live, Told, Where, online_batch_live, verdict
+from penstock.papers.live import EMULATED, MODES, Live, Told, Where, online_batch_live, verdict
 from penstock.rounds import ROUNDS_MOST, Spread
 
 app = typer.Typer(
@@ -159,13 +159,14 @@ def _bar() -> Iterator[Told | None]:
 
 
 def _show(found: Live, console: Console) -> None:
-    world = "EMULATED" if found.where.on.startswith("emulated:") else "MEASURED"
+    world = "EMULATED" if found.where.on.startswith(EMULATED) else "MEASURED"
     cpu = f"{units.latency(found.online_cpu_ns)} and {units.latency(found.batch_cpu_ns)}"
     how = "as this disk takes for the writes" if found.calibrated else "as in the paper"
     console.print(Text.assemble((world, "bold"), f"  {found.where.on}"), soft_wrap=True)
     console.print(Text(f"  processor time of a transaction and a repetition: {cpu}, {how}"))
     rounds = len(found.cells[0].rounds) if found.cells else 0
-    console.print(Text(f"  medians of {rounds} rounds, with the least and the greatest mean"))
+    of = f"{rounds} round{'s' if rounds != 1 else ''}"
+    console.print(Text(f"  medians of {of}, with the least and the greatest mean"))
     console.print()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("control", "cpu", "online", "batch"):

@@ -35,6 +35,7 @@ REPETITIONS = 5
 """Repetitions of a batch program."""
 
 EMULATED = "emulated:"
+"""What begins the name of a model in real time."""
 
 Told: TypeAlias = Callable[[str, float], object]
 """Told what is being measured, and the share that is done."""
