@@ -9,6 +9,7 @@
 //! Invariants: nothing is written, nor locked, before the target is known to be free to use; that
 //! is looked at again once it is locked; what was checked and what is used are the same file.
 
+mod adopted;
 mod create;
 mod device;
 mod direct;
@@ -35,9 +36,6 @@ use self::mark::Found;
 pub(crate) use self::mark::{GRAIN, MARK};
 pub use self::trial::{DirectIo, file_system};
 use crate::loops::Control;
-
-/// Bytes that an adopted file may have: as many as the largest files of ext4.
-const ADOPTED: u64 = 1 << 44;
 
 /// What may be written over, open for direct I/O and locked against other runs.
 ///
@@ -194,27 +192,6 @@ impl Target {
         Ok(Self::whole(inner, usable))
     }
 
-    /// Opens the file at `path` because it is the caller's own to write to: whatever it holds, and
-    /// through the page cache, so that it may grow and any byte may be written alone. Nothing is
-    /// locked, as its owner may have it open too.
-    ///
-    /// # Errors
-    /// [`TargetError`]: there is nothing, or no regular file; it cannot be opened.
-    pub fn adopt(path: &Path) -> Result<Self, TargetError> {
-        let opened = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound => TargetError::Missing { path: path.to_owned() },
-            _ => TargetError::system(path, "open it for reading and writing", error),
-        };
-        let meta = std::fs::metadata(path).map_err(opened)?;
-        check_kind(path, meta.file_type())?;
-        let file = File::options().read(true).write(true).open(path).map_err(opened)?;
-        let file_system = direct::file_system(&file);
-        let (path, file, alignment) =
-            (path.to_owned(), Arc::new(file), Alignment { offset: 1, memory: 1 });
-        let inner = Inner { path, alignment, file_system, file, length: 0, lock: None };
-        Ok(Self::whole(inner, ADOPTED))
-    }
-
     fn open_through(
         direct: &Direct,
         path: &Path,
@@ -257,14 +234,6 @@ impl Target {
     /// Usable bytes.
     pub fn capacity(&self) -> u64 {
         self.len
-    }
-
-    /// How many bytes can be read now: of an adopted file those that it has.
-    pub fn readable(&self) -> u64 {
-        if self.len < ADOPTED {
-            return self.len;
-        }
-        self.inner.file.metadata().map_or(0, |meta| meta.len())
     }
 
     /// Where the usable bytes begin in the file.

@@ -1,8 +1,9 @@
 //! The gate and the evaluation programs for Python.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use penstock_core::Span;
+use penstock_core::{Errno, Span};
 use penstock_job::gate::{Gate as Opened, GateError, GateFile, GateOptions};
 use penstock_job::online_batch::{Cell, run};
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -81,10 +82,15 @@ impl Gate {
     }
 }
 
-/// `error` as Python's own files raise it: of the system with its number, of wrong use without.
+/// `error` as Python's own files raise it: wrong use as such, all else with the system's number, or
+/// that of a device that fails.
 fn failed(py: Python<'_>, error: &GateError) -> PyErr {
-    let Some(code) = error.error.raw_os_error() else {
-        return PyValueError::new_err(error.to_string());
+    let misused = [ErrorKind::InvalidInput, ErrorKind::NotFound, ErrorKind::BrokenPipe];
+    let code = match error.error.raw_os_error() {
+        None if misused.contains(&error.error.kind()) => {
+            return PyValueError::new_err(error.to_string());
+        }
+        code => code.unwrap_or(Errno::EIO.code()),
     };
     let raised = PyOSError::new_err((code, error.to_string()));
     match raised.value(py).setattr("done", error.done) {

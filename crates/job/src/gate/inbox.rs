@@ -123,3 +123,51 @@ impl Inbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc::sync_channel;
+
+    use penstock_live::LiveClock;
+
+    use super::*;
+
+    fn order() -> Order {
+        let (bytes, at) = (vec![1], Time::ZERO);
+        let reply = sync_channel(1).0;
+        Order { op: Op::Write, file: 0, offset: 0, bytes, sync: false, at, reply }
+    }
+
+    #[test]
+    fn who_asks_for_more_than_there_is_room_for_waits_until_something_is_answered() {
+        let inbox = Inbox::new(1, LiveClock::bare().bell().expect("it can be woken"));
+        assert!(inbox.put(order()).is_ok());
+        let through = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| {
+                let put = inbox.put(order());
+                through.store(true, Ordering::Relaxed);
+                put.is_ok()
+            });
+            (0..10_000).for_each(|_| std::thread::yield_now());
+            assert!(!through.load(Ordering::Relaxed), "taken, and not yet answered");
+            assert!(inbox.take().is_some() && inbox.take().is_none());
+            inbox.answered();
+            assert!(second.join().unwrap());
+        });
+        assert!(inbox.take().is_some());
+    }
+
+    #[test]
+    fn a_closed_inbox_says_why_and_serves_what_it_has() {
+        let inbox = Inbox::new(2, LiveClock::bare().bell().expect("it can be woken"));
+        assert!(inbox.put(order()).is_ok());
+        inbox.close("enough");
+        inbox.close("too late");
+        assert_eq!(inbox.put(order()).err().as_deref(), Some("enough"));
+        assert_eq!(inbox.next_due(), Time::ZERO);
+        assert!(inbox.take().is_some());
+        assert_eq!(inbox.next_due(), Time::NEVER);
+    }
+}

@@ -41,6 +41,9 @@ const LONGEST: u32 = 4 << 20;
 /// Requests that may be under way; who asks for one more waits.
 const MOST: u32 = 1024;
 
+/// What is said to whoever asks a gate that its owner has closed.
+const CLOSED: &str = "the gate is closed";
+
 /// A gate. Whoever has a reference may ask, on any thread; dropping it closes it.
 pub struct Gate {
     files: Files,
@@ -145,7 +148,7 @@ impl Gate {
 
     /// Carries out what was asked for, and ends. Whoever asks later gets an error.
     pub fn close(&self) {
-        self.inbox.close("the gate is closed");
+        self.inbox.close(CLOSED);
         let dispatcher = self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(dispatcher) = dispatcher {
             // If it panicked, it has said so on stderr, and its callers have their errors.
@@ -164,9 +167,10 @@ impl Gate {
     ) -> Result<Answer, Failed> {
         let (reply, answer) = sync_channel(1);
         let order = Order { op, file, offset, bytes, sync, at: self.now(), reply };
-        let gone = |why: Arc<str>| Failed {
-            done: 0,
-            error: io::Error::new(io::ErrorKind::BrokenPipe, &*why),
+        let gone = |why: Arc<str>| {
+            let closed = &*why == CLOSED;
+            let kind = if closed { io::ErrorKind::BrokenPipe } else { io::ErrorKind::Other };
+            Failed { done: 0, error: io::Error::new(kind, &*why) }
         };
         self.inbox.put(order).map_err(gone)?;
         let ended = |_| gone(self.inbox.closed().unwrap_or_else(|| "the gate has ended".into()));
