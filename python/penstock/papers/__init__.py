@@ -1,1 +1,1 @@
-"""What papers did, done again."""
+"""Papers whose figures are made again."""
