@@ -17,6 +17,7 @@ from penstock._native import __version__
 if TYPE_CHECKING:
     from penstock.api import compare
     from penstock.errors import PenstockError
+    from penstock.gate import Gate, GateStats, LengthStats
     from penstock.job import Agent, Class, Job
     from penstock.modelled import AgainstMeasured, DiskStats, Milliseconds
     from penstock.policy import Below, Go, Part, Policy, Request
@@ -40,8 +41,11 @@ __all__ = [
     "DiskStats",
     "Distribution",
     "Emulation",
+    "Gate",
+    "GateStats",
     "Go",
     "Job",
+    "LengthStats",
     "Machine",
     "Milliseconds",
     "Part",
@@ -57,6 +61,7 @@ __all__ = [
 _HOMES = {
     "api": ("compare",),
     "errors": ("PenstockError",),
+    "gate": ("Gate", "GateStats", "LengthStats"),
     "job": ("Agent", "Class", "Job"),
     "modelled": ("AgainstMeasured", "DiskStats", "Milliseconds"),
     "policy": ("Below", "Go", "Part", "Policy", "Request"),

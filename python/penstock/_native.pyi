@@ -10,12 +10,14 @@ from penstock.schema import Step
 __all__ = [
     "Below",
     "Failure",
+    "Gate",
     "Pace",
     "__version__",
     "compare",
     "devices",
     "doctor",
     "duration",
+    "online_batch",
     "policies",
     "replay_decisions",
     "schema",
@@ -39,6 +41,28 @@ class Below:
     def room(self) -> int: ...
     def admits(self, op: Op, start: int, len: int) -> bool: ...
     def position(self, op: Op, start: int) -> int: ...
+
+@final
+class Gate:
+    """One policy before an application's own reads and writes; `penstock.Gate` is its face."""
+
+    def __new__(
+        cls,
+        files: Sequence[tuple[str | PathLike[str], str | None, bool, str | None]],
+        *,
+        policy: str,
+        sets: Sequence[str],
+        emulate: str | None = None,
+        engine: str | None = None,
+        depth: int = 32,
+    ) -> Gate:
+        """Of files: path, size to create, whether it is adopted, the device's name once more."""
+
+    def write(self, file: int, offset: int, data: bytes, sync: bool) -> None: ...
+    def read(self, file: int, offset: int, len: int) -> bytes: ...
+    def flush(self, file: int) -> None: ...
+    def stats(self) -> str: ...
+    def close(self) -> None: ...
 
 @final
 class Pace:
@@ -94,6 +118,22 @@ def doctor(path: str | PathLike[str], *, clean: bool = False) -> str:
 
     With `clean` what runs have left behind is removed.
     """
+
+def online_batch(
+    *,
+    file: tuple[str | PathLike[str], str | None, bool, str | None] | None,
+    emulate: str | None,
+    engine: str | None,
+    mode: str,
+    online: int,
+    batch: int,
+    online_cpu_ns: int,
+    batch_cpu_ns: int,
+    cpu_priority: bool,
+    overlap: bool,
+    writes: bool,
+) -> str:
+    """Run the evaluation programs of the online-batch paper once; what they met, as JSON."""
 
 def schema(kind: str) -> str:
     """Give the JSON Schema of files of the kind `job` or `device`, as JSON."""

@@ -314,7 +314,8 @@ class Comparison:
         return raw
 
 
-def _distribution(one: schema.Distribution) -> Distribution:
+def distribution(one: schema.Distribution) -> Distribution:
+    """A distribution as JSON has it, typed."""
     return Distribution(
         mean=one["mean"],
         stddev=one["stddev"],
@@ -334,7 +335,7 @@ def _schedule(one: schema.Schedule | None) -> Schedule | None:
         made=one["made"],
         scheduled_s=one["scheduled_s"],
         taken_s=one["taken_s"],
-        lateness_ns=_distribution(one["lateness_ns"]),
+        lateness_ns=distribution(one["lateness_ns"]),
         held_within_100us=held["within_100us"],
         held_within_1ms=held["within_1ms"],
         held_within_10ms=held["within_10ms"],
@@ -361,9 +362,9 @@ def _class(one: schema.Class) -> ClassResult:
         bytes=one["bytes"],
         iops=one["iops"],
         bw_bytes=one["bw_bytes"],
-        lat_ns=_distribution(one["lat_ns"]),
-        wait_ns=_distribution(one["wait_ns"]),
-        service_ns=_distribution(one["service_ns"]),
+        lat_ns=distribution(one["lat_ns"]),
+        wait_ns=distribution(one["wait_ns"]),
+        service_ns=distribution(one["service_ns"]),
         device_time_s=one["device_time_s"],
         share=one["share"],
         errors=one["errors"],

@@ -3,7 +3,8 @@
 //! `spec` reads a job, `stack` builds the device that it names, `run` drives it under each
 //! `candidate`, `stats` measures, `result` is what comes out. `record` and `replay` prove that a
 //! run and its replay decide alike. `schema` tells editors what a job may hold, `doctor` what the
-//! machine can do.
+//! machine can do. `gate` puts a policy before an application's own requests, and `online_batch` runs
+//! the programs of a paper over one.
 
 #![forbid(unsafe_code)]
 
@@ -13,8 +14,10 @@ pub mod devices;
 pub mod diagnose;
 pub mod doctor;
 pub mod drives;
+pub mod gate;
 pub mod list;
 pub mod nearest;
+pub mod online_batch;
 pub mod record;
 pub mod replay;
 pub mod result;

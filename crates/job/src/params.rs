@@ -2,10 +2,10 @@
 
 use penstock_policy::{Entry, Kind, POLICIES, Param, Params, Value};
 
-use crate::diagnose::{JobError, quote};
+use crate::diagnose::{JobError, Source, quote};
 use crate::nearest::{nearest, suggest};
 use crate::tree::{self, Node, Reader};
-use crate::units;
+use crate::{sets, units};
 
 /// The policy called `name`.
 pub(crate) fn policy(name: &str) -> Result<&'static Entry, JobError> {
@@ -32,6 +32,17 @@ pub(crate) fn all(node: Option<&Node>) -> Result<Vec<(&'static str, Params)>, Jo
         Ok((policy.name, params))
     };
     POLICIES.iter().map(params).collect()
+}
+
+/// The parameters of `policy`: defaults, and what `sets` say, as `split=64KiB`.
+pub(crate) fn set(policy: &'static Entry, sets: &[String]) -> Result<Params, JobError> {
+    let mut root = tree::parse(&Source::file("parameters", ""))?;
+    for set in sets {
+        sets::apply(&mut root, &format!("{}.{set}", policy.name))?;
+    }
+    let reader = Reader::new(&root, "the parameters", &["policy"])?;
+    let params = all(reader.node("policy"))?.into_iter().find(|(name, _)| *name == policy.name);
+    Ok(params.expect("it is one of all").1)
 }
 
 /// The members of a group: defaults, and what the table `node` says.

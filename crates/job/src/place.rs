@@ -16,7 +16,7 @@ use crate::spec::Job;
 use crate::target::{self, Named};
 
 /// What begins an emulated device.
-const EMULATED: &str = "emulated:";
+pub(crate) const EMULATED: &str = "emulated:";
 
 /// The target that does nothing.
 const NULL: &str = "null";
@@ -101,16 +101,10 @@ impl Place {
             Some((model, path)) => (model, Some(path)),
             None => (what, None),
         };
-        let (device, speed) = match model.split_once('@') {
-            Some((device, speed)) => (device, self::speed(speed)?),
-            None => (model, Speed::ONE),
-        };
-        if device.is_empty() || path == Some("") {
-            let message =
-                format!("--on {name} lacks a name; expected emulated:DEVICE[@SPEED][:PATH]");
-            return Err(Failure::wrong(message, "as emulated:hdd-7200@10:./data.img"));
+        if path == Some("") {
+            return Err(nameless(what));
         }
-        let spec = devices::find(device)?;
+        let (spec, speed) = self::model(model)?;
         let open = |path| Live::open(path, job, options, progress);
         let over = path.map(open).transpose()?;
         if over.is_none() {
@@ -241,6 +235,23 @@ fn no_speed(on: &str, options: &Options) -> Result<(), Failure> {
     Err(Failure::wrong(message, "leave it out, or name a model with --on"))
 }
 
+/// What `DEVICE[@SPEED]` stands for: a model, and how fast it answers in real time.
+pub(crate) fn model(text: &str) -> Result<(DeviceSpec, Speed), Failure> {
+    let (device, speed) = match text.split_once('@') {
+        Some((device, speed)) => (device, self::speed(speed)?),
+        None => (text, Speed::ONE),
+    };
+    if device.is_empty() {
+        return Err(nameless(text));
+    }
+    Ok((devices::find(device)?, speed))
+}
+
+fn nameless(what: &str) -> Failure {
+    let message = format!("{EMULATED}{what} lacks a name; expected emulated:DEVICE[@SPEED][:PATH]");
+    Failure::wrong(message, "as emulated:hdd-7200@10:./data.img")
+}
+
 /// How many times as fast as itself a model answers.
 fn speed(text: &str) -> Result<Speed, Failure> {
     let number: Option<f64> = text.parse().ok();
@@ -253,7 +264,7 @@ fn speed(text: &str) -> Result<Speed, Failure> {
 }
 
 /// The engine called `name`, or the first that works here.
-fn engine(name: Option<&str>) -> Result<Engine, Failure> {
+pub(crate) fn engine(name: Option<&str>) -> Result<Engine, Failure> {
     let Some(name) = name else {
         let works = Engine::ALL.into_iter().find(|engine| engine.probe().is_ok());
         return Ok(works.unwrap_or(Engine::Threads));

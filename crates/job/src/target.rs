@@ -156,7 +156,7 @@ fn viewed(target: &Target, job: &Job) -> Result<Target, Failure> {
 }
 
 /// The size that `--create` names.
-fn created(text: &str) -> Result<u64, Failure> {
+pub(crate) fn created(text: &str) -> Result<u64, Failure> {
     units::parse_size(text).map_err(|error| {
         Failure::wrong(format_args!("--create: {}", error.message()), "write it as 256MiB")
     })

@@ -1,8 +1,9 @@
 //! The memory that disks read into and write from.
 //!
 //! One anonymous mapping, made once: a buffer for each command in flight, and behind them one
-//! region of seeded pseudo-random bytes that every write takes its data from. Reads land in their
-//! own buffers, so what is written depends on the seed and the place alone, never on what was read.
+//! region of seeded pseudo-random bytes that every write takes its data from, unless it carries an
+//! application's. Reads land in their own buffers, so what is made up depends on the seed and the
+//! place alone, never on what was read.
 //!
 //! Invariants: every buffer begins on a page; the source region is not written after `Area::new`;
 //! the mapping lives until the last holder of its `Arc` is gone, so an engine that the kernel may
@@ -138,16 +139,26 @@ impl Area {
         unsafe { std::slice::from_raw_parts_mut(self.address(offset, len), len) }
     }
 
+    /// Bytes of the source of writes.
+    #[cfg(test)]
+    pub(crate) fn source(&self, offset: usize, len: usize) -> &[u8] {
+        assert!(offset >= self.layout.source(), "only the source is shared");
+        // SAFETY: the source is not written after `new`.
+        unsafe { self.bytes(offset, len) }
+    }
+
     /// The bytes from `offset` on, for the only holder of the area.
     pub(crate) fn own(&mut self, offset: usize, len: usize) -> &mut [u8] {
         // SAFETY: nobody else has the area, so nobody has a part of it.
         unsafe { self.buffer(offset, len) }
     }
 
-    /// Bytes of the source of writes.
-    pub(crate) fn source(&self, offset: usize, len: usize) -> &[u8] {
-        assert!(offset >= self.layout.source(), "only the source is shared");
-        // SAFETY: mapped; the source is not written after `new`.
+    /// The bytes from `offset` on, to be read.
+    ///
+    /// # Safety
+    /// Nobody may be writing any of them: the source is safe, a buffer for who holds its slot.
+    pub(crate) unsafe fn bytes(&self, offset: usize, len: usize) -> &[u8] {
+        // SAFETY: mapped and initialised; nobody writes by the contract.
         unsafe { std::slice::from_raw_parts(self.address(offset, len), len) }
     }
 }

@@ -19,7 +19,7 @@ use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use rustix::time::{Timespec, clock_gettime};
 
 use crate::hub::Hub;
-use crate::{Guard, Lateness};
+use crate::{Bell, Guard, Lateness};
 
 /// No wait is longer: a signal handler sets a flag, and the loop must see it within a blink.
 const LONGEST_PARK: Span = Span::from_ms(100);
@@ -72,13 +72,40 @@ impl LiveClock {
         Guard::new(Rc::clone(&self.hub))
     }
 
+    /// What ends its waits from another thread; `None` if its engine has nothing of the kind. For
+    /// the thread that waits to ask.
+    pub fn bell(&self) -> Option<Bell> {
+        self.hub.borrow_mut().driver().bell()
+    }
+
+    /// The same time for other threads. The run begins now if it has not.
+    pub fn stopwatch(&mut self) -> Stopwatch {
+        self.read();
+        Stopwatch(self.begun.expect("it was read"))
+    }
+
     // CLOCK_MONOTONIC underneath.
     #[allow(clippy::disallowed_methods)]
     fn read(&mut self) -> Time {
         let now = Instant::now();
-        let since = now.duration_since(*self.begun.get_or_insert(now));
+        Stopwatch(*self.begun.get_or_insert(now)).at(now)
+    }
+}
+
+/// The time of a [`LiveClock`], to be read on any thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    /// Nanoseconds since the run began.
+    #[allow(clippy::disallowed_methods)]
+    pub fn now(self) -> Time {
+        self.at(Instant::now())
+    }
+
+    fn at(self, now: Instant) -> Time {
         // 64 bits of nanoseconds last 584 years.
-        Time::from_ns(since.as_nanos() as u64)
+        Time::from_ns(now.duration_since(self.0).as_nanos() as u64)
     }
 }
 
@@ -193,10 +220,12 @@ impl Clock for LiveClock {
             hub.driver().hand_on();
         } else {
             hub.driver().wait(Duration::from_nanos(nap.ns()));
-            // A completion ends a wait early, and says nothing of timers.
+            // A completion or a bell ends a wait early, and says nothing of timers.
             if !hub.ready() {
                 let woke = self.read();
-                self.spin.learn(woke.since(wake));
+                if woke >= wake {
+                    self.spin.learn(woke.since(wake));
+                }
             }
         }
         while !hub.ready() {

@@ -3,6 +3,7 @@
 //! Everything that engines have in common (slots, rounding, short transfers, device time) is in
 //! `hub`; a new engine implements [`Driver`] and nothing else.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a command does.
@@ -62,4 +63,26 @@ pub(crate) trait Driver {
     /// Gives the kernel what was queued, and sleeps until a command ends or `longest` has passed,
     /// at most: a signal may end it early.
     fn wait(&mut self, longest: Duration);
+
+    /// What ends its waits from another thread; `None` if it has nothing of the kind. For the
+    /// thread that waits to ask, before it does.
+    fn bell(&mut self) -> Option<Bell> {
+        None
+    }
+}
+
+/// Ends the wait of a clock on another thread, or the next one if it does not wait.
+#[derive(Clone)]
+pub struct Bell(Arc<dyn Fn() + Send + Sync>);
+
+impl Bell {
+    /// A bell that is rung by calling `ring`.
+    pub(crate) fn new(ring: impl Fn() + Send + Sync + 'static) -> Self {
+        Self(Arc::new(ring))
+    }
+
+    /// Rings it.
+    pub fn ring(&self) {
+        (self.0)();
+    }
 }

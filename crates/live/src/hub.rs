@@ -13,6 +13,7 @@ use std::time::Duration;
 use penstock_core::{Arrival, Done, Errno, Flags, Op, ReqId, Request, Sharing, Span, Time};
 
 use crate::buffers::Layout;
+use crate::cargo::{Carriage, Trip};
 use crate::driver::{Action, Command, Driver, Outcome};
 use crate::guard::words;
 use crate::idle::Idle;
@@ -29,6 +30,8 @@ pub(crate) struct Hub {
     /// Slots of each lane.
     depth: u32,
     layout: Layout,
+    /// Carries what requests hold; without it they hold nothing.
+    carriage: Option<Carriage>,
     /// Emptied by every `collect`; kept for its memory.
     outcomes: Vec<Outcome>,
     in_flight: u32,
@@ -54,8 +57,10 @@ struct Flight {
     len: u32,
     begun: Time,
     arrival: Arrival,
-    /// What is left of it.
+    /// What is left of it, or of a part of its trip.
     rest: Command,
+    /// What follows that, if it carries something.
+    trip: Option<Trip>,
 }
 
 impl Hub {
@@ -77,7 +82,14 @@ impl Hub {
             sharing: Sharing::default(),
         };
         let lanes = targets.into_iter().map(lane).collect();
-        Self { driver, lanes, depth, layout, outcomes, in_flight: 0, unread: 0, timeout }
+        let (in_flight, unread, carriage) = (0, 0, None);
+        Self { driver, lanes, depth, layout, carriage, outcomes, in_flight, unread, timeout }
+    }
+
+    /// The same, of requests that carry something.
+    pub(crate) fn carrying(mut self, carriage: Carriage) -> Self {
+        self.carriage = Some(carriage);
+        self
     }
 
     /// A hub of no target.
@@ -118,8 +130,15 @@ impl Hub {
         let number = lane_index as u32 * self.depth + slot;
         let mut rest = command(&lane.target, req, &self.layout, number);
         rest.target = lane_index as u32;
+        let buffer = self.layout.slot(number);
+        let unit = lane.target.unit();
+        let carries = self.carriage.is_some();
+        let mut trip = carries.then(|| Trip::new(req, rest, unit, buffer)).flatten();
+        if let Some(first) = follow(self.carriage.as_ref(), &mut trip) {
+            rest = first;
+        }
         let arrival = lane.sharing.enter(now);
-        let flight = Flight { id: req.id, len: req.len, begun: now, arrival, rest };
+        let flight = Flight { id: req.id, len: req.len, begun: now, arrival, rest, trip };
         lane.flights[slot as usize] = Some(flight);
         self.in_flight += 1;
         self.driver.queue(number, &rest);
@@ -215,8 +234,14 @@ impl Hub {
             match settle(&mut flight.rest, result, lane.target.unit()) {
                 Step::Again => self.driver.queue(number, &flight.rest),
                 Step::Ended(error) => {
-                    lane.ended.push((slot, error));
-                    self.unread += 1;
+                    let next = || follow(self.carriage.as_ref(), &mut flight.trip);
+                    if let Some(next) = error.is_none().then(next).flatten() {
+                        flight.rest = next;
+                        self.driver.queue(number, &next);
+                    } else {
+                        lane.ended.push((slot, error));
+                        self.unread += 1;
+                    }
                 }
             }
         }
@@ -261,6 +286,11 @@ fn command(target: &Target, req: &Request, layout: &Layout, slot: u32) -> Comman
     let start = target.start() + start;
     let buffer = if action == Action::Read { layout.slot(slot) } else { layout.source_for(start) };
     Command { action, target: 0, start, len, buffer }
+}
+
+/// The next command of `trip`, if there is one.
+fn follow(carriage: Option<&Carriage>, trip: &mut Option<Trip>) -> Option<Command> {
+    carriage.zip(trip.as_mut()).and_then(|(carriage, trip)| carriage.next(trip))
 }
 
 /// What follows a result.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::driver::{Command, Driver, Outcome};
+use crate::driver::{Bell, Command, Driver, Outcome};
 
 /// Carries nothing out, because nothing is given to it.
 pub(crate) struct Idle;
@@ -20,8 +20,12 @@ impl Driver for Idle {
 
     fn reap(&mut self, _: &mut Vec<Outcome>) {}
 
-    #[allow(clippy::disallowed_methods)] // a clock waits
     fn wait(&mut self, longest: Duration) {
-        std::thread::sleep(longest);
+        std::thread::park_timeout(longest);
+    }
+
+    fn bell(&mut self) -> Option<Bell> {
+        let waiting = std::thread::current();
+        Some(Bell::new(move || waiting.unpark()))
     }
 }

@@ -16,12 +16,13 @@
 //! Nothing above can tell that time is real. For models there is [`Paced`]: virtual time that keeps
 //! step with real time. A [`Guard`] says when a run cannot go on.
 //!
-//! Invariants: the only crate with hand-written unsafe code, in `buffers`, `uring`, `libaio`,
-//! `threads` and `loops`; the only one that reads the machine's clock, in `clock` and `paced`;
+//! Invariants: the only crate with hand-written unsafe code, in `buffers`, `cargo`, `uring`,
+//! `libaio`, `threads` and `loops`; the only one that reads the machine's clock, in `clock` and `paced`;
 //! nothing outside the usable bytes of a target is ever written, but for a file without a name that
 //! a trial makes for itself; no allocation per request. Linux only.
 
 mod buffers;
+mod cargo;
 mod clock;
 mod device;
 mod driver;
@@ -42,9 +43,12 @@ mod sysfs;
 mod target;
 mod threads;
 mod uring;
+mod work;
 
-pub use clock::{LiveClock, timer_lateness};
+pub use cargo::{Cargo, Load};
+pub use clock::{LiveClock, Stopwatch, timer_lateness};
 pub use device::LiveDevice;
+pub use driver::Bell;
 pub use emulated::{Emulated, Speed};
 pub use error::EngineError;
 pub use guard::{Guard, Trouble};
@@ -56,3 +60,4 @@ pub use stage::{Engine, Settings, Stage};
 pub use sysfs::{Disk, Stack, Sysfs};
 pub use target::{DirectIo, Target, TargetError, file_system};
 pub use uring::registered_buffers;
+pub use work::{leave_processor, use_processor};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use penstock_core::{Seed, Span};
 
 use crate::buffers::{Area, Layout};
+use crate::cargo::{Cargo, Carriage};
 use crate::driver::Driver;
 use crate::error::EngineError;
 use crate::hub::Hub;
@@ -142,6 +143,29 @@ impl Stage {
         targets: Vec<Target>,
         settings: Settings,
     ) -> Result<Self, EngineError> {
+        Self::build(engine, targets, settings, None)
+    }
+
+    /// The same for requests that carry an application's bytes: each read and write has its load in
+    /// `cargo`, under its stream.
+    ///
+    /// # Errors
+    /// As [`Stage::open`].
+    pub fn carrying(
+        engine: Engine,
+        targets: Vec<Target>,
+        settings: Settings,
+        cargo: Cargo,
+    ) -> Result<Self, EngineError> {
+        Self::build(engine, targets, settings, Some(cargo))
+    }
+
+    fn build(
+        engine: Engine,
+        targets: Vec<Target>,
+        settings: Settings,
+        cargo: Option<Cargo>,
+    ) -> Result<Self, EngineError> {
         let Settings { depth, max_len, batch, seed, timeout } = settings;
         let (count, max) = (targets.len(), engine.max_slots());
         let slots = u64::from(depth) * count as u64;
@@ -154,14 +178,22 @@ impl Stage {
         let mut remarks = Vec::new();
         let driver: Box<dyn Driver> = match engine {
             Engine::Uring => {
-                let (ring, remark) = Ring::new(&targets, slots as u32, batch.max(1), area)?;
+                let ring = Ring::new(&targets, slots as u32, batch.max(1), Arc::clone(&area));
+                let (ring, remark) = ring?;
                 remarks.extend(remark);
                 Box::new(ring)
             }
-            Engine::Aio => Box::new(Aio::new(&targets, slots as u32, batch.max(1), area)?),
+            Engine::Aio => {
+                Box::new(Aio::new(&targets, slots as u32, batch.max(1), Arc::clone(&area))?)
+            }
             Engine::Threads => Box::new(Pool::new(&targets, slots as u32, &area)?),
         };
-        let hub = Rc::new(RefCell::new(Hub::new(driver, targets, depth, layout, timeout)));
+        let hub = Hub::new(driver, targets, depth, layout, timeout);
+        let hub = match cargo {
+            Some(cargo) => hub.carrying(Carriage::new(cargo, area)),
+            None => hub,
+        };
+        let hub = Rc::new(RefCell::new(hub));
         let device = |lane| LiveDevice::new(Rc::clone(&hub), lane, depth);
         let devices = (0..count).map(device).collect();
         Ok(Self { clock: LiveClock::new(hub, remarks), devices })

@@ -2,13 +2,14 @@
 //!
 //! A target is an *owned file*: one that a run created, or that carries the mark of an earlier one;
 //! a loop device over such a file; or a block device that a person named twice and that nothing is
-//! on (`device`). Everything else is refused: a file without the mark, whatever is in use by
+//! on (`device`); or, for a gate, a file that the application says is its own. Everything else is refused: a file without the mark, whatever is in use by
 //! another run. An existing file is never grown, cut or written over, and a missing one is never
 //! created unless a size is given. A target may be narrowed to a *view*.
 //!
 //! Invariants: nothing is written, nor locked, before the target is known to be free to use; that
 //! is looked at again once it is locked; what was checked and what is used are the same file.
 
+mod adopted;
 mod create;
 mod device;
 mod direct;
@@ -251,7 +252,7 @@ impl Target {
     }
 
     /// What ranges are rounded to so that both offset and memory are aligned, in bytes.
-    pub(crate) fn unit(&self) -> u32 {
+    pub fn unit(&self) -> u32 {
         self.inner.alignment.offset.max(self.inner.alignment.memory)
     }
 

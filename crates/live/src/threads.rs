@@ -22,7 +22,7 @@ use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2, retry_on_intr};
 
 use crate::Target;
 use crate::buffers::Area;
-use crate::driver::{Action, Command, Driver, Outcome};
+use crate::driver::{Action, Bell, Command, Driver, Outcome};
 use crate::error::EngineError;
 use crate::uring::{discard_flags, write_flags};
 
@@ -67,6 +67,8 @@ struct Outbox {
 struct Ended {
     outcomes: Vec<Outcome>,
     waiting: bool,
+    /// Somebody wants the wait to end.
+    rung: bool,
 }
 
 impl Pool {
@@ -77,7 +79,8 @@ impl Pool {
         area: &Arc<Area>,
     ) -> Result<Self, EngineError> {
         let files: Arc<[Arc<File>]> = targets.iter().map(|t| Arc::clone(t.file())).collect();
-        let ended = Ended { outcomes: Vec::with_capacity(slots as usize), waiting: false };
+        let outcomes = Vec::with_capacity(slots as usize);
+        let ended = Ended { outcomes, waiting: false, rung: false };
         let outbox =
             Outbox { ended: Mutex::new(ended), added: Condvar::new(), count: AtomicU32::new(0) };
         let outbox = Arc::new(outbox);
@@ -136,9 +139,23 @@ impl Driver for Pool {
     fn wait(&mut self, longest: Duration) {
         let mut ended = lock(&self.outbox.ended);
         ended.waiting = true;
-        let none = |ended: &mut Ended| ended.outcomes.is_empty();
+        let none = |ended: &mut Ended| ended.outcomes.is_empty() && !ended.rung;
         let waited = self.outbox.added.wait_timeout_while(ended, longest, none);
-        waited.unwrap_or_else(PoisonError::into_inner).0.waiting = false;
+        let mut ended = waited.unwrap_or_else(PoisonError::into_inner).0;
+        (ended.waiting, ended.rung) = (false, false);
+    }
+
+    fn bell(&mut self) -> Option<Bell> {
+        let outbox = Arc::clone(&self.outbox);
+        Some(Bell::new(move || {
+            let mut ended = lock(&outbox.ended);
+            ended.rung = true;
+            let waiting = ended.waiting;
+            drop(ended);
+            if waiting {
+                outbox.added.notify_one();
+            }
+        }))
     }
 }
 
@@ -219,7 +236,8 @@ impl Worker {
                 retry_on_intr(|| preadv2(file, &mut [IoSliceMut::new(bytes)], start, none))
             }
             Action::Write | Action::WriteThrough => {
-                let bytes = self.area.source(buffer, len_of_buffer);
+                // SAFETY: the source, which nobody writes, or the slot's own buffer, as above.
+                let bytes = unsafe { self.area.bytes(buffer, len_of_buffer) };
                 let flags = write_flags(action);
                 retry_on_intr(|| pwritev2(file, &[IoSlice::new(bytes)], start, flags))
             }

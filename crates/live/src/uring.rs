@@ -9,18 +9,19 @@
 //! kernel knows of outlives the kernel's use of it, whatever happens.
 
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, Probe, opcode, squeue};
 use penstock_core::Seed;
+use rustix::event::{EventfdFlags, PollFlags, eventfd};
 use rustix::fs::FallocateFlags;
 use rustix::io::ReadWriteFlags;
 
 use crate::buffers::{Area, Layout, PAGE};
-use crate::driver::{Action, Command, Driver, Outcome};
+use crate::driver::{Action, Bell, Command, Driver, Outcome};
 use crate::error::EngineError;
 use crate::{Engine, Target};
 
@@ -32,6 +33,9 @@ const MAX_REGISTERED: usize = 1 << 30;
 
 /// Submissions that the kernel may refuse in a row for want of memory before the run is given up.
 const MAX_REFUSALS: u32 = 10_000;
+
+/// What marks the entry that tells of the bell; no slot has that number.
+const BELL: u64 = u64::MAX;
 
 /// The ring, its buffers, and what it owes.
 pub(crate) struct Ring {
@@ -46,6 +50,8 @@ pub(crate) struct Ring {
     /// With the kernel, and not yet reaped.
     submitted: u32,
     refusals: u32,
+    /// What other threads ring, if they may.
+    bell: Option<Arc<OwnedFd>>,
 }
 
 impl Ring {
@@ -56,7 +62,8 @@ impl Ring {
         batch: u32,
         area: Arc<Area>,
     ) -> Result<(Self, Option<String>), EngineError> {
-        let queues = build(slots)?;
+        // An entry more for the bell.
+        let queues = build((slots + 1).min(MAX_SLOTS))?;
         require(&queues)?;
         let files: Vec<_> = targets.iter().map(|target| target.file().as_raw_fd()).collect();
         queues.submitter().register_files(&files).map_err(|source| EngineError::System {
@@ -75,7 +82,16 @@ impl Ring {
 
     /// A ring with nothing to do.
     fn idle(queues: IoUring, batch: u32, area: Arc<Area>) -> Self {
-        Self { queues, area, registered: None, batch, queued: 0, submitted: 0, refusals: 0 }
+        Self {
+            queues,
+            area,
+            registered: None,
+            batch,
+            queued: 0,
+            submitted: 0,
+            refusals: 0,
+            bell: None,
+        }
     }
 
     /// Registers every buffer, in as few pieces as the kernel's bound allows.
@@ -140,6 +156,18 @@ impl Ring {
         Some(index as u16)
     }
 
+    /// Has the kernel tell once when the bell rings from now on.
+    fn listen(&mut self) {
+        let Some(bell) = &self.bell else { return };
+        // Quiet again before anybody looks at what it was rung for. It may be quiet already.
+        let _ = rustix::io::read(bell, &mut [0; 8]);
+        let readable = PollFlags::IN.bits().into();
+        let poll = opcode::PollAdd::new(Fd(bell.as_raw_fd()), readable).build().user_data(BELL);
+        // SAFETY: it has no buffer, and the ring keeps the bell.
+        unsafe { self.queues.submission().push(&poll) }.expect("an entry for the bell");
+        self.queued += 1;
+    }
+
     /// Submits, waiting for a completion or `longest` if that is named.
     fn enter(&mut self, longest: Option<Duration>) {
         let result = match longest {
@@ -200,21 +228,37 @@ impl Driver for Ring {
     }
 
     fn reap(&mut self, outcomes: &mut Vec<Outcome>) {
-        let before = outcomes.len();
-        let ended = self.queues.completion();
-        outcomes.extend(
-            ended.map(|entry| Outcome { slot: entry.user_data() as u32, result: entry.result() }),
-        );
-        self.submitted -= (outcomes.len() - before) as u32;
+        let mut rang = false;
+        for entry in self.queues.completion() {
+            self.submitted -= 1;
+            match entry.user_data() {
+                BELL => rang = true,
+                slot => outcomes.push(Outcome { slot: slot as u32, result: entry.result() }),
+            }
+        }
+        if rang {
+            self.listen();
+        }
     }
 
     fn wait(&mut self, longest: Duration) {
         self.enter(Some(longest));
     }
+
+    fn bell(&mut self) -> Option<Bell> {
+        let bell = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).ok()?);
+        self.bell = Some(Arc::clone(&bell));
+        self.listen();
+        Some(Bell::new(move || ring(&bell)))
+    }
 }
 
 impl Drop for Ring {
     fn drop(&mut self) {
+        // What listens for the bell is in flight too.
+        if let Some(bell) = &self.bell {
+            ring(bell);
+        }
         // What the kernel was not given yet is forgotten: closing the ring takes it back.
         while self.submitted > 0 {
             // `enter` with nothing to submit: waits only.
@@ -236,6 +280,11 @@ impl Drop for Ring {
         // open until then, and a device in use. An error says that it knows of none.
         let _ = self.queues.submitter().unregister_files();
     }
+}
+
+/// Rings `bell`. It can only be full of rings already.
+fn ring(bell: &OwnedFd) {
+    let _ = rustix::io::write(bell, &1_u64.to_ne_bytes());
 }
 
 /// How a write goes to the kernel.

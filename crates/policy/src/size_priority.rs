@@ -118,6 +118,16 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
+/// The longest short request in bytes, under these parameters of the policy.
+pub fn threshold(params: &Params) -> u32 {
+    let split = params.len("split").unwrap_or(SPLIT);
+    match params.len("threshold") {
+        Some(threshold) => threshold,
+        None if params.is("threshold", "split") => split,
+        None => split.min(SPLIT),
+    }
+}
+
 /// Two queues: short requests whole, long ones with what is left of them.
 #[derive(Debug)]
 pub struct SizePriority {
@@ -195,11 +205,7 @@ impl SizePriority {
         let split = params.len("split");
         Self {
             split: split.unwrap_or(u32::MAX),
-            threshold: match params.len("threshold") {
-                Some(threshold) => threshold,
-                None if params.is("threshold", "split") => split.unwrap_or(SPLIT),
-                None => split.unwrap_or(SPLIT).min(SPLIT),
-            },
+            threshold: threshold(params),
             priority: params.switch("priority"),
             order: if params.is("order", "rr") { Order::RoundRobin } else { Order::Fifo },
             guard: params.group("guard").map(|guard| Guard {

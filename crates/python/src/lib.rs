@@ -7,6 +7,7 @@
 #![deny(unsafe_code)]
 
 mod below;
+mod gate;
 mod ledger;
 mod policy;
 mod traces;
@@ -39,6 +40,8 @@ mod _native {
     use super::{
         Below, Failure, Pace, compare, devices, doctor, policies, replay_decisions, schema,
     };
+    #[pymodule_export]
+    use crate::gate::{Gate, online_batch};
     #[pymodule_export]
     use crate::traces::{trace_convert, trace_describe, trace_formats};
     #[pymodule_export]

@@ -127,7 +127,10 @@ fn observed(node: &Node, drive: &DriveSpec) -> Result<bool, JobError> {
     let unknown = |name| drives::observed::names().all(|known| known != name);
     if observed && drive.name().is_none_or(unknown) {
         let names: Vec<_> = drives::observed::names().collect();
-        let found = format!("nothing was observed of the real {}", drive.text());
+        let found = match drive.name() {
+            Some(name) => format!("nothing was observed of the real {}", quote(name)),
+            None => "nothing was observed of a drive by its data sheet".into(),
+        };
         let hint = format!("there is something of {}", names.join(", "));
         return Err(JobError::new(found).at(&node.origin).hint(hint));
     }

@@ -1,0 +1,90 @@
+//! The one thread of a gate: its orders as a source, and the loop over them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use penstock_core::{
+    ClassId, Device, Done, Flags, Io, Limits, Observer, Op, Prio, Request, Source, Time, run,
+};
+use penstock_live::{Cargo, Guard, LiveClock, Load};
+
+use super::carrier::WINDOW;
+use super::counters::{Class, Counters};
+use super::inbox::{Answer, Inbox};
+use super::register::{Entry, Register};
+
+/// Takes orders from the inbox, and answers them.
+pub(super) struct Desk {
+    pub(super) inbox: Arc<Inbox>,
+    pub(super) cargo: Cargo,
+    pub(super) register: Register,
+    pub(super) counters: Arc<Mutex<Counters>>,
+}
+
+impl Desk {
+    /// Serves until the gate is closed and everything is answered, or nothing goes on.
+    pub(super) fn serve(mut self, mut stack: impl Device, mut clock: LiveClock, most: u32) {
+        let guard = clock.guard();
+        let limits = Limits { until: Time::NEVER, max_outstanding: most };
+        let mut watch = Watch(&guard);
+        let end = run(&mut self, &mut stack, &mut clock, &mut watch, limits);
+        let at = end.as_ref().map_or(Time::ZERO, |end| end.at);
+        let why = match (guard.end(at, None), end) {
+            (Some(trouble), _) => trouble.to_string(),
+            (None, Err(error)) => error.to_string(),
+            (None, Ok(_)) => return,
+        };
+        self.inbox.close(&why);
+    }
+}
+
+impl Source for Desk {
+    fn next_due(&self) -> Time {
+        self.inbox.next_due()
+    }
+
+    fn take(&mut self, _: Time) -> Option<Io> {
+        let order = self.inbox.take()?;
+        let (op, len) = (order.op, order.bytes.len() as u32);
+        let start = u64::from(order.file) * WINDOW + order.offset;
+        let class = match op {
+            Op::Flush => Class::Flush,
+            _ => self.counters.lock().unwrap_or_else(PoisonError::into_inner).class(len),
+        };
+        let stream = self.cargo.put(Load { start: order.offset, bytes: order.bytes });
+        let (reply, sync) = (order.reply, order.sync);
+        self.register.put(stream, Entry { reply, class, sync, start, pieces: 0, failed: None });
+        // A merged command would carry the bytes of its first request alone: nobody merges what is
+        // to be durable, and the carrier takes the flag off again where it was not asked for.
+        let flags = Flags::SYNC.with(Flags::FUA);
+        let class = ClassId(class as u16);
+        Some(Io { due: order.at, start, len, stream, class, op, prio: Prio::default(), flags })
+    }
+
+    fn finished(&mut self, _: Time, req: &Request, done: &Done) {
+        let entry = self.register.take(req.stream);
+        let bytes = self.cargo.take(req.stream).bytes;
+        let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        counters.finished(entry.class, req, done, (entry.pieces, self.register.long_first()));
+        drop(counters);
+        let certain = entry.failed.map_or(0, |(place, _)| place - entry.start);
+        let carried = if done.error.is_some() { certain } else { req.len.into() };
+        // Whoever asked may have been interrupted.
+        let _ = entry.reply.send(Answer { bytes, done: carried, error: done.error });
+        self.inbox.answered();
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        self.inbox.end();
+    }
+}
+
+/// Ends the loop when the device does not answer.
+struct Watch<'a>(&'a Guard);
+
+impl Observer for Watch<'_> {
+    fn turn(&mut self, now: Time) -> bool {
+        self.0.look(now)
+    }
+}

@@ -1,0 +1,173 @@
+//! Where the threads of an application leave what they ask for, and the dispatcher finds it.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use penstock_core::{Errno, Op, Time};
+use penstock_live::Bell;
+
+/// One thing that is asked for.
+pub(super) struct Order {
+    pub(super) op: Op,
+    /// Which of the gate's files.
+    pub(super) file: u32,
+    pub(super) offset: u64,
+    /// What is to be written, or room for what is to be read.
+    pub(super) bytes: Vec<u8>,
+    /// On stable media when it is answered.
+    pub(super) sync: bool,
+    /// When it was asked for.
+    pub(super) at: Time,
+    pub(super) reply: SyncSender<Answer>,
+}
+
+/// How it ended.
+pub(super) struct Answer {
+    /// As they were given, or read.
+    pub(super) bytes: Vec<u8>,
+    /// How many from the first on are certainly done.
+    pub(super) done: u64,
+    pub(super) error: Option<Errno>,
+}
+
+/// Orders, and how many there may be.
+pub(super) struct Inbox {
+    state: Mutex<State>,
+    /// Told when an order has been answered.
+    room: Condvar,
+    most: u32,
+    bell: Bell,
+}
+
+struct State {
+    orders: VecDeque<Order>,
+    /// Left here, and not yet answered.
+    outstanding: u32,
+    /// Why nothing is taken any more.
+    closed: Option<Arc<str>>,
+}
+
+impl Inbox {
+    /// An inbox for `most` orders that are not yet answered, whose dispatcher hears `bell`.
+    pub(super) fn new(most: u32, bell: Bell) -> Self {
+        let state = State { orders: VecDeque::new(), outstanding: 0, closed: None };
+        Self { state: Mutex::new(state), room: Condvar::new(), most, bell }
+    }
+
+    /// Leaves an order, once there is room for it.
+    ///
+    /// # Errors
+    /// Why it is not taken.
+    pub(super) fn put(&self, order: Order) -> Result<(), Arc<str>> {
+        let full = |state: &mut State| state.closed.is_none() && state.outstanding >= self.most;
+        let waited = self.room.wait_while(self.lock(), full);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+        if let Some(why) = &state.closed {
+            return Err(Arc::clone(why));
+        }
+        state.outstanding += 1;
+        state.orders.push_back(order);
+        // Whoever left the first of several has rung.
+        let first = state.orders.len() == 1;
+        drop(state);
+        if first {
+            self.bell.ring();
+        }
+        Ok(())
+    }
+
+    /// Takes nothing more, because of `why`. What was left is still to be served.
+    pub(super) fn close(&self, why: &str) {
+        self.lock().closed.get_or_insert_with(|| why.into());
+        self.room.notify_all();
+        self.bell.ring();
+    }
+
+    /// The dispatcher has gone: whoever waits is answered by that.
+    pub(super) fn end(&self) {
+        self.close("the gate has ended");
+        self.lock().orders.clear();
+    }
+
+    /// Why nothing is taken any more.
+    pub(super) fn closed(&self) -> Option<Arc<str>> {
+        self.lock().closed.clone()
+    }
+
+    /// When there is an order to be taken: when it was asked for, or later, or never again. The loop
+    /// may be behind the time at which somebody asks, and a device must not begin before.
+    pub(super) fn next_due(&self) -> Time {
+        /// The loop would end if there were never anything: it sleeps until the bell instead.
+        const SOME_DAY: Time = Time::from_ns(Time::NEVER.ns() - 1);
+        let state = self.lock();
+        match (state.orders.front(), &state.closed) {
+            (Some(order), _) => order.at,
+            (None, None) => SOME_DAY,
+            (None, Some(_)) => Time::NEVER,
+        }
+    }
+
+    pub(super) fn take(&self) -> Option<Order> {
+        self.lock().orders.pop_front()
+    }
+
+    /// An order has been answered.
+    pub(super) fn answered(&self) {
+        self.lock().outstanding -= 1;
+        self.room.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // What it guards is whole between any two statements.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc::sync_channel;
+
+    use penstock_live::LiveClock;
+
+    use super::*;
+
+    fn order() -> Order {
+        let (bytes, at) = (vec![1], Time::ZERO);
+        let reply = sync_channel(1).0;
+        Order { op: Op::Write, file: 0, offset: 0, bytes, sync: false, at, reply }
+    }
+
+    #[test]
+    fn who_asks_for_more_than_there_is_room_for_waits_until_something_is_answered() {
+        let inbox = Inbox::new(1, LiveClock::bare().bell().expect("it can be woken"));
+        assert!(inbox.put(order()).is_ok());
+        let through = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| {
+                let put = inbox.put(order());
+                through.store(true, Ordering::Relaxed);
+                put.is_ok()
+            });
+            (0..10_000).for_each(|_| std::thread::yield_now());
+            assert!(!through.load(Ordering::Relaxed), "taken, and not yet answered");
+            assert!(inbox.take().is_some() && inbox.take().is_none());
+            inbox.answered();
+            assert!(second.join().unwrap());
+        });
+        assert!(inbox.take().is_some());
+    }
+
+    #[test]
+    fn a_closed_inbox_says_why_and_serves_what_it_has() {
+        let inbox = Inbox::new(2, LiveClock::bare().bell().expect("it can be woken"));
+        assert!(inbox.put(order()).is_ok());
+        inbox.close("enough");
+        inbox.close("too late");
+        assert_eq!(inbox.put(order()).err().as_deref(), Some("enough"));
+        assert_eq!(inbox.next_due(), Time::ZERO);
+        assert!(inbox.take().is_some());
+        assert_eq!(inbox.next_due(), Time::NEVER);
+    }
+}

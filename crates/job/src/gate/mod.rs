@@ -1,0 +1,264 @@
+//! The gate: an application's own writes, short ones first.
+//!
+//! Use it where a program has both: online work whose writes are short and waited for, and batch
+//! work whose writes are long. All of them go through one policy, the same that jobs run, and one
+//! thread per gate hands on what it decides. Any thread may ask, and waits for its answer.
+//!
+//! Always true: exactly the bytes that are named change, at any place and of any length; a request
+//! that fails says how many bytes from its first on are certainly done, and no piece of it is sent
+//! after that is known; what was asked for before the gate is closed is carried out. No order is
+//! promised between requests that are under way together, and a long one is not atomic against
+//! short ones: who writes one place twice at a time has to agree with itself.
+//!
+//! Source: Tanabe and others, "Disk I/O Control Mechanism for Online and Batch Processing" (2019),
+//! section IV, which has it in the kernel.
+
+mod carrier;
+mod counters;
+mod dispatcher;
+mod inbox;
+mod open;
+mod register;
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use penstock_core::{Op, Time};
+use penstock_live::{Stopwatch, Target};
+
+use self::counters::Counters;
+pub use self::counters::{GateStats, LengthStats};
+use self::inbox::{Answer, Inbox, Order};
+pub use self::open::{GateFile, GateOptions};
+
+/// Bytes of one request at most; longer ones are asked for in equal parts, one after another.
+const LONGEST: u32 = 4 << 20;
+
+/// Requests that may be under way; who asks for one more waits.
+const MOST: u32 = 1024;
+
+/// What is said to whoever asks a gate that its owner has closed.
+const CLOSED: &str = "the gate is closed";
+
+/// A gate. Whoever has a reference may ask, on any thread; dropping it closes it.
+pub struct Gate {
+    files: Files,
+    inbox: Arc<Inbox>,
+    stopwatch: Stopwatch,
+    counters: Arc<Mutex<Counters>>,
+    dispatcher: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What there is behind it.
+struct Files {
+    targets: Vec<Target>,
+    /// Bytes of the model before them.
+    bound: Option<u64>,
+}
+
+/// Why something that was asked of a gate failed.
+#[derive(Debug)]
+pub struct GateError {
+    what: String,
+    /// Bytes from the first on that are certainly done.
+    pub done: u64,
+    /// What the system said.
+    pub error: io::Error,
+}
+
+impl fmt::Display for GateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}; {} bytes are done", self.what, self.error, self.done)
+    }
+}
+
+impl std::error::Error for GateError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+impl Gate {
+    /// Writes `bytes` from byte `offset` of the file numbered `file` on; with `sync` they are on
+    /// stable media when it returns.
+    ///
+    /// # Errors
+    /// The system's error with what is done; a range outside the file; a gate that is closed.
+    pub fn write(&self, file: u32, offset: u64, bytes: &[u8], sync: bool) -> Result<(), GateError> {
+        let what = || self.named("write", file, bytes.len() as u64, offset);
+        self.check(file, offset, bytes.len() as u64).map_err(|error| what().with(0, error))?;
+        let mut done = 0;
+        for part in parts(bytes.len()).map(|part| &bytes[part]) {
+            let answer = self.ask(Op::Write, file, offset + done, part.to_vec(), sync);
+            done += answer.map_err(|failed| failed.of(what(), done))?.done;
+        }
+        Ok(())
+    }
+
+    /// Reads `len` bytes from byte `offset` of the file numbered `file` on, or as many as there
+    /// are.
+    ///
+    /// # Errors
+    /// The system's error; a gate that is closed, or before a model without a file.
+    pub fn read(&self, file: u32, offset: u64, len: usize) -> Result<Vec<u8>, GateError> {
+        let what = || self.named("read", file, len as u64, offset);
+        let Some(target) = self.files.targets.get(file as usize) else {
+            return Err(what().with(0, io::Error::new(io::ErrorKind::NotFound, "no such file")));
+        };
+        let left = self.files.within(target.readable()).saturating_sub(offset);
+        let len = len.min(usize::try_from(left).unwrap_or(usize::MAX));
+        let mut read = Vec::with_capacity(len);
+        for part in parts(len) {
+            let (at, room) = (read.len() as u64, vec![0; part.len()]);
+            let answer = self.ask(Op::Read, file, offset + at, room, false);
+            read.extend(answer.map_err(|failed| failed.of(what(), at))?.bytes);
+        }
+        Ok(read)
+    }
+
+    /// What was written to the file numbered `file`, and answered, goes to stable media.
+    ///
+    /// # Errors
+    /// The system's error; a gate that is closed.
+    pub fn flush(&self, file: u32) -> Result<(), GateError> {
+        let what = || self.named("flush", file, 0, 0);
+        self.check(file, 0, 0).map_err(|error| what().with(0, error))?;
+        let answer = self.ask(Op::Flush, file, 0, Vec::new(), false);
+        answer.map(drop).map_err(|failed| failed.of(what(), 0))
+    }
+
+    /// What passed so far.
+    pub fn stats(&self) -> GateStats {
+        self.counters.lock().unwrap_or_else(PoisonError::into_inner).told(self.now())
+    }
+
+    /// Bytes of its first file, or of its model.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.files.within(self.files.targets.first().map_or(u64::MAX, Target::capacity))
+    }
+
+    /// Nanoseconds since the gate was opened.
+    pub(crate) fn now(&self) -> Time {
+        self.stopwatch.now()
+    }
+
+    /// Carries out what was asked for, and ends. Whoever asks later gets an error.
+    pub fn close(&self) {
+        self.inbox.close(CLOSED);
+        let dispatcher = self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(dispatcher) = dispatcher {
+            // If it panicked, it has said so on stderr, and its callers have their errors.
+            let _ = dispatcher.join();
+        }
+    }
+
+    /// Asks for one request, and waits for its answer.
+    fn ask(
+        &self,
+        op: Op,
+        file: u32,
+        offset: u64,
+        bytes: Vec<u8>,
+        sync: bool,
+    ) -> Result<Answer, Failed> {
+        let (reply, answer) = sync_channel(1);
+        let order = Order { op, file, offset, bytes, sync, at: self.now(), reply };
+        let gone = |why: Arc<str>| {
+            let closed = &*why == CLOSED;
+            let kind = if closed { io::ErrorKind::BrokenPipe } else { io::ErrorKind::Other };
+            Failed { done: 0, error: io::Error::new(kind, &*why) }
+        };
+        self.inbox.put(order).map_err(gone)?;
+        let ended = |_| gone(self.inbox.closed().unwrap_or_else(|| "the gate has ended".into()));
+        let answer = answer.recv().map_err(ended)?;
+        match answer.error {
+            None => Ok(answer),
+            Some(errno) => {
+                let error = io::Error::from_raw_os_error(errno.code());
+                Err(Failed { done: answer.done, error })
+            }
+        }
+    }
+
+    /// That a range lies in the file.
+    fn check(&self, file: u32, offset: u64, len: u64) -> io::Result<()> {
+        let capacity = match self.files.targets.get(file as usize) {
+            Some(target) => self.files.within(target.capacity()),
+            None if file == 0 && self.files.targets.is_empty() => self.files.within(u64::MAX),
+            None => return Err(io::Error::new(io::ErrorKind::NotFound, "no such file")),
+        };
+        if offset.checked_add(len).is_none_or(|end| end > capacity) {
+            let error = format!("outside its {capacity} bytes");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, error));
+        }
+        Ok(())
+    }
+
+    fn named(&self, verb: &str, file: u32, len: u64, offset: u64) -> What {
+        let path = self.files.targets.get(file as usize).map(Target::path);
+        let path = path.unwrap_or(Path::new("the model")).display();
+        What(match len {
+            0 => format!("{verb} of {path}"),
+            _ => format!("{verb} of {len} bytes at byte {offset} of {path}"),
+        })
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Files {
+    fn within(&self, bytes: u64) -> u64 {
+        self.bound.map_or(bytes, |bound| bound.min(bytes))
+    }
+}
+
+/// What was asked for, in words.
+struct What(String);
+
+impl What {
+    fn with(self, done: u64, error: io::Error) -> GateError {
+        GateError { what: self.0, done, error }
+    }
+}
+
+/// How a request failed.
+struct Failed {
+    done: u64,
+    error: io::Error,
+}
+
+impl Failed {
+    /// As the failure of `what`, of which `before` bytes were done before.
+    fn of(self, what: What, before: u64) -> GateError {
+        what.with(before + self.done, self.error)
+    }
+}
+
+/// `len` bytes in equal parts of which none is too long: the last is no short request.
+fn parts(len: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let each = len.div_ceil(len.div_ceil(LONGEST as usize).max(1)).max(1);
+    (0..len).step_by(each).map(move |from| from..len.min(from + each))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_write_has_no_short_end() {
+        let longest = LONGEST as usize;
+        let lens = |len| parts(len).map(|part| part.len()).collect::<Vec<_>>();
+        assert_eq!(lens(0), [0_usize; 0]);
+        assert_eq!(lens(longest), [longest]);
+        assert_eq!(lens(longest + 2), [longest / 2 + 1, longest / 2 + 1]);
+        assert_eq!(lens(1_000), [1_000]);
+    }
+}

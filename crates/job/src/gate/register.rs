@@ -1,0 +1,82 @@
+//! What is known of each request on its way: the dispatcher's side of an order.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::mpsc::SyncSender;
+
+use penstock_core::{Errno, StreamId};
+
+use super::counters::Class;
+use super::inbox::Answer;
+
+/// A request on its way.
+pub(super) struct Entry {
+    pub(super) reply: SyncSender<Answer>,
+    pub(super) class: Class,
+    /// On stable media when it is answered.
+    pub(super) sync: bool,
+    /// Where its first byte belongs, among all files.
+    pub(super) start: u64,
+    pub(super) pieces: u64,
+    /// Its first piece that failed, by place.
+    pub(super) failed: Option<(u64, Errno)>,
+}
+
+/// Requests by stream. Clones are the same.
+#[derive(Clone, Default)]
+pub(super) struct Register(Rc<RefCell<Entries>>);
+
+#[derive(Default)]
+struct Entries {
+    by_stream: Vec<Option<Entry>>,
+    /// Short requests of which nothing has gone.
+    short_waiting: u32,
+    /// Pieces of long requests that went while a short one waited.
+    long_first: u64,
+}
+
+impl Register {
+    pub(super) fn put(&self, stream: StreamId, entry: Entry) {
+        let mut this = self.0.borrow_mut();
+        let place = stream.0 as usize;
+        if this.by_stream.len() <= place {
+            this.by_stream.resize_with(place + 1, || None);
+        }
+        this.short_waiting += u32::from(entry.class == Class::Short);
+        this.by_stream[place] = Some(entry);
+    }
+
+    pub(super) fn take(&self, stream: StreamId) -> Entry {
+        self.0.borrow_mut().by_stream[stream.0 as usize].take().expect("a request is registered")
+    }
+
+    /// A piece goes to the device; whether it is to be on stable media, or why it need not go.
+    pub(super) fn begin(&self, stream: StreamId) -> Result<bool, Errno> {
+        let mut this = self.0.borrow_mut();
+        let short_waiting = this.short_waiting;
+        let entry = this.by_stream[stream.0 as usize].as_mut().expect("a request is registered");
+        entry.pieces += 1;
+        let answer = entry.failed.map_or(Ok(entry.sync), |(_, error)| Err(error));
+        let (class, first) = (entry.class, entry.pieces == 1);
+        if class == Class::Short && first {
+            this.short_waiting -= 1;
+        }
+        if class == Class::Long && short_waiting > 0 {
+            this.long_first += 1;
+        }
+        answer
+    }
+
+    /// The piece at `place` has failed.
+    pub(super) fn fail(&self, stream: StreamId, place: u64, error: Errno) {
+        let mut this = self.0.borrow_mut();
+        let entry = this.by_stream[stream.0 as usize].as_mut().expect("a request is registered");
+        if entry.failed.is_none_or(|(before, _)| place < before) {
+            entry.failed = Some((place, error));
+        }
+    }
+
+    pub(super) fn long_first(&self) -> u64 {
+        self.0.borrow().long_first
+    }
+}

@@ -1,0 +1,143 @@
+//! What requests carry: the bytes of an application.
+//!
+//! Runs make up what they write and forget what they read. A gate does neither: each of its requests
+//! names by its stream a [`Load`], and each piece of it carries the part of the load that its range
+//! says. A write that begins or ends inside a block reads that block first, because the disk takes
+//! whole ones only: exactly the bytes that are named change.
+//!
+//! Always true: a load lies under its stream from before its request is started until after it has
+//! finished; two commands in flight share no block, or one may undo the other: whoever starts them
+//! sees to both.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use penstock_core::{Io, Op, Request, StreamId};
+
+use crate::buffers::Area;
+use crate::driver::{Action, Command};
+
+/// The bytes of a request.
+#[derive(Debug)]
+pub struct Load {
+    /// Where its first byte belongs in the target.
+    pub start: u64,
+    /// What is to be written, or room for what is to be read.
+    pub bytes: Vec<u8>,
+}
+
+/// Loads by stream. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Cargo(Rc<RefCell<Vec<Option<Load>>>>);
+
+impl Cargo {
+    /// Puts `load` under the stream of its request.
+    pub fn put(&self, load: Load) -> StreamId {
+        let mut loads = self.0.borrow_mut();
+        let free = loads.iter().position(Option::is_none);
+        let place = free.unwrap_or_else(|| {
+            loads.push(None);
+            loads.len() - 1
+        });
+        loads[place] = Some(load);
+        StreamId(place as u32)
+    }
+
+    /// Takes the load of `stream` out.
+    pub fn take(&self, stream: StreamId) -> Load {
+        self.0.borrow_mut()[stream.0 as usize].take().expect("a request has its load")
+    }
+
+    /// The part of a load that `trip` carries.
+    fn with(&self, trip: &Trip, with: impl FnOnce(&mut [u8])) {
+        let mut loads = self.0.borrow_mut();
+        let load = loads[trip.stream.0 as usize].as_mut().expect("a request has its load");
+        let from = (trip.start - load.start) as usize;
+        with(&mut load.bytes[from..from + trip.len as usize]);
+    }
+}
+
+/// Carries loads to the buffers of an engine and back.
+pub(crate) struct Carriage {
+    cargo: Cargo,
+    area: Arc<Area>,
+}
+
+/// The way of one piece.
+#[derive(Clone, Copy)]
+pub(crate) struct Trip {
+    stream: StreamId,
+    start: u64,
+    len: u32,
+    /// Where in the area of buffers its first byte lies.
+    data: usize,
+    /// All of it, in whole blocks.
+    whole: Command,
+    /// Blocks to be read before it is written.
+    edges: [Option<Command>; 2],
+    /// No command of it follows the one that was begun last.
+    whole_begun: bool,
+}
+
+impl Trip {
+    /// The way of `req`, of which `whole` is the command in whole blocks of `unit`, with the buffer
+    /// at `buffer`; `None` if it carries nothing.
+    pub(crate) fn new(req: &Request, whole: Command, unit: u32, buffer: usize) -> Option<Self> {
+        if !matches!(req.op, Op::Read | Op::Write) {
+            return None;
+        }
+        let whole = Command { buffer, ..whole };
+        let block = u64::from(unit);
+        let (head, tail) = (req.start % block, req.end() % block);
+        let last = whole.len - unit;
+        let edge = |from: u32| Command {
+            action: Action::Read,
+            start: whole.start + u64::from(from),
+            len: unit,
+            buffer: buffer + from as usize,
+            ..whole
+        };
+        let writes = req.op == Op::Write;
+        let edges = [
+            (writes && head != 0).then(|| edge(0)),
+            (writes && tail != 0 && (last > 0 || head == 0)).then(|| edge(last)),
+        ];
+        let (data, whole_begun) = (buffer + head as usize, false);
+        let Io { stream, start, len, .. } = req.io;
+        Some(Self { stream, start, len, data, whole, edges, whole_begun })
+    }
+}
+
+impl Carriage {
+    pub(crate) fn new(cargo: Cargo, area: Arc<Area>) -> Self {
+        Self { cargo, area }
+    }
+
+    /// The next command of `trip`, whose last one has gone well, if it had one before; `None` when
+    /// it has arrived.
+    pub(crate) fn next(&self, trip: &mut Trip) -> Option<Command> {
+        if trip.whole_begun {
+            if trip.whole.action == Action::Read {
+                self.cargo.with(trip, |bytes| bytes.copy_from_slice(buffer(&self.area, trip)));
+            }
+            return None;
+        }
+        let edge = trip.edges.iter_mut().find_map(Option::take);
+        edge.or_else(|| {
+            trip.whole_begun = true;
+            if trip.whole.action != Action::Read {
+                self.cargo.with(trip, |bytes| buffer(&self.area, trip).copy_from_slice(bytes));
+            }
+            Some(trip.whole)
+        })
+    }
+}
+
+/// The bytes of `trip` in the buffer of its slot.
+#[allow(clippy::mut_from_ref)] // the slot is the trip's, and none of its commands is in flight
+fn buffer<'a>(area: &'a Area, trip: &Trip) -> &'a mut [u8] {
+    // SAFETY: the buffer of the slot that the trip has for as long as it lasts, between two of its
+    // commands; the reference does not outlive the copy that it is made for.
+    unsafe { area.buffer(trip.data, trip.len as usize) }
+}

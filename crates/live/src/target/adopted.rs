@@ -1,0 +1,47 @@
+//! Files that an application says are its own.
+//!
+//! A run writes over files of ours alone, because it makes up what it writes. What goes through a
+//! gate is meant, and the file is the application's to write to. Such a file goes through the page
+//! cache: it grows, any byte may be written alone, and whoever else has it open sees the same.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::direct::{self, Alignment};
+use super::{Inner, Target, TargetError, check_kind};
+
+/// Bytes that an adopted file may have: as many as the largest files of ext4.
+const ADOPTED: u64 = 1 << 44;
+
+impl Target {
+    /// Opens the file at `path` because it is the caller's own to write to: whatever it holds, and
+    /// through the page cache, so that it may grow and any byte may be written alone. Nothing is
+    /// locked, as its owner may have it open too.
+    ///
+    /// # Errors
+    /// [`TargetError`]: there is nothing, or no regular file; it cannot be opened.
+    pub fn adopt(path: &Path) -> Result<Self, TargetError> {
+        let opened = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => TargetError::Missing { path: path.to_owned() },
+            _ => TargetError::system(path, "open it for reading and writing", error),
+        };
+        let meta = std::fs::metadata(path).map_err(opened)?;
+        check_kind(path, meta.file_type())?;
+        let file = File::options().read(true).write(true).open(path).map_err(opened)?;
+        let file_system = direct::file_system(&file);
+        let (path, file, alignment) =
+            (path.to_owned(), Arc::new(file), Alignment { offset: 1, memory: 1 });
+        let inner = Inner { path, alignment, file_system, file, length: 0, lock: None };
+        Ok(Self::whole(inner, ADOPTED))
+    }
+
+    /// How many bytes can be read now: of an adopted file those that it has.
+    pub fn readable(&self) -> u64 {
+        if self.len < ADOPTED {
+            return self.len;
+        }
+        self.inner.file.metadata().map_or(0, |meta| meta.len())
+    }
+}

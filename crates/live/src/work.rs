@@ -1,0 +1,55 @@
+//! What a program does with a processor: it uses it, or leaves it to others.
+
+use penstock_core::Span;
+use rustix::process::setpriority_process;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// Keeps a processor busy until this thread has had `time` of one. While others have it, that takes
+/// longer.
+pub fn use_processor(time: Span) {
+    let until = had() + time.ns();
+    while had() < until {
+        std::hint::spin_loop();
+    }
+}
+
+/// Nanoseconds that this thread had a processor.
+fn had() -> u64 {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::ThreadCPUTime);
+    tv_sec.cast_unsigned() * 1_000_000_000 + tv_nsec.cast_unsigned()
+}
+
+/// Leaves the processor to all others from now on: niceness 19, of this thread alone, which Linux
+/// takes for a process of its own here.
+///
+/// # Errors
+/// What the system said.
+pub fn leave_processor() -> std::io::Result<()> {
+    const NICEST: i32 = 19;
+    Ok(setpriority_process(None, NICEST)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_has_had_the_processor_for_as_long_as_it_says() {
+        let before = had();
+        use_processor(Span::from_us(200));
+        assert!(had() - before >= 200_000);
+    }
+
+    #[test]
+    fn one_thread_is_nice_and_the_others_are_not() {
+        let nice = || rustix::process::getpriority_process(None).unwrap();
+        let before = nice();
+        std::thread::spawn(move || {
+            leave_processor().unwrap();
+            assert_eq!(nice(), 19);
+        })
+        .join()
+        .unwrap();
+        assert_eq!(nice(), before);
+    }
+}

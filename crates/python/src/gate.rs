@@ -1,0 +1,153 @@
+//! The gate and the evaluation programs for Python.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use penstock_core::{Errno, Span};
+use penstock_job::gate::{Gate as Opened, GateError, GateFile, GateOptions};
+use penstock_job::online_batch::{Cell, run};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::{json, raise};
+
+/// A file as Python names it: path, size to create, whether it is adopted, name of a device.
+type File = (PathBuf, Option<String>, bool, Option<String>);
+
+fn gate_file((path, create, adopt, i_will_lose_data): File) -> GateFile {
+    GateFile { path, create, adopt, i_will_lose_data }
+}
+
+/// One policy before an application's own reads and writes.
+#[pyclass(frozen, module = "penstock._native")]
+pub(crate) struct Gate(Opened);
+
+#[pymethods]
+impl Gate {
+    #[new]
+    #[pyo3(signature = (files, *, policy, sets, emulate=None, engine=None, depth=32))]
+    fn new(
+        py: Python<'_>,
+        files: Vec<File>,
+        policy: String,
+        sets: Vec<String>,
+        emulate: Option<String>,
+        engine: Option<String>,
+        depth: u32,
+    ) -> PyResult<Self> {
+        let files = files.into_iter().map(gate_file).collect();
+        let options = GateOptions { files, policy, sets, emulate, engine, depth };
+        let opened = py.detach(|| Opened::open(&options));
+        opened.map(Self).map_err(|failure| raise(py, &failure))
+    }
+
+    /// Writes `data` from byte `offset` of a file on.
+    fn write(
+        &self,
+        py: Python<'_>,
+        file: u32,
+        offset: u64,
+        data: &[u8],
+        sync: bool,
+    ) -> PyResult<()> {
+        py.detach(|| self.0.write(file, offset, data, sync)).map_err(|error| failed(py, &error))
+    }
+
+    /// Reads up to `len` bytes from byte `offset` of a file on.
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        file: u32,
+        offset: u64,
+        len: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let read = py.detach(|| self.0.read(file, offset, len));
+        read.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| failed(py, &error))
+    }
+
+    /// What was written to a file, and answered, goes to stable media.
+    fn flush(&self, py: Python<'_>, file: u32) -> PyResult<()> {
+        py.detach(|| self.0.flush(file)).map_err(|error| failed(py, &error))
+    }
+
+    /// What passed so far, as JSON.
+    fn stats(&self) -> String {
+        json(&self.0.stats())
+    }
+
+    /// Carries out what was asked for, and ends.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.0.close());
+    }
+}
+
+/// `error` as Python's own files raise it: wrong use as such, all else with the system's number, or
+/// that of a device that fails.
+fn failed(py: Python<'_>, error: &GateError) -> PyErr {
+    let misused = [ErrorKind::InvalidInput, ErrorKind::NotFound, ErrorKind::BrokenPipe];
+    let code = match error.error.raw_os_error() {
+        None if misused.contains(&error.error.kind()) => {
+            return PyValueError::new_err(error.to_string());
+        }
+        code => code.unwrap_or(Errno::EIO.code()),
+    };
+    let raised = PyOSError::new_err((code, error.to_string()));
+    match raised.value(py).setattr("done", error.done) {
+        Ok(()) => raised,
+        Err(other) => other,
+    }
+}
+
+/// Runs the evaluation programs of the online-batch paper once and returns what they met, as JSON.
+///
+/// Times of the processor are nanoseconds. A signal's handler that raises ends the run.
+#[pyfunction]
+#[pyo3(signature = (
+    *, file, emulate, engine, mode, online, batch, online_cpu_ns, batch_cpu_ns, cpu_priority,
+    overlap, writes
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+pub(crate) fn online_batch(
+    py: Python<'_>,
+    file: Option<File>,
+    emulate: Option<String>,
+    engine: Option<String>,
+    mode: String,
+    online: u32,
+    batch: u32,
+    online_cpu_ns: u64,
+    batch_cpu_ns: u64,
+    cpu_priority: bool,
+    overlap: bool,
+    writes: bool,
+) -> PyResult<String> {
+    let (online_cpu, batch_cpu) = (Span::from_ns(online_cpu_ns), Span::from_ns(batch_cpu_ns));
+    let file = file.map(gate_file);
+    let cell = Cell {
+        file,
+        emulate,
+        engine,
+        mode,
+        online,
+        batch,
+        online_cpu,
+        batch_cpu,
+        cpu_priority,
+        overlap,
+        writes,
+    };
+    let mut raised = None;
+    let result = py.detach(|| {
+        run(&cell, &mut || {
+            #[expect(clippy::redundant_closure_for_method_calls, reason = "of any lifetime")]
+            let told = Python::attach(|py| py.check_signals());
+            raised = raised.take().or(told.err());
+            raised.is_none()
+        })
+    });
+    match raised {
+        Some(raised) => Err(raised),
+        None => result.map(|result| json(&result)).map_err(|failure| raise(py, &failure)),
+    }
+}

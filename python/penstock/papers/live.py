@@ -1,0 +1,255 @@
+"""The evaluation programs of the online-batch paper, in real time.
+
+Pseudo-online programs make transactions of a write of 1,000 bytes, 2 ms of processor time and
+another write; pseudo-batch programs have 60 ms of processor time and write 1,000,000 bytes twice,
+five times over. Each combination of controls and numbers of programs is a cell; cells run in rounds
+of all of them, so that what drifts drifts for all. Nothing here takes part in a measurement: the
+programs are threads of the engine.
+
+Source: Tanabe and others, "Disk I/O Control Mechanism for Online and Batch Processing" (2019),
+section III.
+"""
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import IO, Any, TypeAlias
+
+from penstock import _native
+from penstock.errors import translated
+from penstock.rounds import Spread
+
+MODES = ("fifo", "split", "prio", "split+prio", "split-rr")
+"""How the disk is controlled: as in the paper, whole requests in order; long ones in pieces;
+short ones first; both; and pieces of each in turn."""
+
+ONLINE_CPU_NS = 2_000_000
+"""Processor time of a transaction in the paper, as long as its disk took for both writes."""
+
+BATCH_CPU_NS = 60_000_000
+"""Processor time of a repetition, likewise."""
+
+REPETITIONS = 5
+"""Repetitions of a batch program."""
+
+EMULATED = "emulated:"
+"""What begins the name of a model in real time."""
+
+Told: TypeAlias = Callable[[str, float], object]
+"""Told what is being measured, and the share that is done."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """Where programs write: a path, a model in real time, or both."""
+
+    on: str
+    create: str | None = None
+    i_will_lose_data: str | None = None
+    engine: str | None = None
+
+    def parts(self) -> dict[str, Any]:
+        """As the engine takes it."""
+        model, path = None, self.on
+        if self.on.startswith(EMULATED):
+            model, _, path = self.on.removeprefix(EMULATED).partition(":")
+        file = (path, self.create, False, self.i_will_lose_data) if path else None
+        return {"file": file, "emulate": model, "engine": self.engine}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """Some programs under one control, and what they met in each round."""
+
+    mode: str
+    cpu_priority: bool
+    """Batch programs leave the processor to online ones, by niceness."""
+    online: int
+    batch: int
+    rounds: tuple[dict[str, Any], ...] = ()
+    """The engine's words, a round each. Times are nanoseconds."""
+
+    def over(self, figure: Callable[[dict[str, Any]], float]) -> Spread:
+        """A figure over its rounds."""
+        return Spread.of(figure(one) for one in self.rounds)
+
+    @property
+    def short_mean_ns(self) -> Spread:
+        """What a short write took on average."""
+        return self.over(lambda one: one["short"]["ns"]["mean"])
+
+    @property
+    def short_p50_ns(self) -> Spread:
+        """The median of short writes."""
+        return self.over(lambda one: one["short"]["ns"]["percentile"]["50.000000"])
+
+    @property
+    def short_p99_ns(self) -> Spread:
+        """The 99th percentile of short writes."""
+        return self.over(lambda one: one["short"]["ns"]["percentile"]["99.000000"])
+
+    @property
+    def short_max_ns(self) -> Spread:
+        """The longest short write."""
+        return self.over(lambda one: one["short"]["ns"]["max"])
+
+    @property
+    def transaction_ns(self) -> Spread:
+        """What a transaction took on average."""
+        return self.over(lambda one: one["transaction"]["ns"]["mean"])
+
+    @property
+    def batch_ns(self) -> Spread | None:
+        """What a batch program took on average; `None` without any."""
+        if not self.batch or not all(one["batch_ns"] for one in self.rounds):
+            return None
+        return self.over(lambda one: fmean(one["batch_ns"]))
+
+    @property
+    def piece_ns(self) -> Spread | None:
+        """Device time of one piece of a long write, or of a whole one if it is not split."""
+        if not self.batch:
+            return None
+        return self.over(_piece)
+
+
+def _piece(one: dict[str, Any]) -> float:
+    long = one["gate"]["long"]
+    return float(long["service_ns"]["mean"] * long["requests"] / max(long["pieces"], 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Live:
+    """All cells of an evaluation."""
+
+    where: Where
+    online_cpu_ns: int
+    batch_cpu_ns: int
+    calibrated: bool
+    cells: tuple[Cell, ...]
+
+    def beside(self, cell: Cell) -> Cell | None:
+        """The same without batch programs, if that was measured."""
+        return next(
+            (
+                one
+                for one in self.cells
+                if replace(one, rounds=()) == replace(cell, batch=0, rounds=())
+            ),
+            None,
+        )
+
+    def slower(self, cell: Cell) -> float | None:
+        """How many times as long a short write takes on average beside the batch."""
+        alone = self.beside(cell)
+        if alone is None or not cell.batch:
+            return None
+        return cell.short_mean_ns.median / alone.short_mean_ns.median
+
+    def write_csv(self, to: IO[str]) -> None:
+        """Every write of every round, a line each; for cells that were told to keep them."""
+        lines = csv.writer(to, lineterminator="\n")
+        cell_of = ("mode", "cpu_priority", "online", "batch")
+        lines.writerow(["round", *cell_of, "program", "kind", "at_ns", "ns"])
+        for cell in self.cells:
+            for number, one in enumerate(cell.rounds):
+                for write in one["writes"]:
+                    kind = "online" if write["online"] else "batch"
+                    about = [cell.mode, int(cell.cpu_priority), cell.online, cell.batch]
+                    times = [write["at_ns"], write["ns"]]
+                    lines.writerow([number, *about, write["program"], kind, *times])
+
+
+def online_batch_live(
+    where: Where,
+    *,
+    modes: Sequence[str] = MODES,
+    cpu_priority: Sequence[bool] = (False,),
+    online: Sequence[int] = (1,),
+    batch: Sequence[int] = (0, 5),
+    rounds: int = 3,
+    calibrate: bool = False,
+    overlap: bool = True,
+    writes: bool = False,
+    told: Told | None = None,
+) -> Live:
+    """Run each combination of controls and programs in `rounds` of all of them.
+
+    With `calibrate` the programs have as much processor time as this disk takes for their writes,
+    as the paper chose it for its own. With `overlap` online programs go on until the batch has
+    ended. With `writes` every single one is kept.
+    """
+    with translated():
+        cpu = _calibrated(where) if calibrate else (ONLINE_CPU_NS, BATCH_CPU_NS)
+        cells = [
+            Cell(mode=mode, cpu_priority=first, online=n, batch=m)
+            for n in online
+            for m in batch
+            # Without a batch there is nobody to leave the processor.
+            for first in cpu_priority
+            for mode in modes
+        ]
+        seen: list[list[dict[str, Any]]] = [[] for _ in cells]
+        for number in range(rounds):
+            for at, cell in enumerate(cells):
+                if told is not None:
+                    told(_words(cell), (number * len(cells) + at) / (rounds * len(cells)))
+                seen[at].append(_run(where, cell, cpu, overlap=overlap, writes=writes))
+    return Live(
+        where=where,
+        online_cpu_ns=cpu[0],
+        batch_cpu_ns=cpu[1],
+        calibrated=calibrate,
+        cells=tuple(
+            replace(cell, rounds=tuple(met)) for cell, met in zip(cells, seen, strict=True)
+        ),
+    )
+
+
+def _words(cell: Cell) -> str:
+    return f"{cell.mode}, {cell.online} online, {cell.batch} batch"
+
+
+def _calibrated(where: Where) -> tuple[int, int]:
+    """As much processor time as this disk takes for two short writes, and for two long ones."""
+    alone = Cell(mode="fifo", cpu_priority=False, online=1, batch=0)
+    short = _run(where, alone, (0, 0))["transaction"]["ns"]["mean"]
+    long = fmean(_run(where, replace(alone, online=0, batch=1), (0, 0))["batch_ns"]) / REPETITIONS
+    return round(short), round(long)
+
+
+def _run(
+    where: Where, cell: Cell, cpu: tuple[int, int], *, overlap: bool = False, writes: bool = False
+) -> dict[str, Any]:
+    text = _native.online_batch(
+        **where.parts(),
+        mode=cell.mode,
+        online=cell.online,
+        batch=cell.batch,
+        online_cpu_ns=cpu[0],
+        batch_cpu_ns=cpu[1],
+        cpu_priority=cell.cpu_priority,
+        overlap=overlap,
+        writes=writes,
+    )
+    met: dict[str, Any] = json.loads(text)
+    return met
+
+
+def verdict(live: Live) -> Iterable[str]:
+    """What the cells say, a sentence for each control beside the most batch programs."""
+    most = max((cell.batch for cell in live.cells), default=0)
+    for cell in live.cells:
+        slower, alone, piece = live.slower(cell), live.beside(cell), cell.piece_ns
+        if slower is None or alone is None or piece is None or cell.batch != most:
+            continue
+        more = (cell.short_mean_ns.median - alone.short_mean_ns.median) / piece.median
+        what = "pieces" if "split" in cell.mode else "long writes"
+        first = ", online first at the processors" if cell.cpu_priority else ""
+        programs = f"{cell.online} online beside {cell.batch} batch"
+        yield (
+            f"{cell.mode}{first}, {programs}: a short write takes {slower:.1f} times as long as "
+            f"alone, {more:.1f} {what} more."
+        )

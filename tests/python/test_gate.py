@@ -1,0 +1,82 @@
+"""`penstock.Gate`: exactly the bytes that are named change, from any thread, and errors say why."""
+
+import errno
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import penstock
+
+SIZE = 1 << 20
+
+
+def test_an_owned_file_holds_exactly_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "data.img"
+    with penstock.Gate(path, create="1MiB", split="4KiB") as gate:
+        before = path.read_bytes()[:SIZE]
+        gate.write(1_000, b"short", sync=True)
+        gate.write(100_001, bytearray(b"long") * 5_000)
+        gate.flush()
+        assert gate.read(998, 9) == before[998:1_000] + b"short" + before[1_005:1_007]
+        stats = gate.stats()
+    expected = bytearray(before)
+    expected[1_000:1_005] = b"short"
+    expected[100_001:120_001] = b"long" * 5_000
+    assert path.read_bytes()[:SIZE] == expected
+    assert (stats.short.requests, stats.long.requests, stats.flush.requests) == (2, 1, 1)
+    assert (stats.long.bytes, stats.long.pieces, stats.threshold) == (20_000, 5, 4_096)
+    assert stats.long.latency_ns.max >= stats.long.latency_ns.p50 > 0
+
+
+def test_many_threads_write_side_by_side(tmp_path: Path) -> None:
+    path = tmp_path / "own"
+    path.write_bytes(b"")
+    with penstock.Gate(path, adopt=True, policy="fcfs") as gate, ThreadPoolExecutor(8) as pool:
+        for done in [pool.submit(gate.write, 100 * n, bytes([n]) * 100) for n in range(64)]:
+            done.result()
+    assert path.read_bytes() == b"".join(bytes([n]) * 100 for n in range(64))
+
+
+def test_several_files_and_a_model_without_one(tmp_path: Path) -> None:
+    paths = [tmp_path / "a", tmp_path / "b"]
+    for path in paths:
+        path.write_bytes(b"-----")
+    with penstock.Gate(*paths, adopt=True, guard={"after": 4}) as gate:
+        gate.write(1, b"a")
+        gate.write(2, memoryview(b"b"), file=1)
+        assert gate.read(0, 99, file=1) == b"--b--"
+    assert [path.read_bytes() for path in paths] == [b"-a---", b"--b--"]
+    with penstock.Gate(emulate="paper-disk@100") as gate:
+        gate.write(0, bytes(100_000))
+        with pytest.raises(ValueError, match="no such file"):
+            gate.read(0, 1)
+
+
+def test_errors_are_those_of_files_with_what_is_done(tmp_path: Path) -> None:
+    gate = penstock.Gate(tmp_path / "data.img", create="1MiB")
+    with pytest.raises(ValueError, match="outside its 1048576 bytes; 0 bytes are done"):
+        gate.write(SIZE, b"x")
+    gate.close()
+    gate.close()
+    with pytest.raises(ValueError, match="the gate is closed"):
+        gate.write(0, b"x")
+    device = tmp_path / "bad.toml"
+    device.write_text('[device]\nmodel = "fixed"\nbase = "1us"\nfaults = { errors = "100%" }\n')
+    with penstock.Gate(emulate=str(device)) as gate:
+        with pytest.raises(OSError, match="write of 9 bytes at byte 7 of the model") as raised:
+            gate.write(7, b"too short")
+        assert (raised.value.errno, raised.value.done) == (errno.EIO, 0)  # type: ignore[attr-defined]
+
+
+def test_what_is_wrong_is_said_before_anything_is_opened(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.write_bytes(b"somebody's")
+    with pytest.raises(penstock.PenstockError, match="did you mean"):
+        penstock.Gate(own, adopt=True, policy="size-prioriti")
+    with pytest.raises(penstock.PenstockError, match="unknown key `splt`"):
+        penstock.Gate(own, adopt=True, splt="4KiB")
+    with pytest.raises(penstock.PenstockError) as raised:
+        penstock.Gate(own)
+    assert raised.value.exit_code == 5
+    assert own.read_bytes() == b"somebody's"

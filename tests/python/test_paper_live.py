@@ -1,0 +1,96 @@
+"""`penstock paper online-batch-live`: the programs run, and what they met is told whole."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from command import penstock
+from penstock.papers.live import Cell, Live, Where, verdict
+
+LIVE = ("paper", "online-batch-live", "--on")
+FAST = (*LIVE, "emulated:paper-disk@20", "--repeat", "1", "--batch", "0,1")
+
+
+def test_every_control_has_its_cell_and_every_write_its_line(tmp_path: Path) -> None:
+    writes = tmp_path / "writes.csv"
+    words = ("--modes", "fifo,split+prio", "--calibrate", "--cpu-priority", "both")
+    ended = penstock(*FAST, *words, "--csv", writes, "--json")
+    assert ended.code == 0, ended.err
+    found = json.loads(ended.out)
+    cells = {(one["mode"], one["cpu_priority"], one["batch"]): one for one in found["cells"]}
+    modes = ("fifo", "split+prio")
+    assert set(cells) == {(m, first, n) for m in modes for first in (False, True) for n in (0, 1)}
+    # A twentieth of the paper's 1.852 ms and 59.4 ms, and what the machine adds.
+    assert found["online_cpu_ns"] >= 2 * 926_000 / 20
+    assert found["batch_cpu_ns"] >= 2 * 29_697_000 / 20
+    lines = list(csv.DictReader(writes.read_text().splitlines()))
+    for (mode, first, batch), one in cells.items():
+        (met,) = one["rounds"]
+        of = [
+            line["kind"]
+            for line in lines
+            if (line["mode"], line["cpu_priority"], line["batch"])
+            == (mode, str(int(first)), str(batch))
+        ]
+        assert of.count("online") == met["short"]["count"] >= 100
+        assert of.count("batch") == met["long"]["count"] == 10 * batch
+        assert len(met["batch_ns"]) == batch
+
+
+def test_the_table_ends_in_what_it_means() -> None:
+    ended = penstock(*FAST, "--modes", "fifo,split+prio")
+    assert ended.code == 0, ended.err
+    assert ended.out.startswith("EMULATED  emulated:paper-disk@20\n")
+    assert "medians of 1 round," in ended.out
+    assert "fifo, 1 online beside 1 batch: a short write takes" in ended.out
+    assert "pieces more" in ended.out
+
+
+def test_on_a_file_writes_are_whole_blocks(disk: Path) -> None:
+    words = ("--create", "8MiB", "--repeat", "1", "--batch", "1", "--modes", "prio")
+    ended = penstock(*LIVE, disk, *words, "--json")
+    assert ended.code == 0, ended.err
+    (met,) = json.loads(ended.out)["cells"][0]["rounds"]
+    short, long, _ = met["lengths"]
+    assert all(len % 512 == 0 for len in met["lengths"])
+    assert met["gate"]["short"]["bytes"] == short * met["short"]["count"]
+    assert met["gate"]["long"]["bytes"] == 10 * long
+    assert met["gate"]["long"]["pieces"] == 10
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--modes", "fifo,fast"), "--modes: found 'fast'; expected one of fifo, split,"),
+        (("--batch", "many"), "--batch: found 'many'; expected whole numbers"),
+        (("--online", "0", "--batch", "0"), "found 0 programs; expected 1 to 256"),
+        (("--csv", "/dev/null"), "/dev/null is there already"),
+        (("--on", "emulated:no-disk"), "unknown device `no-disk`"),
+    ],
+)
+def test_wrong_use_is_said_and_nothing_runs(words: tuple[str, ...], said: str) -> None:
+    ended = penstock(*FAST, *words)
+    assert ended.code == 2
+    assert said in ended.err
+
+
+def test_a_file_that_is_too_small_is_refused(disk: Path) -> None:
+    ended = penstock(*LIVE, disk, "--create", "4MiB", "--batch", "2", "--repeat", "1")
+    assert ended.code == 2
+    assert "found 4194304 bytes for 3 programs; expected 12582912, 4MiB for each" in ended.err
+
+
+def test_a_verdict_counts_in_pieces() -> None:
+    def cell(batch: int, mean: float) -> Cell:
+        service = {"service_ns": {"mean": 100_000.0}, "requests": 10, "pieces": 1000}
+        met = {"short": {"ns": {"mean": mean}}, "gate": {"long": service}}
+        return Cell(mode="split+prio", cpu_priority=True, online=2, batch=batch, rounds=(met,))
+
+    cells = (cell(0, 1_000.0), cell(5, 3_500.0))
+    live = Live(where=Where(on="x"), online_cpu_ns=1, batch_cpu_ns=1, calibrated=False, cells=cells)
+    assert list(verdict(live)) == [
+        "split+prio, online first at the processors, 2 online beside 5 batch: a short write takes "
+        "3.5 times as long as alone, 2.5 pieces more."
+    ]
