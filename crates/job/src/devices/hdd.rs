@@ -2,7 +2,7 @@
 
 use penstock_core::{Device, Span};
 use penstock_device::hdd::{Angle, Bus, Drive, Hdd, Options, Overheads, Tagged};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::cache::{self, CacheSpec};
 use super::queue::{self, QueueSpec};
@@ -83,7 +83,10 @@ pub enum DriveSpec {
 }
 
 fn rules() -> Json {
-    all([required(&["drive"]), cache::rules()])
+    let observed = json!({"required": ["observed"], "properties": {"observed": {"const": true}}});
+    let drives = json!({"properties": {"drive": words(drives::observed::names())}});
+    let observed = json!({"if": observed, "then": drives});
+    all([required(&["drive"]), cache::rules(), observed])
 }
 
 /// The device file of a drive with everything that is known of it.
