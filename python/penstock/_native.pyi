@@ -15,6 +15,7 @@ __all__ = [
     "compare",
     "devices",
     "doctor",
+    "paper",
     "policies",
     "replay_decisions",
     "schema",
@@ -92,6 +93,9 @@ def doctor(path: str | PathLike[str], *, clean: bool = False) -> str:
 
     With `clean` what runs have left behind is removed.
     """
+
+def paper(file: str) -> str:
+    """Give the text of a file below `papers`, as `online-batch/job.toml`."""
 
 def schema(kind: str) -> str:
     """Give the JSON Schema of files of the kind `job` or `device`, as JSON."""

@@ -263,19 +263,16 @@ fn starts(node: &Node) -> Result<Starts, JobError> {
     let reader = Reader::new(node, "the arrivals", ARRIVALS_KEYS)?;
     let kind = reader.required("kind", "\"once\"", |node| node.choice(ARRIVALS))?;
     let why = format!("belongs to arrivals of another kind; these are `{kind}`");
-    let others = |keys: &[&[&str]]| {
-        let hint = "`groups` have offsets and a period, `poisson` a rate, `once` a count";
-        keys.iter().try_for_each(|keys| reader.refuse(keys, &why, hint))
-    };
+    let hint = "`groups` have offsets and a period, `poisson` a rate, `once` a count";
+    let others = ARRIVALS.iter().filter(|other| **other != kind).map(|other| keys_of(other));
+    others.into_iter().try_for_each(|keys| reader.refuse(keys, &why, hint))?;
     match kind {
         "groups" => {
-            others(&[POISSON_KEYS, ONCE_KEYS])?;
             let period = reader.required("period", "\"200ms\"", above_zero)?;
             let offsets = reader.optional("offsets", |node| offsets(node, period))?;
             Ok(Starts::Groups { offsets: offsets.unwrap_or_else(|| vec![Span::ZERO]), period })
         }
         "poisson" => {
-            others(&[GROUPS_KEYS, ONCE_KEYS])?;
             let rate = reader.required("rate", "\"20/s\"", |node| match units::rate(node)? {
                 rate if rate > 0.0 && rate <= RATE_MOST => Ok(rate),
                 _ => Err(node.expected("a rate above zero").hint("leave it out if it is idle")),
@@ -283,12 +280,20 @@ fn starts(node: &Node) -> Result<Starts, JobError> {
             Ok(Starts::Poisson { rate })
         }
         _ => {
-            others(&[GROUPS_KEYS, POISSON_KEYS])?;
             let count = reader.optional("count", |node| node.count(1, u64::from(u32::MAX)))?;
             let stagger = reader.optional("stagger", units::duration)?;
             let (count, stagger) = (count.unwrap_or(1) as u32, stagger.unwrap_or(Span::ZERO));
             Ok(Starts::Once { count, stagger })
         }
+    }
+}
+
+/// Keys of arrivals of this kind, beside `kind`.
+pub(crate) fn keys_of(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "groups" => GROUPS_KEYS,
+        "poisson" => POISSON_KEYS,
+        _ => ONCE_KEYS,
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The key is a path in the job (`duration`, `agent.0.size`, `class.tellers.weight`) or a parameter
 //! of a policy (`size-priority.split`). What an agent's `arrivals` hold may be named directly below
-//! the agent (`agent.0.rate`). A later argument wins over an earlier one. Whether key and value
+//! the agent (`agent.0.rate`), and so may those of a program. A later argument wins over an earlier one. Whether key and value
 //! make sense is found where the job is read; here only the way to the key is checked.
 
 use std::ops::Range;
@@ -12,6 +12,7 @@ use penstock_policy::POLICIES;
 use crate::agents::{CLOSED_KEYS, OPEN_KEYS};
 use crate::diagnose::{JobError, Origin, Source, quote};
 use crate::nearest::suggest;
+use crate::programs;
 use crate::spec::KEYS;
 use crate::tree::{Node, Table, Value};
 
@@ -76,7 +77,9 @@ fn expand(mut path: Vec<Step>) -> Result<Vec<Step>, JobError> {
     }
     if let [agent, _, step, ..] = &path[..] {
         let below = |keys: &[&str]| keys.contains(&step.key.as_str());
-        if agent.key == "agent" && (below(&["kind"]) || below(OPEN_KEYS) || below(CLOSED_KEYS)) {
+        let agents = || below(&["kind"]) || below(OPEN_KEYS) || below(CLOSED_KEYS);
+        let program = agent.key == "program" && below(programs::ARRIVALS_KEYS);
+        if program || agent.key == "agent" && agents() {
             let arrivals = Step { key: "arrivals".into(), origin: step.origin.clone() };
             path.insert(2, arrivals);
         }
@@ -90,9 +93,10 @@ fn set(root: &mut Node, path: &[Step], value: Node) -> Result<(), JobError> {
     for (depth, step) in above.iter().enumerate() {
         node = descend(node, &path[..depth], step)?;
     }
-    let is_kind = matches!(above, [agent, _, _] if agent.key == "agent") && last.key == "kind";
-    if let (true, Some(kind), Value::Table(arrivals)) = (is_kind, value.word(), &mut node.value) {
-        change_kind(arrivals, kind);
+    if let ([who, _, _], "kind") = (above, last.key.as_str())
+        && let (Some(kind), Value::Table(arrivals)) = (value.word(), &mut node.value)
+    {
+        change_kind(arrivals, &who.key, kind);
     }
     descend(node, above, last)?;
     match &mut node.value {
@@ -120,7 +124,7 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
         }
         Value::Table(table) => {
             let new = match (step.key.as_str(), above) {
-                ("agent", []) => Value::List(Vec::new()),
+                ("agent" | "program", []) => Value::List(Vec::new()),
                 _ => Value::Table(Table::default()),
             };
             Ok(table.get_or_insert(&step.key, &step.origin, new))
@@ -148,7 +152,11 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
 }
 
 /// Another kind of arrivals does not know what the file gave the old one: those keys go with it.
-fn change_kind(arrivals: &mut Table, kind: &str) {
-    let stale = if kind == "closed" { OPEN_KEYS } else { CLOSED_KEYS };
-    arrivals.entries.retain(|entry| entry.origin.is_set() || !stale.contains(&entry.key.as_str()));
+fn change_kind(arrivals: &mut Table, who: &str, kind: &str) {
+    let stale = |key: &str| match who {
+        "agent" if kind == "closed" => OPEN_KEYS.contains(&key),
+        "agent" => CLOSED_KEYS.contains(&key),
+        _ => key != "kind" && !programs::keys_of(kind).contains(&key),
+    };
+    arrivals.entries.retain(|entry| entry.origin.is_set() || !stale(&entry.key));
 }

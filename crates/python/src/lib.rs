@@ -8,6 +8,7 @@
 
 mod below;
 mod ledger;
+mod papers;
 mod policy;
 mod traces;
 mod watch;
@@ -38,6 +39,8 @@ mod _native {
     use super::{
         Below, Failure, Pace, compare, devices, doctor, policies, replay_decisions, schema,
     };
+    #[pymodule_export]
+    use crate::papers::paper;
     #[pymodule_export]
     use crate::traces::{trace_convert, trace_describe, trace_formats};
 

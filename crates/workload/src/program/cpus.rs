@@ -134,6 +134,9 @@ impl Scheduler {
         for level in 0..LEVELS {
             let mut at = 0;
             while at < self.ready[level].len() {
+                if self.running.iter().flatten().all(|run| run.level <= level) {
+                    break;
+                }
                 let below = |cpu: usize| self.running[cpu].is_some_and(|run| run.level > level);
                 let task = self.ready[level][at].task;
                 let victim = match self.bound[task as usize] {
