@@ -14,6 +14,7 @@ from penstock.cli import (
     doctor,
     list,
     output,
+    paper,
     replay,
     replay_decisions,
     run,
@@ -46,6 +47,7 @@ app.command("replay-decisions", short_help="Prove that a recorded run decides al
 )
 app.command("replay", short_help="Play a recorded trace under policies.")(replay.replay)
 app.command("calibrate", short_help="Measure a disk and make a device of it.")(calibrate.run)
+app.add_typer(paper.app, name="paper")
 app.add_typer(trace.app, name="trace")
 app.add_typer(list.app, name="list")
 app.command("doctor", short_help="Say what this machine can do, and why not.")(doctor.doctor)

@@ -1,0 +1,1 @@
+"""Papers whose figures are made again."""
