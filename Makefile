@@ -104,6 +104,10 @@ docs: ## the Rust documentation, in target/doc
 screenshots: setup ## take the pictures in docs/screenshots anew; needs Chromium
 	$(BIN)/python tests/python/screenshots.py
 
+.PHONY: papers
+papers: setup ## write docs/papers anew, with its pictures
+	$(BIN)/python tests/python/papers.py
+
 .PHONY: accept
 accept: ## take over changed golden tables, messages and figures: review them in the diff
 	INSTA_UPDATE=always cargo test --locked -p penstock-job -p penstock-tests --test messages --test golden --test public_figures

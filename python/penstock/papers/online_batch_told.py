@@ -42,8 +42,8 @@ FIGURES = (
 
 
 OF_PHASES = (
-    "The batch jobs begin at 40 phases of the transactions' period. Each number says at how many of "
-    "them a claim held; the last two, how far the farthest cell was, in percentage points."
+    "The batch jobs begin at 40 phases of the transactions' period. Each number says at how many "
+    "of them a claim held; the last two, how far the farthest cell was, in percentage points."
 )
 
 
