@@ -14,7 +14,7 @@ UV_VERSION := 0.13.8
 
 # What the compiled module is made of.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock \
-  $(shell find crates examples/devices -type f -not -path '*/tests/*' -not -path '*/benches/*')
+  $(shell find crates examples/devices papers -type f -not -path '*/tests/*' -not -path '*/benches/*')
 
 # Only the interpreter of the environment, never another or a downloaded one.
 UV := env -u VIRTUAL_ENV UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=$(VENV) \
@@ -103,6 +103,10 @@ docs: ## the Rust documentation, in target/doc
 .PHONY: screenshots
 screenshots: setup ## take the pictures in docs/screenshots anew; needs Chromium
 	$(BIN)/python tests/python/screenshots.py
+
+.PHONY: papers
+papers: setup ## write docs/papers anew, with its pictures
+	$(BIN)/python tests/python/papers.py
 
 .PHONY: accept
 accept: ## take over changed golden tables, messages and figures: review them in the diff

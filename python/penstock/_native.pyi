@@ -18,6 +18,7 @@ __all__ = [
     "doctor",
     "duration",
     "online_batch",
+    "paper",
     "policies",
     "replay_decisions",
     "schema",
@@ -134,6 +135,9 @@ def online_batch(
     writes: bool,
 ) -> str:
     """Run the evaluation programs of the online-batch paper once; what they met, as JSON."""
+
+def paper(file: str) -> str:
+    """Give the text of a file below `papers`, as `online-batch/job.toml`."""
 
 def schema(kind: str) -> str:
     """Give the JSON Schema of files of the kind `job` or `device`, as JSON."""

@@ -65,7 +65,9 @@ class Job:
         self,
         *,
         duration: str,
-        agents: Sequence[Agent | Mapping[str, Plain]],
+        agents: Sequence[Agent | Mapping[str, Plain]] = (),
+        programs: Sequence[Mapping[str, Plain]] = (),
+        cpu: Mapping[str, Plain] | None = None,
         classes: Sequence[Class | str] = (),
         device: str | Mapping[str, Plain] | None = None,
         seed: int | None = None,
@@ -80,7 +82,8 @@ class Job:
         """A job of these parts; what is not given keeps the engine's default.
 
         The words are those of a job file. `policies` holds parameters by the policy's name, as
-        `{"size-priority": {"split": "64KiB"}}`.
+        `{"size-priority": {"split": "64KiB"}}`. A job has agents, or programs on the processors of
+        `cpu`: each a mapping with the words of `[[program]]`.
         """
         parts = {
             "seed": seed,
@@ -97,6 +100,10 @@ class Job:
             known = Class(name=one) if isinstance(one, str) else one
             lines += ["", f"[class.{_key(known.name)}]"]
             lines += _pairs({"weight": known.weight, "prio": known.prio})
+        if cpu is not None:
+            lines += ["", "[cpu]", *_pairs(cpu)]
+        for program in programs:
+            lines += ["", "[[program]]", *_pairs(program)]
         for agent in agents:
             lines += ["", "[[agent]]", *_pairs(_agent(agent))]
         for policy, params in (policies or {}).items():

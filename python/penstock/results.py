@@ -79,6 +79,21 @@ class Schedule:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Programs:
+    """What the programs of a class did; arrivals after the warm-up are `n` and `unfinished`."""
+
+    n: int
+    unfinished: int
+    time_ns: Distribution
+    """From a program's arrival until its end."""
+    wait_ns: Distribution
+    """From asking for I/O until the first piece was sent."""
+    cpu_time_s: float
+    cpu_share: float
+    """Of the time of all processors."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ErrorCount:
     """Requests of a class that failed with one error, and the first of them."""
 
@@ -112,6 +127,8 @@ class ClassResult:
     unfinished: int
     schedule: Schedule | None
     """None in virtual time, and if it plans nothing ahead."""
+    programs: Programs | None
+    """None of a job without programs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -344,6 +361,19 @@ def _schedule(one: schema.Schedule | None) -> Schedule | None:
     )
 
 
+def _programs(one: schema.Programs | None) -> Programs | None:
+    if one is None:
+        return None
+    return Programs(
+        n=one["n"],
+        unfinished=one["unfinished"],
+        time_ns=distribution(one["time_ns"]),
+        wait_ns=distribution(one["wait_ns"]),
+        cpu_time_s=one["cpu_time_s"],
+        cpu_share=one["cpu_share"],
+    )
+
+
 def _errors(of: schema.ErrorCount) -> ErrorCount:
     first = of["first"]
     return ErrorCount(
@@ -371,6 +401,7 @@ def _class(one: schema.Class) -> ClassResult:
         error_codes={name: _errors(of) for name, of in one["error_codes"].items()},
         unfinished=one["unfinished"],
         schedule=_schedule(one["schedule"]),
+        programs=_programs(one.get("programs")),
     )
 
 

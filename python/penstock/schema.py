@@ -71,11 +71,26 @@ class ErrorCount(TypedDict):
     first: FirstError
 
 
+class Programs(TypedDict):
+    """What the programs of a class did; arrivals after the warm-up are `n` and `unfinished`.
+
+    `wait_ns` is from asking for I/O until the first piece was sent. `cpu_share` is of the time of
+    all processors.
+    """
+
+    n: int
+    unfinished: int
+    time_ns: Distribution
+    wait_ns: Distribution
+    cpu_time_s: float
+    cpu_share: float
+
+
 class Class(TypedDict):
     """What one class got under one policy.
 
     `error_codes` has the errors by name, as `EIO`. `schedule` is null in virtual time, and of a
-    class that plans nothing ahead.
+    class that plans nothing ahead. `programs` is there of a job with programs.
     """
 
     name: str
@@ -92,6 +107,7 @@ class Class(TypedDict):
     error_codes: dict[str, ErrorCount]
     unfinished: int
     schedule: Schedule | None
+    programs: NotRequired[Programs]
 
 
 class Row(TypedDict):

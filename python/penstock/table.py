@@ -17,7 +17,7 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from penstock import disks, failures, places, rounds, schedule, units
+from penstock import disks, failures, places, programs, rounds, schedule, units
 from penstock.rounds import Rounds, Spread
 from penstock.schema import Class, Comparison, Params, Run, Value, percentile
 
@@ -189,6 +189,7 @@ def facts(comparison: Comparison, policy: Rounds) -> Iterator[str]:
     ):
         if said is not None:
             yield said
+    yield from programs.lines(runs)
     for remark in dict.fromkeys(remark for run in runs for remark in run.get("remarks", [])):
         yield f"note: {remark}"
 

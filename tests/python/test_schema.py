@@ -47,7 +47,9 @@ LEFT_TO_THE_PARSER = re.compile(
             "the region is empty",
             "the warm-up lasts",
             "the run stops at",
-            "the agent st(ops|arts) at",
+            "the (agent|program) st(ops|arts) at",
+            "the offsets ascend",
+            "`done:` belongs",
             "closed agents keep",
             "the device takes (no time|centuries)",
             "the stripe unit is larger than a disk",
@@ -164,6 +166,42 @@ array = { level = "raid5", disks = 8 }
 
 UNITS = f"""
 {AGENTS.partition("[device]")[0]}
+[device]
+model = "fixed"
+unit = "1ms"
+unit_bytes = "10kB"
+"""
+
+PROGRAMS = f"""
+stop = "done:a"
+{AGENTS.partition("[[agent]]")[0].replace('stop = "drained"', "")}
+[cpu]
+count = 4
+slice = "10ms"
+order = "priority"
+preempt = true
+pick = "lowest"
+
+[[program]]
+class = "a"
+phases = [{{ cpu = "5ms" }}, {{ read = "4KiB" }}, {{ write = "4KiB" }}]
+repeat = 2
+pattern = "random"
+region = ["0%", "1GiB"]
+arrivals = {{ kind = "groups", offsets = ["0ms", "1ms"], period = "200ms" }}
+start = "1s"
+stop = "9s"
+
+[[program]]
+class = "a"
+phases = [{{ cpu = "1ms" }}]
+arrivals = {{ kind = "poisson", rate = "20/s" }}
+
+[[program]]
+class = "a"
+phases = [{{ cpu = "1ms" }}]
+arrivals = {{ kind = "once", count = 4, stagger = "1ms" }}
+
 [device]
 model = "fixed"
 unit = "1ms"
@@ -358,7 +396,7 @@ def messages() -> Iterator[str]:
 
 MESSAGES = list(messages())
 
-JOB_FILES = sorted(ROOT.glob("examples/*.toml"))
+JOB_FILES = sorted([*ROOT.glob("examples/*.toml"), *ROOT.glob("papers/*/job.toml")])
 DEVICE_FILES = sorted(ROOT.glob("examples/devices/*.toml"))
 
 
@@ -394,6 +432,7 @@ JOBS = {
     "units": tomllib.loads(UNITS),
     "flash": tomllib.loads(FLASH),
     "sheet": tomllib.loads(SHEET),
+    "programs": tomllib.loads(PROGRAMS),
     "policies": tomllib.loads(UNITS) | {"policy": parameters()},
 }
 """Jobs that have every key between them."""

@@ -24,6 +24,8 @@ pub struct Queued<P, D> {
     chain: Vec<ReqId>,
     /// When the policy wants to be asked again, or now, if it has not been asked since `start`.
     wake: Time,
+    /// Who asks at the instant of a completion is heard before the next decision.
+    patient: bool,
 }
 
 /// A request of the layer above, and how far it has come.
@@ -65,7 +67,16 @@ impl<P: Policy, D: Device> Queued<P, D> {
             held: None,
             chain: Vec::new(),
             wake: Time::NEVER,
+            patient: false,
         }
+    }
+
+    /// The same, but what follows a completion is decided in a turn of its own at the same instant:
+    /// who asks then is heard first. For sources whose requests come at the very instants of
+    /// completions, as those of programs that count in whole time slices do.
+    #[must_use]
+    pub fn patient(self, patient: bool) -> Self {
+        Self { patient, ..self }
     }
 
     /// The policy, for what it can tell of itself.
@@ -255,7 +266,12 @@ impl<P: Policy, D: Device> Device for Queued<P, D> {
         if self.device.polled() || self.device.wakeup() <= now {
             let from = done.len();
             self.device.advance(now, done);
+            let finished = done.len() > from;
             self.settle(now, done, from);
+            if finished && self.patient {
+                self.wake = now;
+                return;
+            }
         }
         self.fill(now);
         // A policy that wants to be woken while it cannot be asked would make the loop spin: while

@@ -101,20 +101,7 @@ impl AgentSpec {
         let region = reader.optional("region", Region::read)?.unwrap_or_else(whole);
         let example = "{ kind = \"closed\", depth = 4 }";
         let arrivals = reader.required("arrivals", example, arrivals)?;
-        let start = reader.optional("start", units::duration)?.unwrap_or(Span::ZERO);
-        let stop = reader.optional("stop", units::duration)?.unwrap_or(duration);
-        if stop > duration {
-            let (stop, duration) = (duration_text(stop), duration_text(duration));
-            let found = format!("the agent stops at {stop}, after the job's end at {duration}");
-            let hint = "leave `stop` out to go on until the end";
-            return Err(JobError::new(found).at(reader.origin("stop")).hint(hint));
-        }
-        if start >= stop {
-            let (start, stop) = (duration_text(start), duration_text(stop));
-            let found = format!("the agent starts at {start}, when it has stopped: at {stop}");
-            let hint = "`start` must lie before `stop` and before the job's end";
-            return Err(JobError::new(found).at(reader.origin("start")).hint(hint));
-        }
+        let (start, stop) = active(&reader, "agent", duration)?;
         Ok(Self {
             class,
             op: if op == "read" { Op::Read } else { Op::Write },
@@ -179,6 +166,29 @@ impl AgentSpec {
     }
 }
 
+/// `start` and `stop` of `who`, an agent or a program, in a job that runs for `duration`.
+pub(crate) fn active(
+    reader: &Reader<'_>,
+    who: &str,
+    duration: Span,
+) -> Result<(Span, Span), JobError> {
+    let start = reader.optional("start", units::duration)?.unwrap_or(Span::ZERO);
+    let stop = reader.optional("stop", units::duration)?.unwrap_or(duration);
+    if stop > duration {
+        let (stop, duration) = (duration_text(stop), duration_text(duration));
+        let found = format!("the {who} stops at {stop}, after the job's end at {duration}");
+        let hint = "leave `stop` out to go on until the end";
+        return Err(JobError::new(found).at(reader.origin("stop")).hint(hint));
+    }
+    if start >= stop {
+        let (start, stop) = (duration_text(start), duration_text(stop));
+        let found = format!("the {who} starts at {start}, when it has stopped: at {stop}");
+        let hint = "`start` must lie before `stop` and before the job's end";
+        return Err(JobError::new(found).at(reader.origin("start")).hint(hint));
+    }
+    Ok((start, stop))
+}
+
 pub(crate) fn class(node: &Node, classes: &[Class]) -> Result<ClassId, JobError> {
     let name = node.text("the name of a class")?;
     let index = classes.iter().position(|class| class.name == name).ok_or_else(|| {
@@ -193,7 +203,7 @@ pub(crate) fn class(node: &Node, classes: &[Class]) -> Result<ClassId, JobError>
     Ok(ClassId(index as u16))
 }
 
-fn size(node: &Node) -> Result<u32, JobError> {
+pub(crate) fn size(node: &Node) -> Result<u32, JobError> {
     match units::size(node)? {
         0 => Err(node.expected("a size of at least `1B`").hint("a request carries something")),
         bytes if bytes > SIZE_MAX => {
@@ -245,6 +255,15 @@ fn arrivals(node: &Node) -> Result<Arrivals, JobError> {
     Ok(Arrivals::Open { rate, pace, curve })
 }
 
+/// Keys of arrivals of this kind, beside `kind`.
+pub(crate) fn keys_of(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "closed" => CLOSED_KEYS,
+        "turns" => TURNS_KEYS,
+        _ => OPEN_KEYS,
+    }
+}
+
 fn curve(node: &Node, rate: f64) -> Result<Vec<f64>, JobError> {
     let items = node.list("a list of factors, as in [1, 0.5, 2]")?;
     let factors: Vec<f64> =
@@ -262,12 +281,12 @@ fn curve(node: &Node, rate: f64) -> Result<Vec<f64>, JobError> {
 }
 
 impl Region {
-    fn whole(origin: &Origin) -> Self {
+    pub(crate) fn whole(origin: &Origin) -> Self {
         let (from, to) = (Edge::Share(Share::NONE), Edge::Share(Share::WHOLE));
         Self { from, to, from_origin: origin.clone(), to_origin: origin.clone() }
     }
 
-    fn read(node: &Node) -> Result<Self, JobError> {
+    pub(crate) fn read(node: &Node) -> Result<Self, JobError> {
         let expected = "two borders, as in [\"0%\", \"10%\"] or [\"1GiB\", \"2GiB\"]";
         let items = node.list(expected)?;
         let [from, to] = &items[..] else {
@@ -294,7 +313,7 @@ impl Region {
         JobError::new(found).at(&self.to_origin).hint("the second border lies behind the first")
     }
 
-    fn on(&self, capacity: u64, step: u64) -> Result<std::ops::Range<u64>, JobError> {
+    pub(crate) fn on(&self, capacity: u64, step: u64) -> Result<std::ops::Range<u64>, JobError> {
         let from = self.from.on(capacity, step).map_err(|e| e.at(&self.from_origin))?;
         let to = self.to.on(capacity, step).map_err(|e| e.at(&self.to_origin))?;
         if from < to {
@@ -344,8 +363,15 @@ impl Edge {
     }
 }
 
+/// What can be asked for of `capacity` bytes in blocks of `block`, and the step between borders that
+/// are given as shares. The last block may be cut off; what lies in it cannot be asked for.
+pub(crate) fn whole_blocks(capacity: u64, block: u32) -> (u64, u64) {
+    let capacity = capacity - capacity.checked_rem(u64::from(block)).unwrap_or(0);
+    (capacity, share_step(block))
+}
+
 /// The step between borders that are given as shares, on a target with blocks of `block` bytes.
-pub(crate) const fn share_step(block: u32) -> u64 {
+const fn share_step(block: u32) -> u64 {
     let block = block as u64;
     if block == 0 { SHARE_STEP } else { SHARE_STEP.div_ceil(block) * block }
 }

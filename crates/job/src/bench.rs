@@ -21,6 +21,7 @@ use crate::ledger::Ledger;
 use crate::load::Load;
 use crate::page_cache::PageCacheSpec;
 use crate::place::{Live, Place};
+use crate::program_stats::ProgramBook;
 use crate::record::{Header, Recorder};
 use crate::result::RunResult;
 use crate::snapshot::{Watch, Watched};
@@ -46,6 +47,8 @@ struct Beside<'a> {
     guard: Option<&'a Guard>,
     /// At the disks of a model.
     eyes: Option<&'a DeviceStats>,
+    /// At programs, which run on models only.
+    programs: Option<&'a ProgramBook>,
 }
 
 impl Bench<'_> {
@@ -74,7 +77,13 @@ impl Bench<'_> {
         match place {
             Place::Modelled(spec) => {
                 let (eyes, device) = self.watched(spec, Speed::ONE);
-                let beside = Beside { eyes: Some(&eyes), guard: None };
+                let programs = self.load.program_book(self.job.warmup);
+                let device = match &programs {
+                    Some(book) => Box::new(book.over_device(device)),
+                    None => device,
+                };
+                let programs = programs.as_ref();
+                let beside = Beside { eyes: Some(&eyes), guard: None, programs };
                 match self.watch.and_then(Watch::paced) {
                     Some((speed, pace)) => {
                         self.run(place, device, &mut Paced::new(speed, pace), told, beside)
@@ -130,7 +139,7 @@ impl Bench<'_> {
         eyes: Option<&DeviceStats>,
     ) -> Result<RunResult, Failure> {
         let guard = clock.guard();
-        let beside = Beside { guard: Some(&guard), eyes };
+        let beside = Beside { guard: Some(&guard), eyes, programs: None };
         let result = self.run(place, device, clock, told, beside)?;
         let remarks = [clock.remarks(), &result.remarks].concat();
         Ok(RunResult { remarks, ..result })
@@ -160,8 +169,9 @@ impl Bench<'_> {
     ) -> Result<RunResult, Failure> {
         let leave = Leave::default();
         let policy = self.policy.build(&self.load.classes, &leave);
+        let patient = self.job.programs.is_some();
         let Some(path) = self.record else {
-            let mut stack = Queued::new(policy, device);
+            let mut stack = Queued::new(policy, device).patient(patient);
             return self.drive(&mut stack, clock, told, beside, None, &leave);
         };
         let header = Header {
@@ -179,7 +189,7 @@ impl Bench<'_> {
         let decided = move |at, go, chain: &[ReqId]| above.decided(at, go, chain);
         let completed = move |_, done: &[Done]| done.iter().for_each(|done| below.completed(done));
         let device = Tap::new(device, |_, _: &Request| {}, completed);
-        let mut stack = Queued::new(Witness::new(policy, decided), device);
+        let mut stack = Queued::new(Witness::new(policy, decided), device).patient(patient);
         let result = self.drive(&mut stack, clock, told, beside, Some(recorder.clone()), &leave);
         let written = recorder.finish().map_err(|error| Failure::half_written(path, &error));
         // The run's own error says more than a file that ended with it.
@@ -191,12 +201,12 @@ impl Bench<'_> {
         stack: &mut impl Device,
         clock: &mut impl Clock,
         told: &mut dyn Progress,
-        Beside { guard, eyes }: Beside<'_>,
+        Beside { guard, eyes, programs }: Beside<'_>,
         recorder: Option<Recorder>,
         leave: &Leave,
     ) -> Result<RunResult, Failure> {
         let (warmup, duration, live) = (self.job.warmup, self.load.duration, guard.is_some());
-        let mut source = self.load.source(Seed(self.seed));
+        let mut source = self.load.source(Seed(self.seed), programs);
         let names: Vec<&str> = self.load.classes.iter().map(String::as_str).collect();
         let schedule = live.then(|| self.load.schedule(warmup, self.job.live.depth));
         let cache = self.job.buffered().map(|spec| (spec, Ledger::default()));
@@ -215,13 +225,9 @@ impl Bench<'_> {
                 stats = stats.paced(pace);
             }
         }
-        let until = match self.job.stop {
-            Stop::Drained => Time::NEVER,
-            Stop::LastArrival => self.load.last,
-            Stop::At(span) => Time::ZERO + span,
-        };
+        let until = self.until();
         let limits = Limits { until, max_outstanding: self.job.max_outstanding };
-        let mut observer = Until { observer: &mut stats, leave, guard };
+        let mut observer = Until { observer: &mut stats, leave, guard, programs };
         let end = match &cache {
             None => run(&mut source, stack, clock, &mut observer, limits),
             Some(cache) => buffered(cache, &mut source, stack, clock, &mut observer, limits),
@@ -233,9 +239,12 @@ impl Bench<'_> {
             return Err(Failure::run(message).hint(hint));
         }
         let end = end.map_err(|error| self.failed(error, &names, stats.arrivals()))?;
-        stats.ended(&mut source, end.at, until);
-        let early = end.interrupted || leave.get().is_some();
-        let Ending { ended, failure, remarks } = Ending::of(early, end.at, guard);
+        let over = programs.and_then(ProgramBook::over);
+        let at = over.unwrap_or(end.at);
+        stats.ended(&mut source, at, until);
+        let early = over.is_none() && end.interrupted || leave.get().is_some();
+        let Ending { ended, failure, remarks } = Ending::of(early, at, guard);
+        let classes = stats.classes(&names, at);
         let responses = self.load.measured.as_ref().zip(stats.take_responses());
         Ok(RunResult {
             against_measured: responses.and_then(|(measured, found)| measured.against(found)),
@@ -243,7 +252,7 @@ impl Bench<'_> {
             round: None,
             seed: None,
             params: self.policy.params_json(),
-            duration_s: stats.measured_s(end.at),
+            duration_s: stats.measured_s(at),
             interrupted: ended.is_some(),
             ended,
             failure,
@@ -251,11 +260,20 @@ impl Bench<'_> {
             emulation: None,
             remarks,
             // Device time is the sum over all disks; busy is the share of one of them.
-            device_busy: stats.device_busy(end.at) / eyes.map_or(1.0, DeviceStats::disks),
-            device_stats: eyes.map(|eyes| eyes.told(end.at)),
-            classes: stats.classes(&names, end.at),
-            detail: stats.take_detail(&names, end.at),
+            device_busy: stats.device_busy(at) / eyes.map_or(1.0, DeviceStats::disks),
+            device_stats: eyes.map(|eyes| eyes.told(at)),
+            classes: programs.iter().fold(classes, |classes, book| book.told(classes, at)),
+            detail: stats.take_detail(&names, at),
         })
+    }
+
+    /// When the run ends, whatever is outstanding.
+    fn until(&self) -> Time {
+        match self.job.stop {
+            Stop::Drained | Stop::Done(_) => Time::NEVER,
+            Stop::LastArrival => self.load.last,
+            Stop::At(span) => Time::ZERO + span,
+        }
     }
 
     fn failed(&self, error: RunError, names: &[&str], arrivals: u64) -> Failure {

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use crate::diagnose::quote;
 use crate::failure::Failure;
 use crate::nearest::suggest;
+use crate::program_stats::ProgramBook;
 use crate::spec::Job;
 use crate::{list, params};
 
@@ -246,11 +247,15 @@ pub(crate) struct Until<'a, O> {
     pub(crate) observer: &'a mut O,
     pub(crate) leave: &'a Leave,
     pub(crate) guard: Option<&'a Guard>,
+    /// Of programs, which may be what the run waits for.
+    pub(crate) programs: Option<&'a ProgramBook>,
 }
 
 impl<O: Observer> Observer for Until<'_, O> {
     fn turn(&mut self, now: Time) -> bool {
         self.leave.get().is_none()
+            // What is decided at the end's instant is heard.
+            && self.programs.and_then(ProgramBook::over).is_none_or(|over| now <= over)
             && self.guard.is_none_or(|guard| guard.look(now))
             && self.observer.turn(now)
     }

@@ -1,13 +1,15 @@
 //! Who asks in a run: the agents of a job or its trace, ready for a target of a known size.
 
 use penstock_core::{ClassId, Op, Prio, Seed, Source, Span, StreamId, Time};
+use penstock_workload::program::Cpus;
 use penstock_workload::trace::{Replay, Timing};
-use penstock_workload::{Agent, Agents, Arrivals};
+use penstock_workload::{Agent, Agents, Arrivals, Program, Programs};
 
 use crate::failure::Failure;
 use crate::measured::Measured;
+use crate::program_stats::ProgramBook;
 use crate::schedule::Schedule;
-use crate::spec::Job;
+use crate::spec::{Job, Stop};
 use crate::traces::{OTHER, TraceSpec};
 
 /// The workload of a job on one target. Every policy gets the same.
@@ -27,6 +29,8 @@ pub(crate) struct Load {
 
 enum Kind {
     Agents(Vec<Agent>),
+    /// Programs, what they run on, and whose end is waited for.
+    Programs(Vec<Program>, Cpus, Option<ClassId>),
     /// A trace, and whether it has a schedule.
     Trace(Replay, bool),
 }
@@ -40,6 +44,23 @@ impl Load {
         let classes = job.classes.iter().map(|class| class.name.clone()).collect();
         if let Some(spec) = &job.trace {
             return Self::trace(job, spec, classes, capacity);
+        }
+        if let (Some(spec), Some(programs)) = (&job.programs, job.programs_on(capacity, block)?) {
+            let longest = programs.iter().map(Program::longest).max().unwrap_or(0);
+            let last = programs.iter().map(|one| one.active.end).max().unwrap_or(Time::ZERO);
+            let until = match job.stop {
+                Stop::Done(class) => Some(class),
+                _ => None,
+            };
+            let kind = Kind::Programs(programs, spec.cpus, until);
+            return Ok(Self {
+                kind,
+                classes,
+                duration: job.duration,
+                last,
+                longest,
+                measured: None,
+            });
         }
         let agents = job.agents_on(capacity, block)?;
         let longest = agents.iter().map(|agent| agent.size).max().unwrap_or(0);
@@ -80,8 +101,14 @@ impl Load {
     }
 
     /// A source that asks from the beginning; what is random in it descends from `seed`.
-    pub(crate) fn source(&self, seed: Seed) -> Box<dyn Source> {
+    /// What happens to programs is told to `book`.
+    pub(crate) fn source(&self, seed: Seed, book: Option<&ProgramBook>) -> Box<dyn Source> {
         match &self.kind {
+            Kind::Programs(programs, cpus, _) => {
+                let book = book.cloned();
+                let hear = move |event| book.iter().for_each(|book| book.hear(event));
+                Box::new(Programs::new(programs.clone(), *cpus, seed, hear))
+            }
             Kind::Agents(agents) => Box::new(Agents::new(agents.clone(), seed)),
             Kind::Trace(replay, _) => Box::new(replay.clone()),
         }
@@ -91,6 +118,7 @@ impl Load {
     pub(crate) fn writes(&self) -> bool {
         match &self.kind {
             Kind::Agents(agents) => agents.iter().any(|agent| agent.op != Op::Read),
+            Kind::Programs(programs, ..) => programs.iter().any(Program::writes),
             Kind::Trace(replay, _) => replay.writes(),
         }
     }
@@ -106,9 +134,27 @@ impl Load {
                 }
                 Kind::Agents(agents)
             }
+            Kind::Programs(programs, cpus, until) => {
+                let mut programs = programs.clone();
+                for program in programs.iter_mut().filter(|program| program.class != class) {
+                    program.active.end = program.active.start;
+                }
+                // Whom nobody waits for runs until its own time is over.
+                Kind::Programs(programs, *cpus, until.filter(|&until| until == class))
+            }
             Kind::Trace(replay, planned) => Kind::Trace(replay.only(class), *planned),
         };
         Self { kind, classes: self.classes.clone(), measured: None, ..*self }
+    }
+
+    /// A book for what happens to its programs behind `warmup`, if it has any.
+    pub(crate) fn program_book(&self, warmup: Span) -> Option<ProgramBook> {
+        match &self.kind {
+            Kind::Programs(_, cpus, until) => {
+                Some(ProgramBook::new(self.classes.len(), cpus.count, warmup, *until))
+            }
+            _ => None,
+        }
     }
 
     /// Watches how this is held behind `warmup`, by a device whose queue holds `depth` commands.
@@ -117,6 +163,8 @@ impl Load {
             Kind::Agents(agents) => {
                 matches!(agents[stream.0 as usize].arrivals, Arrivals::Open { .. })
             }
+            // What they ask for follows from what came before.
+            Kind::Programs(..) => false,
             Kind::Trace(_, planned) => *planned,
         };
         Schedule::new(self.classes.len(), Time::ZERO + warmup, depth, Box::new(planned))

@@ -65,6 +65,7 @@ impl Place {
         if emulated.is_some() || on == NULL {
             candidate::can_run_live(policies, on)?;
             candidate::can_run_without_a_target(policies, on)?;
+            no_programs(job, on)?;
             no_speed(on, options)?;
             let Some(emulated) = emulated else {
                 not_buffered(job, on)?;
@@ -79,6 +80,7 @@ impl Place {
         }
         candidate::can_run_live(policies, on)?;
         not_buffered(job, on)?;
+        no_programs(job, on)?;
         no_speed(on, options)?;
         Ok(Self::Live(Live::open(on, job, options, progress)?))
     }
@@ -226,6 +228,15 @@ fn no_file(what: &str, options: &Options) -> Result<(), Failure> {
 /// That nobody goes through a page cache, which only models have above them.
 fn not_buffered(job: &Job, on: &str) -> Result<(), Failure> {
     job.agents.iter().try_for_each(|agent| agent.can_run_live(on)).map_err(Failure::from)
+}
+
+/// That no programs are to run in real time: their processors are modelled, as their device is.
+fn no_programs(job: &Job, on: &str) -> Result<(), Failure> {
+    if job.programs.is_none() {
+        return Ok(());
+    }
+    let message = format!("the job has programs, whose processors are modelled; {on} is not");
+    Err(Failure::wrong(message, "name a modelled device with --on, as in --on hdd-7200"))
 }
 
 /// That nobody asks for another speed than real time has.

@@ -65,8 +65,9 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
     let job = Job::parse(&format!("the job in {}", path.display()), &header.text, sets)?;
     let policy = (params::policy(&header.policy)?.build)(&job.params(&header.policy)?);
 
-    // A trace may have a stream for each process; more than a machine has is a damaged file.
-    let streams = if job.trace.is_some() { 1 << 22 } else { job.agents.len() };
+    // A trace may have a stream for each process, and a job one for each task; more than a machine has is a damaged file.
+    let many = job.trace.is_some() || job.programs.is_some();
+    let streams = if many { 1 << 22 } else { job.agents.len() };
     let tape = Rc::new(RefCell::new(Tape::new(events, streams).map_err(at)?));
     let verdict = Rc::new(RefCell::new(Verdict::new(decisions)));
     let judge = Rc::clone(&verdict);
@@ -74,7 +75,7 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
         judge.borrow_mut().hear(at, go, chain);
     });
     let device = Played { tape: Rc::clone(&tape), header: header.clone(), started: Vec::new() };
-    let mut stack = Queued::new(policy, device);
+    let mut stack = Queued::new(policy, device).patient(job.programs.is_some());
     let (mut clock, mut source) = (Turns(Rc::clone(&tape)), Arrivals(Rc::clone(&tape)));
     let mut watch = Watch { tape: Rc::clone(&tape), verdict: Rc::clone(&verdict), requests: 0 };
     // The tape's end leaves requests outstanding when the recorded run was ended: no failure here.

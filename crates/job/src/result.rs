@@ -256,6 +256,27 @@ pub struct ClassResult {
     pub unfinished: u64,
     /// How its schedule was held; null in virtual time, and if nothing was planned ahead.
     pub schedule: Option<ScheduleResult>,
+    /// What its programs did; left out of a job without programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub programs: Option<ProgramResult>,
+}
+
+/// What the programs of a class did. Arrivals after the warm-up = n + unfinished.
+#[derive(Debug, Serialize)]
+pub struct ProgramResult {
+    /// Programs that arrived after the warm-up and have ended.
+    pub n: u64,
+    /// Those that had not ended when the run did.
+    pub unfinished: u64,
+    /// From a program's arrival until its end.
+    pub time_ns: Distribution,
+    /// From asking for I/O until the first piece was sent; of all that was sent in the measured
+    /// time, its end included, whether or not it has finished.
+    pub wait_ns: Distribution,
+    /// Seconds that they had a processor, of the measured time.
+    pub cpu_time_s: f64,
+    /// The same as a share of the time of all processors.
+    pub cpu_share: f64,
 }
 
 /// How a live run held its schedule: which requests that were planned ahead were handed over, and

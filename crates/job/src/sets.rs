@@ -2,18 +2,19 @@
 //!
 //! The key is a path in the job (`duration`, `agent.0.size`, `class.tellers.weight`) or a parameter
 //! of a policy (`size-priority.split`). What an agent's `arrivals` hold may be named directly below
-//! the agent (`agent.0.rate`). A later argument wins over an earlier one. Whether key and value
-//! make sense is found where the job is read; here only the way to the key is checked.
+//! the agent (`agent.0.rate`), and so may those of a program. A later argument wins over an earlier
+//! one. Whether key and value make sense is found where the job is read; here only the way to the
+//! key is checked.
 
 use std::ops::Range;
 
 use penstock_policy::POLICIES;
 
-use crate::agents::{ARRIVALS_KEYS, CLOSED_KEYS, OPEN_KEYS, TURNS_KEYS};
 use crate::diagnose::{JobError, Origin, Source, quote};
 use crate::nearest::suggest;
 use crate::spec::KEYS;
 use crate::tree::{Node, Table, Value};
+use crate::{agents, programs};
 
 /// Applies one argument to the tree of a job.
 pub(crate) fn apply(root: &mut Node, argument: &str) -> Result<(), JobError> {
@@ -74,12 +75,16 @@ fn expand(mut path: Vec<Step>) -> Result<Vec<Step>, JobError> {
         let found = format!("unknown key {}: neither of the job nor a policy", quote(&first.key));
         return Err(JobError::new(found).at(&first.origin).hint(suggest(&first.key, known)));
     }
-    if let [agent, _, step, ..] = &path[..]
-        && agent.key == "agent"
-        && ARRIVALS_KEYS.contains(&step.key.as_str())
-    {
-        let arrivals = Step { key: "arrivals".into(), origin: step.origin.clone() };
-        path.insert(2, arrivals);
+    if let [table, _, step, ..] = &path[..] {
+        let keys = match table.key.as_str() {
+            "agent" => agents::ARRIVALS_KEYS,
+            "program" => programs::ARRIVALS_KEYS,
+            _ => &[],
+        };
+        if keys.contains(&step.key.as_str()) {
+            let arrivals = Step { key: "arrivals".into(), origin: step.origin.clone() };
+            path.insert(2, arrivals);
+        }
     }
     Ok(path)
 }
@@ -90,9 +95,10 @@ fn set(root: &mut Node, path: &[Step], value: Node) -> Result<(), JobError> {
     for (depth, step) in above.iter().enumerate() {
         node = descend(node, &path[..depth], step)?;
     }
-    let is_kind = matches!(above, [agent, _, _] if agent.key == "agent") && last.key == "kind";
-    if let (true, Some(kind), Value::Table(arrivals)) = (is_kind, value.word(), &mut node.value) {
-        change_kind(arrivals, kind);
+    if let ([who, _, _], "kind") = (above, last.key.as_str())
+        && let (Some(kind), Value::Table(arrivals)) = (value.word(), &mut node.value)
+    {
+        change_kind(arrivals, &who.key, kind);
     }
     descend(node, above, last)?;
     match &mut node.value {
@@ -120,7 +126,7 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
         }
         Value::Table(table) => {
             let new = match (step.key.as_str(), above) {
-                ("agent", []) => Value::List(Vec::new()),
+                ("agent" | "program", []) => Value::List(Vec::new()),
                 _ => Value::Table(Table::default()),
             };
             Ok(table.get_or_insert(&step.key, &step.origin, new))
@@ -148,12 +154,11 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
 }
 
 /// Another kind of arrivals does not know what the file gave the old one: those keys go with it.
-fn change_kind(arrivals: &mut Table, kind: &str) {
-    let known = match kind {
-        "closed" => CLOSED_KEYS,
-        "turns" => TURNS_KEYS,
-        _ => OPEN_KEYS,
+fn change_kind(arrivals: &mut Table, who: &str, kind: &str) {
+    let (all, known) = match who {
+        "agent" => (agents::ARRIVALS_KEYS, agents::keys_of(kind)),
+        _ => (programs::ARRIVALS_KEYS, programs::keys_of(kind)),
     };
-    let stays = |key: &str| known.contains(&key) || !ARRIVALS_KEYS.contains(&key);
+    let stays = |key: &str| key == "kind" || known.contains(&key) || !all.contains(&key);
     arrivals.entries.retain(|entry| entry.origin.is_set() || stays(&entry.key));
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use penstock_core::Span;
 use penstock_live::Settings;
 use penstock_policy::Params;
-use penstock_workload::Agent;
+use penstock_workload::{Agent, Program};
 
 use crate::agents::{self, AgentSpec};
 pub use crate::classes::Class;
@@ -19,10 +19,12 @@ use crate::devices::{self, DeviceSpec};
 use crate::diagnose::{JobError, Origin, Source};
 use crate::nearest::suggest;
 use crate::page_cache::{self, PageCacheSpec};
+use crate::programs::ProgramsSpec;
+pub use crate::stop::Stop;
 use crate::traces::{self, TraceSpec};
 use crate::tree::{self, Node, Reader, Value};
 use crate::units::{self, duration_text};
-use crate::{file, params, sets, text};
+use crate::{file, params, sets, stop, text};
 
 /// Keys of a job.
 pub(crate) const KEYS: &[&str] = &[
@@ -36,6 +38,8 @@ pub(crate) const KEYS: &[&str] = &[
     "page_cache",
     "class",
     "agent",
+    "cpu",
+    "program",
     "trace",
     "rule",
     "policy",
@@ -46,8 +50,6 @@ pub(crate) const LIVE_KEYS: &[&str] = &["depth", "batch", "timeout", "view"];
 pub(crate) const OFF: &str = "off";
 /// Keys of the view of a target.
 pub(crate) const VIEW_KEYS: &[&str] = &["start", "length"];
-/// Ends of a run that are a word.
-pub(crate) const STOPS: [&str; 2] = ["drained", "last-arrival"];
 /// The seed of a job that does not name one.
 pub(crate) const SEED: u64 = 1;
 
@@ -81,24 +83,14 @@ pub struct Job {
     pub page_cache: Option<PageCacheSpec>,
     /// Classes in the order of the file; a `ClassId` is an index into them.
     pub classes: Vec<Class>,
-    /// Agents in the order of the file; none if a trace is played.
+    /// Agents in the order of the file; none if programs run or a trace is played.
     pub agents: Vec<AgentSpec>,
+    /// The programs that run, if there are no agents and no trace.
+    pub programs: Option<ProgramsSpec>,
     /// The trace to play, if there are no agents.
     pub trace: Option<TraceSpec>,
     /// Parameters of every registered policy.
     pub(crate) policies: Vec<(&'static str, Params)>,
-}
-
-/// When a run ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stop {
-    /// When every request has finished.
-    Drained,
-    /// When nobody can ask any more: at the end of the last agent's time, or with the last request
-    /// of a trace.
-    LastArrival,
-    /// At this time, whatever is outstanding.
-    At(Span),
 }
 
 /// How a real target is driven; a modelled device has limits of its own.
@@ -182,11 +174,20 @@ impl Job {
     /// # Errors
     /// A region that lies outside the target, is empty, or is smaller than a request.
     pub fn agents_on(&self, capacity: u64, block: u32) -> Result<Vec<Agent>, JobError> {
-        // The last block may be cut off; what lies in it cannot be asked for.
-        let capacity = capacity - capacity.checked_rem(u64::from(block)).unwrap_or(0);
-        let step = agents::share_step(block);
+        let (capacity, step) = agents::whole_blocks(capacity, block);
         let prio = |agent: &AgentSpec| self.classes[agent.class.index()].prio;
         self.agents.iter().map(|agent| agent.on(capacity, step, prio(agent))).collect()
+    }
+
+    /// The programs on the same, if there are any.
+    pub(crate) fn programs_on(
+        &self,
+        capacity: u64,
+        block: u32,
+    ) -> Result<Option<Vec<Program>>, JobError> {
+        let (capacity, step) = agents::whole_blocks(capacity, block);
+        let programs = self.programs.as_ref();
+        programs.map(|spec| spec.on(capacity, step, &self.classes)).transpose()
     }
 
     /// The job as TOML with every default in place. Read back under the same name, it is equal.
@@ -203,7 +204,11 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let duration = if trace.is_some() {
         let why = "belongs to a job with agents; this one plays a trace";
         reader.refuse(&["duration"], why, "to end sooner, set `stop` to a time")?;
-        reader.refuse(&["agent"], why, "a job has agents or a trace")?;
+        reader.refuse(
+            &["agent", "program", "cpu"],
+            why,
+            "a job has agents, programs or a trace",
+        )?;
         reader.refuse(&["page_cache"], why, "a trace holds what went past the page cache")?;
         Span::MAX
     } else {
@@ -213,14 +218,17 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let warmup = reader.optional("warmup", |node| warmup(node, duration))?;
     // A trace may be stopped at any time.
     let earliest = if trace.is_some() { Span::ZERO } else { duration };
-    let stop = reader.optional("stop", |node| stop(node, earliest))?.unwrap_or(Stop::Drained);
     let most = |node: &Node| node.count(1, MAX_OUTSTANDING_MOST);
     let max_outstanding = reader.optional("max_outstanding", most)?;
     let device = reader.optional("device", |node| device(node, folder))?;
     let live = reader.optional("live", live)?.unwrap_or_default();
     let page_cache = reader.optional("page_cache", page_cache::read)?;
     let classes = reader.optional("class", classes)?.unwrap_or_default();
+    let programs = programs(&reader, &classes, duration)?;
+    let ends = |node| stop::read(node, earliest, programs.as_ref().map(|_| &classes[..]));
+    let stop = reader.optional("stop", ends)?.unwrap_or(Stop::Drained);
     let (agents, trace) = match trace {
+        None if programs.is_some() => (Vec::new(), None),
         None => (agents(&reader, &classes, duration)?, None),
         Some(trace) => {
             let rules = reader.optional("rule", |node| traces::rules(node, &classes))?;
@@ -241,11 +249,26 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
         page_cache: page_cache.or_else(|| buffered.then(PageCacheSpec::default)),
         classes,
         agents,
+        programs,
         trace,
         policies,
     };
     check_depth(&job, reader.origin("max_outstanding"))?;
     Ok(job)
+}
+
+fn programs(
+    reader: &Reader<'_>,
+    classes: &[Class],
+    duration: Span,
+) -> Result<Option<ProgramsSpec>, JobError> {
+    let Some(node) = reader.node("program") else {
+        let hint = "a program is a section: `[[program]]`";
+        return reader.refuse(&["cpu"], "belongs to a job with programs", hint).map(|()| None);
+    };
+    let why = "belongs to a job with agents; this one has programs";
+    reader.refuse(&["agent", "page_cache"], why, "what programs ask for is direct")?;
+    ProgramsSpec::read(node, reader.node("cpu"), classes, duration).map(Some)
 }
 
 fn agents(
@@ -294,27 +317,6 @@ fn warmup(node: &Node, duration: Span) -> Result<Span, JobError> {
             let found = format!("the warm-up lasts as long as the job ({duration}), or longer");
             Err(JobError::new(found).at(&node.origin).hint("nothing would be measured"))
         }
-    }
-}
-
-fn stop(node: &Node, duration: Span) -> Result<Stop, JobError> {
-    match node.word() {
-        Some("drained") => Ok(Stop::Drained),
-        Some("last-arrival") => Ok(Stop::LastArrival),
-        Some(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => {
-            let hint = suggest(text, STOPS);
-            Err(node.expected("`drained`, `last-arrival` or a time such as `12min`").hint(hint))
-        }
-        _ => match units::duration(node)? {
-            Span::ZERO => Err(node.expected("a time above zero").hint("nothing would run")),
-            at if at >= duration => Ok(Stop::At(at)),
-            at => {
-                let (at, end) = (duration_text(at), duration_text(duration));
-                let found = format!("the run stops at {at}, before its agents do at {end}");
-                let hint = format!("`stop` is at least `{end}`; to end sooner, lower `duration`");
-                Err(JobError::new(found).at(&node.origin).hint(hint))
-            }
-        },
     }
 }
 

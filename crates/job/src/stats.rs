@@ -297,6 +297,7 @@ impl<'a> Stats<'a> {
             error_codes: class.errors.told(),
             unfinished: class.arrivals - class.requests - class.errors.count(),
             schedule: held(index),
+            programs: None,
         };
         self.classes.iter().zip(names).enumerate().map(result).collect()
     }

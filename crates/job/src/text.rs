@@ -8,14 +8,16 @@ use penstock_workload::{Arrivals, Pace, Pattern};
 
 use crate::agents::AgentSpec;
 use crate::spec::{Job, OFF, Stop, View};
+use crate::stop::DONE;
 use crate::traces;
 use crate::units::{duration_text, rate_text, size_text};
 
 /// The whole job.
 pub(crate) fn job(job: &Job) -> String {
-    let stop = match job.stop {
+    let stop: String = match job.stop {
         Stop::Drained => "drained".into(),
         Stop::LastArrival => "last-arrival".into(),
+        Stop::Done(class) => format!("{DONE}{}", job.classes[class.index()].name),
         Stop::At(at) => duration_text(at),
     };
     let mut out = Lines::default();
@@ -47,6 +49,9 @@ pub(crate) fn job(job: &Job) -> String {
     }
     for spec in &job.agents {
         agent(&mut out, spec, &job.classes[spec.class.index()].name);
+    }
+    if let Some(programs) = &job.programs {
+        programs.write(&mut out, &job.classes);
     }
     if let Some(trace) = &job.trace {
         traces::text(&mut out, trace, &job.classes);

@@ -9,6 +9,7 @@
 mod below;
 mod gate;
 mod ledger;
+mod papers;
 mod policy;
 mod traces;
 mod units;
@@ -42,6 +43,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::gate::{Gate, online_batch};
+    #[pymodule_export]
+    use crate::papers::paper;
     #[pymodule_export]
     use crate::traces::{trace_convert, trace_describe, trace_formats};
     #[pymodule_export]

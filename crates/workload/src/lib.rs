@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+pub mod program;
 pub mod trace;
 
 pub use agent::{Agent, Agents, Arrivals, Pace, Pattern};
+pub use program::{Program, Programs};

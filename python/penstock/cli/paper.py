@@ -1,12 +1,56 @@
 """`penstock paper`: figures that a paper published, made again."""
 
-import typer
+import json
+from typing import Annotated
 
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from penstock import __version__
+from penstock.cli import output
+from penstock.cli.options import Json
 from penstock.cli.paper_live import online_batch_live
+from penstock.cli.work import errors_end
+from penstock.papers import online_batch_told as told
+from penstock.papers.online_batch import KEYS, Row, published, rows, settings
+from penstock.papers.online_batch_claims import Claim, claims
+from penstock.papers.online_batch_phases import Sensitivity, sensitivity
 
 app = typer.Typer(
     help="Make the figures of a paper again and hold its claims to them.", no_args_is_help=True
 )
+
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help=f"Change the model, as batch.n=6 or online.offsets=0ms,0ms,0ms. Keys: "
+        f"{', '.join(KEYS)}.",
+    ),
+]
+
+Report = Annotated[
+    str | None,
+    typer.Option(
+        "--report",
+        metavar="FILE",
+        help="Write a page of HTML with pictures and the sensitivity. An earlier one is replaced, "
+        "any other file is not.",
+    ),
+]
+
+Phases = Annotated[
+    bool,
+    typer.Option(
+        "--sensitivity",
+        help="Also begin the batch jobs at 40 other phases, in five variants: 1,800 runs, some "
+        "seconds.",
+    ),
+]
 
 
 @app.callback()
@@ -17,3 +61,62 @@ def paper() -> None:
 app.command(
     "online-batch-live", short_help="The programs of online-batch on a disk, in real time."
 )(online_batch_live)
+
+
+@app.command("online-batch", short_help="Disk I/O control for online and batch work (2019).")
+def online_batch(
+    *, sets: Sets = None, report: Report = None, phases: Phases = False, as_json: Json = False
+) -> None:
+    """Make tables IV and V and figures 7 and 8 again, beside what was published.
+
+    Nine simulated runs: no priority, priority on the processors, on processors and disk, each with
+    three loads of the disk. What the paper leaves open was chosen with its tables in sight.
+    """
+    with errors_end():
+        given = settings(sets or [])
+        if report is not None:
+            from penstock.report import paper as page
+
+            page.check(report)
+        ours = rows(given)
+        found = claims(ours)
+        spread: list[Sensitivity] = []
+        if phases or report is not None:
+            spread = sensitivity(given, lambda what: output.talk(f"40 phases of {what}"))
+        if as_json:
+            parts = {"penstock": __version__, "set": given, "rows": ours, "claims": found}
+            more = {"sensitivity": spread} if spread else {}
+            output.data(json.dumps({**parts, "paper": published(), **more}, indent=2) + "\n")
+        else:
+            output.drawn(lambda console: _show(console, ours, found, spread))
+        if report is not None:
+            page.save(report, rows=ours, claims=found, sensitivity=spread, given=given)
+            output.talk(f"wrote {report}")
+
+
+def _show(console: Console, ours: list[Row], found: list[Claim], spread: list[Sensitivity]) -> None:
+    console.print(Text.assemble(("SIMULATED", "bold"), f"  {told.source()}"), soft_wrap=True)
+    _table(console, told.shares(ours))
+    for line in told.remarks(ours):
+        console.print(Text(line, style="dim"), soft_wrap=True)
+    _table(console, told.times(ours))
+    for claim in found:
+        holds = "holds         " if claim["holds"] else "DOES NOT HOLD "
+        console.print(Text(f"{holds} {claim['id']:<11} {claim['text']}"), soft_wrap=True)
+        console.print(Text(f"{'':26} {told.numbers(claim)}", style="dim"), soft_wrap=True)
+    if spread:
+        _table(console, told.phases(spread))
+        console.print(Text(told.OF_PHASES, style="dim"), soft_wrap=True)
+        for one in spread:
+            console.print(Text(f"{one['variant']}: {one['text']}", style="dim"), soft_wrap=True)
+
+
+def _table(console: Console, of: told.Table) -> None:
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
+    for number, heading in enumerate(of.headings):
+        table.add_column(heading, justify="right" if number else "left", no_wrap=True)
+    for row in of.rows:
+        table.add_row(*map(Text, row))
+    console.print()
+    console.print(table, no_wrap=True, crop=False)
+    console.print()

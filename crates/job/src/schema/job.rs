@@ -6,7 +6,7 @@ use super::build::{
     any, count, defined, field, from_digit, is, list, pair, required, switch, table, text, with,
     without, words,
 };
-use super::{policy, trace};
+use super::{policy, program, trace};
 use crate::agents::{
     self, ARRIVALS, ARRIVALS_KEYS, CLOSED_KEYS, FACTOR_MAX, OPEN_KEYS, OPS, TURNS_KEYS,
 };
@@ -14,6 +14,7 @@ use crate::classes;
 use crate::devices;
 use crate::page_cache;
 use crate::spec::{self, Live};
+use crate::stop;
 use crate::units::duration_text;
 
 pub(super) fn job() -> Value {
@@ -28,8 +29,7 @@ pub(super) fn job() -> Value {
                 defined("time-above-zero"),
             ),
             field("warmup", "What is due before this is not measured.", defined("time")).or("0s"),
-            field("stop", STOP, any([words(spec::STOPS), from_digit("time-above-zero")]))
-                .or("drained"),
+            field("stop", STOP, stop()).or("drained"),
             field(
                 "max_outstanding",
                 "Requests that may be outstanding at once.",
@@ -41,20 +41,29 @@ pub(super) fn job() -> Value {
             field("page_cache", PAGE_CACHE, page_cache::schema()),
             field("class", "Classes of work, a section each: `[class.batch]`.", classes()),
             field("agent", "Who asks.", with(list(&agent()), json!({"minItems": 1}))),
+            field("cpu", "The processors of programs.", program::cpus()),
+            field(
+                "program",
+                "Programs on processors, instead of agents.",
+                with(list(&program::program()), json!({"minItems": 1})),
+            ),
             field("trace", "A recorded trace to play instead of agents.", trace::trace()),
             field("rule", RULE, list(&trace::rule())),
             field("policy", "Parameters of policies, by name.", policy::sections()),
         ],
     );
-    let agents = with(required(&["duration", "class", "agent"]), without(&["rule"]));
-    let choice = json!({
-        "if": required(&["trace"]), "then": without(&["duration", "agent", "page_cache"]), "else": agents
-    });
+    let agents = with(required(&["duration", "class", "agent"]), without(&["rule", "cpu"]));
+    let programs =
+        with(required(&["duration", "class"]), without(&["rule", "agent", "page_cache"]));
+    let asks = json!({"if": required(&["program"]), "then": programs, "else": agents});
+    let trace = without(&["duration", "agent", "program", "cpu", "page_cache"]);
+    let choice = json!({"if": required(&["trace"]), "then": trace, "else": asks});
     with(all, choice)
 }
 
 const STOP: &str = "When the run ends: when all requests have finished (`drained`), when nobody \
-                    can ask any more (`last-arrival`), or at a time.";
+                    can ask any more (`last-arrival`), when the programs of a class have ended \
+                    (`done:CLASS`), or at a time.";
 const DEVICE: &str = "Where it runs, unless `--on` says: a named device, the path of a device \
                       file, or the device itself.";
 const PAGE_CACHE: &str = "The page cache of agents that are `buffered`, above the scheduler.";
@@ -62,6 +71,11 @@ const RULE: &str = "Which request of a trace is of which class: the first rule t
 
 const VIEW: &str = "The part of the target that may be used: nothing outside is touched. If not \
                     given, all of it.";
+
+fn stop() -> Value {
+    let done = json!({"type": "string", "pattern": format!("^{}.", stop::DONE)});
+    any([words(stop::STOPS), done, from_digit("time-above-zero")])
+}
 
 fn device() -> Value {
     // A file's name, of which the ending is not all.

@@ -8,6 +8,7 @@
 pub(crate) mod build;
 mod job;
 pub(crate) mod policy;
+mod program;
 mod trace;
 
 use serde_json::{Value, json};

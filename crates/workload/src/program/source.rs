@@ -1,0 +1,249 @@
+//! Tasks on their way through the phases of their programs.
+
+use std::collections::VecDeque;
+
+use penstock_core::{ClassId, Done, Io, Request, Rng, Seed, Source, StreamId, Time};
+use rand::RngExt;
+
+use super::arrivals::Calendar;
+use super::cpus::{Moved, Scheduler};
+use super::{Cpus, Phase, Program};
+use crate::Pattern;
+
+/// What happens to tasks, for whoever measures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A task arrived.
+    Arrived {
+        /// Its class.
+        class: ClassId,
+        /// When.
+        at: Time,
+    },
+    /// A processor was given to a task.
+    On {
+        /// Number of the processor.
+        cpu: u32,
+        /// The task's slot: no other has it before this one has ended.
+        task: u32,
+        /// The task's class.
+        class: ClassId,
+        /// When.
+        at: Time,
+    },
+    /// A processor was taken from its task.
+    Off {
+        /// Number of the processor.
+        cpu: u32,
+        /// When.
+        at: Time,
+    },
+    /// A task has done all that its program does.
+    Ended {
+        /// The task's slot.
+        task: u32,
+        /// Its class.
+        class: ClassId,
+        /// When it had arrived.
+        arrived: Time,
+        /// When.
+        at: Time,
+        /// No task of the class is left, and none will come.
+        last: bool,
+    },
+}
+
+/// All programs of a job as one source; `hear` is told what happens to their tasks.
+pub struct Programs<H> {
+    kinds: Vec<Kind>,
+    scheduler: Scheduler,
+    tasks: Vec<Task>,
+    free: Vec<u32>,
+    /// What tasks ask for at this instant and has not gone out.
+    asked: VecDeque<Io>,
+    now: Time,
+    /// A completion may have made a task ready since processors were given out.
+    unsettled: bool,
+    hear: H,
+}
+
+/// A program, and how far it has come.
+struct Kind {
+    program: Program,
+    calendar: Calendar,
+    rng: Rng,
+    /// Where a sequential pattern stands.
+    cursor: u64,
+    /// Tasks that have not ended.
+    alive: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Task {
+    kind: u32,
+    arrived: Time,
+    phase: u32,
+    /// How often it has been through all of them.
+    rounds: u32,
+}
+
+impl<H: FnMut(Event)> Programs<H> {
+    /// The programs on `cpus`, each with streams of random numbers of its own from `seed`.
+    ///
+    /// # Panics
+    /// If there is no processor, a program has no phase, or its region holds no request of it.
+    pub fn new(programs: Vec<Program>, cpus: Cpus, seed: Seed, hear: H) -> Self {
+        assert!(cpus.count > 0, "tasks without a processor");
+        let kind = |(index, program): (u64, Program)| {
+            let room = program.region.end - program.region.start;
+            assert!(room >= u64::from(program.longest()), "program {index} has no room");
+            assert!(!program.phases.is_empty() && program.repeat > 0, "program {index} is idle");
+            let (starts, active) = (program.starts.clone(), program.active.clone());
+            let calendar = Calendar::new(starts, active, seed.stream("program-starts", index));
+            let rng = seed.stream("program", index);
+            Kind { cursor: program.region.start, program, calendar, rng, alive: 0 }
+        };
+        Self {
+            kinds: (0..).zip(programs).map(kind).collect(),
+            scheduler: Scheduler::new(cpus),
+            tasks: Vec::new(),
+            free: Vec::new(),
+            asked: VecDeque::new(),
+            now: Time::ZERO,
+            unsettled: false,
+            hear,
+        }
+    }
+
+    /// When something happens next that is not a completion.
+    fn due(&self) -> Time {
+        let arrival = self.kinds.iter().map(|kind| kind.calendar.next()).min();
+        arrival.unwrap_or(Time::NEVER).min(self.scheduler.next_end())
+    }
+
+    /// All that happens at `now`, completions left aside.
+    fn settle(&mut self, now: Time) {
+        self.now = now;
+        self.unsettled = false;
+        while let Some(task) = self.ended(now) {
+            self.tasks[task as usize].phase += 1;
+            self.go_on(task, now);
+        }
+        for kind in 0..self.kinds.len() {
+            while self.kinds[kind].calendar.next() <= now {
+                self.arrive(kind, now);
+            }
+        }
+        let Self { scheduler, tasks, kinds, hear, .. } = self;
+        scheduler.dispatch(now, &mut |moved| hear(told(moved, now, tasks, kinds)));
+    }
+
+    fn ended(&mut self, now: Time) -> Option<u32> {
+        let Self { scheduler, tasks, kinds, hear, .. } = self;
+        scheduler.ended(now, &mut |moved| hear(told(moved, now, tasks, kinds)))
+    }
+
+    fn arrive(&mut self, kind: usize, now: Time) {
+        let arrived = self.kinds[kind].calendar.next();
+        self.kinds[kind].calendar.pass();
+        self.kinds[kind].alive += 1;
+        let task = Task { kind: kind as u32, arrived, phase: 0, rounds: 0 };
+        let slot = self.free.pop().unwrap_or(self.tasks.len() as u32);
+        if slot as usize == self.tasks.len() {
+            self.tasks.push(task);
+        }
+        self.tasks[slot as usize] = task;
+        self.scheduler.born(slot);
+        (self.hear)(Event::Arrived { class: self.kinds[kind].program.class, at: arrived });
+        self.go_on(slot, now);
+    }
+
+    /// The task begins the phase that it stands at, or ends.
+    fn go_on(&mut self, slot: u32, now: Time) {
+        let task = &mut self.tasks[slot as usize];
+        let kind = &mut self.kinds[task.kind as usize];
+        if task.phase as usize == kind.program.phases.len() {
+            (task.phase, task.rounds) = (0, task.rounds + 1);
+        }
+        if task.rounds == kind.program.repeat {
+            return self.end(slot, now);
+        }
+        match kind.program.phases[task.phase as usize] {
+            Phase::Cpu(left) => self.scheduler.ready(slot, kind.program.prio.0, left),
+            Phase::Io { op, flags, len } => self.asked.push_back(Io {
+                due: now,
+                start: kind.place(len),
+                len,
+                stream: StreamId(slot),
+                class: kind.program.class,
+                op,
+                prio: kind.program.prio,
+                flags,
+            }),
+        }
+    }
+
+    fn end(&mut self, slot: u32, now: Time) {
+        let Task { kind, arrived, .. } = self.tasks[slot as usize];
+        let class = self.kinds[kind as usize].program.class;
+        self.kinds[kind as usize].alive -= 1;
+        self.free.push(slot);
+        let more = |kind: &Kind| kind.alive > 0 || kind.calendar.next() < Time::NEVER;
+        let last = !self.kinds.iter().any(|kind| kind.program.class == class && more(kind));
+        (self.hear)(Event::Ended { task: slot, class, arrived, at: now, last });
+    }
+
+    #[cfg(test)]
+    pub(super) fn scheduler(&self) -> &Scheduler {
+        &self.scheduler
+    }
+}
+
+fn told(moved: Moved, at: Time, tasks: &[Task], kinds: &[Kind]) -> Event {
+    match moved {
+        Moved::On { cpu, task } => {
+            let class = kinds[tasks[task as usize].kind as usize].program.class;
+            Event::On { cpu: cpu as u32, task, class, at }
+        }
+        Moved::Off { cpu } => Event::Off { cpu: cpu as u32, at },
+    }
+}
+
+impl Kind {
+    /// Where the next request of `len` bytes begins.
+    fn place(&mut self, len: u32) -> u64 {
+        let (region, len) = (&self.program.region, u64::from(len));
+        match self.program.pattern {
+            Pattern::Sequential => {
+                let start = if self.cursor + len > region.end { region.start } else { self.cursor };
+                self.cursor = start + len;
+                start
+            }
+            Pattern::Random => {
+                let slots = (region.end - region.start) / len;
+                region.start + self.rng.random_range(0..slots) * len
+            }
+        }
+    }
+}
+
+impl<H: FnMut(Event)> Source for Programs<H> {
+    fn next_due(&self) -> Time {
+        if self.unsettled || !self.asked.is_empty() { self.now } else { self.due() }
+    }
+
+    fn take(&mut self, now: Time) -> Option<Io> {
+        if self.unsettled || self.due() <= now {
+            self.settle(now);
+        }
+        self.asked.pop_front()
+    }
+
+    fn finished(&mut self, now: Time, req: &Request, _: &Done) {
+        self.now = now;
+        self.unsettled = true;
+        let slot = req.stream.0;
+        self.tasks[slot as usize].phase += 1;
+        self.go_on(slot, now);
+    }
+}

@@ -1,0 +1,33 @@
+"""What the programs of a class did, as people read it."""
+
+from collections.abc import Iterator, Sequence
+
+from penstock import rounds, units
+from penstock.rounds import Spread
+from penstock.schema import Programs, Run, percentile
+
+
+def lines(runs: Sequence[Run]) -> Iterator[str]:
+    """A line for each class with programs: how many ended, how long they took, who computed."""
+    names = rounds.class_names(list(runs))
+    for name in names:
+        found = [
+            one["programs"]
+            for run in runs
+            for one in run["classes"]
+            if one["name"] == name and "programs" in one
+        ]
+        if found and any(one["n"] or one["unfinished"] for one in found):
+            yield f"{name}: {_told(found)}"
+
+
+def _told(found: Sequence[Programs]) -> str:
+    count = rounds.figure(Spread.of(one["n"] for one in found), lambda n: units.count(int(n)))
+    computed = rounds.figure(Spread.of(one["cpu_share"] for one in found), units.percent)
+    told = f"{count} programs, {computed} of the processors"
+    if all(one["n"] for one in found):
+        mean = rounds.latency(Spread.of(one["time_ns"]["mean"] for one in found))
+        p99 = rounds.latency(Spread.of(percentile(one["time_ns"], 99) for one in found))
+        told = f"{told}, mean {mean}, p99 {p99}"
+    left = sum(one["unfinished"] for one in found)
+    return f"{told}; {units.count(left)} had not ended" if left else told

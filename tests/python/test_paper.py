@@ -1,0 +1,205 @@
+"""`penstock paper online-batch`: the table to a hundredth, the claims, the variants, the page."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import papers
+from command import penstock
+from penstock import programs
+from penstock.job import Job
+from penstock.papers import online_batch_told as told
+from penstock.papers.online_batch import (
+    CASES,
+    CONTROLS,
+    KEYS,
+    Row,
+    deviations,
+    farthest,
+    published,
+    row,
+    rows,
+    settings,
+)
+from penstock.papers.online_batch_claims import IDS, claims
+from penstock.papers.online_batch_phases import PHASES_MS, VARIANTS
+
+TABLE = """
+none   1 22.43 95.91 49.80 46.11 27.11 293.86 24.39   6.31   3.25
+none   2 40.20 95.23 49.97 45.26 27.62 339.26 26.24  26.44  25.62
+none   3 70.37 90.99 49.49 41.51 30.11 553.85 29.41 121.30  86.55
+cpu    1 15.97 79.82 49.91 29.91 41.79 111.76 28.64   2.92   6.86
+cpu    2 28.68 80.72 49.86 30.85 40.52 136.69 30.34  14.86  28.41
+cpu    3 53.67 80.74 49.69 31.05 40.25 312.09 33.02  77.55 107.24
+cpu+io 1 16.50 81.25 49.99 31.25 39.99 103.34 28.13   0.38  23.02
+cpu+io 2 28.93 81.06 49.90 31.16 40.12 108.78 29.27   0.42  18.36
+cpu+io 3 53.62 80.90 49.89 31.01 40.31 102.82 31.88   0.38  86.05
+"""
+"""What two other programs made of the same model: control, case, shares of the disk, of the
+processors, of those the online and the batch part, seconds of all, then times and waits."""
+
+
+@pytest.fixture(scope="module")
+def ours() -> list[Row]:
+    return rows({})
+
+
+def test_the_table_is_that_of_two_other_programs_to_a_hundredth(ours: list[Row]) -> None:
+    for line, found in zip(TABLE.split("\n")[1:-1], ours, strict=True):
+        control, case, *figures = line.split()
+        assert (found["control"], found["case"]) == (control, int(case))
+        # Half of the last digit is what writing them down has rounded away.
+        for figure, value in zip(figures, list(found.values())[2:], strict=True):
+            assert value == pytest.approx(float(figure), abs=0.0051), (line, value)
+
+
+def test_no_trusted_cell_is_two_points_from_the_papers(ours: list[Row]) -> None:
+    cells = list(deviations(ours))
+    assert len(cells) == 36
+    assert [(one.control, one.case, one.cell) for one in cells if one.suspect] == [
+        ("cpu", 2, "online_cpu_pct"),
+        ("cpu", 2, "batch_cpu_pct"),
+    ]
+    assert farthest(ours) <= 2.0
+
+
+def test_transactions_wait_as_the_paper_says_where_the_disk_knows_priorities(
+    ours: list[Row],
+) -> None:
+    waits = [one["online_wait_ms"] for one in ours if one["control"] == "cpu+io"]
+    assert all(0.35 <= wait <= 0.45 for wait in waits)
+    assert max(waits) - min(waits) < 0.06
+
+
+def test_all_work_of_the_batch_jobs_lies_in_the_measured_time(ours: list[Row]) -> None:
+    for one in ours:
+        computed = one["batch_cpu_pct"] / 100 * 4 * one["makespan_s"]
+        assert computed == pytest.approx(50.0, abs=1e-6)
+        share = {1: 0.1, 2: 0.2, 3: 0.4}[one["case"]]
+        disk = one["online_cpu_pct"] * 4 * 0.02 + one["batch_cpu_pct"] * 4 * share
+        assert one["disk_pct"] == pytest.approx(disk, abs=0.3)
+
+
+def test_every_claim_but_one_holds(ours: list[Row]) -> None:
+    found = claims(ours)
+    assert tuple(one["id"] for one in found) == IDS
+    assert [one["id"] for one in found if not one["holds"]] == ["2B-flat"]
+
+
+def test_a_claim_can_fail(ours: list[Row]) -> None:
+    assert {one["id"] for one in claims(ours[::-1]) if one["holds"]} != {
+        one["id"] for one in claims(ours) if one["holds"]
+    }
+    assert "1A-none" not in {one["id"] for one in claims(rows({"disk": "rr"})) if one["holds"]}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_variant_runs(variant: str) -> None:
+    _, changes = VARIANTS[variant]
+    assert len(rows(changes)) == 9
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "ncpu=3",
+        "slice=5ms",
+        "unit=2ms",
+        "online.offsets=0ms,2ms",
+        "online.period=300ms",
+        "online.cpu=50ms",
+        "batch.n=6",
+        "batch.start=150ms",
+        "batch.stagger=100ms",
+        "batch.writes=10",
+        "batch.cpu_between=250ms",
+        "preempt=true",
+        "cpu_pick=lowest",
+        "disk=rr",
+        "arrivals=poisson",
+    ],
+)
+def test_every_setting_changes_something(setting: str, ours: list[Row]) -> None:
+    # Priority everywhere, and the only control under which processors are taken away.
+    assert row("cpu+io", 3, settings([setting])) != ours[-1] or setting == "disk=rr"
+    assert row("cpu", 3, settings([setting])) != ours[5]
+
+
+def test_the_settings_above_are_all(request: pytest.FixtureRequest) -> None:
+    (mark,) = test_every_setting_changes_something.pytestmark  # type: ignore[attr-defined]
+    assert [one.partition("=")[0] for one in mark.args[1]] == list(KEYS)
+
+
+def test_a_lone_batch_job_takes_ten_seconds_and_its_writes() -> None:
+    alone = settings(["batch.n=1", "online.offsets=0ms", "online.period=1h"])
+    for control in CONTROLS:
+        for case, seconds in zip(CASES, (11.0, 12.0, 14.0), strict=True):
+            assert row(control, case, alone)["batch_s"] == seconds
+
+
+def test_what_is_set_wrongly_is_said_in_its_own_words() -> None:
+    ended = penstock("paper", "online-batch", "--set", "batch.n=many")
+    assert ended.code == 2
+    where, caret = ended.err.splitlines()[1:3]
+    assert where == "  --> --set batch.n=many"
+    assert caret.index("^") == where.index("many")
+    unknown = penstock("paper", "online-batch", "--set", "batch.many=1")
+    assert (unknown.code, "unknown key batch.many" in unknown.err) == (2, True)
+
+
+def test_its_json_has_rows_claims_and_what_was_published(ours: list[Row]) -> None:
+    ended = penstock("paper", "online-batch", "--json")
+    assert (ended.code, ended.err) == (0, "")
+    found = json.loads(ended.out)
+    assert found["rows"] == ours
+    assert found["claims"] == claims(ours)
+    assert found["paper"] == published()
+
+
+def test_its_report_has_the_figures_the_pictures_and_the_sensitivity(tmp_path: Path) -> None:
+    path = tmp_path / "paper.html"
+    ended = penstock("paper", "online-batch", "--report", path)
+    assert (ended.code, ended.err.splitlines()[-1]) == (0, f"wrote {path}")
+    page = path.read_text()
+    assert page.count('<svg class="chart"') == 4
+    assert "22.43 / 23.5 (-1.07)" in page
+    assert "does not hold" in page
+    data = json.loads(page.partition('id="penstock-data">')[2].partition("</script>")[0])
+    assert [one["variant"] for one in data["sensitivity"]] == list(VARIANTS)
+    # The page of the documentation was written from the same figures.
+    spread = data["sensitivity"]
+    assert papers.PAGE.read_text() == papers.page(data["rows"], spread), "run `make papers`"
+    assert {one["phases"] for one in spread} == {len(PHASES_MS)}
+    again = penstock("paper", "online-batch", "--report", papers.PAGE)
+    assert again.code == 2, "only a report is written over"
+
+
+def test_the_pictures_of_the_page_are_there() -> None:
+    for name, *_ in told.FIGURES:
+        assert (papers.FOLDER / f"online-batch/{name}.png").is_file()
+
+
+def test_programs_built_in_python_run(tmp_path: Path) -> None:
+    import penstock
+
+    job = Job(
+        duration="1s",
+        device="paper-io-path",
+        classes=["online"],
+        cpu={"count": 2},
+        programs=[
+            {
+                "class": "online",
+                "phases": [{"write": "1000B"}, {"cpu": "100ms"}, {"write": "1000B"}],
+                "arrivals": {"kind": "once"},
+            }
+        ],
+    )
+    comparison = penstock.compare(job, policies=["noop"])
+    found = comparison["noop"]["online"].programs
+    assert found is not None
+    assert (found.n, found.unfinished, found.time_ns.mean) == (1, 0, 102e6)
+    assert (found.wait_ns.max, found.cpu_time_s) == (0, 0.1)
+    (line,) = programs.lines(comparison.raw["runs"])
+    assert line == "online: 1 programs, 49.0 % of the processors, mean 102 ms, p99 102 ms"
