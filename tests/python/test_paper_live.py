@@ -1,4 +1,4 @@
-"""`penstock paper online-batch-live`: the programs run, and what they met is told whole."""
+"""`penstock paper online-batch --live`: the programs run, and what they met is told whole."""
 
 import csv
 import json
@@ -9,7 +9,7 @@ import pytest
 from command import penstock
 from penstock.papers.live import Cell, Live, Where, verdict
 
-LIVE = ("paper", "online-batch-live", "--on")
+LIVE = ("paper", "online-batch", "--live", "--on")
 FAST = (*LIVE, "emulated:paper-disk@20", "--repeat", "1", "--batch", "0,1")
 
 

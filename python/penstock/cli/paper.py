@@ -1,6 +1,7 @@
 """`penstock paper`: figures that a paper published, made again."""
 
 import json
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -10,10 +11,21 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock import __version__
-from penstock.cli import output
-from penstock.cli.options import Json
-from penstock.cli.paper_live import online_batch_live
+from penstock.cli import output, paper_live
+from penstock.cli.options import Create, Engine, Json, LoseData
+from penstock.cli.paper_live import (
+    Batch,
+    Calibrate,
+    CpuPriority,
+    Csv,
+    Modes,
+    On,
+    Online,
+    Overlap,
+    Rounds,
+)
 from penstock.cli.work import errors_end
+from penstock.errors import wrong
 from penstock.papers import online_batch_told as told
 from penstock.papers.online_batch import KEYS, Row, published, rows, settings
 from penstock.papers.online_batch_claims import Claim, claims
@@ -43,6 +55,11 @@ Report = Annotated[
     ),
 ]
 
+Live = Annotated[
+    bool,
+    typer.Option("--live", help="Run the evaluation programs on a disk instead, in real time."),
+]
+
 Phases = Annotated[
     bool,
     typer.Option(
@@ -58,21 +75,58 @@ def paper() -> None:
     """Make the figures of a paper again and hold its claims to them."""
 
 
-app.command(
-    "online-batch-live", short_help="The programs of online-batch on a disk, in real time."
-)(online_batch_live)
-
-
 @app.command("online-batch", short_help="Disk I/O control for online and batch work (2019).")
 def online_batch(
-    *, sets: Sets = None, report: Report = None, phases: Phases = False, as_json: Json = False
+    *,
+    sets: Sets = None,
+    report: Report = None,
+    phases: Phases = False,
+    live: Live = False,
+    on: On = None,
+    modes: Modes = None,
+    cpu_priority: CpuPriority = None,
+    online: Online = None,
+    batch: Batch = None,
+    repeat: Rounds = None,
+    calibrate: Calibrate = None,
+    overlap: Overlap = None,
+    csv: Csv = None,
+    create: Create = None,
+    i_will_lose_data: LoseData = None,
+    engine: Engine = None,
+    as_json: Json = False,
 ) -> None:
     """Make tables IV and V and figures 7 and 8 again, beside what was published.
 
     Nine simulated runs: no priority, priority on the processors, on processors and disk, each with
     three loads of the disk. What the paper leaves open was chosen with its tables in sight.
+
+    With --live the evaluation programs of section III run on a disk, in real time. Online programs
+    write 1,000 bytes, compute for 2 ms and write again; batch programs compute for 60 ms and write
+    1,000,000 bytes twice, five times over. All write through one gate with one command at the disk.
     """
+    of_live = {
+        "on": on,
+        "modes": modes,
+        "cpu_priority": cpu_priority,
+        "online": online,
+        "batch": batch,
+        "repeat": repeat,
+        "calibrate": calibrate,
+        "overlap": overlap,
+        "csv": csv,
+        "create": create,
+        "i_will_lose_data": i_will_lose_data,
+        "engine": engine,
+    }
+    asked = {name: value for name, value in of_live.items() if value is not None}
+    simulated = {"set": sets, "report": report, "sensitivity": phases or None}
     with errors_end():
+        if live:
+            _only(simulated, "the simulation", "leave out --live, or leave this out")
+            paper_live.run(as_json=as_json, **asked)  # type: ignore[arg-type]
+            return
+        _only(asked, "the programs in real time", "run them with --live")
         given = settings(sets or [])
         if report is not None:
             from penstock.report import paper as page
@@ -92,6 +146,13 @@ def online_batch(
         if report is not None:
             page.save(report, rows=ours, claims=found, sensitivity=spread, given=given)
             output.talk(f"wrote {report}")
+
+
+def _only(of_others: Mapping[str, object], what: str, hint: str) -> None:
+    """Refuse an option of the other half of the command."""
+    for name, value in of_others.items():
+        if value is not None:
+            raise wrong(f"--{name.replace('_', '-')} belongs to {what}", hint)
 
 
 def _show(console: Console, ours: list[Row], found: list[Claim], spread: list[Sensitivity]) -> None:

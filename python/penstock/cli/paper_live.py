@@ -1,118 +1,152 @@
-"""`penstock paper online-batch-live`: a paper's programs on a disk of today."""
+"""`penstock paper online-batch --live`: a paper's programs on a disk of today."""
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from penstock import units
 from penstock.cli import output
-from penstock.cli.options import Create, Engine, Json, LoseData
-from penstock.cli.work import errors_end
+from penstock.cli.bar import bar
 from penstock.errors import wrong
 from penstock.papers import live
-from penstock.papers.live import EMULATED, MODES, Live, Told, Where, verdict
+from penstock.papers.live import EMULATED, MODES, ROUNDS, Live, Where, verdict
 from penstock.rounds import ROUNDS_MOST, Spread
 
-CPU = ("off", "on", "both")
+CPU = {"off": (False,), "on": (True,), "both": (False, True)}
 """What the batch does with the processors, as it is asked for."""
 
 
-def online_batch_live(
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="PATH|emulated:…",
+        help="With --live, where the programs write: a file that penstock owns, a block device, or "
+        "emulated:DEVICE[@SPEED][:PATH]; emulated:paper-disk if not given. 4MiB are needed for "
+        "each program.",
+    ),
+]
+
+Modes = Annotated[
+    str | None,
+    typer.Option(
+        "--modes",
+        metavar="MODE,…",
+        help=f"With --live, how the disk is controlled: {', '.join(MODES)}; all if not given.",
+    ),
+]
+
+CpuPriority = Annotated[
+    str | None,
+    typer.Option(
+        "--cpu-priority",
+        metavar="off|on|both",
+        help="With --live, whether batch programs leave the processors to online ones, by "
+        "niceness; off if not given.",
+    ),
+]
+
+Online = Annotated[
+    str | None,
+    typer.Option("--online", metavar="N,…", help="With --live, online programs; 1 if not given."),
+]
+
+Batch = Annotated[
+    str | None,
+    typer.Option("--batch", metavar="N,…", help="With --live, batch programs; 0,5 if not given."),
+]
+
+Rounds = Annotated[
+    int | None,
+    typer.Option(
+        "--repeat",
+        metavar="N",
+        min=1,
+        max=ROUNDS_MOST,
+        help=f"With --live, rounds of all; {ROUNDS} if not given.",
+    ),
+]
+
+Calibrate = Annotated[
+    bool | None,
+    typer.Option(
+        "--calibrate",
+        help="With --live, as much processor time as this disk takes for the writes, not 2 ms and "
+        "60 ms.",
+    ),
+]
+
+Overlap = Annotated[
+    bool | None,
+    typer.Option(
+        "--overlap/--no-overlap",
+        help="With --live, online programs go on until the batch has ended; they do if not given.",
+    ),
+]
+
+Csv = Annotated[
+    str | None,
+    typer.Option(
+        "--csv",
+        metavar="WRITES.csv",
+        help="With --live, write what each write took; a new file.",
+    ),
+]
+
+
+def run(
     *,
-    on: Annotated[
-        str,
-        typer.Option(
-            "--on",
-            metavar="PATH|emulated:…",
-            help="Where the programs write: a file that penstock owns, a block device, or "
-            "emulated:DEVICE[@SPEED][:PATH]. 4MiB are needed for each program.",
-        ),
-    ] = "emulated:paper-disk",
-    modes: Annotated[
-        str, typer.Option("--modes", metavar="MODE,…", help="How the disk is controlled.")
-    ] = ",".join(MODES),
-    cpu_priority: Annotated[
-        str,
-        typer.Option(
-            "--cpu-priority",
-            metavar="off|on|both",
-            help="Whether batch programs leave the processors to online ones, by niceness.",
-        ),
-    ] = "off",
-    online: Annotated[str, typer.Option("--online", metavar="N,…", help="Online programs.")] = "1",
-    batch: Annotated[str, typer.Option("--batch", metavar="N,…", help="Batch programs.")] = "0,5",
-    repeat: Annotated[
-        int, typer.Option("--repeat", metavar="N", min=1, max=ROUNDS_MOST, help="Rounds of all.")
-    ] = 3,
-    calibrate: Annotated[
-        bool,
-        typer.Option(
-            "--calibrate",
-            help="As much processor time as this disk takes for the writes, not 2 ms and 60 ms.",
-        ),
-    ] = False,
-    overlap: Annotated[
-        bool,
-        typer.Option(
-            "--overlap/--no-overlap", help="Online programs go on until the batch has ended."
-        ),
-    ] = True,
-    csv: Annotated[
-        str | None,
-        typer.Option("--csv", metavar="WRITES.csv", help="Write what each write took; a new file."),
-    ] = None,
-    create: Create = None,
-    i_will_lose_data: LoseData = None,
-    engine: Engine = None,
-    as_json: Json = False,
+    as_json: bool,
+    on: str = "emulated:paper-disk",
+    modes: str = ",".join(MODES),
+    cpu_priority: str = "off",
+    online: str = "1",
+    batch: str = "0,5",
+    repeat: int = ROUNDS,
+    calibrate: bool = False,
+    overlap: bool = True,
+    csv: str | None = None,
+    create: str | None = None,
+    i_will_lose_data: str | None = None,
+    engine: str | None = None,
 ) -> None:
-    """Run the evaluation programs of the online-batch paper on a disk, in real time.
-
-    Online programs write 1,000 bytes, compute for 2 ms and write again; batch programs compute for
-    60 ms and write 1,000,000 bytes twice, five times over. All write through one gate with one
-    command at the disk.
-    """
-    with errors_end():
-        asked = _words("--modes", modes, MODES)
-        first = {"off": (False,), "on": (True,), "both": (False, True)}[
-            _words("--cpu-priority", cpu_priority, CPU)[0]
-        ]
-        where = Where(on=on, create=create, i_will_lose_data=i_will_lose_data, engine=engine)
-        programs = {"online": _numbers("--online", online), "batch": _numbers("--batch", batch)}
-        to = None if csv is None else _new(csv)
-        with _bar() as told:
-            found = live.online_batch_live(
-                where,
-                modes=asked,
-                cpu_priority=first,
-                **programs,
-                rounds=repeat,
-                calibrate=calibrate,
-                overlap=overlap,
-                writes=csv is not None,
-                told=told,
-            )
-        if to is not None:
-            with to.open("x") as file:
-                found.write_csv(file)
-            output.talk(f"wrote {csv}")
-        if as_json:
-            output.data(f"{json.dumps(asdict(found), indent=2, ensure_ascii=False)}\n")
-        else:
-            output.drawn(lambda console: _show(found, console))
+    """Run the evaluation programs of the paper on a disk, in real time, and tell what they met."""
+    asked = _words("--modes", modes, MODES)
+    (first,) = _words("--cpu-priority", cpu_priority, CPU)[:1]
+    where = Where(on=on, create=create, i_will_lose_data=i_will_lose_data, engine=engine)
+    to = None if csv is None else _new(csv)
+    with bar() as told:
+        found = live.online_batch_live(
+            where,
+            modes=asked,
+            cpu_priority=CPU[first],
+            online=_numbers("--online", online),
+            batch=_numbers("--batch", batch),
+            rounds=repeat,
+            calibrate=calibrate,
+            overlap=overlap,
+            writes=csv is not None,
+            told=told,
+        )
+    if to is not None:
+        with to.open("x") as file:
+            found.write_csv(file)
+        output.talk(f"wrote {csv}")
+    if as_json:
+        output.data(f"{json.dumps(asdict(found), indent=2, ensure_ascii=False)}\n")
+    else:
+        output.drawn(lambda console: _show(found, console))
 
 
-def _words(option: str, text: str, known: tuple[str, ...]) -> list[str]:
+def _words(option: str, text: str, known: Iterable[str]) -> list[str]:
+    known = list(known)
     words = [word.strip() for word in text.split(",")]
     for word in words:
         if word not in known:
@@ -136,19 +170,6 @@ def _new(name: str) -> Path:
     if path.exists():
         raise wrong(f"{name} is there already", "nothing is overwritten: name a new file")
     return path
-
-
-@contextmanager
-def _bar() -> Iterator[Told | None]:
-    """A bar with the time left, if a person is watching stderr."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    text = TextColumn("{task.description}", markup=False)
-    with Progress(text, *columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=1)
-        yield lambda what, done: bar.update(task, description=what, completed=done)
 
 
 def _show(found: Live, console: Console) -> None:

@@ -31,6 +31,9 @@ ONLINE_CPU_NS = 2_000_000
 BATCH_CPU_NS = 60_000_000
 """Processor time of a repetition, likewise."""
 
+ROUNDS = 3
+"""Rounds of all cells."""
+
 REPETITIONS = 5
 """Repetitions of a batch program."""
 
@@ -169,7 +172,7 @@ def online_batch_live(
     cpu_priority: Sequence[bool] = (False,),
     online: Sequence[int] = (1,),
     batch: Sequence[int] = (0, 5),
-    rounds: int = 3,
+    rounds: int = ROUNDS,
     calibrate: bool = False,
     overlap: bool = True,
     writes: bool = False,
