@@ -200,7 +200,13 @@ def main() -> None:
 def spread(values: list[float], unit: str) -> str:
     """A median with its range."""
     low, high = min(values), max(values)
-    return f"{statistics.median(values):.3g} ({low:.3g}–{high:.3g}) {unit}"
+    middle, least, most = (digits(value) for value in (statistics.median(values), low, high))
+    return f"{middle} ({least}–{most}) {unit}"
+
+
+def digits(value: float) -> str:
+    """A figure to three digits, and whole above a hundred."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 if __name__ == "__main__":
