@@ -141,7 +141,9 @@ fn what_does_not_go_together_is_told() {
     let told = |text: &str| Job::parse("job.toml", text, &[]).unwrap_err().to_string();
     let trace = "[trace]\nfile = \"a\"\n";
     assert!(told(&format!("duration = \"1s\"\n{trace}")).contains("this one plays a trace"));
-    assert!(told(&format!("agent = []\n{trace}")).contains("a job has agents, programs or a trace"));
+    assert!(
+        told(&format!("agent = []\n{trace}")).contains("a job has agents, programs or a trace")
+    );
     assert!(told("rule = []\nduration = \"1s\"\n").contains("belongs to a job with a trace"));
     assert!(
         told("[trace]\nfile = \"a\"\nformat = \"blkpars\"").contains("did you mean `blkparse`")
