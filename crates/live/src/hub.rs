@@ -45,6 +45,8 @@ pub(crate) struct Hub {
 struct Lane {
     target: Target,
     flights: Vec<Option<Flight>>,
+    /// The way of each flight that carries something; nothing at all where none does.
+    trips: Vec<Option<Trip>>,
     free: Vec<u32>,
     ended: Vec<(u32, Option<Errno>)>,
     sharing: Sharing,
@@ -59,8 +61,6 @@ struct Flight {
     arrival: Arrival,
     /// What is left of it, or of a part of its trip.
     rest: Command,
-    /// What follows that, if it carries something.
-    trip: Option<Trip>,
 }
 
 impl Hub {
@@ -77,6 +77,7 @@ impl Hub {
         let lane = |target| Lane {
             target,
             flights: vec![None; slots],
+            trips: Vec::new(),
             free: (0..depth).rev().collect(),
             ended: Vec::with_capacity(slots),
             sharing: Sharing::default(),
@@ -89,6 +90,7 @@ impl Hub {
     /// The same, of requests that carry something.
     pub(crate) fn carrying(mut self, carriage: Carriage) -> Self {
         self.carriage = Some(carriage);
+        self.lanes.iter_mut().for_each(|lane| lane.trips = vec![None; lane.flights.len()]);
         self
     }
 
@@ -130,15 +132,13 @@ impl Hub {
         let number = lane_index as u32 * self.depth + slot;
         let mut rest = command(&lane.target, req, &self.layout, number);
         rest.target = lane_index as u32;
-        let buffer = self.layout.slot(number);
-        let unit = lane.target.unit();
-        let carries = self.carriage.is_some();
-        let mut trip = carries.then(|| Trip::new(req, rest, unit, buffer)).flatten();
-        if let Some(first) = follow(self.carriage.as_ref(), &mut trip) {
-            rest = first;
+        if let Some(carriage) = &self.carriage {
+            let trip = &mut lane.trips[slot as usize];
+            *trip = Trip::new(req, rest, lane.target.unit(), self.layout.slot(number));
+            rest = trip.as_mut().and_then(|trip| carriage.next(trip)).unwrap_or(rest);
         }
         let arrival = lane.sharing.enter(now);
-        let flight = Flight { id: req.id, len: req.len, begun: now, arrival, rest, trip };
+        let flight = Flight { id: req.id, len: req.len, begun: now, arrival, rest };
         lane.flights[slot as usize] = Some(flight);
         self.in_flight += 1;
         self.driver.queue(number, &rest);
@@ -234,8 +234,9 @@ impl Hub {
             match settle(&mut flight.rest, result, lane.target.unit()) {
                 Step::Again => self.driver.queue(number, &flight.rest),
                 Step::Ended(error) => {
-                    let next = || follow(self.carriage.as_ref(), &mut flight.trip);
-                    if let Some(next) = error.is_none().then(next).flatten() {
+                    let trip = lane.trips.get_mut(slot as usize).and_then(Option::as_mut);
+                    let more = self.carriage.as_ref().zip(trip).filter(|_| error.is_none());
+                    if let Some(next) = more.and_then(|(carriage, trip)| carriage.next(trip)) {
                         flight.rest = next;
                         self.driver.queue(number, &next);
                     } else {
@@ -286,11 +287,6 @@ fn command(target: &Target, req: &Request, layout: &Layout, slot: u32) -> Comman
     let start = target.start() + start;
     let buffer = if action == Action::Read { layout.slot(slot) } else { layout.source_for(start) };
     Command { action, target: 0, start, len, buffer }
-}
-
-/// The next command of `trip`, if there is one.
-fn follow(carriage: Option<&Carriage>, trip: &mut Option<Trip>) -> Option<Command> {
-    carriage.zip(trip.as_mut()).and_then(|(carriage, trip)| carriage.next(trip))
 }
 
 /// What follows a result.
