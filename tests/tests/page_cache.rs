@@ -229,6 +229,11 @@ impl Passage {
     fn ended(&self) -> Time {
         self.ended.expect("all is answered")
     }
+    /// What ended by then had ended before this began. Of one that was due earlier a late clock may
+    /// say that it began at the instant at which something ended that came after it.
+    fn behind(&self) -> Time {
+        if self.io.due == self.began { self.began } else { self.began - Span::from_ns(1) }
+    }
     fn covers(&self, sector: u64) -> bool {
         self.io.start <= sector * SECTOR && (sector + 1) * SECTOR <= self.io.end()
     }
@@ -269,7 +274,7 @@ impl Story {
     fn forced_writes_and_flushes_are_below(&self) {
         for flush in self.above.iter().filter(|r| r.io.op == Op::Flush) {
             for sector in 0..1200 {
-                self.is_below(sector, flush.began, flush.ended());
+                self.is_below(sector, flush.behind(), flush.ended());
             }
             let below = |c: &&Passage| c.io.op == Op::Flush && c.began >= flush.began;
             assert!(self.below.iter().filter(below).any(|c| c.ended() <= flush.ended()));
@@ -291,7 +296,7 @@ impl Story {
         for read in self.above.iter().filter(|r| r.buffered(Op::Read)) {
             for sector in read.sectors() {
                 let passed =
-                    |w: &&Passage| w.passes() && w.covers(sector) && w.ended() <= read.began;
+                    |w: &&Passage| w.passes() && w.covers(sector) && w.ended() <= read.behind();
                 let newest = self.above.iter().filter(passed).max_by_key(|w| w.ended());
                 let page = sector / PAGE_SECTORS;
                 // Where both wrote at a time, either may have been the last.
@@ -320,7 +325,7 @@ impl Story {
             let itself = self.below.iter().find(|c| c.io == req.io && c.began >= req.began);
             let itself = itself.unwrap_or_else(|| panic!("{req:?} did not go below"));
             for sector in req.sectors() {
-                self.is_below(sector, req.began, itself.began);
+                self.is_below(sector, req.behind(), itself.began);
             }
         }
     }

@@ -2,12 +2,13 @@
 //!
 //! A turn: (1) advance the device and hand out what is done; (2) take what the source has due while
 //! there is room; (3) park until the earliest wake-up. There is no event heap: each layer names its
-//! next wake-up and the loop takes the minimum.
+//! next wake-up and the loop takes the minimum. If a real clock wakes late, what the source had due
+//! before the device had anything comes first, in a turn of its own.
 
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::{ClassId, Clock, Device, Done, Request, Source, Table, Time};
+use crate::{ClassId, Clock, Device, Done, Request, Source, Span, Table, Time};
 
 /// Sees what crosses the top of the stack. Every method has an empty default.
 pub trait Observer {
@@ -96,7 +97,8 @@ impl core::error::Error for RunError {}
 
 /// Runs `source` on `device` until nothing is left, the limit is reached, or `observer` says stop.
 ///
-/// Order at one instant: finish, inner pick, outer refill, arrivals, dispatch.
+/// Order at one instant: finish, inner pick, outer refill, arrivals, dispatch. Of two instants that a
+/// late clock tells as one, the earlier comes first.
 ///
 /// # Errors
 /// [`RunError`]: too many requests outstanding, or a layer that does not go on.
@@ -125,26 +127,24 @@ pub fn run(
         if !observer.turn(now) {
             return Ok(End { at: now, interrupted: true, turns });
         }
-        if device.polled() || device.wakeup() <= now {
-            device.advance(now, &mut done);
-            for d in done.drain(..) {
-                let req = table.remove(d.id);
-                source.finished(now, &req, &d);
-                observer.finished(now, &req, &d);
+        let next = device.wakeup();
+        // A clock that wakes late finds several things due. What a source had due before anything
+        // else is heard before that, in a turn of its own.
+        let first = now.min(next).min(limits.until);
+        if hear(source, device, &mut table, observer, now, first, limits)? == 0 {
+            if device.polled() || next <= now {
+                device.advance(now, &mut done);
+                for d in done.drain(..) {
+                    let req = table.remove(d.id);
+                    source.finished(now, &req, &d);
+                    observer.finished(now, &req, &d);
+                }
             }
-        }
-        if now >= limits.until {
-            return Ok(End { at: now, interrupted: false, turns });
-        }
-        while device.room() > 0 && source.next_due() <= now {
-            let Some(io) = source.take(now) else { break };
-            if table.len() >= limits.max_outstanding {
-                let max_outstanding = limits.max_outstanding;
-                return Err(RunError::Overload { class: io.class, at: now, max_outstanding });
+            if now >= limits.until {
+                return Ok(End { at: now, interrupted: false, turns });
             }
-            let id = table.insert_with(|id| io.with(id));
-            observer.arrived(now, &io.with(id));
-            device.start(now, &io.with(id));
+            let later = now + Span::from_ns(1);
+            hear(source, device, &mut table, observer, now, later, limits)?;
         }
         let due = source.next_due();
         if table.is_empty() && due == Time::NEVER {
@@ -156,4 +156,28 @@ pub fn run(
             return Err(RunError::Stalled { at: now, outstanding: table.len() });
         }
     }
+}
+
+/// Hands `device` what `source` has due before `before`, while there is room; how many requests.
+fn hear(
+    source: &mut impl Source,
+    device: &mut impl Device,
+    table: &mut Table<Request>,
+    observer: &mut impl Observer,
+    now: Time,
+    before: Time,
+    Limits { max_outstanding, .. }: Limits,
+) -> Result<u32, RunError> {
+    let mut taken = 0;
+    while device.room() > 0 && source.next_due() < before {
+        let Some(io) = source.take(now) else { break };
+        if table.len() >= max_outstanding {
+            return Err(RunError::Overload { class: io.class, at: now, max_outstanding });
+        }
+        let id = table.insert_with(|id| io.with(id));
+        observer.arrived(now, &io.with(id));
+        device.start(now, &io.with(id));
+        taken += 1;
+    }
+    Ok(taken)
 }

@@ -168,7 +168,8 @@ impl Source for Arrivals {
     fn next_due(&self) -> Time {
         let tape = self.0.borrow();
         match tape.next {
-            Event::Arrival(_) => tape.now,
+            // As the source said then, which tells whether it was heard before completions.
+            Event::Arrival(io) => io.due.min(tape.now),
             // There is more to come in a later turn.
             Event::Turn(_) | Event::Completion { .. } => Time::from_ns(u64::MAX - 1),
             Event::End => Time::NEVER,

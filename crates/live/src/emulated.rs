@@ -86,11 +86,11 @@ impl<D: Device> Emulated<D> {
         &self.lateness
     }
 
-    /// Where the model is for who answers it at `now`.
+    /// Where the model is for who answers it at `now`, or sends before it has told what is due.
     fn present(&self, now: Time) -> Time {
         match self.told {
             (turn, due) if turn == now => due,
-            _ => self.speed.model(now),
+            _ => self.speed.model(now).min(self.model.wakeup()),
         }
     }
 

@@ -4,8 +4,13 @@
 
 mod common;
 
+use std::collections::{BTreeSet, VecDeque};
+
 use common::{Closed, Fcfs, Scratch, drain, io};
-use penstock_core::{Clock, Device, Done, Op, Queued, Request, Span, Time, Virtual};
+use penstock_core::{
+    Clock, Device, Done, Go, Io, Op, Out, Part, Policy, Queued, ReqId, Request, Source, Span, Time,
+    Virtual,
+};
 use penstock_live::{Emulated, Engine, LiveClock, Null, Settings, Speed, Stage, Target};
 
 const SERVICE: Span = Span::from_ms(1);
@@ -106,6 +111,61 @@ fn a_machine_that_wakes_late_does_not_slow_the_model() {
     let (_, end) = drain(&mut source, &mut stack, &mut Tardy::default());
     assert_eq!(end.at, Time::ZERO + Span::from_ms(200) + LATE, "only who waits last is late");
     assert!(stack.device().lateness().max_ns() >= LATE.ns(), "and what was late is told");
+}
+
+/// The shortest first.
+#[derive(Default)]
+struct Shortest(BTreeSet<(u32, u32, ReqId)>, u32);
+
+impl Policy for Shortest {
+    fn enqueue(&mut self, _: Time, req: &Request) {
+        self.1 += 1;
+        self.0.insert((req.len, self.1, req.id));
+    }
+    fn dispatch(&mut self, _: Time, _: &mut Out<'_>) -> Option<Go> {
+        self.0.pop_first().map(|(.., id)| Go::all(id))
+    }
+    fn complete(&mut self, _: Time, _: &Request, _: &Part) {}
+}
+
+/// Requests in order of `due`, and where those began that have finished.
+struct Plan(VecDeque<Io>, Vec<u64>);
+
+impl Source for Plan {
+    fn next_due(&self) -> Time {
+        self.0.front().map_or(Time::NEVER, |io| io.due)
+    }
+    fn take(&mut self, _: Time) -> Option<Io> {
+        self.0.pop_front()
+    }
+    fn finished(&mut self, _: Time, req: &Request, _: &Done) {
+        self.1.push(req.start);
+    }
+}
+
+#[test]
+fn a_machine_that_wakes_late_hears_things_in_their_order() {
+    // Long ones that are there from the start, and short ones that come while they are served.
+    let long = (0..40).map(|n| io(Op::Write, n * 8192, 8192));
+    let short = (0..30).map(|n| Io {
+        due: Time::ZERO + Span::from_us(1_130 * n + 400),
+        ..io(Op::Write, 512 * 1024 + n * 4096, 4096)
+    });
+    let plan: VecDeque<Io> = long.chain(short).collect();
+    let order = |device: &mut dyn Device, late: bool| {
+        let mut source = Plan(plan.clone(), Vec::new());
+        let mut stack = Queued::new(Shortest::default(), device);
+        let (seen, _) = if late {
+            drain(&mut source, &mut stack, &mut Tardy::default())
+        } else {
+            drain(&mut source, &mut stack, &mut Virtual::default())
+        };
+        assert_eq!(seen.finished, 70);
+        source.1
+    };
+    let planned = order(&mut Server::default(), false);
+    let emulated = &mut Emulated::new(Server::default(), Speed::ONE, None);
+    assert_eq!(order(emulated, true), planned);
 }
 
 #[test]
