@@ -132,6 +132,9 @@ struct Controller {
 }
 
 /// Facts as a data sheet states them. Times in milliseconds, rates in 10^6 bytes a second.
+///
+/// `disks.toml` calls its two rates those of the medium; they are round numbers from data sheets, as
+/// it says, and sheets state sustained ones.
 #[derive(Deserialize)]
 pub(crate) struct Sheet {
     pub(crate) data_surfaces: u32,
@@ -142,8 +145,10 @@ pub(crate) struct Sheet {
     pub(crate) full_strobe_seek_time: f64,
     pub(crate) add_write_settling_delay: f64,
     pub(crate) head_switch_time: f64,
-    pub(crate) outer_media_rate_mb_s: f64,
-    pub(crate) inner_media_rate_mb_s: f64,
+    #[serde(alias = "outer_media_rate_mb_s")]
+    pub(crate) outer_sustained_rate_mb_s: f64,
+    #[serde(alias = "inner_media_rate_mb_s")]
+    pub(crate) inner_sustained_rate_mb_s: f64,
     pub(crate) interface_rate_mb_s: f64,
     pub(crate) cache_mib: u32,
 }
@@ -311,11 +316,27 @@ impl Sheet {
         60_000.0 / f64::from(self.rotation_speed_rpm)
     }
 
+    /// From one track to the next of a cylinder, and to the next cylinder. A skew shorter than the
+    /// switch costs a turn on every track, one longer costs its excess. So the switch is just hidden;
+    /// a write's, which takes the settling longer, since sequential writes go at nearly the pace of
+    /// reads.
+    fn skews_ms(&self) -> [f64; 2] {
+        let switch = self.head_switch_time;
+        [switch, self.single_cylinder_seek_time.max(switch)]
+            .map(|switch| switch + self.add_write_settling_delay)
+    }
+
+    /// What a sheet states is the "sustained transfer rate", that of a long sequential read. On each
+    /// cylinder it reads a track with every head, waits for a track's skew between two of them, and
+    /// once for the cylinder's: the tracks hold what passes in all of that time.
     fn sectors_per_track(&self, zone: u32) -> u32 {
         let inwards = f64::from(zone) / f64::from(SHEET_ZONES - 1);
-        let (outer, inner) = (self.outer_media_rate_mb_s, self.inner_media_rate_mb_s);
-        let bytes_per_turn = (outer + (inner - outer) * inwards) * 1e3 * self.turn_ms();
-        (bytes_per_turn / 512.0).round() as u32
+        let (outer, inner) = (self.outer_sustained_rate_mb_s, self.inner_sustained_rate_mb_s);
+        let heads = f64::from(self.data_surfaces);
+        let [track, cylinder] = self.skews_ms();
+        let cylinder_ms = heads * self.turn_ms() + (heads - 1.0) * track + cylinder;
+        let bytes_per_track = (outer + (inner - outer) * inwards) * 1e3 * cylinder_ms / heads;
+        (bytes_per_track / 512.0).round() as u32
     }
 
     /// The zones have equally many cylinders; their rates fall in a straight line from the outer
@@ -324,20 +345,16 @@ impl Sheet {
         let zones = u64::from(SHEET_ZONES);
         let first = |index| (u64::from(index) * u64::from(self.cylinders) / zones) as u32;
         let (sectors, turn_ms) = (self.sectors_per_track(index), self.turn_ms());
-        // A skew shorter than the switch costs a turn on every track, one longer costs its excess.
-        // So the switch is just hidden, and rounded up to the next sector; a write's, which takes
-        // the settling longer, since sequential writes go at nearly the pace of reads.
-        let skew = |switch_ms: f64| {
-            ((switch_ms + self.add_write_settling_delay) * f64::from(sectors) / turn_ms).ceil()
-        };
+        let [track_skew, cyl_skew] =
+            self.skews_ms().map(|skew_ms| (skew_ms * f64::from(sectors) / turn_ms).ceil());
         Zone {
             first_cyl: first(index),
             last_cyl: first(index + 1) - 1,
             sectors_per_track: sectors,
             offset: 0.0,
             empty_blocks: 0,
-            track_skew: skew(self.head_switch_time),
-            cyl_skew: skew(self.single_cylinder_seek_time.max(self.head_switch_time)),
+            track_skew,
+            cyl_skew,
             spares: 0,
             slips: Vec::new(),
         }

@@ -138,11 +138,14 @@ fn the_data_sheet_drive_is_like_its_kind() {
 
     assert!((70.0..85.0).contains(&rate), "{rate} random reads a second");
 
-    // Long requests: without read-ahead each short one loses a turn to the command overhead.
+    // Long requests: without read-ahead each short one loses a turn to the command overhead. Each
+    // runs at the sheet's 200 or 95 MB/s, writes too, whose settling the skews hide; overhead, seek,
+    // settling and turn before it take 25.3 ms at most, of 1,342 outside and of 2,826 inside, and
+    // behind its last track it waits for no skew, 1.4 ms.
     let len: u32 = 1 << 28;
     let end = hdd.capacity() - u64::from(len);
     for (op, start, low, high) in
-        [(Op::Read, 0, 165.0, 200.0), (Op::Write, 0, 165.0, 200.0), (Op::Read, end, 75.0, 95.0)]
+        [(Op::Read, 0, 196.2, 200.3), (Op::Write, 0, 196.2, 200.3), (Op::Read, end, 94.1, 95.1)]
     {
         let done = serve(&mut hdd, now, io(op, start, len));
         let rate = f64::from(len) * 1e3 / done.service.ns() as f64;

@@ -18,8 +18,10 @@ const BOUND: f64 = 0.15;
 
 /// What the figure's device gives under its load.
 fn run(figure: &Figure) -> f64 {
+    let table = |facts: &str| format!("{{ {} }}", facts.trim().replace('\n', ", "));
     let device = match figure.device {
-        figures::EVO => format!("{{ {} }}", figures::EVO_FACTS.trim().replace('\n', ", ")),
+        _ if figure.queued => table(figures::QUEUED),
+        figures::EVO => table(figures::EVO_FACTS),
         name => format!("\"{name}\""),
     };
     let Load { op, size, pattern, depth, region: [from, to], lasts, warmup } = figure.load;
@@ -66,7 +68,8 @@ fn asked(figure: &Figure) -> String {
         "1GiB" => format!("one long {op}, from {from} to the innermost"),
         _ => {
             let size = size.replace("KiB", " KiB");
-            format!("{pattern} {op}s of {size}, depth {depth}")
+            let queue = if figure.queued { ", with a queue of 32 switched on" } else { "" };
+            format!("{pattern} {op}s of {size}, depth {depth}{queue}")
         }
     };
     match figure.unit {

@@ -34,7 +34,7 @@ const STATED: usize = 7;
 
 const RPM: RangeInclusive<u64> = 1_000..=100_000;
 const HEADS: RangeInclusive<u64> = 1..=64;
-/// No rate of a medium is outside, and each is at least a sector a turn.
+/// No disk's rate is outside, and each is at least a sector a turn.
 const RATE: RangeInclusive<u64> = 1_000_000..=10_000_000_000;
 const BUFFER: RangeInclusive<u64> = 1 << 20..=2 << 30;
 /// No part of a seek takes longer.
@@ -56,7 +56,8 @@ pub struct SheetSpec {
     pub rpm: u32,
     /// Seeks to the next cylinder, over a third of all, and over all.
     pub seeks: [Span; 3],
-    /// Bytes a second that pass the head on the outermost and the innermost tracks.
+    /// Bytes a second of a long sequential read on the outermost and the innermost tracks: skews are
+    /// counted.
     pub rates: [u64; 2],
     /// Surfaces that carry data.
     pub heads: u32,
@@ -138,8 +139,8 @@ pub(super) fn schema() -> Json {
         field("single_seek", "Seek to the next cylinder.", timed()),
         field("average_seek", "Average seek: one over a third of the cylinders.", timed()),
         field("full_seek", "Seek over all cylinders.", timed()),
-        field("outer_rate", "Rate of the medium on the outermost tracks.", moved()),
-        field("inner_rate", "Rate of the medium on the innermost tracks.", moved()),
+        field("outer_rate", "Sustained transfer rate on the outermost tracks.", moved()),
+        field("inner_rate", "Sustained transfer rate on the innermost tracks.", moved()),
         field("heads", "Surfaces that carry data.", number(HEADS)).or(HEADS_USUAL),
         field("head_switch", "Time to change heads; if not given, as `single_seek`.", timed()),
         field("write_settle", "What a write's seek takes longer.", timed())
@@ -183,11 +184,59 @@ impl From<&SheetSpec> for Sheet {
             full_strobe_seek_time: full,
             add_write_settling_delay: ms(spec.write_settle),
             head_switch_time: ms(spec.head_switch),
-            outer_media_rate_mb_s: outer,
-            inner_media_rate_mb_s: inner,
+            outer_sustained_rate_mb_s: outer,
+            inner_sustained_rate_mb_s: inner,
             interface_rate_mb_s: INTERFACE_MB_S,
             cache_mib: (spec.buffer >> 20) as u32,
         };
         sheet.holding(spec.capacity)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use penstock_core::{Device, Op, Time};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Bytes a second of a read of nearly 4 GiB, its first seek and wait left out.
+    fn read_rate(hdd: &Hdd, start: u64) -> f64 {
+        let len = u32::MAX / 512 * 512;
+        let access = hdd.access(Time::ZERO, Op::Read, start, len);
+        f64::from(len) * 1e9 / access.transfer.ns() as f64
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_long_read_runs_at_the_stated_rate_outside_and_inside(
+            rpm in prop::sample::select(vec![5_400, 7_200, 10_000, 15_000]),
+            heads in 1_u32..=20,
+            outer in 80_000_000_u64..400_000_000,
+            inwards in 0.4..1.0,
+            [single, head_switch, write_settle] in prop::array::uniform3(0_u64..1_900),
+        ) {
+            let rates = [outer, (outer as f64 * inwards) as u64];
+            let sheet = SheetSpec {
+                // So that each zone holds more than is read.
+                capacity: 1_000_000_000_000,
+                rpm,
+                seeks: [Span::from_us(single), Span::from_ms(8), Span::from_ms(16)],
+                rates,
+                heads,
+                head_switch: Span::from_us(head_switch),
+                write_settle: Span::from_us(write_settle),
+                buffer: BUFFER_USUAL,
+            };
+            let hdd = Hdd::new(&sheet.drive(), Options::MECHANICAL).expect("a good sheet");
+            let inside = hdd.capacity() - (4 << 30);
+            let found = [0, inside].map(|start| read_rate(&hdd, start));
+            for (found, stated) in found.into_iter().zip(rates) {
+                let off = found / stated as f64 - 1.0;
+                prop_assert!(off.abs() < 0.01, "{found} for {stated} bytes a second, {sheet:?}");
+            }
+        }
     }
 }

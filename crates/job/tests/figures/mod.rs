@@ -3,6 +3,8 @@
 /// A figure that a device is held to.
 pub(crate) struct Figure {
     pub(crate) device: &'static str,
+    /// Whether it is asked of [`QUEUED`] in its place.
+    pub(crate) queued: bool,
     pub(crate) load: Load,
     pub(crate) unit: Unit,
     pub(crate) public: f64,
@@ -70,10 +72,14 @@ const fn of(
     unit: Unit,
     public: f64,
 ) -> Figure {
-    Figure { device, load, unit, public, source, sets: None, missed: None }
+    Figure { device, queued: false, load, unit, public, source, sets: None, missed: None }
 }
 
 impl Figure {
+    const fn queued(self) -> Self {
+        Self { queued: true, ..self }
+    }
+
     const fn sets(self, parameter: &'static str) -> Self {
         Self { sets: Some(parameter), ..self }
     }
@@ -107,6 +113,18 @@ command_overhead = "18.5us"
 over_provisioning = "9%"
 "#;
 
+/// `hdd-7200` with a queue, and with what a command costs where a queue hides none of it, as
+/// `hdd-7200-ncq` has both.
+pub(crate) const QUEUED: &str = r#"
+model = "hdd"
+drive = "hdd-7200"
+overheads = "none"
+turnaround = "0.3ms"
+bus = "none"
+cache = "none"
+queue = { policy = "sptf", depth = 32 }
+"#;
+
 /// The page that shows a device's figures.
 pub(crate) const PAGES: &[(&str, &str)] = &[
     (HDD, "hdd-7200.md"),
@@ -127,22 +145,22 @@ const EVO_SHEET: &str = "Samsung, 870 EVO";
 
 pub(crate) const FIGURES: &[Figure] = &[
     of(HDD, ULTRASTAR, random("read", 1, "100s"), PerSecond, 80.0),
-    of(HDD, ULTRASTAR, random("read", 32, "100s"), PerSecond, 200.0)
-        .missed("it has no queue on purpose; `hdd-7200-ncq` has"),
-    of(HDD, ULTRASTAR, track("read", "0%", "5%"), MbPerSecond, 205.0)
-        .missed("its 200 MB/s are of the medium, before skews; `hdd-7200-ncq` counts them"),
+    of(HDD, ULTRASTAR, random("read", 32, "100s"), PerSecond, 200.0).queued(),
+    of(HDD, ULTRASTAR, track("read", "0%", "5%"), MbPerSecond, 205.0),
     of(HDD, BARRACUDA, random("read", 1, "100s"), Ms, 17.5)
         .missed("an arm that takes 13 ms where this one takes 8.5: one drive cannot be both"),
     of(HDD, BARRACUDA, random("read", 32, "100s"), PerSecond, 94.0),
     of(HDD, BARRACUDA, track("read", "0%", "5%"), MbPerSecond, 143.0)
         .missed("a drive of less dense tracks"),
     of(NCQ, ULTRASTAR, random("read", 1, "100s"), PerSecond, 80.0),
-    of(NCQ, ULTRASTAR, random("read", 32, "100s"), PerSecond, 200.0),
-    of(NCQ, ULTRASTAR, track("read", "0%", "5%"), MbPerSecond, 205.0).sets("outer_media_rate_mb_s"),
+    // So near the bound that in a shorter run chance decides.
+    of(NCQ, ULTRASTAR, random("read", 32, "1000s"), PerSecond, 200.0),
+    of(NCQ, ULTRASTAR, track("read", "0%", "5%"), MbPerSecond, 205.0)
+        .sets("outer_sustained_rate_mb_s"),
     of(TEN, Z10, random("read", 1, "100s"), Ms, 8.3).sets("overheads"),
     of(TEN, Z10, random("write", 1, "100s"), Ms, 9.3),
-    of(TEN, Z10, track("read", "0%", "5%"), MbPerSecond, 66.7).sets("outer_media_rate_mb_s"),
-    of(TEN, Z10, track("read", "98%", "100%"), MbPerSecond, 33.4).sets("inner_media_rate_mb_s"),
+    of(TEN, Z10, track("read", "0%", "5%"), MbPerSecond, 66.7).sets("outer_sustained_rate_mb_s"),
+    of(TEN, Z10, track("read", "98%", "100%"), MbPerSecond, 33.4).sets("inner_sustained_rate_mb_s"),
     of(SATA, PM883, random("read", 1, "100ms"), Us, 120.0).sets("command_overhead"),
     of(SATA, PM883, random("read", 32, "300ms"), PerSecond, 98_000.0).sets("link_overhead"),
     of(SATA, PM883, random("write", 32, "3s").after("1s"), PerSecond, 25_000.0)
