@@ -56,6 +56,7 @@ class Gate:
         emulate: str | None = None,
         engine: str | None = None,
         depth: int = 32,
+        timeout: str | None = None,
     ) -> Gate:
         """Of files: path, size to create, whether it is adopted, the device's name once more."""
 

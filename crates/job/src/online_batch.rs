@@ -203,6 +203,7 @@ fn open(cell: &Cell) -> Result<(Gate, [u32; 3]), Failure> {
         engine: cell.engine.clone(),
         // One request in service, as a disk has an arm.
         depth: 1,
+        timeout: None,
     };
     let targets = options.targets()?;
     let unit = targets.iter().map(penstock_live::Target::unit).max().unwrap_or(1);
