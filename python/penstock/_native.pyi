@@ -132,7 +132,7 @@ def online_batch(
     online_cpu_ns: int,
     batch_cpu_ns: int,
     cpu_priority: bool,
-    overlap: bool,
+    overlap_ns: int,
     writes: bool,
 ) -> str:
     """Run the evaluation programs of the online-batch paper once; what they met, as JSON."""

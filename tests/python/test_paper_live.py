@@ -85,12 +85,14 @@ def test_a_file_that_is_too_small_is_refused(disk: Path) -> None:
 def test_a_verdict_counts_in_pieces() -> None:
     def cell(batch: int, mean: float) -> Cell:
         service = {"service_ns": {"mean": 100_000.0}, "requests": 10, "pieces": 1000}
-        met = {"short": {"ns": {"mean": mean}}, "gate": {"long": service}}
+        outlasted = mean > 3_000
+        met = {"short": {"ns": {"mean": mean}}, "gate": {"long": service}, "outlasted": outlasted}
         return Cell(mode="split+prio", cpu_priority=True, online=2, batch=batch, rounds=(met,))
 
     cells = (cell(0, 1_000.0), cell(5, 3_500.0))
     live = Live(where=Where(on="x"), online_cpu_ns=1, batch_cpu_ns=1, calibrated=False, cells=cells)
     assert list(verdict(live)) == [
         "split+prio, online first at the processors, 2 online beside 5 batch: a short write takes "
-        "3.5 times as long as alone, 2.5 pieces more."
+        "3.5 times as long as alone, 2.5 pieces more. The batch had not ended after 10 s; then the "
+        "online programs did."
     ]

@@ -108,7 +108,7 @@ fn failed(py: Python<'_>, error: &GateError) -> PyErr {
 #[pyfunction]
 #[pyo3(signature = (
     *, file, emulate, engine, mode, online, batch, online_cpu_ns, batch_cpu_ns, cpu_priority,
-    overlap, writes
+    overlap_ns, writes
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn online_batch(
@@ -122,11 +122,11 @@ pub(crate) fn online_batch(
     online_cpu_ns: u64,
     batch_cpu_ns: u64,
     cpu_priority: bool,
-    overlap: bool,
+    overlap_ns: u64,
     writes: bool,
 ) -> PyResult<String> {
     let (online_cpu, batch_cpu) = (Span::from_ns(online_cpu_ns), Span::from_ns(batch_cpu_ns));
-    let file = file.map(gate_file);
+    let (file, overlap) = (file.map(gate_file), Span::from_ns(overlap_ns));
     let cell = Cell {
         file,
         emulate,

@@ -87,7 +87,8 @@ Overlap = Annotated[
     bool | None,
     typer.Option(
         "--overlap/--no-overlap",
-        help="With --live, online programs go on until the batch has ended; they do if not given.",
+        help="With --live, online programs go on until the batch has ended, for ten seconds at "
+        "most; they do if not given.",
     ),
 ]
 

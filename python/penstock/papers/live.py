@@ -34,6 +34,16 @@ BATCH_CPU_NS = 60_000_000
 ROUNDS = 3
 """Rounds of all cells."""
 
+OVERLAP_NS = 10_000_000_000
+"""How long online programs go on beside a batch that does not end: with priority and no guard,
+enough of them keep it from the disk."""
+
+OUTLASTED = " The batch had not ended after 10 s; then the online programs did."
+"""What is said where it came to that."""
+
+LONG_BYTES = 1_000_000
+"""Bytes of a write of a batch program."""
+
 REPETITIONS = 5
 """Repetitions of a batch program."""
 
@@ -109,6 +119,11 @@ class Cell:
         if not self.batch or not all(one["batch_ns"] for one in self.rounds):
             return None
         return self.over(lambda one: fmean(one["batch_ns"]))
+
+    @property
+    def outlasted(self) -> bool:
+        """In some round the batch had not ended when online programs went on no longer."""
+        return any(one["outlasted"] for one in self.rounds)
 
     @property
     def piece_ns(self) -> Spread | None:
@@ -234,7 +249,7 @@ def _run(
         online_cpu_ns=cpu[0],
         batch_cpu_ns=cpu[1],
         cpu_priority=cell.cpu_priority,
-        overlap=overlap,
+        overlap_ns=OVERLAP_NS if overlap else 0,
         writes=writes,
     )
     met: dict[str, Any] = json.loads(text)
@@ -255,4 +270,5 @@ def verdict(live: Live) -> Iterable[str]:
         yield (
             f"{cell.mode}{first}, {programs}: a short write takes {slower:.1f} times as long as "
             f"alone, {more:.1f} {what} more."
+            f"{OUTLASTED if cell.outlasted else ''}"
         )
