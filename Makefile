@@ -108,6 +108,10 @@ screenshots: setup ## take the pictures in docs/screenshots anew; needs Chromium
 papers: setup ## write docs/papers anew, with its pictures
 	$(BIN)/python tests/python/papers.py
 
+.PHONY: papers-live
+papers-live: setup ## the same, measuring anew what runs in real time: 5 minutes, on an idle machine
+	$(BIN)/python tests/python/papers.py --live
+
 .PHONY: accept
 accept: ## take over changed golden tables, messages and figures: review them in the diff
 	INSTA_UPDATE=always cargo test --locked -p penstock-job -p penstock-tests --test messages --test golden --test public_figures

@@ -56,6 +56,7 @@ class Gate:
         emulate: str | None = None,
         engine: str | None = None,
         depth: int = 32,
+        timeout: str | None = None,
     ) -> Gate:
         """Of files: path, size to create, whether it is adopted, the device's name once more."""
 
@@ -131,7 +132,7 @@ def online_batch(
     online_cpu_ns: int,
     batch_cpu_ns: int,
     cpu_priority: bool,
-    overlap: bool,
+    overlap_ns: int,
     writes: bool,
 ) -> str:
     """Run the evaluation programs of the online-batch paper once; what they met, as JSON."""

@@ -80,9 +80,13 @@ class Gate:
         emulate: str | None = None,
         engine: str | None = None,
         depth: int = 32,
+        timeout: str | None = None,
         **parameters: Plain,
     ) -> None:
         """Open a gate before `paths`, with up to `depth` commands at the disk.
+
+        A command that has no answer within `timeout` (`"30s"` if not given; `"off"`: for ever) ends
+        the gate: whoever waits, and whoever asks later, gets a `TimeoutError`.
 
         What is wrong is a `penstock.PenstockError` with the command's message.
         """
@@ -95,6 +99,7 @@ class Gate:
                 emulate=emulate,
                 engine=engine,
                 depth=depth,
+                timeout=timeout,
             )
 
     def write(
@@ -108,8 +113,8 @@ class Gate:
         """Write `data` from byte `offset` of the path numbered `file` on.
 
         With `sync` it is on stable media on return. An `OSError` of the system says in `done` how
-        many bytes from the first on are certainly written; a range outside the file, or a gate that
-        is closed, is a `ValueError`.
+        many bytes from the first on are certainly written, and is a `TimeoutError` if the disk
+        does not answer; a range outside the file, or a gate that is closed, is a `ValueError`.
         """
         self._native.write(file, offset, bytes(data), sync)
 
@@ -128,7 +133,10 @@ class Gate:
         return GateStats(**{**told, **{kind: _kind(told[kind]) for kind in kinds}})
 
     def close(self) -> None:
-        """Carry out what was asked for, and end. A second time is no error."""
+        """Carry out what was asked for, and end. A second time is no error.
+
+        A disk that does not answer is waited for until the time-out.
+        """
         self._native.close()
 
     def __enter__(self) -> Self:

@@ -4,6 +4,7 @@ What is provoked is provoked on file systems in files of our own, over loop devi
 file system that is frozen is thawed by a watchdog whatever becomes of the test.
 """
 
+import errno
 import json
 import os
 import re
@@ -217,6 +218,79 @@ class TestSilence:
         assert ended.code == 130
         assert "PARTIAL: interrupted" in ended.out
         assert re.search(rf"note: {path}: found no answer for \d\.\d s to a write", ended.out)
+
+
+GATE = """
+import json, sys, threading, time
+from pathlib import Path
+import penstock
+
+def ask(what, *words, **more):
+    try:
+        told.append(["done", what(*words, **more)])
+    except OSError as error:
+        told.append([type(error).__name__, error.errno, error.done, str(error)])
+
+path, engine, closes, frozen = sys.argv[1:]
+told = []
+gate = penstock.Gate(path, create="8MiB", engine=engine, timeout="1s", split="64KiB", depth=2)
+gate.write(0, b"before", sync=True)
+print("open", flush=True)
+while not Path(frozen).exists():
+    time.sleep(0.02)
+lengths = [1_000, 400_000, 5_000_000, 1_000]
+writes = [
+    threading.Thread(target=ask, args=(gate.write, place * 1_000_000, bytes(len)), daemon=True)
+    for place, len in enumerate(lengths)
+]
+for write in writes:
+    write.start()
+if closes == "closing":
+    time.sleep(0.3)
+    gate.close()
+for write in writes:
+    write.join()
+ask(gate.write, 0, b"later")
+ask(gate.read, 0, 10)
+ask(gate.flush)
+gate.close()
+print(json.dumps(told), flush=True)
+"""
+"""Four writes over a file that does not answer, two at the disk, and three requests after that."""
+
+
+class TestSilenceUnderAGate:
+    """An application's own requests, where the device stops answering."""
+
+    @pytest.mark.parametrize("closes", ["later", "closing"])
+    @pytest.mark.parametrize("engine", ["io_uring", "threads"])
+    def test_whoever_waits_or_asks_is_told_and_closing_ends(
+        self, tmp_path: Path, place: Path, engine: str, closes: str
+    ) -> None:
+        with (
+            ext4(place / "outer.img", "96M") as outer,
+            ext4(outer.path / "inner.img", "48M", "-O", "^has_journal") as inner,
+        ):
+            path, sign = inner.path / "disk.img", tmp_path / "frozen"
+            words = (path, works(engine), closes, sign)
+            with running(place, *words, script=GATE) as command:
+                command.wait_for(lambda: "open" in command.out.read_text())
+                with frozen(outer):
+                    sign.touch()
+                    # All is told although threads in a call cannot leave before the kernel lets go.
+                    command.wait_for(lambda: "\n[" in command.out.read_text())
+                ended = command.end()
+        assert ended.code == 0, ended.err
+        told = json.loads(ended.out.splitlines()[1])
+        assert [one[:2] for one in told] == [["TimeoutError", errno.ETIMEDOUT]] * 7
+        for _, _, done, said in told:
+            assert done == 0
+            assert re.search(
+                rf"(write|read|flush) .*of {path}: {path}: found no answer for 1\.\d s to a write "
+                r"of \d+ bytes at byte \d+(, nor to another command)?; expected one within 1\.0 s; "
+                r"0 bytes are done\nhint: .*`timeout` of the gate$",
+                said,
+            ), said
 
 
 def fill(path: Path) -> None:

@@ -2,12 +2,15 @@
 
 import csv
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from command import penstock
-from penstock.papers.live import Cell, Live, Where, verdict
+from penstock.papers import online_batch_figure5 as figure5
+from penstock.papers.live import Cell, Figures, Live, Where, verdict
+from penstock.rounds import Spread
 
 LIVE = ("paper", "online-batch", "--live", "--on")
 FAST = (*LIVE, "emulated:paper-disk@20", "--repeat", "1", "--batch", "0,1")
@@ -48,6 +51,34 @@ def test_the_table_ends_in_what_it_means() -> None:
     assert "pieces more" in ended.out
 
 
+def test_the_papers_points_stand_beside_ours_of_the_same_control_and_number() -> None:
+    words = ("--online", "0,1", "--modes", "fifo,prio")
+    ended = penstock(*FAST, *words, "--json")
+    assert ended.code == 0, ended.err
+    found = json.loads(ended.out)
+    cells = [(one["mode"], one["online"], one["batch"]) for one in found["cells"]]
+    assert cells == [(mode, *n) for n in ((0, 1), (1, 0), (1, 1)) for mode in ("fifo", "prio")]
+    online, batch = found["figure5"]
+    means = [one["rounds"][0] for one in found["cells"] if one["mode"] == "fifo"]
+    assert (online["program"], online["mode"], online["concurrency"]) == ("online", "fifo", 1)
+    assert online["paper_ms"] == 1.23
+    assert online["ours_ms"] == pytest.approx(means[1]["short"]["ns"]["mean"] / 1e6)
+    assert (batch["program"], batch["paper_ms"]) == ("batch", 0.032)
+    # A long write is of 1,000,000 bytes, and a point of 1,000.
+    assert batch["ours_ms"] == pytest.approx(means[0]["long"]["ns"]["mean"] / 1e9)
+    assert batch["deviation_pct"] == pytest.approx(100 * (batch["ours_ms"] / 0.032 - 1))
+
+
+def test_the_points_are_shown_where_there_are_some() -> None:
+    ended = penstock(*FAST, "--modes", "fifo")
+    assert ended.code == 0, ended.err
+    (line,) = (line for line in ended.out.splitlines() if line.startswith("1 online, alone"))
+    assert line.split()[3:5] == ["fifo", "1.23"]
+    assert figure5.NOTE in ended.out
+    other = penstock(*FAST, "--modes", "prio")
+    assert (other.code, "figure 5" in other.out.lower()) == (0, False)
+
+
 def test_on_a_file_writes_are_whole_blocks(disk: Path) -> None:
     words = ("--create", "8MiB", "--repeat", "1", "--batch", "1", "--modes", "prio")
     ended = penstock(*LIVE, disk, *words, "--json")
@@ -85,12 +116,65 @@ def test_a_file_that_is_too_small_is_refused(disk: Path) -> None:
 def test_a_verdict_counts_in_pieces() -> None:
     def cell(batch: int, mean: float) -> Cell:
         service = {"service_ns": {"mean": 100_000.0}, "requests": 10, "pieces": 1000}
-        met = {"short": {"ns": {"mean": mean}}, "gate": {"long": service}}
+        outlasted = mean > 3_000
+        met = {"short": {"ns": {"mean": mean}}, "gate": {"long": service}, "outlasted": outlasted}
         return Cell(mode="split+prio", cpu_priority=True, online=2, batch=batch, rounds=(met,))
 
     cells = (cell(0, 1_000.0), cell(5, 3_500.0))
     live = Live(where=Where(on="x"), online_cpu_ns=1, batch_cpu_ns=1, calibrated=False, cells=cells)
     assert list(verdict(live)) == [
         "split+prio, online first at the processors, 2 online beside 5 batch: a short write takes "
-        "3.5 times as long as alone, 2.5 pieces more."
+        "3.5 times as long as alone, 2.5 pieces more. The batch had not ended after 10 s; then the "
+        "online programs did."
     ]
+
+
+def figures(mode: str, online: int, batch: int, short: float, long: float = 0.0) -> Figures:
+    """A cell of one round, in ms for 1,000 bytes."""
+    return Figures(
+        mode=mode,
+        cpu_priority=False,
+        online=online,
+        batch=batch,
+        short_ns=Spread.of([short * 1e6]) if online else None,
+        long_per_1000_bytes_ns=Spread.of([long * 1e6]) if batch else None,
+        outlasted=short > 50,
+    )
+
+
+CELLS = [
+    figures("fifo", 0, 1, 0, 0.030),
+    figures("fifo", 1, 0, 1.2),
+    figures("fifo", 1, 1, 9, 0.031),
+    figures("fifo", 2, 0, 1.3),
+    figures("fifo", 2, 1, 10, 0.032),
+    figures("split+prio", 1, 1, 2, 0.12),
+    figures("split+prio", 2, 1, 60, 5.0),
+]
+
+
+def test_what_the_paper_says_of_its_measurement_is_held_to_the_cells() -> None:
+    told = {one["id"]: (one["holds"], one["numbers"]) for one in figure5.claims(CELLS)}
+    assert told == {
+        "III.D-online": (True, {"fifo, no batch": [1.2, 1.3]}),
+        "III.D-batch": (True, {"fifo, 1 batch": [0.030, 0.031, 0.032]}),
+        "III.D-stuck": (True, {"fifo, 1 online": [1.2, 9]}),
+        "IV": (False, {"fifo, 1 batch": [9, 10], "split+prio": [2, 60]}),
+    }
+    slow = [*CELLS[:1], figures("fifo", 2, 1, 1.0, 0.034), figures("fifo", 1, 0, 1.2)]
+    slow += [figures("fifo", 2, 0, 1.1), figures("fifo", 1, 1, 1.2)]
+    held = {one["id"]: one["holds"] for one in figure5.claims(slow)}
+    assert held == {"III.D-online": False, "III.D-batch": False, "III.D-stuck": False}
+
+
+def test_tables_have_a_row_for_each_control_and_the_papers_point() -> None:
+    alone, beside = (figure5.short_times(CELLS, n).rows for n in (0, 1))
+    assert alone[0] == ["fifo", "1.2 / 1.23 (-2.4 %)", "1.3"]
+    assert alone[3] == ["split+prio", "–", "–"]
+    assert beside[0] == ["fifo", "9", "10"]
+    assert beside[3] == ["split+prio", "2", "60*"]
+    assert figure5.long_times(CELLS, 1).rows[0] == ["fifo", "0.03", "0.031", "0.032"]
+
+
+def test_figures_are_read_as_they_were_written() -> None:
+    assert [Figures.read(json.loads(json.dumps(asdict(one)))) for one in CELLS] == CELLS

@@ -159,6 +159,8 @@ pub struct Errno(NonZeroI32);
 impl Errno {
     /// Input or output error: the one that a failing medium gives.
     pub const EIO: Self = Self(NonZeroI32::new(5).unwrap());
+    /// No answer within the time that there is for one.
+    pub const ETIMEDOUT: Self = Self(NonZeroI32::new(110).unwrap());
 
     /// The error numbered `code`; `None` for zero, which means success.
     pub const fn new(code: i32) -> Option<Self> {

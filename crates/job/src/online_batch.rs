@@ -7,8 +7,10 @@
 //! in service, each in a region of its own, and begin together.
 //!
 //! Source: Tanabe and others, "Disk I/O Control Mechanism for Online and Batch Processing" (2019),
-//! section III (programs) and V.B (lengths of pieces). That the mechanism is a gate in user space,
-//! its guard against starvation, and that online programs go on until the batch has ended are ours.
+//! sections III (programs), IV (priority, with no guard against starvation) and V.B (lengths of
+//! pieces). That the mechanism is a gate in user space, and that online programs go on until the
+//! batch has ended, are ours. Without a guard enough of them keep the batch from the disk for good,
+//! so there is an end to that.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -46,8 +48,8 @@ const BEAT: Duration = Duration::from_millis(50);
 const MODES: [(&str, &str, &[&str]); 5] = [
     ("fifo", "fcfs", &[]),
     ("split", "size-priority", &["priority=false"]),
-    ("prio", "size-priority", &["split=off"]),
-    ("split+prio", "size-priority", &[]),
+    ("prio", "size-priority", &["split=off", "guard=off"]),
+    ("split+prio", "size-priority", &["guard=off"]),
     ("split-rr", "size-priority", &["priority=false", "order=rr"]),
 ];
 
@@ -72,8 +74,9 @@ pub struct Cell {
     pub batch_cpu: Span,
     /// Batch programs leave the processor to online ones.
     pub cpu_priority: bool,
-    /// Online programs go on until no batch program is left.
-    pub overlap: bool,
+    /// Online programs that have made their transactions go on until no batch program is left, or
+    /// until they have run for so long.
+    pub overlap: Span,
     /// Tell of every write.
     pub writes: bool,
 }
@@ -93,6 +96,8 @@ pub struct CellResult {
     pub total_ns: u64,
     /// Somebody ended it early.
     pub interrupted: bool,
+    /// The batch had not ended when online programs had gone on beside it for as long as they may.
+    pub outlasted: bool,
     /// Bytes of a short write, of a long one and of a piece, as the disk has them in its blocks.
     pub lengths: [u32; 3],
     /// Every write, if it was asked for.
@@ -159,6 +164,7 @@ pub fn run(cell: &Cell, go_on: &mut dyn FnMut() -> bool) -> Result<CellResult, F
         start: Barrier::new(programs as usize + 1),
         batch_left: AtomicU32::new(cell.batch),
         stop: AtomicBool::new(false),
+        outlasted: AtomicBool::new(false),
     };
     let mut seen = Seen::new(cell.writes);
     let total = std::thread::scope(|scope| {
@@ -184,7 +190,7 @@ pub fn run(cell: &Cell, go_on: &mut dyn FnMut() -> bool) -> Result<CellResult, F
         gate.now().since(begun)
     });
     gate.close();
-    seen.result(total, lengths, gate.stats())
+    seen.result(total, &stage)
 }
 
 /// The gate of `cell`, and the lengths of short writes, long ones and pieces in whole blocks of its
@@ -203,6 +209,7 @@ fn open(cell: &Cell) -> Result<(Gate, [u32; 3]), Failure> {
         engine: cell.engine.clone(),
         // One request in service, as a disk has an arm.
         depth: 1,
+        timeout: None,
     };
     let targets = options.targets()?;
     let unit = targets.iter().map(penstock_live::Target::unit).max().unwrap_or(1);
@@ -221,6 +228,7 @@ struct Stage<'a> {
     start: Barrier,
     batch_left: AtomicU32,
     stop: AtomicBool,
+    outlasted: AtomicBool,
 }
 
 impl Stage<'_> {
@@ -245,9 +253,9 @@ impl Stage<'_> {
     }
 
     fn online(&self, program: &mut Program, tell: &Sender<Told>) -> Result<(), String> {
-        let beside = || self.cell.overlap && self.batch_left.load(Ordering::Relaxed) > 0;
+        let first = self.gate.now();
         let mut made = 0;
-        while (made < TRANSACTIONS || beside()) && !self.stopped() {
+        while (made < TRANSACTIONS || self.beside_batch(first)) && !self.stopped() {
             let begun = self.gate.now();
             self.write(program, tell)?;
             use_processor(self.cell.online_cpu);
@@ -256,6 +264,16 @@ impl Stage<'_> {
             made += 1;
         }
         Ok(())
+    }
+
+    /// Whether an online program that began at `first` goes on beside the batch.
+    fn beside_batch(&self, first: Time) -> bool {
+        let left = self.batch_left.load(Ordering::Relaxed) > 0;
+        let long = self.gate.now().since(first) >= self.cell.overlap;
+        if left && long && self.cell.overlap > Span::ZERO {
+            self.outlasted.store(true, Ordering::Relaxed);
+        }
+        left && !long
     }
 
     fn batch(&self, program: &mut Program, tell: &Sender<Told>) -> Result<(), String> {
@@ -355,12 +373,7 @@ impl Seen {
         due
     }
 
-    fn result(
-        self,
-        total: Span,
-        lengths: [u32; 3],
-        gate: GateStats,
-    ) -> Result<CellResult, Failure> {
+    fn result(self, total: Span, stage: &Stage<'_>) -> Result<CellResult, Failure> {
         if let Some(why) = self.failed {
             return Err(Failure::run(why));
         }
@@ -372,9 +385,10 @@ impl Seen {
             batch_ns: self.batch_ns,
             total_ns: total.ns(),
             interrupted: self.interrupted,
-            lengths,
+            outlasted: stage.outlasted.load(Ordering::Relaxed),
+            lengths: stage.lengths,
             writes: self.writes.unwrap_or_default(),
-            gate,
+            gate: stage.gate.stats(),
         })
     }
 }

@@ -48,6 +48,9 @@ pub(crate) const KEYS: &[&str] = &[
 pub(crate) const LIVE_KEYS: &[&str] = &["depth", "batch", "timeout", "view"];
 /// A time-out that is none.
 pub(crate) const OFF: &str = "off";
+/// What to do about agents beside programs.
+const NOT_BOTH: &str = "a job has one or the other: leave one out, or make the agent a program, \
+                        `phases = [{ write = \"4KiB\" }]` in place of op and size";
 /// Keys of the view of a target.
 pub(crate) const VIEW_KEYS: &[&str] = &["start", "length"];
 /// The seed of a job that does not name one.
@@ -267,7 +270,8 @@ fn programs(
         return reader.refuse(&["cpu"], "belongs to a job with programs", hint).map(|()| None);
     };
     let why = "belongs to a job with agents; this one has programs";
-    reader.refuse(&["agent", "page_cache"], why, "what programs ask for is direct")?;
+    reader.refuse(&["agent"], why, NOT_BOTH)?;
+    reader.refuse(&["page_cache"], why, "what programs ask for is direct")?;
     ProgramsSpec::read(node, reader.node("cpu"), classes, duration).map(Some)
 }
 
@@ -344,7 +348,8 @@ fn live(node: &Node) -> Result<Live, JobError> {
     })
 }
 
-fn timeout(node: &Node) -> Result<Option<Span>, JobError> {
+/// A length of time above zero, or none.
+pub(crate) fn timeout(node: &Node) -> Result<Option<Span>, JobError> {
     match node.word() {
         Some(OFF) => Ok(None),
         Some(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => Err(node

@@ -280,6 +280,8 @@ fn what_does_not_fit_is_refused_with_its_reason() {
     let (policy, sets) = ("size-prio".into(), vec!["splt=1KiB".into()]);
     with(GateOptions { files: files.clone(), policy, ..none() }, "unknown policy", 2);
     with(GateOptions { files: files.clone(), sets, ..none() }, "splt", 2);
+    let timeout = Some("0s".into());
+    with(GateOptions { files: files.clone(), timeout, ..none() }, "a length of time above zero", 2);
     let engine = Some("libaio".into());
     with(GateOptions { files, engine, ..none() }, "other threads cannot wake", 77);
 }

@@ -154,6 +154,7 @@ fn combinations_that_cannot_be() {
         instead("[class.tellers]", "[class.tellers]\nprio = 8"),
         instead("[class.tellers]", "[class.tellers]\nweight = 0"),
         instead("[class.batch]", "[class.\"a b\"]"),
+        message(&format!("{GOOD}\n[[program]]\nclass = \"batch\""), &[]),
     ]);
 }
 

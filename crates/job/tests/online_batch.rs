@@ -15,7 +15,7 @@ fn cell(mode: &str, online: u32, batch: u32) -> Cell {
         online_cpu: Span::from_us(100),
         batch_cpu: Span::from_us(300),
         cpu_priority: true,
-        overlap: true,
+        overlap: Span::from_secs(60),
         writes: true,
     }
 }
@@ -47,8 +47,34 @@ fn each_program_writes_what_the_paper_says_in_every_mode() {
 fn online_programs_go_on_until_the_batch_has_ended_if_they_are_to() {
     let together = made(&cell("split+prio", 1, 2));
     assert!(together.transaction.count > 50, "the batch takes far longer than 50 transactions");
-    let apart = made(&Cell { overlap: false, ..cell("split+prio", 1, 2) });
+    let apart = made(&Cell { overlap: Span::ZERO, ..cell("split+prio", 1, 2) });
     assert_eq!(apart.transaction.count, 50);
+}
+
+#[test]
+fn short_writes_go_first_without_exception_as_in_the_paper() {
+    for mode in ["prio", "split+prio"] {
+        // More than the disk can do: with a guard long writes would go by.
+        let result = made(&Cell { overlap: Span::ZERO, ..cell(mode, 6, 2) });
+        assert_eq!(result.gate.long_first, 0, "{mode}");
+        assert_eq!(result.long.count, 20, "{mode}: the batch goes when they have ended");
+        assert!(!result.outlasted, "{mode}");
+    }
+    assert!(made(&cell("split", 6, 2)).gate.long_first > 0);
+}
+
+#[test]
+fn online_programs_that_keep_the_batch_from_the_disk_end_some_time() {
+    // Six writes are asked for, or on their way back, while the disk does one.
+    let result = made(&Cell {
+        emulate: Some("paper-disk".into()),
+        online_cpu: Span::ZERO,
+        overlap: Span::from_ms(300),
+        ..cell("split+prio", 6, 1)
+    });
+    assert!(result.outlasted);
+    assert_eq!(result.long.count, 10, "the batch goes when they have ended");
+    assert!(!made(&cell("split+prio", 1, 1)).outlasted, "one leaves room for the batch");
 }
 
 #[test]

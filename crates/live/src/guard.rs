@@ -26,7 +26,7 @@ pub enum Trouble {
     #[error(
         "{}: found no answer for {} to {command}{}; expected one within {}\n\
          hint: look at the kernel's log (`dmesg`) and at the disk; for one that is only slow, raise \
-         `live.timeout`",
+         `live.timeout` of the job, or `timeout` of the gate",
         path.display(), seconds(*waited), nor(*others), seconds(*patience)
     )]
     Silent {

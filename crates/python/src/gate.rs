@@ -26,7 +26,8 @@ pub(crate) struct Gate(Opened);
 #[pymethods]
 impl Gate {
     #[new]
-    #[pyo3(signature = (files, *, policy, sets, emulate=None, engine=None, depth=32))]
+    #[pyo3(signature = (files, *, policy, sets, emulate=None, engine=None, depth=32, timeout=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
         files: Vec<File>,
@@ -35,9 +36,10 @@ impl Gate {
         emulate: Option<String>,
         engine: Option<String>,
         depth: u32,
+        timeout: Option<String>,
     ) -> PyResult<Self> {
         let files = files.into_iter().map(gate_file).collect();
-        let options = GateOptions { files, policy, sets, emulate, engine, depth };
+        let options = GateOptions { files, policy, sets, emulate, engine, depth, timeout };
         let opened = py.detach(|| Opened::open(&options));
         opened.map(Self).map_err(|failure| raise(py, &failure))
     }
@@ -83,13 +85,14 @@ impl Gate {
 }
 
 /// `error` as Python's own files raise it: wrong use as such, all else with the system's number, or
-/// that of a device that fails.
+/// that of a device that fails or does not answer.
 fn failed(py: Python<'_>, error: &GateError) -> PyErr {
     let misused = [ErrorKind::InvalidInput, ErrorKind::NotFound, ErrorKind::BrokenPipe];
     let code = match error.error.raw_os_error() {
         None if misused.contains(&error.error.kind()) => {
             return PyValueError::new_err(error.to_string());
         }
+        None if error.error.kind() == ErrorKind::TimedOut => Errno::ETIMEDOUT.code(),
         code => code.unwrap_or(Errno::EIO.code()),
     };
     let raised = PyOSError::new_err((code, error.to_string()));
@@ -105,7 +108,7 @@ fn failed(py: Python<'_>, error: &GateError) -> PyErr {
 #[pyfunction]
 #[pyo3(signature = (
     *, file, emulate, engine, mode, online, batch, online_cpu_ns, batch_cpu_ns, cpu_priority,
-    overlap, writes
+    overlap_ns, writes
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn online_batch(
@@ -119,11 +122,11 @@ pub(crate) fn online_batch(
     online_cpu_ns: u64,
     batch_cpu_ns: u64,
     cpu_priority: bool,
-    overlap: bool,
+    overlap_ns: u64,
     writes: bool,
 ) -> PyResult<String> {
     let (online_cpu, batch_cpu) = (Span::from_ns(online_cpu_ns), Span::from_ns(batch_cpu_ns));
-    let file = file.map(gate_file);
+    let (file, overlap) = (file.map(gate_file), Span::from_ns(overlap_ns));
     let cell = Cell {
         file,
         emulate,

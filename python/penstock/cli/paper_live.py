@@ -16,7 +16,8 @@ from penstock.cli import output
 from penstock.cli.bar import bar
 from penstock.errors import wrong
 from penstock.papers import live
-from penstock.papers.live import EMULATED, MODES, ROUNDS, Live, Where, verdict
+from penstock.papers import online_batch_figure5 as figure5
+from penstock.papers.live import EMULATED, MODES, ROUNDS, Cell, Figures, Live, Where, verdict
 from penstock.rounds import ROUNDS_MOST, Spread
 
 CPU = {"off": (False,), "on": (True,), "both": (False, True)}
@@ -87,7 +88,8 @@ Overlap = Annotated[
     bool | None,
     typer.Option(
         "--overlap/--no-overlap",
-        help="With --live, online programs go on until the batch has ended; they do if not given.",
+        help="With --live, online programs go on until the batch has ended, for ten seconds at "
+        "most; they do if not given.",
     ),
 ]
 
@@ -140,9 +142,18 @@ def run(
             found.write_csv(file)
         output.talk(f"wrote {csv}")
     if as_json:
-        output.data(f"{json.dumps(asdict(found), indent=2, ensure_ascii=False)}\n")
+        output.data(f"{json.dumps(_told(found), indent=2, ensure_ascii=False)}\n")
     else:
         output.drawn(lambda console: _show(found, console))
+
+
+def _told(found: Live) -> dict[str, object]:
+    """All that was met, its figures, and the paper's beside them."""
+    figures = found.figures()
+    beside = [
+        {**asdict(one), "deviation_pct": one.deviation_pct} for one in figure5.points(figures)
+    ]
+    return {**asdict(found), "figures": [asdict(one) for one in figures], "figure5": beside}
 
 
 def _words(option: str, text: str, known: Iterable[str]) -> list[str]:
@@ -188,25 +199,49 @@ def _show(found: Live, console: Console) -> None:
     for heading in ("short write", "", "p50", "p99", "max", "transaction", "batch program"):
         table.add_column(heading, justify="right", no_wrap=True)
     for cell in found.cells:
-        mean, batch = cell.short_mean_ns, cell.batch_ns
+        batch = cell.batch_ns
         table.add_row(
             cell.mode,
             "first" if cell.cpu_priority else "equal",
             str(cell.online),
             str(cell.batch),
-            units.latency(mean.median),
-            _range(mean),
-            *(
-                units.latency(figure.median)
-                for figure in (cell.short_p50_ns, cell.short_p99_ns, cell.short_max_ns)
-            ),
-            units.latency(cell.transaction_ns.median),
+            *_of_short(cell),
             "–" if batch is None else units.latency(batch.median),
         )
     console.print(table)
     console.print()
+    _show_figure5(found.figures(), console)
     for sentence in verdict(found):
         console.print(Text(sentence), soft_wrap=True)
+
+
+def _of_short(cell: Cell) -> list[str]:
+    """What short writes met, and transactions: mean, its range, and the others."""
+    if not cell.online:
+        return ["–", "", "–", "–", "–", "–"]
+    mean = cell.short_mean_ns
+    others = (cell.short_p50_ns, cell.short_p99_ns, cell.short_max_ns, cell.transaction_ns)
+    return [
+        units.latency(mean.median),
+        _range(mean),
+        *(units.latency(one.median) for one in others),
+    ]
+
+
+def _show_figure5(figures: list[Figures], console: Console) -> None:
+    """The paper's points beside ours, where it has some."""
+    found = figure5.points(figures)
+    if not found:
+        return
+    told = figure5.told(found)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for number, heading in enumerate(told.headings):
+        table.add_column(heading, justify="right" if number > 1 else "left", no_wrap=True)
+    for row in told.rows:
+        table.add_row(*row)
+    console.print(table)
+    console.print(Text(figure5.NOTE, style="dim"), soft_wrap=True)
+    console.print()
 
 
 def _range(spread: Spread) -> str:

@@ -15,10 +15,10 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, Self, TypeAlias
 
 from penstock import _native
-from penstock.errors import translated
+from penstock.errors import translated, wrong
 from penstock.rounds import Spread
 
 MODES = ("fifo", "split", "prio", "split+prio", "split-rr")
@@ -33,6 +33,16 @@ BATCH_CPU_NS = 60_000_000
 
 ROUNDS = 3
 """Rounds of all cells."""
+
+OVERLAP_NS = 10_000_000_000
+"""How long online programs go on beside a batch that does not end: with priority and no guard,
+enough of them keep it from the disk."""
+
+OUTLASTED = " The batch had not ended after 10 s; then the online programs did."
+"""What is said where it came to that."""
+
+LONG_BYTES = 1_000_000
+"""Bytes of a write of a batch program."""
 
 REPETITIONS = 5
 """Repetitions of a batch program."""
@@ -84,6 +94,13 @@ class Cell:
         return self.over(lambda one: one["short"]["ns"]["mean"])
 
     @property
+    def long_per_1000_bytes_ns(self) -> Spread | None:
+        """What 1,000 bytes of a long write took on average; `None` without any."""
+        if not self.batch:
+            return None
+        return self.over(lambda one: one["long"]["ns"]["mean"] * 1_000 / LONG_BYTES)
+
+    @property
     def short_p50_ns(self) -> Spread:
         """The median of short writes."""
         return self.over(lambda one: one["short"]["ns"]["percentile"]["50.000000"])
@@ -111,6 +128,11 @@ class Cell:
         return self.over(lambda one: fmean(one["batch_ns"]))
 
     @property
+    def outlasted(self) -> bool:
+        """In some round the batch had not ended when online programs went on no longer."""
+        return any(one["outlasted"] for one in self.rounds)
+
+    @property
     def piece_ns(self) -> Spread | None:
         """Device time of one piece of a long write, or of a whole one if it is not split."""
         if not self.batch:
@@ -124,6 +146,41 @@ def _piece(one: dict[str, Any]) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Figures:
+    """What a cell shows of 1,000 bytes, over its rounds."""
+
+    mode: str
+    cpu_priority: bool
+    online: int
+    batch: int
+    short_ns: Spread | None
+    """What a short write took on average, if there was any."""
+    long_per_1000_bytes_ns: Spread | None
+    """What 1,000 bytes of a long one took, likewise."""
+    outlasted: bool
+    """As of the cell."""
+
+    @classmethod
+    def of(cls, cell: Cell) -> Self:
+        """Those of a cell."""
+        return cls(
+            mode=cell.mode,
+            cpu_priority=cell.cpu_priority,
+            online=cell.online,
+            batch=cell.batch,
+            short_ns=cell.short_mean_ns if cell.online else None,
+            long_per_1000_bytes_ns=cell.long_per_1000_bytes_ns,
+            outlasted=cell.outlasted,
+        )
+
+    @classmethod
+    def read(cls, told: dict[str, Any]) -> Self:
+        """The same from JSON."""
+        spreads = ("short_ns", "long_per_1000_bytes_ns")
+        return cls(**{**told, **{key: told[key] and Spread(*told[key]) for key in spreads}})
+
+
+@dataclass(frozen=True, kw_only=True)
 class Live:
     """All cells of an evaluation."""
 
@@ -132,6 +189,10 @@ class Live:
     batch_cpu_ns: int
     calibrated: bool
     cells: tuple[Cell, ...]
+
+    def figures(self) -> list[Figures]:
+        """Those of each cell."""
+        return [Figures.of(cell) for cell in self.cells]
 
     def beside(self, cell: Cell) -> Cell | None:
         """The same without batch programs, if that was measured."""
@@ -182,14 +243,17 @@ def online_batch_live(
 
     With `calibrate` the programs have as much processor time as this disk takes for their writes,
     as the paper chose it for its own. With `overlap` online programs go on until the batch has
-    ended. With `writes` every single one is kept.
+    ended, or for ten seconds. With `writes` every single one is kept.
     """
+    if not any(n + m for n in online for m in batch):
+        raise wrong("found 0 programs; expected 1 to 256", "as --online 1 --batch 0")
     with translated():
         cpu = _calibrated(where) if calibrate else (ONLINE_CPU_NS, BATCH_CPU_NS)
         cells = [
             Cell(mode=mode, cpu_priority=first, online=n, batch=m)
             for n in online
             for m in batch
+            if n + m
             # Without a batch there is nobody to leave the processor.
             for first in cpu_priority
             for mode in modes
@@ -234,7 +298,7 @@ def _run(
         online_cpu_ns=cpu[0],
         batch_cpu_ns=cpu[1],
         cpu_priority=cell.cpu_priority,
-        overlap=overlap,
+        overlap_ns=OVERLAP_NS if overlap else 0,
         writes=writes,
     )
     met: dict[str, Any] = json.loads(text)
@@ -255,4 +319,5 @@ def verdict(live: Live) -> Iterable[str]:
         yield (
             f"{cell.mode}{first}, {programs}: a short write takes {slower:.1f} times as long as "
             f"alone, {more:.1f} {what} more."
+            f"{OUTLASTED if cell.outlasted else ''}"
         )

@@ -1,11 +1,12 @@
 //! The one thread of a gate: its orders as a source, and the loop over them.
 
+use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_core::{
     ClassId, Device, Done, Flags, Io, Limits, Observer, Op, Prio, Request, Source, Time, run,
 };
-use penstock_live::{Cargo, Guard, LiveClock, Load};
+use penstock_live::{Cargo, Guard, LiveClock, Load, Trouble};
 
 use super::carrier::WINDOW;
 use super::counters::{Class, Counters};
@@ -28,12 +29,13 @@ impl Desk {
         let mut watch = Watch(&guard);
         let end = run(&mut self, &mut stack, &mut clock, &mut watch, limits);
         let at = end.as_ref().map_or(Time::ZERO, |end| end.at);
-        let why = match (guard.end(at, None), end) {
-            (Some(trouble), _) => trouble.to_string(),
-            (None, Err(error)) => error.to_string(),
+        let (kind, why) = match (guard.end(at, None), end) {
+            (Some(silent @ Trouble::Silent { .. }), _) => (ErrorKind::TimedOut, silent.to_string()),
+            (Some(trouble), _) => (ErrorKind::Other, trouble.to_string()),
+            (None, Err(error)) => (ErrorKind::Other, error.to_string()),
             (None, Ok(_)) => return,
         };
-        self.inbox.close(&why);
+        self.inbox.fail(kind, &why);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Where the threads of an application leave what they ask for, and the dispatcher finds it.
 
 use std::collections::VecDeque;
+use std::io::ErrorKind;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -45,7 +46,26 @@ struct State {
     /// Left here, and not yet answered.
     outstanding: u32,
     /// Why nothing is taken any more.
-    closed: Option<Arc<str>>,
+    closed: Option<Closed>,
+}
+
+/// Why an inbox takes nothing any more.
+#[derive(Clone, Debug)]
+pub(super) struct Closed {
+    pub(super) kind: ErrorKind,
+    pub(super) why: Arc<str>,
+}
+
+impl Closed {
+    /// By its owner.
+    fn asked() -> Self {
+        Self { kind: ErrorKind::BrokenPipe, why: "the gate is closed".into() }
+    }
+
+    /// By itself, and it has not said why.
+    fn ended() -> Self {
+        Self { kind: ErrorKind::Other, why: "the gate has ended".into() }
+    }
 }
 
 impl Inbox {
@@ -59,12 +79,12 @@ impl Inbox {
     ///
     /// # Errors
     /// Why it is not taken.
-    pub(super) fn put(&self, order: Order) -> Result<(), Arc<str>> {
+    pub(super) fn put(&self, order: Order) -> Result<(), Closed> {
         let full = |state: &mut State| state.closed.is_none() && state.outstanding >= self.most;
         let waited = self.room.wait_while(self.lock(), full);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner);
         if let Some(why) = &state.closed {
-            return Err(Arc::clone(why));
+            return Err(why.clone());
         }
         state.outstanding += 1;
         state.orders.push_back(order);
@@ -77,22 +97,32 @@ impl Inbox {
         Ok(())
     }
 
-    /// Takes nothing more, because of `why`. What was left is still to be served.
-    pub(super) fn close(&self, why: &str) {
-        self.lock().closed.get_or_insert_with(|| why.into());
-        self.room.notify_all();
-        self.bell.ring();
+    /// Takes nothing more. What was left is still to be served.
+    pub(super) fn close(&self) {
+        self.shut(Closed::asked);
+    }
+
+    /// Nothing goes on, because of `why`: that is what whoever waits is told, although the inbox may
+    /// have been closed meanwhile.
+    pub(super) fn fail(&self, kind: ErrorKind, why: &str) {
+        self.lock().closed = Some(Closed { kind, why: why.into() });
     }
 
     /// The dispatcher has gone: whoever waits is answered by that.
     pub(super) fn end(&self) {
-        self.close("the gate has ended");
+        self.shut(Closed::ended);
         self.lock().orders.clear();
     }
 
+    fn shut(&self, why: fn() -> Closed) {
+        self.lock().closed.get_or_insert_with(why);
+        self.room.notify_all();
+        self.bell.ring();
+    }
+
     /// Why nothing is taken any more.
-    pub(super) fn closed(&self) -> Option<Arc<str>> {
-        self.lock().closed.clone()
+    pub(super) fn closed(&self) -> Closed {
+        self.lock().closed.clone().unwrap_or_else(Closed::ended)
     }
 
     /// When there is an order to be taken: when it was asked for, or later, or never again. The loop
@@ -162,10 +192,13 @@ mod tests {
     #[test]
     fn a_closed_inbox_says_why_and_serves_what_it_has() {
         let inbox = Inbox::new(2, LiveClock::bare().bell().expect("it can be woken"));
+        let refused = || inbox.put(order()).map_err(|closed| (closed.kind, closed.why.to_string()));
         assert!(inbox.put(order()).is_ok());
-        inbox.close("enough");
-        inbox.close("too late");
-        assert_eq!(inbox.put(order()).err().as_deref(), Some("enough"));
+        inbox.close();
+        assert_eq!(refused(), Err((ErrorKind::BrokenPipe, "the gate is closed".into())));
+        inbox.fail(ErrorKind::TimedOut, "no answer");
+        inbox.close();
+        assert_eq!(refused(), Err((ErrorKind::TimedOut, "no answer".into())));
         assert_eq!(inbox.next_due(), Time::ZERO);
         assert!(inbox.take().is_some());
         assert_eq!(inbox.next_due(), Time::NEVER);

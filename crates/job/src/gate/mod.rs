@@ -6,7 +6,8 @@
 //!
 //! Always true: exactly the bytes that are named change, at any place and of any length; a request
 //! that fails says how many bytes from its first on are certainly done, and no piece of it is sent
-//! after that is known; what was asked for before the gate is closed is carried out. No order is
+//! after that is known; what was asked for before the gate is closed is carried out, unless a disk
+//! does not answer: that ends the gate, and whoever waits or asks is told so. No order is
 //! promised between requests that are under way together, and a long one is not atomic against
 //! short ones: who writes one place twice at a time has to agree with itself.
 //!
@@ -32,7 +33,7 @@ use penstock_live::{Stopwatch, Target};
 
 use self::counters::Counters;
 pub use self::counters::{GateStats, LengthStats};
-use self::inbox::{Answer, Inbox, Order};
+use self::inbox::{Answer, Closed, Inbox, Order};
 pub use self::open::{GateFile, GateOptions};
 
 /// Bytes of one request at most; longer ones are asked for in equal parts, one after another.
@@ -40,9 +41,6 @@ const LONGEST: u32 = 4 << 20;
 
 /// Requests that may be under way; who asks for one more waits.
 const MOST: u32 = 1024;
-
-/// What is said to whoever asks a gate that its owner has closed.
-const CLOSED: &str = "the gate is closed";
 
 /// A gate. Whoever has a reference may ask, on any thread; dropping it closes it.
 pub struct Gate {
@@ -66,13 +64,18 @@ pub struct GateError {
     what: String,
     /// Bytes from the first on that are certainly done.
     pub done: u64,
-    /// What the system said.
+    /// What the system said; of the kind [`TimedOut`](io::ErrorKind::TimedOut) if a command to the
+    /// disk had no answer for as long as it may take, and [`BrokenPipe`](io::ErrorKind::BrokenPipe)
+    /// if the gate is closed.
     pub error: io::Error,
 }
 
 impl fmt::Display for GateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; {} bytes are done", self.what, self.error, self.done)
+        let said = self.error.to_string();
+        // A hint goes last.
+        let (said, hint) = said.split_at(said.find('\n').unwrap_or(said.len()));
+        write!(f, "{}: {said}; {} bytes are done{hint}", self.what, self.done)
     }
 }
 
@@ -146,9 +149,10 @@ impl Gate {
         self.stopwatch.now()
     }
 
-    /// Carries out what was asked for, and ends. Whoever asks later gets an error.
+    /// Carries out what was asked for, and ends. Whoever asks later gets an error. Where a disk does
+    /// not answer, it waits no longer than the gate's time-out.
     pub fn close(&self) {
-        self.inbox.close(CLOSED);
+        self.inbox.close();
         let dispatcher = self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(dispatcher) = dispatcher {
             // If it panicked, it has said so on stderr, and its callers have their errors.
@@ -167,14 +171,12 @@ impl Gate {
     ) -> Result<Answer, Failed> {
         let (reply, answer) = sync_channel(1);
         let order = Order { op, file, offset, bytes, sync, at: self.now(), reply };
-        let gone = |why: Arc<str>| {
-            let closed = &*why == CLOSED;
-            let kind = if closed { io::ErrorKind::BrokenPipe } else { io::ErrorKind::Other };
-            Failed { done: 0, error: io::Error::new(kind, &*why) }
+        let gone = |closed: Closed| {
+            let error = io::Error::new(closed.kind, &*closed.why);
+            Failed { done: 0, error }
         };
         self.inbox.put(order).map_err(gone)?;
-        let ended = |_| gone(self.inbox.closed().unwrap_or_else(|| "the gate has ended".into()));
-        let answer = answer.recv().map_err(ended)?;
+        let answer = answer.recv().map_err(|_| gone(self.inbox.closed()))?;
         match answer.error {
             None => Ok(answer),
             Some(errno) => {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 
-use penstock_core::{Device, Queued, Seed};
+use penstock_core::{Device, Queued, Seed, Span};
 use penstock_live::{
     Cargo, Emulated, Engine, EngineError, LiveClock, Settings, Speed, Stage, Stopwatch, Target,
 };
@@ -18,8 +18,10 @@ use super::inbox::Inbox;
 use super::register::Register;
 use super::{Files, Gate, LONGEST, MOST};
 use crate::devices::DeviceSpec;
+use crate::diagnose::{JobError, Source};
 use crate::failure::Failure;
-use crate::{params, place, target};
+use crate::tree::{self, Reader};
+use crate::{params, place, spec, target};
 
 /// What a gate is asked for.
 #[derive(Clone, Debug)]
@@ -36,6 +38,9 @@ pub struct GateOptions {
     pub engine: Option<String>,
     /// Commands in flight over all files.
     pub depth: u32,
+    /// How long a command may be at a file, as `30s` or `off`, before the gate ends with an error;
+    /// 30 s if not given.
+    pub timeout: Option<String>,
 }
 
 impl Default for GateOptions {
@@ -43,7 +48,7 @@ impl Default for GateOptions {
     fn default() -> Self {
         let (files, sets) = (Vec::new(), Vec::new());
         let policy = size_priority::ENTRY.name.into();
-        Self { files, policy, sets, emulate: None, engine: None, depth: 32 }
+        Self { files, policy, sets, emulate: None, engine: None, depth: 32, timeout: None }
     }
 }
 
@@ -122,6 +127,7 @@ struct Parts {
     model: Option<(DeviceSpec, Speed)>,
     engine: Engine,
     depth: u32,
+    timeout: Option<Span>,
     decider: Decider,
 }
 
@@ -144,10 +150,12 @@ impl Gate {
         let decider = Decider::new(options, model.is_none())?;
         let engine = place::engine(options.engine.as_deref())?;
         check(options, engine)?;
+        let timeout = timeout(options)?;
         let bound = model.as_ref().map(|(spec, _)| spec.build(Seed(0)).capacity());
         let files = Files { targets: targets.clone(), bound };
         let counters = Arc::new(Mutex::new(Counters::new(decider.threshold())));
-        let parts = Parts { targets, model, engine, depth: options.depth, decider };
+        let depth = options.depth;
+        let parts = Parts { targets, model, engine, depth, timeout, decider };
         let (tell, told) = sync_channel(1);
         let shared = Arc::clone(&counters);
         let dispatcher =
@@ -180,8 +188,8 @@ impl Parts {
         cargo: &Cargo,
         register: &Register,
     ) -> Result<(impl Device + use<>, LiveClock), EngineError> {
-        let Self { targets, model, engine, depth, decider } = self;
-        let settings = Settings::new(*depth, LONGEST);
+        let Self { targets, model, engine, depth, timeout, decider } = self;
+        let settings = Settings { timeout: *timeout, ..Settings::new(*depth, LONGEST) };
         let grain = targets.iter().map(Target::unit).max().unwrap_or(1);
         let (clock, files): (LiveClock, Vec<_>) = if targets.is_empty() {
             (LiveClock::bare(), Vec::new())
@@ -216,6 +224,17 @@ fn check(options: &GateOptions, engine: Engine) -> Result<(), Failure> {
         _ if engine == Engine::Aio => Err(deaf(engine).into()),
         _ => Ok(()),
     }
+}
+
+/// How long a command may be at a file.
+fn timeout(options: &GateOptions) -> Result<Option<Span>, JobError> {
+    let Some(text) = &options.timeout else { return Ok(Some(Settings::TIMEOUT)) };
+    let root = tree::parse(&Source::file("the gate", &format!("timeout = {text:?}")))?;
+    Reader::new(&root, "the gate", &["timeout"])?.required(
+        "timeout",
+        "timeout = \"30s\"",
+        spec::timeout,
+    )
 }
 
 /// An engine whose waits nobody can end.

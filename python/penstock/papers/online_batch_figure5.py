@@ -1,0 +1,204 @@
+"""Figure 5 and section III.D of the online-batch paper beside what the programs met in real time.
+
+The figure shows the mean time in which 1,000 bytes are written against the number of programs, with
+nothing controlled. It is drawn without numbers: the text gives two points, and sentences.
+"""
+
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import Literal, TypeAlias, TypedDict
+
+from penstock import _native
+from penstock.papers.live import MODES, Figures
+from penstock.papers.online_batch_claims import WITHIN, Claim
+from penstock.papers.online_batch_told import Table
+from penstock.rounds import Spread
+
+PLAIN = "fifo"
+"""The control of the paper's disk: none."""
+
+PROPOSED = "split+prio"
+"""The control that the paper proposes, and did not measure."""
+
+NOTE = (
+    "Figure 5 is drawn without numbers. Section III.D gives two of its points: one program, "
+    "nothing controlled."
+)
+
+
+_Figure: TypeAlias = Callable[[Figures], Spread | None]
+
+
+class Published(TypedDict):
+    """A point of the figure."""
+
+    program: Literal["online", "batch"]
+    concurrency: int
+    ms_per_1000_bytes: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """A published point, and ours of the same control and number of programs."""
+
+    program: str
+    mode: str
+    concurrency: int
+    paper_ms: float
+    ours_ms: float
+
+    @property
+    def deviation_pct(self) -> float:
+        """How far ours is from the paper's, in percent of that."""
+        return 100 * (self.ours_ms / self.paper_ms - 1)
+
+
+@cache
+def published() -> list[Published]:
+    """The points that the paper gives."""
+    found: list[Published] = tomllib.loads(_native.paper("online-batch/published.toml"))["figure5"]
+    return found
+
+
+def points(figures: Sequence[Figures]) -> list[Point]:
+    """Those that were measured too: programs of one kind alone."""
+    found = []
+    for one in published():
+        program, many = one["program"], one["concurrency"]
+        if program == "online":
+            ours = _series(figures, PLAIN, _short, online=many, batch=0)
+        else:
+            ours = _series(figures, PLAIN, _long, online=0, batch=many)
+        # Alone there is nobody to leave a processor to: whoever is first, it is the same.
+        found += [
+            Point(
+                program=program,
+                mode=PLAIN,
+                concurrency=many,
+                paper_ms=one["ms_per_1000_bytes"],
+                ours_ms=ms,
+            )
+            for ms in ours[:1]
+        ]
+    return found
+
+
+def told(found: Sequence[Point]) -> Table:
+    """The points as people read them."""
+    rows = [
+        [
+            f"{one.concurrency} {one.program}, alone",
+            one.mode,
+            f"{one.paper_ms:.3g}",
+            f"{one.ours_ms:.3g}",
+            f"{one.deviation_pct:+.1f} %",
+        ]
+        for one in found
+    ]
+    return Table(["figure 5", "control", "paper, ms", "here, ms", "deviation"], rows)
+
+
+def short_times(figures: Sequence[Figures], batch: int) -> Table:
+    """What a short write took beside so many batch programs, in ms; and the paper's, if any."""
+    online = [one for one in points(figures) if one.program == "online" and not batch]
+    paper = {one.concurrency: one for one in online}
+    many = sorted({one.online for one in figures if one.online})
+
+    def cell(mode: str, n: int) -> str:
+        text = _told(figures, mode, _short, n, batch)
+        if mode == PLAIN and n in paper:
+            text += f" / {paper[n].paper_ms} ({paper[n].deviation_pct:+.1f} %)"
+        return text
+
+    rows = [[mode, *(cell(mode, n) for n in many)] for mode in MODES]
+    return Table(["control", *(f"{n} online" for n in many)], rows)
+
+
+def long_times(figures: Sequence[Figures], batch: int) -> Table:
+    """What 1,000 bytes of a long write took where there are so many batch programs, in ms."""
+    many = sorted({one.online for one in figures if one.batch == batch})
+    rows = [[mode, *(_told(figures, mode, _long, n, batch) for n in many)] for mode in MODES]
+    return Table(["control", *(f"{n} online" for n in many)], rows)
+
+
+def _told(figures: Sequence[Figures], mode: str, figure: _Figure, online: int, batch: int) -> str:
+    """A figure of a cell in ms, with * if the batch had not ended in time."""
+    wanted = (mode, online, batch)
+    cells = [one for one in figures if (one.mode, one.online, one.batch) == wanted]
+    spread = figure(cells[0]) if cells else None
+    if spread is None:
+        return "–"
+    return f"{spread.median / 1e6:.3g}{'*' if cells[0].outlasted else ''}"
+
+
+def claims(figures: Sequence[Figures]) -> list[Claim]:
+    """What the paper says of its measurement, as far as these cells decide it.
+
+    Numbers are ms for 1,000 bytes, the fewest programs first. Of several settings of the processors
+    the first is looked at.
+    """
+    return list(_claims([one for one in figures if one.cpu_priority == figures[0].cpu_priority]))
+
+
+def _claims(figures: Sequence[Figures]) -> Iterator[Claim]:
+    batches = sorted({one.batch for one in figures if one.batch})
+    few = min((one.online for one in figures if one.online), default=0)
+    alone = _series(figures, PLAIN, _short, batch=0)
+    if len(alone) > 1:
+        text = "online programs write more slowly the more of them there are"
+        yield _claim("III.D-online", text, _grow(alone), {"fifo, no batch": alone})
+    for batch in batches[:1]:
+        found = _series(figures, PLAIN, _long, batch=batch)
+        text = "batch programs are not affected by the number of online programs"
+        yield _claim("III.D-batch", text, _alike(found), {f"fifo, {batch} batch": found})
+    stuck = _series(figures, PLAIN, _short, online=few)
+    if few and len(stuck) > 1:
+        text = "online programs write more slowly the more batch programs there are"
+        yield _claim("III.D-stuck", text, _grow(stuck), {f"fifo, {few} online": stuck})
+    for batch in batches[-1:]:
+        plain, ours = (_series(figures, mode, _short, batch=batch) for mode in (PLAIN, PROPOSED))
+        if plain and len(plain) == len(ours):
+            text = "the control shortens the writes of online programs beside batch programs"
+            holds = all(new < old for new, old in zip(ours, plain, strict=True))
+            yield _claim("IV", text, holds, {f"fifo, {batch} batch": plain, PROPOSED: ours})
+
+
+def _short(cell: Figures) -> Spread | None:
+    return cell.short_ns
+
+
+def _long(cell: Figures) -> Spread | None:
+    return cell.long_per_1000_bytes_ns
+
+
+def _series(
+    figures: Sequence[Figures],
+    mode: str,
+    figure: _Figure,
+    *,
+    online: int | None = None,
+    batch: int | None = None,
+) -> list[float]:
+    """A figure of the cells of one control, in ms, the fewest programs first."""
+    cells = [
+        one
+        for one in figures
+        if one.mode == mode and online in (None, one.online) and batch in (None, one.batch)
+    ]
+    cells.sort(key=lambda one: (one.online, one.batch))
+    return [spread.median / 1e6 for spread in map(figure, cells) if spread is not None]
+
+
+def _claim(name: str, text: str, holds: bool, numbers: dict[str, list[float]]) -> Claim:
+    return {"id": name, "text": text, "holds": holds, "numbers": numbers}
+
+
+def _grow(values: Sequence[float]) -> bool:
+    return all(one < other for one, other in pairwise(values))
+
+
+def _alike(values: Sequence[float]) -> bool:
+    return max(values) - min(values) <= WITHIN * max(values)
