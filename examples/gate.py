@@ -3,11 +3,12 @@
     pip install apsw
     python examples/gate.py ./somewhere-on-the-disk
 
-SQLite commits small transactions while another thread copies a file, durably, 4 MiB at a time.
-Three ways, in rounds of all of them: the database alone; both as they are; both through one
-`penstock.Gate`, which lets short writes go first and the copy in pieces. `apsw` is SQLite for
-Python with file systems written in Python: the database's own writes and syncs go through the gate
-too, and in the other two ways through the same code with plain files.
+SQLite commits small transactions while another thread copies a file and makes it durable 64 MiB at
+a time (`--sync-every`), as copies do that sync seldom. Three ways, in rounds of all of them: the
+database alone; both as they are; both through one `penstock.Gate`, which lets short writes go first
+and the copy in pieces. `apsw` is SQLite for Python with file systems written in Python: the
+database's own writes and syncs go through the gate too, and in the other two ways through the same
+code with plain files.
 """
 
 import argparse
@@ -25,8 +26,7 @@ import apsw
 import penstock
 
 MB = 1_000_000
-CHUNK = 4 << 20
-"""What the copy writes at a time."""
+MIB = 1 << 20
 
 PIECE = "512KiB"
 """What of it is at the disk at a time, so that a commit waits for that at most. Shorter pieces are
@@ -117,16 +117,18 @@ def commits(database: apsw.Connection, until: Callable[[], bool]) -> list[float]
     return took
 
 
-def copied(disk: Disk, size: int, stop: threading.Event) -> float:
-    """Copy `size` bytes over and over until told; bytes a second."""
-    data, done, begun = bytes(range(256)) * (CHUNK // 256), 0, time.perf_counter()
+def copied(disk: Disk, size: int, chunk: int, stop: threading.Event) -> float:
+    """Copy `size` bytes over and over until told, `chunk` durably at a time; bytes a second."""
+    data, done, begun = bytes(range(256)) * (chunk // 256), 0, time.perf_counter()
     while not stop.is_set():
         disk.write(done % size, data, sync=True, file=COPY)
-        done += CHUNK
+        done += chunk
     return done / (time.perf_counter() - begun)
 
 
-def round_of(way: str, folder: Path, seconds: float, size: int) -> tuple[list[float], float]:
+def round_of(
+    way: str, folder: Path, seconds: float, size: int, chunk: int
+) -> tuple[list[float], float]:
     """Run one way once: how long commits took, and how fast the copy was."""
     paths = [folder / name for name in ("app.db", "app.db-journal", "copy.img")]
     for path in paths[:COPY]:
@@ -144,7 +146,7 @@ def round_of(way: str, folder: Path, seconds: float, size: int) -> tuple[list[fl
     database.execute("pragma journal_mode = persist; pragma synchronous = full")
     database.execute("create table entries(id integer primary key, text)")
     stop, speed = threading.Event(), [0.0]
-    copy = threading.Thread(target=lambda: speed.append(copied(disk, size, stop)))
+    copy = threading.Thread(target=lambda: speed.append(copied(disk, size, chunk, stop)))
     if way != "alone":
         copy.start()
     end = time.perf_counter() + seconds
@@ -166,8 +168,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="where to write, on the disk in question")
     parser.add_argument("--seconds", type=float, default=4.0, help="of each way in each round")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--size", type=int, default=256, help="of the copy, in MB")
+    parser.add_argument(
+        "--sync-every", type=int, default=64, help="MiB that the copy makes durable at a time"
+    )
+    parser.add_argument("--size", type=int, default=4, help="of the copy, in such chunks")
     asked = parser.parse_args()
+    chunk = asked.sync_every * MIB
     ways = ("alone", "without", "gate")
     p50: dict[str, list[float]] = {way: [] for way in ways}
     p99: dict[str, list[float]] = {way: [] for way in ways}
@@ -175,7 +181,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
         for _ in range(asked.rounds):
             for way in ways:
-                took, fast = round_of(way, Path(folder), asked.seconds, asked.size * MB)
+                took, fast = round_of(way, Path(folder), asked.seconds, asked.size * chunk, chunk)
                 cuts = statistics.quantiles(took, n=100)
                 p50[way].append(cuts[49])
                 p99[way].append(cuts[98])

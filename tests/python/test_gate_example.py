@@ -8,7 +8,7 @@ from command import ROOT
 
 
 def test_the_example_prints_its_effect(tmp_path: Path) -> None:
-    words = ("--seconds", "0.5", "--rounds", "1", "--size", "8")
+    words = ("--seconds", "0.5", "--rounds", "1", "--sync-every", "8")
     done = subprocess.run(
         [sys.executable, ROOT / "examples/gate.py", tmp_path, *words],
         capture_output=True,
