@@ -16,10 +16,10 @@ use penstock_job::{Options, compare_text};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Rounds of each comparison: one of each program.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 9;
 
 /// Seconds of a round of one program.
-const SECONDS: u32 = 3;
+const SECONDS: u32 = 2;
 
 /// The file that both read.
 const SIZE: u64 = 1 << 30;

@@ -101,7 +101,7 @@ pub struct Job {
 pub struct Live {
     /// Commands at the target at once.
     pub depth: u32,
-    /// Commands that are given to the kernel together, by engines that can; a sixteenth of the
+    /// Commands that are given to the kernel together, by engines that can; a tenth of the
     /// depth unless the job says.
     pub batch: u32,
     /// How long a command may be in flight before the run ends; without it, for ever.

@@ -98,13 +98,13 @@ impl Settings {
 
     /// How many of `depth` commands are handed on together unless somebody says otherwise.
     ///
-    /// What waits for company is missing at the disk: a sixteenth of the depth costs two or three
+    /// What waits for company is missing at the disk: a tenth of the depth costs two or three
     /// hundredths of the throughput at most, and saves a third of the processor's time. Everything
     /// that was reaped together would run in lock step with the disk's interrupts.
     pub const fn usual_batch(depth: u32) -> u32 {
-        match depth / 16 {
+        match depth / 10 {
             0 => 1,
-            1..=8 => depth / 16,
+            1..=8 => depth / 10,
             _ => 8,
         }
     }

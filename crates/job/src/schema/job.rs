@@ -100,7 +100,7 @@ fn live() -> Value {
             field("depth", "Commands at the target at once.", commands()).or(depth),
             field(
                 "batch",
-                "Commands that are given to the kernel together; a sixteenth of the depth if not given.",
+                "Commands that are given to the kernel together; a tenth of the depth if not given.",
                 commands(),
             ),
             field(
