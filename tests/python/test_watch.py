@@ -306,11 +306,15 @@ class TestScreen:
         assert self.title == "job.toml on emulated:flash   EMULATED"
         assert self.pauses is False
 
-    @pytest.mark.parametrize("columns", [80, 120])
-    def test_nothing_is_cut(self, columns: int) -> None:
+    @pytest.mark.parametrize(
+        ("columns", "left_out"),
+        [(120, ()), (80, ()), (70, ("share",)), (60, ("share", "queue")), (50, words.SPARE)],
+    )
+    def test_nothing_is_cut(self, columns: int, left_out: tuple[str, ...]) -> None:
         classes = [one(name) for name in ("tellers", "balance", "batch", "report")]
         self.shown(*(running(*classes, windows=n) for n in range(100)), size=(columns, 24))
         assert self.width <= columns
+        assert self.now[0] == [it for it in words.HEADINGS if it not in left_out]
 
     @pytest.mark.parametrize(
         ("speed", "said"),

@@ -241,13 +241,16 @@ class Screen(App[None]):
             self._history = [words.History() for _ in now["classes"]]
         new = False
         rows = []
+        fit = words.that_fit(self.size.width, [one["name"] for one in now["classes"]])
         for one, history in zip(now["classes"], self._history, strict=True):
             new |= history.add(now["windows"], one)
-            row = [Text(cell) for cell in words.figures(one, windows=now["windows"])]
+            figures = words.figures(one, windows=now["windows"])
+            row = [Text(figures[number]) for number in fit]
             if one["errors"]:
                 row[-1].stylize(f"bold {WRONG}")
             rows.append(row)
-        fill(self.query_one("#now", DataTable), words.HEADINGS, rows)
+        headings = [words.HEADINGS[number] for number in fit]
+        fill(self.query_one("#now", DataTable), headings, rows)
         if new or now["windows"] == 0:
             self._show_course()
 
@@ -260,8 +263,9 @@ class Screen(App[None]):
         self.query_one("#span", Static).update(label)
         headings = ("class", "p99", "worst", "MB/s", "most")
         names = max(5, *(len(one["name"]) for one in now["classes"]))
-        # Each column has a blank on both sides, and figures take up to seven.
-        room = (self.size.width - names - 2 * 7 - 2 * len(headings) - COURSE_APART) // 2
+        # Each column has a blank on both sides.
+        room = self.size.width - names - 2 * words.FIGURE - 2 * len(headings) - COURSE_APART
+        room //= 2
         width = words.fitting(room)
         rows = []
         for one, history in zip(now["classes"], self._history, strict=True):

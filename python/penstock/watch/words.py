@@ -13,6 +13,12 @@ NOTHING = "–"
 HEADINGS = ("class", "requests/s", "MB/s", "p50", "p99", "queue", "share", "errors")
 """Of what `figures` says."""
 
+SPARE = ("share", "queue", "MB/s")
+"""Those that are left out where there is no room for all, the first of them first."""
+
+FIGURE = 7
+"""Figures take up to so many columns."""
+
 WINDOWS = 60
 """So many windows are remembered: a minute, if each is a second."""
 
@@ -37,6 +43,17 @@ def figures(one: ClassNow, *, windows: int) -> tuple[str, ...]:
         units.percent(one["share"]) if known else NOTHING,
         units.count(one["errors"]),
     )
+
+
+def that_fit(room: int, names: Sequence[str]) -> list[int]:
+    """The numbers of those of `HEADINGS` for which there is room, a blank on both sides of each."""
+    widths = [max(len(heading), FIGURE) + 2 for heading in HEADINGS]
+    widths[0] = max(len(HEADINGS[0]), *map(len, names)) + 2
+    kept = list(range(len(HEADINGS)))
+    for heading in SPARE:
+        if sum(widths[number] for number in kept) > room:
+            kept.remove(HEADINGS.index(heading))
+    return kept
 
 
 def which(step: Running) -> str:
