@@ -16,7 +16,7 @@ use penstock_job::{Options, compare_text};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Rounds of each comparison: one of each program.
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 11;
 
 /// Seconds of a round of one program.
 const SECONDS: u32 = 2;
@@ -99,8 +99,11 @@ fn measure(what: &str, place: &Place<'_>, depth: u32) {
     }
     let (mut iops, mut cpu) = (Vec::new(), Vec::new());
     println!("{what}, depth {depth}");
-    for _ in 0..ROUNDS {
-        let (ours, theirs) = (penstock(place, depth), fio(place, depth));
+    for round in 0..ROUNDS {
+        // Who goes first changes, so that a machine that slows down favours neither.
+        let first = (round % 2 == 0).then(|| penstock(place, depth));
+        let theirs = fio(place, depth);
+        let ours = first.unwrap_or_else(|| penstock(place, depth));
         iops.push(ours.iops / theirs.iops);
         cpu.push(ours.cpu / theirs.cpu);
         println!(
