@@ -3,8 +3,9 @@
 //!
 //! What is measured of Penstock is what `penstock run` does: agents, a policy, the loop, results
 //! and all; of fio, a job with its defaults and the same engine. CPU time is the process's own for
-//! Penstock (setting up included) and what fio reports of its job for fio. Rounds alternate, because a machine's
-//! speed drifts; the ratio of each round is printed, and the median of them.
+//! Penstock (setting up included) and what fio reports of its job for fio. Rounds alternate, and so
+//! does who goes first in them, because a machine's speed drifts; the ratio of each round is
+//! printed, and the median of them.
 //!
 //! Without fio there is nothing to compare with, and this says so.
 #![allow(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
