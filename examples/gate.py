@@ -28,6 +28,9 @@ import penstock
 MB = 1_000_000
 MIB = 1 << 20
 
+CHUNKS = 4
+"""Length of the file that is copied over and over, in what is synced at a time."""
+
 PIECE = "512KiB"
 """What of it is at the disk at a time, so that a commit waits for that at most. Shorter pieces are
 kinder to commits and dearer for the copy."""
@@ -117,24 +120,22 @@ def commits(database: apsw.Connection, until: Callable[[], bool]) -> list[float]
     return took
 
 
-def copied(disk: Disk, size: int, chunk: int, stop: threading.Event) -> float:
-    """Copy `size` bytes over and over until told, `chunk` durably at a time; bytes a second."""
+def copied(disk: Disk, chunk: int, stop: threading.Event) -> float:
+    """Copy until told, `chunk` bytes durably at a time; bytes a second."""
     data, done, begun = bytes(range(256)) * (chunk // 256), 0, time.perf_counter()
     while not stop.is_set():
-        disk.write(done % size, data, sync=True, file=COPY)
+        disk.write(done % (CHUNKS * chunk), data, sync=True, file=COPY)
         done += chunk
     return done / (time.perf_counter() - begun)
 
 
-def round_of(
-    way: str, folder: Path, seconds: float, size: int, chunk: int
-) -> tuple[list[float], float]:
+def round_of(way: str, folder: Path, seconds: float, chunk: int) -> tuple[list[float], float]:
     """Run one way once: how long commits took, and how fast the copy was."""
     paths = [folder / name for name in ("app.db", "app.db-journal", "copy.img")]
     for path in paths[:COPY]:
         path.write_bytes(b"")
     if not paths[COPY].exists():
-        paths[COPY].write_bytes(bytes(size))
+        paths[COPY].write_bytes(bytes(CHUNKS * chunk))
     gated = way == "gate"
     disk = (
         penstock.Gate(*paths, adopt=True, split=PIECE, long_in_flight=PIECE)
@@ -146,7 +147,7 @@ def round_of(
     database.execute("pragma journal_mode = persist; pragma synchronous = full")
     database.execute("create table entries(id integer primary key, text)")
     stop, speed = threading.Event(), [0.0]
-    copy = threading.Thread(target=lambda: speed.append(copied(disk, size, chunk, stop)))
+    copy = threading.Thread(target=lambda: speed.append(copied(disk, chunk, stop)))
     if way != "alone":
         copy.start()
     end = time.perf_counter() + seconds
@@ -171,9 +172,9 @@ def main() -> None:
     parser.add_argument(
         "--sync-every", type=int, default=64, help="MiB that the copy makes durable at a time"
     )
-    parser.add_argument("--size", type=int, default=4, help="of the copy, in such chunks")
     asked = parser.parse_args()
-    chunk = asked.sync_every * MIB
+    if asked.sync_every < 1:
+        parser.error(f"found --sync-every {asked.sync_every}; expected 1 at least")
     ways = ("alone", "without", "gate")
     p50: dict[str, list[float]] = {way: [] for way in ways}
     p99: dict[str, list[float]] = {way: [] for way in ways}
@@ -181,7 +182,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
         for _ in range(asked.rounds):
             for way in ways:
-                took, fast = round_of(way, Path(folder), asked.seconds, asked.size * chunk, chunk)
+                took, fast = round_of(way, Path(folder), asked.seconds, asked.sync_every * MIB)
                 cuts = statistics.quantiles(took, n=100)
                 p50[way].append(cuts[49])
                 p99[way].append(cuts[98])
