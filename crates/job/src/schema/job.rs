@@ -100,7 +100,8 @@ fn live() -> Value {
             field("depth", "Commands at the target at once.", commands()).or(depth),
             field(
                 "batch",
-                "Commands that are given to the kernel together, if there are so many; a tenth of the depth if not given, at least 2 and at most 8.",
+                "Commands that are given to the kernel together, if there are so many; a tenth of the \
+                 depth if not given, at least 2 and at most 8.",
                 commands(),
             ),
             field(
