@@ -6,6 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use penstock_core::Errno;
+
 /// What a command does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Action {
@@ -59,6 +61,11 @@ pub(crate) trait Driver {
 
     /// Moves what has ended to `outcomes`.
     fn reap(&mut self, outcomes: &mut Vec<Outcome>);
+
+    /// Why the kernel took nothing when it was last given something; `None` if it did.
+    fn refused(&self) -> Option<Errno> {
+        None
+    }
 
     /// Gives the kernel what was queued, and sleeps until a command ends or `longest` has passed,
     /// at most: a signal may end it early.

@@ -8,10 +8,11 @@
 //! still holds then is given up, not freed: the buffers, the ring, and the lock on the file.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use penstock_core::{Span, Time};
+use penstock_core::{Errno, Span, Time};
 
 use crate::driver::{Action, Command};
 use crate::hub::Hub;
@@ -19,15 +20,19 @@ use crate::hub::Hub;
 /// How often it looks.
 const EVERY: Span = Span::from_ms(100);
 
+/// Turns that are further apart than this were not made by a process that ran: no wait of the loop
+/// is longer than a tenth of it.
+const STOPPED: Span = Span::from_secs(1);
+
 /// Why a live run cannot go on. The command exits with 1.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Trouble {
     /// A command is in flight for longer than it may be.
     #[error(
-        "{}: found no answer for {} to {command}{}; expected one within {}\n\
+        "{}: found no answer for {} to {command}{}{}; expected one within {}\n\
          hint: look at the kernel's log (`dmesg`) and at the disk; for one that is only slow, raise \
          `live.timeout` of the job, or `timeout` of the gate",
-        path.display(), seconds(*waited), nor(*others), seconds(*patience)
+        path.display(), seconds(*waited), nor(*others), because(*refused), seconds(*patience)
     )]
     Silent {
         /// The target.
@@ -40,6 +45,8 @@ pub enum Trouble {
         waited: Span,
         /// How long it was waited for.
         patience: Span,
+        /// Why the kernel took no commands when it was last given some, if it did not.
+        refused: Option<Errno>,
     },
     /// The file was cut or has grown.
     #[error(
@@ -61,17 +68,25 @@ pub enum Trouble {
 pub struct Guard {
     hub: Rc<RefCell<Hub>>,
     next: Cell<Time>,
+    /// The last turn.
+    seen: Cell<Time>,
+    /// When the process last ran again after it had been stopped, as by Ctrl-Z or with its machine.
+    resumed: Cell<Time>,
     found: OnceCell<Trouble>,
 }
 
 impl Guard {
     /// Of the targets of `hub`.
     pub(crate) fn new(hub: Rc<RefCell<Hub>>) -> Self {
-        Self { hub, next: Cell::new(Time::ZERO), found: OnceCell::new() }
+        let start = || Cell::new(Time::ZERO);
+        Self { hub, next: start(), seen: start(), resumed: start(), found: OnceCell::new() }
     }
 
     /// Whether the run may go on at `now`. It looks if 100 ms have passed since it did.
     pub fn look(&self, now: Time) -> bool {
+        if now.since(self.seen.replace(now)) > STOPPED {
+            self.resumed.set(now);
+        }
         if now >= self.next.get() {
             self.next.set(now + EVERY);
             self.check(now);
@@ -106,8 +121,8 @@ impl Guard {
     }
 
     fn check(&self, now: Time) {
-        let hub = self.hub.borrow();
-        let late = hub.timeout().and_then(|timeout| hub.late(now, timeout));
+        let mut hub = self.hub.borrow_mut();
+        let late = hub.timeout().and_then(|timeout| hub.late(now, timeout, self.resumed.get()));
         if let Some(trouble) = late.or_else(|| hub.resized()) {
             let _ = self.found.set(trouble);
         }
@@ -132,6 +147,11 @@ fn nor(others: u32) -> String {
         1 => ", nor to another command".into(),
         _ => format!(", nor to {others} other commands"),
     }
+}
+
+fn because(refused: Option<Errno>) -> String {
+    let error = refused.map(|error| io::Error::from_raw_os_error(error.code()));
+    error.map_or_else(String::new, |error| format!(" (the kernel takes no commands: {error})"))
 }
 
 fn seconds(span: Span) -> String {

@@ -166,11 +166,19 @@ impl Hub {
         self.timeout
     }
 
-    /// What is wrong if a command was begun more than `patience` before `now` and is in flight.
-    pub(crate) fn late(&self, now: Time, patience: Span) -> Option<Trouble> {
-        let late = |flight: &Flight| now.since(flight.begun) > patience;
+    /// What is wrong if a command is in flight at `now` that was begun more than `patience` ago.
+    /// Time before `resumed` does not count: the process did not run.
+    pub(crate) fn late(&mut self, now: Time, patience: Span, resumed: Time) -> Option<Trouble> {
+        let counted = now.since(resumed);
+        let late = |flight: &Flight| now.since(flight.begun).min(counted) > patience;
         let any = |lane: &Lane| lane.flights.iter().flatten().any(late);
-        self.lanes.iter().any(any).then(|| self.silent(now, patience)).flatten()
+        if !self.lanes.iter().any(any) {
+            return None;
+        }
+        // The answer may have come and not been heard yet.
+        self.collect();
+        let too_long = |trouble: &Trouble| matches!(trouble, Trouble::Silent { waited, .. } if (*waited).min(counted) > patience);
+        self.silent(now, patience).filter(too_long)
     }
 
     /// What is wrong if what is in flight at `now` was waited for long enough.
@@ -185,7 +193,8 @@ impl Hub {
         let lanes = self.lanes.iter().filter_map(waiting);
         let (oldest, others, path) = lanes.min_by_key(|(oldest, ..)| oldest.begun)?;
         let (command, waited) = (words(&oldest.rest), now.since(oldest.begun));
-        Some(Trouble::Silent { path, command, others, waited, patience })
+        let refused = self.driver.refused();
+        Some(Trouble::Silent { path, command, others, waited, patience, refused })
     }
 
     /// What is wrong if a target has another length than it should.
@@ -199,15 +208,18 @@ impl Hub {
     /// Waits until everything has ended, for `longest` at most; whether it has.
     pub(crate) fn drain(&mut self, longest: Option<Span>) -> bool {
         // Every wait ends with a beat or with a command.
-        let beats = longest.map(|longest| longest.ns().div_ceil(BEAT.ns()));
-        let mut left = beats.map(|beats| beats + u64::from(self.in_flight));
+        let mut left = longest.map(|longest| longest.ns().div_ceil(BEAT.ns()));
         while self.in_flight > self.unread {
             if left == Some(0) {
                 return false;
             }
-            left = left.map(|left| left - 1);
             self.driver.wait(Duration::from_nanos(BEAT.ns()));
-            self.collect();
+            if self.driver.refused().is_some() {
+                // That was no wait.
+                Idle.wait(Duration::from_nanos(BEAT.ns()));
+            }
+            let silent = self.collect() == 0;
+            left = left.map(|left| left - u64::from(silent));
         }
         true
     }
@@ -224,9 +236,11 @@ impl Hub {
         (self.in_flight, self.unread) = (0, 0);
     }
 
-    /// Sorts what the engine has to its lanes, and sends the rest of short transfers again.
-    fn collect(&mut self) {
+    /// Sorts what the engine has to its lanes, and sends the rest of short transfers again; how many
+    /// results there were.
+    fn collect(&mut self) -> usize {
         self.driver.reap(&mut self.outcomes);
+        let heard = self.outcomes.len();
         for Outcome { slot: number, result } in self.outcomes.drain(..) {
             let lane = &mut self.lanes[(number / self.depth) as usize];
             let slot = number % self.depth;
@@ -246,6 +260,7 @@ impl Hub {
                 }
             }
         }
+        heard
     }
 }
 

@@ -14,19 +14,19 @@ use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use penstock_core::Errno;
+
 use crate::buffers::Area;
 use crate::driver::{Action, Command, Driver, Outcome};
 use crate::error::EngineError;
 use crate::idle::Idle;
+use crate::refusals::Refusals;
 use crate::uring::{discard_flags, write_flags};
 use crate::{Engine, Target};
 
 /// Control blocks that one context takes; the system's bound over all processes is
 /// `/proc/sys/fs/aio-max-nr`, 65,536 unless somebody raised it.
 pub(crate) const MAX_SLOTS: u32 = 32_768;
-
-/// Submissions that the kernel may refuse in a row for want of memory before the run is given up.
-const MAX_REFUSALS: u32 = 10_000;
 
 /// `struct iocb` of `linux/aio_abi.h` on a little-endian machine.
 #[repr(C)]
@@ -76,7 +76,7 @@ pub(crate) struct Aio {
     events: Box<[Event]>,
     /// Ended, and not yet reaped.
     outcomes: Vec<Outcome>,
-    refusals: u32,
+    refusals: Refusals,
 }
 
 impl Aio {
@@ -98,7 +98,7 @@ impl Aio {
             submitted: 0,
             events: vec![Event::default(); slots_long].into(),
             outcomes: Vec::with_capacity(slots_long),
-            refusals: 0,
+            refusals: Refusals::default(),
         })
     }
 
@@ -109,12 +109,11 @@ impl Aio {
                 Ok(taken) => {
                     self.queued.drain(..taken);
                     self.submitted += taken;
-                    self.refusals = 0;
+                    self.refusals.end();
                 }
                 // No memory for it now: the next turn tries again.
-                Err(libc::EAGAIN | libc::EINTR | libc::ENOMEM) => {
-                    self.refusals += 1;
-                    assert!(self.refusals < MAX_REFUSALS, "the kernel takes no command");
+                Err(code @ (libc::EAGAIN | libc::EINTR | libc::ENOMEM)) => {
+                    self.refusals.add(code);
                     return;
                 }
                 // The first of them is refused for what it is: that is its result.
@@ -186,11 +185,16 @@ impl Driver for Aio {
         outcomes.append(&mut self.outcomes);
     }
 
+    fn refused(&self) -> Option<Errno> {
+        self.refusals.error()
+    }
+
     fn wait(&mut self, longest: Duration) {
         self.submit();
         if !self.outcomes.is_empty() {
             return;
         }
+        let longest = self.refusals.pause().map_or(longest, |pause| pause.min(longest));
         if self.submitted == 0 {
             Idle.wait(longest);
         } else {

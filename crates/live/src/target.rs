@@ -62,14 +62,18 @@ struct Inner {
     lock: Option<Locked>,
 }
 
-/// A file locked against other runs.
+/// A file locked against other runs by this process.
 #[derive(Debug)]
-struct Locked(Arc<File>);
+struct Locked {
+    file: Arc<File>,
+    process: u32,
+}
 
 impl Locked {
     fn new(path: &Path, file: Arc<File>) -> Result<Self, TargetError> {
         let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
-        locked.map(|()| Self(file)).map_err(|errno| match errno {
+        let process = std::process::id();
+        locked.map(|()| Self { file, process }).map_err(|errno| match errno {
             Errno::WOULDBLOCK => TargetError::InUse { path: path.to_owned() },
             _ => TargetError::system(path, "lock it", errno.into()),
         })
@@ -78,10 +82,14 @@ impl Locked {
 
 impl Drop for Locked {
     fn drop(&mut self) {
+        // A child of a fork shares the lock: it is not the child's to give back.
+        if self.process != std::process::id() {
+            return;
+        }
         // Closing is not enough. The kernel closes a ring, and so the files registered with it, some
         // time after we do; a process that is just being started has all files until it is another
         // program. It cannot fail on a file that is locked.
-        let _ = rustix::fs::flock(&self.0, FlockOperation::Unlock);
+        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
     }
 }
 
@@ -133,10 +141,10 @@ impl Target {
         }
         let Opened { direct: file, alignment, usable } =
             open_file(&Direct::REAL, path, create, progress)?;
-        let device = control.make(path, &file.0, usable, alignment.offset)?;
+        let device = control.make(path, &file.file, usable, alignment.offset)?;
         let alignment = Direct::REAL.alignment(path, &device)?;
         Direct::REAL.probe(path, &device, alignment)?;
-        let file_system = direct::file_system(&file.0);
+        let file_system = direct::file_system(&file.file);
         let (path, file, lock) = (path.to_owned(), Arc::new(device), Some(file));
         let inner = Inner { path, alignment, file_system, file, length: usable + MARK, lock };
         Ok(Self::whole(inner, usable))
@@ -151,7 +159,7 @@ impl Target {
     pub fn open_device(path: &Path, named: Option<&str>) -> Result<Self, TargetError> {
         let Opened { direct: file, alignment, usable } = device::open(path, named, &Roots::real())?;
         let (path, used, file_system) =
-            (path.to_owned(), Arc::clone(&file.0), "a block device".into());
+            (path.to_owned(), Arc::clone(&file.file), "a block device".into());
         let (length, lock) = (usable, Some(file));
         let inner = Inner { path, alignment, file_system, file: used, length, lock };
         Ok(Self::whole(inner, usable))
@@ -199,8 +207,8 @@ impl Target {
         progress: create::Progress<'_>,
     ) -> Result<Self, TargetError> {
         let Opened { direct: file, alignment, usable } = open_file(direct, path, create, progress)?;
-        let file_system = direct::file_system(&file.0);
-        let (path, used) = (path.to_owned(), Arc::clone(&file.0));
+        let file_system = direct::file_system(&file.file);
+        let (path, used) = (path.to_owned(), Arc::clone(&file.file));
         let (length, lock) = (usable + MARK, Some(file));
         let inner = Inner { path, alignment, file_system, file: used, length, lock };
         Ok(Self::whole(inner, usable))
@@ -301,7 +309,7 @@ fn open_existing(
         let grain = u64::from(opened.alignment.offset);
         return Err(TargetError::BadSize { path: path.to_owned(), size: usable, grain });
     }
-    direct.probe(path, &opened.direct.0, opened.alignment)?;
+    direct.probe(path, &opened.direct.file, opened.alignment)?;
     Ok(opened)
 }
 
@@ -322,7 +330,7 @@ fn open_direct(
         return Err(not_ours(path, used.len(), "that took the place of another just now"));
     }
     let file = Locked::new(path, Arc::new(file))?;
-    let alignment = direct.alignment(path, &file.0)?;
+    let alignment = direct.alignment(path, &file.file)?;
     Ok(Opened { direct: file, alignment, usable })
 }
 

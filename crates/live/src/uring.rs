@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, Probe, opcode, squeue};
-use penstock_core::Seed;
+use penstock_core::{Errno, Seed};
 use rustix::event::{EventfdFlags, PollFlags, eventfd};
 use rustix::fs::FallocateFlags;
 use rustix::io::ReadWriteFlags;
@@ -23,6 +23,8 @@ use rustix::io::ReadWriteFlags;
 use crate::buffers::{Area, Layout, PAGE};
 use crate::driver::{Action, Bell, Command, Driver, Outcome};
 use crate::error::EngineError;
+use crate::idle::Idle;
+use crate::refusals::Refusals;
 use crate::{Engine, Target};
 
 /// Entries that the kernel allows in one ring.
@@ -30,9 +32,6 @@ pub(crate) const MAX_SLOTS: u32 = 32_768;
 
 /// Bytes that one registered buffer may have.
 const MAX_REGISTERED: usize = 1 << 30;
-
-/// Submissions that the kernel may refuse in a row for want of memory before the run is given up.
-const MAX_REFUSALS: u32 = 10_000;
 
 /// What marks the entry that tells of the bell; no slot has that number.
 const BELL: u64 = u64::MAX;
@@ -49,7 +48,7 @@ pub(crate) struct Ring {
     queued: u32,
     /// With the kernel, and not yet reaped.
     submitted: u32,
-    refusals: u32,
+    refusals: Refusals,
     /// What other threads ring, if they may.
     bell: Option<Arc<OwnedFd>>,
 }
@@ -89,7 +88,7 @@ impl Ring {
             batch,
             queued: 0,
             submitted: 0,
-            refusals: 0,
+            refusals: Refusals::default(),
             bell: None,
         }
     }
@@ -182,17 +181,11 @@ impl Ring {
         let left = self.queues.submission().len() as u32;
         self.submitted += self.queued - left;
         self.queued = left;
-        match result {
-            Ok(_) => self.refusals = 0,
-            Err(error) => match error.raw_os_error() {
-                Some(libc::ETIME | libc::EINTR) => self.refusals = 0,
-                // No memory for it now: the next turn tries again.
-                Some(libc::EAGAIN | libc::EBUSY | libc::ENOMEM) => {
-                    self.refusals += 1;
-                    assert!(self.refusals < MAX_REFUSALS, "the ring takes nothing: {error}");
-                }
-                _ => panic!("the ring is used wrongly: {error}"),
-            },
+        match result.map_err(|error| error.raw_os_error()) {
+            Ok(_) | Err(Some(libc::ETIME | libc::EINTR)) => self.refusals.end(),
+            // Mostly no memory for it now: a later turn tries again. Whatever else it is, a panic
+            // would leave buffers to a kernel that still writes to them.
+            Err(code) => self.refusals.add(code.unwrap_or(libc::EIO)),
         }
     }
 }
@@ -241,8 +234,16 @@ impl Driver for Ring {
         }
     }
 
+    fn refused(&self) -> Option<Errno> {
+        self.refusals.error()
+    }
+
     fn wait(&mut self, longest: Duration) {
         self.enter(Some(longest));
+        // The call that should have waited was refused.
+        if let Some(pause) = self.refusals.pause() {
+            Idle.wait(pause.min(longest));
+        }
     }
 
     fn bell(&mut self) -> Option<Bell> {

@@ -246,7 +246,8 @@ fn a_command_that_never_ends_ends_the_run() {
     let ran = sweep(&target, Op::Write, Some(Span::from_ms(300)), answer);
     assert_eq!(ran.finished, 15, "the others went on");
     let trouble = ran.trouble.unwrap();
-    let Trouble::Silent { path, command, others, waited, patience } = &trouble else {
+    let Trouble::Silent { path, command, others, waited, patience, refused: None } = &trouble
+    else {
         panic!("{trouble}")
     };
     assert_eq!((path.as_path(), *others, *patience), (target.path(), 0, Span::from_ms(300)));
@@ -258,6 +259,43 @@ fn a_command_that_never_ends_ends_the_run() {
     drop(target);
     let error = Target::open(&path, None).unwrap_err().to_string();
     assert!(error.contains("in use"), "the kernel may still write to it: {error}");
+}
+
+#[test]
+fn time_in_which_the_process_was_stopped_is_not_the_devices() {
+    let scratch = Scratch::new("stopped");
+    let timeout = Span::from_secs(2);
+    let driver = Box::new(StandIn { answer: |_: &Command| None, ended: Vec::new() });
+    let (target, layout) = (scratch.target(), Layout::new(DEPTH, LEN, 4096).unwrap());
+    let hub = Hub::new(driver, vec![target], DEPTH, layout, Some(timeout));
+    let hub = Rc::new(RefCell::new(hub));
+    let mut device = LiveDevice::new(Rc::clone(&hub), 0, DEPTH);
+    let guard = LiveClock::new(hub, Vec::new()).guard();
+    let io = Sweep::of(Op::Read).take(Time::ZERO).unwrap();
+    device.start(Time::ZERO, &io.with(ReqId { slot: 0, age: 0 }));
+    let at = |ms: u64| Time::ZERO + Span::from_ms(ms);
+    let ends = |from: u64| (from..).step_by(100).find(|&ms| !guard.look(at(ms)));
+    assert!(guard.look(at(0)) && guard.look(at(100)));
+    // Nothing is heard of it for an hour; then the device has all its time again.
+    assert_eq!(ends(3_600_000), Some(3_602_100));
+}
+
+#[test]
+fn an_answer_that_came_while_the_process_was_stopped_counts() {
+    let scratch = Scratch::new("answered-meanwhile");
+    let answer = |command: &Command| Some(command.len.cast_signed());
+    let driver = Box::new(StandIn { answer, ended: Vec::new() });
+    let (target, layout) = (scratch.target(), Layout::new(DEPTH, LEN, 4096).unwrap());
+    let hub = Hub::new(driver, vec![target], DEPTH, layout, Some(Span::from_ms(500)));
+    let hub = Rc::new(RefCell::new(hub));
+    let mut device = LiveDevice::new(Rc::clone(&hub), 0, DEPTH);
+    let guard = LiveClock::new(hub, Vec::new()).guard();
+    let io = Sweep::of(Op::Read).take(Time::ZERO).unwrap();
+    device.start(Time::ZERO, &io.with(ReqId { slot: 0, age: 0 }));
+    assert!(guard.look(Time::ZERO + Span::from_ms(900)), "it is heard before it is judged");
+    let mut done = Vec::new();
+    device.advance(Time::ZERO + Span::from_ms(901), &mut done);
+    assert_eq!(done.len(), 1);
 }
 
 #[test]

@@ -93,7 +93,7 @@ impl Site<'_> {
     fn open_nameless(&self, name: &Path) -> Result<Opened, TargetError> {
         let direct = self.direct.open_as(name, self.path)?;
         let direct = Locked::new(self.path, Arc::new(direct))?;
-        let alignment = self.direct.alignment(self.path, &direct.0)?;
+        let alignment = self.direct.alignment(self.path, &direct.file)?;
         Ok(Opened { direct, alignment, usable: self.usable })
     }
 
@@ -105,7 +105,7 @@ impl Site<'_> {
         progress: Progress<'_>,
     ) -> Result<(), TargetError> {
         let (path, usable) = (self.path, self.usable);
-        let Opened { direct: Locked(direct), alignment, .. } = opened;
+        let Opened { direct: Locked { file: direct, .. }, alignment, .. } = opened;
         if !usable.is_multiple_of(u64::from(alignment.offset)) {
             let grain = u64::from(alignment.offset);
             return Err(TargetError::BadSize { path: path.to_owned(), size: usable, grain });

@@ -116,7 +116,7 @@ fn a_file_that_somebody_still_has_open_is_free_once_we_are_done() {
         let mut nothing = |_, _| ControlFlow::Continue(());
         let opened = open_file(&Direct::REAL, &path, create, &mut nothing).unwrap();
         // As a process has it that is being started meanwhile.
-        let _copy = opened.direct.0.try_clone().unwrap();
+        let _copy = opened.direct.file.try_clone().unwrap();
         drop(opened);
         Target::open(&path, None).unwrap();
     }
