@@ -34,6 +34,8 @@ class Failure(Exception):
     """A command failed; the message says why, `exit_code` what the command exits with."""
 
     exit_code: int
+    stuck: bool
+    """A thread was left in a system call; the process ends when that returns."""
 
 @final
 class Below:

@@ -220,6 +220,152 @@ class TestSilence:
         assert re.search(rf"note: {path}: found no answer for \d\.\d s to a write", ended.out)
 
 
+class TestFrozenFileSystem:
+    """The file's own file system is frozen, as snapshots of virtual machines and clouds do."""
+
+    @pytest.mark.parametrize("engine", ENGINES)
+    def test_the_run_ends_at_its_time_out(self, writes: Path, place: Path, engine: str) -> None:
+        words = ("compare", writes, "--policies", "noop,fcfs", "--engine", works(engine), "--json")
+        with ext4(place / "own.img", "48M") as system:
+            path = system.path / "disk.img"
+            create = ("--on", path, "--create", "8MiB", "--set", "live.timeout=1s")
+            with running(place, *words, *create) as command:
+                command.wait_for(path.exists)
+                time.sleep(1)
+                with frozen(system):
+                    command.wait_for(lambda: closed(command))
+                ended = command.end()
+        assert ended.code == 1
+        if engine == "libaio":
+            # Its call to hand commands on is what does not return, and holds the figures.
+            assert re.match(
+                rf"error: {path}: found a system call that has not returned for \d\.\d s; "
+                r"expected an answer\nhint: .* its file system may be frozen\.",
+                ended.err,
+            )
+            return
+        assert ended.err.startswith(f"error: {path}: found no answer for 1.")
+        (run,) = json.loads(ended.out)["runs"]
+        assert (run["policy"], run["interrupted"], run["ended"]) == ("noop", True, "timeout")
+        assert run["classes"][0]["requests"] > 0, "what there was before is kept"
+
+    @pytest.mark.parametrize("engine", ENGINES)
+    def test_ctrl_c_ends_the_run(self, writes: Path, place: Path, engine: str) -> None:
+        words = ("run", writes, "--policy", "noop", "--engine", works(engine))
+        with ext4(place / "own.img", "48M") as system:
+            path = system.path / "disk.img"
+            create = ("--on", path, "--create", "8MiB", "--set", "live.timeout=off")
+            with running(place, *words, *create) as command:
+                command.wait_for(path.exists)
+                time.sleep(1)
+                with frozen(system):
+                    time.sleep(1)
+                    command.process.send_signal(signal.SIGINT)
+                    command.wait_for(lambda: closed(command))
+                ended = command.end()
+        assert ended.code == 130
+        if engine == "libaio":
+            assert "found a system call that has not returned" in ended.err
+        else:
+            assert "PARTIAL: interrupted" in ended.out
+
+    @pytest.mark.parametrize("engine", ["io_uring", "threads"])
+    def test_the_classes_of_a_kernel_run_end_too(
+        self, writes: Path, place: Path, engine: str
+    ) -> None:
+        words = ("run", writes, "--policy", "kernel:none", "--engine", works(engine), "--json")
+        with ext4(place / "own.img", "48M") as system:
+            path = system.path / "disk.img"
+            create = ("--on", path, "--create", "8MiB", "--set", "live.timeout=1s")
+            with running(place, *words, *create) as command:
+                command.wait_for(path.exists)
+                time.sleep(1)
+                with frozen(system):
+                    command.wait_for(lambda: closed(command))
+                ended = command.end()
+        assert ended.code == 1
+        (run,) = json.loads(ended.out)["runs"]
+        assert (run["policy"], run["ended"]) == ("kernel:none", "timeout")
+
+
+FROZEN_GATE = """
+import signal, sys, time
+from pathlib import Path
+import penstock
+
+path, engine, how, sign = sys.argv[1:]
+adopt = how == "adopted"
+limit = "off" if how == "ctrl-c" else "1s"
+more = {"adopt": True} if adopt else {"create": "8MiB"}
+if adopt:
+    Path(path).write_bytes(bytes(1 << 20))
+gate = penstock.Gate(path, engine=engine, timeout=limit, **more)
+gate.write(0, b"before", sync=True)
+print("open", flush=True)
+while not Path(sign).exists():
+    time.sleep(0.02)
+try:
+    gate.write(5_000, b"x" * 10_000, sync=True)
+except BaseException as error:
+    print(type(error).__name__, flush=True)
+if how != "ctrl-c":
+    gate.close()
+print("closed", flush=True)
+"""
+"""A write through a gate while the file system is frozen, and what came of it."""
+
+
+class TestFrozenFileSystemUnderAGate:
+    """An application's own requests while a snapshot is taken."""
+
+    @pytest.mark.parametrize("how", ["owned", "adopted"])
+    @pytest.mark.parametrize("engine", ["io_uring", "threads"])
+    def test_asking_and_closing_end_at_the_time_out(
+        self, tmp_path: Path, place: Path, engine: str, how: str
+    ) -> None:
+        with ext4(place / "own.img", "48M") as system:
+            sign, path = tmp_path / "frozen", system.path / "disk.img"
+            words = (path, works(engine), how, sign)
+            with running(place, *words, script=FROZEN_GATE) as command:
+                command.wait_for(lambda: "open" in command.out.read_text())
+                with frozen(system):
+                    sign.touch()
+                    command.wait_for(lambda: "closed" in command.out.read_text())
+                ended = command.end()
+        assert (ended.code, ended.out) == (0, "open\nTimeoutError\nclosed\n")
+
+    @pytest.mark.parametrize("engine", ["io_uring", "threads"])
+    def test_ctrl_c_ends_the_wait(self, tmp_path: Path, place: Path, engine: str) -> None:
+        with ext4(place / "own.img", "48M") as system:
+            sign, path = tmp_path / "frozen", system.path / "disk.img"
+            words = (path, works(engine), "ctrl-c", sign)
+            with running(place, *words, script=FROZEN_GATE) as command:
+                command.wait_for(lambda: "open" in command.out.read_text())
+                with frozen(system):
+                    sign.touch()
+                    time.sleep(1)
+                    command.process.send_signal(signal.SIGINT)
+                    command.wait_for(lambda: "closed" in command.out.read_text())
+                ended = command.end()
+        assert (ended.code, ended.out) == (0, "open\nKeyboardInterrupt\nclosed\n")
+
+
+class TestStoppedProcess:
+    """A process that was stopped for longer than a command may take, as by Ctrl-Z."""
+
+    @pytest.mark.parametrize("engine", ENGINES)
+    def test_the_device_is_not_blamed(self, writes: Path, disk: Path, engine: str) -> None:
+        words = ("run", writes, "--policy", "noop", "--engine", works(engine), "--json")
+        more = ("--create", "8MiB", "--set", "live.timeout=1s", "--set", "duration=6s")
+        with running(disk.parent, *words, "--on", disk, *more) as command:
+            command.wait_for(disk.exists)
+            time.sleep(1)
+            command.process.send_signal(signal.SIGSTOP)
+            time.sleep(3)
+            ended = command.end(signal.SIGCONT)
+        assert (ended.code, ended.err) == (0, "")
+
+
 GATE = """
 import json, sys, threading, time
 from pathlib import Path

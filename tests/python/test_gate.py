@@ -1,6 +1,9 @@
 """`penstock.Gate`: exactly the bytes that are named change, from any thread, and errors say why."""
 
 import errno
+import fcntl
+import os
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -82,3 +85,44 @@ def test_what_is_wrong_is_said_before_anything_is_opened(tmp_path: Path) -> None
         penstock.Gate(own)
     assert raised.value.exit_code == 5
     assert own.read_bytes() == b"somebody's"
+
+
+def test_closing_releases_the_files_although_the_gate_is_still_referred_to(tmp_path: Path) -> None:
+    path, own = tmp_path / "data.img", tmp_path / "own"
+    own.touch()
+    with penstock.Gate(path, create="1MiB") as gate:
+        gate.write(0, b"first")
+    with penstock.Gate(path) as other:
+        assert other.read(0, 5) == b"first"
+    with path.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    adopted = penstock.Gate(own, adopt=True)
+    adopted.close()
+    assert not any(name.samefile(own) for name in Path("/proc/self/fd").iterdir() if name.exists())
+    for closed in (gate, other, adopted):
+        with pytest.raises(ValueError, match="the gate is closed"):
+            closed.read(0, 1)
+    assert gate.stats().short.requests == 1, "what passed is still known"
+
+
+def test_a_child_of_a_fork_is_refused_and_takes_nothing_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "data.img"
+    gate = penstock.Gate(path, create="1MiB")
+    gate.write(0, b"parent")
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # it would hang
+        told = []
+        for ask in (lambda: gate.write(0, b"child"), lambda: gate.read(0, 1), gate.stats):
+            try:
+                ask()
+            except RuntimeError as error:
+                told.append(f"opened by process {os.getppid()}" in str(error))
+        gate.close()
+        del gate, ask
+        os._exit(0 if told == [True] * 3 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    with pytest.raises(penstock.PenstockError, match="in use"):
+        penstock.Gate(path)
+    assert gate.read(0, 6) == b"parent"
+    gate.close()

@@ -20,6 +20,8 @@ pub struct Failure {
 const RUN_FAILED: u8 = 1;
 /// Wrong use or wrong input.
 const WRONG_INPUT: u8 = 2;
+/// This machine cannot.
+const CANNOT: u8 = 77;
 
 impl Failure {
     /// Wrong use or wrong input: what was found, and what would be right.
@@ -30,6 +32,13 @@ impl Failure {
     /// The run began and failed.
     pub fn run(message: impl fmt::Display) -> Self {
         Self { message: format!("error: {message}"), exit_code: RUN_FAILED }
+    }
+
+    /// This machine cannot do what every machine should.
+    pub fn here(doing: &str, error: &io::Error) -> Self {
+        let message = format!("error: cannot {doing}: {error}");
+        Self { message, exit_code: CANNOT }
+            .hint("the machine is short of it, or limits it: look at `ulimit -u` and `ulimit -v`")
     }
 
     /// A file that cannot be read.

@@ -5,9 +5,9 @@
 //! block layer a thread is a process, with an I/O context of its own, which is what the kernel's
 //! fair schedulers share by. Nothing of one class waits for the other above the kernel.
 
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
 use penstock_core::ClassId;
@@ -34,38 +34,81 @@ pub(crate) fn run(
 ) -> Result<RunResult, Failure> {
     let switched = scheduler::switch(&live.target, name)?;
     let classes = bench.load.classes.len();
-    let (together, stop) = (Barrier::new(classes), AtomicBool::new(false));
-    let results: Vec<_> = thread::scope(|scope| {
-        let (sender, fractions) = channel();
-        let begin = |class| {
-            let sender = sender.clone();
-            let (together, stop) = (&together, &stop);
+    let (start, stop) = (Start::new(classes), AtomicBool::new(false));
+    let results = thread::scope(|scope| {
+        let (sender, words) = channel();
+        for class in 0..classes {
+            let (from, class) = (sender.clone(), ClassId(class as u16));
+            let (start, stop) = (&start, &stop);
             let alone = move || {
-                let result = one(bench, place, live, class, together, stop, sender);
+                let result = one(bench, place, live, class, start, stop, from.clone());
                 // Without one class the others' figures would be of another load.
                 stop.fetch_or(result.is_err(), Ordering::Relaxed);
-                result
+                let _ = from.send(Word::Ended(class, Box::new(result)));
             };
-            scope.spawn(alone)
-        };
-        let threads: Vec<_> = (0..classes).map(|class| begin(ClassId(class as u16))).collect();
-        drop(sender);
-        for fraction in fractions {
-            if !told.update(fraction, None) {
+            // Its result comes as a word: a join waits for the thread to leave the kernel, which
+            // it cannot while a ring of its own was given up there.
+            if let Err(error) = thread::Builder::new().spawn_scoped(scope, alone) {
+                let failure = Failure::here("start a thread for each class", &error);
                 stop.store(true, Ordering::Relaxed);
+                start.arrive();
+                let _ = sender.send(Word::Ended(class, Box::new(Err(failure))));
             }
         }
-        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        threads.into_iter().map(join).collect()
-    });
-    let results = results.into_iter().collect::<Result<Vec<_>, _>>()?;
+        drop(sender);
+        let mut results: Vec<Option<Result<RunResult, Failure>>> = vec![];
+        results.resize_with(classes, || None);
+        for word in words {
+            match word {
+                Word::Ended(class, result) => results[class.index()] = Some(*result),
+                Word::Over(fraction) => {
+                    if !told.update(fraction, None) {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                }
+            }
+        }
+        results.into_iter().flatten().collect::<Result<Vec<_>, _>>()
+    })?;
     let mut all = joined(bench, results);
     if let Err(changed) = switched.check() {
         all.failure.get_or_insert(changed.to_string());
     }
     Ok(all)
+}
+
+/// What comes from the thread of a class.
+enum Word {
+    /// This share of its run is over.
+    Over(f64),
+    /// Its run has ended.
+    Ended(ClassId, Box<Result<RunResult, Failure>>),
+}
+
+/// Where the threads wait for each other before they begin.
+struct Start {
+    missing: Mutex<usize>,
+    complete: Condvar,
+}
+
+impl Start {
+    /// For `threads` of them.
+    fn new(threads: usize) -> Self {
+        Self { missing: Mutex::new(threads), complete: Condvar::new() }
+    }
+
+    /// One is here, or will never be.
+    fn arrive(&self) {
+        *self.missing.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.complete.notify_all();
+    }
+
+    /// Waits for the others.
+    fn wait(&self) {
+        self.arrive();
+        let missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.complete.wait_while(missing, |missing| *missing > 0));
+    }
 }
 
 /// The run of one class.
@@ -74,18 +117,18 @@ fn one(
     place: &Place,
     live: &Live,
     class: ClassId,
-    together: &Barrier,
+    start: &Start,
     stop: &AtomicBool,
-    fractions: Sender<f64>,
+    words: Sender<Word>,
 ) -> Result<RunResult, Failure> {
     let load = &bench.load.only(class);
     // What is told of a run while it goes on is of all classes.
     let bench = Bench { load, watch: None, ..*bench };
     let stage = bench.stage(live);
-    // Everybody comes here, whatever became of the stage.
-    together.wait();
+    // Every thread comes here, whatever became of its stage.
+    start.wait();
     let (mut clock, device) = stage?;
-    let mut told = Member { first: class == ClassId(0), stop, fractions };
+    let mut told = Member { first: class == ClassId(0), stop, words };
     let result = bench.run_live(place, device, &mut clock, &mut told)?;
     Ok(result.only(class))
 }
@@ -94,14 +137,14 @@ fn one(
 struct Member<'a> {
     first: bool,
     stop: &'a AtomicBool,
-    fractions: Sender<f64>,
+    words: Sender<Word>,
 }
 
 impl Progress for Member<'_> {
     fn update(&mut self, fraction: f64, _: Option<&Snapshot>) -> bool {
         if self.first {
             // Nobody listens any more if the run is over.
-            let _ = self.fractions.send(fraction);
+            let _ = self.words.send(Word::Over(fraction));
         }
         !self.stop.load(Ordering::Relaxed)
     }

@@ -210,6 +210,7 @@ fn open(cell: &Cell) -> Result<(Gate, [u32; 3]), Failure> {
         // One request in service, as a disk has an arm.
         depth: 1,
         timeout: None,
+        interrupted: None,
     };
     let targets = options.targets()?;
     let unit = targets.iter().map(penstock_live::Target::unit).max().unwrap_or(1);
@@ -388,7 +389,7 @@ impl Seen {
             outlasted: stage.outlasted.load(Ordering::Relaxed),
             lengths: stage.lengths,
             writes: self.writes.unwrap_or_default(),
-            gate: stage.gate.stats(),
+            gate: stage.gate.stats().map_err(Failure::run)?,
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use penstock_core::Span;
 use penstock_live::{Engine, Pace};
 use serde::Serialize;
 
@@ -76,6 +77,9 @@ pub enum Step<'a> {
         device: &'a str,
         /// Whether it is a model.
         world: World,
+        /// What it waits for.
+        #[serde(skip)]
+        patience: Patience,
         /// How it goes, if somebody watches.
         #[serde(skip_serializing_if = "Option::is_none")]
         now: Option<&'a Snapshot>,
@@ -94,6 +98,15 @@ pub enum Step<'a> {
         /// What each class got.
         classes: &'a [ClassResult],
     },
+}
+
+/// What a run waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Patience {
+    /// A model, which always answers.
+    Model,
+    /// A real target, for as long as its commands may be in flight; without a limit, for ever.
+    Target(Option<Span>),
 }
 
 /// Runs the job at `path`, changed by `sets`, under each policy of `options`.
@@ -175,11 +188,23 @@ fn compare_on(
     };
     let of = policies.len() * rounds as usize;
     let (device, world) = (place.name(), place.world());
+    let patience = match place.live() {
+        Some(_) => Patience::Target(job.live.timeout),
+        None => Patience::Model,
+    };
     let runs = (0..rounds).flat_map(|round| policies.iter().map(move |policy| (round, policy)));
     for (number, (round, policy)) in runs.enumerate() {
         let told_round = options.repeat.map(|_| round);
-        let mut told =
-            Told { policy: policy.name(), round: told_round, number, of, device, world, progress };
+        let mut told = Told {
+            policy: policy.name(),
+            round: told_round,
+            number,
+            of,
+            device,
+            world,
+            patience,
+            progress,
+        };
         let bench = Bench {
             job,
             policy,
@@ -212,6 +237,7 @@ struct Told<'a, 'p> {
     of: usize,
     device: &'a str,
     world: World,
+    patience: Patience,
     progress: &'a mut (dyn FnMut(Step<'_>) -> bool + 'p),
 }
 
@@ -226,8 +252,9 @@ impl Told<'_, '_> {
 
 impl Progress for Told<'_, '_> {
     fn update(&mut self, fraction: f64, now: Option<&Snapshot>) -> bool {
-        let Self { policy, round, number, of, device, world, .. } = *self;
-        let step = Step::Running { policy, round, number, of, fraction, device, world, now };
+        let Self { policy, round, number, of, device, world, patience, .. } = *self;
+        let step =
+            Step::Running { policy, round, number, of, fraction, device, world, patience, now };
         (self.progress)(step)
     }
 }

@@ -145,7 +145,7 @@ fn threads_that_write_side_by_side_in_one_block_undo_nothing() {
         memory[number * EACH..][..EACH].copy_from_slice(&pattern(number, EACH));
     }
     assert!(contents(&path) == memory);
-    let stats = gate.stats();
+    let stats = gate.stats().unwrap();
     assert_eq!((stats.long.requests, stats.long.bytes), (32, 32 * EACH as u64));
     assert_eq!(stats.long.pieces, 32 * EACH.div_ceil(300) as u64);
 }
@@ -184,7 +184,7 @@ fn what_was_asked_for_before_the_end_is_carried_out_and_what_comes_later_is_refu
         gate.close();
     });
     let written = written.into_inner().unwrap();
-    assert_eq!(gate.stats().short.requests, written.len() as u64, "each answer was heard");
+    assert_eq!(gate.stats().unwrap().short.requests, written.len() as u64, "each answer was heard");
     let bytes = contents(&path);
     assert!(written.iter().all(|&at| bytes[at..at + 1000] == pattern(at, 1000)));
     assert!(gate.read(0, 0, 10).is_err() && gate.flush(0).is_err());
@@ -211,7 +211,7 @@ fn a_piece_that_fails_ends_its_request_with_what_is_done() {
     let after = contents(&path);
     assert!(after[..done] == new[..done]);
     assert!(after[done + PIECE..] == before[done + PIECE..], "nothing is sent after an error");
-    assert_eq!(gate.stats().long.errors, 1);
+    assert_eq!(gate.stats().unwrap().long.errors, 1);
 }
 
 /// A long write among short ones that never pause; how many of those ended before it did, and how
@@ -237,7 +237,7 @@ fn beside_a_flood(guard: &str) -> (u32, u64) {
         gate.write(0, 1_000_000, &vec![8; 400_000], true).unwrap();
         over.store(true, Ordering::Relaxed);
     });
-    (short.into_inner(), gate.stats().long_first)
+    (short.into_inner(), gate.stats().unwrap().long_first)
 }
 
 #[test]
@@ -296,6 +296,6 @@ fn several_files_have_one_policy_and_keep_their_own_bytes() {
     gate.flush(1).unwrap();
     assert_eq!(std::fs::read(folder.0.join("a")).unwrap(), b"\0\0xy");
     assert_eq!(std::fs::read(folder.0.join("b")).unwrap(), b"bzzb");
-    let stats = gate.stats();
+    let stats = gate.stats().unwrap();
     assert_eq!((stats.short.requests, stats.flush.requests), (2, 1));
 }

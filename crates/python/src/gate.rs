@@ -1,12 +1,13 @@
 //! The gate and the evaluation programs for Python.
 
+use std::cell::RefCell;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use penstock_core::{Errno, Span};
 use penstock_job::gate::{Gate as Opened, GateError, GateFile, GateOptions};
 use penstock_job::online_batch::{Cell, run};
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -39,7 +40,9 @@ impl Gate {
         timeout: Option<String>,
     ) -> PyResult<Self> {
         let files = files.into_iter().map(gate_file).collect();
-        let options = GateOptions { files, policy, sets, emulate, engine, depth, timeout };
+        let interrupted = Some(interrupted as fn() -> bool);
+        let options =
+            GateOptions { files, policy, sets, emulate, engine, depth, timeout, interrupted };
         let opened = py.detach(|| Opened::open(&options));
         opened.map(Self).map_err(|failure| raise(py, &failure))
     }
@@ -65,7 +68,11 @@ impl Gate {
         len: usize,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let read = py.detach(|| self.0.read(file, offset, len));
-        read.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| failed(py, &error))
+        let bytes = read.map_err(|error| failed(py, &error))?;
+        PyBytes::new_with(py, bytes.len(), |buffer| {
+            buffer.copy_from_slice(&bytes);
+            Ok(())
+        })
     }
 
     /// What was written to a file, and answered, goes to stable media.
@@ -74,28 +81,51 @@ impl Gate {
     }
 
     /// What passed so far, as JSON.
-    fn stats(&self) -> String {
-        json(&self.0.stats())
+    fn stats(&self, py: Python<'_>) -> PyResult<String> {
+        self.0.stats().map(|stats| json(&stats)).map_err(|error| failed(py, &error))
     }
 
     /// Carries out what was asked for, and ends.
-    fn close(&self, py: Python<'_>) {
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.0.close());
+        RAISED.take().map_or(Ok(()), Err)
     }
+}
+
+thread_local! {
+    /// What a signal's handler raised while this thread waited for a gate.
+    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Whether a signal's handler raised: Python runs them on its main thread alone.
+fn interrupted() -> bool {
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "of any lifetime")]
+    let raised = Python::attach(|py| py.check_signals()).err();
+    let any = raised.is_some();
+    if any {
+        RAISED.set(raised);
+    }
+    any
 }
 
 /// `error` as Python's own files raise it: wrong use as such, all else with the system's number, or
 /// that of a device that fails or does not answer.
 fn failed(py: Python<'_>, error: &GateError) -> PyErr {
-    let misused = [ErrorKind::InvalidInput, ErrorKind::NotFound, ErrorKind::BrokenPipe];
-    let code = match error.error.raw_os_error() {
-        None if misused.contains(&error.error.kind()) => {
-            return PyValueError::new_err(error.to_string());
+    let message = error.to_string();
+    let code = match (error.error.raw_os_error(), error.error.kind()) {
+        (Some(code), _) => code,
+        (None, ErrorKind::InvalidInput | ErrorKind::NotFound | ErrorKind::BrokenPipe) => {
+            return PyValueError::new_err(message);
         }
-        None if error.error.kind() == ErrorKind::TimedOut => Errno::ETIMEDOUT.code(),
-        code => code.unwrap_or(Errno::EIO.code()),
+        (None, ErrorKind::Unsupported) => return PyRuntimeError::new_err(message),
+        (None, ErrorKind::OutOfMemory) => return PyMemoryError::new_err(message),
+        (None, ErrorKind::Interrupted) => {
+            return RAISED.take().expect("a handler's error ended the wait");
+        }
+        (None, ErrorKind::TimedOut) => Errno::ETIMEDOUT.code(),
+        (None, _) => Errno::EIO.code(),
     };
-    let raised = PyOSError::new_err((code, error.to_string()));
+    let raised = PyOSError::new_err((code, message));
     match raised.value(py).setattr("done", error.done) {
         Ok(()) => raised,
         Err(other) => other,

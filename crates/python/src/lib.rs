@@ -31,7 +31,8 @@ pyo3::create_exception!(
     penstock._native,
     Failure,
     PyException,
-    "A command failed; the message says why, `exit_code` what the command exits with."
+    "A command failed; the message says why, `exit_code` what the command exits with. `stuck` is \
+     true if a thread was left in a system call: the process ends when that returns."
 );
 
 /// The engine of Penstock.
@@ -130,7 +131,7 @@ fn compare(
         speed,
         repeat,
     };
-    let work = |told: &mut dyn FnMut(Step<'_>) -> bool| {
+    let work = move |told: &mut dyn FnMut(Step<'_>) -> bool| {
         let comparison = match &text {
             Some(text) => {
                 let name = job.display().to_string();
@@ -140,7 +141,7 @@ fn compare(
         };
         comparison.map(|comparison| json(&comparison))
     };
-    let Watched { result, raised } = if scripts {
+    let Watched { result, raised, stuck } = if scripts {
         watch::run_here(py, progress.as_ref(), work)
     } else {
         watch::run(py, progress.as_ref(), work)
@@ -149,11 +150,14 @@ fn compare(
     match (result, raised) {
         (Err(failure), None) => {
             let error = raise(py, &failure);
+            error.value(py).setattr("stuck", stuck)?;
             error.set_cause(py, thrown);
             Err(error)
         }
         (Err(failure), Some(raised)) => {
-            raised.set_cause(py, Some(raise(py, &failure)));
+            let cause = raise(py, &failure);
+            cause.value(py).setattr("stuck", stuck)?;
+            raised.set_cause(py, Some(cause));
             Err(raised)
         }
         (Ok(comparison), raised) => match raised.or(thrown) {
@@ -225,7 +229,8 @@ fn json(value: &impl Serialize) -> String {
 
 fn raise(py: Python<'_>, failure: &penstock_job::Failure) -> PyErr {
     let error = Failure::new_err(failure.to_string());
-    match error.value(py).setattr("exit_code", failure.exit_code()) {
+    let value = error.value(py);
+    match value.setattr("exit_code", failure.exit_code()).and(value.setattr("stuck", false)) {
         Ok(()) => error,
         Err(other) => other,
     }

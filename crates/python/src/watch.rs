@@ -6,11 +6,11 @@
 //! from time to time, sees to signals, and tells Python.
 
 use std::panic::resume_unwind;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use penstock_job::Step;
+use penstock_job::{Failure, Patience, Step};
+use penstock_live::Handover;
 use pyo3::prelude::*;
 
 use crate::json;
@@ -18,43 +18,92 @@ use crate::json;
 /// How often the watcher looks: soon enough that Ctrl-C feels immediate.
 const BEAT: Duration = Duration::from_millis(50);
 
+/// How long after its time-out a live run may take to say why it ended. It waits for what is in
+/// flight, for 2 s if it was asked to end.
+const LAST_WORD: Duration = Duration::from_secs(4);
+
 /// What became of the work.
 pub(crate) struct Watched<T> {
     /// What it returned.
-    pub(crate) result: T,
+    pub(crate) result: Result<T, Failure>,
     /// Why it was asked to end early, if it was.
     pub(crate) raised: Option<PyErr>,
+    /// It was given up, in a call from which the kernel does not return.
+    pub(crate) stuck: bool,
 }
 
 /// Does `work`, and tells `progress` of its steps until something is raised.
-pub(crate) fn run<T: Send>(
+pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
-    work: impl FnOnce(&mut dyn FnMut(Step<'_>) -> bool) -> T + Send,
+    work: impl FnOnce(&mut dyn FnMut(Step<'_>) -> bool) -> Result<T, Failure> + Send + 'static,
 ) -> Watched<T> {
-    let board = Board::default();
-    thread::scope(|scope| {
-        let worker = scope.spawn(|| {
-            let _end = End(&board);
-            work(&mut |step| board.post(step))
-        });
-        let mut raised = None;
-        while py.detach(|| board.wait()) {
-            if raised.is_some() {
-                continue;
-            }
-            raised = py.check_signals().and_then(|()| tell(py, progress, board.take())).err();
-            if raised.is_some() {
-                board.lock().stop = true;
-            }
+    let board = Arc::new(Board::default());
+    let posted = Arc::clone(&board);
+    let worker = Handover::spawn("penstock-run", move || work(&mut |step| posted.post(step)));
+    let mut worker = match worker {
+        Ok(worker) => worker,
+        Err(error) => {
+            let result = Err(Failure::here("start a thread for the run", &error));
+            return Watched { result, raised: None, stuck: false };
+        }
+    };
+    let mut raised = None;
+    let mut silence = Silence::default();
+    let result = loop {
+        match py.detach(|| worker.wait(BEAT)) {
+            Ok(Some(result)) => break result,
+            Ok(None) => {}
+            Err(panic) => resume_unwind(panic),
+        }
+        if let Some(failure) = silence.broken(&board, raised.is_some()) {
+            return Watched { result: Err(failure), raised, stuck: true };
         }
         if raised.is_none() {
-            raised = tell(py, progress, board.take()).err();
+            raised = py.check_signals().and_then(|()| tell(py, progress, board.take())).err();
+            board.lock().stop = raised.is_some();
         }
-        // It has ended, or is about to return.
-        let result = py.detach(|| worker.join());
-        Watched { result: result.unwrap_or_else(|panic| resume_unwind(panic)), raised }
-    })
+    };
+    if raised.is_none() {
+        raised = tell(py, progress, board.take()).err();
+    }
+    Watched { result, raised, stuck: false }
+}
+
+/// How long the work has left no word. It counts looks and not seconds, so that a process that was
+/// stopped and goes on is not taken for one that is stuck.
+#[derive(Default)]
+struct Silence {
+    words: u64,
+    looks: u32,
+}
+
+impl Silence {
+    /// Why the work is given up, if it is: live, and without a word for longer than the target may
+    /// take to answer.
+    fn broken(&mut self, board: &Board, asked: bool) -> Option<Failure> {
+        let state = board.lock();
+        self.looks = if state.words == self.words { self.looks + 1 } else { 0 };
+        self.words = state.words;
+        let longest = match state.patience {
+            Patience::Model => return None,
+            Patience::Target(_) if asked => Duration::ZERO,
+            Patience::Target(timeout) => Duration::from_nanos(timeout?.ns()),
+        };
+        let silent = BEAT * self.looks;
+        (silent > longest + LAST_WORD).then(|| {
+            Failure::run(format_args!(
+                "{}found a system call that has not returned for {:.1} s; expected an answer",
+                state.target,
+                silent.as_secs_f64()
+            ))
+            .hint(
+                "look at the kernel's log (`dmesg`) and at the disk: its file system may be \
+                 frozen. The figures of this run are lost; the engines io_uring and threads keep \
+                 them",
+            )
+        })
+    }
 }
 
 /// Does `work` that calls Python, on this thread: signals reach what it calls, and whoever watches
@@ -62,7 +111,7 @@ pub(crate) fn run<T: Send>(
 pub(crate) fn run_here<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
-    work: impl FnOnce(&mut dyn FnMut(Step<'_>) -> bool) -> T + Send,
+    work: impl FnOnce(&mut dyn FnMut(Step<'_>) -> bool) -> Result<T, Failure> + Send,
 ) -> Watched<T> {
     let progress = progress.map(|progress| progress.clone().unbind());
     let mut raised = None;
@@ -76,7 +125,7 @@ pub(crate) fn run_here<T: Send>(
             raised.is_none()
         })
     });
-    Watched { result, raised }
+    Watched { result, raised, stuck: false }
 }
 
 /// Passes `steps` on.
@@ -95,37 +144,54 @@ fn tell(
 
 /// Where the work leaves word and the watcher looks.
 #[derive(Default)]
-struct Board {
-    state: Mutex<State>,
-    ended: Condvar,
-}
+struct Board(Mutex<State>);
 
-#[derive(Default)]
 struct State {
     /// Steps that are told even if the watcher looks late: one a policy.
     lasting: Vec<String>,
     /// How far it has come since; the next such step takes its place.
     latest: Option<String>,
+    /// How many steps were left here.
+    words: u64,
+    /// The target that the work waits for, as a message begins; empty if it is not known yet.
+    target: String,
+    patience: Patience,
     stop: bool,
-    ended: bool,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        let (lasting, latest, target) = (Vec::new(), None, String::new());
+        // Before the first step a target may be opened.
+        Self { lasting, latest, words: 0, target, patience: Patience::Target(None), stop: false }
+    }
 }
 
 impl Board {
-    /// Whoever held the lock and panicked left plain values behind.
+    /// A holder of the lock that panicked left plain values behind.
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Leaves word; whether to go on.
     fn post(&self, step: Step<'_>) -> bool {
         let told = json(&step);
         let state = &mut *self.lock();
-        if matches!(step, Step::Finished { .. }) {
+        state.words += 1;
+        let waits_for = match step {
+            Step::Creating { path, .. } => Some((path, Patience::Target(None))),
+            Step::Running { device, patience, .. } => Some((device, patience)),
+            Step::Finished { .. } => None,
+        };
+        let Some((target, patience)) = waits_for else {
             state.latest = None;
             state.lasting.push(told);
-        } else {
-            state.latest = Some(told);
-        }
+            return !state.stop;
+        };
+        state.patience = patience;
+        state.target.clear();
+        state.target.extend([target, ": "]);
+        state.latest = Some(told);
         !state.stop
     }
 
@@ -135,22 +201,5 @@ impl Board {
         let mut steps = std::mem::take(&mut state.lasting);
         steps.extend(state.latest.take());
         steps
-    }
-
-    /// Waits for the end of the work, but not for long; whether it still goes on.
-    fn wait(&self) -> bool {
-        let going = |state: &mut State| !state.ended;
-        let waited = self.ended.wait_timeout_while(self.lock(), BEAT, going);
-        !waited.unwrap_or_else(PoisonError::into_inner).0.ended
-    }
-}
-
-/// Says that the work has ended, however it did.
-struct End<'a>(&'a Board);
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        self.0.lock().ended = true;
-        self.0.ended.notify_all();
     }
 }

@@ -82,4 +82,6 @@ def main() -> None:
         app(prog_name="penstock")
     except Failure as failure:
         output.talk(str(failure))
+        if failure.stuck:
+            output.leave(failure.exit_code)
         sys.exit(failure.exit_code)

@@ -1,11 +1,10 @@
 """A job from its options to its output: progress, interrupts, the table and the verdict."""
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn, TypeAlias
+from typing import TypeAlias
 
 import typer
 from rich.console import Console
@@ -83,7 +82,10 @@ def work(
     try:
         result = (let_run or _with_a_bar)(run, asked)
     except KeyboardInterrupt as interrupt:
-        output.talk(str(interrupt.__cause__ or "interrupted: there is no result yet"))
+        cause = interrupt.__cause__
+        output.talk(str(cause or "interrupted: there is no result yet"))
+        if isinstance(cause, _native.Failure) and cause.stuck:
+            output.leave(asked.exit_code)
         raise typer.Exit(asked.exit_code) from interrupt
     comparison: Comparison = json.loads(result)
     if as_json:
@@ -97,7 +99,7 @@ def work(
     code = _judged(comparison, of=of, asked=asked)
     early = any(run.get("interrupted") for run in comparison["runs"])
     if early and comparison["world"] == "measured":
-        _leave(code)
+        output.leave(code)
     if code:
         raise typer.Exit(code)
 
@@ -117,18 +119,6 @@ def _judged(comparison: Comparison, *, of: int, asked: Asked) -> int:
     if any(run.get("ended") == "asked" for run in ran):
         return asked.exit_code
     return RUN_FAILED if failed else 0
-
-
-def _leave(code: int) -> NoReturn:
-    """End the process at once: a silent target may never give back what it was given.
-
-    Whoever reads what was written is told that it is all, however long the kernel takes.
-    """
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-        os.dup2(nowhere, stream.fileno())
-    os._exit(code)
 
 
 def _show(comparison: Comparison, console: Console) -> None:

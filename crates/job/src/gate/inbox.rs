@@ -1,9 +1,10 @@
 //! Where the threads of an application leave what they ask for, and the dispatcher finds it.
 
 use std::collections::VecDeque;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use penstock_core::{Errno, Op, Time};
 use penstock_live::Bell;
@@ -62,6 +63,16 @@ impl Closed {
         Self { kind: ErrorKind::BrokenPipe, why: "the gate is closed".into() }
     }
 
+    /// As an error of a request.
+    pub(super) fn error(&self) -> io::Error {
+        io::Error::new(self.kind, &*self.why)
+    }
+
+    /// For one request, which is not wanted any more.
+    pub(super) fn interrupted() -> Self {
+        Self { kind: ErrorKind::Interrupted, why: "the wait for it was interrupted".into() }
+    }
+
     /// By itself, and it has not said why.
     fn ended() -> Self {
         Self { kind: ErrorKind::Other, why: "the gate has ended".into() }
@@ -75,14 +86,30 @@ impl Inbox {
         Self { state: Mutex::new(state), room: Condvar::new(), most, bell }
     }
 
-    /// Leaves an order, once there is room for it.
+    /// Leaves an order, once there is room for it, unless `interrupted`, which is asked once a
+    /// `beat`, says that it is not wanted any more.
     ///
     /// # Errors
     /// Why it is not taken.
-    pub(super) fn put(&self, order: Order) -> Result<(), Closed> {
+    pub(super) fn put(
+        &self,
+        order: Order,
+        beat: Duration,
+        interrupted: impl Fn() -> bool,
+    ) -> Result<(), Closed> {
         let full = |state: &mut State| state.closed.is_none() && state.outstanding >= self.most;
-        let waited = self.room.wait_while(self.lock(), full);
-        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
+        while full(&mut state) {
+            let waited = self.room.wait_timeout_while(state, beat, full);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            if full(&mut state) {
+                drop(state);
+                if interrupted() {
+                    return Err(Closed::interrupted());
+                }
+                state = self.lock();
+            }
+        }
         if let Some(why) = &state.closed {
             return Err(why.clone());
         }
@@ -120,9 +147,14 @@ impl Inbox {
         self.bell.ring();
     }
 
+    /// Why nothing is taken any more, if nothing is.
+    pub(super) fn why_closed(&self) -> Option<Closed> {
+        self.lock().closed.clone()
+    }
+
     /// Why nothing is taken any more.
     pub(super) fn closed(&self) -> Closed {
-        self.lock().closed.clone().unwrap_or_else(Closed::ended)
+        self.why_closed().unwrap_or_else(Closed::ended)
     }
 
     /// When there is an order to be taken: when it was asked for, or later, or never again. The loop
@@ -163,6 +195,8 @@ mod tests {
 
     use super::*;
 
+    const BEAT: Duration = Duration::from_millis(1);
+
     fn order() -> Order {
         let (bytes, at) = (vec![1], Time::ZERO);
         let reply = sync_channel(1).0;
@@ -172,11 +206,11 @@ mod tests {
     #[test]
     fn who_asks_for_more_than_there_is_room_for_waits_until_something_is_answered() {
         let inbox = Inbox::new(1, LiveClock::bare().bell().expect("it can be woken"));
-        assert!(inbox.put(order()).is_ok());
+        assert!(inbox.put(order(), BEAT, || false).is_ok());
         let through = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let second = scope.spawn(|| {
-                let put = inbox.put(order());
+                let put = inbox.put(order(), BEAT, || false);
                 through.store(true, Ordering::Relaxed);
                 put.is_ok()
             });
@@ -187,13 +221,19 @@ mod tests {
             assert!(second.join().unwrap());
         });
         assert!(inbox.take().is_some());
+        let interrupted = inbox.put(order(), BEAT, || true).map_err(|closed| closed.kind);
+        assert_eq!(interrupted, Err(ErrorKind::Interrupted), "it is full again");
     }
 
     #[test]
     fn a_closed_inbox_says_why_and_serves_what_it_has() {
         let inbox = Inbox::new(2, LiveClock::bare().bell().expect("it can be woken"));
-        let refused = || inbox.put(order()).map_err(|closed| (closed.kind, closed.why.to_string()));
-        assert!(inbox.put(order()).is_ok());
+        let refused = || {
+            inbox
+                .put(order(), BEAT, || false)
+                .map_err(|closed| (closed.kind, closed.why.to_string()))
+        };
+        assert!(inbox.put(order(), BEAT, || false).is_ok());
         inbox.close();
         assert_eq!(refused(), Err((ErrorKind::BrokenPipe, "the gate is closed".into())));
         inbox.fail(ErrorKind::TimedOut, "no answer");

@@ -17,22 +17,24 @@
 mod carrier;
 mod counters;
 mod dispatcher;
+mod files;
 mod inbox;
 mod open;
 mod register;
 
 use std::fmt;
 use std::io;
-use std::path::Path;
-use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::mem;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use penstock_core::{Op, Time};
-use penstock_live::{Stopwatch, Target};
+use penstock_live::{Handover, Stopwatch};
 
 use self::counters::Counters;
 pub use self::counters::{GateStats, LengthStats};
+use self::files::Files;
 use self::inbox::{Answer, Closed, Inbox, Order};
 pub use self::open::{GateFile, GateOptions};
 
@@ -42,20 +44,19 @@ const LONGEST: u32 = 4 << 20;
 /// Requests that may be under way; who asks for one more waits.
 const MOST: u32 = 1024;
 
-/// A gate. Whoever has a reference may ask, on any thread; dropping it closes it.
+/// How often a thread that waits asks whether it is to go on.
+const BEAT: Duration = Duration::from_millis(100);
+
+/// A gate. Any thread of the process that opened it may ask; dropping it closes it.
 pub struct Gate {
     files: Files,
     inbox: Arc<Inbox>,
     stopwatch: Stopwatch,
     counters: Arc<Mutex<Counters>>,
-    dispatcher: Mutex<Option<JoinHandle<()>>>,
-}
-
-/// What there is behind it.
-struct Files {
-    targets: Vec<Target>,
-    /// Bytes of the model before them.
-    bound: Option<u64>,
+    dispatcher: Mutex<Option<Handover<()>>>,
+    interrupted: Option<fn() -> bool>,
+    /// The process that opened it. A fork has neither its thread nor its ring.
+    process: u32,
 }
 
 /// Why something that was asked of a gate failed.
@@ -65,8 +66,10 @@ pub struct GateError {
     /// Bytes from the first on that are certainly done.
     pub done: u64,
     /// What the system said; of the kind [`TimedOut`](io::ErrorKind::TimedOut) if a command to the
-    /// disk had no answer for as long as it may take, and [`BrokenPipe`](io::ErrorKind::BrokenPipe)
-    /// if the gate is closed.
+    /// disk had no answer for as long as it may take, [`BrokenPipe`](io::ErrorKind::BrokenPipe) if
+    /// the gate is closed, [`Unsupported`](io::ErrorKind::Unsupported) in another process than the
+    /// one that opened it, and [`Interrupted`](io::ErrorKind::Interrupted) if
+    /// [`GateOptions::interrupted`] said so.
     pub error: io::Error,
 }
 
@@ -109,12 +112,13 @@ impl Gate {
     /// The system's error; a gate that is closed, or before a model without a file.
     pub fn read(&self, file: u32, offset: u64, len: usize) -> Result<Vec<u8>, GateError> {
         let what = || self.named("read", file, len as u64, offset);
-        let Some(target) = self.files.targets.get(file as usize) else {
-            return Err(what().with(0, io::Error::new(io::ErrorKind::NotFound, "no such file")));
-        };
-        let left = self.files.within(target.readable()).saturating_sub(offset);
+        let readable = self.takes_requests().and_then(|()| self.files.readable(file));
+        let left = readable.map_err(|error| what().with(0, error))?.saturating_sub(offset);
         let len = len.min(usize::try_from(left).unwrap_or(usize::MAX));
-        let mut read = Vec::with_capacity(len);
+        let mut read = Vec::new();
+        read.try_reserve_exact(len).map_err(|_| {
+            what().with(0, io::Error::new(io::ErrorKind::OutOfMemory, "no memory for that"))
+        })?;
         for part in parts(len) {
             let (at, room) = (read.len() as u64, vec![0; part.len()]);
             let answer = self.ask(Op::Read, file, offset + at, room, false);
@@ -135,13 +139,18 @@ impl Gate {
     }
 
     /// What passed so far.
-    pub fn stats(&self) -> GateStats {
-        self.counters.lock().unwrap_or_else(PoisonError::into_inner).told(self.now())
+    ///
+    /// # Errors
+    /// Another process opened the gate.
+    pub fn stats(&self) -> Result<GateStats, GateError> {
+        let what = || What("statistics of the gate".into());
+        self.mine().map_err(|error| what().with(0, error))?;
+        Ok(lock(&self.counters).told(self.now()))
     }
 
     /// Bytes of its first file, or of its model.
     pub(crate) fn capacity(&self) -> u64 {
-        self.files.within(self.files.targets.first().map_or(u64::MAX, Target::capacity))
+        self.files.capacity(0).expect("it is open")
     }
 
     /// Nanoseconds since the gate was opened.
@@ -149,15 +158,32 @@ impl Gate {
         self.stopwatch.now()
     }
 
-    /// Carries out what was asked for, and ends. Whoever asks later gets an error. Where a disk does
-    /// not answer, it waits no longer than the gate's time-out.
+    /// Carries out what was asked for, and ends: its files are released. Later requests get an error.
+    /// Where a disk does not answer, it waits no longer than the gate's time-out. In a process that
+    /// did not open the gate it does nothing.
     pub fn close(&self) {
-        self.inbox.close();
-        let dispatcher = self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(dispatcher) = dispatcher {
-            // If it panicked, it has said so on stderr, and its callers have their errors.
-            let _ = dispatcher.join();
+        self.close_unless(self.interrupted);
+    }
+
+    fn close_unless(&self, interrupted: Option<fn() -> bool>) {
+        if self.mine().is_err() {
+            return;
         }
+        self.inbox.close();
+        loop {
+            let mut dispatcher = lock(&self.dispatcher);
+            // If it panicked, it has said so on stderr, and its callers have their errors.
+            let ended = dispatcher.as_mut().is_none_or(|it| !matches!(it.wait(BEAT), Ok(None)));
+            if ended {
+                *dispatcher = None;
+                break;
+            }
+            drop(dispatcher);
+            if interrupted.is_some_and(|interrupted| interrupted()) {
+                return;
+            }
+        }
+        self.files.release();
     }
 
     /// Asks for one request, and waits for its answer.
@@ -171,12 +197,9 @@ impl Gate {
     ) -> Result<Answer, Failed> {
         let (reply, answer) = sync_channel(1);
         let order = Order { op, file, offset, bytes, sync, at: self.now(), reply };
-        let gone = |closed: Closed| {
-            let error = io::Error::new(closed.kind, &*closed.why);
-            Failed { done: 0, error }
-        };
-        self.inbox.put(order).map_err(gone)?;
-        let answer = answer.recv().map_err(|_| gone(self.inbox.closed()))?;
+        let put = self.inbox.put(order, BEAT, || self.is_interrupted());
+        put.map_err(|why| Failed::before(&why))?;
+        let answer = self.answer(&answer)?;
         match answer.error {
             None => Ok(answer),
             Some(errno) => {
@@ -186,13 +209,49 @@ impl Gate {
         }
     }
 
+    /// Waits for an answer.
+    fn answer(&self, answer: &Receiver<Answer>) -> Result<Answer, Failed> {
+        loop {
+            match answer.recv_timeout(BEAT) {
+                Ok(answer) => return Ok(answer),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Failed::before(&self.inbox.closed()));
+                }
+                Err(RecvTimeoutError::Timeout) if self.is_interrupted() => {
+                    return Err(Failed::before(&Closed::interrupted()));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.is_some_and(|interrupted| interrupted())
+    }
+
+    /// That this process opened it.
+    fn mine(&self) -> io::Result<()> {
+        let (opened, process) = (self.process, std::process::id());
+        if process == opened {
+            return Ok(());
+        }
+        let message = format!(
+            "the gate was opened by process {opened}, and this is process {process}\n\
+             hint: open a gate of its own after the fork"
+        );
+        Err(io::Error::new(io::ErrorKind::Unsupported, message))
+    }
+
+    /// That it is not closed, and this process opened it.
+    fn takes_requests(&self) -> io::Result<()> {
+        self.mine()?;
+        self.inbox.why_closed().map_or(Ok(()), |why| Err(why.error()))
+    }
+
     /// That a range lies in the file.
     fn check(&self, file: u32, offset: u64, len: u64) -> io::Result<()> {
-        let capacity = match self.files.targets.get(file as usize) {
-            Some(target) => self.files.within(target.capacity()),
-            None if file == 0 && self.files.targets.is_empty() => self.files.within(u64::MAX),
-            None => return Err(io::Error::new(io::ErrorKind::NotFound, "no such file")),
-        };
+        self.takes_requests()?;
+        let capacity = self.files.capacity(file)?;
         if offset.checked_add(len).is_none_or(|end| end > capacity) {
             let error = format!("outside its {capacity} bytes");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, error));
@@ -201,8 +260,7 @@ impl Gate {
     }
 
     fn named(&self, verb: &str, file: u32, len: u64, offset: u64) -> What {
-        let path = self.files.targets.get(file as usize).map(Target::path);
-        let path = path.unwrap_or(Path::new("the model")).display();
+        let path = self.files.name(file);
         What(match len {
             0 => format!("{verb} of {path}"),
             _ => format!("{verb} of {len} bytes at byte {offset} of {path}"),
@@ -212,14 +270,17 @@ impl Gate {
 
 impl Drop for Gate {
     fn drop(&mut self) {
-        self.close();
+        if self.mine().is_ok() {
+            return self.close_unless(None);
+        }
+        // Its parts are those of another process, which may have been using them at the fork.
+        mem::forget(self.dispatcher.get_mut().map(Option::take));
     }
 }
 
-impl Files {
-    fn within(&self, bytes: u64) -> u64 {
-        self.bound.map_or(bytes, |bound| bound.min(bytes))
-    }
+/// The lock. What it guards is whole between any two statements, so a panic leaves it sound.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What was asked for, in words.
@@ -238,6 +299,11 @@ struct Failed {
 }
 
 impl Failed {
+    /// Before anything of it was done.
+    fn before(why: &Closed) -> Self {
+        Self { done: 0, error: why.error() }
+    }
+
     /// As the failure of `what`, of which `before` bytes were done before.
     fn of(self, what: What, before: u64) -> GateError {
         what.with(before + self.done, self.error)

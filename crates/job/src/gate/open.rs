@@ -7,16 +7,18 @@ use std::sync::{Arc, Mutex};
 
 use penstock_core::{Device, Queued, Seed, Span};
 use penstock_live::{
-    Cargo, Emulated, Engine, EngineError, LiveClock, Settings, Speed, Stage, Stopwatch, Target,
+    Cargo, Emulated, Engine, EngineError, Handover, LiveClock, Settings, Speed, Stage, Stopwatch,
+    Target,
 };
 use penstock_policy::{Entry, Params, size_priority};
 
 use super::carrier::Carrier;
 use super::counters::Counters;
 use super::dispatcher::Desk;
+use super::files::Files;
 use super::inbox::Inbox;
 use super::register::Register;
-use super::{Files, Gate, LONGEST, MOST};
+use super::{Gate, LONGEST, MOST};
 use crate::devices::DeviceSpec;
 use crate::diagnose::{JobError, Source};
 use crate::failure::Failure;
@@ -41,6 +43,9 @@ pub struct GateOptions {
     /// How long a command may be at a file, as `30s` or `off`, before the gate ends with an error;
     /// 30 s if not given.
     pub timeout: Option<String>,
+    /// Asked ten times a second of a thread that waits; `true` ends its wait with an error. What it
+    /// asked for may still be carried out.
+    pub interrupted: Option<fn() -> bool>,
 }
 
 impl Default for GateOptions {
@@ -48,7 +53,8 @@ impl Default for GateOptions {
     fn default() -> Self {
         let (files, sets) = (Vec::new(), Vec::new());
         let policy = size_priority::ENTRY.name.into();
-        Self { files, policy, sets, emulate: None, engine: None, depth: 32, timeout: None }
+        let (emulate, engine, timeout, interrupted) = (None, None, None, None);
+        Self { files, policy, sets, emulate, engine, depth: 32, timeout, interrupted }
     }
 }
 
@@ -152,32 +158,39 @@ impl Gate {
         check(options, engine)?;
         let timeout = timeout(options)?;
         let bound = model.as_ref().map(|(spec, _)| spec.build(Seed(0)).capacity());
-        let files = Files { targets: targets.clone(), bound };
+        let files = Files::new(targets.clone(), bound);
         let counters = Arc::new(Mutex::new(Counters::new(decider.threshold())));
         let depth = options.depth;
         let parts = Parts { targets, model, engine, depth, timeout, decider };
         let (tell, told) = sync_channel(1);
         let shared = Arc::clone(&counters);
-        let dispatcher =
-            std::thread::Builder::new().name("penstock-gate".into()).spawn(move || {
-                let cargo = Cargo::default();
-                let register = Register::default();
-                let (stack, mut clock) = match parts.build(&cargo, &register) {
-                    Ok(built) => built,
-                    Err(error) => return drop(tell.send(Err(error))),
-                };
-                let Some(bell) = clock.bell() else {
-                    return drop(tell.send(Err(deaf(parts.engine))));
-                };
-                let inbox = Arc::new(Inbox::new(MOST, bell));
-                let _ = tell.send(Ok((Arc::clone(&inbox), clock.stopwatch())));
-                Desk { inbox, cargo, register, counters: shared }.serve(stack, clock, MOST);
-            });
+        let dispatcher = Handover::spawn("penstock-gate", move || {
+            let cargo = Cargo::default();
+            let register = Register::default();
+            let (stack, mut clock) = match parts.build(&cargo, &register) {
+                Ok(built) => built,
+                Err(error) => return drop(tell.send(Err(error))),
+            };
+            let Some(bell) = clock.bell() else {
+                return drop(tell.send(Err(deaf(parts.engine))));
+            };
+            let inbox = Arc::new(Inbox::new(MOST, bell));
+            let _ = tell.send(Ok((Arc::clone(&inbox), clock.stopwatch())));
+            Desk { inbox, cargo, register, counters: shared }.serve(stack, clock, MOST);
+        });
         let dispatcher = dispatcher
             .map_err(|source| EngineError::System { doing: "start the gate's thread", source })?;
         let started: Started = told.recv().expect("the thread tells how it started");
         let (inbox, stopwatch) = started?;
-        Ok(Self { files, inbox, stopwatch, counters, dispatcher: Mutex::new(Some(dispatcher)) })
+        Ok(Self {
+            files,
+            inbox,
+            stopwatch,
+            counters,
+            dispatcher: Mutex::new(Some(dispatcher)),
+            interrupted: options.interrupted,
+            process: std::process::id(),
+        })
     }
 }
 
