@@ -36,6 +36,7 @@ mod leftovers;
 mod libaio;
 mod loops;
 mod null;
+mod openers;
 mod paced;
 pub mod scheduler;
 mod stage;

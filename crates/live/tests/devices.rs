@@ -137,6 +137,47 @@ fn a_superblock_at_the_end_is_refused() {
     disk.refused("found a member of an md array (1.0) at byte 8380416");
 }
 
+/// Another process that has `node` open, until this goes.
+struct Holder(std::process::Child);
+
+impl Holder {
+    fn new(node: &Path, how: &str) -> Self {
+        let mut shell = Command::new("sh");
+        let line = format!("exec 7{how}\"$0\"; echo open; exec sleep 3600");
+        let shell = shell.args(["-c", &line]).arg(node).stdout(std::process::Stdio::piped());
+        let mut child = shell.spawn().unwrap();
+        let mut said = [0; 5];
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut said).unwrap();
+        assert_eq!(&said, b"open\n");
+        Self(child)
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn what_another_process_has_open_for_writing_is_refused() {
+    let Some(disk) = Disk::new("open-elsewhere", &[]) else { return };
+    let process = |holder: &Holder| format!("open for writing in process {} (s", holder.0.id());
+    let holder = Holder::new(&disk.node, ">");
+    disk.refused(&format!("found it {}", process(&holder)));
+    call("addpart", &[&disk.node, Path::new("1"), Path::new("2048"), Path::new("6144")]);
+    let partition = disk.partition(1);
+    let of = disk.node.file_name().unwrap().display();
+    disk.refused_at(&partition, &format!("found {of}, the disk of it, {}", process(&holder)));
+    drop(holder);
+    let holder = Holder::new(&partition, "<>");
+    disk.refused_at(&partition, &format!("found it {}", process(&holder)));
+    drop(holder);
+    let _reads = Holder::new(&disk.node, "<");
+    assert!(named_twice(&partition).is_ok(), "who reads is let");
+}
+
 #[test]
 fn two_runs_do_not_share_a_device() {
     let Some(disk) = Disk::new("two-runs", &[]) else { return };

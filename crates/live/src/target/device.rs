@@ -84,15 +84,29 @@ pub(crate) fn alone(path: &Path) -> Result<File, TargetError> {
 }
 
 /// Tries again what is in use.
-#[allow(clippy::disallowed_methods)] // the kernel does not tell when it lets go
 fn retried<T>(mut step: impl FnMut() -> Result<T, TargetError>) -> Result<T, TargetError> {
     for _ in 1..TRIES {
         match step() {
-            Err(TargetError::InUse { .. }) => std::thread::sleep(APART),
+            Err(TargetError::InUse { .. }) => pause(),
             answer => return answer,
         }
     }
     step()
+}
+
+/// What is in the way, if it stays there: a process that is just being started has for a moment
+/// all that the one has open that starts it, and that may be ours.
+fn lasting<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    for _ in 1..TRIES {
+        look()?;
+        pause();
+    }
+    look()
+}
+
+#[allow(clippy::disallowed_methods)] // the kernel does not tell when it lets go
+fn pause() {
+    std::thread::sleep(APART);
 }
 
 /// The number of the block device that `meta` is of.
@@ -130,7 +144,8 @@ fn check_free(path: &Path, listed: &Listed, number: u64) -> Result<(), TargetErr
         found: format!("that the kernel does not tell what is in use ({error})"),
         hint: "name it where /proc is whole".into(),
     })?;
-    if let Some(usage::Obstacle { found, hint }) = obstacle {
+    if let Some(usage::Obstacle { found, hint }) = obstacle.or_else(|| lasting(|| listed.writer()))
+    {
         return Err(TargetError::NotFree { path: path.to_owned(), found, hint });
     }
     let read = |error| TargetError::system(path, "look for what is on it", error);
