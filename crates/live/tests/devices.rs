@@ -137,6 +137,45 @@ fn a_superblock_at_the_end_is_refused() {
     disk.refused("found a member of an md array (1.0) at byte 8380416");
 }
 
+/// What tools of the machine make of a device, and what is said of it.
+const MADE: &[(&str, &[&str], &str)] = &[
+    ("mkfs.minix", &["-1"], "a MINIX file system at byte 1040"),
+    ("mkfs.minix", &["-2"], "a MINIX file system at byte 1040"),
+    ("mkfs.minix", &["-3"], "a MINIX file system at byte 1048"),
+    ("mkfs.bfs", &[], "an SCO BFS file system at byte 0"),
+    ("mkfs.jfs", &["-q"], "a JFS file system at byte 32768"),
+    ("hformat", &[], "an HFS file system at byte 1024"),
+];
+
+#[test]
+fn what_tools_of_the_machine_make_is_refused() {
+    for (tool, options, found) in MADE {
+        let Some(disk) = Disk::new("made", &[]) else { return };
+        let node = disk.node.to_str().unwrap();
+        match Command::new(tool).args(*options).arg(node).output() {
+            Ok(answer) if answer.status.success() => disk.refused(&format!("found {found}")),
+            _ => eprintln!("skipped: {tool} is not installed, or does not take a small device"),
+        }
+    }
+}
+
+#[test]
+fn what_only_libblkid_knows_is_refused_too() {
+    // A FAT file system without its name, a jump or a table: libblkid reads its other figures.
+    let fat = |file: &File| {
+        let sizes = b"\0\x02\x04\x01\0\x02\0\x02\0\x40\xf8\x10\0\x20\0\x04\0";
+        file.write_all_at(sizes, 11).unwrap();
+        file.write_all_at(b"\x07", 446).unwrap();
+        file.write_all_at(b"\x55\xaa", 510).unwrap();
+    };
+    let Some(disk) = Disk::filled("libblkid", &[], fat) else { return };
+    let blkid = Command::new("/usr/sbin/blkid").arg("-p").arg(&disk.node).output();
+    if !blkid.is_ok_and(|answer| String::from_utf8_lossy(&answer.stdout).contains("vfat")) {
+        return eprintln!("skipped: this machine's libblkid does not know it");
+    }
+    disk.refused("found what libblkid calls vfat");
+}
+
 /// Another process that has `node` open, until this goes.
 struct Holder(std::process::Child);
 

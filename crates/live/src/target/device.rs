@@ -139,14 +139,14 @@ fn check_named(path: &Path, named: Option<&str>, listed: &Listed) -> Result<(), 
 
 /// Refuses a device that is in use or carries something.
 fn check_free(path: &Path, listed: &Listed, number: u64) -> Result<(), TargetError> {
-    let obstacle = listed.obstacle().map_err(|error| TargetError::NotFree {
-        path: path.to_owned(),
-        found: format!("that the kernel does not tell what is in use ({error})"),
-        hint: "name it where /proc is whole".into(),
+    let not_free = |found, hint| TargetError::NotFree { path: path.to_owned(), found, hint };
+    let obstacle = listed.obstacle().map_err(|error| {
+        let found = format!("that the kernel does not tell what is in use ({error})");
+        not_free(found, "name it where /proc is whole".into())
     })?;
     if let Some(usage::Obstacle { found, hint }) = obstacle.or_else(|| lasting(|| listed.writer()))
     {
-        return Err(TargetError::NotFree { path: path.to_owned(), found, hint });
+        return Err(not_free(found, hint));
     }
     let read = |error| TargetError::system(path, "look for what is on it", error);
     let nonblock = OFlags::NONBLOCK.bits().cast_signed();
@@ -155,16 +155,16 @@ fn check_free(path: &Path, listed: &Listed, number: u64) -> Result<(), TargetErr
         return Err(TargetError::InUse { path: path.to_owned() });
     }
     let found = signature::find(&device, length(path, &device)?).map_err(read)?;
-    found.map_or(Ok(()), |signature::Signature { name, offset }| {
-        Err(TargetError::NotFree {
-            path: path.to_owned(),
-            found: format!("{name} at byte {offset}"),
-            hint: format!(
-                "nothing is written over what can be recognised: if it is not needed, remove it \
-                 with `wipefs -a {}`",
-                path.display()
-            ),
-        })
+    let found =
+        found.map(|signature::Signature { name, offset }| format!("{name} at byte {offset}"));
+    let told = || signature::ask(&device).map(|name| format!("what libblkid calls {name}"));
+    found.or_else(told).map_or(Ok(()), |found| {
+        let hint = format!(
+            "nothing is written over what can be recognised: if it is not needed, remove it with \
+             `wipefs -a {}`",
+            path.display()
+        );
+        Err(not_free(found, hint))
     })
 }
 
