@@ -11,7 +11,7 @@ use std::process::Command;
 use common::disk::{Disk, SIZE, call, make_node, named_twice, table};
 use common::{Closed, Fcfs, Scratch, drain, io};
 use penstock_core::{Device as _, Op, Queued, Seed};
-use penstock_live::{Engine, Settings, Stage, Target};
+use penstock_live::{Contents, Engine, Settings, Stage, Target, TargetError};
 
 #[test]
 fn a_free_device_is_used_by_every_engine() {
@@ -40,7 +40,8 @@ fn a_free_device_is_used_by_every_engine() {
 fn a_device_that_is_named_once_or_otherwise_is_refused() {
     let Some(disk) = Disk::new("once", &[]) else { return };
     for named in [None, Some("/dev/null"), Some("loop"), Some("")] {
-        let error = Target::open_device(&disk.node, named).expect_err("not named twice");
+        let error =
+            Target::open_device(&disk.node, named, Contents::Empty).expect_err("not named twice");
         assert_eq!(error.exit_code(), 5, "{error}");
         assert!(error.to_string().contains("expected it to be named twice\nhint: "), "{error}");
     }
@@ -56,7 +57,8 @@ fn what_is_on_a_device_must_be_removed_first() {
     disk.refused("found an ext2, ext3 or ext4 file system at byte 1080");
     disk.refused(&format!("`wipefs -a {}`", disk.node.display()));
     call("wipefs", &[Path::new("-a"), &disk.node]);
-    assert!(disk.open().is_ok());
+    disk.refused("found data at byte ");
+    assert!(may_be_lost(&disk.node).is_ok());
 }
 
 #[test]
@@ -174,6 +176,34 @@ fn what_only_libblkid_knows_is_refused_too() {
         return eprintln!("skipped: this machine's libblkid does not know it");
     }
     disk.refused("found what libblkid calls vfat");
+}
+
+#[test]
+fn data_that_no_format_announces_are_refused_until_they_may_be_lost() {
+    let database = |file: &File| file.write_all_at(&vec![0xdb; 100_000], SIZE / 2).unwrap();
+    let Some(disk) = Disk::filled("database", &[], database) else { return };
+    let start = SIZE / 2;
+    let error = disk.open().expect_err("data").to_string();
+    let at = error.split("found data at byte ").nth(1).and_then(|rest| rest.split(';').next());
+    let at: u64 = at.and_then(|at| at.parse().ok()).expect("a place");
+    assert!((start - 512..start + 100_000).contains(&at), "{error}");
+    disk.refused("`--even-if-not-empty`");
+    assert_eq!(may_be_lost(&disk.node).unwrap().capacity(), SIZE);
+    // The word is about data, not about what can be recognised.
+    call("mkswap", &[&disk.node]);
+    let error = may_be_lost(&disk.node).expect_err("swap space").to_string();
+    assert!(error.contains("found swap space at byte 4086"), "{error}");
+}
+
+#[test]
+fn what_erased_media_read_as_is_empty() {
+    let ones = |file: &File| file.write_all_at(&vec![0xff; SIZE as usize], 0).unwrap();
+    let Some(disk) = Disk::filled("erased", &[], ones) else { return };
+    assert!(disk.open().is_ok());
+}
+
+fn may_be_lost(node: &Path) -> Result<Target, TargetError> {
+    Target::open_device(node, Some(node.to_str().unwrap()), Contents::MayBeLost)
 }
 
 /// Another process that has `node` open, until this goes.

@@ -229,3 +229,14 @@ fn small_and_empty_devices_carry_nothing() {
         assert_eq!(Image::new(len).found(), None, "{len}");
     }
 }
+
+#[test]
+fn what_runs_write_is_no_format() {
+    let mut bytes = vec![0; LEN as usize];
+    for seed in 0..4 {
+        crate::filling::fill(penstock_core::Seed(seed), &mut bytes);
+        let image = Image::new(LEN);
+        assert_eq!(image.put(0, &bytes).found(), None, "seed {seed}");
+        assert_eq!(ask(&image.0), None, "seed {seed}");
+    }
+}
