@@ -51,7 +51,7 @@ class Gate:
 
     def __new__(
         cls,
-        files: Sequence[tuple[str | PathLike[str], str | None, bool, str | None]],
+        files: Sequence[tuple[str | PathLike[str], str | None, bool, str | None, bool]],
         *,
         policy: str,
         sets: Sequence[str],
@@ -60,7 +60,7 @@ class Gate:
         depth: int = 32,
         timeout: str | None = None,
     ) -> Gate:
-        """Of files: path, size to create, whether it is adopted, the device's name once more."""
+        """Of files: path, size to create, whether adopted, the device once more, if it has data."""
 
     def write(self, file: int, offset: int, data: bytes, sync: bool) -> None: ...
     def read(self, file: int, offset: int, len: int) -> bytes: ...
@@ -93,6 +93,7 @@ def compare(
     speed: str | None = None,
     repeat: int | None = None,
     i_will_lose_data: str | None = None,
+    even_if_not_empty: bool = False,
     read_only: bool = False,
 ) -> str:
     """Run a job under each policy and return the comparison as JSON.
@@ -102,7 +103,8 @@ def compare(
     `progress` hears of tell how the run goes, and a model goes `speed` times as fast as real time,
     once if not given, or as fast as it can: `max`. With `repeat` each policy runs so often, in
     rounds of all of them, each with the next seed. `i_will_lose_data` names the block device of
-    `on` once more. With `read_only` the target is only read, and may be anybody's.
+    `on` once more, which may hold data with `even_if_not_empty`. With `read_only` the target is
+    only read, and may be anybody's.
 
     An interrupt, or anything that `progress` raises, ends the run: after an interrupt the result so
     far is returned, if there is one.
@@ -125,7 +127,7 @@ def doctor(path: str | PathLike[str], *, clean: bool = False) -> str:
 
 def online_batch(
     *,
-    file: tuple[str | PathLike[str], str | None, bool, str | None] | None,
+    file: tuple[str | PathLike[str], str | None, bool, str | None, bool] | None,
     emulate: str | None,
     engine: str | None,
     mode: str,

@@ -18,6 +18,7 @@ def compare(
     on: str | PathLike[str] | None = None,
     create: str | None = None,
     i_will_lose_data: str | PathLike[str] | None = None,
+    even_if_not_empty: bool = False,
     read_only: bool = False,
     engine: str | None = None,
     set: Mapping[str, Plain] | None = None,
@@ -28,10 +29,11 @@ def compare(
 
     `job` is a job file's path, or a `penstock.Job`. A policy is a name, or a class of
     `penstock.Policy` or whatever makes one without arguments; without `policies` every built-in one
-    runs. `on`, `create`, `i_will_lose_data`, `read_only` and `engine` are as on the command line;
-    `set` changes the job, as `{"duration": "15s", "size-priority.split": "64KiB"}`. With `repeat`
-    every policy runs so often, in rounds of all of them, each with the next seed. Without `detail`
-    there are no distributions and no course over time, and so no charts.
+    runs. `on`, `create`, `i_will_lose_data`, `even_if_not_empty`, `read_only` and `engine` are as
+    on the command line; `set` changes the job, as `{"duration": "15s", "size-priority.split":
+    "64KiB"}`. With `repeat` every policy runs so often, in rounds of all of them, each with the
+    next seed. Without `detail` there are no distributions and no course over time, and so no
+    charts.
 
     Ctrl-C ends the run with what there is, if there is anything: then the last run says
     `interrupted`. What is wrong is a `penstock.PenstockError` with the command's message.
@@ -46,6 +48,7 @@ def compare(
             on=None if on is None else fspath(on),
             create=create,
             i_will_lose_data=None if i_will_lose_data is None else fspath(i_will_lose_data),
+            even_if_not_empty=even_if_not_empty,
             read_only=read_only,
             engine=engine,
             sets=[f"{key}={_written(value)}" for key, value in (set or {}).items()],

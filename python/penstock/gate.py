@@ -60,7 +60,8 @@ class Gate:
     """One policy before the reads and writes of an application, on one disk.
 
     A path is a file that Penstock owns, made with `create` if it is missing, or a block device,
-    named twice with `i_will_lose_data`. With `adopt` it is the application's own file: whatever it
+    named twice with `i_will_lose_data`; one that a gate has written to holds data, and is opened
+    again with `even_if_not_empty`. With `adopt` it is the application's own file: whatever it
     holds may be written over, and it goes through the page cache and grows. `emulate` puts a model
     that answers in real time in front, as `"hdd-7200"` or `"hdd-7200@10"`; without a path nothing
     is kept. Every other keyword is a parameter of `policy`, as `split="64KiB"` or
@@ -77,6 +78,7 @@ class Gate:
         create: str | None = None,
         adopt: bool = False,
         i_will_lose_data: str | PathLike[str] | None = None,
+        even_if_not_empty: bool = False,
         emulate: str | None = None,
         engine: str | None = None,
         depth: int = 32,
@@ -93,7 +95,7 @@ class Gate:
         named = None if i_will_lose_data is None else fspath(i_will_lose_data)
         with translated():
             self._native = _native.Gate(
-                [(fspath(path), create, adopt, named) for path in paths],
+                [(fspath(path), create, adopt, named, even_if_not_empty) for path in paths],
                 policy=policy,
                 sets=[part for name, value in parameters.items() for part in _sets(name, value)],
                 emulate=emulate,

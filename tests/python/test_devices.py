@@ -84,6 +84,41 @@ class TestDevice:
         assert f"`wipefs -a {node}`" in ended.err
         assert disk.read_bytes() == b"XFSB" + bytes(32 * MIB - 4)
 
+    def test_with_data_of_no_known_format_is_refused_until_they_may_be_lost(
+        self, job: Path, disk: Path, node: str
+    ) -> None:
+        with disk.open("r+b") as file:
+            file.seek(16 * MIB)
+            file.write(b"a row of a table" * MIB)
+        before = disk.read_bytes()
+        words = ("run", job, "--policy", "noop", "--set", "duration=1s", "--on", node)
+        ended = penstock(*words, "--i-will-lose-data", node)
+        assert (ended.code, ended.out) == (5, "")
+        assert f"{node}: found data at byte " in ended.err
+        assert "`--even-if-not-empty`" in ended.err
+        assert disk.read_bytes() == before
+        ended = penstock(*words, "--i-will-lose-data", node, "--even-if-not-empty")
+        assert (ended.code, ended.err) == (0, "")
+
+    def test_is_used_again_after_runs_and_the_papers_programs(self, job: Path, node: str) -> None:
+        run = ("run", job, "--policy", "noop", "--set", "duration=1s")
+        cells = ("--modes", "split", "--batch", "1", "--repeat", "1", "--no-overlap")
+        for words in (run, ("paper", "online-batch", "--live", *cells), run):
+            ended = penstock(*words, "--on", node, "--i-will-lose-data", node)
+            assert (ended.code, ended.err) == (0, "")
+
+    def test_holds_data_once_a_gate_has_written_to_it(self, job: Path, node: str) -> None:
+        with package.Gate(node, i_will_lose_data=node) as gate:
+            gate.write(0, b"a record" * 512)
+        del gate
+        ended = penstock("run", job, "--policy", "noop", "--on", node, "--i-will-lose-data", node)
+        assert (ended.code, ended.out) == (5, "")
+        assert "found data at byte 0; " in ended.err
+        with pytest.raises(package.PenstockError, match="found data at byte 0"):
+            package.Gate(node, i_will_lose_data=node)
+        with package.Gate(node, i_will_lose_data=node, even_if_not_empty=True) as gate:
+            assert gate.read(0, 8) == b"a record"
+
     def test_is_named_twice_in_a_program_too(self, job: Path, node: str) -> None:
         length = {"duration": "1s"}
         with pytest.raises(package.PenstockError, match="expected it to be named twice"):
@@ -121,6 +156,18 @@ class TestWrong:
         assert (ended.code, ended.out) == (2, "")
         assert "--i-will-lose-data" in ended.err
         assert "does not go with" in ended.err
+
+    @pytest.mark.parametrize("on", ["hdd-7200", "FILE", "NODE"])
+    def test_data_may_be_lost_only_on_what_is_named_twice(
+        self, job: Path, disk: Path, node: str, on: str
+    ) -> None:
+        on = on.replace("NODE", node).replace("FILE", f"{disk}.img")
+        words = ("--on", on, "--even-if-not-empty")
+        ended = penstock("run", job, "--policy", "noop", *words)
+        assert (ended.code, ended.out) == (2, "")
+        assert "--even-if-not-empty does not go with" in ended.err
+        with pytest.raises(package.PenstockError, match="--even-if-not-empty does not go with"):
+            package.Gate(node, even_if_not_empty=True)
 
     def test_a_loop_device_is_made_of_a_file(self, job: Path) -> None:
         ended = penstock("run", job, "--policy", "noop", "--on", "loop:")

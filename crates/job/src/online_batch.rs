@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use penstock_core::{Span, Time};
-use penstock_live::{leave_processor, use_processor};
+use penstock_core::{Seed, Span, Time};
+use penstock_live::{fill, leave_processor, use_processor};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -237,7 +237,10 @@ impl Stage<'_> {
     fn program(&self, number: u32, tell: &Sender<Told>) {
         let online = number < self.cell.online;
         let len = self.lengths[usize::from(!online)];
-        let mut program = Program { number, online, bytes: vec![0xa5; len as usize], at: 0 };
+        // What runs write is known again: a device holds nobody's data because of it.
+        let mut bytes = vec![0; len as usize];
+        fill(Seed(number.into()), &mut bytes);
+        let mut program = Program { number, online, bytes, at: 0 };
         let niced = if !online && self.cell.cpu_priority { leave_processor() } else { Ok(()) };
         self.start.wait();
         let ended = match niced {

@@ -214,6 +214,7 @@ fn no_file(what: &str, options: &Options) -> Result<(), Failure> {
         ("--create", &options.create),
         ("--engine", &options.engine),
         ("--i-will-lose-data", &options.i_will_lose_data),
+        ("--even-if-not-empty", &options.even_if_not_empty.then(String::new)),
         ("--read-only", &options.read_only.then(String::new)),
     ];
     match live_only.iter().find(|(_, value)| value.is_some()) {

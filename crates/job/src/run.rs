@@ -31,6 +31,8 @@ pub struct Options {
     pub create: Option<String>,
     /// The block device of `on` once more, by serial number or path: what is on it may be lost.
     pub i_will_lose_data: Option<String>,
+    /// The block device may hold data that no format announces.
+    pub even_if_not_empty: bool,
     /// The target is only read: it may be anybody's, and the job may not write.
     pub read_only: bool,
     /// How a target is driven; the first engine that works if not given.

@@ -1,10 +1,11 @@
 //! From what a person names to a target: a file, a loop device over one, or a block device.
 
+use std::fmt;
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use penstock_live::Target;
+use penstock_live::{Contents, Target};
 
 use crate::failure::Failure;
 use crate::run::{Options, Step};
@@ -45,6 +46,9 @@ pub(crate) fn open(
         return Err(Failure::wrong(format_args!("--on {on} names no file"), "as loop:./disk.img"));
     }
     let path = Path::new(path);
+    if options.even_if_not_empty && options.i_will_lose_data.is_none() {
+        return Err(named_for_nothing(on));
+    }
     if options.read_only {
         return read(path, on, looped, job, options);
     }
@@ -57,8 +61,20 @@ pub(crate) fn open(
         let message = format!("--create does not go with {on}, which is a block device");
         return Err(Failure::wrong(message, "a device has its size: leave it out"));
     }
-    let target = Target::open_device(path, options.i_will_lose_data.as_deref())?;
+    let named = options.i_will_lose_data.as_deref();
+    let target = Target::open_device(path, named, contents(options.even_if_not_empty))?;
     Ok(Named { target: viewed(&target, job)?, made: false })
+}
+
+/// What a device may hold that is opened.
+pub(crate) fn contents(even_if_not_empty: bool) -> Contents {
+    if even_if_not_empty { Contents::MayBeLost } else { Contents::Empty }
+}
+
+/// Why data may not be lost on what is not named twice.
+pub(crate) fn named_for_nothing(on: impl fmt::Display) -> Failure {
+    let message = format!("--even-if-not-empty does not go with {on}, which is not named twice");
+    Failure::wrong(message, "it is about a block device: name it with --i-will-lose-data as well")
 }
 
 /// Opens what is only read, whoever it belongs to.

@@ -12,10 +12,10 @@
 use std::ptr::NonNull;
 
 use penstock_core::Seed;
-use rand::Rng as _;
 use rustix::mm::{MapFlags, ProtFlags};
 
 use crate::error::EngineError;
+use crate::filling::fill;
 
 /// Every buffer begins on a page of this many bytes: what direct I/O asks for at most.
 pub(crate) const PAGE: u32 = 4096;
@@ -113,7 +113,7 @@ impl Area {
         let base = NonNull::new(base.cast()).expect("the kernel maps nothing at address zero");
         let mut area = Self { base, len, layout };
         let source = layout.source();
-        seed.stream("data written", 0).fill_bytes(area.own(source, len - source));
+        fill(seed, area.own(source, len - source));
         Ok(area)
     }
 

@@ -6,12 +6,13 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
 use crate::loops;
+use crate::openers::openers;
 use crate::sysfs::{entries, name, text};
 use crate::target::{GRAIN, Listed, MARK, Roots, alone, begins_as_filled, is_ours};
 
@@ -46,7 +47,9 @@ pub fn loop_devices() -> Vec<LoopDevice> {
     let unused = |one: &LoopDevice| {
         let flags = OFlags::EXCL.bits().cast_signed();
         let alone = || File::options().read(true).custom_flags(flags).open(&one.node);
-        !is_open(&roots.proc, &one.node) && alone().is_ok()
+        let number = fs::metadata(&one.node).map(|meta| meta.rdev());
+        let wanted = |device| number.as_ref().is_ok_and(|&number| number == device);
+        openers(&roots.proc, wanted).is_empty() && alone().is_ok()
     };
     names.filter_map(|name| left(&roots, &name)).filter(unused).collect()
 }
@@ -63,19 +66,6 @@ fn left(roots: &Roots, name: &str) -> Option<LoopDevice> {
     let listed = Listed::find(roots, fs::metadata(&node).ok()?.rdev())?;
     let free = listed.obstacle().ok()?.is_none();
     (free && listed.name() == name).then_some(LoopDevice { node, file })
-}
-
-/// Whether another process than this one has the device at `node` open.
-fn is_open(proc: &Path, node: &Path) -> bool {
-    let Ok(own) = fs::metadata(node).map(|meta| meta.rdev()) else { return false };
-    let is_it = |fd: &PathBuf| {
-        fs::metadata(fd).is_ok_and(|meta| meta.file_type().is_block_device() && meta.rdev() == own)
-    };
-    let us = std::process::id().to_string();
-    // `self` is there as well, under that name.
-    let other = |name: String| name != us && name.parse::<u32>().is_ok();
-    let mut others = entries(proc).into_iter().filter(|folder| other(name(folder)));
-    others.any(|process| entries(&process.join("fd")).iter().any(is_it))
 }
 
 /// Files at `path`, or in it if it is a folder, that a creation began and did not finish. They are

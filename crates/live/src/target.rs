@@ -29,6 +29,7 @@ use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 
 pub(crate) use self::create::begins_as_filled;
+pub use self::device::Contents;
 pub(crate) use self::device::{Listed, Roots, alone};
 use self::direct::{Alignment, Direct};
 pub use self::error::TargetError;
@@ -151,13 +152,19 @@ impl Target {
     }
 
     /// Opens the block device at `path`, whatever its size, if `named` is its serial number or its
-    /// path once more and nothing is on it. What a run writes there stays.
+    /// path once more, nothing is on it, and it holds no more than `contents`. What a run writes
+    /// there stays.
     ///
     /// # Errors
-    /// [`TargetError`]: it was not named twice; it is in use, carries something or is too small; it
-    /// cannot be opened.
-    pub fn open_device(path: &Path, named: Option<&str>) -> Result<Self, TargetError> {
-        let Opened { direct: file, alignment, usable } = device::open(path, named, &Roots::real())?;
+    /// [`TargetError`]: it was not named twice; it is in use, carries something, holds data or is
+    /// too small; it cannot be opened.
+    pub fn open_device(
+        path: &Path,
+        named: Option<&str>,
+        contents: Contents,
+    ) -> Result<Self, TargetError> {
+        let Opened { direct: file, alignment, usable } =
+            device::open(path, named, contents, &Roots::real())?;
         let (path, used, file_system) =
             (path.to_owned(), Arc::clone(&file.file), "a block device".into());
         let (length, lock) = (usable, Some(file));

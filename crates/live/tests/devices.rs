@@ -11,7 +11,7 @@ use std::process::Command;
 use common::disk::{Disk, SIZE, call, make_node, named_twice, table};
 use common::{Closed, Fcfs, Scratch, drain, io};
 use penstock_core::{Device as _, Op, Queued, Seed};
-use penstock_live::{Engine, Settings, Stage, Target};
+use penstock_live::{Contents, Engine, Settings, Stage, Target, TargetError};
 
 #[test]
 fn a_free_device_is_used_by_every_engine() {
@@ -40,7 +40,8 @@ fn a_free_device_is_used_by_every_engine() {
 fn a_device_that_is_named_once_or_otherwise_is_refused() {
     let Some(disk) = Disk::new("once", &[]) else { return };
     for named in [None, Some("/dev/null"), Some("loop"), Some("")] {
-        let error = Target::open_device(&disk.node, named).expect_err("not named twice");
+        let error =
+            Target::open_device(&disk.node, named, Contents::Empty).expect_err("not named twice");
         assert_eq!(error.exit_code(), 5, "{error}");
         assert!(error.to_string().contains("expected it to be named twice\nhint: "), "{error}");
     }
@@ -56,7 +57,8 @@ fn what_is_on_a_device_must_be_removed_first() {
     disk.refused("found an ext2, ext3 or ext4 file system at byte 1080");
     disk.refused(&format!("`wipefs -a {}`", disk.node.display()));
     call("wipefs", &[Path::new("-a"), &disk.node]);
-    assert!(disk.open().is_ok());
+    disk.refused("found data at byte ");
+    assert!(may_be_lost(&disk.node).is_ok());
 }
 
 #[test]
@@ -135,6 +137,114 @@ fn a_superblock_at_the_end_is_refused() {
     let end = |file: &File| file.write_all_at(b"\xfc\x4e\x2b\xa9", SIZE - 8192).unwrap();
     let Some(disk) = Disk::filled("end", &[], end) else { return };
     disk.refused("found a member of an md array (1.0) at byte 8380416");
+}
+
+/// What tools of the machine make of a device, and what is said of it.
+const MADE: &[(&str, &[&str], &str)] = &[
+    ("mkfs.minix", &["-1"], "a MINIX file system at byte 1040"),
+    ("mkfs.minix", &["-2"], "a MINIX file system at byte 1040"),
+    ("mkfs.minix", &["-3"], "a MINIX file system at byte 1048"),
+    ("mkfs.bfs", &[], "an SCO BFS file system at byte 0"),
+    ("mkfs.jfs", &["-q"], "a JFS file system at byte 32768"),
+    ("hformat", &[], "an HFS file system at byte 1024"),
+];
+
+#[test]
+fn what_tools_of_the_machine_make_is_refused() {
+    for (tool, options, found) in MADE {
+        let Some(disk) = Disk::new("made", &[]) else { return };
+        let node = disk.node.to_str().unwrap();
+        match Command::new(tool).args(*options).arg(node).output() {
+            Ok(answer) if answer.status.success() => disk.refused(&format!("found {found}")),
+            _ => eprintln!("skipped: {tool} is not installed, or does not take a small device"),
+        }
+    }
+}
+
+#[test]
+fn what_only_libblkid_knows_is_refused_too() {
+    // A FAT file system without its name, a jump or a table: libblkid reads its other figures.
+    let fat = |file: &File| {
+        let sizes = b"\0\x02\x04\x01\0\x02\0\x02\0\x40\xf8\x10\0\x20\0\x04\0";
+        file.write_all_at(sizes, 11).unwrap();
+        file.write_all_at(b"\x07", 446).unwrap();
+        file.write_all_at(b"\x55\xaa", 510).unwrap();
+    };
+    let Some(disk) = Disk::filled("libblkid", &[], fat) else { return };
+    let blkid = Command::new("/usr/sbin/blkid").arg("-p").arg(&disk.node).output();
+    if !blkid.is_ok_and(|answer| String::from_utf8_lossy(&answer.stdout).contains("vfat")) {
+        return eprintln!("skipped: this machine's libblkid does not know it");
+    }
+    disk.refused("found what libblkid calls vfat");
+}
+
+#[test]
+fn data_that_no_format_announces_are_refused_until_they_may_be_lost() {
+    let database = |file: &File| file.write_all_at(&vec![0xdb; 100_000], SIZE / 2).unwrap();
+    let Some(disk) = Disk::filled("database", &[], database) else { return };
+    let start = SIZE / 2;
+    let error = disk.open().expect_err("data").to_string();
+    let at = error.split("found data at byte ").nth(1).and_then(|rest| rest.split(';').next());
+    let at: u64 = at.and_then(|at| at.parse().ok()).expect("a place");
+    assert!((start - 512..start + 100_000).contains(&at), "{error}");
+    disk.refused("`--even-if-not-empty`");
+    assert_eq!(may_be_lost(&disk.node).unwrap().capacity(), SIZE);
+    // The word is about data, not about what can be recognised.
+    call("mkswap", &[&disk.node]);
+    let error = may_be_lost(&disk.node).expect_err("swap space").to_string();
+    assert!(error.contains("found swap space at byte 4086"), "{error}");
+}
+
+#[test]
+fn what_erased_media_read_as_is_empty() {
+    let ones = |file: &File| file.write_all_at(&vec![0xff; SIZE as usize], 0).unwrap();
+    let Some(disk) = Disk::filled("erased", &[], ones) else { return };
+    assert!(disk.open().is_ok());
+}
+
+fn may_be_lost(node: &Path) -> Result<Target, TargetError> {
+    Target::open_device(node, Some(node.to_str().unwrap()), Contents::MayBeLost)
+}
+
+/// Another process that has `node` open, until this goes.
+struct Holder(std::process::Child);
+
+impl Holder {
+    fn new(node: &Path, how: &str) -> Self {
+        let mut shell = Command::new("sh");
+        let line = format!("exec 7{how}\"$0\"; echo open; exec sleep 3600");
+        let shell = shell.args(["-c", &line]).arg(node).stdout(std::process::Stdio::piped());
+        let mut child = shell.spawn().unwrap();
+        let mut said = [0; 5];
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut said).unwrap();
+        assert_eq!(&said, b"open\n");
+        Self(child)
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn what_another_process_has_open_for_writing_is_refused() {
+    let Some(disk) = Disk::new("open-elsewhere", &[]) else { return };
+    let process = |holder: &Holder| format!("open for writing in process {} (s", holder.0.id());
+    let holder = Holder::new(&disk.node, ">");
+    disk.refused(&format!("found it {}", process(&holder)));
+    call("addpart", &[&disk.node, Path::new("1"), Path::new("2048"), Path::new("6144")]);
+    let partition = disk.partition(1);
+    let of = disk.node.file_name().unwrap().display();
+    disk.refused_at(&partition, &format!("found {of}, the disk of it, {}", process(&holder)));
+    drop(holder);
+    let holder = Holder::new(&partition, "<>");
+    disk.refused_at(&partition, &format!("found it {}", process(&holder)));
+    drop(holder);
+    let _reads = Holder::new(&disk.node, "<");
+    assert!(named_twice(&partition).is_ok(), "who reads is let");
 }
 
 #[test]

@@ -13,11 +13,12 @@ use pyo3::types::PyBytes;
 
 use crate::{json, raise};
 
-/// A file as Python names it: path, size to create, whether it is adopted, name of a device.
-type File = (PathBuf, Option<String>, bool, Option<String>);
+/// A file as Python names it: path, size to create, whether it is adopted, name of a device, whether
+/// that may hold data.
+type File = (PathBuf, Option<String>, bool, Option<String>, bool);
 
-fn gate_file((path, create, adopt, i_will_lose_data): File) -> GateFile {
-    GateFile { path, create, adopt, i_will_lose_data }
+fn gate_file((path, create, adopt, i_will_lose_data, even_if_not_empty): File) -> GateFile {
+    GateFile { path, create, adopt, i_will_lose_data, even_if_not_empty }
 }
 
 /// One policy before an application's own reads and writes.

@@ -92,7 +92,7 @@ impl Pace {
 #[pyo3(signature = (
     job, *, policies, on=None, create=None, engine=None, sets=Vec::new(), record=None,
     detail=false, text=None, progress=None, watch=None, speed=None, repeat=None,
-    i_will_lose_data=None, read_only=false
+    i_will_lose_data=None, even_if_not_empty=false, read_only=false
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
@@ -112,6 +112,7 @@ fn compare(
     speed: Option<String>,
     repeat: Option<u32>,
     i_will_lose_data: Option<String>,
+    even_if_not_empty: bool,
     read_only: bool,
 ) -> PyResult<String> {
     let scripts = policies.iter().any(|named| matches!(named, Named::Script(..)));
@@ -123,6 +124,7 @@ fn compare(
         on,
         create,
         i_will_lose_data,
+        even_if_not_empty,
         read_only,
         engine,
         record,

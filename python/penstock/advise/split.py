@@ -216,6 +216,7 @@ def split(
     allow_delay: str | None = None,
     create: str | None = None,
     i_will_lose_data: str | PathLike[str] | None = None,
+    even_if_not_empty: bool = False,
     engine: str | None = None,
     rounds: int = ROUNDS,
     seed: int = 1,
@@ -249,6 +250,7 @@ def split(
                 on=target,
                 create=create,
                 i_will_lose_data=i_will_lose_data,
+                even_if_not_empty=even_if_not_empty,
                 engine=engine,
             )
             world = result.world

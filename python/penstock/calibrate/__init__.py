@@ -133,6 +133,7 @@ def calibrate(
     create: str | None = None,
     engine: str | None = None,
     i_will_lose_data: str | PathLike[str] | None = None,
+    even_if_not_empty: bool = False,
     rounds: int = ROUNDS,
     told: Told | None = None,
 ) -> Calibration:
@@ -145,7 +146,7 @@ def calibrate(
     lose = None if i_will_lose_data is None else fspath(i_will_lose_data)
     say = told or (lambda _what, _fraction: None)
     say(f"opening {on}", 0.0)
-    whom = Target(on, engine, lose).opened(create)
+    whom = Target(on, engine, lose, even_if_not_empty).opened(create)
     ops: tuple[Op, ...] = ("read",) if whom.read_only else ("read", "write")
     capacity = _capacity(on)
     on_these, unseen = probes.plan(ops, capacity)

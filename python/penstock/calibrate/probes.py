@@ -153,6 +153,7 @@ class Target:
     on: str
     engine: str | None = None
     i_will_lose_data: str | None = None
+    even_if_not_empty: bool = False
     read_only: bool = False
 
     def opened(self, create: str | None) -> "Target":
@@ -160,7 +161,14 @@ class Target:
         first = Probe("read", "random", 4 << 10, 1).job(0.001)
         lose = self.i_will_lose_data
         try:
-            compare(first, policies=[POLICY], on=self.on, create=create, i_will_lose_data=lose)
+            compare(
+                first,
+                policies=[POLICY],
+                on=self.on,
+                create=create,
+                i_will_lose_data=lose,
+                even_if_not_empty=self.even_if_not_empty,
+            )
         except PenstockError as error:
             if error.exit_code != UNSAFE or create is not None or lose is not None:
                 raise
@@ -176,6 +184,7 @@ class Target:
                 on=self.on,
                 engine=self.engine,
                 i_will_lose_data=self.i_will_lose_data,
+                even_if_not_empty=self.even_if_not_empty,
                 read_only=self.read_only,
                 detail=False,
             )

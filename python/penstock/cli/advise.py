@@ -14,7 +14,7 @@ from penstock.advise import Curve, Split, split
 from penstock.advise.split import ROUNDS, TOLERANCE, TURNS
 from penstock.cli import output
 from penstock.cli.bar import bar
-from penstock.cli.options import Create, Engine, Json, LoseData
+from penstock.cli.options import Create, Engine, EvenIfNotEmpty, Json, LoseData
 from penstock.cli.work import errors_end
 
 app = typer.Typer(
@@ -87,6 +87,7 @@ def run(
     allow_delay: AllowDelay = None,
     create: Create = None,
     i_will_lose_data: LoseData = None,
+    even_if_not_empty: EvenIfNotEmpty = False,
     engine: Engine = None,
     rounds: Rounds = ROUNDS,
     seed: Seed = 1,
@@ -108,6 +109,7 @@ def run(
             allow_delay=allow_delay,
             create=create,
             i_will_lose_data=i_will_lose_data,
+            even_if_not_empty=even_if_not_empty,
             engine=engine,
             rounds=rounds,
             seed=seed,

@@ -22,7 +22,7 @@ from penstock.calibrate import (
 )
 from penstock.cli import output
 from penstock.cli.bar import bar
-from penstock.cli.options import Create, Engine, Json, LoseData
+from penstock.cli.options import Create, Engine, EvenIfNotEmpty, Json, LoseData
 from penstock.cli.work import errors_end
 from penstock.report import files
 
@@ -56,6 +56,7 @@ def run(
     out: Output = None,
     create: Create = None,
     i_will_lose_data: LoseData = None,
+    even_if_not_empty: EvenIfNotEmpty = False,
     engine: Engine = None,
     rounds: Rounds = ROUNDS,
     as_json: Json = False,
@@ -74,6 +75,7 @@ def run(
                 target,
                 create=create,
                 i_will_lose_data=i_will_lose_data,
+                even_if_not_empty=even_if_not_empty,
                 engine=engine,
                 rounds=rounds,
                 told=told,

@@ -7,6 +7,7 @@ import typer
 from penstock.cli.options import (
     Create,
     Engine,
+    EvenIfNotEmpty,
     Job,
     Json,
     LoseData,
@@ -46,6 +47,7 @@ def compare(
     on: On = None,
     create: Create = None,
     i_will_lose_data: LoseData = None,
+    even_if_not_empty: EvenIfNotEmpty = False,
     read_only: ReadOnly = False,
     engine: Engine = None,
     repeat: Repeat = None,
@@ -66,6 +68,7 @@ def compare(
         on=on,
         create=create,
         i_will_lose_data=i_will_lose_data,
+        even_if_not_empty=even_if_not_empty,
         read_only=read_only,
         engine=engine,
         sets=sets or [],

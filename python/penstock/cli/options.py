@@ -47,6 +47,15 @@ LoseData = Annotated[
     ),
 ]
 
+EvenIfNotEmpty = Annotated[
+    bool,
+    typer.Option(
+        "--even-if-not-empty",
+        help="With --i-will-lose-data, use the device also if it holds data that no format "
+        "announces: neither zeros nor what runs of penstock wrote.",
+    ),
+]
+
 ReadOnly = Annotated[
     bool,
     typer.Option(

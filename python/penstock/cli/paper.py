@@ -12,7 +12,7 @@ from rich.text import Text
 
 from penstock import __version__
 from penstock.cli import output, paper_live
-from penstock.cli.options import Create, Engine, Json, LoseData
+from penstock.cli.options import Create, Engine, EvenIfNotEmpty, Json, LoseData
 from penstock.cli.paper_live import (
     Batch,
     Calibrate,
@@ -93,6 +93,7 @@ def online_batch(
     csv: Csv = None,
     create: Create = None,
     i_will_lose_data: LoseData = None,
+    even_if_not_empty: EvenIfNotEmpty = False,
     engine: Engine = None,
     as_json: Json = False,
 ) -> None:
@@ -117,6 +118,7 @@ def online_batch(
         "csv": csv,
         "create": create,
         "i_will_lose_data": i_will_lose_data,
+        "even_if_not_empty": even_if_not_empty or None,
         "engine": engine,
     }
     asked = {name: value for name, value in of_live.items() if value is not None}

@@ -117,12 +117,19 @@ def run(
     csv: str | None = None,
     create: str | None = None,
     i_will_lose_data: str | None = None,
+    even_if_not_empty: bool = False,
     engine: str | None = None,
 ) -> None:
     """Run the evaluation programs of the paper on a disk, in real time, and tell what they met."""
     asked = _words("--modes", modes, MODES)
     (first,) = _words("--cpu-priority", cpu_priority, CPU)[:1]
-    where = Where(on=on, create=create, i_will_lose_data=i_will_lose_data, engine=engine)
+    where = Where(
+        on=on,
+        create=create,
+        i_will_lose_data=i_will_lose_data,
+        even_if_not_empty=even_if_not_empty,
+        engine=engine,
+    )
     to = None if csv is None else _new(csv)
     with bar() as told:
         found = live.online_batch_live(

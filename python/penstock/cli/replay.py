@@ -7,6 +7,7 @@ import typer
 from penstock.cli.options import (
     Create,
     Engine,
+    EvenIfNotEmpty,
     Json,
     LoseData,
     Plots,
@@ -97,6 +98,7 @@ def replay(
     fit: Fit = None,
     create: Create = None,
     i_will_lose_data: LoseData = None,
+    even_if_not_empty: EvenIfNotEmpty = False,
     read_only: ReadOnly = False,
     engine: Engine = None,
     repeat: Repeat = None,
@@ -118,6 +120,7 @@ def replay(
         on=on,
         create=create,
         i_will_lose_data=i_will_lose_data,
+        even_if_not_empty=even_if_not_empty,
         read_only=read_only,
         engine=engine,
         sets=[f"{key}={value}" for key, value in given.items() if value is not None] + (sets or []),

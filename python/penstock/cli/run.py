@@ -7,6 +7,7 @@ import typer
 from penstock.cli.options import (
     Create,
     Engine,
+    EvenIfNotEmpty,
     Job,
     Json,
     LoseData,
@@ -49,6 +50,7 @@ def run(
     on: On = None,
     create: Create = None,
     i_will_lose_data: LoseData = None,
+    even_if_not_empty: EvenIfNotEmpty = False,
     read_only: ReadOnly = False,
     engine: Engine = None,
     repeat: Repeat = None,
@@ -70,6 +72,7 @@ def run(
         on=on,
         create=create,
         i_will_lose_data=i_will_lose_data,
+        even_if_not_empty=even_if_not_empty,
         read_only=read_only,
         engine=engine,
         sets=sets or [],

@@ -11,6 +11,7 @@ from penstock.cli.compare import Policies, named
 from penstock.cli.options import (
     Create,
     Engine,
+    EvenIfNotEmpty,
     Job,
     Json,
     LoseData,
@@ -47,6 +48,7 @@ def watch(
     on: On = None,
     create: Create = None,
     i_will_lose_data: LoseData = None,
+    even_if_not_empty: EvenIfNotEmpty = False,
     engine: Engine = None,
     speed: Speed = None,
     repeat: Repeat = None,
@@ -85,6 +87,7 @@ def watch(
         on=on,
         create=create,
         i_will_lose_data=i_will_lose_data,
+        even_if_not_empty=even_if_not_empty,
         engine=engine,
         sets=sets or [],
         record=None,

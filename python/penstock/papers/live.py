@@ -61,6 +61,7 @@ class Where:
     on: str
     create: str | None = None
     i_will_lose_data: str | None = None
+    even_if_not_empty: bool = False
     engine: str | None = None
 
     def parts(self) -> dict[str, Any]:
@@ -68,7 +69,8 @@ class Where:
         model, path = None, self.on
         if self.on.startswith(EMULATED):
             model, _, path = self.on.removeprefix(EMULATED).partition(":")
-        file = (path, self.create, False, self.i_will_lose_data) if path else None
+        named = (self.i_will_lose_data, self.even_if_not_empty)
+        file = (path, self.create, False, *named) if path else None
         return {"file": file, "emulate": model, "engine": self.engine}
 
 

@@ -22,6 +22,7 @@ use super::{Gate, LONGEST, MOST};
 use crate::devices::DeviceSpec;
 use crate::diagnose::{JobError, Source};
 use crate::failure::Failure;
+use crate::target::contents;
 use crate::tree::{self, Reader};
 use crate::{params, place, spec, target};
 
@@ -76,23 +77,30 @@ pub struct GateFile {
     pub adopt: bool,
     /// The block device at `path` once more, by serial number or path: what is on it may be lost.
     pub i_will_lose_data: Option<String>,
+    /// The block device may hold data that no format announces.
+    pub even_if_not_empty: bool,
 }
 
 impl GateFile {
     fn open(&self) -> Result<Target, Failure> {
-        let Self { path, create, adopt, i_will_lose_data } = self;
+        let Self { path, create, adopt, i_will_lose_data, even_if_not_empty } = self;
         let device = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device());
         let create = create.as_deref().map(target::created).transpose()?;
         let apart = |one: &str, other: &str| {
             let message = format!("{}: {one} does not go with {other}", path.display());
             Err(Failure::wrong(message, "leave one of them out"))
         };
+        if *even_if_not_empty && i_will_lose_data.is_none() {
+            return Err(target::named_for_nothing(path.display()));
+        }
         match (i_will_lose_data, adopt, create) {
             (Some(_), _, _) if !device => apart("i_will_lose_data", "what is no block device"),
             (_, true, Some(_)) => apart("adopt", "create"),
             (_, true, _) if device => apart("adopt", "a block device"),
             (_, _, Some(_)) if device => apart("create", "a block device"),
-            (named, ..) if device => Ok(Target::open_device(path, named.as_deref())?),
+            (named, ..) if device => {
+                Ok(Target::open_device(path, named.as_deref(), contents(*even_if_not_empty))?)
+            }
             (_, true, _) => Ok(Target::adopt(path)?),
             (_, false, create) => Ok(Target::open(path, create)?),
         }

@@ -3,11 +3,13 @@
 //! A file carries a mark that says that it is ours; a disk has no room for one. So a person says by
 //! the device's serial number or path once more that what is on it may be lost, and even then a
 //! device is refused that is in use or carries anything that can be recognised: what is on it must
-//! be removed by whoever put it there.
+//! be removed by whoever put it there. Data that no format announces are refused as well, unless
+//! the person says that they may be lost.
 //!
 //! Invariants: all is looked at before the device is opened for writing, and again once it is
 //! opened alone, which the kernel refuses for what is mounted or held.
 
+mod sample;
 mod usage;
 
 use std::fs::File;
@@ -29,9 +31,23 @@ use super::{Locked, Opened, TargetError};
 const TRIES: u32 = 20;
 const APART: Duration = Duration::from_millis(50);
 
-/// Opens the block device at `path` for direct I/O and alone, if it is free and `named` is its
-/// serial number or its path.
-pub(super) fn open(path: &Path, named: Option<&str>, roots: &Roots) -> Result<Opened, TargetError> {
+/// What a device may hold that no format announces.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Contents {
+    /// Nothing but what runs have written.
+    Empty,
+    /// Anything: it may be lost.
+    MayBeLost,
+}
+
+/// Opens the block device at `path` for direct I/O and alone, if it is free, `named` is its serial
+/// number or its path, and it holds no more than `contents`.
+pub(super) fn open(
+    path: &Path,
+    named: Option<&str>,
+    contents: Contents,
+    roots: &Roots,
+) -> Result<Opened, TargetError> {
     let number = std::fs::metadata(path)
         .map_err(|error| TargetError::system(path, "look at it", error))
         .and_then(|meta| device_number(path, &meta))?;
@@ -41,7 +57,7 @@ pub(super) fn open(path: &Path, named: Option<&str>, roots: &Roots) -> Result<Op
         hint: "whether it is in use cannot be seen here; name it where /sys is whole".into(),
     })?;
     check_named(path, named, &listed)?;
-    check_free(path, &listed, number)?;
+    check_free(path, &listed, number, contents)?;
     let device = alone(path).map_err(|error| match error {
         TargetError::InUse { path } => TargetError::NotFree {
             path,
@@ -62,7 +78,7 @@ pub(super) fn open(path: &Path, named: Option<&str>, roots: &Roots) -> Result<Op
     let device = Arc::new(device);
     let locked = retried(|| Locked::new(path, Arc::clone(&device)))?;
     // Somebody may have begun to use it before it was ours alone.
-    check_free(path, &listed, number)?;
+    check_free(path, &listed, number, contents)?;
     let direct = Direct::REAL;
     let alignment = direct.alignment(path, &device)?;
     direct.probe(path, &device, alignment)?;
@@ -84,15 +100,29 @@ pub(crate) fn alone(path: &Path) -> Result<File, TargetError> {
 }
 
 /// Tries again what is in use.
-#[allow(clippy::disallowed_methods)] // the kernel does not tell when it lets go
 fn retried<T>(mut step: impl FnMut() -> Result<T, TargetError>) -> Result<T, TargetError> {
     for _ in 1..TRIES {
         match step() {
-            Err(TargetError::InUse { .. }) => std::thread::sleep(APART),
+            Err(TargetError::InUse { .. }) => pause(),
             answer => return answer,
         }
     }
     step()
+}
+
+/// What is in the way, if it stays there: a process that is just being started has for a moment
+/// all that the one has open that starts it, and that may be ours.
+fn lasting<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    for _ in 1..TRIES {
+        look()?;
+        pause();
+    }
+    look()
+}
+
+#[allow(clippy::disallowed_methods)] // the kernel does not tell when it lets go
+fn pause() {
+    std::thread::sleep(APART);
 }
 
 /// The number of the block device that `meta` is of.
@@ -123,15 +153,21 @@ fn check_named(path: &Path, named: Option<&str>, listed: &Listed) -> Result<(), 
     Err(TargetError::NotNamedTwice { path: path.to_owned(), about: about.join(", "), second, name })
 }
 
-/// Refuses a device that is in use or carries something.
-fn check_free(path: &Path, listed: &Listed, number: u64) -> Result<(), TargetError> {
-    let obstacle = listed.obstacle().map_err(|error| TargetError::NotFree {
-        path: path.to_owned(),
-        found: format!("that the kernel does not tell what is in use ({error})"),
-        hint: "name it where /proc is whole".into(),
+/// Refuses a device that is in use, carries something, or holds more than `contents`.
+fn check_free(
+    path: &Path,
+    listed: &Listed,
+    number: u64,
+    contents: Contents,
+) -> Result<(), TargetError> {
+    let not_free = |found, hint| TargetError::NotFree { path: path.to_owned(), found, hint };
+    let obstacle = listed.obstacle().map_err(|error| {
+        let found = format!("that the kernel does not tell what is in use ({error})");
+        not_free(found, "name it where /proc is whole".into())
     })?;
-    if let Some(usage::Obstacle { found, hint }) = obstacle {
-        return Err(TargetError::NotFree { path: path.to_owned(), found, hint });
+    if let Some(usage::Obstacle { found, hint }) = obstacle.or_else(|| lasting(|| listed.writer()))
+    {
+        return Err(not_free(found, hint));
     }
     let read = |error| TargetError::system(path, "look for what is on it", error);
     let nonblock = OFlags::NONBLOCK.bits().cast_signed();
@@ -139,18 +175,26 @@ fn check_free(path: &Path, listed: &Listed, number: u64) -> Result<(), TargetErr
     if device_number(path, &device.metadata().map_err(read)?)? != number {
         return Err(TargetError::InUse { path: path.to_owned() });
     }
-    let found = signature::find(&device, length(path, &device)?).map_err(read)?;
-    found.map_or(Ok(()), |signature::Signature { name, offset }| {
-        Err(TargetError::NotFree {
-            path: path.to_owned(),
-            found: format!("{name} at byte {offset}"),
-            hint: format!(
-                "nothing is written over what can be recognised: if it is not needed, remove it \
-                 with `wipefs -a {}`",
-                path.display()
-            ),
-        })
-    })
+    let len = length(path, &device)?;
+    let found = signature::find(&device, len).map_err(read)?;
+    let found =
+        found.map(|signature::Signature { name, offset }| format!("{name} at byte {offset}"));
+    let told = || signature::ask(&device).map(|name| format!("what libblkid calls {name}"));
+    if let Some(found) = found.or_else(told) {
+        let hint = format!(
+            "nothing is written over what can be recognised: if it is not needed, remove it with \
+             `wipefs -a {}`, and add `--even-if-not-empty` for what is left of it",
+            path.display()
+        );
+        return Err(not_free(found, hint));
+    }
+    if contents == Contents::MayBeLost {
+        return Ok(());
+    }
+    match sample::somebodys(&device, len).map_err(read)? {
+        Some(at) => Err(TargetError::NotEmpty { path: path.to_owned(), at }),
+        None => Ok(()),
+    }
 }
 
 /// Bytes of an open device, or of a file.

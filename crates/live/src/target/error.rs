@@ -197,6 +197,18 @@ pub enum TargetError {
         /// What to do about it.
         hint: String,
     },
+    /// A block device that holds data which no format announces.
+    #[error(
+        "{}: found data at byte {at}; expected a block device that holds zeros, or what runs of \
+         Penstock wrote\nhint: if no data on it are needed, add `--even-if-not-empty`; what went \
+         through a gate, and what earlier versions wrote, counts as data", path.display()
+    )]
+    NotEmpty {
+        /// Where.
+        path: PathBuf,
+        /// Byte of the device at which some were found.
+        at: u64,
+    },
     /// No loop device can be made.
     #[error("{}: cannot {doing}: {why}\nhint: {hint}", path.display())]
     NoLoopDevice {
@@ -262,7 +274,8 @@ impl TargetError {
             | Self::NotOurs { .. }
             | Self::InUse { .. }
             | Self::NotNamedTwice { .. }
-            | Self::NotFree { .. } => UNSAFE_TARGET,
+            | Self::NotFree { .. }
+            | Self::NotEmpty { .. } => UNSAFE_TARGET,
             Self::DirectRefused { .. } | Self::Alignment { .. } | Self::NoLoopDevice { .. } => {
                 CANNOT
             }

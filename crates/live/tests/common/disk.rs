@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use penstock_live::{Target, TargetError};
+use penstock_live::{Contents, Target, TargetError};
 
 use super::Scratch;
 
@@ -104,7 +104,7 @@ pub(crate) fn is_root() -> bool {
 }
 
 pub(crate) fn named_twice(node: &Path) -> Result<Target, TargetError> {
-    Target::open_device(node, Some(node.to_str().unwrap()))
+    Target::open_device(node, Some(node.to_str().unwrap()), Contents::Empty)
 }
 
 pub(crate) fn call(command: &str, arguments: &[&Path]) {

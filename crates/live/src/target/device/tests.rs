@@ -160,7 +160,8 @@ fn serial_numbers_are_those_of_the_disk() {
 #[test]
 fn only_block_devices_are_opened_as_such() {
     for (path, code) in [("/dev/null", 5), ("/etc/passwd", 5), ("/", 2), ("/dev/none", 2)] {
-        let error = open(Path::new(path), Some(path), &Roots::real()).expect_err("no block device");
+        let open = open(Path::new(path), Some(path), Contents::Empty, &Roots::real());
+        let error = open.expect_err("no block device");
         assert_eq!(error.exit_code(), code, "{error}");
     }
 }

@@ -9,6 +9,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::super::mark::GRAIN;
+use crate::openers::{Opener, openers};
 use crate::sysfs::{entries, name, plain, text};
 
 /// Bytes of a sector as `/sys` counts them, whatever the device has.
@@ -106,6 +107,23 @@ impl Listed {
             .or_else(|| self.partitioned())
             .or_else(|| self.too_small());
         Ok(obstacle)
+    }
+
+    /// Another process that has it open for writing, and did not ask the kernel to be alone.
+    pub(crate) fn writer(&self) -> Option<Obstacle> {
+        let related = self.related();
+        let numbers: Vec<_> = related.iter().map(|one| text(&one.folder.join("dev"))).collect();
+        let which = |device: u64| {
+            let number = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
+            numbers.iter().position(|one| one.as_deref() == Some(&number))
+        };
+        let others = openers(&self.roots.proc, |device| which(device).is_some());
+        let Opener { process, name, device, .. } = others.iter().find(|opener| opener.writes)?;
+        let who = &related[which(*device)?].who;
+        Some(Obstacle {
+            found: format!("{who} open for writing in process {process} ({name})"),
+            hint: format!("if nothing of that process is needed, end it first (`kill {process}`)"),
+        })
     }
 
     fn is_partition(&self) -> bool {
