@@ -27,6 +27,7 @@ pub mod units;
 
 mod agents;
 mod bench;
+mod busy;
 mod candidate;
 mod classes;
 mod ending;

@@ -107,7 +107,8 @@ pub struct RunResult {
     /// What the machine did not grant to a live run, in words; left out if there is nothing to say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
-    /// Share of the measured time in which the device was busy; of several disks, the mean.
+    /// Share of the measured time in which the device had something to do; of several disks, the
+    /// mean.
     pub device_busy: f64,
     /// What the disks of a model did; left out of what was measured on a real target.
     #[serde(skip_serializing_if = "Option::is_none")]

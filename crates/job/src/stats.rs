@@ -4,6 +4,7 @@ use hdrhistogram::Histogram;
 use penstock_core::{Done, Observer, Request, Source, Span, Time};
 use penstock_live::Pace;
 
+use crate::busy::Busy;
 use crate::detail::{Detail, Details};
 use crate::errors::Errors;
 use crate::ledger::{Ledger, Spent};
@@ -140,8 +141,6 @@ pub(crate) struct Stats<'a> {
     warmup: Time,
     duration: Span,
     classes: Vec<Class>,
-    /// Service of everything that finished after the warm-up.
-    busy: Span,
     /// How the schedule was held, live only: virtual time is never late.
     schedule: Option<Schedule<'a>>,
     progress: &'a mut dyn Progress,
@@ -172,7 +171,6 @@ impl<'a> Stats<'a> {
             warmup: Time::ZERO + warmup,
             duration,
             classes: (0..classes).map(|_| Class::new()).collect(),
-            busy: Span::ZERO,
             schedule,
             progress,
             turns: 0,
@@ -245,16 +243,11 @@ impl<'a> Stats<'a> {
             if let Some(watched) = &mut self.watched {
                 watched.spent(at, class, service);
             }
-            let measured = self.measured(begun, at, service);
-            self.busy += measured;
-            self.classes[class].device_time += measured;
+            // How much of a command lay behind the end of the warm-up is not known: all, or nothing.
+            if begun >= self.warmup {
+                self.classes[class].device_time += service;
+            }
         });
-    }
-
-    /// Of a command that was under way when the warm-up ended, what lies behind it.
-    fn measured(&self, begun: Time, at: Time, service: Span) -> Span {
-        let counted = at.since(self.warmup.max(begun));
-        service.share(counted.ns(), at.since(begun).ns().max(1))
     }
 
     /// How the schedule was held; `None` in virtual time, and if there is none.
@@ -272,9 +265,9 @@ impl<'a> Stats<'a> {
         end.since(self.warmup).ns() as f64 / 1e9
     }
 
-    /// The share of the measured time in which the device was busy.
-    pub(crate) fn device_busy(&self, end: Time) -> f64 {
-        ratio(self.busy.ns() as f64 / 1e9, self.measured_s(end))
+    /// The share of the measured time in which a device was busy, of a run that ended at `end`.
+    pub(crate) fn share_of(&self, busy: &Busy, end: Time) -> f64 {
+        ratio(busy.until(end).ns() as f64, end.since(self.warmup).ns() as f64)
     }
 
     /// The classes' results, in the order of the job.
@@ -365,9 +358,6 @@ impl Observer for Stats<'_> {
         }
         if let Some(watched) = &mut self.watched {
             watched.finished(now, req.class.index(), &what);
-        }
-        if done.at >= self.warmup {
-            self.busy += self.measured(done.begun, done.at, charged);
         }
         if req.due < self.warmup {
             return;
