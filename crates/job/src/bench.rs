@@ -247,6 +247,9 @@ impl Bench<'_> {
         stats.ended(&mut source, at, until);
         let early = over.is_none() && end.interrupted || leave.get().is_some();
         let Ending { ended, failure, remarks } = Ending::of(early, at, guard);
+        // Whoever has done all that was asked for early rests as long as it might have been asked.
+        let asked = self.load.asks_until.map_or(at, |asked| asked.min(until).max(at));
+        let at = if over.is_some() || ended.is_some() { at } else { asked };
         let classes = stats.classes(&names, at);
         let device_stats = beside.eyes.map(|eyes| eyes.told(at));
         let responses = self.load.measured.as_ref().zip(stats.take_responses());
@@ -283,7 +286,8 @@ impl Bench<'_> {
     ) -> Stats<'a> {
         let (warmup, duration) = (self.job.warmup, self.load.duration);
         let schedule = live.then(|| self.load.schedule(warmup, self.job.live.depth));
-        let mut stats = Stats::new(names.len(), warmup, duration, schedule, told, recorder);
+        let mut stats = Stats::new(names.len(), warmup, duration, schedule, told, recorder)
+            .rated(self.load.asks_until);
         if self.detail {
             stats = stats.detailed();
         }

@@ -55,6 +55,7 @@ mod target;
 mod text;
 mod traces;
 mod tree;
+mod values;
 mod windows;
 
 pub use agents::{AgentSpec, Edge, Region};
