@@ -3,7 +3,7 @@
 - `latency-CLASS`: which share of the requests took longer than how long. Latency and rarity both
   grow by factors, so that one picture holds the median and the one in a thousand.
 - `percentiles-CLASS`, `throughput-CLASS`, `queue-CLASS`: the course over time.
-- `shares`: what each class got of the device's time.
+- `shares`: what each class got of the time in which the device was busy.
 - `rounds-CLASS`: where there are rounds, the p99 of each. The other charts then show of each policy
   the round in the middle.
 
@@ -178,7 +178,7 @@ def shares(comparison: Comparison) -> alt.TopLevelMixin:
     y = alt.Y("policy:N", title=None, sort=None, axis=side)
     x = alt.X(
         "begins:Q",
-        title="share of the device's time, %",
+        title="share of the device's busy time, %",
         scale=alt.Scale(domain=[0, 100]),
         axis=alt.Axis(values=[0, 20, 40, 60, 80, 100]),
     )

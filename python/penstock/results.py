@@ -112,6 +112,7 @@ class ClassResult:
     requests: int
     bytes: int
     iops: float
+    """Requests a second of the time in which the job asks, or until its last completion."""
     bw_bytes: float
     lat_ns: Distribution
     """From the intended arrival until the last piece was done."""
@@ -121,6 +122,7 @@ class ClassResult:
     """Device time of all its pieces."""
     device_time_s: float
     share: float
+    """Of the time in which the device was busy."""
     errors: int
     error_codes: Mapping[str, ErrorCount]
     """The errors by name, as `EIO`."""

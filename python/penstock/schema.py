@@ -90,7 +90,8 @@ class Class(TypedDict):
     """What one class got under one policy.
 
     `error_codes` has the errors by name, as `EIO`. `schedule` is null in virtual time, and of a
-    class that plans nothing ahead. `programs` is there of a job with programs.
+    class that plans nothing ahead. `programs` is there of a job with programs. Rates are of the
+    time in which the job asks, and `share` is of the time in which the device was busy.
     """
 
     name: str

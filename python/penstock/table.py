@@ -98,7 +98,8 @@ GAP = 2
 
 LEGEND = (
     "Latencies count from the intended arrival; wait is the mean time until the first piece was "
-    "sent; share is of the device's time; MB are millions of bytes."
+    "sent; IOPS and MB/s are of the time in which the job asks; share is of the time in which the "
+    "device was busy; MB are millions of bytes."
 )
 
 

@@ -36,7 +36,7 @@ def test_the_summary(result: penstock.Comparison, tmp_path: Path) -> None:
         assert row[columns["requests"]] == one.requests
         assert row[columns["MB/s"]] == pytest.approx(one.bw_bytes / 1e6)
         assert row[columns["p99 ms"]] == pytest.approx(one.lat_ns.p99 / MS)
-        assert row[columns["share"]] == pytest.approx(one.share)
+        assert row[columns["share of busy"]] == pytest.approx(one.share)
     assert [row[0] for row in rows[5:]] == result.verdict()
 
 

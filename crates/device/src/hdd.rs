@@ -81,6 +81,11 @@ pub struct Access {
 }
 
 impl Access {
+    /// Whether it is a command that asked nothing of the platter and cost its overhead alone.
+    pub fn is_decoding(&self) -> bool {
+        self.service() == self.overhead
+    }
+
     /// The whole of it.
     pub fn service(&self) -> Span {
         self.overhead + self.seek + self.rotation + self.transfer + self.bus
@@ -253,6 +258,13 @@ impl Hdd {
         self.seeks.ns(op, to.cylinder.abs_diff(from.cylinder), to.head != from.head)
     }
 
+    /// A command that asks nothing of the platter takes its overhead: when it ends.
+    fn decode_only(&mut self, now: Time, op: Op) -> Time {
+        let ends = now.max(self.ready) + Span::from_ns(self.overhead(op));
+        self.watcher.tell_decoding(now, ends, self.arm);
+        ends
+    }
+
     fn overhead(&self, op: Op) -> u64 {
         self.overheads[usize::from(op != Op::Read)][usize::from(self.wrote)]
     }
@@ -319,9 +331,9 @@ impl Device for Hdd {
                     ends = Time::from_ns(buffer.flushed(self, now.ns()));
                 }
             }
-            Op::Discard => ends = now.max(self.ready) + Span::from_ns(self.overhead(req.op)),
+            Op::Discard => ends = self.decode_only(now, req.op),
             Op::Read | Op::Write if req.end() > self.capacity() => {
-                ends = now.max(self.ready) + Span::from_ns(self.overhead(req.op));
+                ends = self.decode_only(now, req.op);
                 error = Some(Errno::EIO);
             }
             Op::Read | Op::Write if self.buffer.is_some() => ends = self.start_cached(now, req),

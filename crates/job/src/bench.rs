@@ -1,7 +1,9 @@
 //! One policy's run: the stack is put together, driven, and measured.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::path::Path;
+use std::rc::Rc;
 
 use penstock_core::{
     Clock, Device, Done, End, Limits, Observer, Queued, ReqId, Request, RunError, Seed, Source,
@@ -11,6 +13,7 @@ use penstock_device::PageCache;
 use penstock_device::page_cache::Options;
 use penstock_live::{Emulated, Guard, LiveClock, LiveDevice, Null, Paced, Settings, Speed, Stage};
 
+use crate::busy::Busy;
 use crate::candidate::{Chosen, Leave, Quit, Until};
 use crate::device_stats::DeviceStats;
 use crate::devices::DeviceSpec;
@@ -47,6 +50,8 @@ struct Beside<'a> {
     guard: Option<&'a Guard>,
     /// At the disks of a model.
     eyes: Option<&'a DeviceStats>,
+    /// At a real device.
+    busy: Option<&'a RefCell<Busy>>,
     /// At programs, which run on models only.
     programs: Option<&'a ProgramBook>,
 }
@@ -83,7 +88,7 @@ impl Bench<'_> {
                     None => device,
                 };
                 let programs = programs.as_ref();
-                let beside = Beside { eyes: Some(&eyes), guard: None, programs };
+                let beside = Beside { eyes: Some(&eyes), programs, ..Beside::default() };
                 match self.watch.and_then(Watch::paced) {
                     Some((speed, pace)) => {
                         self.run(place, device, &mut Paced::new(speed, pace), told, beside)
@@ -98,7 +103,8 @@ impl Bench<'_> {
                 };
                 let (eyes, model) = self.watched(spec, *speed);
                 let mut device = Emulated::new(model, *speed, file);
-                let result = self.run_guarded(place, &mut device, &mut clock, told, Some(&eyes))?;
+                let beside = Beside { eyes: Some(&eyes), ..Beside::default() };
+                let result = self.run_guarded(place, &mut device, &mut clock, told, beside)?;
                 Ok(RunResult { emulation: Some(device.lateness().into()), ..result })
             }
             Place::Live(live) => {
@@ -107,7 +113,7 @@ impl Bench<'_> {
             }
             Place::Null => {
                 let device = Null::new(self.job.live.depth);
-                self.run_live(place, device, &mut LiveClock::bare(), told)
+                self.run_guarded(place, device, &mut LiveClock::bare(), told, Beside::default())
             }
         }
     }
@@ -119,7 +125,7 @@ impl Bench<'_> {
         (eyes, device)
     }
 
-    /// The run over `device` in real time, with what the machine did not grant.
+    /// The run over the real `device`.
     pub(crate) fn run_live(
         &self,
         place: &Place,
@@ -127,19 +133,30 @@ impl Bench<'_> {
         clock: &mut LiveClock,
         told: &mut dyn Progress,
     ) -> Result<RunResult, Failure> {
-        self.run_guarded(place, device, clock, told, None)
+        let busy = Rc::new(RefCell::new(Busy::new(Time::ZERO + self.job.warmup)));
+        let (begun, ended) = (Rc::clone(&busy), Rc::clone(&busy));
+        let started = move |now, _: &Request| begun.borrow_mut().started(now);
+        let finished = move |now, done: &[Done]| {
+            for _ in done {
+                ended.borrow_mut().finished(now);
+            }
+        };
+        let device = Tap::new(device, started, finished);
+        let beside = Beside { busy: Some(&busy), ..Beside::default() };
+        self.run_guarded(place, device, clock, told, beside)
     }
 
+    /// The run over `device` in real time, with what the machine did not grant.
     fn run_guarded(
         &self,
         place: &Place,
         device: impl Device,
         clock: &mut LiveClock,
         told: &mut dyn Progress,
-        eyes: Option<&DeviceStats>,
+        beside: Beside<'_>,
     ) -> Result<RunResult, Failure> {
         let guard = clock.guard();
-        let beside = Beside { guard: Some(&guard), eyes, programs: None };
+        let beside = Beside { guard: Some(&guard), ..beside };
         let result = self.run(place, device, clock, told, beside)?;
         let remarks = [clock.remarks(), &result.remarks].concat();
         Ok(RunResult { remarks, ..result })
@@ -201,30 +218,16 @@ impl Bench<'_> {
         stack: &mut impl Device,
         clock: &mut impl Clock,
         told: &mut dyn Progress,
-        Beside { guard, eyes, programs }: Beside<'_>,
+        beside: Beside<'_>,
         recorder: Option<Recorder>,
         leave: &Leave,
     ) -> Result<RunResult, Failure> {
-        let (warmup, duration, live) = (self.job.warmup, self.load.duration, guard.is_some());
+        let Beside { guard, programs, .. } = beside;
         let mut source = self.load.source(Seed(self.seed), programs);
         let names: Vec<&str> = self.load.classes.iter().map(String::as_str).collect();
-        let schedule = live.then(|| self.load.schedule(warmup, self.job.live.depth));
         let cache = self.job.buffered().map(|spec| (spec, Ledger::default()));
         let ledger = cache.as_ref().map(|(_, ledger)| ledger.clone());
-        let mut stats =
-            Stats::new(names.len(), warmup, duration, schedule, told, recorder).charged_by(ledger);
-        if self.detail {
-            stats = stats.detailed();
-        }
-        if let Some(measured) = &self.load.measured {
-            stats = stats.compared(measured.len());
-        }
-        if let Some(watch) = self.watch {
-            stats = stats.watched(Watched::new(&names, duration, watch.window(duration, live)));
-            if let Some((_, pace)) = watch.paced().filter(|_| !live) {
-                stats = stats.paced(pace);
-            }
-        }
+        let mut stats = self.stats(&names, guard.is_some(), told, recorder).charged_by(ledger);
         let until = self.until();
         let limits = Limits { until, max_outstanding: self.job.max_outstanding };
         let mut observer = Until { observer: &mut stats, leave, guard, programs };
@@ -244,7 +247,11 @@ impl Bench<'_> {
         stats.ended(&mut source, at, until);
         let early = over.is_none() && end.interrupted || leave.get().is_some();
         let Ending { ended, failure, remarks } = Ending::of(early, at, guard);
+        // Whoever has done all that was asked for early rests as long as it might have been asked.
+        let asked = self.load.asks_until.map_or(at, |asked| asked.min(until).max(at));
+        let at = if over.is_some() || ended.is_some() { at } else { asked };
         let classes = stats.classes(&names, at);
+        let device_stats = beside.eyes.map(|eyes| eyes.told(at));
         let responses = self.load.measured.as_ref().zip(stats.take_responses());
         Ok(RunResult {
             against_measured: responses.and_then(|(measured, found)| measured.against(found)),
@@ -259,12 +266,41 @@ impl Bench<'_> {
             schedule: stats.schedule(),
             emulation: None,
             remarks,
-            // Device time is the sum over all disks; busy is the share of one of them.
-            device_busy: stats.device_busy(at) / eyes.map_or(1.0, DeviceStats::disks),
-            device_stats: eyes.map(|eyes| eyes.told(at)),
+            device_busy: match &device_stats {
+                Some(disks) => disks.all.utilisation,
+                None => beside.busy.map_or(0.0, |busy| stats.share_of(&busy.borrow(), at)),
+            },
+            device_stats,
             classes: programs.iter().fold(classes, |classes, book| book.told(classes, at)),
             detail: stats.take_detail(&names, at),
         })
+    }
+
+    /// What measures a run of the classes `names`, on a real clock if it is `live`.
+    fn stats<'a>(
+        &'a self,
+        names: &[&str],
+        live: bool,
+        told: &'a mut dyn Progress,
+        recorder: Option<Recorder>,
+    ) -> Stats<'a> {
+        let (warmup, duration) = (self.job.warmup, self.load.duration);
+        let schedule = live.then(|| self.load.schedule(warmup, self.job.live.depth));
+        let mut stats = Stats::new(names.len(), warmup, duration, schedule, told, recorder)
+            .rated(self.load.asks_until);
+        if self.detail {
+            stats = stats.detailed();
+        }
+        if let Some(measured) = &self.load.measured {
+            stats = stats.compared(measured.len());
+        }
+        if let Some(watch) = self.watch {
+            stats = stats.watched(Watched::new(names, duration, watch.window(duration, live)));
+            if let Some((_, pace)) = watch.paced().filter(|_| !live) {
+                stats = stats.paced(pace);
+            }
+        }
+        stats
     }
 
     /// When the run ends, whatever is outstanding.

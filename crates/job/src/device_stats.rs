@@ -15,6 +15,7 @@ use penstock_core::{Device, Done, Request, Span, Tap, Time};
 use penstock_device::hdd::Access;
 use penstock_live::Speed;
 
+use crate::busy::Busy;
 use crate::result::{DeviceStatsResult, DiskResult, Milliseconds};
 use crate::stats::{Values, ratio};
 
@@ -34,15 +35,12 @@ struct Disk {
     /// Of a device with an arm.
     parts: Option<Parts>,
     service: Values,
-    busy: Span,
+    busy: Busy,
     /// The accesses that began last, and when: they count when they have ended. Only the one before
     /// the last may still go on when another is told of.
     begun: VecDeque<(Time, Access)>,
     /// Service and busy are those of requests, and not of accesses.
     of_requests: bool,
-    /// Requests that it has then, and since when.
-    has: u32,
-    since: Time,
 }
 
 struct Parts {
@@ -59,11 +57,9 @@ impl DeviceStats {
             warmup,
             parts: None,
             service: Values::new(),
-            busy: Span::ZERO,
+            busy: Busy::new(warmup),
             begun: VecDeque::new(),
             of_requests: false,
-            has: 0,
-            since: Time::ZERO,
         };
         let eye = |_| Eye(Rc::new(RefCell::new(disk())));
         Self { warmup, disks: (0..disks).map(eye).collect() }
@@ -74,25 +70,21 @@ impl DeviceStats {
         self.disks[number as usize].clone()
     }
 
-    /// How many disks there are.
-    pub(crate) fn disks(&self) -> f64 {
-        self.disks.len() as f64
-    }
-
     /// What there is to tell of a run that ended at `end`.
     pub(crate) fn told(&self, end: Time) -> DeviceStatsResult {
         let measured = end.since(self.warmup);
         let mut disks = self.disks.iter().map(|eye| eye.0.borrow_mut());
         let mut all = disks.next().expect("a device has a disk");
-        all.ended(end);
-        let mut each = vec![all.told(measured)];
+        let mut busy = all.ended(end);
+        let mut each = vec![all.told(busy, measured)];
         for mut disk in disks {
-            disk.ended(end);
-            each.push(disk.told(measured));
+            let own = disk.ended(end);
+            each.push(disk.told(own, measured));
             all.join(&disk);
+            busy += own;
         }
         let whole = Span::from_ns(measured.ns().saturating_mul(self.disks.len() as u64));
-        let all = all.told(whole);
+        let all = all.told(busy, whole);
         DeviceStatsResult { all, disks: if each.len() > 1 { each } else { Vec::new() } }
     }
 }
@@ -129,9 +121,10 @@ impl Disk {
         let service = access.service();
         let ended = self.speed.real(begun + service);
         if !self.of_requests {
-            self.works(self.speed.real(begun), ended.min(end));
+            self.busy.worked(self.speed.real(begun), ended.min(end));
         }
-        if ended < self.warmup || ended > end {
+        // A command that asks nothing of the platter is no access.
+        if ended < self.warmup || ended > end || access.is_decoding() {
             return;
         }
         let speed = self.speed;
@@ -145,35 +138,23 @@ impl Disk {
     }
 
     fn started(&mut self, now: Time) {
-        if self.has == 0 {
-            self.since = self.speed.real(now);
-        }
-        self.has += 1;
+        self.busy.started(self.speed.real(now));
     }
 
     fn finished(&mut self, now: Time, service: Span) {
         let now = self.speed.real(now);
-        self.has -= 1;
-        if self.has == 0 {
-            self.works(self.since, now);
-        }
+        self.busy.finished(now);
         if now >= self.warmup {
             self.service.add(self.speed.span(service));
         }
     }
 
-    /// The disk works from `begun` to `ended`.
-    fn works(&mut self, begun: Time, ended: Time) {
-        self.busy += ended.since(begun.max(self.warmup));
-    }
-
-    fn ended(&mut self, end: Time) {
+    /// Books all of a run that ended at `end`: how long it was busy.
+    fn ended(&mut self, end: Time) -> Span {
         while !self.begun.is_empty() {
             self.settle(end);
         }
-        if self.has > 0 {
-            self.works(self.since, end);
-        }
+        self.busy.until(end)
     }
 
     /// Takes in what `other` did.
@@ -185,10 +166,9 @@ impl Disk {
             ours.transfer.join(&theirs.transfer);
         }
         self.service.join(&other.service);
-        self.busy += other.busy;
     }
 
-    fn told(&self, measured: Span) -> DiskResult {
+    fn told(&self, busy: Span, measured: Span) -> DiskResult {
         let part = |part: fn(&Parts) -> &Values| {
             self.parts.as_ref().map(|parts| part(parts).milliseconds())
         };
@@ -197,7 +177,7 @@ impl Disk {
             rotation_ms: part(|parts| &parts.rotation),
             transfer_ms: part(|parts| &parts.transfer),
             service_ms: self.service.milliseconds(),
-            utilisation: ratio(self.busy.ns() as f64, measured.ns() as f64),
+            utilisation: ratio(busy.ns() as f64, measured.ns() as f64),
         }
     }
 }

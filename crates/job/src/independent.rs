@@ -168,9 +168,6 @@ fn joined(bench: &Bench<'_>, results: Vec<RunResult>) -> RunResult {
     }
     let whole: f64 = all.classes.iter().map(|class| class.device_time_s).sum();
     for class in &mut all.classes {
-        // Of the time in which any of them ran, as everywhere.
-        class.iops = ratio(class.requests as f64, all.duration_s);
-        class.bw_bytes = ratio(class.bytes as f64, all.duration_s);
         class.share = ratio(class.device_time_s, whole);
     }
     all.remarks.sort_unstable();

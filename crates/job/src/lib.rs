@@ -27,6 +27,7 @@ pub mod units;
 
 mod agents;
 mod bench;
+mod busy;
 mod candidate;
 mod classes;
 mod ending;
@@ -54,6 +55,7 @@ mod target;
 mod text;
 mod traces;
 mod tree;
+mod values;
 mod windows;
 
 pub use agents::{AgentSpec, Edge, Region};

@@ -1,7 +1,7 @@
 //! Who asks in a run: the agents of a job or its trace, ready for a target of a known size.
 
 use penstock_core::{ClassId, Op, Prio, Seed, Source, Span, StreamId, Time};
-use penstock_workload::program::Cpus;
+use penstock_workload::program::{Cpus, Starts};
 use penstock_workload::trace::{Replay, Timing};
 use penstock_workload::{Agent, Agents, Arrivals, Program, Programs};
 
@@ -21,6 +21,9 @@ pub(crate) struct Load {
     pub(crate) duration: Span,
     /// When nobody can ask any more.
     pub(crate) last: Time,
+    /// Until when it asks, whatever the device does; none if it asks so many times, or as fast as it
+    /// is served.
+    pub(crate) asks_until: Option<Time>,
     /// The largest request in bytes.
     pub(crate) longest: u32,
     /// What its requests took on the drive that they were recorded on, one at a time.
@@ -48,6 +51,9 @@ impl Load {
         if let (Some(spec), Some(programs)) = (&job.programs, job.programs_on(capacity, block)?) {
             let longest = programs.iter().map(Program::longest).max().unwrap_or(0);
             let last = programs.iter().map(|one| one.active.end).max().unwrap_or(Time::ZERO);
+            let counted = |one: &&Program| matches!(one.starts, Starts::Once { .. });
+            let goes_on = programs.iter().filter(|one| !counted(one));
+            let asks_until = goes_on.map(|one| one.active.end).max();
             let until = match job.stop {
                 Stop::Done(class) => Some(class),
                 _ => None,
@@ -58,6 +64,7 @@ impl Load {
                 classes,
                 duration: job.duration,
                 last,
+                asks_until,
                 longest,
                 measured: None,
             });
@@ -65,8 +72,11 @@ impl Load {
         let agents = job.agents_on(capacity, block)?;
         let longest = agents.iter().map(|agent| agent.size).max().unwrap_or(0);
         let last = agents.iter().map(|agent| agent.active.end).max().unwrap_or(Time::ZERO);
+        let asks_until =
+            agents.iter().filter(|one| !one.is_counted()).map(|one| one.active.end).max();
         let kind = Kind::Agents(agents);
-        Ok(Self { kind, classes, duration: job.duration, last, longest, measured: None })
+        let duration = job.duration;
+        Ok(Self { kind, classes, duration, last, asks_until, longest, measured: None })
     }
 
     fn trace(
@@ -97,7 +107,7 @@ impl Load {
         let last = planned.unwrap_or(Time::NEVER) + Span::from_ns(1);
         let kind = Kind::Trace(replay, planned.is_some());
         let measured = (trace.one_by_one && !fast).then(|| Measured::new(&trace));
-        Ok(Self { kind, classes, duration, last, longest, measured })
+        Ok(Self { kind, classes, duration, last, asks_until: planned, longest, measured })
     }
 
     /// A source that asks from the beginning; what is random in it descends from `seed`.

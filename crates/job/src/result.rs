@@ -88,7 +88,8 @@ pub struct RunResult {
     /// Of a trace of measured response times, how far the run is from them.
     #[serde(flatten)]
     pub against_measured: Option<AgainstMeasured>,
-    /// Seconds that were measured: from the end of the warm-up to the end of the run.
+    /// Seconds that were measured: from the end of the warm-up to the end of the run. A run that has
+    /// done everything early lasts as long as it might have been asked.
     pub duration_s: f64,
     /// It was ended early; the figures are of the part that ran.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -107,7 +108,8 @@ pub struct RunResult {
     /// What the machine did not grant to a live run, in words; left out if there is nothing to say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
-    /// Share of the measured time in which the device was busy; of several disks, the mean.
+    /// Share of the measured time in which the device had something to do; of several disks, the
+    /// mean.
     pub device_busy: f64,
     /// What the disks of a model did; left out of what was measured on a real target.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -234,9 +236,13 @@ pub struct ClassResult {
     pub requests: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Requests a second.
+    /// Requests a second: those that completed without error after the warm-up, whenever they were
+    /// due, over the time in which the job asks. That is the time from the end of the warm-up until
+    /// no agent asks any more, or until the last arrival of a trace. It is longer for a class that
+    /// was served later, until its last completion, and shorter if the run ended before. A load that
+    /// is as long as it takes, as a trace played as fast as possible, asks until the run ends.
     pub iops: f64,
-    /// Bytes a second.
+    /// Bytes a second, of the same requests over the same time.
     pub bw_bytes: f64,
     /// From the intended arrival until the last piece was done.
     pub lat_ns: Distribution,
@@ -246,7 +252,8 @@ pub struct ClassResult {
     pub service_ns: Distribution,
     /// Device time of the class in seconds, failed requests included.
     pub device_time_s: f64,
-    /// Its device time over the sum of all classes'.
+    /// Its part of the time in which the device was busy: its device time over the sum of all
+    /// classes'.
     pub share: f64,
     /// Requests that failed.
     pub errors: u64,

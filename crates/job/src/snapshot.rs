@@ -38,7 +38,7 @@ pub struct ClassSnapshot {
     pub p50_ns: Option<u64>,
     /// 99th percentile of their latencies; null if there were none.
     pub p99_ns: Option<u64>,
-    /// Share of the device time of all classes, 0 to 1.
+    /// Its part of the time in which the device was busy, 0 to 1.
     pub share: f64,
     /// Requests outstanding now.
     pub outstanding: u64,

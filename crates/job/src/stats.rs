@@ -1,100 +1,42 @@
 //! What a run is measured by: latencies, waits and device time of each class.
 
-use hdrhistogram::Histogram;
 use penstock_core::{Done, Observer, Request, Source, Span, Time};
 use penstock_live::Pace;
 
+use crate::busy::Busy;
 use crate::detail::{Detail, Details};
 use crate::errors::Errors;
 use crate::ledger::{Ledger, Spent};
 use crate::record::Recorder;
-use crate::result::{ClassResult, Distribution, ScheduleResult};
+use crate::result::{ClassResult, ScheduleResult};
 use crate::schedule::Schedule;
 use crate::snapshot::{Snapshot, Watched};
+pub(crate) use crate::values::Values;
 use crate::windows::Finished;
 
-/// Values in nanoseconds: exact moments and extremes, and percentiles to three digits.
-pub(crate) struct Values {
-    histogram: Histogram<u64>,
-    count: u64,
-    sum: u128,
-    squares: u128,
-    min: u64,
-    max: u64,
+/// What completed without error.
+#[derive(Default)]
+struct Completed {
+    requests: u64,
+    bytes: u64,
+    /// When the last of it did.
+    last: Time,
 }
 
-/// Longer latencies are counted here: two days, beyond what any job runs.
-const LONGEST_NS: u64 = 1 << 47;
-
-/// Three significant digits: a percentile is at most a thousandth too high.
-const DIGITS: u8 = 3;
-
-impl Values {
-    pub(crate) fn new() -> Self {
-        let histogram = Histogram::new_with_max(LONGEST_NS, DIGITS).expect("valid bounds");
-        Self { histogram, count: 0, sum: 0, squares: 0, min: u64::MAX, max: 0 }
-    }
-
-    pub(crate) fn add(&mut self, value: Span) {
-        let ns = value.ns();
-        self.histogram.saturating_record(ns);
-        self.count += 1;
-        self.sum += u128::from(ns);
-        self.squares += u128::from(ns) * u128::from(ns);
-        self.min = self.min.min(ns);
-        self.max = self.max.max(ns);
-    }
-
-    /// How many there are.
-    pub(crate) fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// Takes in the values of `other`.
-    pub(crate) fn join(&mut self, other: &Self) {
-        self.histogram.add(&other.histogram).expect("both have the same bounds");
-        self.count += other.count;
-        self.sum += other.sum;
-        self.squares += other.squares;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
-    }
-
-    pub(crate) fn distribution(&self) -> Distribution {
-        if self.count == 0 {
-            return Distribution::default();
-        }
-        let count = self.count as f64;
-        let mean = self.sum as f64 / count;
-        // The variance as an exact integer where that fits: two large squares nearly cancel. Where it
-        // does not, values are so large that floating point has digits to spare.
-        let n = u128::from(self.count);
-        let exact = self.squares.checked_mul(n).zip(self.sum.checked_mul(self.sum));
-        let spread = match exact {
-            Some((squares, square)) => squares.saturating_sub(square) as f64,
-            None => (self.squares as f64 * count - (self.sum as f64).powi(2)).max(0.0),
-        };
-        let at = |percent: f64| {
-            let value = self.histogram.value_at_quantile(percent / 100.0);
-            value.clamp(self.min, self.max)
-        };
-        Distribution {
-            mean,
-            stddev: spread.sqrt() / count,
-            min: self.min,
-            max: self.max,
-            percentile: Distribution::PERCENTS
-                .map(|percent| (format!("{percent:.6}"), at(percent)))
-                .into_iter()
-                .collect(),
-        }
+impl Completed {
+    fn add(&mut self, at: Time, len: u32) {
+        self.requests += 1;
+        self.bytes += u64::from(len);
+        self.last = at;
     }
 }
 
 struct Class {
     arrivals: u64,
-    requests: u64,
-    bytes: u64,
+    /// Of what was due after the warm-up.
+    measured: Completed,
+    /// After the warm-up, whenever it was due.
+    completed: Completed,
     errors: Errors,
     latency: Values,
     wait: Values,
@@ -106,8 +48,8 @@ impl Class {
     fn new() -> Self {
         Self {
             arrivals: 0,
-            requests: 0,
-            bytes: 0,
+            measured: Completed::default(),
+            completed: Completed::default(),
             errors: Errors::default(),
             latency: Values::new(),
             wait: Values::new(),
@@ -139,9 +81,9 @@ const TIME_A_REPORT: Span = Span::from_ms(50);
 pub(crate) struct Stats<'a> {
     warmup: Time,
     duration: Span,
+    /// Until when the load asks, as far as that is known.
+    asks_until: Time,
     classes: Vec<Class>,
-    /// Service of everything that finished after the warm-up.
-    busy: Span,
     /// How the schedule was held, live only: virtual time is never late.
     schedule: Option<Schedule<'a>>,
     progress: &'a mut dyn Progress,
@@ -171,8 +113,8 @@ impl<'a> Stats<'a> {
         Self {
             warmup: Time::ZERO + warmup,
             duration,
+            asks_until: Time::NEVER,
             classes: (0..classes).map(|_| Class::new()).collect(),
-            busy: Span::ZERO,
             schedule,
             progress,
             turns: 0,
@@ -189,6 +131,12 @@ impl<'a> Stats<'a> {
     /// Books device time from `ledger`, and not from completions.
     pub(crate) fn charged_by(mut self, ledger: Option<Ledger>) -> Self {
         self.ledger = ledger;
+        self
+    }
+
+    /// The load asks until `asks_until`; as long as the run lasts if that is not known.
+    pub(crate) fn rated(mut self, asks_until: Option<Time>) -> Self {
+        self.asks_until = asks_until.unwrap_or(Time::NEVER);
         self
     }
 
@@ -245,16 +193,11 @@ impl<'a> Stats<'a> {
             if let Some(watched) = &mut self.watched {
                 watched.spent(at, class, service);
             }
-            let measured = self.measured(begun, at, service);
-            self.busy += measured;
-            self.classes[class].device_time += measured;
+            // How much of a command lay behind the end of the warm-up is not known: all, or nothing.
+            if begun >= self.warmup {
+                self.classes[class].device_time += service;
+            }
         });
-    }
-
-    /// Of a command that was under way when the warm-up ended, what lies behind it.
-    fn measured(&self, begun: Time, at: Time, service: Span) -> Span {
-        let counted = at.since(self.warmup.max(begun));
-        service.share(counted.ns(), at.since(begun).ns().max(1))
     }
 
     /// How the schedule was held; `None` in virtual time, and if there is none.
@@ -267,27 +210,32 @@ impl<'a> Stats<'a> {
         self.classes.iter().map(|class| class.arrivals).sum()
     }
 
-    /// Seconds that were measured, of a run that ended at `end`.
+    /// Seconds from the end of the warm-up to `end`.
     pub(crate) fn measured_s(&self, end: Time) -> f64 {
         end.since(self.warmup).ns() as f64 / 1e9
     }
 
-    /// The share of the measured time in which the device was busy.
-    pub(crate) fn device_busy(&self, end: Time) -> f64 {
-        ratio(self.busy.ns() as f64 / 1e9, self.measured_s(end))
+    /// Seconds that the rates of `class` are of, in a run that ended at `end`: as long as the load
+    /// asks, or until the class has been served if that is later.
+    fn rated_s(&self, class: &Class, end: Time) -> f64 {
+        self.measured_s(self.asks_until.max(class.completed.last).min(end))
+    }
+
+    /// The share of the measured time in which a device was busy, of a run that ended at `end`.
+    pub(crate) fn share_of(&self, busy: &Busy, end: Time) -> f64 {
+        ratio(busy.until(end).ns() as f64, end.since(self.warmup).ns() as f64)
     }
 
     /// The classes' results, in the order of the job.
     pub(crate) fn classes(&self, names: &[&str], end: Time) -> Vec<ClassResult> {
-        let seconds = self.measured_s(end);
         let all: f64 = self.classes.iter().map(|class| class.device_time.ns() as f64).sum();
         let held = |index| self.schedule.as_ref().and_then(|schedule| schedule.class(index));
         let result = |(index, (class, name)): (usize, (&Class, &&str))| ClassResult {
             name: (*name).to_owned(),
-            requests: class.requests,
-            bytes: class.bytes,
-            iops: ratio(class.requests as f64, seconds),
-            bw_bytes: ratio(class.bytes as f64, seconds),
+            requests: class.measured.requests,
+            bytes: class.measured.bytes,
+            iops: ratio(class.completed.requests as f64, self.rated_s(class, end)),
+            bw_bytes: ratio(class.completed.bytes as f64, self.rated_s(class, end)),
             lat_ns: class.latency.distribution(),
             wait_ns: class.wait.distribution(),
             service_ns: class.service.distribution(),
@@ -295,7 +243,7 @@ impl<'a> Stats<'a> {
             share: ratio(class.device_time.ns() as f64, all),
             errors: class.errors.count(),
             error_codes: class.errors.told(),
-            unfinished: class.arrivals - class.requests - class.errors.count(),
+            unfinished: class.arrivals - class.measured.requests - class.errors.count(),
             schedule: held(index),
             programs: None,
         };
@@ -366,20 +314,20 @@ impl Observer for Stats<'_> {
         if let Some(watched) = &mut self.watched {
             watched.finished(now, req.class.index(), &what);
         }
-        if done.at >= self.warmup {
-            self.busy += self.measured(done.begun, done.at, charged);
+        let class = &mut self.classes[req.class.index()];
+        let behind = req.due >= self.warmup;
+        if done.error.is_none() && (behind || done.at > self.warmup) {
+            class.completed.add(done.at, req.len);
         }
-        if req.due < self.warmup {
+        if !behind {
             return;
         }
-        let class = &mut self.classes[req.class.index()];
         class.device_time += charged;
         if let Some(error) = done.error {
             class.errors.add(error, done.at, req);
             return;
         }
-        class.requests += 1;
-        class.bytes += u64::from(req.len);
+        class.measured.add(done.at, req.len);
         class.latency.add(latency);
         if let Some(responses) = &mut self.responses {
             responses.push(latency.ns());
@@ -389,22 +337,5 @@ impl Observer for Stats<'_> {
         if let Some(details) = &mut self.details {
             details.measured(req.class.index(), latency, wait);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_are_exact_and_percentiles_are_within_a_thousandth() {
-        let mut values = Values::new();
-        (1..=1000).for_each(|us| values.add(Span::from_us(us)));
-        let found = values.distribution();
-        assert!((found.mean - 500_500.0).abs() < 1e-6);
-        assert!((found.stddev - 288_674.990_257_210_7).abs() < 1e-3, "{}", found.stddev);
-        assert_eq!((found.min, found.max), (1_000, 1_000_000));
-        let median = found.percentile["50.000000"] as f64;
-        assert!((median / 500_000.0 - 1.0).abs() < 0.001, "{median}");
     }
 }

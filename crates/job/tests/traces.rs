@@ -75,6 +75,26 @@ fn a_trace_goes_at_its_own_pace_or_another() {
     assert!(online.lat_ns.max < 10_000_000, "{:?}", online.lat_ns);
 }
 
+#[test]
+fn rates_are_of_the_time_that_the_trace_lasts() {
+    let text = "device = \"flash\"\n[trace]\nfile = \"FILE\"\nformat = \"blkparse\"\n\
+                [class.slow]\n[[rule]]\nclass = \"slow\"\nop = \"write\"\n";
+    let path = std::env::temp_dir().join(format!("penstock-lasts-{}.txt", std::process::id()));
+    // A read each second for ten, and with the last of them writes that take 40 s.
+    let read = |s: u32| format!("254,0 1 {s} {s}.0 10 Q R 0 + 8 [a]\n");
+    let write = |n: u32| format!("254,0 1 {n} 10.0 10 Q W 0 + 8192 [a]\n");
+    let lines: String = (0..=10).map(read).chain((0..4_700).map(write)).collect();
+    std::fs::write(&path, lines).unwrap();
+    let text = text.replace("FILE", &path.display().to_string());
+    let options = Options { policies: vec!["fcfs".into()], ..Options::default() };
+    let run = compare_text("job.toml", &text, &[], &options, &mut |_| true).unwrap().runs.remove(0);
+    std::fs::remove_file(&path).unwrap();
+    let [slow, other] = &run.classes[..] else { panic!("two classes") };
+    assert!(run.duration_s > 45.0, "{}", run.duration_s);
+    assert!((other.iops - 1.1).abs() < 1e-4, "{}", other.iops);
+    assert!((slow.iops - 4_700.0 / run.duration_s).abs() < 1e-6, "{}", slow.iops);
+}
+
 /// Requests by class when `rules` sort a little trace.
 fn sorted(rules: &str) -> Vec<(String, u64)> {
     let folder = std::env::temp_dir().join(format!("penstock-rules-{}", std::process::id()));

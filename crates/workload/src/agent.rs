@@ -179,6 +179,11 @@ impl Agents {
 }
 
 impl Agent {
+    /// Whether it asks so many times and no more.
+    pub fn is_counted(&self) -> bool {
+        matches!(self.arrivals, Arrivals::Turns { count } if count < u64::MAX)
+    }
+
     /// How many requests fit side by side into the region.
     pub fn slots(&self) -> u64 {
         (self.region.end - self.region.start) / u64::from(self.size)

@@ -223,7 +223,7 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
         title = "Who had the device"
         said = f"{title}; the figures are in the table"
         bars = Figure("shares", "", pictures.svg(drawn["shares"], name="shares", title=said))
-        words = "Device time of each class, as a share of the device time of all."
+        words = "Device time of each class, as a share of the time in which the device was busy."
         yield Section("shares", title, words, [bars])
 
 

@@ -81,7 +81,7 @@ def _summary(sheet: Worksheet, comparison: Comparison, bold: Format) -> None:
             "p95 ms",
             "p99 ms",
         ),
-        *("p99.9 ms", "max ms", "wait ms", "share", "device s", "errors", "unfinished"),
+        *("p99.9 ms", "max ms", "wait ms", "share of busy", "device s", "errors", "unfinished"),
         *("scheduled", "made", "within 100 µs", "within 1 ms", "within 10 ms", "late p99 ms"),
     )
     sheet.write_row(2, 0, columns, bold)

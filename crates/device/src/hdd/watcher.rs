@@ -4,14 +4,15 @@
 //! request, or what is left of it, that the buffer does not hold; a write that was answered already;
 //! a read-ahead that begins by itself after a hit. The last two are nobody's request, and a hit is
 //! no access. What an access carries on with, sectors read ahead or a write that joins it, is in none
-//! of its parts: as in `DiskSim`, it is told up to the end of what was asked for.
+//! of its parts: as in `DiskSim`, it is told up to the end of what was asked for. A command that asks
+//! nothing of the platter, as a discard, is told as an access of its overhead alone.
 
 use std::fmt;
 
 use penstock_core::{Span, Time};
 
 use super::sweep::Sweep;
-use super::{Access, Hdd};
+use super::{Access, Arm, Hdd};
 
 type Listener = Box<dyn FnMut(Time, &Access)>;
 
@@ -25,6 +26,14 @@ impl Watcher {
         if let Some(listener) = &mut self.0 {
             listener(now, access);
         }
+    }
+
+    /// A command from `now` to `ends` asks nothing of the platter.
+    pub(super) fn tell_decoding(&mut self, now: Time, ends: Time, arm: Arm) {
+        let [seek, rotation, transfer, bus] = [Span::ZERO; 4];
+        let overhead = ends.since(now);
+        let access = Access { overhead, seek, rotation, transfer, bus, distance: 0, arm };
+        self.tell(now, &access);
     }
 }
 

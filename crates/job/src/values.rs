@@ -1,0 +1,101 @@
+//! Values in nanoseconds: their moments, extremes and percentiles.
+
+use hdrhistogram::Histogram;
+use penstock_core::Span;
+
+use crate::result::Distribution;
+
+/// Values in nanoseconds: exact moments and extremes, and percentiles to three digits.
+pub(crate) struct Values {
+    histogram: Histogram<u64>,
+    count: u64,
+    sum: u128,
+    squares: u128,
+    min: u64,
+    max: u64,
+}
+
+/// Longer latencies are counted here: two days, beyond what any job runs.
+const LONGEST_NS: u64 = 1 << 47;
+
+/// Three significant digits: a percentile is at most a thousandth too high.
+const DIGITS: u8 = 3;
+
+impl Values {
+    pub(crate) fn new() -> Self {
+        let histogram = Histogram::new_with_max(LONGEST_NS, DIGITS).expect("valid bounds");
+        Self { histogram, count: 0, sum: 0, squares: 0, min: u64::MAX, max: 0 }
+    }
+
+    pub(crate) fn add(&mut self, value: Span) {
+        let ns = value.ns();
+        self.histogram.saturating_record(ns);
+        self.count += 1;
+        self.sum += u128::from(ns);
+        self.squares += u128::from(ns) * u128::from(ns);
+        self.min = self.min.min(ns);
+        self.max = self.max.max(ns);
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Takes in the values of `other`.
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.histogram.add(&other.histogram).expect("both have the same bounds");
+        self.count += other.count;
+        self.sum += other.sum;
+        self.squares += other.squares;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    pub(crate) fn distribution(&self) -> Distribution {
+        if self.count == 0 {
+            return Distribution::default();
+        }
+        let count = self.count as f64;
+        let mean = self.sum as f64 / count;
+        // The variance as an exact integer where that fits: two large squares nearly cancel. Where it
+        // does not, values are so large that floating point has digits to spare.
+        let n = u128::from(self.count);
+        let exact = self.squares.checked_mul(n).zip(self.sum.checked_mul(self.sum));
+        let spread = match exact {
+            Some((squares, square)) => squares.saturating_sub(square) as f64,
+            None => (self.squares as f64 * count - (self.sum as f64).powi(2)).max(0.0),
+        };
+        let at = |percent: f64| {
+            let value = self.histogram.value_at_quantile(percent / 100.0);
+            value.clamp(self.min, self.max)
+        };
+        Distribution {
+            mean,
+            stddev: spread.sqrt() / count,
+            min: self.min,
+            max: self.max,
+            percentile: Distribution::PERCENTS
+                .map(|percent| (format!("{percent:.6}"), at(percent)))
+                .into_iter()
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_exact_and_percentiles_are_within_a_thousandth() {
+        let mut values = Values::new();
+        (1..=1000).for_each(|us| values.add(Span::from_us(us)));
+        let found = values.distribution();
+        assert!((found.mean - 500_500.0).abs() < 1e-6);
+        assert!((found.stddev - 288_674.990_257_210_7).abs() < 1e-3, "{}", found.stddev);
+        assert_eq!((found.min, found.max), (1_000, 1_000_000));
+        let median = found.percentile["50.000000"] as f64;
+        assert!((median / 500_000.0 - 1.0).abs() < 0.001, "{median}");
+    }
+}
