@@ -121,8 +121,10 @@ impl Fixed {
             self.latency = latency;
             self.ends += longer;
             self.batch.iter_mut().for_each(|one| one.ends += longer);
+            self.batch.iter_mut().skip(1).for_each(|one| one.begun += longer);
         }
-        let begun = self.ends;
+        // The first of a batch has its latency.
+        let begun = if self.batch.is_empty() { self.begun } else { self.ends };
         self.ends += law.cost.of(req.op, req.len);
         self.batch.push_back(Serving { id: req.id, len: req.len, begun, ends: self.ends });
     }
@@ -167,8 +169,6 @@ impl Device for Fixed {
         while let Some(Serving { id, len, begun, ends }) =
             self.batch.pop_front_if(|serving| serving.ends <= now)
         {
-            // The first of a batch has its latency.
-            let begun = if self.begun + self.latency == begun { self.begun } else { begun };
             let service = ends.since(begun);
             done.push(Done { id, at: now, begun, service, len, error: None });
             if self.batch.is_empty() && !self.waiting.is_empty() {
@@ -257,5 +257,29 @@ mod tests {
         device.advance(Time::ZERO + Span::from_us(500), &mut done);
         let service: Vec<u64> = done.iter().map(|done| done.service.ns() / 1_000).collect();
         assert_eq!(service, [50, 10, 10, 10]);
+    }
+
+    /// Device time of each of `ops`, started at once, in microseconds.
+    fn services(reads: Law, writes: Law, ops: &[Op]) -> Vec<u64> {
+        let mut device = Fixed::with(reads, writes, 4, 1 << 20);
+        for (n, &op) in (0..).zip(ops) {
+            device.start(Time::ZERO, &request(n, op, 512));
+        }
+        let mut done = Vec::new();
+        device.advance(Time::ZERO + Span::from_us(500), &mut done);
+        done.iter().map(|done| done.service.ns() / 1_000).collect()
+    }
+
+    #[test]
+    fn a_longer_latency_that_comes_later_is_charged_once() {
+        let ops = [Op::Write, Op::Write, Op::Read];
+        assert_eq!(services(linear(10, 40), linear(5, 0), &ops), [45, 5, 10]);
+        assert_eq!(services(linear(10, 40), linear(5, 15), &ops), [45, 5, 10]);
+    }
+
+    #[test]
+    fn a_first_command_that_costs_nothing_has_the_latency_alone() {
+        let ops = [Op::Flush, Op::Read, Op::Read];
+        assert_eq!(services(linear(10, 40), linear(5, 0), &ops), [40, 10, 10]);
     }
 }
