@@ -144,6 +144,8 @@ def round_of(way: str, folder: Path, seconds: float, chunk: int) -> tuple[list[f
     )
     vfs = Through(disk)
     database = apsw.Connection(str(paths[DATABASE]), vfs="through")
+    # The gate knows the journal that was there when it was opened. In the default mode, `delete`,
+    # each transaction makes a new one under the same name, which the gate would never write to.
     database.execute("pragma journal_mode = persist; pragma synchronous = full")
     database.execute("create table entries(id integer primary key, text)")
     stop, speed = threading.Event(), [0.0]

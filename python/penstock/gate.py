@@ -59,10 +59,11 @@ class GateStats:
 class Gate:
     """One policy before the reads and writes of an application, on one disk.
 
-    A path is a file that Penstock owns, made with `create` if it is missing, or a block device,
-    named twice with `i_will_lose_data`; one that a gate has written to holds data, and is opened
-    again with `even_if_not_empty`. With `adopt` it is the application's own file: whatever it
-    holds may be written over, and it goes through the page cache and grows. `emulate` puts a model
+    A path is a file that Penstock owns, made with `create` if it is missing; it holds the program's
+    data from then on, and runs refuse it. Or it is a block device, named twice with
+    `i_will_lose_data`; one that a gate has written to holds data, and is opened again with
+    `even_if_not_empty`. With `adopt` it is the application's own file: whatever it holds may be
+    written over, and it goes through the page cache and grows. `emulate` puts a model
     that answers in real time in front, as `"hdd-7200"` or `"hdd-7200@10"`; without a path nothing
     is kept. Every other keyword is a parameter of `policy`, as `split="64KiB"` or
     `guard={"after": 4}`.

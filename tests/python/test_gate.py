@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import penstock
+from command import penstock as command
 
 SIZE = 1 << 20
 
@@ -126,3 +127,46 @@ def test_a_child_of_a_fork_is_refused_and_takes_nothing_with_it(tmp_path: Path) 
         penstock.Gate(path)
     assert gate.read(0, 6) == b"parent"
     gate.close()
+
+
+VERBS = {
+    "run": ("run", "{job}", "--policy", "fcfs", "--on", "{file}"),
+    "compare": ("compare", "{job}", "--policies", "fcfs", "--on", "{file}"),
+    "watch": ("watch", "{job}", "--policies", "fcfs", "--on", "{file}"),
+    "loop": ("run", "{job}", "--policy", "fcfs", "--on", "loop:{file}"),
+    "emulated": ("run", "{job}", "--policy", "fcfs", "--on", "emulated:flash:{file}"),
+    "calibrate": ("calibrate", "{file}", "--create", "16MiB"),
+    "advise": ("advise", "split", "--on", "{file}"),
+    "paper": ("paper", "online-batch", "--live", "--on", "{file}"),
+    "replay": ("replay", "{trace}", "--policy", "fcfs", "--on", "{file}"),
+}
+"""All that writes over its target."""
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_run_writes_over_what_went_through_a_gate(
+    job: Path, tmp_path: Path, disk: Path, verb: str
+) -> None:
+    with penstock.Gate(disk, create="16MiB") as gate:
+        gate.write(0, b"the only copy", sync=True)
+    before = disk.read_bytes()
+    trace = tmp_path / "trace.spc"
+    trace.write_text("0,0,512,w,0.0\n")
+    words = [word.format(job=job, file=disk, trace=trace) for word in VERBS[verb]]
+    ended = command(*words)
+    if ended.code == 77:
+        pytest.skip(f"this machine cannot: {ended.err}")
+    assert ended.code == 5, ended.err
+    assert f"{disk}: found a file with an application's data" in ended.err
+    assert disk.read_bytes() == before
+
+
+def test_what_went_through_a_gate_may_be_given_up(job: Path, disk: Path) -> None:
+    with penstock.Gate(disk, create="16MiB") as gate:
+        gate.write(0, b"no longer needed")
+    words = ("run", job, "--policy", "fcfs", "--on", disk, "--set", "duration=100ms")
+    ended = command(*words, "--i-will-lose-data", disk.parent)
+    assert ended.code == 2
+    assert f"does not name {disk} once more" in ended.err
+    for more in (("--i-will-lose-data", disk), ("--i-will-lose-data", disk), ()):
+        assert command(*words, *more).code == 0

@@ -18,7 +18,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use penstock_core::{Seed, Span, Time};
-use penstock_live::{fill, leave_processor, use_processor};
+use penstock_live::{User, fill, leave_processor, use_processor};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -212,7 +212,7 @@ fn open(cell: &Cell) -> Result<(Gate, [u32; 3]), Failure> {
         timeout: None,
         interrupted: None,
     };
-    let targets = options.targets()?;
+    let targets = options.targets(User::Run)?;
     let unit = targets.iter().map(penstock_live::Target::unit).max().unwrap_or(1);
     let lengths = [SHORT, LONG, PIECE].map(|len| len.next_multiple_of(unit));
     if policy == "size-priority" && !sets.contains(&"split=off") {

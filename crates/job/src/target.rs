@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use penstock_live::{Contents, Target};
+use penstock_live::{Contents, Target, User};
 
 use crate::failure::Failure;
 use crate::run::{Options, Step};
@@ -54,8 +54,8 @@ pub(crate) fn open(
     }
     let device = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device());
     if !device || looped {
-        check_nothing_to_lose(on, path, options)?;
-        return owned(path, on, looped, create, job, progress);
+        let user = user(path, options.i_will_lose_data.as_deref())?;
+        return owned(path, on, looped, create, user, job, progress);
     }
     if create.is_some() {
         let message = format!("--create does not go with {on}, which is a block device");
@@ -100,17 +100,17 @@ fn read(
     Ok(Named { target: viewed(&Target::open_reading(path)?, job)?, made: false })
 }
 
-/// Refuses the name of a device to be lost where `on` is none.
-fn check_nothing_to_lose(on: &str, path: &Path, options: &Options) -> Result<(), Failure> {
-    match &options.i_will_lose_data {
-        None => Ok(()),
-        Some(named) => {
-            let what = if path.exists() { "no block device" } else { "not there" };
-            let message =
-                format!("--i-will-lose-data {named} does not go with {on}, which is {what}");
-            Err(Failure::wrong(message, "leave it out; files are used only if penstock made them"))
-        }
+/// What a run may do to the file at `path`, which is `named` once more if an application's data in
+/// it may be lost.
+pub(crate) fn user(path: &Path, named: Option<&str>) -> Result<User, Failure> {
+    let Some(named) = named else { return Ok(User::Run) };
+    let own = std::fs::canonicalize(path);
+    if own.is_ok_and(|own| std::fs::canonicalize(named).is_ok_and(|named| named == own)) {
+        return Ok(User::RunOverData);
     }
+    let path = path.display();
+    let message = format!("--i-will-lose-data {named} does not name {path} once more");
+    Err(Failure::wrong(message, format!("write `--i-will-lose-data {path}`, or leave it out")))
 }
 
 /// Opens or makes an owned file, or a loop device over one.
@@ -119,6 +119,7 @@ fn owned(
     on: &str,
     looped: bool,
     create: Option<u64>,
+    user: User,
     job: &Job,
     progress: &mut dyn FnMut(Step<'_>) -> bool,
 ) -> Result<Named, Failure> {
@@ -136,9 +137,9 @@ fn owned(
         }
     };
     let target = if looped {
-        Target::open_loop(path, create, &mut told)?
+        Target::open_loop(path, create, user, &mut told)?
     } else {
-        Target::open_with(path, create, &mut told)?
+        Target::open_with(path, create, user, &mut told)?
     };
     match viewed(&target, job) {
         Ok(target) => Ok(Named { target, made }),

@@ -90,7 +90,7 @@ mod tests {
     use std::ops::ControlFlow;
 
     use super::*;
-    use crate::Target;
+    use crate::{Target, User};
 
     #[test]
     fn a_file_without_its_mark_is_half_made() {
@@ -111,7 +111,7 @@ mod tests {
     fn a_live_target_is_not_left_behind() {
         let path = std::env::temp_dir().join(format!("penstock-left-{}", std::process::id()));
         let go_on = &mut |_, _| ControlFlow::Continue(());
-        let target = match Target::open_loop(&path, Some(65_536), go_on) {
+        let target = match Target::open_loop(&path, Some(65_536), User::Run, go_on) {
             Ok(target) => target,
             Err(error) if error.exit_code() == 77 => return eprintln!("skipped: {error}"),
             Err(error) => panic!("{error}"),

@@ -64,6 +64,6 @@ pub use null::Null;
 pub use paced::{Pace, Paced};
 pub use stage::{Engine, Settings, Stage};
 pub use sysfs::{Disk, Stack, Sysfs};
-pub use target::{Contents, DirectIo, Target, TargetError, file_system};
+pub use target::{Contents, DirectIo, Target, TargetError, User, file_system};
 pub use uring::registered_buffers;
 pub use work::{leave_processor, use_processor};

@@ -21,6 +21,7 @@ mod trial;
 use std::fs::{File, FileType, Metadata};
 use std::io;
 use std::ops::ControlFlow;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,7 +34,7 @@ pub use self::device::Contents;
 pub(crate) use self::device::{Listed, Roots, alone};
 use self::direct::{Alignment, Direct};
 pub use self::error::TargetError;
-use self::mark::Found;
+use self::mark::{Found, Holds};
 pub(crate) use self::mark::{GRAIN, MARK};
 pub use self::trial::{DirectIo, file_system};
 use crate::loops::Control;
@@ -48,6 +49,27 @@ pub struct Target {
     /// The part that may be used, in bytes of the whole.
     start: u64,
     len: u64,
+}
+
+/// On whose behalf an owned file is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum User {
+    /// A run, which makes up what it writes: a file with an application's data is refused.
+    Run,
+    /// A run for which a person gave up the data in the file, which is a run's from then on.
+    RunOverData,
+    /// A gate: the file is its application's from then on.
+    Application,
+}
+
+impl User {
+    /// What a file holds that it has written to.
+    fn holds(self) -> Holds {
+        match self {
+            Self::Run | Self::RunOverData => Holds::Filling,
+            Self::Application => Holds::Data,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -103,26 +125,28 @@ struct Opened {
 }
 
 impl Target {
-    /// Opens the owned file at `path`; with a size in bytes, creates it if nothing is there.
+    /// Opens the owned file at `path` for a run; with a size in bytes, creates it if nothing is
+    /// there.
     ///
     /// # Errors
     /// As [`Target::open_with`].
     pub fn open(path: &Path, create: Option<u64>) -> Result<Self, TargetError> {
-        Self::open_with(path, create, &mut |_, _| ControlFlow::Continue(()))
+        Self::open_with(path, create, User::Run, &mut |_, _| ControlFlow::Continue(()))
     }
 
-    /// The same, telling of a creation's progress in bytes written and bytes in all; `Break` stops
+    /// The same for any user, telling of a creation's progress in bytes written and bytes in all; `Break` stops
     /// it and removes what there was.
     ///
     /// # Errors
-    /// [`TargetError`]: what is there is not ours, is in use, has another size, or cannot be
-    /// opened; there is nothing, or no space; the file system has no direct I/O.
+    /// [`TargetError`]: what is there is not ours or not the user's, is in use, has another size, or
+    /// cannot be opened; there is nothing, or no space; the file system has no direct I/O.
     pub fn open_with(
         path: &Path,
         create: Option<u64>,
+        user: User,
         progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Result<Self, TargetError> {
-        Self::open_through(&Direct::REAL, path, create, progress)
+        Self::open_through(&Direct::REAL, path, create, user, progress)
     }
 
     /// The same behind a loop device of its own, which the kernel takes down with the target: its
@@ -133,15 +157,16 @@ impl Target {
     pub fn open_loop(
         path: &Path,
         create: Option<u64>,
+        user: User,
         progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Result<Self, TargetError> {
         let control = Control::open(path)?;
         if create.is_some() && !path.exists() {
             // Open as it was made it has no name, and the kernel would list the device over none.
-            open_file(&Direct::REAL, path, create, progress)?;
+            open_file(&Direct::REAL, path, create, user, progress)?;
         }
         let Opened { direct: file, alignment, usable } =
-            open_file(&Direct::REAL, path, create, progress)?;
+            open_file(&Direct::REAL, path, create, user, progress)?;
         let device = control.make(path, &file.file, usable, alignment.offset)?;
         let alignment = Direct::REAL.alignment(path, &device)?;
         Direct::REAL.probe(path, &device, alignment)?;
@@ -192,7 +217,7 @@ impl Target {
         let whole = device::length(path, &file)?;
         // The mark is read as any file is: where it lies nothing is aligned.
         let usable = match File::open(path).and_then(|plain| mark::read(&plain, whole)) {
-            Ok(Found::Ours { usable }) => usable,
+            Ok(Found::Ours { usable, .. }) => usable,
             _ => whole,
         };
         let unit = u64::from(alignment.offset.max(alignment.memory));
@@ -211,9 +236,11 @@ impl Target {
         direct: &Direct,
         path: &Path,
         create: Option<u64>,
+        user: User,
         progress: create::Progress<'_>,
     ) -> Result<Self, TargetError> {
-        let Opened { direct: file, alignment, usable } = open_file(direct, path, create, progress)?;
+        let opened = open_file(direct, path, create, user, progress)?;
+        let Opened { direct: file, alignment, usable } = opened;
         let file_system = direct::file_system(&file.file);
         let (path, used) = (path.to_owned(), Arc::clone(&file.file));
         let (length, lock) = (usable + MARK, Some(file));
@@ -281,17 +308,18 @@ fn open_file(
     direct: &Direct,
     path: &Path,
     create: Option<u64>,
+    user: User,
     progress: create::Progress<'_>,
 ) -> Result<Opened, TargetError> {
     match (std::fs::metadata(path), create) {
-        (Ok(meta), _) => open_existing(path, &meta, create, direct),
+        (Ok(meta), _) => open_existing(path, &meta, create, user, direct),
         (Err(error), _) if error.kind() != io::ErrorKind::NotFound => {
             Err(TargetError::system(path, "look at it", error))
         }
         _ if std::fs::symlink_metadata(path).is_ok() => {
             Err(TargetError::DanglingLink { path: path.to_owned() })
         }
-        (Err(_), Some(usable)) => create::create(path, usable, direct, progress),
+        (Err(_), Some(usable)) => create::create(path, usable, user.holds(), direct, progress),
         (Err(_), None) => Err(TargetError::Missing { path: path.to_owned() }),
     }
 }
@@ -301,6 +329,7 @@ fn open_existing(
     path: &Path,
     meta: &Metadata,
     create: Option<u64>,
+    user: User,
     direct: &Direct,
 ) -> Result<Opened, TargetError> {
     // Before opening, because to open a device or a pipe can have effects of its own.
@@ -308,15 +337,23 @@ fn open_existing(
     let nonblock = OFlags::NONBLOCK.bits().cast_signed();
     let plain = File::options().read(true).custom_flags(nonblock).open(path);
     let plain = plain.map_err(|error| TargetError::system(path, "open it", error))?;
-    let usable = check_mark(path, &plain, create)?;
+    let (usable, _) = check_mark(path, &plain, create, user)?;
     let opened = open_direct(path, &plain, usable, direct)?;
-    // Somebody may have changed it before it was locked.
-    check_mark(path, &plain, create)?;
+    // It may have been changed before it was locked.
+    let (_, holds) = check_mark(path, &plain, create, user)?;
     if !usable.is_multiple_of(u64::from(opened.alignment.offset)) {
         let grain = u64::from(opened.alignment.offset);
         return Err(TargetError::BadSize { path: path.to_owned(), size: usable, grain });
     }
     direct.probe(path, &opened.direct.file, opened.alignment)?;
+    if holds != user.holds() {
+        // Before the first byte is written: whatever ends the process, the mark is true.
+        let own = PathBuf::from(format!("/proc/self/fd/{}", plain.as_raw_fd()));
+        let marked = File::options().write(true).open(own);
+        marked
+            .and_then(|file| mark::write(&file, usable, user.holds()))
+            .map_err(|error| TargetError::system(path, "change its mark", error))?;
+    }
     Ok(opened)
 }
 
@@ -356,18 +393,27 @@ fn check_kind(path: &Path, kind: FileType) -> Result<(), TargetError> {
     Err(TargetError::NotAFile { path, kind })
 }
 
-/// The usable bytes of `file`, if it is ours and of the size to create.
-fn check_mark(path: &Path, file: &File, create: Option<u64>) -> Result<u64, TargetError> {
+/// The usable bytes of `file` and what they are, if it is ours, for `user` to write over, and of
+/// the size to create.
+fn check_mark(
+    path: &Path,
+    file: &File,
+    create: Option<u64>,
+    user: User,
+) -> Result<(u64, Holds), TargetError> {
     let read = |error| TargetError::system(path, "read its mark", error);
     let meta = file.metadata().map_err(read)?;
     check_kind(path, meta.file_type())?;
     let len = meta.len();
     match mark::read(file, len).map_err(read)? {
-        Found::Ours { usable } => match create {
+        Found::Ours { holds: Holds::Data, .. } if user == User::Run => {
+            Err(TargetError::HoldsData { path: path.to_owned() })
+        }
+        Found::Ours { usable, holds } => match create {
             Some(asked) if asked != usable => {
                 Err(TargetError::SizeDiffers { path: path.to_owned(), found: usable, asked })
             }
-            _ => Ok(usable),
+            _ => Ok((usable, holds)),
         },
         Found::Nothing if create.is_none() && is_nothing(file, len).map_err(read)? => {
             Err(TargetError::TooSmall { path: path.to_owned(), len })

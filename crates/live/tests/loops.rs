@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use common::disk::{Disk, SIZE, is_root, named_twice};
 use common::{Closed, Fcfs, Scratch, drain, io};
 use penstock_core::{Op, Queued};
-use penstock_live::{Engine, Settings, Stage, Target, TargetError, loop_devices};
+use penstock_live::{Engine, Settings, Stage, Target, TargetError, User, loop_devices};
 
 /// Waits until `over` says so, some seconds at most.
 #[allow(clippy::disallowed_methods)] // a test may look at the clock
@@ -35,7 +35,7 @@ fn loops_over(file: &Path) -> Vec<PathBuf> {
 }
 
 fn open_loop(path: &Path, create: Option<u64>) -> Option<Target> {
-    match Target::open_loop(path, create, &mut |_, _| ControlFlow::Continue(())) {
+    match Target::open_loop(path, create, User::Run, &mut |_, _| ControlFlow::Continue(())) {
         Ok(target) => Some(target),
         Err(error @ TargetError::NoLoopDevice { .. }) => {
             assert!(std::env::var_os("CI").is_none() || !is_root(), "CI has loop devices");
@@ -83,7 +83,7 @@ fn a_loop_device_of_somebody_s_file_is_not_made() {
     let scratch = Scratch::new("their-loop");
     let path = scratch.path("theirs");
     std::fs::write(&path, vec![7; 65_536]).unwrap();
-    let error = Target::open_loop(&path, None, &mut |_, _| ControlFlow::Continue(()));
+    let error = Target::open_loop(&path, None, User::Run, &mut |_, _| ControlFlow::Continue(()));
     let error = error.expect_err("not ours");
     assert!(matches!(error.exit_code(), 5 | 77), "{error}");
     assert!(loops_over(&path).is_empty());

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use common::Scratch;
-use penstock_live::{Engine, Settings, Stage, Target};
+use penstock_live::{Engine, Settings, Stage, Target, User};
 
 const SIZE: u64 = 64 << 10;
 
@@ -65,7 +65,7 @@ fn progress_is_told_to_the_end() {
         told.push((done, all));
         ControlFlow::Continue(())
     };
-    Target::open_with(&scratch.path("data.img"), Some(3 << 20), &mut progress).unwrap();
+    Target::open_with(&scratch.path("data.img"), Some(3 << 20), User::Run, &mut progress).unwrap();
     assert_eq!(told.first(), Some(&(0, 3 << 20)));
     assert_eq!(told.last(), Some(&(3 << 20, 3 << 20)));
     assert!(told.is_sorted());
@@ -77,7 +77,7 @@ fn an_interrupted_creation_leaves_nothing() {
     let path = scratch.path("data.img");
     let mut stop =
         |done, _| if done == 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-    let error = Target::open_with(&path, Some(4 << 20), &mut stop).unwrap_err();
+    let error = Target::open_with(&path, Some(4 << 20), User::Run, &mut stop).unwrap_err();
     assert!(error.to_string().contains("interrupted"), "{error}");
     assert_eq!(error.exit_code(), 1);
     assert!(!path.exists());
@@ -93,7 +93,7 @@ fn a_file_has_no_name_until_it_is_whole() {
         assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 0);
         ControlFlow::Continue(())
     };
-    let target = Target::open_with(&path, Some(2 << 20), &mut look).unwrap();
+    let target = Target::open_with(&path, Some(2 << 20), User::Run, &mut look).unwrap();
     assert_eq!((looked, path.exists()), (3, true));
     let mode = std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
     std::fs::write(scratch.path("other"), "").unwrap();
@@ -114,7 +114,7 @@ fn what_somebody_puts_there_meanwhile_is_not_replaced() {
         }
         ControlFlow::Continue(())
     };
-    let error = Target::open_with(&path, Some(SIZE), &mut put).unwrap_err();
+    let error = Target::open_with(&path, Some(SIZE), User::Run, &mut put).unwrap_err();
     assert_eq!(error.exit_code(), 1);
     assert!(error.to_string().contains("cannot create it: File exists"), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), b"a thesis");
@@ -289,4 +289,52 @@ fn a_stage_refuses_what_it_cannot_hold() {
     refused(1, 0, "found a largest command of 0 bytes");
     refused(1, u32::MAX, "expected 1 to 268435456 bytes");
     refused(1024, 8 << 20, "found buffers of");
+}
+
+#[test]
+fn an_applications_data_is_not_a_runs_to_write_over_until_it_is_given_up() {
+    let scratch = Scratch::new("data");
+    let path = scratch.path("data.img");
+    let open = |user, create| {
+        Target::open_with(&path, create, user, &mut |_, _| ControlFlow::Continue(()))
+    };
+    drop(open(User::Application, Some(SIZE)).unwrap());
+    let before = std::fs::read(&path).unwrap();
+    for create in [None, Some(SIZE)] {
+        let error = open(User::Run, create).unwrap_err();
+        assert_eq!(error.exit_code(), 5);
+        let message = error.to_string();
+        let hint = format!("add `--i-will-lose-data {}`", path.display());
+        assert!(message.contains("found a file with an application's data"), "{message}");
+        assert!(message.contains(&hint), "{message}");
+    }
+    assert!(Target::open_reading(&path).is_ok(), "who only reads changes nothing");
+    assert!(std::fs::read(&path).unwrap() == before);
+    drop(open(User::Application, None).unwrap());
+    drop(open(User::RunOverData, None).unwrap());
+    drop(open(User::Run, None).unwrap());
+    // A file that runs wrote to is the application's as soon as a gate is opened on it.
+    drop(open(User::Application, None).unwrap());
+    assert_eq!(open(User::Run, None).unwrap_err().exit_code(), 5);
+}
+
+#[test]
+fn the_file_of_an_earlier_version_is_a_runs_until_a_gate_takes_it() {
+    let scratch = Scratch::new("earlier");
+    let path = scratch.path("data.img");
+    // As versions without a second kind wrote it, by hand.
+    let mut bytes = vec![7; 8192 + 4096];
+    bytes[8192..].fill(0);
+    bytes[8192..8208].copy_from_slice(b"penstock owned\n\0");
+    bytes[8208] = 1;
+    bytes[8216..8224].copy_from_slice(&8192_u64.to_le_bytes());
+    std::fs::write(&path, &bytes).unwrap();
+    assert_eq!(Target::open(&path, None).unwrap().capacity(), 8192);
+    let go_on = &mut |_, _| ControlFlow::Continue(());
+    let target = Target::open_with(&path, None, User::Application, go_on).unwrap();
+    assert_eq!(target.capacity(), 8192);
+    drop(target);
+    assert_eq!(Target::open(&path, None).unwrap_err().exit_code(), 5);
+    let after = std::fs::read(&path).unwrap();
+    assert!(after[..8192] == bytes[..8192], "what it holds is as it was");
 }

@@ -43,7 +43,8 @@ LoseData = Annotated[
         "--i-will-lose-data",
         metavar="SERIAL|PATH",
         help="The block device of --on once more, by serial number or path: what is on it is "
-        "written over. A device that is in use or carries anything is refused all the same.",
+        "written over. A device that is in use or carries anything is refused all the same. "
+        "Or the path of an owned file once more, if what a gate wrote to it may be lost.",
     ),
 ]
 

@@ -1,5 +1,6 @@
 //! How a gate is asked for, and what it is made of.
 
+use std::ops::ControlFlow;
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::sync::mpsc::sync_channel;
@@ -8,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use penstock_core::{Device, Queued, Seed, Span};
 use penstock_live::{
     Cargo, Emulated, Engine, EngineError, Handover, LiveClock, Settings, Speed, Stage, Stopwatch,
-    Target,
+    Target, User,
 };
 use penstock_policy::{Entry, Params, size_priority};
 
@@ -60,9 +61,9 @@ impl Default for GateOptions {
 }
 
 impl GateOptions {
-    /// Its files, opened.
-    pub(crate) fn targets(&self) -> Result<Vec<Target>, Failure> {
-        self.files.iter().map(GateFile::open).collect()
+    /// Its files, opened on behalf of such.
+    pub(crate) fn targets(&self, user: User) -> Result<Vec<Target>, Failure> {
+        self.files.iter().map(|file| file.open(user)).collect()
     }
 }
 
@@ -82,7 +83,7 @@ pub struct GateFile {
 }
 
 impl GateFile {
-    fn open(&self) -> Result<Target, Failure> {
+    fn open(&self, user: User) -> Result<Target, Failure> {
         let Self { path, create, adopt, i_will_lose_data, even_if_not_empty } = self;
         let device = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device());
         let create = create.as_deref().map(target::created).transpose()?;
@@ -94,7 +95,9 @@ impl GateFile {
             return Err(target::named_for_nothing(path.display()));
         }
         match (i_will_lose_data, adopt, create) {
-            (Some(_), _, _) if !device => apart("i_will_lose_data", "what is no block device"),
+            (Some(_), _, _) if !device && user == User::Application => {
+                apart("i_will_lose_data", "what is no block device")
+            }
             (_, true, Some(_)) => apart("adopt", "create"),
             (_, true, _) if device => apart("adopt", "a block device"),
             (_, _, Some(_)) if device => apart("create", "a block device"),
@@ -102,7 +105,13 @@ impl GateFile {
                 Ok(Target::open_device(path, named.as_deref(), contents(*even_if_not_empty))?)
             }
             (_, true, _) => Ok(Target::adopt(path)?),
-            (_, false, create) => Ok(Target::open(path, create)?),
+            (named, false, create) => {
+                let user = match user {
+                    User::Application => user,
+                    _ => target::user(path, named.as_deref())?,
+                };
+                Ok(Target::open_with(path, create, user, &mut |_, _| ControlFlow::Continue(()))?)
+            }
         }
     }
 }
@@ -155,7 +164,7 @@ impl Gate {
     /// [`Failure`]: an unknown policy or parameter, a file that is refused, an engine that does
     /// not work here.
     pub fn open(options: &GateOptions) -> Result<Self, Failure> {
-        Self::over(options, options.targets()?)
+        Self::over(options, options.targets(User::Application)?)
     }
 
     /// The same over the [targets](GateOptions::targets) of `options`.

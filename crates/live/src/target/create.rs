@@ -22,7 +22,7 @@ use rustix::fs::{AtFlags, FallocateFlags};
 use rustix::io::Errno;
 
 use super::direct::{self, Alignment, Direct, file_system};
-use super::mark::{self, GRAIN, MARK};
+use super::mark::{self, GRAIN, Holds, MARK};
 use super::{Locked, Opened, TargetError};
 
 /// Bytes of one write while filling: large enough for the full rate of a disk.
@@ -35,6 +35,7 @@ pub(super) type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>;
 pub(super) fn create(
     path: &Path,
     usable: u64,
+    holds: Holds,
     direct: &Direct,
     progress: Progress<'_>,
 ) -> Result<Opened, TargetError> {
@@ -42,7 +43,7 @@ pub(super) fn create(
     let folder = folder.unwrap_or(Path::new("."));
     let handle = File::open(folder)
         .map_err(|error| TargetError::system(path, "open the folder for it", error))?;
-    let site = Site { path, folder: &handle, usable, direct };
+    let site = Site { path, folder: &handle, usable, holds, direct };
     site.check_space()?;
     if let Some(file) = (direct.nameless)(folder).map_err(|error| site.cannot_create(error))? {
         // Its name in /proc is the only one that it has.
@@ -84,6 +85,7 @@ struct Site<'a> {
     path: &'a Path,
     folder: &'a File,
     usable: u64,
+    holds: Holds,
     direct: &'a Direct,
 }
 
@@ -112,7 +114,7 @@ impl Site<'_> {
         }
         self.reserve(plain)?;
         self.fill(direct, *alignment, progress)?;
-        let durable = direct.sync_all().and_then(|()| mark::write(plain, usable));
+        let durable = direct.sync_all().and_then(|()| mark::write(plain, usable, self.holds));
         durable.map_err(|error| self.failed("make it durable", error))?;
         self.direct.probe(path, direct, *alignment)
     }

@@ -60,6 +60,16 @@ pub enum TargetError {
         /// What about it is not ours.
         why: String,
     },
+    /// An owned file that holds an application's data, for a run.
+    #[error(
+        "{}: found a file with an application's data, which went through a gate; expected one that \
+         a run may write over\nhint: name another file; if its data may be lost, add \
+         `--i-will-lose-data {}`: it is a run's file from then on", path.display(), path.display()
+    )]
+    HoldsData {
+        /// Where.
+        path: PathBuf,
+    },
     /// A file with nothing in it and no place for a block and a mark.
     #[error(
         "{}: found a file of {len} bytes with nothing in it; expected at least {} bytes, a block \
@@ -272,6 +282,7 @@ impl TargetError {
             | Self::BadView { .. } => WRONG_INPUT,
             Self::NotAFile { .. }
             | Self::NotOurs { .. }
+            | Self::HoldsData { .. }
             | Self::InUse { .. }
             | Self::NotNamedTwice { .. }
             | Self::NotFree { .. }

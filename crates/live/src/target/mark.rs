@@ -4,8 +4,9 @@
 //! away with it, and every file system can keep one. The file's length must be exactly what the
 //! mark says, so a file that grew or was cut is no longer ours.
 //!
-//! Layout, little-endian: 16 bytes of magic, format version (u32), zero (u32), usable bytes (u64),
-//! zeros to the end.
+//! Layout, little-endian: 16 bytes of magic, format version (u32), what the file holds (u32: 0 what
+//! runs made up, 1 an application's data), usable bytes (u64), zeros to the end. Versions before the
+//! second kind wrote zero for both, and refuse a file of that kind.
 
 use std::fs::File;
 use std::io;
@@ -24,11 +25,20 @@ pub(crate) const GRAIN: u64 = 4096;
 const MAGIC: &[u8; 16] = b"penstock owned\n\0";
 const VERSION: u32 = 1;
 
+/// What an owned file holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Holds {
+    /// What runs made up: the next one writes over it.
+    Filling,
+    /// What an application wrote through a gate.
+    Data,
+}
+
 /// What the end of a file says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Found {
     /// Ours, with this many usable bytes.
-    Ours { usable: u64 },
+    Ours { usable: u64, holds: Holds },
     /// No mark.
     Nothing,
     /// A mark of another version of the format.
@@ -37,18 +47,19 @@ pub(crate) enum Found {
     Broken,
 }
 
-/// The mark of a file of `usable` bytes.
-fn block(usable: u64) -> [u8; MARK as usize] {
+/// The mark of a file of `usable` bytes that holds such.
+fn block(usable: u64, holds: Holds) -> [u8; MARK as usize] {
     let mut block = [0; MARK as usize];
     block[..16].copy_from_slice(MAGIC);
     block[16..20].copy_from_slice(&VERSION.to_le_bytes());
+    block[20] = u8::from(holds == Holds::Data);
     block[24..32].copy_from_slice(&usable.to_le_bytes());
     block
 }
 
 /// Writes the mark behind `usable` bytes of `file`, and makes it durable.
-pub(crate) fn write(file: &File, usable: u64) -> io::Result<()> {
-    file.write_all_at(&block(usable), usable)?;
+pub(crate) fn write(file: &File, usable: u64, holds: Holds) -> io::Result<()> {
+    file.write_all_at(&block(usable, holds), usable)?;
     file.sync_all()
 }
 
@@ -86,10 +97,11 @@ fn parse(found: &[u8; MARK as usize], usable: u64) -> Found {
     if version != VERSION {
         return Found::Version(version);
     }
-    if *found != block(usable) || usable == 0 || !usable.is_multiple_of(GRAIN) {
-        return Found::Broken;
+    let kinds = [Holds::Filling, Holds::Data];
+    match kinds.into_iter().find(|&holds| *found == block(usable, holds)) {
+        Some(holds) if usable > 0 && usable.is_multiple_of(GRAIN) => Found::Ours { usable, holds },
+        _ => Found::Broken,
     }
-    Found::Ours { usable }
 }
 
 #[cfg(test)]
@@ -98,18 +110,20 @@ mod tests {
 
     #[test]
     fn only_the_whole_mark_counts() {
-        let good = block(8192);
-        assert_eq!(parse(&good, 8192), Found::Ours { usable: 8192 });
+        let good = block(8192, Holds::Filling);
+        for holds in [Holds::Filling, Holds::Data] {
+            assert_eq!(parse(&block(8192, holds), 8192), Found::Ours { usable: 8192, holds });
+        }
         assert_eq!(parse(&good, 12288), Found::Broken, "grown by a block, mark copied along");
-        assert_eq!(parse(&block(100), 100), Found::Broken, "not whole blocks");
+        assert_eq!(parse(&block(100, Holds::Filling), 100), Found::Broken, "not whole blocks");
         let changed = |at: usize| {
             let mut other = good;
-            other[at] ^= 1;
+            other[at] ^= 2;
             parse(&other, 8192)
         };
         assert_eq!(changed(3), Found::Nothing);
-        assert_eq!(changed(16), Found::Version(0));
-        assert_eq!(changed(20), Found::Broken);
+        assert_eq!(changed(16), Found::Version(3));
+        assert_eq!(changed(20), Found::Broken, "a kind that there is not yet");
         assert_eq!(changed(25), Found::Broken);
         assert_eq!(changed(4095), Found::Broken, "nothing else may follow");
     }

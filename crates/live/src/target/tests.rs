@@ -30,7 +30,8 @@ fn invalid() -> io::Error {
 }
 
 fn open(direct: &Direct, path: &Path, create: Option<u64>) -> Result<Target, TargetError> {
-    Target::open_through(direct, path, create, &mut |_, _| ControlFlow::Continue(()))
+    let mut go_on = |_, _| ControlFlow::Continue(());
+    Target::open_through(direct, path, create, User::Run, &mut go_on)
 }
 
 /// Checks that `direct` refuses both an owned file and a new one, with `text` in its message.
@@ -114,7 +115,7 @@ fn a_file_that_somebody_still_has_open_is_free_once_we_are_done() {
     let path = scratch.file();
     for create in [Some(SIZE), None] {
         let mut nothing = |_, _| ControlFlow::Continue(());
-        let opened = open_file(&Direct::REAL, &path, create, &mut nothing).unwrap();
+        let opened = open_file(&Direct::REAL, &path, create, User::Run, &mut nothing).unwrap();
         // As a process has it that is being started meanwhile.
         let _copy = opened.direct.file.try_clone().unwrap();
         drop(opened);
@@ -180,7 +181,8 @@ fn without_nameless_files_a_creation_has_its_name_from_the_start() {
         assert!(path.exists());
         if done == 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    let error = Target::open_through(&direct, &path, Some(2 << 20), &mut stop).unwrap_err();
+    let error =
+        Target::open_through(&direct, &path, Some(2 << 20), User::Run, &mut stop).unwrap_err();
     assert!(error.to_string().contains("interrupted"), "{error}");
     assert!(!path.exists(), "a creation that is stopped leaves nothing");
     assert_eq!(open(&direct, &path, Some(SIZE)).unwrap().capacity(), SIZE);
