@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +18,9 @@ ROOT = Path(__file__).parents[2]
 NOBODY = 65534
 
 COMMAND = (sys.executable, "-m", "penstock")
+
+LIMIT_S = 60
+"""No command takes as long; one that does has hung."""
 
 JOB = """\
 seed = 7
@@ -140,6 +145,50 @@ def on_a_terminal(
     os.close(ours)
     assert not waiting, out
     return Ended(running.returncode, out.decode().replace("\r\n", "\n"), "")
+
+
+class Running(NamedTuple):
+    """A command that runs, its output in files."""
+
+    process: subprocess.Popen[bytes]
+    out: Path
+    err: Path
+
+    def until(self, text: str) -> None:
+        """Wait until it has said so on stderr."""
+        self.wait_for(lambda: text in self.err.read_text())
+
+    def wait_for(self, happened: Callable[[], object]) -> None:
+        """Wait until something has come about."""
+        end = time.monotonic() + LIMIT_S
+        over = False
+        while not happened():
+            assert not over, self.err.read_text()
+            over = self.process.poll() is not None or time.monotonic() > end
+            time.sleep(0.02)
+
+    def end(self, number: signal.Signals | None = None) -> Ended:
+        """Send it a signal, if one is given, and wait for its end."""
+        if number is not None:
+            self.process.send_signal(number)
+        code = self.process.wait(LIMIT_S)
+        return Ended(code, self.out.read_text(), self.err.read_text())
+
+
+@contextmanager
+def running(folder: Path, *words: str | Path, script: str | None = None) -> Iterator[Running]:
+    """A command, or a script with arguments, that is killed if the test does not end it."""
+    start = COMMAND if script is None else (sys.executable, "-c", script)
+    out, err = folder / "out", folder / "err"
+    with out.open("wb") as to, err.open("wb") as talk:
+        process = subprocess.Popen(
+            [*start, *map(str, words)], stdin=subprocess.DEVNULL, stdout=to, stderr=talk
+        )
+    try:
+        yield Running(process, out, err)
+    finally:
+        process.kill()
+        process.wait()
 
 
 def _read(terminal: int) -> bytes:

@@ -11,22 +11,18 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from command import COMMAND, ROOT, Ended, penstock
+from command import ROOT, Running, penstock, running
 from penstock import _native
 
 ENGINES = ["io_uring", "libaio", "threads"]
-
-LIMIT_S = 60
-"""No command takes as long; one that does has hung."""
 
 THAW_S = 20
 """A file system is never frozen for longer."""
@@ -45,50 +41,6 @@ size = "4KiB"
 pattern = "random"
 arrivals = { kind = "poisson", rate = "200/s" }
 """
-
-
-class Running(NamedTuple):
-    """A command that runs, its output in files."""
-
-    process: subprocess.Popen[bytes]
-    out: Path
-    err: Path
-
-    def until(self, text: str) -> None:
-        """Wait until it has said so on stderr."""
-        self.wait_for(lambda: text in self.err.read_text())
-
-    def wait_for(self, happened: Any) -> None:  # noqa: ANN401 - anything to be asked
-        """Wait until something has come about."""
-        end = time.monotonic() + LIMIT_S
-        over = False
-        while not happened():
-            assert not over, self.err.read_text()
-            over = self.process.poll() is not None or time.monotonic() > end
-            time.sleep(0.02)
-
-    def end(self, number: signal.Signals | None = None) -> Ended:
-        """Send it a signal, if one is given, and wait for its end."""
-        if number is not None:
-            self.process.send_signal(number)
-        code = self.process.wait(LIMIT_S)
-        return Ended(code, self.out.read_text(), self.err.read_text())
-
-
-@contextmanager
-def running(folder: Path, *words: str | Path, script: str | None = None) -> Iterator[Running]:
-    """A command, or a script with arguments, that is killed if the test does not end it."""
-    start = COMMAND if script is None else (sys.executable, "-c", script)
-    out, err = folder / "out", folder / "err"
-    with out.open("wb") as to, err.open("wb") as talk:
-        process = subprocess.Popen(
-            [*start, *map(str, words)], stdin=subprocess.DEVNULL, stdout=to, stderr=talk
-        )
-    try:
-        yield Running(process, out, err)
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from types import FrameType
 from typing import ClassVar, TypeAlias
 
 from rich.text import Text
@@ -26,9 +27,11 @@ from textual.widgets import DataTable, Footer, ProgressBar, Static
 
 from penstock import palette
 from penstock._native import Pace
+from penstock.cli import signals
 from penstock.schema import Finished, Now, Running, Step
 from penstock.units import seconds
 from penstock.watch import words
+from penstock.watch.terminal import Driver
 
 LOOKS_A_SECOND = 10
 
@@ -79,13 +82,15 @@ class Screen(App[None]):
 
     def __init__(self, job: str, engine: Engine, *, pace: Pace, speed: str | None) -> None:
         """A screen for this job; `engine` begins when it is shown."""
-        super().__init__()
+        super().__init__(driver_class=Driver)
         self._job, self._engine, self._pace, self._speed = job, engine, pace, speed
         self._steps: deque[Step] = deque()
         self._current: Running | None = None
         self._history: list[words.History] = []
         self._ended: list[Finished] = []
         self._ending = False
+        self._signals = signals.ours()
+        self._taken: list[signal.Signals] = []
         self.asked_by: signal.Signals = signal.SIGINT
         self._text: str | None = None
         self._error: BaseException | None = None
@@ -138,10 +143,25 @@ class Screen(App[None]):
         self.query_one("#before").display = False
         if threading.current_thread() is threading.main_thread():
             loop = asyncio.get_running_loop()
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, self._asked, number)
+
+            def asked(number: int, _frame: FrameType | None) -> None:
+                self.asked_by = signal.Signals(number)
+                if signal.SIGHUP in self._taken:
+                    signals.leave_the_terminal()
+                loop.call_soon_threadsafe(self.action_interrupt)
+
+            # Not the loop's own handlers: those come after all that it has to draw, and a terminal
+            # that is gone would be drawn on.
+            self._taken = self._signals
+            for number in self._taken:
+                signal.signal(number, asked)
         self.set_interval(1 / LOOKS_A_SECOND, self._look)
         self._worker.start()
+
+    def on_unmount(self) -> None:
+        """Signals are whoever's they were."""
+        # The loop has a handler of its own for Ctrl-C, which ends with it.
+        signals.restore({number: signals.DEFAULTS[number] for number in self._taken}, self.asked_by)
 
     def action_end(self) -> None:
         """End the run with what there is."""
@@ -149,10 +169,6 @@ class Screen(App[None]):
         self._pace.paused = False
         self._say_state()
         self.refresh_bindings()
-
-    def _asked(self, number: signal.Signals) -> None:
-        self.asked_by = number
-        self.action_interrupt()
 
     def action_interrupt(self) -> None:
         """The same; asked again, at once."""

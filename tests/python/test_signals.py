@@ -1,0 +1,151 @@
+"""Signals that a person or a terminal sends: a run ends with what there is, and tidily."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from command import COMMAND, LIMIT_S, penstock, running
+from penstock.cli.signals import Asked
+from test_devices import losetup
+
+JOB = """\
+duration = "1h"
+
+[class.all]
+
+[[agent]]
+class = "all"
+op = "write"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "poisson", rate = "200/s" }
+"""
+
+ENDING = [(number, 128 + number) for number in (signal.SIGHUP, signal.SIGQUIT)]
+"""Those that came after Ctrl-C and SIGTERM, and what the command exits with."""
+
+NOTES = Path("/run/penstock")
+"""Where a run notes a scheduler that it switched."""
+
+
+@pytest.fixture
+def writes(tmp_path: Path) -> Path:
+    """A job that writes all over its target for an hour."""
+    path = tmp_path / "writes.toml"
+    path.write_text(JOB)
+    return path
+
+
+@pytest.mark.parametrize(("number", "code"), ENDING)
+@pytest.mark.parametrize("verb", ["run", "watch"])
+def test_a_run_ends_with_what_there_is(
+    writes: Path, disk: Path, verb: str, number: signal.Signals, code: int
+) -> None:
+    words = (verb, writes, "--policy" if verb == "run" else "--policies", "noop", "--json")
+    with running(disk.parent, *words, "--on", disk, "--create", "16MiB") as command:
+        command.wait_for(disk.exists)
+        time.sleep(0.5)
+        ended = command.end(number)
+    assert ended.code == code
+    (run,) = json.loads(ended.out)["runs"]
+    assert (run["interrupted"], run["ended"]) == (True, "asked")
+    assert "interrupted: the last run is partial" in ended.err
+
+
+@pytest.mark.parametrize(("number", "code"), [*ENDING, (signal.SIGTERM, 143)])
+def test_a_disk_has_its_own_scheduler_again(
+    writes: Path, disk: Path, number: signal.Signals, code: int
+) -> None:
+    with disk.open("wb") as file:
+        file.truncate(16 << 20)
+    node = losetup("--find", "--show", disk)
+    try:
+        scheduler = Path("/sys/block", Path(node).name, "queue/scheduler")
+        before = scheduler.read_text()
+        other = next(name for name in before.split() if not name.startswith("["))
+        words = ("run", writes, "--policy", f"kernel:{other}", "--json")
+        with running(disk.parent, *words, "--on", node, "--i-will-lose-data", node) as command:
+            command.wait_for(lambda: f"[{other}]" in scheduler.read_text())
+            time.sleep(0.5)
+            ended = command.end(number)
+        assert scheduler.read_text() == before
+        assert not NOTES.joinpath(f"scheduler.{Path(node).name}").exists()
+    finally:
+        losetup("--detach", node)
+    assert ended.code == code
+    (run,) = json.loads(ended.out)["runs"]
+    assert (run["policy"], run["ended"]) == (f"kernel:{other}", "asked")
+
+
+def test_one_that_is_ignored_from_the_start_stays_so(writes: Path, disk: Path) -> None:
+    """As `nohup` has it."""
+    script = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "os.execv(sys.executable, [sys.executable, '-m', 'penstock', *sys.argv[1:]])\n"
+    )
+    words = ("run", writes, "--policy", "noop", "--json", "--on", disk, "--create", "16MiB")
+    with running(disk.parent, *words, script=script) as command:
+        command.wait_for(disk.exists)
+        command.process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        assert command.process.poll() is None
+        ended = command.end(signal.SIGTERM)
+    assert ended.code == 128 + signal.SIGTERM
+    assert json.loads(ended.out)["runs"][0]["ended"] == "asked"
+
+
+def test_a_connection_is_lost_only_once() -> None:
+    """A shell that is hung up on passes the signal on, and so does the kernel."""
+    asked = Asked()
+    try:
+        with asked.first_stops():
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGHUP)
+            signal.raise_signal(signal.SIGHUP)
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, "this one ends it"
+        signal.raise_signal(signal.SIGHUP)
+        assert asked.exit_code == 129
+    finally:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.mark.parametrize("verb", ["run", "watch"])
+def test_a_run_whose_terminal_is_gone_ends_with_what_there_is(
+    writes: Path, disk: Path, verb: str
+) -> None:
+    """Nothing that it has to say to the terminal is in the way of its report."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(ours, (40, 120))
+    report = disk.parent / "report.html"
+    words = (verb, writes, "--policy" if verb == "run" else "--policies", "noop")
+    more = ("--on", disk, "--create", "16MiB", "--report", report)
+    with subprocess.Popen(
+        [*COMMAND, *map(str, (*words, *more))],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=os.environ | {"TERM": "xterm"},
+        preexec_fn=lambda: os.login_tty(os.dup(theirs)),
+    ) as process:
+        os.close(theirs)
+        try:
+            shown, end = b"", time.monotonic() + LIMIT_S
+            while b"noop" not in shown:
+                assert time.monotonic() < end, shown
+                shown += os.read(ours, 1 << 16)
+            time.sleep(0.5)
+            os.close(ours)
+            assert process.wait(LIMIT_S) == 128 + signal.SIGHUP
+        finally:
+            process.kill()
+    assert "PARTIAL: interrupted" in report.read_text()
+    again = ("run", writes, "--policy", "noop", "--on", disk, "--set", "duration=1s")
+    assert penstock(*again).code == 0
