@@ -153,7 +153,9 @@ impl Agents {
             if round.is_empty() {
                 let stays = |state: &State| match state.agent.arrivals {
                     Arrivals::Turns { count } => {
-                        state.taken < count && now < state.agent.active.end
+                        // Who begins when its time is over never asks.
+                        let active = &state.agent.active;
+                        state.taken < count && now.max(active.start) < active.end
                     }
                     _ => false,
                 };

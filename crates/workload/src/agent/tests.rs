@@ -91,6 +91,16 @@ fn agents_that_take_turns_ask_one_at_a_time_and_each_once_in_a_round() {
     assert_eq!(rounds, [&[0, 1, 2][..], &[0, 1], &[0, 1]]);
 }
 
+/// As every agent of another class is while a class runs alone.
+#[test]
+fn an_agent_in_turns_that_begins_later_and_never_asks_is_left_out_of_the_rounds() {
+    let later = Time::from_ns(1_000);
+    let silent = Agent { active: later..later, ..agent(Arrivals::Turns { count: 3 }) };
+    assert_eq!(arrivals(silent.clone()), [0; 0]);
+    let mut agents = Agents::new(vec![silent, agent(Arrivals::Turns { count: 1 })], Seed(1));
+    assert_eq!(agents.take(Time::ZERO).map(|io| io.stream.0), Some(1));
+}
+
 #[test]
 fn a_sequential_pattern_goes_round() {
     let open = Arrivals::Open { rate: 4.0, pace: Pace::Fixed, curve: vec![] };
