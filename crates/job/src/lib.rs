@@ -64,7 +64,7 @@ pub use devices::DeviceSpec;
 pub use diagnose::JobError;
 pub use failure::Failure;
 pub use page_cache::PageCacheSpec;
-pub use penstock_live::Pace;
+pub use penstock_live::{Handover, Pace};
 pub use programs::{ProgramSpec, ProgramsSpec};
 pub use run::{Options, Patience, Step, compare, compare_text};
 pub use snapshot::{ClassSnapshot, Snapshot};
