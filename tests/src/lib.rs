@@ -1,7 +1,9 @@
 //! What the tests of the whole stack share: hostile devices and clocks, scripted sources, and a
 //! journal of everything that crossed a border.
 
+pub mod generate;
 pub mod properties;
+pub mod scratch;
 
 use std::cell::RefCell;
 use std::rc::Rc;

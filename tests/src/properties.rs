@@ -1,7 +1,14 @@
-//! What holds for every input that people hand over: traces, packed files, jobs.
+//! What holds for every input that people hand over: traces, packed files, jobs; and for whole runs
+//! of jobs that are made from bytes.
 //!
 //! The fuzz targets, the property tests and the test of the corpora all call these: a panic is a
 //! finding.
+
+mod figures;
+mod reference;
+mod run;
+
+pub use run::whole_run;
 
 use penstock_core::{Op, Time};
 use penstock_job::Job;

@@ -22,6 +22,7 @@ const TARGETS: &[(&str, Check)] = &[
     ("measured", |bytes| properties::trace("measured", bytes)),
     ("mqsim", |bytes| properties::trace("mqsim", bytes)),
     ("msr", |bytes| properties::trace("msr", bytes)),
+    ("run", properties::whole_run),
     ("spc", |bytes| properties::trace("spc", bytes)),
 ];
 

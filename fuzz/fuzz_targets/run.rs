@@ -1,0 +1,7 @@
+//! Generated jobs, each run whole.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use penstock_tests::properties;
+
+fuzz_target!(|bytes: &[u8]| properties::whole_run(bytes));

@@ -1,0 +1,90 @@
+//! Who decides, and with which parameters: any that the registry declares.
+
+use penstock_policy::{Kind, POLICIES, Param};
+
+use super::Draw;
+
+/// Some policies of the registry, each once.
+pub(super) fn some(draw: &mut Draw<'_>) -> Vec<String> {
+    let mut names = Vec::new();
+    for _ in 0..draw.between(1, 3) {
+        let name = POLICIES[draw.between(0, POLICIES.len() as u64 - 1) as usize].name;
+        if !names.iter().any(|known| known == name) {
+            names.push(name.into());
+        }
+    }
+    names
+}
+
+/// Sections with parameters of some policies.
+pub(super) fn sections(draw: &mut Draw<'_>) -> String {
+    let mut text = String::new();
+    for policy in POLICIES.iter().filter(|policy| !policy.params.is_empty()) {
+        if draw.one_in(3) {
+            text += &format!("[policy.{}]\n", policy.name);
+            for (name, value) in params(draw, policy.params) {
+                text += &format!("{name} = {value}\n");
+            }
+        }
+    }
+    text
+}
+
+/// A disk's own queue.
+pub(super) fn queue(draw: &mut Draw<'_>) -> String {
+    let policy = &POLICIES[draw.between(0, POLICIES.len() as u64 - 1) as usize];
+    let depth = draw.pick(&[2, 1, 4, 32]);
+    let mut text = format!("{{ policy = \"{}\", depth = {depth}", policy.name);
+    for (name, value) in params(draw, policy.params) {
+        text += &format!(", {name} = {value}");
+    }
+    text + " }"
+}
+
+/// Values for some of the parameters.
+pub(super) fn params(
+    draw: &mut Draw<'_>,
+    declared: &'static [Param],
+) -> Vec<(&'static str, String)> {
+    let mut pairs = Vec::new();
+    for param in declared {
+        if draw.one_in(2) {
+            pairs.push((param.name, value(draw, &param.kind)));
+        }
+    }
+    pairs
+}
+
+fn value(draw: &mut Draw<'_>, kind: &Kind) -> String {
+    let word = |draw: &mut Draw<'_>, words: &[&str]| format!("\"{}\"", draw.pick(words));
+    match kind {
+        Kind::SizeOr(words) | Kind::DurationOr(words) if draw.one_in(3) => word(draw, words),
+        Kind::Size | Kind::SizeOr(_) => size(draw),
+        Kind::Duration | Kind::DurationOr(_) => time(draw),
+        Kind::SizeOrGroup(words, members) => match draw.between(0, 2) {
+            0 => word(draw, words),
+            1 => size(draw),
+            _ => group(draw, members),
+        },
+        Kind::Count(least) => (least + draw.pick(&[0, 1, 4, 16, 1_000])).to_string(),
+        Kind::Switch => draw.pick(&["false", "true"]).into(),
+        Kind::Choice(words) => word(draw, words),
+        Kind::Group(_) if draw.one_in(3) => "\"off\"".into(),
+        Kind::Group(members) => group(draw, members),
+    }
+}
+
+fn group(draw: &mut Draw<'_>, members: &'static [Param]) -> String {
+    let pairs = params(draw, members);
+    let pairs: Vec<_> = pairs.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    format!("{{ {} }}", pairs.join(", "))
+}
+
+/// Not so short that requests become thousands of pieces.
+fn size(draw: &mut Draw<'_>) -> String {
+    format!("\"{}B\"", draw.pick(&[65_536, 4_096, 10_000, 1 << 20, 1_u64 << 40]))
+}
+
+fn time(draw: &mut Draw<'_>) -> String {
+    format!("\"{}ns\"", draw.pick(&[1_000_000, 0, 1, 50_000, 20_000_000, 500_000_000]))
+}

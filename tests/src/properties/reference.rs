@@ -1,0 +1,247 @@
+//! `fcfs` in front of one disk that is a law of length, simulated once more and independently:
+//! requests in order of arrival, into a device that holds a few and serves them batch by batch.
+//!
+//! It shares no code with the simulator but the job as it was read. It knows arrivals without
+//! chance: traces, fixed rates whose period is a whole number of nanoseconds, closed loops.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use penstock_core::Op;
+use penstock_device::{Cost, Law};
+use penstock_job::devices::{FixedSpec, Model};
+use penstock_job::result::{ClassResult, Distribution};
+use penstock_job::{Edge, Job, Stop};
+use penstock_workload::trace::{Timing, Trace};
+use penstock_workload::{Arrivals, Pace};
+
+use super::figures::close;
+
+/// A request.
+#[derive(Clone, Copy)]
+struct Asked {
+    due: u64,
+    class: usize,
+    read: bool,
+    len: u32,
+    /// The agent that asks.
+    agent: usize,
+    /// When it was handed to the device.
+    sent: u64,
+}
+
+/// What a class got: response, wait and service of each request, in nanoseconds, and all bytes.
+#[derive(Default)]
+pub(super) struct Got {
+    latency: Vec<u64>,
+    wait: Vec<u64>,
+    service: Vec<u64>,
+    bytes: u64,
+}
+
+/// What each class of `job` gets, with `classes` of them and the `trace` that it plays, if the
+/// reference knows all of it. `class` says of which class a record is.
+pub(super) fn fcfs(job: &Job, trace: Option<&Trace>, classes: usize) -> Option<Vec<Got>> {
+    let device = job.device.as_ref()?;
+    let Model::Fixed(spec) = &device.model else { return None };
+    let whole = device.faults.is_none() && device.array.is_none() && job.stop == Stop::Drained;
+    let costs = [spec.reads, spec.writes].iter().all(|law| cost(law, 1) > 0);
+    let known = whole && costs && job.programs.is_none();
+    let arrivals = if known { Plan::of(job, trace)? } else { return None };
+    let mut got: Vec<Got> = (0..classes).map(|_| Got::default()).collect();
+    simulate(spec, arrivals, |asked, service, now| {
+        if asked.due >= job.warmup.ns() {
+            let class = &mut got[asked.class];
+            class.latency.push(now - asked.due);
+            class.wait.push(asked.sent - asked.due);
+            class.service.push(service);
+            class.bytes += u64::from(asked.len);
+        }
+    });
+    Some(got)
+}
+
+/// Serves all that `plan` asks for, and tells of each request when it is done.
+fn simulate(spec: &FixedSpec, mut plan: Plan, mut done: impl FnMut(&Asked, u64, u64)) {
+    let law = |asked: &Asked| if asked.read { &spec.reads } else { &spec.writes };
+    let (mut queue, mut inside) = (VecDeque::new(), VecDeque::<Asked>::new());
+    // In service: when each ends, and for how long it has the server.
+    let mut batch = VecDeque::<(u64, u64, Asked)>::new();
+    while let Some(now) = [plan.next(), batch.front().map(|one| one.0)].into_iter().flatten().min()
+    {
+        while let Some((_, service, asked)) = batch.pop_front_if(|one| one.0 <= now) {
+            done(&asked, service, now);
+            plan.finished(asked.agent, now);
+        }
+        while let Some(asked) = plan.take(now) {
+            queue.push_back(asked);
+        }
+        while inside.len() + batch.len() < spec.depth as usize
+            && let Some(asked) = queue.pop_front()
+        {
+            inside.push_back(Asked { sent: now, ..asked });
+        }
+        if batch.is_empty() {
+            // One latency for all that are taken together, the longest.
+            let latency = inside.iter().map(|asked| law(asked).latency.ns()).max().unwrap_or(0);
+            let (mut ends, mut first) = (now + latency, latency);
+            for asked in inside.drain(..) {
+                let service = cost(law(&asked), asked.len);
+                ends += service;
+                batch.push_back((ends, first + service, asked));
+                first = 0;
+            }
+        }
+    }
+}
+
+/// Nanoseconds of the server for `len` bytes.
+fn cost(law: &Law, len: u32) -> u64 {
+    match law.cost {
+        Cost::Linear { base, per_mb } => {
+            base.ns() + (u128::from(per_mb.ns()) * u128::from(len) / 1_000_000) as u64
+        }
+        Cost::Units { unit, unit_bytes } => unit.ns() * u64::from(len.div_ceil(unit_bytes)),
+    }
+}
+
+/// Who asks when.
+struct Plan {
+    agents: Vec<Agent>,
+    /// The next requests: when, of which agent, and the number that keeps ties in order.
+    next: BTreeSet<(u64, usize, u64)>,
+    issued: u64,
+    trace: VecDeque<Asked>,
+}
+
+/// An agent: what it asks for, until when, and when it asks again.
+struct Agent {
+    asked: Asked,
+    end: u64,
+    again: Again,
+}
+
+#[derive(Clone, Copy)]
+enum Again {
+    /// Every so many nanoseconds.
+    Every(u64),
+    /// So many nanoseconds after a completion.
+    After(u64),
+}
+
+impl Plan {
+    fn of(job: &Job, trace: Option<&Trace>) -> Option<Self> {
+        let mut plan =
+            Self { agents: Vec::new(), next: BTreeSet::new(), issued: 0, trace: VecDeque::new() };
+        if let Some(trace) = trace {
+            let spec = job.trace.as_ref()?;
+            let simple = spec.timing == Timing::Original && spec.fit.is_none() && !trace.one_by_one;
+            let flushes = trace.records.iter().any(|record| record.op == Op::Flush);
+            // Which class a request is of is no matter of this simulation: one is enough.
+            if !simple || flushes || !spec.rules.is_empty() {
+                return None;
+            }
+            plan.trace = trace
+                .records
+                .iter()
+                .map(|record| Asked {
+                    due: record.at.ns(),
+                    class: job.classes.len(),
+                    read: record.op == Op::Read,
+                    len: record.len,
+                    agent: usize::MAX,
+                    sent: 0,
+                })
+                .collect();
+            return Some(plan);
+        }
+        for (number, spec) in job.agents.iter().enumerate() {
+            let (start, end) = (spec.start.ns(), spec.stop.ns());
+            let again = match &spec.arrivals {
+                Arrivals::Open { rate, pace: Pace::Fixed, curve } if curve.is_empty() => {
+                    let period = 1e9 / rate;
+                    // The last one may fall on the end by a rounding or not.
+                    let whole =
+                        period.fract() == 0.0 && !(end - start).is_multiple_of(period as u64);
+                    if !whole {
+                        return None;
+                    }
+                    Again::Every(period as u64)
+                }
+                Arrivals::Closed { think, .. } => Again::After(think.ns()),
+                _ => return None,
+            };
+            if spec.buffered || matches!(spec.region.from, Edge::At(u64::MAX)) {
+                return None;
+            }
+            let asked = Asked {
+                due: start,
+                class: spec.class.index(),
+                read: spec.op == Op::Read,
+                len: spec.size,
+                agent: number,
+                sent: 0,
+            };
+            plan.agents.push(Agent { asked, end, again });
+            let depth = match spec.arrivals {
+                Arrivals::Closed { depth, .. } => depth,
+                _ => 1,
+            };
+            (0..depth).for_each(|_| plan.ask(number, start));
+        }
+        Some(plan)
+    }
+
+    fn ask(&mut self, agent: usize, at: u64) {
+        if at < self.agents[agent].end {
+            self.next.insert((at, agent, self.issued));
+            self.issued += 1;
+        }
+    }
+
+    /// When somebody asks next.
+    fn next(&self) -> Option<u64> {
+        let traced = self.trace.front().map(|asked| asked.due);
+        traced.or_else(|| self.next.first().map(|&(at, ..)| at))
+    }
+
+    /// What is asked for at `now`.
+    fn take(&mut self, now: u64) -> Option<Asked> {
+        if let Some(asked) = self.trace.pop_front_if(|asked| asked.due <= now) {
+            return Some(asked);
+        }
+        let &(due, agent, _) = self.next.first().filter(|&&(at, ..)| at <= now)?;
+        self.next.pop_first();
+        if let Again::Every(period) = self.agents[agent].again {
+            self.ask(agent, due + period);
+        }
+        Some(Asked { due, ..self.agents[agent].asked })
+    }
+
+    /// A request of `agent` is done.
+    fn finished(&mut self, agent: usize, now: u64) {
+        if let Some(Agent { again: Again::After(think), .. }) = self.agents.get(agent) {
+            self.ask(agent, now + think);
+        }
+    }
+}
+
+impl Got {
+    /// That `found` says the same: counts and extremes to the nanosecond, means to a millionth.
+    pub(super) fn same(&self, found: &ClassResult) {
+        let name = &found.name;
+        let counts = (self.latency.len() as u64, self.bytes, 0, 0);
+        let told = (found.requests, found.bytes, found.errors, found.unfinished);
+        assert_eq!(told, counts, "{name}: requests, bytes, errors, unfinished");
+        let of = |what: &str, own: &[u64], told: &Distribution| {
+            let extremes = (own.iter().min().copied(), own.iter().max().copied());
+            let extremes = (extremes.0.unwrap_or(0), extremes.1.unwrap_or(0));
+            assert_eq!((told.min, told.max), extremes, "{what} of {name}");
+            let sum: u128 = own.iter().map(|&ns| u128::from(ns)).sum();
+            let mean = if own.is_empty() { 0.0 } else { sum as f64 / own.len() as f64 };
+            assert!(close(told.mean, mean, 1e-6), "{what} of {name}: {} for {mean}", told.mean);
+        };
+        of("latency", &self.latency, &found.lat_ns);
+        of("wait", &self.wait, &found.wait_ns);
+        of("service", &self.service, &found.service_ns);
+    }
+}

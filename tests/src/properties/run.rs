@@ -1,0 +1,262 @@
+//! Whole runs of generated jobs, through the interface that people's jobs go through.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use penstock_core::Op;
+use penstock_job::devices::Model;
+use penstock_job::result::{Comparison, RunResult};
+use penstock_job::{AgentSpec, Candidate, Job, Options, compare_text};
+use penstock_workload::Arrivals;
+use penstock_workload::trace::{self, Trace};
+
+use super::figures::{self, close, drained, finished};
+use super::reference;
+use crate::generate::Case;
+use crate::scratch::Scratch;
+
+/// Reports of progress, one for every 16,384 turns of the loop, until a comparison is ended as too
+/// long to be useful.
+const REPORTS_MOST: u32 = 40;
+/// Policies that keep the device busy while anything is queued, and change no request.
+const SAME_WORK: [&str; 7] = ["fcfs", "sstf", "c-look", "look", "scan", "sptf", "class-priority"];
+
+/// A case whose files lie in a folder, with its job's text.
+pub(super) struct Bench {
+    case: Case,
+    folder: Scratch,
+}
+
+impl Bench {
+    pub(super) fn new(case: Case) -> Self {
+        // Where a panic ends the process, nothing else tells what ran.
+        if std::env::var_os("PENSTOCK_SHOW").is_some() {
+            eprintln!("{case}");
+        }
+        let folder = Scratch::new();
+        for (name, bytes) in &case.files {
+            folder.write(name, bytes);
+        }
+        Self { case, folder }
+    }
+
+    fn name(&self) -> String {
+        self.folder.path("job.toml").display().to_string()
+    }
+
+    /// The job as it is read.
+    pub(super) fn job(&self, sets: &[String]) -> Option<Job> {
+        match Job::parse(&self.name(), &self.case.job, sets) {
+            Ok(job) => Some(job),
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                None
+            }
+        }
+    }
+
+    /// The options of the case.
+    pub(super) fn options(&self) -> Options {
+        Options {
+            policies: self.case.policies.iter().map(|name| Candidate::from(&name[..])).collect(),
+            detail: self.case.detail,
+            repeat: self.case.repeat,
+            ..Options::default()
+        }
+    }
+
+    /// The job, run; none if it is refused in words, fails in words, or takes too long.
+    pub(super) fn run(&self, sets: &[String], options: &Options) -> Option<Comparison> {
+        let mut reports = 0;
+        let mut patient = |_: penstock_job::Step<'_>| {
+            reports += 1;
+            reports < REPORTS_MOST
+        };
+        match compare_text(&self.name(), &self.case.job, sets, options, &mut patient) {
+            Ok(comparison) => (reports < REPORTS_MOST).then_some(comparison),
+            Err(failure) => {
+                let text = failure.to_string();
+                assert!(matches!(failure.exit_code(), 1 | 2), "exit code of: {text}");
+                assert!(text.starts_with("error: ") && !text.contains("please report"), "{text}");
+                None
+            }
+        }
+    }
+}
+
+/// The trace that `job` plays.
+fn played(job: &Job) -> Option<Trace> {
+    let spec = job.trace.as_ref()?;
+    let format = spec.format.and_then(trace::format);
+    trace::load(&spec.file, format).ok().map(|(trace, _)| trace)
+}
+
+/// The job that `bytes` stand for: it is refused in words, or every figure of its run holds.
+pub fn whole_run(bytes: &[u8]) {
+    let case = Case::of(bytes);
+    let bench = Bench::new(case);
+    let Some(job) = bench.job(&[]) else { return };
+    reads_back(&job);
+    let options = bench.options();
+    let Some(comparison) = bench.run(&[], &options) else { return };
+    let rounds = options.repeat.unwrap_or(1) as usize;
+    assert_eq!(comparison.runs.len(), options.policies.len() * rounds);
+    for run in &comparison.runs {
+        figures::sound(&job, run);
+    }
+    count_whole_run();
+    deterministic(&bench, &options, &comparison);
+    let trace = played(&job);
+    arrivals(&job, trace.as_ref(), &comparison);
+    alone(&job, &comparison);
+    work_is_conserved(&job, &comparison);
+    for run in comparison.runs.iter().filter(|run| run.round.unwrap_or(0) == 0) {
+        like_the_reference(&job, trace.as_ref(), run);
+    }
+}
+
+/// What is written of a job is read as the same job.
+pub(super) fn reads_back(job: &Job) {
+    let text = job.text();
+    let again = Job::parse(&job.name, &text, &[]);
+    let again = again.unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(again.text(), text);
+}
+
+/// Counts a whole run, in the file that `PENSTOCK_RUNS` names: a fuzzer ends without a word.
+fn count_whole_run() {
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    /// Seldom enough to cost nothing.
+    const EVERY: u64 = 50;
+    let runs = RUNS.fetch_add(1, Ordering::Relaxed) + 1;
+    if runs.is_multiple_of(EVERY)
+        && let Some(path) = std::env::var_os("PENSTOCK_RUNS")
+    {
+        // A count that is lost is no finding.
+        let _ = std::fs::write(path, format!("{runs}\n"));
+    }
+}
+
+/// The same job has the same results, byte for byte; in detail or not; a round is the run of its
+/// seed.
+fn deterministic(bench: &Bench, options: &Options, first: &Comparison) {
+    let json = |found: &Comparison| serde_json::to_string(found).expect("it is written");
+    let again = bench.run(&[], options).expect("it ran before");
+    assert_eq!(json(first), json(&again));
+    if options.detail {
+        let brief = Options { detail: false, ..options.clone() };
+        let mut brief = bench.run(&[], &brief).expect("it ran before");
+        let mut full = again;
+        full.runs.iter_mut().chain(&mut brief.runs).for_each(|run| run.detail = None);
+        assert_eq!(json(&full), json(&brief));
+    }
+    let round = first.runs.iter().filter_map(|run| run.seed).next_back();
+    if let Some(seed) = round {
+        let once = Options { repeat: None, ..options.clone() };
+        let sets = [format!("seed={seed}")];
+        let once = bench.run(&sets, &once).expect("a round of it ran before");
+        let rounds = first.runs.iter().filter(|run| run.seed == Some(seed));
+        for (round, once) in rounds.zip(&once.runs) {
+            let classes = |run: &RunResult| serde_json::to_string(&run.classes).expect("written");
+            assert_eq!(classes(round), classes(once), "the round of seed {seed}");
+        }
+    }
+}
+
+/// Whether every request of the class numbered `class` comes on a schedule.
+fn scheduled(job: &Job, class: usize) -> bool {
+    let open = |arrivals: &Arrivals| matches!(arrivals, Arrivals::Open { .. });
+    let mut own = job.agents.iter().filter(|agent| agent.class.index() == class);
+    job.programs.is_none() && own.all(|agent| open(&agent.arrivals))
+}
+
+/// Nothing is lost: a run that ends when all is done has done all.
+fn arrivals(job: &Job, trace: Option<&Trace>, comparison: &Comparison) {
+    if !drained(job) {
+        return;
+    }
+    let mixed = |run: &&RunResult| !run.policy.starts_with("alone:");
+    let mut runs = comparison.runs.iter().filter(mixed);
+    for run in &comparison.runs {
+        assert!(run.classes.iter().all(|class| class.unfinished == 0), "{}", run.policy);
+        for (number, class) in job.classes.iter().enumerate() {
+            let mut sizes: Vec<_> = job
+                .agents
+                .iter()
+                .filter(|agent| agent.class.index() == number)
+                .map(|agent| agent.size)
+                .collect();
+            sizes.dedup();
+            let found = run.classes.iter().find(|found| found.name == class.name);
+            if let ([size], Some(found)) = (&sizes[..], found) {
+                assert_eq!(found.bytes, found.requests * u64::from(*size), "{}", class.name);
+            }
+        }
+        let all: u64 = finished(run).values().sum();
+        if let Some(trace) = trace.filter(|_| job.warmup.ns() == 0 && mixed(&run)) {
+            assert_eq!(all, trace.records.len() as u64, "{}", run.policy);
+        }
+    }
+    let Some(first) = runs.next() else { return };
+    for run in runs.filter(|run| run.round == first.round) {
+        for (number, class) in first.classes.iter().enumerate() {
+            if scheduled(job, number) {
+                let one = class.requests + class.errors;
+                assert_eq!(finished(run).get(&class.name[..]), Some(&one), "{}", run.policy);
+            }
+        }
+    }
+}
+
+/// A class alone asks as it does among others; a job of one class is that class alone.
+fn alone(job: &Job, comparison: &Comparison) {
+    let found = |name: &str| comparison.runs.iter().find(|run| run.policy == name);
+    let alone = comparison.runs.iter().find(|run| run.policy.starts_with("alone:"));
+    let (Some(alone), Some(mixed)) = (alone, found("fcfs")) else { return };
+    assert_eq!(alone.classes.len(), 1);
+    let class = &alone.classes[0];
+    let number = job.classes.iter().position(|known| known.name == class.name).expect("its class");
+    if mixed.classes.len() == 1 {
+        let json = |run: &RunResult| serde_json::to_string(&run.classes).expect("written");
+        assert_eq!(json(alone), json(mixed));
+    } else if drained(job) && job.trace.is_none() && scheduled(job, number) {
+        assert_eq!(finished(alone)[&class.name[..]], finished(mixed)[&class.name[..]]);
+    }
+}
+
+/// One server that is never idle beside a request has done all at the same time, whatever the order.
+fn work_is_conserved(job: &Job, comparison: &Comparison) {
+    let Some(device) = &job.device else { return };
+    let Model::Fixed(spec) = &device.model else { return };
+    let one = device.array.is_none() && device.faults.is_none() && spec.depth == 1;
+    let scheduled = (0..job.classes.len()).all(|class| scheduled(job, class));
+    let traced =
+        job.trace.as_ref().is_none_or(|spec| !matches!(spec.timing, trace::Timing::Afap { .. }));
+    let buffered = job.agents.iter().any(|agent| agent.buffered);
+    if !one || !scheduled || !traced || buffered || !drained(job) || job.warmup.ns() > 0 {
+        return;
+    }
+    let mut runs = comparison.runs.iter().filter(|run| SAME_WORK.contains(&&run.policy[..]));
+    let Some(first) = runs.next() else { return };
+    for run in runs.filter(|run| run.round == first.round) {
+        let busy = |run: &RunResult| run.device_busy * run.duration_s;
+        let same =
+            close(run.duration_s, first.duration_s, 1e-9) && close(busy(run), busy(first), 1e-9);
+        assert!(same, "{}: {} s, {}: {} s", run.policy, busy(run), first.policy, busy(first));
+    }
+}
+
+/// `fcfs`, and `noop` where nothing can be merged, as the reference has them.
+fn like_the_reference(job: &Job, trace: Option<&Trace>, run: &RunResult) {
+    // Writes that are to be durable are not merged, and one request has no neighbour.
+    let durable = |agent: &AgentSpec| agent.sync && agent.op == Op::Write;
+    let one = |agent: &AgentSpec| matches!(agent.arrivals, Arrivals::Closed { depth: 1, .. });
+    let unmerged = job.trace.is_none()
+        && (job.agents.iter().all(durable) || job.agents.len() == 1 && one(&job.agents[0]));
+    if run.policy != "fcfs" && (run.policy != "noop" || !unmerged) {
+        return;
+    }
+    let Some(expected) = reference::fcfs(job, trace, run.classes.len()) else { return };
+    for (expected, found) in expected.iter().zip(&run.classes) {
+        expected.same(found);
+    }
+}

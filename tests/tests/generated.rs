@@ -1,0 +1,48 @@
+//! Generated jobs, run whole: what the fuzz targets do for hours, for some seconds here.
+//!
+//! `PROPTEST_CASES` says how many cases, `PROPTEST_RNG_SEED` from which seed; the seed is printed,
+//! and so is what a case that failed stands for.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::panic::catch_unwind;
+
+use penstock_tests::generate::Case;
+use penstock_tests::properties;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::{RngSeed, TestError, TestRunner};
+
+/// Bytes of a case: a job takes some hundred.
+const LONGEST: usize = 600;
+/// Simpler cases that are tried when one has failed: some seconds.
+const SHRINKS: u32 = 400;
+
+/// That `check` holds for `cases` cases, unless the environment says how many.
+fn holds(cases: u32, check: fn(&[u8]), show: fn(&[u8]) -> String) {
+    let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    config.max_shrink_iters = SHRINKS;
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = cases;
+    }
+    if matches!(config.rng_seed, RngSeed::Random) {
+        config.rng_seed = RngSeed::Fixed(RandomState::new().build_hasher().finish());
+    }
+    let RngSeed::Fixed(seed) = config.rng_seed else { unreachable!("it was set") };
+    eprintln!("{} cases of PROPTEST_RNG_SEED={seed}", config.cases);
+    let mut runner = TestRunner::new(config);
+    let bytes = vec(any::<u8>(), 0..LONGEST);
+    let found = runner.run(&bytes, |bytes| {
+        check(&bytes);
+        Ok(())
+    });
+    if let Err(TestError::Fail(reason, bytes)) = found {
+        // What it stands for may be what fails.
+        let shown = catch_unwind(|| show(&bytes)).unwrap_or_default();
+        panic!("{shown}\n{bytes:?}\n{reason}\nPROPTEST_RNG_SEED={seed} finds it again");
+    }
+}
+
+#[test]
+fn whole_runs_of_generated_jobs_hold() {
+    holds(250, properties::whole_run, |bytes| Case::of(bytes).to_string());
+}
