@@ -14,6 +14,7 @@ mod create;
 mod device;
 mod direct;
 mod error;
+mod file_systems;
 mod mark;
 mod signature;
 mod trial;
@@ -137,7 +138,7 @@ impl Target {
         let device = control.make(path, &file.0, usable, alignment.offset)?;
         let alignment = Direct::REAL.alignment(path, &device)?;
         Direct::REAL.probe(path, &device, alignment)?;
-        let file_system = direct::file_system(&file.0);
+        let file_system = file_systems::name(&file.0);
         let (path, file, lock) = (path.to_owned(), Arc::new(device), Some(file));
         let inner = Inner { path, alignment, file_system, file, length: usable + MARK, lock };
         Ok(Self::whole(inner, usable))
@@ -179,6 +180,7 @@ impl Target {
         if !meta.file_type().is_block_device() {
             check_kind(path, meta.file_type())?;
         }
+        file_systems::check_not_the_kernels(path, path)?;
         let file = Direct::open_reading(path)?;
         let alignment = Direct::REAL.alignment(path, &file)?;
         let whole = device::length(path, &file)?;
@@ -193,7 +195,7 @@ impl Target {
             return Err(TargetError::TooSmall { path: path.to_owned(), len: whole });
         }
         Direct::REAL.probe(path, &file, alignment)?;
-        let file_system = direct::file_system(&file);
+        let file_system = file_systems::name(&file);
         let (path, file) = (path.to_owned(), Arc::new(file));
         let inner = Inner { path, alignment, file_system, file, length: whole, lock: None };
         Ok(Self::whole(inner, usable))
@@ -206,7 +208,7 @@ impl Target {
         progress: create::Progress<'_>,
     ) -> Result<Self, TargetError> {
         let Opened { direct: file, alignment, usable } = open_file(direct, path, create, progress)?;
-        let file_system = direct::file_system(&file.0);
+        let file_system = file_systems::name(&file.0);
         let (path, used) = (path.to_owned(), Arc::clone(&file.0));
         let (length, lock) = (usable + MARK, Some(file));
         let inner = Inner { path, alignment, file_system, file: used, length, lock };
@@ -297,6 +299,7 @@ fn open_existing(
 ) -> Result<Opened, TargetError> {
     // Before opening, because to open a device or a pipe can have effects of its own.
     check_kind(path, meta.file_type())?;
+    file_systems::check_not_the_kernels(path, path)?;
     let nonblock = OFlags::NONBLOCK.bits().cast_signed();
     let plain = File::options().read(true).custom_flags(nonblock).open(path);
     let plain = plain.map_err(|error| TargetError::system(path, "open it", error))?;
