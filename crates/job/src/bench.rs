@@ -11,6 +11,7 @@ use penstock_device::PageCache;
 use penstock_device::page_cache::Options;
 use penstock_live::{Emulated, Guard, LiveClock, LiveDevice, Null, Paced, Settings, Speed, Stage};
 
+use crate::below::{Schedulers, Seen};
 use crate::candidate::{Chosen, Leave, Quit, Until};
 use crate::device_stats::DeviceStats;
 use crate::devices::DeviceSpec;
@@ -103,7 +104,8 @@ impl Bench<'_> {
             }
             Place::Live(live) => {
                 let (mut clock, device) = self.stage(live)?;
-                self.run_live(place, device, &mut clock, told)
+                let seen = Seen::now(&live.target);
+                Ok(seen.told(self.run_live(place, device, &mut clock, told)?))
             }
             Place::Null => {
                 let device = Null::new(self.job.live.depth);
@@ -259,6 +261,7 @@ impl Bench<'_> {
             schedule: stats.schedule(),
             emulation: None,
             remarks,
+            schedulers: Schedulers::new(),
             // Device time is the sum over all disks; busy is the share of one of them.
             device_busy: stats.device_busy(at) / eyes.map_or(1.0, DeviceStats::disks),
             device_stats: eyes.map(|eyes| eyes.told(at)),

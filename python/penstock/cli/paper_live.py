@@ -202,6 +202,8 @@ def _show(found: Live, console: Console) -> None:
     rounds = len(found.cells[0].rounds) if found.cells else 0
     of = f"{rounds} round{'s' if rounds != 1 else ''}"
     console.print(Text(f"  medians of {of}, with the least and the greatest mean"))
+    for note in found.notes:
+        console.print(Text(f"  {note}"), soft_wrap=True)
     console.print()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("control", "cpu", "online", "batch"):
