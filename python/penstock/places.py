@@ -1,6 +1,6 @@
 """Where a comparison ran, in words: on a model, in virtual or real time, on a file, on nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from penstock.schema import Comparison, Run
 from penstock.units import count, latency
@@ -27,6 +27,21 @@ def explained(comparison: Comparison) -> Iterator[str]:
         )
     elif comparison["device"] == NULL:
         yield "nothing is behind it: what is measured is what asks and decides, not a disk"
+
+
+def schedulers(runs: Sequence[Run]) -> str | None:
+    """Which schedulers of the kernel the disks below were under, if it was the same in all runs."""
+    told = [run.get("schedulers", {}) for run in runs]
+    return below(told[0]) if told and all(one == told[0] for one in told) else None
+
+
+def below(disks: Mapping[str, str | None]) -> str | None:
+    """The disks below a target and the schedulers of the kernel; nothing if none are known."""
+    words = (
+        f"{disk} under the kernel's scheduler {name}" if name else f"{disk} without a scheduler"
+        for disk, name in disks.items()
+    )
+    return ", ".join(words) or None
 
 
 def emulation(runs: list[Run]) -> str | None:

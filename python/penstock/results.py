@@ -168,6 +168,9 @@ class Run:
     emulation: Emulation | None
     """Of an emulated device; none elsewhere."""
     remarks: tuple[str, ...]
+    """What the machine did not grant, and what has to be known to read the figures."""
+    schedulers: Mapping[str, str | None]
+    """The kernel's scheduler in front of each disk below a real target; none of a disk without."""
     device_busy: float
     device_stats: DiskStats | None
     """What the disks of a model did; none of what was measured on a real target."""
@@ -421,6 +424,7 @@ def _run(run: schema.Run) -> Run:
         schedule=_schedule(run["schedule"]),
         emulation=Emulation(**run["emulation"]) if "emulation" in run else None,
         remarks=tuple(run.get("remarks", [])),
+        schedulers=run.get("schedulers", {}),
         device_busy=run["device_busy"],
         device_stats=modelled.device_stats(run),
         classes=tuple(_class(one) for one in run["classes"]),

@@ -196,7 +196,9 @@ class Run(TypedDict):
     true, if it was ended early, and `ended` says why: somebody asked, the target did not answer, or
     its length changed; of the last two `failure` tells in words. `emulation` is there of an
     emulated device; `device_stats`, if the device was a model; `remarks`, if the machine did not
-    grant a live run all that it wanted; `detail`, if it was asked for. Of a trace of measured
+    grant a live run all that it wanted, or something has to be known to read its figures;
+    `schedulers`, the kernel's scheduler in front of each disk below a real target, null of a disk
+    without one; `detail`, if it was asked for. Of a trace of measured
     response times there are their mean, the mean here, and how far the two distributions lie apart:
     the root mean square of the horizontal distance between them, and that over the measured mean.
     """
@@ -216,6 +218,7 @@ class Run(TypedDict):
     schedule: Schedule | None
     emulation: NotRequired[Emulation]
     remarks: NotRequired[list[str]]
+    schedulers: NotRequired[dict[str, str | None]]
     device_busy: float
     device_stats: NotRequired[DeviceStats]
     classes: list[Class]

@@ -151,6 +151,8 @@ def heading(comparison: Comparison) -> Iterator[Text]:
     if comparison["world"] != "simulated":
         engine = f", engine {machine['engine']}" if "engine" in machine else ""
         yield Text(f"  {machine['cpu']}, {machine['cpus']} CPUs, {machine['kernel']}{engine}")
+    if (said := places.schedulers(comparison["runs"])) is not None:
+        yield Text(f"  {said}")
     seeds = f"seed {comparison['seed']}"
     if rounds.repeated(comparison):
         seeds = rounds.sentence(comparison)
@@ -190,6 +192,11 @@ def facts(comparison: Comparison, policy: Rounds) -> Iterator[str]:
     ):
         if said is not None:
             yield said
+    if places.schedulers(comparison["runs"]) is None:
+        # What all runs had in common stands in the heading.
+        for said in dict.fromkeys(places.schedulers([run]) for run in runs):
+            if said is not None:
+                yield said
     yield from programs.lines(runs)
     for remark in dict.fromkeys(remark for run in runs for remark in run.get("remarks", [])):
         yield f"note: {remark}"

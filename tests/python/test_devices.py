@@ -180,6 +180,16 @@ class TestWrong:
         assert "/dev/nosuchdisk: found no file; expected a block device" in ended.err
         assert "--create" not in ended.err
 
+    @pytest.mark.parametrize("on", ["/dev/nosuchdisk", "loop:/dev/nosuchdisk"])
+    def test_a_slip_below_dev_becomes_no_file(self, job: Path, on: str) -> None:
+        ended = penstock("run", job, "--policy", "noop", "--on", on, "--create", "16MiB")
+        assert (ended.code, ended.out) == (2, "")
+        assert "/dev/nosuchdisk: found no such device" in ended.err
+        assert not Path("/dev/nosuchdisk").exists()
+        with pytest.raises(package.PenstockError, match="found no such device"):
+            package.Gate("/dev/nosuchdisk", create="16MiB")
+        assert not Path("/dev/nosuchdisk").exists()
+
     def test_a_view_that_does_not_fit_leaves_no_file(self, job: Path, disk: Path) -> None:
         outside = "live.view ends past the 16777216 bytes to create"
         unaligned = "found a view of 8388608 bytes from byte 1; expected whole blocks of "

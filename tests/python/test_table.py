@@ -72,6 +72,23 @@ def test_what_the_machine_did_not_grant_is_told() -> None:
     assert "  note: buffers are not registered\n" in shown(result, width=120)
 
 
+def test_schedulers_of_the_kernel_stand_in_the_heading_or_with_each_run_that_differs() -> None:
+    result = comparison(
+        *(one_run(name, [one_class("a")]) for name in ("noop", "kernel:bfq")), measured=True
+    )
+    assert "scheduler" not in shown(result, width=120)
+    for run in result["runs"]:
+        run["schedulers"] = {"sda": "mq-deadline", "sdb": None}
+    same = "  sda under the kernel's scheduler mq-deadline, sdb without a scheduler\n"
+    text = shown(result, width=120)
+    assert text.count(same) == 1
+    assert text.index(same) < text.index("noop")
+    result["runs"][1]["schedulers"]["sda"] = "bfq"
+    text = shown(result, width=120)
+    assert text.index("noop") < text.index(same) < text.index("kernel:bfq")
+    assert text.index("kernel:bfq") < text.index("  sda under the kernel's scheduler bfq, ")
+
+
 def test_names_are_no_markup() -> None:
     result = comparison(one_run("noop", [one_class("a")]))
     result["device"] = "[red]disk[/red].img"

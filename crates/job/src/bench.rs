@@ -13,6 +13,7 @@ use penstock_device::PageCache;
 use penstock_device::page_cache::Options;
 use penstock_live::{Emulated, Guard, LiveClock, LiveDevice, Null, Paced, Settings, Speed, Stage};
 
+use crate::below::{Schedulers, Seen};
 use crate::busy::Busy;
 use crate::candidate::{Chosen, Leave, Quit, Until};
 use crate::device_stats::DeviceStats;
@@ -109,7 +110,8 @@ impl Bench<'_> {
             }
             Place::Live(live) => {
                 let (mut clock, device) = self.stage(live)?;
-                self.run_live(place, device, &mut clock, told)
+                let seen = Seen::now(&live.target);
+                Ok(seen.told(self.run_live(place, device, &mut clock, told)?))
             }
             Place::Null => {
                 let device = Null::new(self.job.live.depth);
@@ -266,6 +268,7 @@ impl Bench<'_> {
             schedule: stats.schedule(),
             emulation: None,
             remarks,
+            schedulers: Schedulers::new(),
             device_busy: match &device_stats {
                 Some(disks) => disks.all.utilisation,
                 None => beside.busy.map_or(0.0, |busy| stats.share_of(&busy.borrow(), at)),

@@ -53,8 +53,11 @@ impl Failure {
         Self { message, exit_code: WRONG_INPUT }
     }
 
-    /// A file that cannot be written.
+    /// A file that cannot be written. On a full disk that is no wrong use: the run failed.
     pub fn unwritable(path: &Path, error: &io::Error) -> Self {
+        if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+            return Self::half_written(path, error);
+        }
         let message = format!("error: {} cannot be written: {error}", path.display());
         let failure = Self { message, exit_code: WRONG_INPUT };
         match error.kind() {

@@ -13,6 +13,7 @@ use std::thread;
 use penstock_core::ClassId;
 use penstock_live::scheduler;
 
+use crate::below::Seen;
 use crate::bench::Bench;
 use crate::failure::Failure;
 use crate::place::{Live, Place};
@@ -33,6 +34,7 @@ pub(crate) fn run(
     told: &mut dyn Progress,
 ) -> Result<RunResult, Failure> {
     let switched = scheduler::switch(&live.target, name)?;
+    let seen = Seen::now(&live.target);
     let classes = bench.load.classes.len();
     let (start, stop) = (Start::new(classes), AtomicBool::new(false));
     let results = thread::scope(|scope| {
@@ -71,6 +73,8 @@ pub(crate) fn run(
         results.into_iter().flatten().collect::<Result<Vec<_>, _>>()
     })?;
     let mut all = joined(bench, results);
+    all.remarks.extend(seen.remarks());
+    all.schedulers = seen.schedulers();
     if let Err(changed) = switched.check() {
         all.failure.get_or_insert(changed.to_string());
     }

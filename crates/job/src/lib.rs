@@ -26,6 +26,7 @@ pub mod trace_tools;
 pub mod units;
 
 mod agents;
+mod below;
 mod bench;
 mod busy;
 mod candidate;

@@ -21,10 +21,11 @@ use penstock_core::{Seed, Span, Time};
 use penstock_live::{User, fill, leave_processor, use_processor};
 use serde::Serialize;
 
+use crate::below::Seen as SeenBelow;
 use crate::failure::Failure;
 use crate::gate::{Gate, GateError, GateFile, GateOptions, GateStats};
 use crate::nearest::suggest;
-use crate::result::Distribution;
+use crate::result::{BelowResult, Distribution};
 use crate::stats::Values;
 
 /// Bytes of a short write.
@@ -102,6 +103,9 @@ pub struct CellResult {
     pub lengths: [u32; 3],
     /// Every write, if it was asked for.
     pub writes: Vec<Write>,
+    /// What lay below, of a file that is no model's.
+    #[serde(flatten)]
+    pub below: BelowResult,
     /// What the gate counted.
     pub gate: GateStats,
 }
@@ -148,7 +152,7 @@ pub fn run(cell: &Cell, go_on: &mut dyn FnMut() -> bool) -> Result<CellResult, F
         let message = format!("found {programs} programs; expected 1 to {PROGRAMS}");
         return Err(Failure::wrong(message, "choose fewer of each kind, and one at least"));
     }
-    let (gate, lengths) = open(cell)?;
+    let (gate, lengths, below) = open(cell)?;
     let needed = u64::from(programs) * REGION;
     if gate.capacity() < needed {
         let message = format!(
@@ -190,12 +194,12 @@ pub fn run(cell: &Cell, go_on: &mut dyn FnMut() -> bool) -> Result<CellResult, F
         gate.now().since(begun)
     });
     gate.close();
-    seen.result(total, &stage)
+    seen.result(total, &stage, below)
 }
 
-/// The gate of `cell`, and the lengths of short writes, long ones and pieces in whole blocks of its
-/// disk.
-fn open(cell: &Cell) -> Result<(Gate, [u32; 3]), Failure> {
+/// The gate of `cell`, the lengths of short writes, long ones and pieces in whole blocks of its
+/// disk, and what lies below a disk that is no model.
+fn open(cell: &Cell) -> Result<(Gate, [u32; 3], BelowResult), Failure> {
     let names = || MODES.iter().map(|(name, ..)| *name);
     let mode = MODES.iter().find(|(name, ..)| *name == cell.mode).ok_or_else(|| {
         Failure::wrong(format_args!("unknown mode {}", cell.mode), suggest(&cell.mode, names()))
@@ -218,7 +222,9 @@ fn open(cell: &Cell) -> Result<(Gate, [u32; 3]), Failure> {
     if policy == "size-priority" && !sets.contains(&"split=off") {
         options.sets.push(format!("split={}B", lengths[2]));
     }
-    Ok((Gate::over(&options, targets)?, lengths))
+    let measured = targets.first().filter(|_| cell.emulate.is_none());
+    let below = measured.map(|target| SeenBelow::now(target).result()).unwrap_or_default();
+    Ok((Gate::over(&options, targets)?, lengths, below))
 }
 
 /// What all programs share.
@@ -377,7 +383,12 @@ impl Seen {
         due
     }
 
-    fn result(self, total: Span, stage: &Stage<'_>) -> Result<CellResult, Failure> {
+    fn result(
+        self,
+        total: Span,
+        stage: &Stage<'_>,
+        below: BelowResult,
+    ) -> Result<CellResult, Failure> {
         if let Some(why) = self.failed {
             return Err(Failure::run(why));
         }
@@ -392,6 +403,7 @@ impl Seen {
             outlasted: stage.outlasted.load(Ordering::Relaxed),
             lengths: stage.lengths,
             writes: self.writes.unwrap_or_default(),
+            below,
             gate: stage.gate.stats().map_err(Failure::run)?,
         })
     }

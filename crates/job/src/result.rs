@@ -108,6 +108,10 @@ pub struct RunResult {
     /// What the machine did not grant to a live run, in words; left out if there is nothing to say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
+    /// The kernel's scheduler in front of each disk below a real target, by its name; null of a disk
+    /// without one. Left out elsewhere, and where no disk is listed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub schedulers: BTreeMap<String, Option<String>>,
     /// Share of the measured time in which the device had something to do; of several disks, the
     /// mean.
     pub device_busy: f64,
@@ -133,6 +137,17 @@ impl RunResult {
         }
         self
     }
+}
+
+/// What lay below a real target.
+#[derive(Debug, Default, Serialize)]
+pub struct BelowResult {
+    /// As of a [`RunResult`].
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub schedulers: BTreeMap<String, Option<String>>,
+    /// What has to be known of it to read the figures, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 /// How late the completions of an emulated device were, against its model's own schedule.

@@ -111,6 +111,13 @@ fn schedulers() -> BTreeMap<String, String> {
     disks.filter_map(read).collect()
 }
 
+/// The disk that holds `file`, and the scheduler that it is under.
+fn schedulers_of(file: &str) -> (String, String) {
+    let stack = penstock_live::Sysfs::new("/sys").under(Path::new(file)).unwrap().unwrap();
+    let disk = &stack.disks[0];
+    (disk.name.clone(), disk.in_force().unwrap().to_owned())
+}
+
 fn run(
     on: &str,
     scheduler: &str,
@@ -174,6 +181,8 @@ fn each_class_runs_by_itself_under_the_scheduler() {
         assert!(run.schedule.is_none());
         assert!(run.classes[0].schedule.is_some() && run.classes[1].schedule.is_none());
         assert!(run.remarks.iter().any(|remark| remark.contains("beside the others")));
+        let told = run.schedulers.values().any(|told| told.as_deref() == Some(scheduler));
+        assert!(told, "{:?}", run.schedulers);
         let shares: f64 = run.classes.iter().map(|class| class.share).sum();
         assert!((shares - 1.0).abs() < 1e-9);
     });
@@ -214,6 +223,62 @@ fn a_run_during_which_somebody_else_switches_fails() {
         let disk = changed.expect("the run is told of while it goes on");
         let failure = comparison.runs[0].failure.as_ref().expect("it says so");
         assert!(failure.starts_with(&format!("{disk}: found it under ")), "{failure}");
+    });
+}
+
+#[test]
+fn an_ordinary_run_names_the_scheduler_and_says_if_a_killed_run_left_it() {
+    under_another("kernel-left", |file, scheduler| {
+        let ordinary = || {
+            let options = Options {
+                policies: vec!["fcfs".into()],
+                on: Some(file.into()),
+                ..Options::default()
+            };
+            compare_text("job.toml", JOB, &[], &options, &mut |_| true).unwrap().runs.remove(0)
+        };
+        let run = ordinary();
+        let (disk, own) = run.schedulers.iter().next().expect("a disk below");
+        let own = own.clone().expect("it has schedulers");
+        let now =
+            |disk: &str| std::fs::read_to_string(format!("/sys/block/{disk}/queue/scheduler"));
+        assert!(now(disk).unwrap().contains(&format!("[{own}]")), "as the kernel says");
+        assert!(!run.remarks.iter().any(|remark| remark.contains("was killed")));
+        // As a run leaves it that is killed under another scheduler.
+        let note = PathBuf::from(format!("/run/penstock/scheduler.{disk}"));
+        std::fs::create_dir_all(note.parent().unwrap()).unwrap();
+        std::fs::write(&note, &own).unwrap();
+        std::fs::write(format!("/sys/block/{disk}/queue/scheduler"), scheduler).unwrap();
+        let left = ordinary();
+        std::fs::write(format!("/sys/block/{disk}/queue/scheduler"), &own).unwrap();
+        std::fs::remove_file(&note).unwrap();
+        assert_eq!(left.schedulers[disk].as_deref(), Some(scheduler));
+        let said = format!("{disk} was not under its own scheduler {own}, since a run was killed");
+        let remark = left.remarks.iter().find(|remark| remark.starts_with(&said));
+        assert!(remark.is_some_and(|remark| remark.contains("doctor --clean")), "{left:?}");
+    });
+}
+
+#[test]
+fn a_scheduler_that_somebody_switches_during_an_ordinary_run_is_told() {
+    under_another("ordinary-changed", |file, scheduler| {
+        let options =
+            Options { policies: vec!["fcfs".into()], on: Some(file.into()), ..Options::default() };
+        let mut own = None;
+        let mut told = |step: Step<'_>| {
+            if let (Step::Running { .. }, None) = (step, &own) {
+                let (disk, text) = schedulers_of(file);
+                own = Some((disk.clone(), text));
+                std::fs::write(format!("/sys/block/{disk}/queue/scheduler"), scheduler).unwrap();
+            }
+            true
+        };
+        let comparison = compare_text("job.toml", JOB, &[], &options, &mut told).unwrap();
+        let (disk, own) = own.expect("the run is told of while it goes on");
+        std::fs::write(format!("/sys/block/{disk}/queue/scheduler"), &own).unwrap();
+        let remarks = &comparison.runs[0].remarks;
+        let said = format!("{disk} went from the scheduler {own} to {scheduler} during the run");
+        assert!(remarks.iter().any(|remark| remark.starts_with(&said)), "{remarks:?}");
     });
 }
 

@@ -21,6 +21,7 @@
 //! nothing outside the usable bytes of a target is ever written, but for a file without a name that
 //! a trial makes for itself; no allocation per request. Linux only.
 
+mod below;
 mod buffers;
 mod cargo;
 mod clock;
@@ -49,6 +50,7 @@ mod threads;
 mod uring;
 mod work;
 
+pub use below::Below;
 pub use cargo::{Cargo, Load};
 pub use clock::{LiveClock, Stopwatch, timer_lateness};
 pub use device::LiveDevice;

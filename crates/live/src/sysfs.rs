@@ -47,6 +47,14 @@ pub struct Disk {
     pub backing_file: Option<PathBuf>,
 }
 
+impl Disk {
+    /// The scheduler that it is under: the one that it has, or the only one that there is.
+    pub fn in_force(&self) -> Option<&str> {
+        let only = self.schedulers.first().filter(|_| self.schedulers.len() == 1);
+        self.scheduler.as_ref().or(only).map(String::as_str)
+    }
+}
+
 impl Sysfs {
     /// The tree at `root`: `/sys`, or one that a test has made.
     pub fn new(root: impl Into<PathBuf>) -> Self {

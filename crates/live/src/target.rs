@@ -14,6 +14,7 @@ mod create;
 mod device;
 mod direct;
 mod error;
+mod file_systems;
 mod mark;
 mod signature;
 mod trial;
@@ -170,7 +171,7 @@ impl Target {
         let device = control.make(path, &file.file, usable, alignment.offset)?;
         let alignment = Direct::REAL.alignment(path, &device)?;
         Direct::REAL.probe(path, &device, alignment)?;
-        let file_system = direct::file_system(&file.file);
+        let file_system = file_systems::name(&file.file);
         let (path, file, lock) = (path.to_owned(), Arc::new(device), Some(file));
         let inner = Inner { path, alignment, file_system, file, length: usable + MARK, lock };
         Ok(Self::whole(inner, usable))
@@ -212,6 +213,7 @@ impl Target {
         if !meta.file_type().is_block_device() {
             check_kind(path, meta.file_type())?;
         }
+        file_systems::check_not_the_kernels(path, path)?;
         let file = Direct::open_reading(path)?;
         let alignment = Direct::REAL.alignment(path, &file)?;
         let whole = device::length(path, &file)?;
@@ -226,7 +228,7 @@ impl Target {
             return Err(TargetError::TooSmall { path: path.to_owned(), len: whole });
         }
         Direct::REAL.probe(path, &file, alignment)?;
-        let file_system = direct::file_system(&file);
+        let file_system = file_systems::name(&file);
         let (path, file) = (path.to_owned(), Arc::new(file));
         let inner = Inner { path, alignment, file_system, file, length: whole, lock: None };
         Ok(Self::whole(inner, usable))
@@ -241,7 +243,7 @@ impl Target {
     ) -> Result<Self, TargetError> {
         let opened = open_file(direct, path, create, user, progress)?;
         let Opened { direct: file, alignment, usable } = opened;
-        let file_system = direct::file_system(&file.file);
+        let file_system = file_systems::name(&file.file);
         let (path, used) = (path.to_owned(), Arc::clone(&file.file));
         let (length, lock) = (usable + MARK, Some(file));
         let inner = Inner { path, alignment, file_system, file: used, length, lock };
@@ -334,6 +336,7 @@ fn open_existing(
 ) -> Result<Opened, TargetError> {
     // Before opening, because to open a device or a pipe can have effects of its own.
     check_kind(path, meta.file_type())?;
+    file_systems::check_not_the_kernels(path, path)?;
     let nonblock = OFlags::NONBLOCK.bits().cast_signed();
     let plain = File::options().read(true).custom_flags(nonblock).open(path);
     let plain = plain.map_err(|error| TargetError::system(path, "open it", error))?;

@@ -176,6 +176,54 @@ fn wrong_paths_are_wrong_input() {
 }
 
 #[test]
+fn links_in_a_circle_are_wrong_input_however_they_are_opened() {
+    let scratch = Scratch::new("circle");
+    let (one, other) = (scratch.path("one"), scratch.path("other"));
+    symlink(&other, &one).unwrap();
+    symlink(&one, &other).unwrap();
+    for create in [None, Some(SIZE)] {
+        refused(&one, create, 2, &["found symbolic links that lead in a circle"]);
+        refused(&one.join("data.img"), create, 2, &["lead in a circle"]);
+    }
+    for opened in [Target::open_reading(&one), Target::adopt(&one)] {
+        assert_eq!(opened.expect_err("a circle").exit_code(), 2);
+    }
+}
+
+#[test]
+fn files_of_the_kernels_own_are_refused_whoever_names_them() {
+    let scratch = Scratch::new("kernels");
+    let link = scratch.path("link");
+    symlink("/sys/kernel/mm/transparent_hugepage/enabled", &link).unwrap();
+    for path in ["/sys/power/state", "/proc/self/oom_score_adj", link.to_str().unwrap()] {
+        let path = Path::new(path);
+        if !path.exists() {
+            eprintln!("skipped: no {}", path.display());
+            continue;
+        }
+        for create in [None, Some(SIZE)] {
+            refused(path, create, 5, &["found a file of the kernel's own ("]);
+        }
+        for opened in [Target::open_reading(path), Target::adopt(path)] {
+            assert_eq!(opened.expect_err("the kernel's").exit_code(), 5);
+        }
+    }
+    refused(Path::new("/proc/data.img"), Some(SIZE), 5, &["the kernel's own (proc)"]);
+    refused(Path::new("/sys/data.img"), Some(SIZE), 5, &["the kernel's own (sysfs)"]);
+}
+
+#[test]
+fn no_file_is_made_among_devices() {
+    let slip = Path::new("/dev/penstock-no-such-disk");
+    refused(slip, Some(SIZE), 2, &["found no such device", "`lsblk`"]);
+    assert!(!slip.exists());
+    let scratch = Scratch::new("dev");
+    let dev = scratch.path("dev");
+    symlink("/dev", &dev).unwrap();
+    refused(&dev.join("penstock-no-such-disk"), Some(SIZE), 2, &["found no such device"]);
+}
+
+#[test]
 fn a_file_with_nothing_in_it_is_too_small() {
     let scratch = Scratch::new("small");
     for len in [0, 100, 8191] {
@@ -206,7 +254,7 @@ fn sizes_are_whole_blocks_and_stay() {
 fn a_lack_of_space_is_told_before_anything_is_made() {
     let scratch = Scratch::new("space");
     let path = scratch.path("data.img");
-    refused(&path, Some(1 << 60), 2, &["bytes free", "expected 1152921504606851072"]);
+    refused(&path, Some(1 << 60), 1, &["bytes free", "expected 1152921504606851072"]);
     assert!(!path.exists());
 }
 

@@ -13,7 +13,7 @@ section V.B; the intervals, the price and the rule of the allowed delay are ours
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from os import PathLike, fspath
 from random import Random
@@ -153,6 +153,10 @@ class Split:
     tolerance: float
     curves: Mapping[Pattern, Curve]
     allow_delay_ns: int | None
+    schedulers: Mapping[str, str | None] = field(default_factory=dict)
+    """As of a run on the target."""
+    remarks: Sequence[str] = ()
+    """Likewise."""
 
     @property
     def block(self) -> int:
@@ -240,6 +244,8 @@ def split(
     timed: dict[Pattern, list[Mapping[int, Turns]]] = {name: [] for name in PATTERNS}
     say = told or (lambda _what, _fraction: None)
     world = ""
+    schedulers: Mapping[str, str | None] = {}
+    remarks: dict[str, None] = {}
     for number in range(rounds):
         for at, pattern in enumerate(PATTERNS):
             done = (number + at / len(PATTERNS)) / rounds
@@ -253,13 +259,16 @@ def split(
                 even_if_not_empty=even_if_not_empty,
                 engine=engine,
             )
-            world = result.world
+            (run,) = result.runs
+            world, schedulers = result.world, run.schedulers
+            remarks |= dict.fromkeys(run.remarks)
             timed[pattern].append(_turns(result))
     curves = {
         pattern: Curve(pattern, tuple(_points(sizes, found, Random(seed))))
         for pattern, found in timed.items()
     }
-    found = Split(fspath(target), world, tolerance, curves, delay)
+    where = (fspath(target), world)
+    found = Split(*where, tolerance, curves, delay, schedulers, tuple(remarks))
     if found.between == (found.block, found.long):
         message = (
             "error: noise hides the answer: on this target one block and the long request may be "

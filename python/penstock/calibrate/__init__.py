@@ -6,12 +6,13 @@ there is what one may expect of a prediction.
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 from stat import S_ISBLK, S_ISREG
 from statistics import median
 
+from penstock import places
 from penstock.calibrate import probes
 from penstock.calibrate.fit import Fit, fit, off, percent, predict
 from penstock.calibrate.models import MODELS, Known, Model
@@ -81,11 +82,21 @@ class Calibration:
     unseen: Sequence[Compared]
     errors: Mapping[str, float]
     """Of each model that was tried, by its name."""
+    schedulers: Mapping[str, str | None] = field(default_factory=dict)
+    """As of a run on the target."""
+    remarks: Sequence[str] = ()
+    """Likewise."""
 
     @property
     def restless(self) -> float:
         """By which factor rounds of one job differ, of half of the jobs by more."""
         return median(one.measured.spread for one in (*self.fitted, *self.unseen))
+
+    @property
+    def notes(self) -> list[str]:
+        """What has to be known of the target to read the figures, a line each."""
+        disks = places.below(self.schedulers)
+        return [*([disks] if disks else []), *(f"note: {one}" for one in self.remarks)]
 
     def to_toml(self) -> str:
         """The device file."""
@@ -95,6 +106,7 @@ class Calibration:
             f"# {self.model.needs}.",
             *(f"# {line}" for line in self.model.assumes),
             *([f"# {NOT_WRITTEN}"] if self.read_only else []),
+            *(f"# {line}" for line in self.notes),
             f"# Of {len(self.unseen)} jobs that the fit did not see it predicts {good} "
             f"within {WITHIN:.0f} %.",
             "[device]",
@@ -173,6 +185,8 @@ def calibrate(
         compared(on_these),
         compared(unseen),
         errors,
+        whom.schedulers,
+        whom.remarks,
     )
 
 

@@ -1,7 +1,7 @@
 """Probes: small jobs that are run on a target to learn what it is, and what one of them gave."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Literal, TypeAlias
 
@@ -155,25 +155,32 @@ class Target:
     i_will_lose_data: str | None = None
     even_if_not_empty: bool = False
     read_only: bool = False
+    schedulers: Mapping[str, str | None] = field(default_factory=dict)
+    remarks: Sequence[str] = ()
 
     def opened(self, create: str | None) -> "Target":
         """Itself, made if it is missing and `create` is its size; only read if it is not ours."""
-        first = Probe("read", "random", 4 << 10, 1).job(0.001)
-        lose = self.i_will_lose_data
         try:
-            compare(
-                first,
-                policies=[POLICY],
-                on=self.on,
-                create=create,
-                i_will_lose_data=lose,
-                even_if_not_empty=self.even_if_not_empty,
-            )
+            return self._looked_at(create)
         except PenstockError as error:
-            if error.exit_code != UNSAFE or create is not None or lose is not None:
+            told_to_write = create is not None or self.i_will_lose_data is not None
+            if error.exit_code != UNSAFE or told_to_write:
                 raise
-            return replace(self, read_only=True)
-        return self
+            return replace(self, read_only=True)._looked_at(None)
+
+    def _looked_at(self, create: str | None) -> "Target":
+        """Itself, with what a run on it says of what lies below."""
+        result = compare(
+            Probe("read", "random", 4 << 10, 1).job(0.001),
+            policies=[POLICY],
+            on=self.on,
+            create=create,
+            i_will_lose_data=self.i_will_lose_data,
+            even_if_not_empty=self.even_if_not_empty,
+            read_only=self.read_only,
+        )
+        (run,) = result.runs
+        return replace(self, schedulers=run.schedulers, remarks=run.remarks)
 
     def run(self, probe: Probe, seed: int) -> Figures:
         """What one run of `probe` gives; a longer one if that is too little."""

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock import units
+from penstock import places, units
 from penstock.advise import Curve, Split, split
 from penstock.advise.split import ROUNDS, TOLERANCE, TURNS
 from penstock.cli import output
@@ -124,6 +124,9 @@ def run(
 def _show(found: Split, console: Console) -> None:
     title = Text.assemble((found.world.upper(), "bold"), f"  {found.target}, durable writes")
     console.print(title, soft_wrap=True)
+    for line in (places.below(found.schedulers), *(f"note: {one}" for one in found.remarks)):
+        if line is not None:
+            console.print(Text(f"  {line}"), soft_wrap=True)
     for curve in found.curves.values():
         console.print()
         console.print(_table(curve, found))
@@ -195,6 +198,8 @@ def _plain(found: Split) -> Mapping[str, object]:
     return {
         "target": found.target,
         "world": found.world,
+        "schedulers": dict(found.schedulers),
+        "remarks": list(found.remarks),
         "block": found.block,
         "long": found.long,
         "tolerance": found.tolerance,

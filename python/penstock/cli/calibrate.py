@@ -103,6 +103,8 @@ def show(found: Calibration, console: Console) -> None:
         console.print(Text(f"  off by (root mean square): {tried}"), soft_wrap=True)
     if found.read_only:
         console.print(Text(f"  {NOT_WRITTEN}"), soft_wrap=True)
+    for note in found.notes:
+        console.print(Text(f"  {note}"), soft_wrap=True)
     for title, rows in (("fitted on", found.fitted), ("not seen by the fit", found.unseen)):
         console.print()
         console.print(_table(title, rows))
@@ -168,6 +170,8 @@ def _plain(found: Calibration) -> object:
         "device": found.device,
         "restless": found.restless,
         "read_only": found.read_only,
+        "schedulers": dict(found.schedulers),
+        "remarks": list(found.remarks),
         "error": found.error,
         "errors": found.errors,
         "fitted": [row(one) for one in found.fitted],

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import asdict
+from io import StringIO
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from penstock.errors import wrong
 from penstock.papers import live
 from penstock.papers import online_batch_figure5 as figure5
 from penstock.papers.live import EMULATED, MODES, ROUNDS, Cell, Figures, Live, Where, verdict
+from penstock.report import files
 from penstock.rounds import ROUNDS_MOST, Spread
 
 CPU = {"off": (False,), "on": (True,), "both": (False, True)}
@@ -144,14 +146,15 @@ def run(
             writes=csv is not None,
             told=told,
         )
-    if to is not None:
-        with to.open("x") as file:
-            found.write_csv(file)
-        output.talk(f"wrote {csv}")
     if as_json:
         output.data(f"{json.dumps(_told(found), indent=2, ensure_ascii=False)}\n")
     else:
         output.drawn(lambda console: _show(found, console))
+    if to is not None:
+        content = StringIO()
+        found.write_csv(content)
+        files.write_new(to, content.getvalue())
+        output.talk(f"wrote {csv}")
 
 
 def _told(found: Live) -> dict[str, object]:
@@ -185,7 +188,7 @@ def _numbers(option: str, text: str) -> list[int]:
 
 def _new(name: str) -> Path:
     path = Path(name)
-    if path.exists():
+    if path.is_symlink() or path.exists():
         raise wrong(f"{name} is there already", "nothing is overwritten: name a new file")
     return path
 
@@ -199,6 +202,8 @@ def _show(found: Live, console: Console) -> None:
     rounds = len(found.cells[0].rounds) if found.cells else 0
     of = f"{rounds} round{'s' if rounds != 1 else ''}"
     console.print(Text(f"  medians of {of}, with the least and the greatest mean"))
+    for note in found.notes:
+        console.print(Text(f"  {note}"), soft_wrap=True)
     console.print()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("control", "cpu", "online", "batch"):

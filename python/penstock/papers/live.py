@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import IO, Any, Self, TypeAlias
 
-from penstock import _native
+from penstock import _native, places
 from penstock.errors import translated, wrong
 from penstock.rounds import Spread
 
@@ -191,6 +191,14 @@ class Live:
     batch_cpu_ns: int
     calibrated: bool
     cells: tuple[Cell, ...]
+
+    @property
+    def notes(self) -> list[str]:
+        """What has to be known of the target to read the figures, a line each."""
+        rounds = [one for cell in self.cells for one in cell.rounds]
+        disks = (places.below(one.get("schedulers", {})) for one in rounds)
+        remarks = (f"note: {remark}" for one in rounds for remark in one.get("remarks", []))
+        return [line for line in dict.fromkeys((*disks, *remarks)) if line is not None]
 
     def figures(self) -> list[Figures]:
         """Those of each cell."""

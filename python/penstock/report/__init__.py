@@ -7,6 +7,7 @@ minutes to hear of a missing folder, and written when it has ended.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
+from os.path import realpath
 from pathlib import Path
 
 from penstock.errors import needs, wrong
@@ -43,11 +44,11 @@ class Outputs:
     def _check_names(self) -> None:
         """That each has a name of its own, and none the ending of another kind."""
         named = {"report": self.report, "plots": self.plots, "xlsx": self.xlsx}
-        seen: dict[Path, str] = {}
+        seen: dict[str, str] = {}
         for option, name in named.items():
             if name is None:
                 continue
-            before = seen.setdefault(Path(name).resolve(), option)
+            before = seen.setdefault(realpath(name), option)
             if before != option:
                 raise wrong(f"--{before} and --{option} name the same file, {name}", "name two")
             for other, ending in ENDINGS.items():
@@ -89,7 +90,7 @@ def save_plots(comparison: Comparison, folder: str | PathLike[str]) -> int:
     folder = Path(folder)
     files.check_folder(folder)
     drawn = charts.all_of(comparison)
-    folder.mkdir(exist_ok=True)
+    files.make_folder(folder)
     paths = {name: folder / f"{name}.png" for name in drawn}
     for path in paths.values():
         files.check(path, is_ours=files.is_picture, what="picture")

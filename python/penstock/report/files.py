@@ -1,10 +1,11 @@
 """Files that are written: whole or not at all, and never over somebody else's."""
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
 
-from penstock.errors import PenstockError, wrong
+from penstock.errors import RUN_FAILED, PenstockError, wrong
 
 PAGE_MARK = b"<!-- penstock report -->"
 """Near the beginning of every page of ours."""
@@ -55,6 +56,7 @@ def _head(path: Path) -> bytes:
 
 def check(path: Path, *, is_ours: Callable[[Path], bool], what: str) -> None:
     """Raise an error unless a `what` may be written to `path`."""
+    _check_links(path)
     if path.is_dir():
         raise wrong(f"{path} is a directory", f"name a file for the {what}")
     _check_folder_of(path)
@@ -76,6 +78,7 @@ def check_folder(folder: Path) -> None:
 
     Which there will be depends on what a run gives: so no picture may be there but ours.
     """
+    _check_links(folder)
     if folder.is_dir():
         _check_writable(folder)
         for picture in sorted(folder.glob("*.png")):
@@ -84,6 +87,15 @@ def check_folder(folder: Path) -> None:
     if folder.exists():
         raise wrong(f"{folder} is not a directory", "pictures are several files: name a folder")
     _check_folder_of(folder)
+
+
+def _check_links(path: Path) -> None:
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            found = f"{path} leads in a circle of symbolic links"
+            raise wrong(found, "name the place itself") from None
 
 
 def _check_folder_of(path: Path) -> None:
@@ -98,10 +110,37 @@ def _check_writable(folder: Path) -> None:
         raise wrong(f"no permission to write in {folder}", "name another directory")
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, unless it is there."""
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+
+
+def write_new(path: Path, content: str) -> None:
+    """Write the whole of `content` to a file that is not there yet, or nothing."""
+    try:
+        file = path.open("x")
+        try:
+            with file:
+                file.write(content)
+        except OSError:
+            path.unlink()
+            raise
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> PenstockError:
+    message = f"error: {path} cannot be written: {error.strerror}"
+    return PenstockError(message, exit_code=RUN_FAILED)
+
+
 def write(path: Path, content: bytes) -> None:
     """Write the whole of `content`; until then what was there before stays."""
     # A link goes on pointing to what is written.
-    path = path.resolve()
+    path = Path(os.path.realpath(path))
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         try:
@@ -113,5 +152,4 @@ def write(path: Path, content: bytes) -> None:
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        message = f"error: {path} cannot be written: {error.strerror}"
-        raise PenstockError(message, exit_code=1) from None
+        raise _unwritable(path, error) from None

@@ -188,6 +188,8 @@ def _facts(comparison: Comparison) -> Iterator[tuple[str, str]]:
     yield "Machine", f"{machine['cpu']}, {machine['cpus']} CPUs, {machine['kernel']}"
     if "engine" in machine:
         yield "Engine", machine["engine"]
+    if (said := places.schedulers(comparison["runs"])) is not None:
+        yield "Disks", said
     if "began_unix_s" in machine:
         began = datetime.fromtimestamp(machine["began_unix_s"], UTC)
         yield "Began", f"{began:%Y-%m-%d %H:%M:%S} UTC"

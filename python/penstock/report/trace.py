@@ -83,7 +83,7 @@ class TraceOutputs:
             yield self.out
         if self.plots is not None:
             folder = Path(self.plots)
-            folder.mkdir(exist_ok=True)
+            files.make_folder(folder)
             drawn = trace_charts.all_of(told)
             for one in drawn:
                 path = folder / f"{one.name}.png"

@@ -226,6 +226,7 @@ def _job(sheet: Worksheet, comparison: Comparison, bold: Format) -> None:
         *((("rounds", rounds.sentence(comparison)),) if rounds.repeated(comparison) else ()),
         ("machine", f"{machine['cpu']}, {machine['cpus']} CPUs, {machine['kernel']}"),
         ("engine", machine.get("engine", "")),
+        ("disks", places.schedulers(comparison["runs"]) or ""),
         ("penstock", comparison["penstock"]),
     ]
     for at, (what, fact) in enumerate(facts):

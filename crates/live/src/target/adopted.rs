@@ -9,7 +9,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::direct::{self, Alignment};
+use super::direct::Alignment;
+use super::file_systems;
 use super::{Inner, Target, TargetError, check_kind};
 
 /// Bytes that an adopted file may have: as many as the largest files of ext4.
@@ -29,8 +30,9 @@ impl Target {
         };
         let meta = std::fs::metadata(path).map_err(opened)?;
         check_kind(path, meta.file_type())?;
+        file_systems::check_not_the_kernels(path, path)?;
         let file = File::options().read(true).write(true).open(path).map_err(opened)?;
-        let file_system = direct::file_system(&file);
+        let file_system = file_systems::name(&file);
         let (path, file, alignment) =
             (path.to_owned(), Arc::new(file), Alignment { offset: 1, memory: 1 });
         let inner = Inner { path, alignment, file_system, file, length: 0, lock: None };

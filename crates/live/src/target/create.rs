@@ -21,7 +21,8 @@ use rand::Rng as _;
 use rustix::fs::{AtFlags, FallocateFlags};
 use rustix::io::Errno;
 
-use super::direct::{self, Alignment, Direct, file_system};
+use super::direct::{self, Alignment, Direct};
+use super::file_systems;
 use super::mark::{self, GRAIN, Holds, MARK};
 use super::{Locked, Opened, TargetError};
 
@@ -41,6 +42,8 @@ pub(super) fn create(
 ) -> Result<Opened, TargetError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
+    file_systems::check_not_the_kernels(folder, path)?;
+    file_systems::check_not_among_devices(path, folder)?;
     let handle = File::open(folder)
         .map_err(|error| TargetError::system(path, "open the folder for it", error))?;
     let site = Site { path, folder: &handle, usable, holds, direct };
@@ -145,16 +148,20 @@ impl Site<'_> {
             let path = self.path.to_owned();
             return Err(TargetError::BadSize { path, size: usable, grain: GRAIN });
         }
-        if available(self.folder).is_some_and(|available| usable + MARK > available) {
+        if available(self.folder).is_some_and(|available| self.whole() > available) {
             return Err(self.no_space());
         }
         Ok(())
     }
 
+    /// Bytes of the file, its mark included.
+    fn whole(&self) -> u64 {
+        self.usable + MARK
+    }
+
     /// Sets the space aside. A file system that cannot gets it from the writing that follows.
     fn reserve(&self, file: &File) -> Result<(), TargetError> {
-        let whole = self.usable + MARK;
-        let reserve = || rustix::fs::fallocate(file, FallocateFlags::empty(), 0, whole);
+        let reserve = || rustix::fs::fallocate(file, FallocateFlags::empty(), 0, self.whole());
         match rustix::io::retry_on_intr(reserve) {
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
             Err(errno) => Err(self.failed("set its space aside", errno.into())),
@@ -201,10 +208,12 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// The error for a failed step, which may be a lack of space.
+    /// The error for a failed step, which may be a lack of space. There may be room for the data and
+    /// none for a file, or a quota: then the system's own words say more.
     fn failed(&self, doing: &'static str, error: io::Error) -> TargetError {
+        let short = available(self.folder).is_some_and(|available| self.whole() > available);
         match error.raw_os_error() {
-            Some(libc::ENOSPC | libc::EDQUOT) => self.no_space(),
+            Some(libc::ENOSPC | libc::EDQUOT) if short => self.no_space(),
             _ => TargetError::system(self.path, doing, error),
         }
     }
@@ -216,8 +225,8 @@ impl Site<'_> {
     fn no_space(&self) -> TargetError {
         TargetError::NoSpace {
             path: self.path.to_owned(),
-            file_system: file_system(self.folder),
-            needed: self.usable + MARK,
+            file_system: file_systems::name(self.folder),
+            needed: self.whole(),
             available: available(self.folder).unwrap_or(0),
         }
     }

@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
 
 use super::TargetError;
+use super::file_systems::{self, unknown};
 use crate::buffers::{Area, Layout, PAGE};
 
 /// What is assumed where the kernel does not tell: a page satisfies every disk.
@@ -67,7 +68,8 @@ impl Direct {
     pub(super) fn open_as(&self, path: &Path, shown: &Path) -> Result<File, TargetError> {
         (self.open)(path).map_err(|error| match error.raw_os_error() {
             Some(libc::EINVAL) => {
-                let file_system = File::open(path).map_or_else(|_| unknown(), |f| file_system(&f));
+                let file_system =
+                    File::open(path).map_or_else(|_| unknown(), |f| file_systems::name(&f));
                 refused(shown, file_system, "opening it said EINVAL")
             }
             _ => TargetError::system(shown, "open it for direct reading and writing", error),
@@ -80,10 +82,10 @@ impl Direct {
         let found = (self.alignment)(file).unwrap_or(assumed);
         let Alignment { offset, memory } = found;
         if offset == 0 || memory == 0 {
-            return Err(refused(path, file_system(file), "its alignment is given as 0"));
+            return Err(refused(path, file_systems::name(file), "its alignment is given as 0"));
         }
         if !offset.is_power_of_two() || !memory.is_power_of_two() || memory > PAGE {
-            let (path, file_system) = (path.to_owned(), file_system(file));
+            let (path, file_system) = (path.to_owned(), file_systems::name(file));
             let max_memory = PAGE;
             return Err(TargetError::Alignment { path, file_system, offset, memory, max_memory });
         }
@@ -102,7 +104,7 @@ impl Direct {
         match (self.read)(file, bytes) {
             Ok(_) => Ok(()),
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-                Err(refused(path, file_system(file), "the first read said EINVAL"))
+                Err(refused(path, file_systems::name(file), "the first read said EINVAL"))
             }
             Err(error) => Err(TargetError::system(path, "read its first block", error)),
         }
@@ -119,7 +121,7 @@ impl Direct {
         match rustix::io::pwrite(file, bytes, 0) {
             Ok(_) => Ok(()),
             Err(Errno::INVAL) => {
-                Err(refused(path, file_system(file), "the first write said EINVAL"))
+                Err(refused(path, file_systems::name(file), "the first write said EINVAL"))
             }
             Err(errno) => Err(TargetError::system(path, "write its first block", errno.into())),
         }
@@ -165,36 +167,4 @@ fn told(file: &File) -> Option<Alignment> {
 
 fn refused(path: &Path, file_system: String, why: &str) -> TargetError {
     TargetError::DirectRefused { path: path.to_owned(), file_system, why: why.to_owned() }
-}
-
-fn unknown() -> String {
-    "its file system".to_owned()
-}
-
-/// The type of the file system of `file`, in the words of `mount`.
-pub(super) fn file_system(file: &File) -> String {
-    let Ok(answer) = rustix::fs::fstatfs(file) else { return unknown() };
-    // The numbers of statfs(2), sign-extended on some architectures.
-    let number = answer.f_type as u32;
-    let name = match number {
-        0x0000_ef53 => "ext4",
-        0x5846_5342 => "xfs",
-        0x9123_683e => "btrfs",
-        0xf2f5_2010 => "f2fs",
-        0x2fc1_2fc1 => "zfs",
-        0xca45_1a4e => "bcachefs",
-        0x0102_1994 => "tmpfs",
-        0x8584_58f6 => "ramfs",
-        0x794c_7630 => "overlayfs",
-        0x0000_6969 => "nfs",
-        0xff53_4d42 | 0xfe53_4d42 => "cifs",
-        0x0102_1997 => "9p",
-        0x6573_5546 => "fuse",
-        0x0000_4d44 => "vfat",
-        0x2011_bab0 => "exfat",
-        0x7366_746e => "ntfs3",
-        0x0000_f15f => "ecryptfs",
-        _ => return format!("a file system of type {number:#x}"),
-    };
-    name.to_owned()
 }

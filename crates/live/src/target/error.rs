@@ -45,6 +45,37 @@ pub enum TargetError {
         /// What it is.
         kind: &'static str,
     },
+    /// Links that lead to one another.
+    #[error(
+        "{}: found symbolic links that lead in a circle; expected a file or a device\n\
+         hint: name the place itself", path.display()
+    )]
+    LinkLoop {
+        /// Where.
+        path: PathBuf,
+    },
+    /// What is no file, although it looks like one, or a place for such.
+    #[error(
+        "{}: found a file of the kernel's own ({file_system}); expected a file on a disk\n\
+         hint: to write there would change the machine: name a file elsewhere, as ./data.img",
+        path.display()
+    )]
+    Kernels {
+        /// Where.
+        path: PathBuf,
+        /// The type of the file system.
+        file_system: &'static str,
+    },
+    /// A file is to be made where nodes of devices lie.
+    #[error(
+        "{}: found no such device, and no place for files; expected a device that is there, or a \
+         file elsewhere\nhint: look for its name with `lsblk`, or name a file on a disk, as \
+         ./data.img", path.display()
+    )]
+    AmongDevices {
+        /// Where it was to be.
+        path: PathBuf,
+    },
     /// A regular file that is not ours.
     #[error(
         "{}: found a file of {len} bytes {why}; expected one that Penstock made\n\
@@ -273,14 +304,16 @@ impl TargetError {
         match self {
             Self::Missing { .. }
             | Self::DanglingLink { .. }
+            | Self::LinkLoop { .. }
+            | Self::AmongDevices { .. }
             | Self::Directory { .. }
             | Self::TooSmall { .. }
             | Self::BadSize { .. }
             | Self::SizeDiffers { .. }
             | Self::NoPermission { .. }
-            | Self::NoSpace { .. }
             | Self::BadView { .. } => WRONG_INPUT,
             Self::NotAFile { .. }
+            | Self::Kernels { .. }
             | Self::NotOurs { .. }
             | Self::HoldsData { .. }
             | Self::InUse { .. }
@@ -291,13 +324,16 @@ impl TargetError {
                 CANNOT
             }
             Self::Io { source, .. } if is_wrong_path(source.kind()) => WRONG_INPUT,
-            Self::Interrupted { .. } | Self::Io { .. } => FAILED,
+            Self::NoSpace { .. } | Self::Interrupted { .. } | Self::Io { .. } => FAILED,
         }
     }
 
     /// The error for a system call that failed at `path` while `doing` something.
     pub(super) fn system(path: &Path, doing: &'static str, source: io::Error) -> Self {
         let path = path.to_owned();
+        if source.raw_os_error() == Some(libc::ELOOP) {
+            return Self::LinkLoop { path };
+        }
         match source.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                 Self::NoPermission { path, doing, source }
@@ -307,9 +343,10 @@ impl TargetError {
     }
 }
 
-/// What should be at `path`, and a hint. Below `/dev` nobody means to make a file.
+/// What should be at `path`, and a hint. Below `/dev` nobody means to make a file, but for
+/// `/dev/shm`.
 fn expected_at(path: &Path) -> &'static str {
-    if path.starts_with("/dev") {
+    if path.starts_with("/dev") && !path.starts_with("/dev/shm") {
         "a block device\nhint: look for its name with `lsblk`"
     } else {
         "one that an earlier run made\nhint: give a size to create it (`--create 256MiB`)"

@@ -6,7 +6,8 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use super::TargetError;
-use super::direct::{self, Alignment, Direct};
+use super::direct::{Alignment, Direct};
+use super::file_systems;
 
 /// What direct I/O to files in a folder needs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,14 +42,14 @@ impl DirectIo {
         Direct::probe_writing(folder, &file, alignment)?;
         direct.probe(folder, &file, alignment)?;
         let Alignment { offset, memory } = alignment;
-        Ok(Self { file_system: direct::file_system(&file), offset, memory, told })
+        Ok(Self { file_system: file_systems::name(&file), offset, memory, told })
     }
 }
 
 /// The type of the file system that holds `path`, as `mount` names it; `None` if it cannot be
 /// looked at.
 pub fn file_system(path: &Path) -> Option<String> {
-    File::open(path).ok().map(|file| direct::file_system(&file))
+    File::open(path).ok().map(|file| file_systems::name(&file))
 }
 
 /// A new file in `folder` that goes with its last user.

@@ -1,0 +1,115 @@
+//! What lies below a target: disks, the schedulers of the kernel in front of them, or memory.
+//!
+//! Use it to say with a measured result what was measured. What is not listed is left out: a
+//! container may hide all of it.
+
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use crate::Target;
+use crate::scheduler::{LeftBehind, left_behind};
+use crate::sysfs::{Disk, Stack, Sysfs};
+use crate::target::file_system;
+
+/// Files on devices on files at most.
+const LAYERS_MOST: usize = 8;
+
+/// What lies below a target.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Below {
+    /// The disks, from the one that holds the target down to those below files that others are made
+    /// of.
+    pub disks: Vec<Disk>,
+    /// What keeps it in memory, as `tmpfs` or the name of a device, if it lies there.
+    pub memory: Option<String>,
+}
+
+impl Below {
+    /// What lies below `target` now.
+    pub fn of(target: &Target) -> Self {
+        // What is open, not what its path says: a loop device is made of a file that lies elsewhere.
+        let open = PathBuf::from(format!("/proc/self/fd/{}", target.file().as_raw_fd()));
+        let memory = Some(target.file_system().to_owned()).filter(|name| in_memory(name));
+        let mut below = Self { disks: Vec::new(), memory };
+        below.descend(&Sysfs::new("/sys"), &open, LAYERS_MOST);
+        below
+    }
+
+    /// Adds what lies below `path`.
+    fn descend(&mut self, sysfs: &Sysfs, path: &Path, layers: usize) {
+        let stack = sysfs.under(path).ok().flatten();
+        for disk in stack.into_iter().flat_map(|Stack { disks, .. }| disks) {
+            if layers == 0 || self.disks.iter().any(|known| known.name == disk.name) {
+                continue;
+            }
+            let file = disk.backing_file.clone();
+            if self.memory.is_none() {
+                let of = file.as_deref().and_then(file_system).filter(|name| in_memory(name));
+                self.memory = of.or_else(|| is_memory(&disk.name).then(|| disk.name.clone()));
+            }
+            self.disks.push(disk);
+            if let Some(file) = file {
+                self.descend(sysfs, &file, layers - 1);
+            }
+        }
+    }
+
+    /// Disks that are not under their own scheduler because a run was killed that had switched it.
+    pub fn left_behind(&self) -> Vec<LeftBehind> {
+        let mut left = left_behind();
+        left.retain(|left| {
+            let disk = self.disks.iter().find(|disk| disk.name == left.disk);
+            disk.is_some_and(|disk| disk.in_force() != Some(&left.scheduler))
+        });
+        left
+    }
+}
+
+/// Whether a file system of this type keeps its files in memory.
+fn in_memory(file_system: &str) -> bool {
+    matches!(file_system, "tmpfs" | "ramfs")
+}
+
+/// Whether a device of this name is memory: `ram0`, `zram0`.
+fn is_memory(device: &str) -> bool {
+    let number = device.strip_prefix("zram").or_else(|| device.strip_prefix("ram"));
+    number.is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sysfs::fake::Tree;
+
+    #[test]
+    fn a_loop_device_leads_to_the_disk_below_its_file() {
+        // The file lies where the tree does, whose file system has some number.
+        let tree = Tree::new("below");
+        tree.file("image", "");
+        let image = tree.root().join("image");
+        let at = |path: &Path| rustix::fs::stat(path).unwrap();
+        let number = |n: u64| format!("{}:{}", rustix::fs::major(n), rustix::fs::minor(n));
+        let device = at(&image).st_dev;
+        if rustix::fs::major(device) == 0 {
+            return eprintln!("skipped: temporary files lie on no device");
+        }
+        let made_of = format!("{}\n", image.display());
+        tree.device("virtual/loop7", "7:7", &[("loop/backing_file", &made_of)]);
+        tree.device("pci/penq", &number(device), &[("queue/scheduler", "none [kyber]\n")]);
+        let sysfs = Sysfs::new(tree.root());
+        let mut below = Below { disks: sysfs.stack(7, 7).unwrap().disks, memory: None };
+        below.descend(&sysfs, &image, LAYERS_MOST);
+        let names: Vec<_> = below.disks.iter().map(|disk| (&*disk.name, disk.in_force())).collect();
+        assert_eq!(names, [("loop7", None), ("penq", Some("kyber"))]);
+    }
+
+    #[test]
+    fn memory_is_known_by_its_names() {
+        for name in ["ram0", "zram12"] {
+            assert!(is_memory(name), "{name}");
+        }
+        for name in ["ram", "ramp1", "sda", "zramx", "program1"] {
+            assert!(!is_memory(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+"""A full disk: whatever was to be written there, the run failed, and the message names the path."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from command import ROOT, penstock
+
+RUN_FAILED = 1
+
+TRACE = ROOT / "examples/traces/pgbench-backup.blkparse.gz"
+
+RUN = ("run", "JOB", "--policy", "noop", "--set", "duration=100ms")
+PAPER = ("paper", "online-batch")
+LIVE = ("--live", "--modes", "fifo", "--batch", "0", "--repeat", "1", "--no-overlap")
+
+WRITERS = {
+    "create": (*RUN, "--on", "OUT.img", "--create", "16MiB"),
+    "record": (*RUN, "--record", "OUT.json"),
+    "report": (*RUN, "--report", "OUT.html"),
+    "plots": (*RUN, "--plots", "OUT"),
+    "xlsx": (*RUN, "--xlsx", "OUT.xlsx"),
+    "convert": ("trace", "convert", TRACE, "OUT.csv", "--to", "fio-iolog3"),
+    "picture of a trace": ("trace", "plot", TRACE, "--out", "OUT.png"),
+    "page of a trace": ("trace", "plot", TRACE, "--out", "OUT.html"),
+    "pictures of a trace": ("trace", "plot", TRACE, "--plots", "OUT"),
+    "report of a paper": (*PAPER, "--report", "OUT.html"),
+    "writes of a paper": (*PAPER, *LIVE, "--on", "emulated:paper-disk@100", "--csv", "OUT.csv"),
+    "device file": ("calibrate", "fast.toml", "--rounds", "1", "--output", "OUT.toml"),
+}
+
+
+@pytest.fixture(params=["no space", "no inodes"])
+def full(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A file system without room for data, or for another file."""
+    if os.geteuid() != 0:
+        pytest.skip("to mount a file system takes root")
+    folder = tmp_path / "full"
+    folder.mkdir()
+    size = "size=64k" if request.param == "no space" else "nr_inodes=1"
+    mount = ["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(folder)]
+    done = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
+    try:
+        if request.param == "no space":
+            with suppress(OSError), (folder / "full").open("wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(4096))
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_the_run_failed_whatever_was_to_be_written(
+    job: Path, tmp_path: Path, full: Path, writer: str
+) -> None:
+    if writer == "device file":
+        fast = '[device]\nmodel = "fixed"\nbase = "10us"\ncapacity = "1GiB"\n'
+        (tmp_path / "fast.toml").write_text(fast)
+    words = [
+        str(word).replace("JOB", str(job)).replace("OUT", str(full / "out"))
+        for word in WRITERS[writer]
+    ]
+    ended = penstock(*words, cwd=tmp_path)
+    assert ended.code == RUN_FAILED, ended.err
+    assert "Traceback" not in ended.err
+    assert str(full / "out") in ended.err
+    assert {path.name for path in full.iterdir()} <= {"full", "out"}, "nothing is left behind"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "JOB", "--policy", "noop"),
+        ("run", "JOB", "--policy", "noop", "--json"),
+        ("list", "policies"),
+        ("schema", "job"),
+        ("doctor", "--json"),
+        ("trace", "info", str(TRACE)),
+        ("--version",),
+        ("--help",),
+    ],
+)
+def test_a_result_that_cannot_be_printed_fails_the_command(
+    job: Path, words: tuple[str, ...]
+) -> None:
+    line = " ".join(word.replace("JOB", str(job)) for word in words)
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m penstock {line} > /dev/full"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == RUN_FAILED, done.stderr
+    assert "error: the output cannot be written: No space left on device" in done.stderr
