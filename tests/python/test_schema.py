@@ -40,7 +40,9 @@ LEFT_TO_THE_PARSER = re.compile(
             "expected a size of at most `1GiB`",
             "expected a size from `1B` to `1GiB`",
             "expected a size from `1MiB` to `2GiB`",
-            "expected a memory from `64KiB` to `1TiB`",
+            "expected a size from `512B` to `1GiB`",
+            "the device may take .* of memory",
+            "expected a memory from `64KiB` to `64GiB`",
             "expected a time of memory, of at most `1s`",
             "more than one a nanosecond",
             # One value beside another.

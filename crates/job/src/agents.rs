@@ -5,7 +5,7 @@ use penstock_workload::{Agent, Arrivals, Pace, Pattern};
 
 use crate::diagnose::{JobError, Origin, quote};
 use crate::nearest::suggest;
-use crate::spec::Class;
+use crate::spec::{Class, MAX_OUTSTANDING_MOST};
 use crate::tree::{Node, Reader};
 use crate::units::{self, Share, duration_text, size_text};
 
@@ -239,7 +239,7 @@ fn arrivals(node: &Node) -> Result<Arrivals, JobError> {
         return Ok(Arrivals::Turns { count: count.unwrap_or(u64::MAX) });
     }
     if kind == "closed" {
-        let depth = reader.optional("depth", |node| node.count(1, u64::from(u32::MAX)))?;
+        let depth = reader.optional("depth", |node| node.count(1, MAX_OUTSTANDING_MOST))?;
         let think = reader.optional("think", units::duration)?;
         return Ok(Arrivals::Closed {
             depth: depth.unwrap_or(1) as u32,

@@ -225,13 +225,14 @@ impl Bench<'_> {
         leave: &Leave,
     ) -> Result<RunResult, Failure> {
         let Beside { guard, programs, .. } = beside;
-        let mut source = self.load.source(Seed(self.seed), programs);
+        let most = self.job.max_outstanding;
+        let mut source = self.load.source(Seed(self.seed), most, programs);
         let names: Vec<&str> = self.load.classes.iter().map(String::as_str).collect();
         let cache = self.job.buffered().map(|spec| (spec, Ledger::default()));
         let ledger = cache.as_ref().map(|(_, ledger)| ledger.clone());
         let mut stats = self.stats(&names, guard.is_some(), told, recorder).charged_by(ledger);
         let until = self.until();
-        let limits = Limits { until, max_outstanding: self.job.max_outstanding };
+        let limits = Limits { until, max_outstanding: most };
         let mut observer = Until { observer: &mut stats, leave, guard, programs };
         let end = match &cache {
             None => run(&mut source, stack, clock, &mut observer, limits),
@@ -244,6 +245,9 @@ impl Bench<'_> {
             return Err(Failure::run(message).hint(hint));
         }
         let end = end.map_err(|error| self.failed(error, &names, stats.arrivals()))?;
+        if let Some((class, at)) = programs.and_then(ProgramBook::full) {
+            return Err(self.too_many(names[class.index()], at));
+        }
         let over = programs.and_then(ProgramBook::over);
         let at = over.unwrap_or(end.at);
         stats.ended(&mut source, at, until);
@@ -313,6 +317,16 @@ impl Bench<'_> {
             Stop::LastArrival => self.load.last,
             Stop::At(span) => Time::ZERO + span,
         }
+    }
+
+    /// A program of `class` arrived at `at` where as many were under way as may be.
+    fn too_many(&self, class: &str, at: Time) -> Failure {
+        let (most, under) = (self.job.max_outstanding, self.policy.name());
+        Failure::run(format_args!(
+            "class {class} found {most} programs under way at {} under {under}",
+            Seconds(at)
+        ))
+        .hint("processors or device cannot follow: let fewer arrive, or raise max_outstanding")
     }
 
     fn failed(&self, error: RunError, names: &[&str], arrivals: u64) -> Failure {

@@ -256,6 +256,7 @@ impl<O: Observer> Observer for Until<'_, O> {
         self.leave.get().is_none()
             // What is decided at the end's instant is heard.
             && self.programs.and_then(ProgramBook::over).is_none_or(|over| now <= over)
+            && self.programs.and_then(ProgramBook::full).is_none()
             && self.guard.is_none_or(|guard| guard.look(now))
             && self.observer.turn(now)
     }

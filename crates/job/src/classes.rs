@@ -7,8 +7,8 @@ use crate::tree::{Entry, Node, Reader, Value};
 pub(crate) const CLASS_KEYS: &[&str] = &["weight", "prio"];
 /// Lowest priority, as with the kernel's ioprio.
 pub(crate) const PRIO_MOST: u64 = 7;
-/// Classes are numbered in 16 bits.
-pub(crate) const CLASSES: usize = 1 << 16;
+/// Each has a row in every table, and a megabyte for its distributions.
+pub(crate) const CLASSES: usize = 256;
 
 /// A class of work.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,7 +26,9 @@ pub(crate) fn classes(node: &Node) -> Result<Vec<Class>, JobError> {
         return Err(node.expected("classes").hint("each has a section, as in `[class.batch]`"));
     };
     if let Some(entry) = table.entries.get(CLASSES) {
-        return Err(JobError::new(format!("more than {CLASSES} classes")).at(&entry.origin));
+        let found = format!("{} classes; at most {CLASSES} may be", table.entries.len());
+        let hint = "let agents and rules that are alike share a class";
+        return Err(JobError::new(found).at(&entry.origin).hint(hint));
     }
     table.entries.iter().map(class).collect()
 }

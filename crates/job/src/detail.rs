@@ -8,10 +8,12 @@ use hdrhistogram::Histogram;
 use penstock_core::{Span, Time};
 use serde::Serialize;
 
-use crate::windows::{Counts, DIGITS, Finished, LONGEST_NS, Windows};
+use crate::windows::{Counts, DIGITS, Finished, Windows};
 
 /// Windows of a run that ends when planned; twice as many are kept at most.
 const WINDOWS: u64 = 200;
+/// With more classes than this there are fewer windows, so that memory stays below half a gigabyte.
+const CLASSES: u64 = 64;
 
 /// One run in detail.
 #[derive(Debug, Serialize)]
@@ -66,6 +68,8 @@ pub struct Row {
 /// Collects the detail of a run while it goes on.
 pub(crate) struct Details {
     windows: Windows,
+    /// How many windows of a class are kept before neighbours are joined.
+    most: usize,
     classes: Vec<Class>,
 }
 
@@ -76,16 +80,18 @@ struct Class {
 }
 
 fn histogram() -> Histogram<u64> {
-    Histogram::new_with_max(LONGEST_NS, DIGITS).expect("valid bounds")
+    Histogram::new(DIGITS).expect("valid digits")
 }
 
 impl Details {
     /// For `classes` classes and a run of `duration`.
     pub(crate) fn new(classes: usize, duration: Span) -> Self {
-        let window = Span::from_ns(duration.ns().div_ceil(WINDOWS).max(1));
+        let count = (WINDOWS * CLASSES / CLASSES.max(classes as u64)).max(1);
+        let window = Span::from_ns(duration.ns().div_ceil(count).max(1));
         let class = || Class { latency: histogram(), wait: histogram(), rows: Vec::new() };
         let windows = Windows::new(classes, window);
-        Self { windows, classes: (0..classes).map(|_| class()).collect() }
+        let classes = (0..classes).map(|_| class()).collect();
+        Self { windows, most: 2 * count as usize, classes }
     }
 
     pub(crate) fn arrived(&mut self, now: Time, class: usize) {
@@ -108,8 +114,9 @@ impl Details {
     /// A measured request: it counts in the distributions of the run.
     pub(crate) fn measured(&mut self, class: usize, latency: Span, wait: Span) {
         let class = &mut self.classes[class];
-        class.latency.saturating_record(latency.ns());
-        class.wait.saturating_record(wait.ns());
+        for (histogram, value) in [(&mut class.latency, latency), (&mut class.wait, wait)] {
+            histogram.record(value.ns()).expect("a histogram that grows");
+        }
     }
 
     /// Closes every window that has ended at `now`.
@@ -118,7 +125,7 @@ impl Details {
             for (number, class) in self.classes.iter_mut().enumerate() {
                 class.rows.push(self.windows.take(number));
             }
-            if self.classes[0].rows.len() as u64 >= 2 * WINDOWS {
+            if self.classes[0].rows.len() >= self.most {
                 self.widen();
             }
         }

@@ -8,6 +8,7 @@ mod cache;
 mod faults;
 mod fixed;
 mod hdd;
+mod memory;
 mod queue;
 mod sheet;
 mod ssd;
@@ -236,6 +237,7 @@ pub(crate) fn read(node: &Node, name: &str) -> Result<DeviceSpec, JobError> {
         faults: reader.optional("faults", faults::read)?,
         array: reader.optional("array", array::read)?,
     };
+    spec.check_memory().map_err(|error| error.at(&node.origin))?;
     if let Some(array) = &spec.array {
         let disk = spec.disk(0, Angle::default(), Seed(0), None);
         array.check(disk.capacity()).map_err(|error| error.at(reader.origin("array")))?;

@@ -21,6 +21,9 @@ use crate::result::RunResult;
 use crate::snapshot::Snapshot;
 use crate::stats::{Progress, ratio};
 
+/// Bytes of the buffers of all engines together, as of one by itself.
+const BUFFERS_MOST: u64 = 4 << 30;
+
 /// What a result says of its device time.
 const REMARK: &str = "each class ran beside the others on a thread and an engine of its own: device time is what each of \
                       them saw, and counts twice where both had something at the disk";
@@ -33,9 +36,10 @@ pub(crate) fn run(
     name: &str,
     told: &mut dyn Progress,
 ) -> Result<RunResult, Failure> {
+    let classes = bench.load.classes.len();
+    check_buffers(classes, bench.job.live.depth, bench.load.longest)?;
     let switched = scheduler::switch(&live.target, name)?;
     let seen = Seen::now(&live.target);
-    let classes = bench.load.classes.len();
     let (start, stop) = (Start::new(classes), AtomicBool::new(false));
     let results = thread::scope(|scope| {
         let (sender, words) = channel();
@@ -115,6 +119,21 @@ impl Start {
     }
 }
 
+/// That the engines of all classes have no more buffers than one may have.
+fn check_buffers(classes: usize, depth: u32, longest: u32) -> Result<(), Failure> {
+    let needed = classes as u64 * u64::from(depth) * u64::from(longest);
+    if needed <= BUFFERS_MOST {
+        return Ok(());
+    }
+    let (needed, most) = (needed.div_ceil(1 << 20), BUFFERS_MOST >> 20);
+    Err(Failure::wrong(
+        format!(
+            "{classes} engines of {depth} commands need {needed} MiB of buffers; at most {most} MiB may be"
+        ),
+        "each class has an engine of its own: lower `live.depth`, or name fewer classes",
+    ))
+}
+
 /// The run of one class.
 fn one(
     bench: &Bench<'_>,
@@ -180,4 +199,17 @@ fn joined(bench: &Bench<'_>, results: Vec<RunResult>) -> RunResult {
         all.remarks.push(REMARK.into());
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_of_many_classes_have_no_more_buffers_than_one() {
+        assert!(check_buffers(4, 1024, 1 << 20).is_ok());
+        let refused = check_buffers(256, 4096, 1 << 20).unwrap_err();
+        assert!(refused.to_string().contains("need 1048576 MiB of buffers"), "{refused}");
+        assert_eq!(refused.exit_code(), 2);
+    }
 }

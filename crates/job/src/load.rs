@@ -110,14 +110,19 @@ impl Load {
         Ok(Self { kind, classes, duration, last, asks_until: planned, longest, measured })
     }
 
-    /// A source that asks from the beginning; what is random in it descends from `seed`.
-    /// What happens to programs is told to `book`.
-    pub(crate) fn source(&self, seed: Seed, book: Option<&ProgramBook>) -> Box<dyn Source> {
+    /// A source that asks from the beginning; what is random in it descends from `seed`. What
+    /// happens to programs, of which `most` may be under way, is told to `book`.
+    pub(crate) fn source(
+        &self,
+        seed: Seed,
+        most: u32,
+        book: Option<&ProgramBook>,
+    ) -> Box<dyn Source> {
         match &self.kind {
             Kind::Programs(programs, cpus, _) => {
                 let book = book.cloned();
                 let hear = move |event| book.iter().for_each(|book| book.hear(event));
-                Box::new(Programs::new(programs.clone(), *cpus, seed, hear))
+                Box::new(Programs::new(programs.clone(), *cpus, most, seed, hear))
             }
             Kind::Agents(agents) => Box::new(Agents::new(agents.clone(), seed)),
             Kind::Trace(replay, _) => Box::new(replay.clone()),

@@ -22,8 +22,8 @@ const KEYS: &[&str] = &[
     "read_ahead",
 ];
 
-/// The tables of more would fill the memory of most machines.
-const MEMORY_MOST: u64 = 1 << 40;
+/// The tables of so many pages take up to 1.6 GiB.
+const MEMORY_MOST: u64 = 64 << 30;
 /// A longer window is a slip of the unit.
 const READ_AHEAD_MOST: u64 = 1 << 30;
 /// Memory that is slower is a slip of the unit.
@@ -149,6 +149,8 @@ fn window(node: &Node) -> Result<u64, JobError> {
     }
 }
 
+const MEMORY: &str = "Bytes of all its pages, from 64KiB to 64GiB.";
+
 /// The schema of `[page_cache]`.
 pub(crate) fn schema() -> Json {
     let usual = PageCacheSpec::default();
@@ -156,8 +158,7 @@ pub(crate) fn schema() -> Json {
     table(
         KEYS.iter().copied(),
         vec![
-            field("memory", "Bytes of all its pages.", defined("size-above-zero"))
-                .or(size_text(usual.memory)),
+            field("memory", MEMORY, defined("size-above-zero")).or(size_text(usual.memory)),
             field("base", "Time of a request in memory.", defined("time-above-zero"))
                 .or(duration_text(usual.base)),
             field("per_mb", "Time to copy a million bytes.", times())

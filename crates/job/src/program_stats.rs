@@ -19,6 +19,8 @@ struct Pages {
     /// The run is over when this class has ended.
     until: Option<ClassId>,
     over: Option<Time>,
+    /// A program of this class arrived when as many were under way as may be.
+    full: Option<(ClassId, Time)>,
     /// Who has which processor, and since when.
     cpus: Vec<Option<(ClassId, Time)>>,
     /// Of each task, when it asked for what was sent last.
@@ -49,6 +51,7 @@ impl ProgramBook {
             warmup: Time::ZERO + warmup,
             until,
             over: None,
+            full: None,
             cpus: vec![None; cpus as usize],
             sent: Vec::new(),
             classes: (0..classes).map(class).collect(),
@@ -70,6 +73,11 @@ impl ProgramBook {
     /// When the run was over, if it is because of its programs.
     pub(crate) fn over(&self) -> Option<Time> {
         self.0.borrow().over
+    }
+
+    /// The class of the first program that found too many under way, and when it came.
+    pub(crate) fn full(&self) -> Option<(ClassId, Time)> {
+        self.0.borrow().full
     }
 
     /// `results` of a run that ended at `end`, with what the programs of each class did.
@@ -105,6 +113,7 @@ impl Pages {
                 self.classes[class.index()].arrived += 1;
             }
             Event::Arrived { .. } => {}
+            Event::Full { class, at } => self.full = Some((class, at)),
             Event::On { cpu, class, at, .. } => self.cpus[cpu as usize] = Some((class, at)),
             Event::Off { cpu, at } => self.off(cpu as usize, at),
             Event::Ended { class, arrived, at, last, .. } => {

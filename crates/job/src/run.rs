@@ -186,7 +186,7 @@ fn compare_on(
         world: place.world(),
         device: place.name().into(),
         machine: machine(place.is_real(), place.engine().map(Engine::name)),
-        runs: Vec::with_capacity(policies.len() * rounds as usize),
+        runs: Vec::new(),
     };
     let of = policies.len() * rounds as usize;
     let (device, world) = (place.name(), place.world());

@@ -58,8 +58,8 @@ pub(crate) const SEED: u64 = 1;
 
 /// Requests that may be outstanding at once, unless the job says.
 pub(crate) const MAX_OUTSTANDING: u32 = 1 << 20;
-/// Their tables take some 10 GiB: more is a slip.
-pub(crate) const MAX_OUTSTANDING_MOST: u64 = 1 << 28;
+/// Their tables take up to 1.4 GiB, depending on the policy: more is a slip.
+pub(crate) const MAX_OUTSTANDING_MOST: u64 = 1 << 22;
 /// Commands at a real target at once, and handed on together: deeper than any device's queue.
 pub(crate) const DEPTH_MOST: u64 = 4096;
 

@@ -3,9 +3,6 @@
 use hdrhistogram::Histogram;
 use penstock_core::{Span, Time};
 
-/// Longer latencies count as this: two days.
-pub(crate) const LONGEST_NS: u64 = 1 << 47;
-
 /// Two significant digits are finer than a picture.
 pub(crate) const DIGITS: u8 = 2;
 
@@ -22,7 +19,8 @@ pub(crate) struct Counts {
     pub(crate) area: u128,
     /// Of all that finished in it.
     pub(crate) device_time: Span,
-    latency: Histogram<u64>,
+    /// So many are kept that half of the memory counts; no window has billions of requests.
+    latency: Histogram<u32>,
 }
 
 impl Counts {
@@ -110,9 +108,7 @@ impl Windows {
         }
         counts.requests += 1;
         counts.bytes += u64::from(what.bytes);
-        // It grows as it must; saturating would clamp to what it holds now.
-        let ns = what.latency.ns().min(LONGEST_NS);
-        counts.latency.record(ns).expect("a histogram that grows");
+        counts.latency.record(what.latency.ns()).expect("a histogram that grows");
     }
 
     /// `service` of the device was spent on `class`, and on no request of it.

@@ -189,7 +189,7 @@ fn last_arrival_is_the_end_of_the_last_agents_time() {
 /// Squares of hour-long latencies do not fit 128 bits once there are millions.
 #[test]
 fn deviations_of_endless_queues_are_told() {
-    let sets = ["agent.0.rate=100000/s", "duration=60s", "max_outstanding=10000000"];
+    let sets = ["agent.0.rate=60000/s", "duration=60s", "max_outstanding=4000000"];
     let run = run(&[&sets[..], &["device.base=1ms"]].concat());
     let latency = &run.classes[0].lat_ns;
     // Latencies rise evenly from nothing to their maximum.

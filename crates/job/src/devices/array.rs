@@ -47,7 +47,7 @@ pub(super) fn read(node: &Node) -> Result<ArraySpec, JobError> {
     let reader = Reader::new(node, "the array", &KEYS)?;
     let name = reader.required("level", "\"raid0\"", |node| node.choice(&LEVELS))?;
     let stripe = if LEVELS[..STRIPED].contains(&name) {
-        reader.optional("stripe", bytes)?.map_or(STRIPE, NonZeroU32::get)
+        reader.optional("stripe", stripe)?.unwrap_or(STRIPE)
     } else {
         let why = format!("does not go with level `{name}`");
         reader.refuse(&["stripe"], &why, "raid0 and raid5 have stripes")?;
@@ -81,6 +81,15 @@ fn bytes(node: &Node) -> Result<NonZeroU32, JobError> {
     found.ok_or_else(|| node.expected("a size from `1B` to `1GiB`"))
 }
 
+/// A request has at most as many pieces as units: with smaller ones they would fill the memory.
+const STRIPE_LEAST: u32 = 512;
+
+fn stripe(node: &Node) -> Result<u32, JobError> {
+    let found = u32::try_from(units::size(node)?).ok();
+    let found = found.filter(|bytes| (STRIPE_LEAST..=1 << 30).contains(bytes));
+    found.ok_or_else(|| node.expected("a size from `512B` to `1GiB`").hint("a sector is the least"))
+}
+
 /// What the schema says of the table.
 pub(super) fn schema() -> Json {
     let max_extent = any([words([OFF]), from_digit("size-above-zero")]);
@@ -88,8 +97,12 @@ pub(super) fn schema() -> Json {
     let fields = vec![
         field("level", "How bytes are laid out.", words(LEVELS)),
         field("disks", "How many disks.", count(1, MOST)),
-        field("stripe", "Bytes on one disk before the next follows.", defined("size-above-zero"))
-            .or(size_text(STRIPE.into())),
+        field(
+            "stripe",
+            "Bytes on one disk before the next: 512B to 1GiB.",
+            defined("size-above-zero"),
+        )
+        .or(size_text(STRIPE.into())),
         field("max_extent", joins, max_extent).or(OFF),
         field("phase", "Where platters stand at first.", words(PHASES.iter().copied())).or("same"),
     ];

@@ -4,6 +4,7 @@ use penstock_core::{Device, Span};
 use penstock_device::{Cost, Fixed, Law};
 use serde_json::{Value as Json, json};
 
+use super::memory::COMMAND;
 use super::{Entry, Model};
 use crate::diagnose::JobError;
 use crate::schema::build::{Field, any, count, defined, field, required, table, with, without};
@@ -148,6 +149,11 @@ impl FixedSpec {
         }
         out.line("depth", self.depth);
         out.line("capacity", size(self.capacity));
+    }
+
+    /// Bytes that it takes, at most.
+    pub(super) fn memory(&self) -> u64 {
+        u64::from(self.depth) * COMMAND
     }
 
     pub(super) fn build(&self) -> Box<dyn Device> {

@@ -5,6 +5,7 @@ use penstock_device::hdd::{Angle, Bus, Drive, Hdd, Options, Overheads, Tagged};
 use serde_json::{Value as Json, json};
 
 use super::cache::{self, CacheSpec};
+use super::memory::COMMAND;
 use super::queue::{self, QueueSpec};
 use super::sheet::{self, SheetSpec};
 use super::{Entry, Model};
@@ -195,6 +196,12 @@ impl HddSpec {
         CacheSpec::write(cache.as_ref(), out);
         out.line("turnaround", time(options.turnaround));
         out.line("queue", queue.text());
+    }
+
+    /// Bytes that it takes, at most: its table of seeks is the largest.
+    pub(super) fn memory(&self) -> u64 {
+        let cylinders = self.drive.drive(self.observed).cylinders;
+        u64::from(cylinders) * 4 + u64::from(self.queue.depth) * COMMAND
     }
 
     /// The disk, with its platter at `phase` when the run begins, and watched by `eye`.

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use penstock_core::{Device, Span};
 use penstock_device::ssd::{Facts, Link, Ssd};
 
+use super::memory::COMMAND;
 use super::{Entry, Model};
 use crate::diagnose::JobError;
 use crate::nearest::suggest;
@@ -28,6 +29,11 @@ const BLOCK_PAGES: RangeInclusive<u64> = 1..=1_000_000;
 const DEPTH: RangeInclusive<u64> = 1..=65_536;
 const PAGE: RangeInclusive<u64> = 512..=16 << 20;
 const TRANSFER: RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
+/// Bytes of memory that a die takes, that something planned for one does, and a page that waits to
+/// be programmed.
+const DIE: u64 = 256;
+const EVENT: u64 = 64;
+const PAGE_ENTRY: u64 = 64;
 /// No part of a drive takes longer.
 const LONGEST: Span = Span::from_secs(1);
 
@@ -279,6 +285,17 @@ impl SsdSpec {
         out.line("power_loss_protection", facts.power_loss_protection);
         out.line("over_provisioning", quoted(&share_text(self.over_provisioning)));
         out.line("queue_depth", facts.depth);
+    }
+
+    /// Bytes that it takes, at most. A command may have something at every die, and the buffer a page
+    /// for each program.
+    pub(super) fn memory(&self) -> u64 {
+        let Facts { dies, depth, write_buffer, .. } = self.facts;
+        let commands = u64::from(depth) * (COMMAND + u64::from(dies) * EVENT);
+        let programs = write_buffer / u64::from(self.facts.program_bytes());
+        (u64::from(dies) * DIE)
+            .saturating_add(commands)
+            .saturating_add(programs.saturating_mul(PAGE_ENTRY))
     }
 
     pub(super) fn build(&self) -> Box<dyn Device> {

@@ -32,7 +32,7 @@ pub(super) fn job() -> Value {
             field("stop", STOP, stop()).or("drained"),
             field(
                 "max_outstanding",
-                "Requests that may be outstanding at once.",
+                "Requests that may be outstanding at once, and programs under way.",
                 count(1, spec::MAX_OUTSTANDING_MOST),
             )
             .or(spec::MAX_OUTSTANDING),
@@ -177,7 +177,8 @@ fn arrivals() -> Value {
             ),
             field("rate", "Arrivals on a schedule: how many.", defined("rate-above-zero")),
             field("curve", "Factors of the rate, over equal parts of the time.", curve),
-            field("depth", "Requests kept outstanding.", count(1, u32::MAX.into())).or(1),
+            field("depth", "Requests kept outstanding.", count(1, spec::MAX_OUTSTANDING_MOST))
+                .or(1),
             field("think", "Time between a completion and the next request.", defined("time"))
                 .or("0s"),
             field(

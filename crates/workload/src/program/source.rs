@@ -51,12 +51,21 @@ pub enum Event {
         /// No task of the class is left, and none will come.
         last: bool,
     },
+    /// A task arrived where as many are under way as may be. It is not begun, and nothing goes on.
+    Full {
+        /// Its class.
+        class: ClassId,
+        /// When.
+        at: Time,
+    },
 }
 
 /// All programs of a job as one source; `hear` is told what happens to their tasks.
 pub struct Programs<H> {
     kinds: Vec<Kind>,
     scheduler: Scheduler,
+    /// Tasks that may be under way.
+    most: usize,
     tasks: Vec<Task>,
     free: Vec<u32>,
     /// What tasks ask for at this instant and has not gone out.
@@ -88,11 +97,12 @@ struct Task {
 }
 
 impl<H: FnMut(Event)> Programs<H> {
-    /// The programs on `cpus`, each with streams of random numbers of its own from `seed`.
+    /// The programs on `cpus`, each with streams of random numbers of its own from `seed`, of which
+    /// `most` tasks may be under way.
     ///
     /// # Panics
     /// If there is no processor, a program has no phase, or its region holds no request of it.
-    pub fn new(programs: Vec<Program>, cpus: Cpus, seed: Seed, hear: H) -> Self {
+    pub fn new(programs: Vec<Program>, cpus: Cpus, most: u32, seed: Seed, hear: H) -> Self {
         assert!(cpus.count > 0, "tasks without a processor");
         let kind = |(index, program): (u64, Program)| {
             let room = program.region.end - program.region.start;
@@ -106,6 +116,7 @@ impl<H: FnMut(Event)> Programs<H> {
         Self {
             kinds: (0..).zip(programs).map(kind).collect(),
             scheduler: Scheduler::new(cpus),
+            most: most as usize,
             tasks: Vec::new(),
             free: Vec::new(),
             asked: VecDeque::new(),
@@ -131,6 +142,10 @@ impl<H: FnMut(Event)> Programs<H> {
         }
         for kind in 0..self.kinds.len() {
             while self.kinds[kind].calendar.next() <= now {
+                if self.tasks.len() - self.free.len() == self.most {
+                    let class = self.kinds[kind].program.class;
+                    return (self.hear)(Event::Full { class, at: now });
+                }
                 self.arrive(kind, now);
             }
         }

@@ -53,7 +53,7 @@ fn events(programs: &[Program], cpus: Cpus) -> (Vec<Event>, bool) {
     let heard = Rc::new(RefCell::new(Vec::new()));
     let ear = Rc::clone(&heard);
     let hear = move |event| ear.borrow_mut().push(event);
-    let mut source = Programs::new(programs.to_vec(), cpus, Seed(1), hear);
+    let mut source = Programs::new(programs.to_vec(), cpus, u32::MAX, Seed(1), hear);
     let (mut disk, mut ends, mut now): (VecDeque<Io>, _, _) =
         (VecDeque::new(), Time::NEVER, Time::ZERO);
     let mut wasted = false;
@@ -172,7 +172,7 @@ fn random_arrivals_have_their_rate() {
 fn what_is_asked_for_lies_behind_one_another_and_goes_round() {
     let mut asks = program(ONLINE, vec![write(4_000), write(2_000)], 3, once(1));
     asks.region = 0..10_000;
-    let mut source = Programs::new(vec![asks], cpus(1, Order::Fifo), Seed(1), |_| {});
+    let mut source = Programs::new(vec![asks], cpus(1, Order::Fifo), u32::MAX, Seed(1), |_| {});
     let mut starts = Vec::new();
     while let Some(io) = source.take(Time::ZERO) {
         starts.push((io.start, io.len, io.stream));
@@ -253,6 +253,7 @@ proptest! {
                         *slot = None;
                     }
                 }
+                Event::Full { .. } => prop_assert!(false, "there is room for all"),
             }
         }
         prop_assert_eq!(arrived, ended);

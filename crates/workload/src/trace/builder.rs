@@ -61,6 +61,10 @@ impl Builder {
         if at_ns == Time::NEVER.ns() {
             return Err(Wrong::new(text, "an earlier time"));
         }
+        if self.records.try_reserve(1).is_err() {
+            let many = self.records.len();
+            return Err(Wrong::new(text, format!("no more than {many} requests: memory is full")));
+        }
         let mut record = Record::new(Time::from_ns(at_ns), op, start, len32);
         (record.line, record.flags, record.device) = (line, flags, device);
         self.records.push(record);

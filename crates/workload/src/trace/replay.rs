@@ -76,6 +76,15 @@ pub enum ReplayError {
         /// Bytes of the device.
         capacity: u64,
     },
+    /// There is no memory for its requests.
+    #[error(
+        "found {requests} requests, expected as many as memory holds\nhint: replay a part of the \
+         trace, or on a machine with more memory"
+    )]
+    Memory {
+        /// How many it has.
+        requests: usize,
+    },
     /// A request is larger than the whole device, which no fit can help.
     #[error(
         "line {line} of the trace: found a request of {len} B, expected at most the device's \
@@ -95,7 +104,7 @@ pub enum ReplayError {
 #[derive(Clone, Debug)]
 pub struct Replay {
     /// Each with its time; of one request at a time, with the time since the last.
-    ios: Arc<[Io]>,
+    ios: Arc<Vec<Io>>,
     /// The next request.
     next: usize,
     pace: Pace,
@@ -136,7 +145,8 @@ impl Replay {
         assert!(!matches!(timing, Timing::Afap { depth: 0 }));
         let mut streams = Streams::default();
         let end = trace.end();
-        let mut ios = Vec::with_capacity(trace.records.len());
+        let (mut ios, requests) = (Vec::new(), trace.records.len());
+        ios.try_reserve_exact(requests).map_err(|_| ReplayError::Memory { requests })?;
         // When the last request had completed, in a trace of one request at a time.
         let mut before = Time::ZERO;
         for record in &trace.records {
@@ -150,14 +160,14 @@ impl Replay {
             let ((class, prio), stream) = (class(record), streams.of(pid));
             ios.push(Io { due, start, len, stream, class, op, prio, flags });
         }
-        Ok(Self { ios: ios.into(), next: 0, pace })
+        Ok(Self { ios: Arc::new(ios), next: 0, pace })
     }
 
     /// The same with the requests of one class only.
     #[must_use]
     pub fn only(&self, class: ClassId) -> Self {
         let ios = self.ios.iter().filter(|io| io.class == class).copied().collect();
-        Self { ios, next: 0, pace: self.pace.clone() }
+        Self { ios: Arc::new(ios), next: 0, pace: self.pace.clone() }
     }
 
     /// Requests of the whole trace.
