@@ -20,6 +20,7 @@ MAY_LACK = {
     "mean_ms",
     "measured_mean_ms",
     "emulation",
+    "schedulers",
     "interrupted",
     "ended",
     "failure",

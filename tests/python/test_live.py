@@ -30,6 +30,9 @@ def test_a_measured_run_has_the_schema_of_a_modelled_one(
     assert (result["world"], result["device"]) == ("measured", str(disk))
     assert result["machine"]["engine"] == engine
     for run in result["runs"]:
+        for name, scheduler in run.pop("schedulers", {}).items():
+            told = Path("/sys/block", name, "queue/scheduler").read_text()
+            assert f"[{scheduler}]" in told or told.strip() == (scheduler or "")
         # Nobody sees what the disks of a real target do.
         assert list(run) == [key for key in modelled["runs"][0] if key != "device_stats"]
         assert set(Schedule.__annotations__) - set(run["schedule"]) <= {"processor_wait_s"}

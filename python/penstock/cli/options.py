@@ -52,8 +52,7 @@ EvenIfNotEmpty = Annotated[
     bool,
     typer.Option(
         "--even-if-not-empty",
-        help="With --i-will-lose-data, use the device also if it holds data that no format "
-        "announces: neither zeros nor what runs of penstock wrote.",
+        help="Use the device even if it holds unrecognised data. It goes with --i-will-lose-data.",
     ),
 ]
 
