@@ -27,6 +27,7 @@ use crate::page_cache::PageCacheSpec;
 use crate::place::{Live, Place};
 use crate::program_stats::ProgramBook;
 use crate::record::{Header, Recorder};
+use crate::recorded::Recorded;
 use crate::result::RunResult;
 use crate::snapshot::{Watch, Watched};
 use crate::spec::{Job, Stop};
@@ -202,13 +203,13 @@ impl Bench<'_> {
             room: device.room(),
             capacity: place.capacity(),
             block: place.block(),
+            polled: device.polled(),
         };
         let recorder =
             Recorder::create(path, &header).map_err(|error| Failure::unwritable(path, &error))?;
-        let (above, below) = (recorder.clone(), recorder.clone());
+        let above = recorder.clone();
         let decided = move |at, go, chain: &[ReqId]| above.decided(at, go, chain);
-        let completed = move |_, done: &[Done]| done.iter().for_each(|done| below.completed(done));
-        let device = Tap::new(device, |_, _: &Request| {}, completed);
+        let device = Recorded::new(device, recorder.clone());
         let mut stack = Queued::new(Witness::new(policy, decided), device).patient(patient);
         let result = self.drive(&mut stack, clock, told, beside, Some(recorder.clone()), &leave);
         let written = recorder.finish().map_err(|error| Failure::half_written(path, &error));

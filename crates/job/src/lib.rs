@@ -45,6 +45,7 @@ mod params;
 mod place;
 mod program_stats;
 mod programs;
+mod recorded;
 mod run;
 mod schedule;
 mod sets;

@@ -1,7 +1,8 @@
 //! Records of a run: what came from outside, and, apart from it, what the policy decided.
 //!
 //! A record holds the turns of the loop, the arrivals and the completions of the bottom device, each
-//! in the turn in which the loop saw it; never a dispatch. Fed to the same policy it must give the
+//! in the turn in which the loop saw it; never a dispatch. Of a model it also holds what the device
+//! answered when it was asked and a replay could not know ([`Recorded`](crate::recorded)). Fed to the same policy it must give the
 //! same decisions: these stand in a second file beside it, to compare with and for nothing else.
 //!
 //! Both files begin with a line that names the format and a line of JSON; what follows is binary,
@@ -24,6 +25,10 @@ const DECISIONS: &str = "penstock-decisions 1\n";
 const TURN: u8 = b'T';
 const ARRIVAL: u8 = b'A';
 const COMPLETION: u8 = b'D';
+const ADVANCE: u8 = b'V';
+const ROOM: u8 = b'R';
+const REFUSED: u8 = b'F';
+const POSITION: u8 = b'S';
 const END: u8 = b'E';
 const DECISION: u8 = b'P';
 
@@ -47,6 +52,13 @@ pub struct Header {
     pub capacity: u64,
     /// Block of the device in bytes.
     pub block: u32,
+    /// The device finishes by itself, as real ones do; records that do not say are of such.
+    #[serde(default = "yes")]
+    pub polled: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// One thing that came from outside.
@@ -66,6 +78,27 @@ pub enum Event {
         len: u32,
         /// Why it failed, if it did.
         error: Option<Errno>,
+    },
+    /// The bottom device was advanced; told of one that is not polled.
+    Advance,
+    /// From here on the bottom device has another room than what was started and finished makes it.
+    Room {
+        /// How often it was started and advanced since, and had that room.
+        after: u32,
+        /// For so many commands.
+        room: u32,
+    },
+    /// The bottom device was asked whether it takes a command, and did not.
+    Refused {
+        /// How often it did since it last did not.
+        after: u32,
+    },
+    /// The bottom device was asked how long it would take to reach a place, and it takes time.
+    Position {
+        /// How often it said since then that it takes none.
+        after: u32,
+        /// How long.
+        takes: Span,
     },
     /// The run ended here.
     End,
@@ -175,6 +208,37 @@ impl Recorder {
             out.write_all(&done.service.ns().to_le_bytes())?;
             out.write_all(&done.len.to_le_bytes())?;
             out.write_all(&done.error.map_or(0, Errno::code).to_le_bytes())
+        });
+    }
+
+    /// The bottom device is advanced.
+    pub fn advanced(&self) {
+        self.write(|files| files.record.write_all(&[ADVANCE]));
+    }
+
+    /// The bottom device has room for `room` commands, after it had `after` times as many as counted.
+    pub fn room(&self, after: u32, room: u32) {
+        self.write(|files| {
+            files.record.write_all(&[ROOM])?;
+            files.record.write_all(&after.to_le_bytes())?;
+            files.record.write_all(&room.to_le_bytes())
+        });
+    }
+
+    /// The bottom device did not take a command, after it had taken `after` of them.
+    pub fn refused(&self, after: u32) {
+        self.write(|files| {
+            files.record.write_all(&[REFUSED])?;
+            files.record.write_all(&after.to_le_bytes())
+        });
+    }
+
+    /// The bottom device `takes` so long to reach a place, after `after` that cost nothing.
+    pub fn position(&self, after: u32, takes: Span) {
+        self.write(|files| {
+            files.record.write_all(&[POSITION])?;
+            files.record.write_all(&after.to_le_bytes())?;
+            files.record.write_all(&takes.ns().to_le_bytes())
         });
     }
 
@@ -317,6 +381,10 @@ impl Events {
                 len: file.u32()?,
                 error: Errno::new(file.u32()?.cast_signed()),
             },
+            ADVANCE => Event::Advance,
+            ROOM => Event::Room { after: file.u32()?, room: file.u32()? },
+            REFUSED => Event::Refused { after: file.u32()? },
+            POSITION => Event::Position { after: file.u32()?, takes: Span::from_ns(file.u64()?) },
             END => Event::End,
             other => return Err(foreign(&format!("it holds an event of kind {other}"))),
         })

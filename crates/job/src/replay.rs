@@ -10,8 +10,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use penstock_core::{
-    Clock, Decision, Device, Done, Go, Io, Limits, Observer, Queued, ReqId, Request, Source, Time,
-    Witness, run,
+    Clock, Decision, Device, Done, Go, Io, Limits, Observer, Op, Queued, ReqId, Request, Source,
+    Span, Time, Witness, run,
 };
 use penstock_device::PageCache;
 use serde::Serialize;
@@ -19,6 +19,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::params;
 use crate::record::{Decisions, Event, Events, Header};
+use crate::recorded::{Usual, count};
 use crate::spec::Job;
 
 /// What a comparison of decisions found.
@@ -68,13 +69,19 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
     // A trace may have a stream for each process, and a job one for each task; more than a machine has is a damaged file.
     let many = job.trace.is_some() || job.programs.is_some();
     let streams = if many { 1 << 22 } else { job.agents.len() };
-    let tape = Rc::new(RefCell::new(Tape::new(events, streams).map_err(at)?));
+    let tape = Rc::new(RefCell::new(Tape::new(events, streams, header.capacity).map_err(at)?));
     let verdict = Rc::new(RefCell::new(Verdict::new(decisions)));
     let judge = Rc::clone(&verdict);
     let policy = Witness::new(policy, move |at, go, chain: &[ReqId]| {
         judge.borrow_mut().hear(at, go, chain);
     });
-    let device = Played { tape: Rc::clone(&tape), header: header.clone(), started: Vec::new() };
+    let device = Played {
+        tape: Rc::clone(&tape),
+        room: header.room,
+        usual: Usual::default(),
+        header: header.clone(),
+        started: Vec::new(),
+    };
     let mut stack = Queued::new(policy, device).patient(job.programs.is_some());
     let (mut clock, mut source) = (Turns(Rc::clone(&tape)), Arrivals(Rc::clone(&tape)));
     let mut watch = Watch { tape: Rc::clone(&tape), verdict: Rc::clone(&verdict), requests: 0 };
@@ -111,14 +118,17 @@ struct Tape {
     events: Events,
     /// Streams that the job can have.
     streams: usize,
+    /// Bytes of its device.
+    capacity: u64,
     next: Event,
     now: Time,
     failed: Option<io::Error>,
 }
 
 impl Tape {
-    fn new(events: Events, streams: usize) -> io::Result<Self> {
-        let mut tape = Self { events, streams, next: Event::End, now: Time::ZERO, failed: None };
+    fn new(events: Events, streams: usize, capacity: u64) -> io::Result<Self> {
+        let (next, now) = (Event::End, Time::ZERO);
+        let mut tape = Self { events, streams, capacity, next, now, failed: None };
         tape.next = tape.read()?;
         Ok(tape)
     }
@@ -132,14 +142,17 @@ impl Tape {
 
     fn read(&mut self) -> io::Result<Event> {
         let event = self.events.read()?;
-        match event {
+        let what = match event {
             Event::Arrival(io) if io.stream.0 as usize >= self.streams => {
-                let what =
-                    format!("it holds a request of stream {}, which its job has not", io.stream.0);
-                Err(io::Error::new(io::ErrorKind::InvalidData, what))
+                format!("it holds a request of stream {}, which its job has not", io.stream.0)
             }
-            event => Ok(event),
-        }
+            Event::Arrival(io) if io.end() > self.capacity => {
+                let (end, capacity) = (io.end(), self.capacity);
+                format!("it holds a request up to byte {end} of a device of {capacity} bytes")
+            }
+            event => return Ok(event),
+        };
+        Err(io::Error::new(io::ErrorKind::InvalidData, what))
     }
 }
 
@@ -170,9 +183,9 @@ impl Source for Arrivals {
         match tape.next {
             // As the source said then, which tells whether it was heard before completions.
             Event::Arrival(io) => io.due.min(tape.now),
-            // There is more to come in a later turn.
-            Event::Turn(_) | Event::Completion { .. } => Time::from_ns(u64::MAX - 1),
             Event::End => Time::NEVER,
+            // There is more to come in a later turn.
+            _ => Time::from_ns(u64::MAX - 1),
         }
     }
 
@@ -186,10 +199,12 @@ impl Source for Arrivals {
     fn finished(&mut self, _: Time, _: &Request, _: &Done) {}
 }
 
-/// The recorded completions as a device.
+/// The recorded completions and answers as a device.
 struct Played {
     tape: Rc<RefCell<Tape>>,
     header: Header,
+    room: u32,
+    usual: Usual,
     /// Tickets and lengths in flight.
     started: Vec<(ReqId, u32, Time)>,
 }
@@ -204,19 +219,81 @@ impl Device for Played {
     }
 
     fn room(&self) -> u32 {
-        self.header.room.saturating_sub(self.started.len() as u32)
+        self.room
+    }
+
+    fn admits(&self, _: Op, _: u64, _: u32) -> bool {
+        let tape = &mut *self.tape.borrow_mut();
+        match tape.next {
+            Event::Refused { after } if after == self.usual.admitted.get() => {
+                self.usual.admitted.set(0);
+                tape.pass();
+                false
+            }
+            _ => {
+                count(&self.usual.admitted);
+                true
+            }
+        }
+    }
+
+    fn position(&self, _: Time, _: Op, _: u64) -> Span {
+        let tape = &mut *self.tape.borrow_mut();
+        match tape.next {
+            Event::Position { after, takes } if after == self.usual.reached.get() => {
+                self.usual.reached.set(0);
+                tape.pass();
+                takes
+            }
+            _ => {
+                count(&self.usual.reached);
+                Span::ZERO
+            }
+        }
     }
 
     fn start(&mut self, now: Time, req: &Request) {
         self.started.push((req.id, req.len, now));
+        self.room = self.room.saturating_sub(1);
+        self.hear_room();
     }
 
     fn wakeup(&self) -> Time {
-        Time::NEVER
+        match self.tape.borrow().next {
+            Event::Advance => Time::ZERO,
+            _ => Time::NEVER,
+        }
     }
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        self.hear_completions(now, done);
+        self.hear_room();
+    }
+
+    fn polled(&self) -> bool {
+        self.header.polled
+    }
+}
+
+impl Played {
+    /// The room that is recorded here, if it is not the usual one.
+    fn hear_room(&mut self) {
         let tape = &mut *self.tape.borrow_mut();
+        match tape.next {
+            Event::Room { after, room } if after == self.usual.room.get() => {
+                self.usual.room.set(0);
+                self.room = room;
+                tape.pass();
+            }
+            _ => count(&self.usual.room),
+        }
+    }
+
+    fn hear_completions(&mut self, now: Time, done: &mut Vec<Done>) {
+        let tape = &mut *self.tape.borrow_mut();
+        if tape.next == Event::Advance {
+            tape.pass();
+        }
         while let Event::Completion { id, service, len, error } = tape.next {
             // A command that was never sent here: a decision before it differed, and is told.
             let Some(at) = self.started.iter().position(|&(i, l, _)| (i, l) == (id, len)) else {
@@ -224,12 +301,9 @@ impl Device for Played {
             };
             let (_, _, begun) = self.started.swap_remove(at);
             done.push(Done { id, at: now, begun, service, len, error });
+            self.room = self.room.saturating_add(1);
             tape.pass();
         }
-    }
-
-    fn polled(&self) -> bool {
-        true
     }
 }
 

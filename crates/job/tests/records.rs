@@ -68,6 +68,31 @@ fn a_modelled_run_replays_alike() {
     assert!(replay.first_difference.is_none() && replay.alike > 50, "{replay:?}");
 }
 
+/// A model says what a replay cannot count: how far away a place is, and that a disk of several is
+/// full.
+#[test]
+fn a_run_over_a_disk_with_an_arm_or_several_disks_replays_alike() {
+    let devices = [
+        "model = \"hdd\"\ndrive = \"hdd-7200\"",
+        "model = \"fixed\"\nbase = \"1ms\"\narray = { level = \"raid5\", disks = 3, stripe = \"4KiB\" }",
+        "model = \"fixed\"\nbase = \"1ms\"\ndepth = 4\narray = { level = \"raid1\", disks = 2 }",
+        "model = \"fixed\"\nbase = \"1ms\"\ndepth = 4\nfaults = { stalls = \"30%\", stall = \"5ms\" }",
+    ];
+    let folder = Folder::new("records-models");
+    let job = folder.0.join("job.toml");
+    for (number, device) in devices.iter().enumerate() {
+        let text = JOB.replace("device = \"hdd-7200\"", "");
+        std::fs::write(&job, format!("{text}[device]\n{device}\n")).unwrap();
+        for policy in ["sptf", "scan", "fcfs", "size-priority"] {
+            let record = folder.0.join(format!("{policy}-{number}.record"));
+            run(&job, policy, &record).unwrap();
+            let replay = replay(&record, &[]).unwrap();
+            assert!(replay.first_difference.is_none(), "{policy} over {device}: {replay:?}");
+            assert!(replay.alike > 20, "{policy} over {device}: {replay:?}");
+        }
+    }
+}
+
 #[test]
 fn a_record_is_never_written_over() {
     let folder = Folder::new("records-over");
@@ -117,6 +142,23 @@ fn a_foreign_file_and_missing_decisions_are_told() {
     let foreign = folder.0.join("job.toml");
     let told = replay(&foreign, &[]).unwrap_err().to_string();
     assert!(told.contains("does not begin with \"penstock-record 1\""), "{told}");
+}
+
+/// Above a page cache a request behind the device's end has no pages to go to.
+#[test]
+fn a_record_with_a_request_behind_its_devices_end_is_told() {
+    let folder = Folder::new("records-behind");
+    let (job, record) = (folder.0.join("job.toml"), folder.0.join("run.record"));
+    std::fs::write(&job, JOB.replace("size =", "cache = \"buffered\"\nsize =")).unwrap();
+    run(&job, "noop", &record).unwrap();
+    let mut bytes = std::fs::read(&record).unwrap();
+    let body = bytes.windows(2).position(|w| w == b"}\n").unwrap() + 2;
+    // A turn of 9 bytes, then an arrival: its tag, when it was due, where it begins.
+    let start = body + 9 + 1 + 8;
+    bytes[start..start + 8].copy_from_slice(&(u64::MAX / 2).to_le_bytes());
+    std::fs::write(&record, &bytes).unwrap();
+    let told = replay(&record, &[]).unwrap_err().to_string();
+    assert!(told.contains("it holds a request up to byte 9223372036"), "{told}");
 }
 
 /// Completions of commands that were never sent make no agreement, even if no decision differs.
