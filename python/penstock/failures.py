@@ -5,7 +5,7 @@ target is gone or could not go on, or if a class asked and nothing but errors ca
 faults are judged alike.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from penstock.schema import Class, ErrorCount, Run
@@ -36,6 +36,27 @@ def errors(*rounds: Class) -> str:
     names = codes[0][0] if len(codes) == 1 else ", ".join(f"{count(n)} {name}" for name, n in codes)
     kinds = next(one["error_codes"] for one in rounds if one["error_codes"])
     return f"{names}; first {_first(iter(kinds.values()))}"
+
+
+def mostly(*rounds: Class) -> bool:
+    """Whether a class had more errors than answers, in all its rounds together."""
+    return sum(one["errors"] for one in rounds) > sum(one["requests"] for one in rounds)
+
+
+def most_failed(runs: Sequence[Run]) -> Iterator[str]:
+    """A line for each class under each policy of whose requests most failed."""
+    classes: dict[tuple[str, str], list[Class]] = {}
+    for run in runs:
+        for one in run["classes"]:
+            classes.setdefault((run["policy"], one["name"]), []).append(one)
+    for (policy, name), rounds in classes.items():
+        if mostly(*rounds):
+            failed = sum(one["errors"] for one in rounds)
+            ended = failed + sum(one["requests"] for one in rounds)
+            yield (
+                f"MOST FAILED: {count(failed)} of {count(ended)} requests of {name} under {policy} "
+                f"({errors(*rounds)})"
+            )
 
 
 def _first(kinds: Iterator[ErrorCount]) -> str:

@@ -120,6 +120,8 @@ def show(comparison: Comparison, console: Console) -> None:
     """Print a comparison: what ran, then all policies in one table if they are many, then each."""
     for line in heading(comparison):
         console.print(line, soft_wrap=True)
+    for failed in failures.most_failed(comparison["runs"]):
+        console.print(Text(f"  {failed}", style="bold"), soft_wrap=True)
     repeated, policies = rounds.repeated(comparison), rounds.by_policy(comparison)
     if repeated or len(policies) > MANY:
         console.print()

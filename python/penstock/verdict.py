@@ -33,12 +33,13 @@ FEW = 20
 def verdict(comparison: Comparison) -> list[str]:
     """Lines that say how each policy differs from the first that serves all classes.
 
-    And what went wrong in any.
+    First stands where most requests failed: figures of the rest are compared with nothing. Last
+    what else went wrong.
     """
     policies = rounds.by_policy(comparison)
     shared = [policy for policy in policies if not policy.label.startswith(ALONE)]
     lone = {policy.label.removeprefix(ALONE): policy for policy in policies if policy not in shared}
-    lines = []
+    lines = list(failures.most_failed(comparison["runs"]))
     for policy in policies:
         parts: list[str] = []
         if policy in shared[:1]:
@@ -100,7 +101,9 @@ def _against(baseline: Rounds, policy: Rounds, lone: Mapping[str, Rounds]) -> It
     pairs = {
         name: sides
         for name, sides in classes.items()
-        if sides.after and all(one["requests"] for one in sides.before)
+        if sides.after
+        and all(one["requests"] for one in sides.before)
+        and not any(failures.mostly(*side) for side in sides)
     }
     total = sum(one["bytes"] for sides in pairs.values() for one in sides.before)
     latencies: list[str] = []
@@ -136,7 +139,10 @@ def _against(baseline: Rounds, policy: Rounds, lone: Mapping[str, Rounds]) -> It
     parts = [", ".join(part) for part in (latencies, throughputs) if part]
     if not parts and pairs:
         parts = [f"no class differs by more than 20 % from {than}"]
-    yield from parts or [f"nothing to compare: {than} finished no request"]
+    why = f"{than} finished no request"
+    if any(failures.mostly(*side) for sides in classes.values() for side in sides):
+        why = "most requests failed"
+    yield from parts or [f"nothing to compare: {why}"]
 
 
 def _beside_alone(policy: Rounds, lone: Mapping[str, Rounds]) -> Iterator[str]:
@@ -153,7 +159,8 @@ def _beside_alone(policy: Rounds, lone: Mapping[str, Rounds]) -> Iterator[str]:
 def _from_alone(name: str, classes: list[Class], lone: Mapping[str, Rounds]) -> Iterator[str]:
     """How far a class is from having the device to itself, if that ran."""
     alone = lone[name].of(name) if name in lone else []
-    if not all(one["requests"] for one in (*alone, *classes)) or not alone:
+    failed = failures.mostly(*alone) or failures.mostly(*classes)
+    if failed or not all(one["requests"] for one in (*alone, *classes)) or not alone:
         return
     sides = Sides(alone, classes)
     if min(sides.counts()) < FEW:

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from penstock.schema import Comparison
 from penstock.table import show
-from sample import bank_day, comparison, one_class, one_run, one_schedule
+from sample import bank_day, comparison, error_count, one_class, one_run, one_schedule
 
 TABLES = Path(__file__).parent / "tables"
 
@@ -101,3 +101,10 @@ def test_style_carries_no_meaning_alone() -> None:
     assert "\x1b" in styled
     for word in ("MEASURED", "PARTIAL"):
         assert word in plain
+
+
+def test_where_most_requests_failed_that_stands_before_the_figures() -> None:
+    failing = one_class("a", requests=30, errors=970)
+    failing["error_codes"] = {"EIO": error_count(970, at_s=1, start=4_096)}
+    text = shown(comparison(one_run("noop", [failing])), width=120)
+    assert text.index("MOST FAILED: 970 of 1,000 requests of a under noop") < text.index("\nnoop")

@@ -2,7 +2,7 @@
 
 from penstock.schema import Class
 from penstock.verdict import verdict
-from sample import MS, bank_day, comparison, one_class, one_run
+from sample import MS, bank_day, comparison, error_count, one_class, one_run
 
 MIB = 1 << 20
 
@@ -136,3 +136,18 @@ def test_what_ended_a_run_comes_first() -> None:
     run = one_run("noop", [one_class("a")], interrupted=True)
     run["ended"], run["failure"] = "timeout", "disk.img: found no answer\nhint: look at it"
     assert verdict(comparison(run)) == ["noop (partial): disk.img: found no answer"]
+
+
+def test_a_run_of_which_most_requests_failed_says_so_first_and_compares_nothing() -> None:
+    before, after = one_class("a", requests=1_000), one_class("a", requests=30, errors=970)
+    other = one_class("b", p99=100 * MS)
+    after["error_codes"] = {"EIO": error_count(970, at_s=1, start=4_096)}
+    runs = one_run("noop", [before, other]), one_run("cfq", [after, one_class("b", p99=10 * MS)])
+    first, line = verdict(comparison(*runs))
+    assert first == (
+        "MOST FAILED: 970 of 1,000 requests of a under cfq "
+        "(EIO; first a write of 4,096 bytes at byte 4,096 after 1.00 s)"
+    )
+    assert line.startswith("cfq: b's p99 10× better than noop; failed: 970 of a (EIO")
+    first, line = verdict(comparison(one_run("noop", [before]), one_run("cfq", [after])))
+    assert line.startswith("cfq: nothing to compare: most requests failed; failed: 970 of a")
