@@ -88,3 +88,25 @@ def test_what_is_wrong_is_told(little: Path, tmp_path: Path) -> None:
     assert told.code == 2
     assert 'hint: fit = "wrap" or "scale"' in told.err
     assert penstock("replay", little, "--on", small, "--fit", "wrap").code == 0
+
+
+def test_what_a_process_is_called_is_no_command_to_the_terminal(tmp_path: Path) -> None:
+    """A name may have any bytes, also those that begin a terminal's commands."""
+    path = tmp_path / "trace.txt"
+    line = "  8,0    1        1     0.000000000  7  Q   W 2048 + 8 [\x1b[2J\x9b31mevil\x7f]\n"
+    path.write_text(line)
+    for words in (
+        ("trace", "info", path),
+        ("trace", "stats", path),
+        ("trace", "info", path, "--json"),
+        ("replay", path, "--on", "flash", "--policy", "fcfs"),
+    ):
+        ended = penstock(*words)
+        assert ended.code == 0, ended.err
+        assert not set("\x1b\x9b\x7f") & set(ended.out + ended.err), words
+    told = json.loads(penstock("trace", "info", path, "--json").out)
+    assert told["processes"] == ["\x1b[2J\x9b31mevil\x7f"], "in JSON it is the name all the same"
+    assert "\\u001b[2J\\u009b31mevil\\u007f" in penstock("trace", "info", path).out
+    missing = penstock("trace", "info", tmp_path / "no\x1b[2Jsuch")
+    assert missing.code == 2
+    assert "\x1b" not in missing.err

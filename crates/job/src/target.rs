@@ -108,9 +108,14 @@ pub(crate) fn user(path: &Path, named: Option<&str>) -> Result<User, Failure> {
     if own.is_ok_and(|own| std::fs::canonicalize(named).is_ok_and(|named| named == own)) {
         return Ok(User::RunOverData);
     }
-    let path = path.display();
-    let message = format!("--i-will-lose-data {named} does not name {path} once more");
-    Err(Failure::wrong(message, format!("write `--i-will-lose-data {path}`, or leave it out")))
+    let shown = path.display();
+    if !path.exists() {
+        let message =
+            format!("--i-will-lose-data {named} does not go with {shown}, which is not there");
+        return Err(Failure::wrong(message, "leave it out"));
+    }
+    let message = format!("--i-will-lose-data {named} does not name {shown} once more");
+    Err(Failure::wrong(message, format!("write `--i-will-lose-data {shown}`, or leave it out")))
 }
 
 /// Opens or makes an owned file, or a loop device over one.
