@@ -103,8 +103,9 @@ impl Bench<'_> {
                 Ok(RunResult { emulation: Some(device.lateness().into()), ..result })
             }
             Place::Live(live) => {
-                let (mut clock, device) = self.stage(live)?;
+                // Before there is a clock: it takes a moment.
                 let seen = Seen::now(&live.target);
+                let (mut clock, device) = self.stage(live)?;
                 Ok(seen.told(self.run_live(place, device, &mut clock, told)?))
             }
             Place::Null => {
