@@ -13,6 +13,7 @@ mod device;
 mod draw;
 mod policies;
 mod programs;
+mod sets;
 mod trace;
 
 use std::fmt;
@@ -55,7 +56,11 @@ enum Shape {
 impl Case {
     /// The case that `bytes` stand for.
     pub fn of(bytes: &[u8]) -> Self {
-        let draw = &mut Draw::new(bytes);
+        Self::drawn(&mut Draw::new(bytes))
+    }
+
+    /// The same from what is left of them.
+    pub fn drawn(draw: &mut Draw<'_>) -> Self {
         let shape = if draw.one_in(3) { Shape::Plain } else { Shape::Any };
         let mut case = Self::default();
         let medium = match shape {
@@ -81,6 +86,12 @@ impl Case {
         case.job += &policies::sections(draw);
         case.asked(draw, shape, classes);
         case
+    }
+
+    /// Arguments of `--set` for the job `text`, most of them of keys that it has. Every default
+    /// stands in the text.
+    pub fn sets(draw: &mut Draw<'_>, text: &str) -> Vec<String> {
+        (0..draw.pick(&[1, 1, 1, 2, 4])).map(|_| sets::argument(draw, text)).collect()
     }
 
     /// Who runs it, and how.

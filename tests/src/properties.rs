@@ -5,10 +5,14 @@
 //! finding.
 
 mod figures;
+mod records;
 mod reference;
 mod run;
+mod sets;
 
+pub use records::{record, record_text};
 pub use run::whole_run;
+pub use sets::{set, set_text};
 
 use penstock_core::{Op, Time};
 use penstock_job::Job;

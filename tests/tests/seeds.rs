@@ -22,7 +22,9 @@ const TARGETS: &[(&str, Check)] = &[
     ("measured", |bytes| properties::trace("measured", bytes)),
     ("mqsim", |bytes| properties::trace("mqsim", bytes)),
     ("msr", |bytes| properties::trace("msr", bytes)),
+    ("records", properties::record),
     ("run", properties::whole_run),
+    ("sets", properties::set),
     ("spc", |bytes| properties::trace("spc", bytes)),
 ];
 

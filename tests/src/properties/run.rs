@@ -39,6 +39,14 @@ impl Bench {
         Self { case, folder }
     }
 
+    pub(super) fn case(&self) -> &Case {
+        &self.case
+    }
+
+    pub(super) fn folder(&self) -> &Scratch {
+        &self.folder
+    }
+
     fn name(&self) -> String {
         self.folder.path("job.toml").display().to_string()
     }
@@ -103,7 +111,7 @@ pub fn whole_run(bytes: &[u8]) {
     for run in &comparison.runs {
         figures::sound(&job, run);
     }
-    count_whole_run();
+    count();
     deterministic(&bench, &options, &comparison);
     let trace = played(&job);
     arrivals(&job, trace.as_ref(), &comparison);
@@ -123,7 +131,7 @@ pub(super) fn reads_back(job: &Job) {
 }
 
 /// Counts a whole run, in the file that `PENSTOCK_RUNS` names: a fuzzer ends without a word.
-fn count_whole_run() {
+pub(super) fn count() {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     /// Seldom enough to cost nothing.
     const EVERY: u64 = 50;

@@ -1,0 +1,141 @@
+//! Records of runs: replayed they decide alike, and damaged they end in words or in a difference.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use penstock_job::record::decisions_of;
+use penstock_job::replay::{Replay, replay};
+use penstock_job::{Candidate, Options};
+use penstock_policy::POLICIES;
+
+use super::run::Bench;
+use crate::generate::{Case, Draw};
+
+/// A change of a file's bytes.
+#[derive(Clone, Copy, Debug)]
+struct Damage {
+    /// Of the decisions, and not of the record.
+    decisions: bool,
+    how: How,
+    /// Where, of all bytes of the file.
+    at: u64,
+    byte: u8,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum How {
+    Change,
+    Cut,
+    Insert,
+    Remove,
+    /// Some bytes once more.
+    Repeat,
+}
+
+/// What `bytes` stand for: a case, who decides, and what is changed in the files then.
+struct Drawn {
+    case: Case,
+    policy: &'static str,
+    damages: Vec<Damage>,
+}
+
+impl Drawn {
+    fn of(bytes: &[u8]) -> Self {
+        let draw = &mut Draw::new(bytes);
+        let policy = POLICIES[draw.between(0, POLICIES.len() as u64 - 1) as usize].name;
+        let damage = |draw: &mut Draw<'_>| Damage {
+            decisions: draw.one_in(3),
+            how: draw.pick(&[How::Change, How::Cut, How::Insert, How::Remove, How::Repeat]),
+            at: draw.between(0, u64::from(u32::MAX)),
+            byte: draw.between(0, 255) as u8,
+        };
+        let damages = (0..draw.between(1, 6)).map(|_| damage(draw)).collect();
+        Self { case: Case::drawn(draw), policy, damages }
+    }
+}
+
+/// What `bytes` stand for, to be read.
+pub fn record_text(bytes: &[u8]) -> String {
+    let Drawn { case, policy, damages } = Drawn::of(bytes);
+    format!("{case}# recorded under {policy}, then {damages:?}")
+}
+
+/// The run that `bytes` stand for, recorded: its replay decides alike, and whatever is changed in
+/// its files ends in words or in decisions that differ.
+pub fn record(bytes: &[u8]) {
+    let Drawn { case, policy, damages } = Drawn::of(bytes);
+    let bench = Bench::new(case);
+    let path = bench.folder().path("run.record");
+    let options = Options {
+        policies: vec![Candidate::from(policy)],
+        record: Some(path.clone()),
+        ..Options::default()
+    };
+    let Some(comparison) = bench.run(&[], &options) else { return };
+    super::run::count();
+    let alike = replay(&path, &[]).unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(alike.first_difference.is_none(), "{alike:?}");
+    assert_eq!(alike.alike, alike.decisions);
+    let told = &comparison.runs[0].classes;
+    let requests: u64 =
+        told.iter().map(|class| class.requests + class.errors + class.unfinished).sum();
+    // What was due before the warm-up's end is told of by the record alone.
+    assert!(alike.requests >= requests, "{alike:?} of {requests} requests");
+    let files = [path.clone(), decisions_of(&path)].map(|path| (fs::read(&path).unwrap(), path));
+    for damage in damages {
+        damaged(&path, &files[usize::from(damage.decisions)], damage);
+    }
+}
+
+/// Replays the record at `record` while one of its files is damaged.
+fn damaged(record: &Path, (whole, path): &(Vec<u8>, PathBuf), damage: Damage) {
+    let bytes = apply(whole, damage);
+    fs::write(path, &bytes).unwrap();
+    let found = replay(record, &[]);
+    fs::write(path, whole).unwrap();
+    match found {
+        Ok(replay) => {
+            let same = same_decisions(whole, &bytes);
+            let decided = damage.decisions && !same;
+            assert!(!decided || differs(&replay), "{damage:?}: {replay:?}");
+        }
+        Err(failure) => {
+            let text = failure.to_string();
+            assert!(text.starts_with("error: ") && failure.exit_code() == 2, "{text}");
+        }
+    }
+}
+
+fn differs(replay: &Replay) -> bool {
+    replay.first_difference.is_some()
+}
+
+fn apply(whole: &[u8], damage: Damage) -> Vec<u8> {
+    let at = (damage.at % whole.len() as u64) as usize;
+    let mut bytes = whole.to_vec();
+    match damage.how {
+        How::Change => bytes[at] = damage.byte,
+        How::Cut => bytes.truncate(at),
+        How::Insert => bytes.insert(at, damage.byte),
+        How::Remove => drop(bytes.remove(at)),
+        How::Repeat => {
+            let again = whole[at..whole.len().min(at + usize::from(damage.byte) + 1)].to_vec();
+            bytes.splice(at..at, again);
+        }
+    }
+    bytes
+}
+
+/// Whether two files hold the same decisions: what lies behind the end of them is not read, and
+/// their head is told in the record.
+fn same_decisions(one: &[u8], other: &[u8]) -> bool {
+    let parts = |bytes: &[u8]| -> Option<[Vec<u8>; 2]> {
+        let mut lines = bytes.splitn(3, |&byte| byte == b'\n');
+        let (format, _, body) = (lines.next()?, lines.next()?, lines.next()?);
+        Some([format.to_vec(), body.to_vec()])
+    };
+    match (parts(one), parts(other)) {
+        (Some([format, body]), Some([other, more])) => format == other && more.starts_with(&body),
+        _ => false,
+    }
+}

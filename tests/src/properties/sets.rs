@@ -1,0 +1,77 @@
+//! Jobs changed by `--set`: refused in words, or read back alike and run whole.
+
+use penstock_core::Span;
+use penstock_job::Job;
+use penstock_job::devices::Model;
+use penstock_job::units::parse_duration;
+use penstock_workload::Arrivals;
+
+use super::figures;
+use super::run::{Bench, count, reads_back};
+use crate::generate::{Case, Draw};
+
+/// Bytes that the arguments are made of.
+const ARGUMENTS: usize = 80;
+
+/// What `bytes` stand for, to be read.
+pub fn set_text(bytes: &[u8]) -> String {
+    let (bench, sets) = drawn(bytes);
+    format!("{}# changed by {sets:?}", bench.case())
+}
+
+/// A case, and the arguments that change it.
+fn drawn(bytes: &[u8]) -> (Bench, Vec<String>) {
+    let draw = &mut Draw::new(bytes);
+    let own = draw.bytes(ARGUMENTS);
+    let bench = Bench::new(Case::drawn(draw));
+    let text = bench.job(&[]).map_or(String::new(), |job| job.text());
+    let sets = Case::sets(&mut Draw::new(own), &text);
+    (bench, sets)
+}
+
+/// The job that `bytes` stand for, changed by arguments: no panic, and what is accepted reads back
+/// and, if it is small, runs.
+pub fn set(bytes: &[u8]) {
+    let (bench, sets) = drawn(bytes);
+    let Some(job) = bench.job(&sets) else { return };
+    reads_back(&job);
+    if !is_small(&job) {
+        return;
+    }
+    let Some(comparison) = bench.run(&sets, &bench.options()) else { return };
+    for run in &comparison.runs {
+        figures::sound(&job, run);
+    }
+    count();
+}
+
+/// Whether a run of `job` takes little time and memory before it is looked at.
+fn is_small(job: &Job) -> bool {
+    const DEPTH: u32 = 10_000;
+    const SIZE: u32 = 4 << 20;
+    const MEMORY: u64 = 1 << 28;
+    const LONGEST: Span = Span::from_secs(3_600);
+    let agents = job.agents.iter().all(|agent| {
+        let deep = matches!(agent.arrivals, Arrivals::Closed { depth, .. } if depth > DEPTH);
+        agent.size <= SIZE && !deep
+    });
+    let cache = job.page_cache.is_none_or(|cache| cache.memory <= MEMORY);
+    let device = job.device.as_ref().is_none_or(|device| {
+        let disks = device.array.is_none_or(|array| array.disks <= 16);
+        disks
+            && match &device.model {
+                Model::Fixed(spec) => spec.depth <= DEPTH,
+                Model::Hdd(spec) => spec.queue.depth <= DEPTH,
+                Model::Ssd(spec) => spec.facts.dies <= DEPTH,
+            }
+    });
+    // Times of years add up to more than there are.
+    let text = job.text();
+    let mut spans = text.split('"').filter_map(|word| parse_duration(word).ok());
+    let split = job.params("size-priority").ok().and_then(|params| params.len("split"));
+    agents
+        && cache
+        && device
+        && spans.all(|span| span <= LONGEST)
+        && split.is_none_or(|split| split >= 512)
+}
