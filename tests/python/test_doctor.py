@@ -3,13 +3,14 @@
 import json
 import subprocess
 import sys
+import time
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 import typer
 
-from command import penstock
+from command import penstock, running
 from penstock import __version__, _native
 from penstock.cli import doctor
 from penstock.errors import CANNOT_HERE
@@ -155,3 +156,40 @@ def test_an_extra_that_lacks_says_how_it_is_installed(monkeypatch: pytest.Monkey
     for one in doctor.extras():
         assert (one["state"], one["facts"]["lacking"]) != ("ok", [])
         assert one["advice"] == f"install it with `pip install 'penstock[{one['name']}]'`"
+
+
+HANGS = """
+import os, sys, time
+from pathlib import Path
+from penstock.report import files
+os.fsync = lambda _: time.sleep(60)
+files.write(Path(sys.argv[1]), b"half of it")
+"""
+"""A command that does not come to the end of writing an output."""
+
+
+def test_an_output_that_was_being_written_when_its_command_was_killed_is_removed(
+    tmp_path: Path,
+) -> None:
+    theirs = [tmp_path / name for name in (".x.html.123", ".notes.penstock-unfinished", "own")]
+    for path in theirs:
+        path.write_text("somebody's")
+    found = "unfinished output"
+
+    def checks(*more: str) -> list[Check]:
+        told = diagnosis(penstock("doctor", tmp_path, *more, "--json").out)
+        return [check for check in told["checks"] if check["name"] == found]
+
+    with running(tmp_path.parent, tmp_path / "x.html", script=HANGS) as command:
+        command.wait_for(lambda: any(tmp_path.glob(".x.html.*.penstock-unfinished")))
+        (path,) = tmp_path.glob(".x.html.*.penstock-unfinished")
+        time.sleep(0.2)
+        assert checks("--clean") == [], "it is being written"
+        command.process.kill()
+        command.process.wait()
+    (check,) = checks()
+    assert check["facts"] == {"file": str(path), "removed": False}
+    (check,) = checks("--clean")
+    assert (check["state"], check["facts"]["removed"]) == ("ok", True)
+    assert checks() == []
+    assert sorted(tmp_path.iterdir()) == sorted(theirs)

@@ -1,4 +1,4 @@
-//! What runs that were killed may have left behind: loop devices, half-made files.
+//! What runs that were killed may have left behind: loop devices, half-made files, outputs.
 //!
 //! Use it to tell of them and to clean up. A loop device counts as left behind if the file below
 //! carries our mark and nobody uses the device: it is not mounted nor held, no process has it open,
@@ -9,12 +9,15 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use rustix::fs::{FlockOperation, OFlags};
 
 use crate::loops;
 use crate::openers::openers;
 use crate::sysfs::{entries, name, text};
 use crate::target::{GRAIN, Listed, MARK, Roots, alone, begins_as_filled, is_ours};
+
+/// How the name of an output ends until it is whole.
+const UNFINISHED: &str = ".penstock-unfinished";
 
 /// A loop device over an owned file that nobody uses.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -77,6 +80,35 @@ pub fn half_made(path: &Path) -> Vec<PathBuf> {
             && File::open(path).is_ok_and(|file| begins_as_filled(&file) && !is_ours(&file))
     };
     files.into_iter().filter(half).collect()
+}
+
+/// Files at `path`, or in it if it is a folder, that were to become a report, a picture or another
+/// output of a process that was killed meanwhile. Its lock on them went with it.
+pub fn unfinished_outputs(path: &Path) -> Vec<PathBuf> {
+    let files = if path.is_dir() { entries(path) } else { vec![path.to_owned()] };
+    files.into_iter().filter(|path| unlocked_output(path).is_some()).collect()
+}
+
+/// Removes one of them.
+///
+/// # Errors
+/// It is being written by now, or the user may not.
+pub fn remove_unfinished_output(path: &Path) -> io::Result<()> {
+    let _locked = unlocked_output(path).ok_or(io::ErrorKind::ResourceBusy)?;
+    fs::remove_file(path)
+}
+
+/// The file at `path`, locked, if it is called as outputs are until they are whole, `.NAME.PID`
+/// and [`UNFINISHED`], and no process writes it.
+fn unlocked_output(path: &Path) -> Option<File> {
+    let name = name(path);
+    let (_, process) = name.strip_prefix('.')?.strip_suffix(UNFINISHED)?.rsplit_once('.')?;
+    let _: u32 = process.parse().ok()?;
+    // To open anything but a file can have effects of its own.
+    let regular = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
+    let file = regular.then(|| File::open(path).ok()).flatten()?;
+    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+    Some(file)
 }
 
 /// Whether a regular file with room for a block and a mark is there: to open anything else, as the

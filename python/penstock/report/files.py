@@ -1,6 +1,7 @@
 """Files that are written: whole or not at all, and never over somebody else's."""
 
 import errno
+import fcntl
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,9 @@ DRAWING_MARK = b"<!-- penstock picture -->"
 
 WORKBOOK_MARK = b"<cp:keywords>penstock report</cp:keywords>"
 """Among the properties of every workbook of ours."""
+
+UNFINISHED = ".penstock-unfinished"
+"""How the name of a file ends until it is whole; `penstock doctor --clean` knows it too."""
 
 HEAD = 512
 """A mark lies within so many bytes."""
@@ -141,10 +145,12 @@ def write(path: Path, content: bytes) -> None:
     """Write the whole of `content`; until then what was there before stays."""
     # A link goes on pointing to what is written.
     path = Path(os.path.realpath(path))
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
     try:
         try:
             with beside.open("xb") as file:
+                # So that `doctor --clean` knows it from one whose command was killed.
+                fcntl.flock(file, fcntl.LOCK_EX)
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())

@@ -6,7 +6,9 @@
 use std::path::Path;
 
 use penstock_live::scheduler::{self, LeftBehind};
-use penstock_live::{LoopDevice, half_made, loop_devices};
+use penstock_live::{
+    LoopDevice, half_made, loop_devices, remove_unfinished_output, unfinished_outputs,
+};
 
 use super::{Check, State};
 
@@ -21,6 +23,7 @@ pub(super) fn checks(path: &Path, what: Leftovers) -> Vec<Check> {
     let mut checks = loops(what);
     checks.extend(scheduler::left_behind().iter().map(|left| switched(left, what)));
     checks.extend(half_made(path).iter().map(|file| half(file)));
+    checks.extend(unfinished_outputs(path).iter().map(|file| unfinished(file, what)));
     if checks.is_empty() {
         checks.push(Check::ok("leftovers", "none of a run that was killed"));
     }
@@ -57,6 +60,27 @@ fn half(file: &Path) -> Check {
     let found = format!("{}: its creation did not finish", file.display());
     let advice = "remove it, unless somebody is making it now";
     Check::limited("half-made file", found, advice).fact("file", file.display().to_string())
+}
+
+/// A report, a picture or another output that was being written.
+fn unfinished(file: &Path, what: Leftovers) -> Check {
+    const NAME: &str = "unfinished output";
+    let shown = file.display();
+    let check = match what {
+        Leftovers::Tell => {
+            let found = format!("{shown}, of a command that is gone");
+            Check::limited(NAME, found, "remove it with `penstock doctor --clean`")
+        }
+        Leftovers::Remove => match remove_unfinished_output(file) {
+            Ok(()) => Check::ok(NAME, format!("removed: {shown}, of a command that is gone")),
+            Err(error) => {
+                let found = format!("{shown} cannot be removed: {error}");
+                Check::limited(NAME, found, "remove it by hand")
+            }
+        },
+    };
+    let removed = what == Leftovers::Remove && check.state == State::Ok;
+    check.fact("file", shown.to_string()).fact("removed", removed)
 }
 
 /// A disk under a scheduler that a killed run gave it.

@@ -77,7 +77,7 @@ pub(super) const VOLUMES: &[Format] = &[
     format("a member of a HighPoint array", &[Start(9 * 512 + 32)], HIGHPOINT),
     format("a member of a HighPoint array", &[End(11 * 512)], HIGHPOINT),
     format("a member of an Adaptec array", &[End(17 * 512)], &[b"\xc4\x65\x07\x90"]),
-    format("a member of an Adaptec array", &[End(256)], &[b"MTPD", b"DPTM"]),
+    format("a member of an Adaptec array", &[End(256)], &[b"MTPD"]),
     Format {
         name: "a member of a JMicron array",
         places: &[End(512)],
