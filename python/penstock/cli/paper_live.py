@@ -132,7 +132,9 @@ def run(
         even_if_not_empty=even_if_not_empty,
         engine=engine,
     )
-    to = None if csv is None else _new(csv)
+    to = None if csv is None else Path(csv)
+    if to is not None:
+        files.check_new(to)
     with bar() as told:
         found = live.online_batch_live(
             where,
@@ -184,13 +186,6 @@ def _numbers(option: str, text: str) -> list[int]:
     except ValueError:
         hint = f"as {option} 1,2,5"
         raise wrong(f"{option}: found {text!r}; expected whole numbers", hint) from None
-
-
-def _new(name: str) -> Path:
-    path = Path(name)
-    if path.is_symlink() or path.exists():
-        raise wrong(f"{name} is there already", "nothing is overwritten: name a new file")
-    return path
 
 
 def _show(found: Live, console: Console) -> None:

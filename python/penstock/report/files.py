@@ -84,7 +84,7 @@ def check_folder(folder: Path) -> None:
     """
     _check_links(folder)
     if folder.is_dir():
-        _check_writable(folder)
+        _check_writable(folder, folder)
         for picture in sorted(folder.glob("*.png")):
             check(picture, is_ours=is_picture, what="picture")
         return
@@ -106,12 +106,32 @@ def _check_folder_of(path: Path) -> None:
     folder = path.parent
     if not folder.is_dir():
         raise wrong(f"there is no directory {folder} for {path.name}", "make it first")
-    _check_writable(folder)
+    _check_writable(folder, path)
 
 
-def _check_writable(folder: Path) -> None:
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise wrong(f"no permission to write in {folder}", "name another directory")
+def _check_writable(folder: Path, path: Path) -> None:
+    """Try it: permissions do not tell of a file system that is read-only, full or none at all."""
+    trial = _unfinished(folder / path.name)
+    try:
+        trial.open("xb").close()
+        trial.unlink()
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            message = f"{path} cannot be written: {error.strerror}"
+            raise wrong(message, "name a place in another directory") from None
+        raise _unwritable(path, error) from None
+
+
+def check_new(path: Path) -> None:
+    """Raise an error unless a new file can be made at `path`."""
+    if path.is_symlink() or path.exists():
+        raise wrong(f"{path} is there already", "nothing is overwritten: name a new file")
+    _check_folder_of(path)
+
+
+def _unfinished(path: Path) -> Path:
+    """What the file at `path` is called until it is whole."""
+    return path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
 
 
 def make_folder(folder: Path) -> None:
@@ -145,7 +165,7 @@ def write(path: Path, content: bytes) -> None:
     """Write the whole of `content`; until then what was there before stays."""
     # A link goes on pointing to what is written.
     path = Path(os.path.realpath(path))
-    beside = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
+    beside = _unfinished(path)
     try:
         try:
             with beside.open("xb") as file:

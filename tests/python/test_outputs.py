@@ -1,0 +1,47 @@
+"""Where something is to be written is tried before anything runs, whatever the verb."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from command import ROOT, penstock
+
+TRACE = ROOT / "examples/traces/pgbench-backup.blkparse.gz"
+
+RUN = ("run", "JOB", "--policy", "noop", "--set", "duration=1h", "--on", "null")
+LIVE = ("paper", "online-batch", "--live", "--on", "emulated:paper-disk")
+
+WRITERS = {
+    "record": (*RUN, "--record", "OUT.json"),
+    "report": (*RUN, "--report", "OUT.html"),
+    "plots": (*RUN, "--plots", "OUT"),
+    "plots in a folder": (*RUN, "--plots", "FOLDER"),
+    "workbook": (*RUN, "--xlsx", "OUT.xlsx"),
+    "report of a watched run": ("watch", *RUN[1:2], "--on", "null", "--report", "OUT.html"),
+    "report of a replay": ("replay", TRACE, "--on", "null", "--report", "OUT.html"),
+    "writes of a paper": (*LIVE, "--csv", "OUT.csv"),
+    "report of a paper": ("paper", "online-batch", "--report", "OUT.html"),
+    "device file": ("calibrate", "DISK", "--create", "16MiB", "--output", "OUT.toml"),
+    "picture of a trace": ("trace", "plot", TRACE, "--out", "OUT.png"),
+}
+"""An hour of work each, or a file that is made, if it began."""
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_place_that_cannot_be_written_ends_the_command_before_its_work(
+    job: Path, tmp_path: Path, writer: str
+) -> None:
+    folder = Path("/proc/self") if os.geteuid() == 0 else tmp_path / "closed"
+    folder.mkdir(mode=0o500, exist_ok=True)
+    disk = tmp_path / "disk.img"
+    places = {"JOB": job, "OUT": folder / "out", "FOLDER": folder, "DISK": disk}
+    words = [str(word) for word in WRITERS[writer]]
+    for name, place in places.items():
+        words = [word.replace(name, str(place)) for word in words]
+    ended = penstock(*words)
+    assert ended.code in (1, 2), ended.err
+    assert (ended.out, "Traceback" in ended.err) == ("", False)
+    assert str(folder) in ended.err
+    assert "cannot be written" in ended.err
+    assert not disk.exists()
