@@ -11,6 +11,7 @@
 mod agents;
 mod device;
 mod draw;
+mod gate;
 mod policies;
 mod programs;
 mod sets;
@@ -19,6 +20,7 @@ mod trace;
 use std::fmt;
 
 pub use draw::Draw;
+pub use gate::{Asked, GateCase, Order, Owner};
 
 use device::Medium;
 

@@ -5,11 +5,13 @@
 //! finding.
 
 mod figures;
+mod gate;
 mod records;
 mod reference;
 mod run;
 mod sets;
 
+pub use gate::{gate, gate_text};
 pub use records::{record, record_text};
 pub use run::whole_run;
 pub use sets::{set, set_text};

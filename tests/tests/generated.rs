@@ -56,3 +56,8 @@ fn records_of_generated_runs_replay_alike_and_are_never_trusted() {
 fn generated_jobs_changed_by_arguments_hold() {
     holds(400, properties::set, properties::set_text);
 }
+
+#[test]
+fn gates_change_what_is_named_and_say_how_far_a_failure_came() {
+    holds(100, properties::gate, properties::gate_text);
+}

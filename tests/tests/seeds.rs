@@ -18,6 +18,7 @@ const TARGETS: &[(&str, Check)] = &[
         properties::trace("fio-iolog2", bytes);
         properties::trace("fio-iolog3", bytes);
     }),
+    ("gate", properties::gate),
     ("job", properties::job),
     ("measured", |bytes| properties::trace("measured", bytes)),
     ("mqsim", |bytes| properties::trace("mqsim", bytes)),

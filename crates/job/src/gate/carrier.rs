@@ -135,3 +135,6 @@ impl Device for Carrier {
         self.files.iter().any(Device::polled)
     }
 }
+
+#[cfg(test)]
+mod tests;
