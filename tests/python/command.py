@@ -7,7 +7,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -57,12 +57,14 @@ class Ended(NamedTuple):
     err: str
 
 
-def penstock(*words: str | Path, cwd: Path | None = None) -> Ended:
-    """Run the command to its end."""
+def penstock(
+    *words: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> Ended:
+    """Run the command to its end, with `env` besides what it usually has."""
     done = subprocess.run(
         [*COMMAND, *map(str, words)],
         cwd=cwd,
-        env=_environment(),
+        env=_environment() | dict(env or {}),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",

@@ -1,6 +1,7 @@
 """Where something is to be written is tried before anything runs, whatever the verb."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,24 @@ def test_a_place_that_cannot_be_written_ends_the_command_before_its_work(
     assert str(folder) in ended.err
     assert "cannot be written" in ended.err
     assert not disk.exists()
+
+
+def test_equal_runs_write_equal_bytes(job: Path, tmp_path: Path) -> None:
+    """Sets of text have another order in each process."""
+    written = []
+    for number in (1, 2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        out = ("--report", "r.html", "--plots", "p", "--xlsx", "r.xlsx")
+        words = ("compare", job, "--policies", "noop,cfq", "--set", "duration=1s", *out)
+        seed = {"PYTHONHASHSEED": str(number)}
+        assert penstock(*words, cwd=folder, env=seed).code == 0
+        for picture in ("t.html", "t.svg", "t.png"):
+            assert (
+                penstock("trace", "plot", TRACE, "--out", picture, cwd=folder, env=seed).code == 0
+            )
+        time.sleep(1.1)  # dates have seconds
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        written.append({path.relative_to(folder): path.read_bytes() for path in files})
+    assert written[0].keys() == written[1].keys()
+    assert [path for path in written[0] if written[0][path] != written[1][path]] == []

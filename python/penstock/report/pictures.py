@@ -47,7 +47,8 @@ def svg(chart: alt.TopLevelMixin, *, name: str, title: str) -> str:
     drawn: str = vlc.vegalite_to_svg(spec, allowed_base_urls=[])
     drawn = _ATTRIBUTE.sub(lambda attribute: _LONG.sub(_rounded, attribute[0]), drawn)
     numbers = itertools.count()
-    for one in sorted(set(re.findall(r'\bid="([^"]+)"', drawn)), key=len, reverse=True):
+    # In their order: that of a set differs from process to process, and so would the page.
+    for one in dict.fromkeys(re.findall(r'\bid="([^"]+)"', drawn)):
         unique = f"{name}-{next(numbers)}"
         drawn = drawn.replace(f'id="{one}"', f'id="{unique}"')
         drawn = drawn.replace(f"url(#{one})", f"url(#{unique})")

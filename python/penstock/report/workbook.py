@@ -6,6 +6,7 @@ one more sheet their medians and ranges, and the sheets of classes the round in 
 """
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from io import BytesIO
 
 import xlsxwriter
@@ -42,7 +43,12 @@ def workbook(comparison: Comparison) -> bytes:
     # What a job says is text, never a formula or an address.
     options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with xlsxwriter.Workbook(into, options) as book:
-        book.set_properties({"title": "Penstock", "keywords": "penstock report"})
+        properties = {"title": "Penstock", "keywords": "penstock report"}
+        # Equal results give equal bytes: it is as old as its run, and as spreadsheets can be if
+        # that was simulated.
+        began = comparison["machine"].get("began_unix_s")
+        made = datetime.fromtimestamp(began, UTC) if began else datetime(1980, 1, 1, tzinfo=UTC)
+        book.set_properties({**properties, "created": made.replace(tzinfo=None)})
         bold = book.add_format({"bold": True})
         _summary(book.add_worksheet("Summary"), comparison, bold)
         taken = {"summary", "rounds", "job", "history"}
