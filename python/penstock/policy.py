@@ -95,7 +95,7 @@ class Below(Protocol):
         """How many more commands it takes now."""
 
     def admits(self, op: Op, start: int, len: int) -> bool:
-        """Whether it takes a command of this range now."""
+        """Whether it takes a command of this range, of one byte at least, now."""
 
     def position(self, op: Op, start: int) -> int:
         """Nanoseconds that it would take to reach `start`; 0 where position costs nothing."""

@@ -97,6 +97,21 @@ class TestRaising:
 
         assert "raised ValueError: ?[31mred?[0m" in str(failing(Coloured))
 
+    def test_a_command_of_no_bytes_is_refused_by_the_device_below(self) -> None:
+        class Asks(Fifo):
+            def dispatch(self, now: int, below: penstock.Below) -> penstock.Request | Go | None:
+                decided = super().dispatch(now, below)
+                # One of the disks is full: of a striped array it is looked up which.
+                assert below.admits("read", 0, 0)
+                return decided
+
+        striped = (
+            'device = { model = "fixed", base = "1ms", array = { level = "raid0", disks = 4 } }'
+        )
+        job = penstock.Job.from_toml(JOB.replace('device = "hdd-7200"', striped))
+        error = failing(Asks, job=job)
+        assert "raised ValueError: len is at least 1, found 0: a command carries" in str(error)
+
     def test_leaving_the_program_is_no_mistake_of_the_policy(self) -> None:
         class Leaves(Fifo):
             def dispatch(self, now: int, below: penstock.Below) -> penstock.Request | None:

@@ -69,6 +69,11 @@ pub enum RunError {
         /// How many are outstanding.
         outstanding: u32,
     },
+    /// The run went on beyond [`Time::LAST`].
+    Endless {
+        /// How many requests were outstanding.
+        outstanding: u32,
+    },
     /// The loop turned without end at one instant: a device that takes no time under a source
     /// that does not wait.
     Spinning {
@@ -87,6 +92,9 @@ impl fmt::Display for RunError {
             ),
             Self::Stalled { at, outstanding } => {
                 write!(f, "{outstanding} requests are outstanding at {at:?} and nothing goes on")
+            }
+            Self::Endless { outstanding } => {
+                write!(f, "{outstanding} requests are outstanding after a hundred years")
             }
             Self::Spinning { at } => write!(f, "time stands still at {at:?}"),
         }
@@ -123,6 +131,9 @@ pub fn run(
         last = now;
         if turns_at_last > turns_per_instant {
             return Err(RunError::Spinning { at: now });
+        }
+        if now > Time::LAST {
+            return Err(RunError::Endless { outstanding: table.len() });
         }
         if !observer.turn(now) {
             return Ok(End { at: now, interrupted: true, turns });

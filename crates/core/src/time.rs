@@ -19,6 +19,9 @@ impl Time {
     pub const ZERO: Self = Self(0);
     /// Later than everything: nothing is planned.
     pub const NEVER: Self = Self(u64::MAX);
+    /// No run goes on longer: a hundred years. What a model adds to it at one instant is less than
+    /// four hundred more, so that sums of nanoseconds stay below [`NEVER`](Self::NEVER).
+    pub const LAST: Self = Self(Span::from_secs(100 * 365 * 86_400).0);
 
     /// The point `ns` nanoseconds after the start of the run.
     pub const fn from_ns(ns: u64) -> Self {
@@ -67,10 +70,11 @@ impl Span {
         self.0
     }
 
-    /// `self · part / whole`, rounded down, without overflow.
+    /// `self · part / whole`, rounded down; [`MAX`](Self::MAX) if that is longer.
     #[must_use]
     pub const fn share(self, part: u64, whole: u64) -> Self {
-        Self((self.0 as u128 * part as u128 / whole as u128) as u64)
+        let share = self.0 as u128 * part as u128 / whole as u128;
+        if share > u64::MAX as u128 { Self::MAX } else { Self(share as u64) }
     }
 }
 
@@ -151,6 +155,7 @@ mod tests {
     fn shares_do_not_overflow() {
         let day = Span::from_secs(86_400);
         assert_eq!(day.share(1 << 40, 1 << 41), Span::from_secs(43_200));
+        assert_eq!(day.share(1 << 40, 1), Span::MAX, "longer than a time can be");
     }
 
     #[test]

@@ -336,6 +336,7 @@ impl<D: Device> Device for Array<D> {
     }
 
     fn start(&mut self, now: Time, req: &Request) {
+        assert!(req.len > 0 || req.op == Op::Flush, "a request of no bytes: {req:?}");
         let (req, step) = (*req, self.layout.first(req.op));
         let (begun, service) = (Time::NEVER, Span::ZERO);
         let entry = |_| Entry { req, step, left: 0, begun, service, error: None };

@@ -348,6 +348,10 @@ impl Bench<'_> {
                 Seconds(at)
             ))
             .hint("this is a mistake of the policy or of the device: please report it"),
+            RunError::Endless { outstanding } => Failure::run(format_args!(
+                "{outstanding} requests are outstanding after a hundred years under {under}"
+            ))
+            .hint("the device cannot follow: lower the rate, or what a request takes"),
             RunError::Spinning { at } => Failure::run(format_args!(
                 "time stands still at {} under {under}: the device takes no time",
                 Seconds(at)

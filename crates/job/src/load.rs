@@ -97,8 +97,13 @@ impl Load {
         if others {
             classes.push(OTHER.to_owned());
         }
-        let longest = trace.records.iter().map(|record| record.len).max().unwrap_or(0);
         let planned = replay.last_due();
+        if planned.is_some_and(|last| last >= Time::LAST) {
+            let error = "its last request is due after more than a hundred years\n\
+                         hint: no run lasts so long; are its times in the unit of its format?";
+            return Err(Failure::wrong_in(&spec.file, &error));
+        }
+        let longest = trace.records.iter().map(|record| record.len).max().unwrap_or(0);
         // One that waits for the device takes as long as that does: as long as before, perhaps.
         let fast = matches!(spec.timing, Timing::Afap { .. });
         let waits = if fast { Span::ZERO } else { trace.span() };

@@ -13,6 +13,14 @@ use crate::tree::{Node, Value};
 /// More than one arrival a nanosecond cannot be told apart.
 const RATE_MAX: f64 = 1e9;
 
+/// As large as a target of Penstock may be: an array of the most disks of this size has less than 2^60
+/// bytes, so that places do not overflow.
+const SIZE_MOST: u64 = 1 << 50;
+
+/// Three of these are less than the longest run ([`Time::LAST`](penstock_core::Time::LAST)), and what a
+/// model adds up at one instant stays a time.
+pub(crate) const SPAN_MOST: Span = Span::from_secs(10_000 * 86_400);
+
 /// A part of a whole, in billionths: exact for seven decimals of a percentage.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Share(u32);
@@ -45,6 +53,8 @@ struct Quantity {
     units: &'static [(&'static str, u64)],
     /// What the base unit is called when a number is not a whole multiple of it.
     base: &'static str,
+    /// The largest that may be, in base units.
+    most: u64,
     example: &'static str,
 }
 
@@ -62,6 +72,7 @@ const SIZE: Quantity = Quantity {
         ("TiB", 1 << 40),
     ],
     base: "bytes",
+    most: SIZE_MOST,
     example: "64KiB",
 };
 
@@ -79,6 +90,7 @@ const DURATION: Quantity = Quantity {
         ("d", 86_400_000_000_000),
     ],
     base: "nanoseconds",
+    most: SPAN_MOST.ns(),
     example: "10ms",
 };
 
@@ -86,6 +98,7 @@ const SHARE: Quantity = Quantity {
     name: "a percentage",
     units: &[("%", 10_000_000)],
     base: "billionths",
+    most: u64::MAX,
     example: "10%",
 };
 
@@ -100,6 +113,7 @@ const RATE: Quantity = Quantity {
         ("/h", 3_600_000_000_000),
     ],
     base: "",
+    most: u64::MAX,
     example: "20/s",
 };
 
@@ -114,6 +128,7 @@ const TRANSFER: Quantity = Quantity {
         ("GiB/s", 1 << 30),
     ],
     base: "bytes a second",
+    most: SIZE_MOST,
     example: "550MB/s",
 };
 
@@ -239,19 +254,29 @@ impl Quantity {
         let (number, multiple) = self.split(text)?;
         let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
         let decimals = decimals.trim_end_matches('0');
-        let too_large = || JobError::new(format!("{} is too large", quote(text)));
+        let too_large = || self.too_large(text);
         let digits: u128 = format!("{whole}{decimals}").parse().map_err(|_| too_large())?;
         let scale = u32::try_from(decimals.len()).ok().and_then(|n| 10_u128.checked_pow(n));
         let scaled = digits.checked_mul(u128::from(multiple)).ok_or_else(too_large)?;
         match scale {
             Some(scale) if scaled.is_multiple_of(scale) => u64::try_from(scaled / scale)
                 .ok()
-                .filter(|&amount| amount < u64::MAX)
+                .filter(|&amount| amount <= self.most)
                 .ok_or_else(too_large),
             _ => {
                 let found = format!("{} is not a whole number of {}", quote(text), self.base);
                 Err(JobError::new(found).hint("write fewer decimals, or a smaller unit"))
             }
+        }
+    }
+
+    fn too_large(&self, text: &str) -> JobError {
+        let error = JobError::new(format!("{} is too large", quote(text)));
+        match largest(self, self.most) {
+            Some(most) if self.most < u64::MAX => {
+                error.hint(format!("{} is at most `{most}`", self.name))
+            }
+            _ => error,
         }
     }
 

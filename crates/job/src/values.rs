@@ -10,7 +10,7 @@ pub(crate) struct Values {
     histogram: Histogram<u64>,
     count: u64,
     sum: u128,
-    squares: u128,
+    squares: Squares,
     min: u64,
     max: u64,
 }
@@ -26,7 +26,7 @@ impl Values {
     pub(crate) fn new() -> Self {
         let mut histogram = Histogram::new_with_max(USUAL_NS, DIGITS).expect("valid bounds");
         histogram.auto(true);
-        Self { histogram, count: 0, sum: 0, squares: 0, min: u64::MAX, max: 0 }
+        Self { histogram, count: 0, sum: 0, squares: Squares::default(), min: u64::MAX, max: 0 }
     }
 
     pub(crate) fn add(&mut self, value: Span) {
@@ -34,7 +34,7 @@ impl Values {
         self.histogram.record(ns).expect("a histogram that grows");
         self.count += 1;
         self.sum += u128::from(ns);
-        self.squares += u128::from(ns) * u128::from(ns);
+        self.squares.add(u128::from(ns) * u128::from(ns));
         self.min = self.min.min(ns);
         self.max = self.max.max(ns);
     }
@@ -49,7 +49,7 @@ impl Values {
         self.histogram.add(&other.histogram).expect("a histogram that grows");
         self.count += other.count;
         self.sum += other.sum;
-        self.squares += other.squares;
+        self.squares.join(&other.squares);
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
     }
@@ -63,10 +63,10 @@ impl Values {
         // The variance as an exact integer where that fits: two large squares nearly cancel. Where it
         // does not, values are so large that floating point has digits to spare.
         let n = u128::from(self.count);
-        let exact = self.squares.checked_mul(n).zip(self.sum.checked_mul(self.sum));
-        let spread = match exact {
+        let squares = self.squares.exact().and_then(|squares| squares.checked_mul(n));
+        let spread = match squares.zip(self.sum.checked_mul(self.sum)) {
             Some((squares, square)) => squares.saturating_sub(square) as f64,
-            None => (self.squares as f64 * count - (self.sum as f64).powi(2)).max(0.0),
+            None => (self.squares.near() * count - (self.sum as f64).powi(2)).max(0.0),
         };
         let at = |percent: f64| {
             let value = self.histogram.value_at_quantile(percent / 100.0);
@@ -85,6 +85,37 @@ impl Values {
     }
 }
 
+/// A sum of squares, exact: those of years in nanoseconds fill 128 bits after some hundreds.
+#[derive(Default)]
+struct Squares {
+    low: u128,
+    /// How often `low` was full.
+    high: u64,
+}
+
+impl Squares {
+    fn add(&mut self, square: u128) {
+        let (low, full) = self.low.overflowing_add(square);
+        self.low = low;
+        self.high += u64::from(full);
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.add(other.low);
+        self.high += other.high;
+    }
+
+    /// The sum, if it fits.
+    fn exact(&self) -> Option<u128> {
+        (self.high == 0).then_some(self.low)
+    }
+
+    /// The sum, to the digits of floating point.
+    fn near(&self) -> f64 {
+        self.high as f64 * 2_f64.powi(128) + self.low as f64
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,5 +130,22 @@ mod tests {
         assert_eq!((found.min, found.max), (1_000, 1_000_000));
         let median = found.percentile["50.000000"] as f64;
         assert!((median / 500_000.0 - 1.0).abs() < 0.001, "{median}");
+    }
+    /// Squares of years fill 128 bits after some hundreds of them, and were summed modulo that.
+    #[test]
+    fn deviations_of_waits_of_decades_do_not_wrap() {
+        let (mut values, mut half) = (Values::new(), Values::new());
+        let decade = Span::from_secs(10 * 365 * 86_400);
+        for _ in 0..10_000 {
+            values.add(decade + decade);
+            half.add(decade + decade + decade + decade);
+        }
+        values.join(&half);
+        let found = values.distribution();
+        assert!((found.mean / (3.0 * decade.ns() as f64) - 1.0).abs() < 1e-12, "{}", found.mean);
+        let off = found.stddev / decade.ns() as f64 - 1.0;
+        assert!(off.abs() < 1e-9, "{}", found.stddev);
+        let p50 = found.percentile["50.000000"] as f64 / (2 * decade.ns()) as f64;
+        assert!((p50 - 1.0).abs() < 0.001, "no percentile is cut off: {p50}");
     }
 }

@@ -137,3 +137,68 @@ fn programs_under_way_are_as_many_as_requests_may_be_outstanding() {
         assert!(failure.to_string().contains(said), "{failure}");
     }
 }
+
+/// Sums of nanoseconds are of 64 bits, which are 584 years.
+#[test]
+fn no_length_of_time_wraps() {
+    let device = |facts: &str| job(&format!("device = {{ {facts} }}"), "");
+    let overhead = |days: u32| {
+        device(&format!("model = \"hdd\", drive = \"ibm18es\", overheads = \"{days}d\""))
+    };
+    let said = "is too large";
+    assert_eq!(refusal(&overhead(10_000)), None);
+    for days in [10_001, 106_751, 213_503] {
+        let refused = refusal(&overhead(days)).expect("it is too long");
+        assert!(refused.contains(said), "{refused}");
+    }
+    let fixed = |law: &str| device(&format!("model = \"fixed\", {law}"));
+    let said = "more than a hundred years for the longest requests";
+    bounded(&fixed("base = \"10000d\""), &fixed("base = \"10000d\", depth = 4"), said);
+    bounded(
+        &fixed("base = \"0s\", per_mb = \"8d\""),
+        &fixed("base = \"0s\", per_mb = \"9d\""),
+        said,
+    );
+    let flash = |depth: u32| {
+        device(&format!(
+            "model = \"ssd\", capacity = \"1TB\", dies = 1, page = \"512B\", read_time = \"1s\", \
+             program_time = \"1s\", link_rate = \"1GB/s\", queue_depth = {depth}"
+        ))
+    };
+    bounded(&flash(375), &flash(376), "more than a hundred years for the longest reads");
+}
+
+#[test]
+fn a_run_that_goes_on_for_centuries_ends_with_an_error() {
+    let text = "duration = \"1s\"\ndevice = { model = \"fixed\", base = \"10000d\" }\n[class.a]\n"
+        .to_owned()
+        + AGENT
+        + "arrivals = { kind = \"fixed\", rate = \"COUNT/s\" }\n";
+    let run = |count: u32| {
+        let text = text.replace("COUNT", &count.to_string());
+        let options = Options { policies: vec!["fcfs".into()], ..Options::default() };
+        compare_text("job.toml", &text, &[], &options, &mut |_| true)
+    };
+    let run_of = |count| run(count).unwrap().runs.remove(0);
+    assert!((run_of(3).duration_s - 30_000.0 * 86_400.0).abs() < 1.0);
+    let failure = run(40).unwrap_err();
+    assert_eq!(failure.exit_code(), 1);
+    let said = "37 requests are outstanding after a hundred years under fcfs";
+    assert!(failure.to_string().contains(said), "{failure}");
+}
+
+#[test]
+fn a_trace_that_would_last_for_centuries_is_refused() {
+    let path = std::env::temp_dir().join(format!("penstock-centuries-{}.txt", std::process::id()));
+    std::fs::write(&path, "254,0 1 1 0.0 1 Q R 0 + 8 [a]\n254,0 1 1 31536000.0 1 Q R 0 + 8 [a]\n")
+        .unwrap();
+    let at = |speed: &str| {
+        let file =
+            format!("[trace]\nfile = {path:?}\nformat = \"blkparse\"\ntiming.speed = {speed}\n");
+        refusal(&format!("device = \"flash\"\n{file}"))
+    };
+    let (slow, slower) = (at("0.02"), at("1e-9"));
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(slow, None, "fifty years");
+    assert!(slower.unwrap().contains("after more than a hundred years\nhint: "));
+}

@@ -40,6 +40,10 @@ impl Below {
     /// Whether it takes a command of this range now.
     fn admits(&self, op: &str, start: u64, len: u32) -> PyResult<bool> {
         let op = op_of(op)?;
+        if len == 0 {
+            let why = "len is at least 1, found 0: a command carries something";
+            return Err(PyValueError::new_err(why));
+        }
         asked(|asked| asked.device.admits(op, start, len))
     }
 

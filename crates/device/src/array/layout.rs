@@ -69,7 +69,7 @@ impl Layout {
         if reads { Step::Before } else { Step::Itself }
     }
 
-    /// The pieces of a step of a range; a mirror is read from `mirror`.
+    /// The pieces of a step of a range, none of no bytes; a mirror is read from `mirror`.
     pub(super) fn pieces(
         &self,
         step: Step,
@@ -78,6 +78,7 @@ impl Layout {
         each: impl FnMut(Piece),
     ) {
         match self {
+            _ if len == 0 => {}
             Self::Raid5(stripes) if op == Op::Write => {
                 raid5::writes(stripes, step, start, len, each);
             }

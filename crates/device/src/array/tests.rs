@@ -157,6 +157,21 @@ fn a_row_written_whole_is_not_read() {
     assert_eq!(pieces(&layout, Step::Itself, (Op::Write, 24, 48)).len(), 4, "neighbours join");
 }
 
+/// The last byte of a range of none was the one before its first, and before byte 0 the last of all:
+/// as many units as 64 bits number were looked at.
+#[test]
+fn a_range_of_no_bytes_has_no_pieces() {
+    let row = Layout::Jbod(Row::new([4096, 4096].into_iter()));
+    let striped = [Layout::Raid0(stripes(4, 4, 8, 64)), Layout::Raid5(stripes(4, 3, 8, 64))];
+    for layout in striped.into_iter().chain([Layout::Raid1(2), row]) {
+        for op in [Op::Read, Op::Write, Op::Discard] {
+            for step in [Step::Before, Step::Itself] {
+                assert_eq!(pieces(&layout, step, (op, 0, 0)), [], "{layout:?} {op:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn arrays_that_cannot_be_are_refused() {
     let disk = || crate::Fixed::new(crate::Cost::Units { unit: Span::ZERO, unit_bytes: 1 }, 4096);

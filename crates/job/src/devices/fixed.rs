@@ -1,6 +1,6 @@
 //! The model `fixed`: a law of length.
 
-use penstock_core::{Device, Span};
+use penstock_core::{Device, Op, Span, Time};
 use penstock_device::{Cost, Fixed, Law};
 use serde_json::{Value as Json, json};
 
@@ -82,14 +82,15 @@ fn read(reader: &Reader<'_>) -> Result<FixedSpec, JobError> {
         0 => Err(node.expected("a capacity of at least `1B`")),
         bytes => Ok(bytes),
     })?;
-    let reads = law(reader)?;
-    let of_writes = |node: &Node| law(&Reader::new(node, "the law of writes", &LAW_KEYS)?);
-    let writes = reader.optional("writes", of_writes)?.unwrap_or(reads);
     let depth = reader.optional("depth", |node| node.count(1, DEPTH_MOST))?.unwrap_or(1) as u32;
+    let reads = law(reader, depth)?;
+    let of_writes = |node: &Node| law(&Reader::new(node, "the law of writes", &LAW_KEYS)?, depth);
+    let writes = reader.optional("writes", of_writes)?.unwrap_or(reads);
     Ok(FixedSpec { reads, writes, depth, capacity: capacity.unwrap_or(CAPACITY) })
 }
 
-fn law(reader: &Reader<'_>) -> Result<Law, JobError> {
+/// What requests take, of which the device holds `depth`.
+fn law(reader: &Reader<'_>, depth: u32) -> Result<Law, JobError> {
     let latency = reader.optional("latency", units::duration)?.unwrap_or(Span::ZERO);
     let (cost, key) = if reader.node("unit").is_some() || reader.node("unit_bytes").is_some() {
         let hint = "a device has `base` and `per_mb`, or `unit` and `unit_bytes`";
@@ -106,23 +107,19 @@ fn law(reader: &Reader<'_>) -> Result<Law, JobError> {
         let per_mb = reader.optional("per_mb", units::duration)?.unwrap_or(Span::ZERO);
         (Cost::Linear { base, per_mb }, "base")
     };
-    let longest = match cost {
-        Cost::Linear { base, per_mb } => u128::from(base.ns()) + u128::from(per_mb.ns()) * 4_295,
-        Cost::Units { unit, unit_bytes } => {
-            u128::from(unit.ns()) * u128::from(u32::MAX.div_ceil(unit_bytes))
-        }
-    };
-    if longest == 0 {
+    if cost.of(Op::Read, u32::MAX) == Span::ZERO {
         let found = "the device takes no time at all";
         let hint = "give it a `base`, a `per_mb` or a `unit` above zero";
         return Err(JobError::new(found).at(reader.origin(key)).hint(hint));
     }
-    // Half the range of times, so that the end of a request still is a time.
-    if longest + u128::from(latency.ns()) > u128::from(u64::MAX / 2) {
-        let found = "the device takes centuries for the longest request (4GiB)";
-        return Err(JobError::new(found).at(reader.origin(key)).hint("lower its times"));
+    let law = Law { cost, latency };
+    let longest = (latency + cost.of(Op::Read, u32::MAX)).share(depth.into(), 1);
+    if longest > Time::LAST.since(Time::ZERO) {
+        let found = "the device takes more than a hundred years for the longest requests (4GiB)";
+        let hint = "lower its times, or its `depth`";
+        return Err(JobError::new(found).at(reader.origin(key)).hint(hint));
     }
-    Ok(Law { cost, latency })
+    Ok(law)
 }
 
 /// The keys of a law with their values.

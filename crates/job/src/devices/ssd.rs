@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use penstock_core::{Device, Span};
+use penstock_core::{Device, Span, Time};
 use penstock_device::ssd::{Facts, Link, Ssd};
 
 use super::memory::COMMAND;
@@ -199,6 +199,13 @@ fn read(reader: &Reader<'_>) -> Result<SsdSpec, JobError> {
         let found = format!("the write buffer holds less than one program, which is {least}");
         let hint = format!("a page for each plane: at least `write_buffer = \"{least}\"`");
         return Err(JobError::new(found).at(reader.origin("write_buffer")).hint(hint));
+    }
+    let pages = u64::from(u32::MAX.div_ceil(facts.page));
+    let reads = facts.read_time.share(pages * u64::from(facts.depth), 1);
+    if reads > Time::LAST.since(Time::ZERO) {
+        let found = "the drive takes more than a hundred years for the longest reads (4GiB)";
+        let hint = "lower `read_time` or `queue_depth`, or raise `page`";
+        return Err(JobError::new(found).at(reader.origin("read_time")).hint(hint));
     }
     let mut spare = units::parse_share(OVER_PROVISIONING)?;
     set(reader, "over_provisioning", &mut spare, over_provisioning)?;
