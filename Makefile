@@ -82,19 +82,36 @@ FUZZ_TARGETS = $(notdir $(basename $(wildcard fuzz/fuzz_targets/*.rs)))
 $(CARGO_FUZZ):
 	cargo install --quiet --locked cargo-fuzz --version $(CARGO_FUZZ_VERSION) --root target/tools
 
-# Without a sanitizer the stable compiler is enough; the crates forbid unsafe code anyway. What is
-# found anew stays in target/corpus, what fails in fuzz/artifacts.
-.PHONY: fuzz
-fuzz: $(CARGO_FUZZ) ## what comes from outside, fuzzed; then the properties over many more random cases
-	for target in $(FUZZ_TARGETS); do \
-	  mkdir -p target/corpus/$$target; \
+# One target, fuzzed. Without a sanitizer the stable compiler is enough; the crates forbid unsafe code
+# anyway. What is found anew stays in target/corpus, what fails in fuzz/artifacts, how many whole runs
+# there were in target/soak.
+FUZZ_ONE = mkdir -p target/corpus/$$target target/soak; \
+	  PENSTOCK_RUNS=$(CURDIR)/target/soak/$$target.runs \
 	  $(CARGO_FUZZ) run --sanitizer none --target-dir target/fuzz $$target target/corpus/$$target \
 	    fuzz/seeds/$$target tests/data/traces examples -- -max_total_time=$(SECONDS_EACH) \
-	    -max_len=65536 -timeout=10 -rss_limit_mb=1024 -verbosity=0 -print_final_stats=1; \
-	done
+	    -max_len=65536 -timeout=60 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1
+
+.PHONY: fuzz
+fuzz: $(CARGO_FUZZ) ## what comes from outside, fuzzed; then the properties over many more random cases
+	for target in $(FUZZ_TARGETS); do $(FUZZ_ONE); done
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-tests --test contract --test trace_properties
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-job --test spec --test hdd_by_hand --lib
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-policy --lib
+
+# A finding ends its target, not the others.
+.PHONY: soak
+soak: SECONDS_EACH := 3600
+soak: $(CARGO_FUZZ) ## every fuzz target for SECONDS_EACH=3600, and how many whole runs each made
+	@rm -rf target/soak; failed=; mkdir -p target/soak; \
+	for target in $(FUZZ_TARGETS); do \
+	  { $(FUZZ_ONE); } 2>&1 | tee target/soak/$$target.log || failed="$$failed $$target"; \
+	done; \
+	for target in $(FUZZ_TARGETS); do \
+	  executed=$$(sed -n 's/^stat::number_of_executed_units: *//p' target/soak/$$target.log); \
+	  runs=$$(cat target/soak/$$target.runs 2>/dev/null || echo -); \
+	  printf '%-10s %12s inputs %10s whole runs\n' $$target "$${executed:-?}" "$$runs"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "error: found something:$$failed; see fuzz/artifacts" >&2; exit 1; fi
 
 .PHONY: docs
 docs: ## the Rust documentation, in target/doc
