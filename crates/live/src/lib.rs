@@ -61,7 +61,9 @@ pub use filling::fill;
 pub use guard::{Guard, Trouble};
 pub use handover::{Handover, Panic};
 pub use lateness::Lateness;
-pub use leftovers::{LoopDevice, half_made, loop_devices, remove_unfinished_output, unfinished_outputs};
+pub use leftovers::{
+    LoopDevice, half_made, loop_devices, remove_unfinished_output, unfinished_outputs,
+};
 pub use null::Null;
 pub use paced::{Pace, Paced};
 pub use stage::{Engine, Settings, Stage};

@@ -16,7 +16,7 @@ use crate::scratch::Scratch;
 
 /// Reports of progress, one for every 16,384 turns of the loop, until a comparison is ended as too
 /// long to be useful.
-const REPORTS_MOST: u32 = 40;
+const REPORTS_MOST: u32 = 10;
 /// Policies that keep the device busy while anything is queued, and change no request.
 const SAME_WORK: [&str; 7] = ["fcfs", "sstf", "c-look", "look", "scan", "sptf", "class-priority"];
 
