@@ -111,7 +111,7 @@ pub fn whole_run(bytes: &[u8]) {
     for run in &comparison.runs {
         figures::sound(&job, run);
     }
-    count();
+    count(comparison.runs.len());
     deterministic(&bench, &options, &comparison);
     let trace = played(&job);
     arrivals(&job, trace.as_ref(), &comparison);
@@ -130,10 +130,10 @@ pub(super) fn reads_back(job: &Job) {
     assert_eq!(again.text(), text);
 }
 
-/// Counts a whole run, in the file that `PENSTOCK_RUNS` names: a fuzzer ends without a word.
-pub(super) fn count() {
+/// Counts `more` whole runs, in the file that `PENSTOCK_RUNS` names: a fuzzer ends without a word.
+pub(super) fn count(more: usize) {
     static RUNS: AtomicU64 = AtomicU64::new(0);
-    let runs = RUNS.fetch_add(1, Ordering::Relaxed) + 1;
+    let runs = RUNS.fetch_add(more as u64, Ordering::Relaxed) + more as u64;
     if let Some(path) = std::env::var_os("PENSTOCK_RUNS") {
         // A count that is lost is no finding.
         let _ = std::fs::write(path, format!("{runs}\n"));
