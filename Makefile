@@ -89,7 +89,7 @@ FUZZ_ONE = mkdir -p target/corpus/$$target target/soak; \
 	  PENSTOCK_RUNS=$(CURDIR)/target/soak/$$target.runs \
 	  $(CARGO_FUZZ) run --sanitizer none --target-dir target/fuzz $$target target/corpus/$$target \
 	    fuzz/seeds/$$target tests/data/traces examples -- -max_total_time=$(SECONDS_EACH) \
-	    -max_len=65536 -timeout=60 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1
+	    -max_len=65536 -timeout=60 -report_slow_units=60 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1
 
 .PHONY: fuzz
 fuzz: $(CARGO_FUZZ) ## what comes from outside, fuzzed; then the properties over many more random cases

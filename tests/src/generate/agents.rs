@@ -148,7 +148,8 @@ fn page_cache(draw: &mut Draw<'_>, duration: u64) -> String {
             &format!("dirty_ratio = \"{dirty}%\"\ndirty_background_ratio = \"{background}%\"\n");
     }
     if draw.one_in(2) {
-        let often = draw.pick(&[0, duration / 3, duration / 100]);
+        // A run may last a hundred times as long as its agents ask.
+        let often = draw.pick(&[0, duration, duration * 3, duration / 3]);
         text += &format!("dirty_writeback = \"{often}ns\"\n");
         text += &format!("dirty_expire = \"{}ns\"\n", draw.pick(&[0, duration / 4, duration]));
     }

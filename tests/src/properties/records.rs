@@ -72,7 +72,7 @@ pub fn record(bytes: &[u8]) {
         ..Options::default()
     };
     let Some(comparison) = bench.run(&[], &options) else { return };
-    super::run::count();
+    super::run::count(1);
     let alike = replay(&path, &[]).unwrap_or_else(|failure| panic!("{failure}"));
     assert!(alike.first_difference.is_none(), "{alike:?}");
     assert_eq!(alike.alike, alike.decisions);

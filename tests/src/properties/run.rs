@@ -16,7 +16,7 @@ use crate::scratch::Scratch;
 
 /// Reports of progress, one for every 16,384 turns of the loop, until a comparison is ended as too
 /// long to be useful.
-const REPORTS_MOST: u32 = 40;
+const REPORTS_MOST: u32 = 10;
 /// Policies that keep the device busy while anything is queued, and change no request.
 const SAME_WORK: [&str; 7] = ["fcfs", "sstf", "c-look", "look", "scan", "sptf", "class-priority"];
 
@@ -111,7 +111,7 @@ pub fn whole_run(bytes: &[u8]) {
     for run in &comparison.runs {
         figures::sound(&job, run);
     }
-    count();
+    count(comparison.runs.len());
     deterministic(&bench, &options, &comparison);
     let trace = played(&job);
     arrivals(&job, trace.as_ref(), &comparison);
@@ -130,10 +130,10 @@ pub(super) fn reads_back(job: &Job) {
     assert_eq!(again.text(), text);
 }
 
-/// Counts a whole run, in the file that `PENSTOCK_RUNS` names: a fuzzer ends without a word.
-pub(super) fn count() {
+/// Counts `more` whole runs, in the file that `PENSTOCK_RUNS` names: a fuzzer ends without a word.
+pub(super) fn count(more: usize) {
     static RUNS: AtomicU64 = AtomicU64::new(0);
-    let runs = RUNS.fetch_add(1, Ordering::Relaxed) + 1;
+    let runs = RUNS.fetch_add(more as u64, Ordering::Relaxed) + more as u64;
     if let Some(path) = std::env::var_os("PENSTOCK_RUNS") {
         // A count that is lost is no finding.
         let _ = std::fs::write(path, format!("{runs}\n"));

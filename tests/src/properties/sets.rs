@@ -42,7 +42,7 @@ pub fn set(bytes: &[u8]) {
     for run in &comparison.runs {
         figures::sound(&job, run);
     }
-    count();
+    count(comparison.runs.len());
 }
 
 /// Whether a run of `job` takes little time and memory before it is looked at.
