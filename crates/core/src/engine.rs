@@ -16,6 +16,11 @@ pub trait Observer {
     fn turn(&mut self, _now: Time) -> bool {
         true
     }
+    /// Another request may be handed over in this turn. `false` ends the run here: a turn in which
+    /// millions arrive at one instant takes long.
+    fn goes_on(&mut self, _now: Time) -> bool {
+        true
+    }
     /// A request was handed to the device.
     fn arrived(&mut self, _now: Time, _req: &Request) {}
     /// A request has finished.
@@ -142,7 +147,9 @@ pub fn run(
         // A clock that wakes late finds several things due. What a source had due before anything
         // else is heard before that, in a turn of its own.
         let first = now.min(next).min(limits.until);
-        if hear(source, device, &mut table, observer, now, first, limits)? == 0 {
+        let heard = hear(source, device, &mut table, observer, now, first, limits)?;
+        let mut interrupted = heard == Heard::Interrupted;
+        if heard == Heard::Nothing {
             if device.polled() || next <= now {
                 device.advance(now, &mut done);
                 for d in done.drain(..) {
@@ -155,7 +162,11 @@ pub fn run(
                 return Ok(End { at: now, interrupted: false, turns });
             }
             let later = now + Span::from_ns(1);
-            hear(source, device, &mut table, observer, now, later, limits)?;
+            let heard = hear(source, device, &mut table, observer, now, later, limits)?;
+            interrupted = heard == Heard::Interrupted;
+        }
+        if interrupted {
+            return Ok(End { at: now, interrupted, turns });
         }
         let due = source.next_due();
         if table.is_empty() && due == Time::NEVER {
@@ -169,7 +180,16 @@ pub fn run(
     }
 }
 
-/// Hands `device` what `source` has due before `before`, while there is room; how many requests.
+/// What a turn heard of its source.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    Nothing,
+    Requests,
+    /// The observer ended the run among them.
+    Interrupted,
+}
+
+/// Hands `device` what `source` has due before `before`, while there is room.
 fn hear(
     source: &mut impl Source,
     device: &mut impl Device,
@@ -178,8 +198,8 @@ fn hear(
     now: Time,
     before: Time,
     Limits { max_outstanding, .. }: Limits,
-) -> Result<u32, RunError> {
-    let mut taken = 0;
+) -> Result<Heard, RunError> {
+    let mut heard = Heard::Nothing;
     while device.room() > 0 && source.next_due() < before {
         let Some(io) = source.take(now) else { break };
         if table.len() >= max_outstanding {
@@ -188,7 +208,10 @@ fn hear(
         let id = table.insert_with(|id| io.with(id));
         observer.arrived(now, &io.with(id));
         device.start(now, &io.with(id));
-        taken += 1;
+        heard = Heard::Requests;
+        if !observer.goes_on(now) {
+            return Ok(Heard::Interrupted);
+        }
     }
-    Ok(taken)
+    Ok(heard)
 }

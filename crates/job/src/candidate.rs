@@ -261,6 +261,10 @@ impl<O: Observer> Observer for Until<'_, O> {
             && self.observer.turn(now)
     }
 
+    fn goes_on(&mut self, now: Time) -> bool {
+        self.observer.goes_on(now)
+    }
+
     fn arrived(&mut self, now: Time, req: &Request) {
         self.observer.arrived(now, req);
     }

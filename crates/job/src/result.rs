@@ -305,7 +305,8 @@ pub struct ProgramResult {
 /// how late. Counted are those that were due after the warm-up.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScheduleResult {
-    /// Arrivals that were planned for the whole run.
+    /// Arrivals that were planned for the whole run. Of those that were not made the first
+    /// 4,194,304 are counted, here and in `due`.
     pub scheduled: u64,
     /// Those among them that were due before it ended.
     pub due: u64,

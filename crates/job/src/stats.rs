@@ -1,7 +1,7 @@
 //! What a run is measured by: latencies, waits and device time of each class.
 
 use penstock_core::{Done, Observer, Request, Source, Span, Time};
-use penstock_live::Pace;
+use penstock_live::{Beat, Pace};
 
 use crate::busy::Busy;
 use crate::detail::{Detail, Details};
@@ -71,10 +71,7 @@ impl Progress for () {
     }
 }
 
-/// How often a modelled run reports progress, in turns: some hundred times a second.
-const TURNS_A_REPORT: u64 = 1 << 14;
-
-/// How often a live run does.
+/// How often a live run reports progress; a modelled one when its [`Beat`] says so.
 const TIME_A_REPORT: Span = Span::from_ms(50);
 
 /// Measures a run. Requests due before the warm-up's end are served but not counted.
@@ -87,7 +84,7 @@ pub(crate) struct Stats<'a> {
     /// How the schedule was held, live only: virtual time is never late.
     schedule: Option<Schedule<'a>>,
     progress: &'a mut dyn Progress,
-    turns: u64,
+    beat: Beat,
     reported: Time,
     recorder: Option<Recorder>,
     details: Option<Details>,
@@ -117,7 +114,7 @@ impl<'a> Stats<'a> {
             classes: (0..classes).map(|_| Class::new()).collect(),
             schedule,
             progress,
-            turns: 0,
+            beat: Beat::default(),
             reported: Time::ZERO,
             recorder,
             details: None,
@@ -205,6 +202,14 @@ impl<'a> Stats<'a> {
         self.schedule.as_ref().and_then(Schedule::all)
     }
 
+    /// Tells how far the run has come; whether it goes on.
+    fn report(&mut self, now: Time) -> bool {
+        self.reported = now;
+        let fraction = now.ns() as f64 / self.duration.ns() as f64;
+        let now = self.watched.as_mut().map(|watched| watched.look(now));
+        self.progress.update(fraction.min(1.0), now)
+    }
+
     /// Requests that were handed over.
     pub(crate) fn arrivals(&self) -> u64 {
         self.classes.iter().map(|class| class.arrivals).sum()
@@ -268,19 +273,16 @@ impl Observer for Stats<'_> {
         if let Some(schedule) = &mut self.schedule {
             schedule.turn();
         }
-        self.turns += 1;
         let report = match (self.pace, &self.schedule) {
             (Some(pace), _) => pace.word_due(),
             (None, Some(_)) => now.since(self.reported) >= TIME_A_REPORT,
-            (None, None) => self.turns.is_multiple_of(TURNS_A_REPORT),
+            (None, None) => self.beat.due(),
         };
-        if !report {
-            return true;
-        }
-        self.reported = now;
-        let fraction = now.ns() as f64 / self.duration.ns() as f64;
-        let now = self.watched.as_mut().map(|watched| watched.look(now));
-        self.progress.update(fraction.min(1.0), now)
+        !report || self.report(now)
+    }
+
+    fn goes_on(&mut self, now: Time) -> bool {
+        !self.beat.due() || self.report(now)
     }
 
     fn arrived(&mut self, now: Time, req: &Request) {

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use penstock_job::{Failure, Options, Pace, Snapshot, Step, compare_text};
+use penstock_core::{Go, Out, Part, Policy, Request, Time};
+use penstock_job::{Candidate, Failure, Foreign, Options, Pace, Snapshot, Step, compare_text};
+use penstock_live::Beat;
+use penstock_policy::Params;
+use penstock_policy::fcfs::Fcfs;
 
 /// People and a batch on a modelled disk.
 const JOB: &str = r#"
@@ -139,4 +143,66 @@ fn a_real_file_takes_its_own_time() {
     let message = refused(&options);
     assert!(message.contains("--speed max does not go with"), "{message}");
     assert!(!path.exists(), "wrong input writes nothing");
+}
+
+/// `fcfs` that takes 50 ms of real time for each arrival and each decision, as on a slow machine.
+struct Slow(Fcfs);
+
+fn slow() -> Candidate {
+    let build = |_: &[String], _| -> Box<dyn Policy> { Box::new(Slow(Fcfs::new(&Params::NONE))) };
+    Candidate::Foreign(Foreign { name: "slow".into(), build: Arc::new(build) })
+}
+
+fn a_while() {
+    let mut beat = Beat::default();
+    beat.due();
+    while !beat.due() {}
+}
+
+impl Policy for Slow {
+    fn enqueue(&mut self, now: Time, req: &Request) {
+        a_while();
+        self.0.enqueue(now, req);
+    }
+
+    fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
+        a_while();
+        self.0.dispatch(now, out)
+    }
+
+    fn complete(&mut self, now: Time, req: &Request, part: &Part) {
+        self.0.complete(now, req, part);
+    }
+}
+
+/// Reports of a run under `slow` of `depth` requests at once, and after how many it is to end.
+fn slowly(depth: u32, after: u32) -> (u32, penstock_job::result::RunResult) {
+    let job = format!(
+        "duration = \"1us\"\ndevice = \"flash\"\n[class.all]\n[[agent]]\nclass = \"all\"\n\
+         op = \"read\"\nsize = \"4KiB\"\npattern = \"random\"\n\
+         arrivals = {{ kind = \"closed\", depth = {depth} }}\n"
+    );
+    let options = Options { policies: vec![slow()], ..Options::default() };
+    let mut reports = 0;
+    let mut count = |step: Step<'_>| {
+        reports += u32::from(matches!(step, Step::Running { .. }));
+        reports < after
+    };
+    let mut told = compare_text("job.toml", &job, &[], &options, &mut count).unwrap();
+    (reports, told.runs.remove(0))
+}
+
+/// Reports came after every 16,384 turns, however long those took: signals were heard no sooner.
+#[test]
+fn a_run_of_slow_turns_is_heard_of_while_it_goes_on() {
+    let (reports, run) = slowly(4, u32::MAX);
+    assert!(!run.interrupted && run.classes[0].requests == 4);
+    assert!(reports >= 4, "{reports}");
+}
+
+#[test]
+fn a_turn_in_which_many_requests_arrive_can_be_ended() {
+    let (reports, run) = slowly(1_000_000, 3);
+    assert!(run.interrupted, "not even the first turn came to its end");
+    assert!(reports == 3 && run.classes[0].unfinished < 100, "{}", run.classes[0].unfinished);
 }

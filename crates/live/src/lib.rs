@@ -17,10 +17,11 @@
 //! step with real time. A [`Guard`] says when a run cannot go on.
 //!
 //! Invariants: the only crate with hand-written unsafe code, in `buffers`, `cargo`, `uring`,
-//! `libaio`, `threads` and `loops`; the only one that reads the machine's clock, in `clock` and `paced`;
+//! `libaio`, `threads` and `loops`; the only one that reads the machine's clock, in `clock`, `paced` and `beat`;
 //! nothing outside the usable bytes of a target is ever written, but for a file without a name that
 //! a trial makes for itself; no allocation per request. Linux only.
 
+mod beat;
 mod below;
 mod buffers;
 mod cargo;
@@ -50,6 +51,7 @@ mod threads;
 mod uring;
 mod work;
 
+pub use beat::Beat;
 pub use below::Below;
 pub use cargo::{Cargo, Load};
 pub use clock::{LiveClock, Stopwatch, timer_lateness};

@@ -137,3 +137,14 @@ fn the_warm_up_is_not_counted() {
     assert_eq!((told.scheduled, told.made, told.lateness_ns.max), (8, 8, 0));
     assert_eq!((told.scheduled_s, told.taken_s), (0.07, 0.07));
 }
+
+/// A billion arrivals a second for 28 hours: whoever ended such a run waited for ever.
+#[test]
+fn what_is_left_of_an_endless_schedule_is_not_counted_to_its_end() {
+    let fast = Arrivals::Open { rate: 1e9, pace: Pace::Fixed, curve: vec![] };
+    let agent = Agent { active: Time::ZERO..ms(100_000_000), ..agent(0, fast) };
+    let mut schedule = Schedule::new(1, Time::ZERO, 1, Box::new(|_| true));
+    schedule.ended(&mut Agents::new(vec![agent], Seed(1)), ms(1), Time::NEVER);
+    let told = schedule.all().unwrap();
+    assert_eq!((told.made, told.due, told.scheduled), (0, 1_000_001, LEFT_MOST.into()));
+}

@@ -1,0 +1,90 @@
+//! Fifty milliseconds of real time, for who does something as fast as the machine can.
+//!
+//! A modelled run is asked many million times a second whether it is time to report, and reading the
+//! clock each time would cost more than the run does. So the clock is read every so many times: as
+//! often as it takes to read it once a millisecond, as far as the last time is a guide.
+
+use std::time::{Duration, Instant};
+
+/// Soon enough that Ctrl-C feels immediate, and a person sees no steps.
+const BETWEEN: Duration = Duration::from_millis(50);
+
+/// How often the clock is to be read.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// It is not read more rarely than this, however fast it is asked: what comes next may be slow.
+const ASKED_MOST: u32 = 128;
+
+/// Says when it is time to report. It decides nothing else, so results do not depend on it.
+#[derive(Debug)]
+pub struct Beat {
+    /// How often it is asked until the clock is read, and how often it was asked before that.
+    left: u32,
+    asked: u32,
+    /// When the clock was read, and when it was time.
+    read: Option<Instant>,
+    told: Option<Instant>,
+}
+
+impl Default for Beat {
+    fn default() -> Self {
+        Self { left: 1, asked: 1, read: None, told: None }
+    }
+}
+
+impl Beat {
+    /// Whether it is time: when asked first, and then after every 50 ms of real time.
+    pub fn due(&mut self) -> bool {
+        self.left -= 1;
+        self.left == 0 && self.look()
+    }
+
+    #[cold]
+    #[allow(clippy::disallowed_methods)] // real time is what is asked for
+    fn look(&mut self) -> bool {
+        let now = Instant::now();
+        let passed = now.duration_since(self.read.replace(now).unwrap_or(now));
+        let often = u128::from(self.asked) * LOOK.as_nanos() / passed.as_nanos().max(1);
+        // What was fast may become slow: only slowly rarer, and at once more often.
+        self.asked = often.clamp(1, u128::from(ASKED_MOST.min(2 * self.asked))) as u32;
+        self.left = self.asked;
+        let due = self.told.is_none_or(|told| now.duration_since(told) >= BETWEEN);
+        if due {
+            self.told = Some(now);
+        }
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_time_at_first_and_then_once_in_fifty_milliseconds() {
+        let mut beat = Beat::default();
+        assert!(beat.due(), "a run begins with a report");
+        let begun = beat.told;
+        while !beat.due() {}
+        assert!(beat.told.unwrap().duration_since(begun.unwrap()) >= BETWEEN);
+        assert!(!beat.due(), "once");
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods)]
+    fn who_is_slow_has_the_clock_read_each_time() {
+        let mut beat = Beat::default();
+        for _ in 0..100_000 {
+            beat.due();
+        }
+        assert_eq!(beat.asked, ASKED_MOST);
+        while beat.left > 1 {
+            beat.due();
+        }
+        // As if the last of them had taken two seconds.
+        beat.read = Instant::now().checked_sub(Duration::from_secs(2));
+        beat.told = beat.read;
+        assert!(beat.due());
+        assert_eq!(beat.asked, 1);
+    }
+}
