@@ -48,6 +48,20 @@ region = ["40%", "60%"]
 arrivals = { kind = "closed", depth = 2 }
 """
 
+WRITES = """\
+duration = "1h"
+
+[class.all]
+
+[[agent]]
+class = "all"
+op = "write"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "poisson", rate = "200/s" }
+"""
+"""Writes all over its target for an hour."""
+
 
 class Ended(NamedTuple):
     """How a command ended and what it wrote."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from command import JOB, ROOT
+from command import JOB, ROOT, WRITES
 
 # Equal on every machine, and nothing is left behind.
 settings.register_profile("penstock", derandomize=True, database=None)
@@ -19,6 +19,14 @@ def job(tmp_path: Path) -> Path:
     """A job of five seconds: people and a batch on a modelled disk."""
     path = tmp_path / "job.toml"
     path.write_text(JOB)
+    return path
+
+
+@pytest.fixture
+def writes(tmp_path: Path) -> Path:
+    """A job that writes all over its target for an hour."""
+    path = tmp_path / "writes.toml"
+    path.write_text(WRITES)
     return path
 
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import pytest
 
-from command import ROOT, Running, penstock, running
+from command import ROOT, WRITES, Ended, Running, penstock, running
 from penstock import _native
 
 ENGINES = ["io_uring", "libaio", "threads"]
@@ -28,27 +28,6 @@ THAW_S = 20
 """A file system is never frozen for longer."""
 
 TOOLS = ("losetup", "mkfs.ext4", "mount", "umount", "fsfreeze")
-
-WRITES = """\
-duration = "1h"
-
-[class.all]
-
-[[agent]]
-class = "all"
-op = "write"
-size = "4KiB"
-pattern = "random"
-arrivals = { kind = "poisson", rate = "200/s" }
-"""
-
-
-@pytest.fixture
-def writes(tmp_path: Path) -> Path:
-    """A job that writes all over its target for an hour."""
-    path = tmp_path / "writes.toml"
-    path.write_text(WRITES)
-    return path
 
 
 def works(engine: str) -> str:
@@ -172,21 +151,30 @@ class TestSilence:
         assert re.search(rf"note: {path}: found no answer for \d\.\d s to a write", ended.out)
 
 
+def frozen_under(place: Path, *words: str | Path, timeout: str, ctrl_c: bool = False) -> Ended:
+    """Run the command on an owned file, and freeze the file's own file system after a second."""
+    with ext4(place / "own.img", "48M") as system:
+        path = system.path / "disk.img"
+        target = ("--on", path, "--create", "8MiB", "--set", f"live.timeout={timeout}")
+        with running(place, *words, *target) as command:
+            command.wait_for(path.exists)
+            time.sleep(1)
+            with frozen(system):
+                if ctrl_c:
+                    time.sleep(1)
+                    command.process.send_signal(signal.SIGINT)
+                command.wait_for(lambda: closed(command))
+            return command.end()
+
+
 class TestFrozenFileSystem:
     """The file's own file system is frozen, as snapshots of virtual machines and clouds do."""
 
     @pytest.mark.parametrize("engine", ENGINES)
     def test_the_run_ends_at_its_time_out(self, writes: Path, place: Path, engine: str) -> None:
         words = ("compare", writes, "--policies", "noop,fcfs", "--engine", works(engine), "--json")
-        with ext4(place / "own.img", "48M") as system:
-            path = system.path / "disk.img"
-            create = ("--on", path, "--create", "8MiB", "--set", "live.timeout=1s")
-            with running(place, *words, *create) as command:
-                command.wait_for(path.exists)
-                time.sleep(1)
-                with frozen(system):
-                    command.wait_for(lambda: closed(command))
-                ended = command.end()
+        ended = frozen_under(place, *words, timeout="1s")
+        path = place / "own.mounted" / "disk.img"
         assert ended.code == 1
         if engine == "libaio":
             # Its call to hand commands on is what does not return, and holds the figures.
@@ -204,17 +192,7 @@ class TestFrozenFileSystem:
     @pytest.mark.parametrize("engine", ENGINES)
     def test_ctrl_c_ends_the_run(self, writes: Path, place: Path, engine: str) -> None:
         words = ("run", writes, "--policy", "noop", "--engine", works(engine))
-        with ext4(place / "own.img", "48M") as system:
-            path = system.path / "disk.img"
-            create = ("--on", path, "--create", "8MiB", "--set", "live.timeout=off")
-            with running(place, *words, *create) as command:
-                command.wait_for(path.exists)
-                time.sleep(1)
-                with frozen(system):
-                    time.sleep(1)
-                    command.process.send_signal(signal.SIGINT)
-                    command.wait_for(lambda: closed(command))
-                ended = command.end()
+        ended = frozen_under(place, *words, timeout="off", ctrl_c=True)
         assert ended.code == 130
         if engine == "libaio":
             assert "found a system call that has not returned" in ended.err
@@ -226,15 +204,7 @@ class TestFrozenFileSystem:
         self, writes: Path, place: Path, engine: str
     ) -> None:
         words = ("run", writes, "--policy", "kernel:none", "--engine", works(engine), "--json")
-        with ext4(place / "own.img", "48M") as system:
-            path = system.path / "disk.img"
-            create = ("--on", path, "--create", "8MiB", "--set", "live.timeout=1s")
-            with running(place, *words, *create) as command:
-                command.wait_for(path.exists)
-                time.sleep(1)
-                with frozen(system):
-                    command.wait_for(lambda: closed(command))
-                ended = command.end()
+        ended = frozen_under(place, *words, timeout="1s")
         assert ended.code == 1
         (run,) = json.loads(ended.out)["runs"]
         assert (run["policy"], run["ended"]) == ("kernel:none", "timeout")

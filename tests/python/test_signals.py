@@ -15,32 +15,11 @@ from command import COMMAND, LIMIT_S, penstock, running
 from penstock.cli.signals import Asked
 from test_devices import losetup
 
-JOB = """\
-duration = "1h"
-
-[class.all]
-
-[[agent]]
-class = "all"
-op = "write"
-size = "4KiB"
-pattern = "random"
-arrivals = { kind = "poisson", rate = "200/s" }
-"""
-
 ENDING = [(number, 128 + number) for number in (signal.SIGHUP, signal.SIGQUIT)]
 """Those that came after Ctrl-C and SIGTERM, and what the command exits with."""
 
 NOTES = Path("/run/penstock")
 """Where a run notes a scheduler that it switched."""
-
-
-@pytest.fixture
-def writes(tmp_path: Path) -> Path:
-    """A job that writes all over its target for an hour."""
-    path = tmp_path / "writes.toml"
-    path.write_text(JOB)
-    return path
 
 
 @pytest.mark.parametrize(("number", "code"), ENDING)
