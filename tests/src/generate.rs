@@ -24,9 +24,9 @@ pub use gate::{Asked, GateCase, Order, Owner};
 
 use device::Medium;
 
-/// What a job's trace is called beside it.
+/// The file name of a job's trace.
 const TRACE: &str = "requests.trace";
-/// What its device file is called.
+/// The file name of its device.
 const DEVICE: &str = "disk.toml";
 /// Nanoseconds of the longest job.
 const LONGEST: u64 = 3_600_000_000_000;
@@ -36,9 +36,9 @@ const LONGEST: u64 = 3_600_000_000_000;
 pub struct Case {
     /// The job as TOML.
     pub job: String,
-    /// Files beside it, by name.
+    /// Files that it names, by name.
     pub files: Vec<(String, Vec<u8>)>,
-    /// Who decides.
+    /// The policies to run it under.
     pub policies: Vec<String>,
     /// Whether results carry distributions and the course over time.
     pub detail: bool,

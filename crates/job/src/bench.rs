@@ -255,7 +255,7 @@ impl Bench<'_> {
         stats.ended(&mut source, at, until);
         let early = over.is_none() && end.interrupted || leave.get().is_some();
         let Ending { ended, failure, remarks } = Ending::of(early, at, guard);
-        // Whoever has done all that was asked for early rests as long as it might have been asked.
+        // A run that is done early counts until the load's end, as it might have been asked until then.
         let asked = self.load.asks_until.map_or(at, |asked| asked.min(until).max(at));
         let at = if over.is_some() || ended.is_some() { at } else { asked };
         let classes = stats.classes(&names, at);

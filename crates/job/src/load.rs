@@ -115,8 +115,8 @@ impl Load {
         Ok(Self { kind, classes, duration, last, asks_until: planned, longest, measured })
     }
 
-    /// A source that asks from the beginning; what is random in it descends from `seed`. What
-    /// happens to programs, of which `most` may be under way, is told to `book`.
+    /// A source at its beginning; what is random in it descends from `seed`. It reports to `book`
+    /// what happens to programs, of which `most` may be under way.
     pub(crate) fn source(
         &self,
         seed: Seed,

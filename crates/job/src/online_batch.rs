@@ -243,7 +243,7 @@ impl Stage<'_> {
     fn program(&self, number: u32, tell: &Sender<Told>) {
         let online = number < self.cell.online;
         let len = self.lengths[usize::from(!online)];
-        // What runs write is known again: a device holds nobody's data because of it.
+        // Bytes that a run writes are recognised later, so that a device does not count as holding data.
         let mut bytes = vec![0; len as usize];
         fill(Seed(number.into()), &mut bytes);
         let mut program = Program { number, online, bytes, at: 0 };

@@ -79,7 +79,7 @@ pub enum Event {
         /// Why it failed, if it did.
         error: Option<Errno>,
     },
-    /// The bottom device was advanced; told of one that is not polled.
+    /// The bottom device was advanced. Recorded if it is a device that is not polled.
     Advance,
     /// From here on the bottom device has another room than what was started and finished makes it.
     Room {

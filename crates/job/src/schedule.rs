@@ -18,8 +18,8 @@ const ON_TIME: [Span; 3] = [Span::from_us(100), Span::from_ms(1), Span::from_ms(
 /// Later than this is late enough to ask why.
 const LATE: Span = ON_TIME[1];
 
-/// Of arrivals that were not made no more are counted: a run of hours may have billions to come, and
-/// whoever ends it does not want to wait for them.
+/// The most arrivals that are counted when a run ends early: a run of hours may have billions to
+/// come, and counting them all would take too long.
 const LEFT_MOST: u32 = 1 << 22;
 
 /// Watches the arrivals of a live run.

@@ -19,9 +19,8 @@ pub fn fill(seed: Seed, bytes: &mut [u8]) {
     }
 }
 
-/// Whether all of `bytes`, which begin a sector, was written by runs or by nobody: each sector is
-/// as [`fill`] makes it, or holds nothing but zeros or nothing but ones, as media do that are new,
-/// erased or discarded.
+/// Whether `bytes`, which begin at a sector, hold no data: each sector is as [`fill`] makes it, or
+/// all zeros or all ones, as on media that are new, erased or discarded.
 pub(crate) fn is_nobodys(bytes: &[u8]) -> bool {
     bytes.chunks(SECTOR).all(|sector| {
         let only = |byte| sector.iter().all(|&other| other == byte);

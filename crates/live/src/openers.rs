@@ -1,7 +1,7 @@
 //! Processes that have a block device open, as far as `/proc` shows.
 //!
-//! Use it to find out whether somebody uses a device whom the kernel does not refuse: a program
-//! that opened it without `O_EXCL`, as virtual machines do. What is not seen: processes that this
+//! Use it to find users of a device that the kernel does not report: a program that opened it
+//! without `O_EXCL`, as virtual machines do. What is not seen: processes that this
 //! user may not look into, and those of other containers and hosts; memory that is mapped from a
 //! device whose file is closed.
 

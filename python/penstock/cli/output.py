@@ -1,4 +1,4 @@
-r"""The two streams: data for whoever reads stdout, talk for the person at stderr.
+r"""The two streams: data on stdout, messages on stderr.
 
 Names in traces, files and devices may hold control characters, which a terminal would obey: what is
 written here shows them as `\u001b`, which is also how JSON writes them.

@@ -22,7 +22,7 @@ DEFAULTS = {
 
 
 def ours() -> list[signal.Signals]:
-    """Those that are nobody else's. Ignored from the start, as `nohup` has it, is somebody's."""
+    """Those with their default handlers. `nohup`, for one, ignores SIGHUP, and that stays so."""
     return [number for number, usual in DEFAULTS.items() if signal.getsignal(number) == usual]
 
 

@@ -159,7 +159,7 @@ class Screen(App[None]):
         self._worker.start()
 
     def on_unmount(self) -> None:
-        """Signals are whoever's they were."""
+        """Restore the handlers of signals."""
         # The loop has a handler of its own for Ctrl-C, which ends with it.
         signals.restore({number: signals.DEFAULTS[number] for number in self._taken}, self.asked_by)
 

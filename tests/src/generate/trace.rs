@@ -21,7 +21,7 @@ enum Op {
     Discard,
 }
 
-/// Formats that can be told from their first lines, or are named.
+/// Formats that are recognised by their first lines, or are named.
 const FORMATS: [&str; 8] =
     ["blkparse", "msr", "fio-iolog3", "fio-iolog2", "disksim", "mqsim", "spc", "measured"];
 
@@ -37,7 +37,7 @@ pub(super) fn sections(
     name: &str,
 ) -> (String, Vec<u8>) {
     let format = draw.pick(&FORMATS);
-    // Some requests lie behind the end of the device, where it is told what becomes of them.
+    // Some requests lie behind the end of the device, if the job says what becomes of them.
     let fit = if shape == Shape::Any { draw.pick(&["", "wrap", "scale"]) } else { "" };
     let room = if fit.is_empty() { medium.capacity } else { medium.capacity.saturating_mul(3) };
     let all = requests(draw, medium, shape, room / SECTOR);

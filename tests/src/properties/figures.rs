@@ -135,11 +135,11 @@ fn devices(stats: &DeviceStatsResult) {
     }
 }
 
-/// Shares of the device's time are those of the times that are told, and add up.
+/// Shares of the device's time agree with the times in the result, and add up.
 fn shares(run: &RunResult) {
     let all: f64 = run.classes.iter().map(|class| class.device_time_s).sum();
     let shares: f64 = run.classes.iter().map(|class| class.share).sum();
-    // A class alone is told without the others.
+    // The result of a class alone does not have the others.
     if !run.policy.starts_with("alone:") {
         assert!(if all > 0.0 { close(shares, 1.0, EXACT) } else { shares == 0.0 }, "{shares}");
         for class in &run.classes {

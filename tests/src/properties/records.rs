@@ -79,7 +79,7 @@ pub fn record(bytes: &[u8]) {
     let told = &comparison.runs[0].classes;
     let requests: u64 =
         told.iter().map(|class| class.requests + class.errors + class.unfinished).sum();
-    // What was due before the warm-up's end is told of by the record alone.
+    // Requests that were due before the end of the warm-up are in the record alone.
     assert!(alike.requests >= requests, "{alike:?} of {requests} requests");
     let files = [path.clone(), decisions_of(&path)].map(|path| (fs::read(&path).unwrap(), path));
     for damage in damages {
@@ -126,8 +126,8 @@ fn apply(whole: &[u8], damage: Damage) -> Vec<u8> {
     bytes
 }
 
-/// Whether two files hold the same decisions: what lies behind the end of them is not read, and
-/// their head is told in the record.
+/// Whether two files hold the same decisions: what lies behind their end is not read, and
+/// their head depends on the record.
 fn same_decisions(one: &[u8], other: &[u8]) -> bool {
     let parts = |bytes: &[u8]| -> Option<[Vec<u8>; 2]> {
         let mut lines = bytes.splitn(3, |&byte| byte == b'\n');

@@ -104,7 +104,7 @@ fn cost(law: &Law, len: u32) -> u64 {
     }
 }
 
-/// Who asks when.
+/// The agents, and the times of their next requests.
 struct Plan {
     agents: Vec<Agent>,
     /// The next requests: when, of which agent, and the number that keeps ties in order.

@@ -235,7 +235,7 @@ fn alone(job: &Job, comparison: &Comparison) {
     }
 }
 
-/// One server that is never idle beside a request has done all at the same time, whatever the order.
+/// One server that is never idle while requests wait is done at the same time under every policy.
 fn work_is_conserved(job: &Job, comparison: &Comparison) {
     let Some(device) = &job.device else { return };
     let Model::Fixed(spec) = &device.model else { return };

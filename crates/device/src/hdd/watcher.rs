@@ -2,10 +2,10 @@
 //!
 //! Without a cache every request is one access. With it an access is what the arm begins anew: a
 //! request, or what is left of it, that the buffer does not hold; a write that was answered already;
-//! a read-ahead that begins by itself after a hit. The last two are nobody's request, and a hit is
+//! a read-ahead that begins by itself after a hit. The last two belong to no request, and a hit is
 //! no access. What an access carries on with, sectors read ahead or a write that joins it, is in none
-//! of its parts: as in `DiskSim`, it is told up to the end of what was asked for. A command that asks
-//! nothing of the platter, as a discard, is told as an access of its overhead alone.
+//! of its parts: as in `DiskSim`, it counts up to the end of what was asked for. A command that does
+//! not need the platter, as a discard, counts as an access that has only an overhead.
 
 use std::fmt;
 

@@ -138,7 +138,7 @@ fn the_warm_up_is_not_counted() {
     assert_eq!((told.scheduled_s, told.taken_s), (0.07, 0.07));
 }
 
-/// A billion arrivals a second for 28 hours: whoever ended such a run waited for ever.
+/// A billion arrivals a second for 28 hours: it once took forever to end such a run.
 #[test]
 fn what_is_left_of_an_endless_schedule_is_not_counted_to_its_end() {
     let fast = Arrivals::Open { rate: 1e9, pace: Pace::Fixed, curve: vec![] };

@@ -2,9 +2,9 @@
 //!
 //! A file carries a mark that says that it is ours; a disk has no room for one. So a person says by
 //! the device's serial number or path once more that what is on it may be lost, and even then a
-//! device is refused that is in use or carries anything that can be recognised: what is on it must
-//! be removed by whoever put it there. Data that no format announces are refused as well, unless
-//! the person says that they may be lost.
+//! device is refused that is in use or carries anything that can be recognised: the
+//! owner must remove it first. Data without a known format are refused as well, unless the person
+//! says that they may be lost.
 //!
 //! Invariants: all is looked at before the device is opened for writing, and again once it is
 //! opened alone, which the kernel refuses for what is mounted or held.

@@ -343,8 +343,8 @@ impl TargetError {
     }
 }
 
-/// What should be at `path`, and a hint. Below `/dev` nobody means to make a file, but for
-/// `/dev/shm`.
+/// What should be at `path`, and a hint. A new file below `/dev` is always a slip, except
+/// in `/dev/shm`.
 fn expected_at(path: &Path) -> &'static str {
     if path.starts_with("/dev") && !path.starts_with("/dev/shm") {
         "a block device\nhint: look for its name with `lsblk`"

@@ -56,7 +56,7 @@ pub(super) fn name(file: &File) -> String {
     name.to_owned()
 }
 
-/// What stands for the name of one that cannot be told.
+/// Stands for the name of a file system that is not known.
 pub(super) fn unknown() -> String {
     "its file system".to_owned()
 }
@@ -98,7 +98,7 @@ fn holds_devices(mounts: &str, number: &str, folder: &Path) -> bool {
         (its == number).then(|| kind == "devtmpfs" || point == "/dev")
     });
     let below_dev = folder.starts_with("/dev") && !folder.starts_with("/dev/shm");
-    // Where /dev is a folder of the root, or nothing is told of mounts, the path has to do.
+    // Where /dev is a folder of the root, or the mounts cannot be read, the path decides.
     of_devices.any(|it| it) || below_dev
 }
 

@@ -160,8 +160,7 @@ impl<'a> Bytes<'a> {
         Ok(bytes)
     }
 
-    /// `N` bytes from `offset`; `None` if they cannot be read, which finding the mark would have
-    /// told.
+    /// `N` bytes from `offset`; `None` if they cannot be read.
     fn array<const N: usize>(&self, offset: u64) -> Option<[u8; N]> {
         self.at(offset, N).ok()?.try_into().ok()
     }

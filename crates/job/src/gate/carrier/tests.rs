@@ -27,7 +27,7 @@ const CAPACITY: u64 = 1 << 20;
 #[derive(Default)]
 struct Sent {
     pieces: Vec<(u64, u32, bool)>,
-    /// A piece of it has failed, and that was told.
+    /// A piece of it has failed, and the answer says so.
     failed: bool,
 }
 
@@ -137,7 +137,7 @@ fn serve(all: &[Asked], policy: &str, split: u64, depth: u32, errors: f64) -> (V
         .iter()
         .map(|one| {
             let (reply, answer) = sync_channel(1);
-            // Each at an instant of its own, by which it is known again below.
+            // Each at an instant of its own, by which it is recognised below.
             at += Span::from_us(one.gap_us);
             let (op, file, offset) = (one.op, one.file, one.offset);
             let bytes = vec![0; one.len as usize];

@@ -50,7 +50,7 @@ fn answer(mut command: Command, device: &File, patience: Timespec) -> Option<Str
 /// All that `child` says until it closes its output; `None` if it does not within `patience`.
 fn hear(child: &mut Child, patience: Timespec) -> Option<String> {
     let mut output = child.stdout.take()?;
-    // Without asking for anything it is told that the other end has closed. What blkid says fits
+    // A poll for no event still reports that the other end has closed. What blkid says fits
     // in the pipe, so it never waits to be read.
     let mut waited = [PollFd::new(&output, PollFlags::empty())];
     if retry_on_intr(|| poll(&mut waited, Some(&patience))) != Ok(1) {
