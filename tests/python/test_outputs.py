@@ -24,7 +24,9 @@ WRITERS = {
     "writes of a paper": (*LIVE, "--csv", "OUT.csv"),
     "report of a paper": ("paper", "online-batch", "--report", "OUT.html"),
     "device file": ("calibrate", "DISK", "--create", "16MiB", "--output", "OUT.toml"),
+    "record of a run on a file": (*RUN[:-1], "DISK", "--create", "16MiB", "--record", "OUT.json"),
     "picture of a trace": ("trace", "plot", TRACE, "--out", "OUT.png"),
+    "trace in another format": ("trace", "convert", "missing.trace", "OUT.csv", "--to", "msr"),
 }
 """An hour of work each, or a file that is made, if it began."""
 
@@ -45,6 +47,26 @@ def test_a_place_that_cannot_be_written_ends_the_command_before_its_work(
     assert (ended.out, "Traceback" in ended.err) == ("", False)
     assert str(folder) in ended.err
     assert "cannot be written" in ended.err
+    assert not disk.exists()
+
+
+NAMES = [300, 246]
+"""Characters: more than a file system takes, and more with what is added until a file is whole."""
+
+
+@pytest.mark.parametrize("length", NAMES)
+@pytest.mark.parametrize("writer", ["record", "report", "workbook", "device file"])
+def test_a_name_that_is_too_long_is_wrong_use(
+    job: Path, tmp_path: Path, writer: str, length: int
+) -> None:
+    disk = tmp_path / "disk.img"
+    places = {"JOB": str(job), "OUT": str(tmp_path / ("n" * length)), "DISK": str(disk)}
+    words = [places.get(str(word), str(word)) for word in WRITERS[writer]]
+    words = [word.replace("OUT.", f"{places['OUT']}.") for word in words]
+    ended = penstock(*words)
+    assert (ended.code, ended.out) == (2, "")
+    assert "nnn" in ended.err
+    assert "cannot be written: File name too long" in ended.err
     assert not disk.exists()
 
 

@@ -2,8 +2,8 @@
 //!
 //! A record holds the turns of the loop, the arrivals and the completions of the bottom device, each
 //! in the turn in which the loop saw it; never a dispatch. Of a model it also holds what the device
-//! answered when it was asked and a replay could not know ([`Recorded`](crate::recorded)). Fed to the same policy it must give the
-//! same decisions: these stand in a second file beside it, to compare with and for nothing else.
+//! answered when it was asked and a replay could not know ([`Recorded`](crate::recorded)). The same
+//! policy makes the same decisions from it. These are in a second file, only to compare with.
 //!
 //! Both files begin with a line that names the format and a line of JSON; what follows is binary,
 //! little-endian, a tag byte before each event.
@@ -104,6 +104,13 @@ pub enum Event {
     End,
 }
 
+/// Whether a new file can be made at `path`: makes it and removes it, since permissions say nothing
+/// of a file system that is full or takes no files.
+pub(crate) fn check_new(path: &Path) -> io::Result<()> {
+    File::create_new(path)?;
+    std::fs::remove_file(path)
+}
+
 /// The path of the decisions that belong to a record.
 pub fn decisions_of(record: &Path) -> PathBuf {
     let mut path = record.as_os_str().to_owned();
@@ -149,16 +156,13 @@ impl Recorder {
         }))))
     }
 
-    /// Whether [`create`](Self::create) would find its two places free.
+    /// Whether [`create`](Self::create) could make its two files.
     ///
     /// # Errors
-    /// When something is there already.
+    /// When something is there already, or no file can be made there.
     pub fn check(path: &Path) -> io::Result<()> {
-        let taken = |path: &Path| path.symlink_metadata().is_ok();
-        if taken(path) || taken(&decisions_of(path)) {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        Ok(())
+        check_new(path)?;
+        check_new(&decisions_of(path))
     }
 
     fn write(&self, write: impl FnOnce(&mut Files) -> io::Result<()>) {

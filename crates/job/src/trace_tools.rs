@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::diagnose::JobError;
 use crate::failure::Failure;
 use crate::nearest::suggest;
+use crate::record::check_new;
 use crate::spec::Job;
 use crate::traces::{self, OTHER};
 
@@ -97,8 +98,10 @@ pub fn convert(from: &Path, format: Option<&str>, to: &Path, into: &str) -> Resu
         let names = writable().map(|format| format.name);
         JobError::new(format!("no traces are written as {into}")).hint(suggest(into, names))
     })?;
-    let (trace, format) = traces::load(from, format)?;
     let unwritable = |error: std::io::Error| Failure::unwritable(to, &error);
+    // Before a long trace is read.
+    check_new(to).map_err(unwritable)?;
+    let (trace, format) = traces::load(from, format)?;
     let mut file = BufWriter::new(File::create_new(to).map_err(unwritable)?);
     let written = write(&trace, &mut file).and_then(|written| file.flush().map(|()| written));
     let written = written.map_err(|error| {

@@ -60,7 +60,7 @@ def _head(path: Path) -> bytes:
 
 def check(path: Path, *, is_ours: Callable[[Path], bool], what: str) -> None:
     """Raise an error unless a `what` may be written to `path`."""
-    _check_links(path)
+    _check_name(path)
     if path.is_dir():
         raise wrong(f"{path} is a directory", f"name a file for the {what}")
     _check_folder_of(path)
@@ -82,7 +82,7 @@ def check_folder(folder: Path) -> None:
 
     Which there will be depends on what a run gives: so no picture may be there but ours.
     """
-    _check_links(folder)
+    _check_name(folder)
     if folder.is_dir():
         _check_writable(folder, folder)
         for picture in sorted(folder.glob("*.png")):
@@ -93,13 +93,16 @@ def check_folder(folder: Path) -> None:
     _check_folder_of(folder)
 
 
-def _check_links(path: Path) -> None:
+def _check_name(path: Path) -> None:
     try:
         path.stat()
     except OSError as error:
         if error.errno == errno.ELOOP:
             found = f"{path} leads in a circle of symbolic links"
             raise wrong(found, "name the place itself") from None
+        if error.errno == errno.ENAMETOOLONG:
+            message = f"{path} cannot be written: {error.strerror}"
+            raise wrong(message, "shorten the name") from None
 
 
 def _check_folder_of(path: Path) -> None:
@@ -116,14 +119,17 @@ def _check_writable(folder: Path, path: Path) -> None:
         trial.open("xb").close()
         trial.unlink()
     except OSError as error:
+        message = f"{path} cannot be written: {error.strerror}"
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            message = f"{path} cannot be written: {error.strerror}"
             raise wrong(message, "name a place in another directory") from None
+        if error.errno == errno.ENAMETOOLONG:
+            raise wrong(message, "shorten the name: it is longer until the file is whole") from None
         raise _unwritable(path, error) from None
 
 
 def check_new(path: Path) -> None:
     """Raise an error unless a new file can be made at `path`."""
+    _check_name(path)
     if path.is_symlink() or path.exists():
         raise wrong(f"{path} is there already", "nothing is overwritten: name a new file")
     _check_folder_of(path)
