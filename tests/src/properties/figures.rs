@@ -20,6 +20,11 @@ pub(super) fn close(one: f64, other: f64, of: f64) -> bool {
     (one - other).abs() <= of * one.abs().max(other.abs())
 }
 
+/// The same of seconds, of which a nanosecond never counts.
+fn equal(one: f64, other: f64, of: f64) -> bool {
+    close(one, other, of) || (one - other).abs() <= 1e-9
+}
+
 /// What is true of `run` of `job` by itself.
 pub(super) fn sound(job: &Job, run: &RunResult) {
     assert!(run.duration_s.is_finite() && run.duration_s >= 0.0, "duration {}", run.duration_s);
@@ -143,7 +148,7 @@ fn shares(run: &RunResult) {
     if !run.policy.starts_with("alone:") {
         assert!(if all > 0.0 { close(shares, 1.0, EXACT) } else { shares == 0.0 }, "{shares}");
         for class in &run.classes {
-            assert!((class.share * all - class.device_time_s).abs() <= EXACT, "{}", class.name);
+            assert!(equal(class.share * all, class.device_time_s, EXACT), "{}", class.name);
         }
     }
     assert!(run.classes.iter().all(|class| class.share <= 1.0 + EXACT));
@@ -165,7 +170,7 @@ fn device_time(job: &Job, run: &RunResult, stats: &DeviceStatsResult) {
         .is_some_and(|device| matches!(&device.model, Model::Hdd(disk) if disk.cache.is_some()));
     let whole = drained(job) && job.warmup.ns() == 0 && !buffered && !cached;
     if whole && !run.policy.starts_with("alone:") {
-        assert!(close(charged, busy, NEAR) || busy - charged < EXACT, "{charged} s of {busy} s");
+        assert!(equal(charged, busy, NEAR), "{charged} s of {busy} s");
     }
 }
 
@@ -181,7 +186,7 @@ fn processors(job: &Job, run: &RunResult) {
     let time: f64 = programs.iter().map(|class| class.cpu_time_s).sum();
     let all = run.duration_s * f64::from(spec.cpus.count);
     assert!((0.0..=1.0 + EXACT).contains(&share), "{share} of the processors");
-    assert!(close(share * all, time, NEAR) || time < EXACT, "{share} of {all} s is {time} s");
+    assert!(equal(share * all, time, NEAR), "{share} of {all} s is {time} s");
     for class in programs {
         distribution(class.n, &class.time_ns, "time of programs");
         assert!(!drained(job) || class.unfinished == 0, "{} programs left", class.unfinished);
@@ -209,7 +214,7 @@ fn little(run: &RunResult, detail: &Detail) {
         let bytes: u64 = series.iter().map(|row| row.bytes).sum();
         assert_eq!((requests, bytes), (result.requests, result.bytes), "{name}");
         let charged: f64 = series.iter().map(|row| row.device_time_s).sum();
-        assert!((charged - result.device_time_s).abs() <= EXACT, "{name}: {charged}");
+        assert!(equal(charged, result.device_time_s, EXACT), "{name}: {charged}");
         if result.errors > 0 {
             continue;
         }
@@ -217,7 +222,7 @@ fn little(run: &RunResult, detail: &Detail) {
         let in_system: f64 =
             series.iter().zip(ends).map(|(row, end)| row.outstanding * (end - row.at_s)).sum();
         let latencies = result.lat_ns.mean * result.requests as f64 / 1e9;
-        let near = close(in_system, latencies, NEAR) || (in_system - latencies).abs() < EXACT;
+        let near = equal(in_system, latencies, NEAR);
         assert!(near, "{name}: {in_system} requests times seconds, {latencies} s of latency");
     }
 }

@@ -1,9 +1,7 @@
 //! Jobs changed by `--set`: refused in words, or read back alike and run whole.
 
-use penstock_core::Span;
 use penstock_job::Job;
 use penstock_job::devices::Model;
-use penstock_job::units::parse_duration;
 use penstock_workload::Arrivals;
 
 use super::figures;
@@ -50,7 +48,6 @@ fn is_small(job: &Job) -> bool {
     const DEPTH: u32 = 10_000;
     const SIZE: u32 = 4 << 20;
     const MEMORY: u64 = 1 << 28;
-    const LONGEST: Span = Span::from_secs(3_600);
     let agents = job.agents.iter().all(|agent| {
         let deep = matches!(agent.arrivals, Arrivals::Closed { depth, .. } if depth > DEPTH);
         agent.size <= SIZE && !deep
@@ -65,13 +62,6 @@ fn is_small(job: &Job) -> bool {
                 Model::Ssd(spec) => spec.facts.dies <= DEPTH,
             }
     });
-    // Times of years add up to more than there are.
-    let text = job.text();
-    let mut spans = text.split('"').filter_map(|word| parse_duration(word).ok());
     let split = job.params("size-priority").ok().and_then(|params| params.len("split"));
-    agents
-        && cache
-        && device
-        && spans.all(|span| span <= LONGEST)
-        && split.is_none_or(|split| split >= 512)
+    agents && cache && device && split.is_none_or(|split| split >= 512)
 }
