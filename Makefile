@@ -98,20 +98,22 @@ fuzz: $(CARGO_FUZZ) ## what comes from outside, fuzzed; then the properties over
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-job --test spec --test hdd_by_hand --lib
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-policy --lib
 
-# A finding ends its target, not the others.
-.PHONY: soak
+# A finding ends its target, not the others. `make --jobs=4 soak` runs four at a time.
+SOAKED = $(FUZZ_TARGETS:%=soak-%)
+.PHONY: soak $(SOAKED)
 soak: SECONDS_EACH := 3600
-soak: $(CARGO_FUZZ) ## every fuzz target for SECONDS_EACH=3600, and how many whole runs each made
-	@rm -rf target/soak; failed=; mkdir -p target/soak; \
-	for target in $(FUZZ_TARGETS); do \
-	  { $(FUZZ_ONE); } 2>&1 | tee target/soak/$$target.log || failed="$$failed $$target"; \
-	done; \
-	for target in $(FUZZ_TARGETS); do \
+soak: $(SOAKED) ## every fuzz target for SECONDS_EACH=3600, and how many whole runs each made
+	@failed=; for target in $(FUZZ_TARGETS); do \
 	  executed=$$(sed -n 's/^stat::number_of_executed_units: *//p' target/soak/$$target.log); \
 	  runs=$$(cat target/soak/$$target.runs 2>/dev/null || echo -); \
 	  printf '%-10s %12s inputs %10s whole runs\n' $$target "$${executed:-?}" "$$runs"; \
+	  if [ -e target/soak/$$target.failed ]; then failed="$$failed $$target"; fi; \
 	done; \
 	if [ -n "$$failed" ]; then echo "error: found something:$$failed; see fuzz/artifacts" >&2; exit 1; fi
+
+$(SOAKED): soak-%: $(CARGO_FUZZ)
+	@target=$*; mkdir -p target/soak; rm -f target/soak/$$target.*; \
+	{ $(FUZZ_ONE); } 2>&1 | tee target/soak/$$target.log || touch target/soak/$$target.failed
 
 .PHONY: docs
 docs: ## the Rust documentation, in target/doc
