@@ -124,7 +124,7 @@ pub fn whole_run(bytes: &[u8]) {
     let trace = played(&job);
     arrivals(&job, trace.as_ref(), &comparison);
     alone(&job, &comparison);
-    work_is_conserved(&job, &comparison);
+    work_is_conserved(&job, trace.as_ref(), &comparison);
     for run in comparison.runs.iter().filter(|run| run.round.unwrap_or(0) == 0) {
         like_the_reference(&job, trace.as_ref(), run);
     }
@@ -175,7 +175,10 @@ fn deterministic(bench: &Bench, options: &Options, first: &Comparison) {
 }
 
 /// Whether every request of the class numbered `class` comes on a schedule.
-fn scheduled(job: &Job, class: usize) -> bool {
+fn scheduled(job: &Job, trace: Option<&Trace>, class: usize) -> bool {
+    if let (Some(spec), Some(trace)) = (&job.trace, trace) {
+        return !matches!(spec.timing, trace::Timing::Afap { .. }) && !trace.one_by_one;
+    }
     let open = |arrivals: &Arrivals| matches!(arrivals, Arrivals::Open { .. });
     let mut own = job.agents.iter().filter(|agent| agent.class.index() == class);
     job.programs.is_none() && own.all(|agent| open(&agent.arrivals))
@@ -211,7 +214,7 @@ fn arrivals(job: &Job, trace: Option<&Trace>, comparison: &Comparison) {
     let Some(first) = runs.next() else { return };
     for run in runs.filter(|run| run.round == first.round) {
         for (number, class) in first.classes.iter().enumerate() {
-            if scheduled(job, number) {
+            if scheduled(job, trace, number) {
                 let one = class.requests + class.errors;
                 assert_eq!(finished(run).get(&class.name[..]), Some(&one), "{}", run.policy);
             }
@@ -230,21 +233,19 @@ fn alone(job: &Job, comparison: &Comparison) {
     if mixed.classes.len() == 1 {
         let json = |run: &RunResult| serde_json::to_string(&run.classes).expect("written");
         assert_eq!(json(alone), json(mixed));
-    } else if drained(job) && job.trace.is_none() && scheduled(job, number) {
+    } else if drained(job) && job.trace.is_none() && scheduled(job, None, number) {
         assert_eq!(finished(alone)[&class.name[..]], finished(mixed)[&class.name[..]]);
     }
 }
 
 /// One server that is never idle while requests wait is done at the same time under every policy.
-fn work_is_conserved(job: &Job, comparison: &Comparison) {
+fn work_is_conserved(job: &Job, trace: Option<&Trace>, comparison: &Comparison) {
     let Some(device) = &job.device else { return };
     let Model::Fixed(spec) = &device.model else { return };
     let one = device.array.is_none() && device.faults.is_none() && spec.depth == 1;
-    let scheduled = (0..job.classes.len()).all(|class| scheduled(job, class));
-    let traced =
-        job.trace.as_ref().is_none_or(|spec| !matches!(spec.timing, trace::Timing::Afap { .. }));
+    let scheduled = (0..job.classes.len()).all(|class| scheduled(job, trace, class));
     let buffered = job.agents.iter().any(|agent| agent.buffered);
-    if !one || !scheduled || !traced || buffered || !drained(job) || job.warmup.ns() > 0 {
+    if !one || !scheduled || buffered || !drained(job) || job.warmup.ns() > 0 {
         return;
     }
     let mut runs = comparison.runs.iter().filter(|run| SAME_WORK.contains(&&run.policy[..]));
