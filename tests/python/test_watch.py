@@ -185,9 +185,9 @@ class TestWrong:
 
 
 class Run:
-    """In place of the engine: tells a step over and over until it is let go, or ended."""
+    """In place of the engine: tells a step, if any, over and over until it is let go, or ended."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: Step | None = None) -> None:
         """It begins when it is called."""
         self._step = step
         self.let_go = threading.Event()
@@ -197,7 +197,8 @@ class Run:
         """Run."""
         try:
             while not self.let_go.wait(0.01):
-                tell(self._step)
+                if self._step is not None:
+                    tell(self._step)
         except KeyboardInterrupt:
             self.ended = True
         return "{}"
@@ -232,7 +233,7 @@ class TestScreen:
         self, *steps: Step, speed: str | None = None, size: tuple[int, int] = (80, 24)
     ) -> Screen:
         """The screen after these steps."""
-        run = Run(steps[-1])
+        run = Run()
         app = screen(run, speed=speed)
 
         async def look() -> None:
