@@ -1,5 +1,6 @@
 """What the tests of the command have in common."""
 
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,12 @@ from command import JOB, ROOT, WRITES
 # Equal on every machine, and nothing is left behind.
 settings.register_profile("penstock", derandomize=True, database=None)
 settings.load_profile("penstock")
+
+
+# As in a terminal: what `nohup` or a shell's background starts inherits these ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 @pytest.fixture
