@@ -16,9 +16,9 @@ use alloc::vec::Vec;
 
 use penstock_core::{Go, Out, Part, Policy, ReqId, Request, Span, Time};
 
+use crate::entry::{Bound, Entry};
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::{Links, List};
-use crate::registry::{Bound, Entry};
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {

@@ -17,10 +17,10 @@ use alloc::vec::Vec;
 
 use penstock_core::{Go, Op, Out, Part, Policy, Request, Span, Time};
 
+use crate::entry::{Bound, Entry};
 use crate::noop::MAX_SECTORS;
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::{Chains, Links, List};
-use crate::registry::{Bound, Entry};
 
 const KERNEL: &str = "the kernel's deadline-iosched";
 

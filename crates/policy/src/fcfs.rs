@@ -8,8 +8,8 @@ use alloc::collections::VecDeque;
 
 use penstock_core::{Go, Out, Part, Policy, ReqId, Request, Time};
 
+use crate::entry::{Bound, Entry};
 use crate::params::Params;
-use crate::registry::{Bound, Entry};
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {

@@ -8,6 +8,7 @@
 
 extern crate alloc;
 
+pub mod entry;
 pub mod params;
 pub mod queue;
 pub mod registry;
@@ -26,5 +27,6 @@ pub mod size_priority;
 pub mod sptf;
 pub mod sstf;
 
+pub use entry::{Bound, Entry};
 pub use params::{Kind, Param, Params, Value};
-pub use registry::{Bound, Entry, POLICIES, find};
+pub use registry::{POLICIES, find};

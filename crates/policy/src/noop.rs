@@ -11,9 +11,9 @@ use alloc::boxed::Box;
 
 use penstock_core::{Go, Out, Part, Policy, Request, Time};
 
+use crate::entry::{Bound, Entry};
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::{Chains, Links, List};
-use crate::registry::{Bound, Entry};
 
 /// The longest command that merging may make: 1,280 KiB, the kernel's default `max_sectors_kb`.
 pub const MAX_SECTORS: Param = Param {

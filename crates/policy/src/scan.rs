@@ -28,10 +28,10 @@ use alloc::boxed::Box;
 
 use penstock_core::{Device, Go, Op, Out, Part, Policy, Request, Span, Time};
 
+use crate::entry::Entry;
 use crate::look::{Heading, Sweep};
 use crate::params::Params;
 use crate::queue::Positions;
-use crate::registry::Entry;
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {

@@ -18,9 +18,9 @@ use alloc::collections::VecDeque;
 
 use penstock_core::{Go, InFlight, Out, Part, Policy, ReqId, Request, Span, Time};
 
+use crate::entry::{Bound, Entry};
 use crate::feedback::Feedback;
 use crate::params::{Kind, Param, Params, Value};
-use crate::registry::{Bound, Entry};
 
 /// Long enough that a disk's throughput bears it, short enough for a person not to notice.
 const SPLIT: u32 = 64 << 10;

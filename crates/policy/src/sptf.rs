@@ -21,9 +21,9 @@ use alloc::vec::Vec;
 
 use penstock_core::{Go, Op, Out, Part, Policy, ReqId, Request, Time};
 
+use crate::entry::Entry;
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::Sorted;
-use crate::registry::Entry;
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {

@@ -14,9 +14,9 @@ use alloc::boxed::Box;
 
 use penstock_core::{Go, Out, Part, Policy, Request, Time};
 
+use crate::entry::Entry;
 use crate::params::Params;
 use crate::queue::Positions;
-use crate::registry::Entry;
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {

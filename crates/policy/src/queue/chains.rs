@@ -10,7 +10,8 @@ use alloc::vec::Vec;
 
 use penstock_core::{Flags, Go, Op, Out, ReqId, Request};
 
-use super::{NIL, Sorted, reach};
+use super::slots::{NIL, reach};
+use super::sorted::Sorted;
 
 /// Chains by position, in lanes that do not mix: directions, streams, or all in lane 0.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{NIL, reach};
+use super::slots::{NIL, reach};
 
 /// The links of any number of lists in which each slot stands at most once.
 #[derive(Debug, Default)]

@@ -6,19 +6,10 @@
 mod chains;
 mod list;
 mod positions;
+mod slots;
 mod sorted;
 
 pub use chains::Chains;
 pub use list::{Links, List};
 pub use positions::Positions;
 pub use sorted::Sorted;
-
-/// No slot.
-const NIL: u32 = u32::MAX;
-
-/// Grows `nodes` so that `slot` can be indexed.
-fn reach<T: Clone>(nodes: &mut alloc::vec::Vec<T>, slot: u32, empty: T) {
-    if slot as usize >= nodes.len() {
-        nodes.resize(slot as usize + 1, empty);
-    }
-}

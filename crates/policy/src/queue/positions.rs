@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use penstock_core::{Go, ReqId, Request};
 
-use super::Sorted;
+use super::sorted::Sorted;
 
 /// Queued requests by first byte, unmerged: what every policy that sorts whole requests queues in.
 #[derive(Debug, Default)]

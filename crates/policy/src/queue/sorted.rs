@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use super::{NIL, reach};
+use super::slots::{NIL, reach};
 
 /// Slots in the order of their keys; each slot at most once, all keys different.
 #[derive(Debug)]
@@ -165,7 +165,7 @@ fn scramble(mut x: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::Sorted;
+    use super::{NIL, Sorted};
     use alloc::collections::BTreeMap;
     use alloc::vec::Vec;
     use proptest::prelude::*;
@@ -206,7 +206,7 @@ mod tests {
         while !level.is_empty() {
             depth += 1;
             let nodes = level.iter().map(|&at| &sorted.nodes[at as usize]);
-            level = nodes.flat_map(|n| [n.left, n.right]).filter(|&at| at != super::NIL).collect();
+            level = nodes.flat_map(|n| [n.left, n.right]).filter(|&at| at != NIL).collect();
         }
         assert!(depth < 64, "{depth} levels for 100,000 keys");
     }
