@@ -23,8 +23,11 @@
 //!   and a request's writes wait for all of its reads. A discard leaves the parity as it was.
 //! - RAID-1 sends a long read to one mirror, whole.
 
+mod disk;
 mod jbod;
 mod layout;
+mod level;
+mod piece;
 mod raid0;
 mod raid1;
 mod raid5;
@@ -34,33 +37,10 @@ use std::fmt;
 
 use penstock_core::{Device, Done, Errno, Io, Op, ReqId, Request, Span, Table, Time};
 
-use self::layout::{Layout, Piece, Step};
-
-/// How an array lays its bytes out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Level {
-    /// Striped over the disks.
-    Raid0 {
-        /// Bytes of a stripe unit: what lies on one disk before the next one follows.
-        stripe: u32,
-    },
-    /// The same on every disk.
-    Raid1,
-    /// Striped, with a unit of parity in every row, on each disk in turn (left-symmetric).
-    Raid5 {
-        /// Bytes of a stripe unit.
-        stripe: u32,
-    },
-    /// One disk after the other.
-    Jbod,
-}
-
-impl Level {
-    /// Disks that it needs at least.
-    pub const fn least(self) -> usize {
-        if matches!(self, Self::Raid5 { .. }) { 3 } else { 1 }
-    }
-}
+use self::disk::Disk;
+use self::layout::Layout;
+pub use self::level::Level;
+use self::piece::{Piece, Step};
 
 /// Why there can be no such array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,17 +87,6 @@ struct Room {
     all: u64,
     /// Disks that take nothing.
     full: usize,
-}
-
-#[derive(Debug)]
-struct Disk<D> {
-    device: D,
-    /// What it takes now.
-    room: u32,
-    /// Pieces that it has not yet taken.
-    waiting: VecDeque<Request>,
-    /// Pieces that it has or is to have.
-    outstanding: u32,
 }
 
 /// A request of the layer above, and how far it has come.

@@ -2,7 +2,7 @@
 
 use penstock_core::Op;
 
-use super::layout::Piece;
+use super::piece::Piece;
 
 /// Disks in a row.
 #[derive(Debug)]

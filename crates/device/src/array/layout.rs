@@ -3,8 +3,10 @@
 use penstock_core::Op;
 
 use super::jbod::Row;
+use super::level::Level;
+use super::piece::{Piece, Step};
 use super::raid0::Stripes;
-use super::{Level, raid1, raid5};
+use super::{raid1, raid5};
 
 /// What a level makes of a request.
 #[derive(Debug)]
@@ -14,24 +16,6 @@ pub(super) enum Layout {
     Raid1(usize),
     Raid5(Stripes),
     Jbod(Row),
-}
-
-/// A part of a request on one disk.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Piece {
-    pub(super) disk: usize,
-    pub(super) op: Op,
-    pub(super) start: u64,
-    pub(super) len: u32,
-}
-
-/// Which pieces of a request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
-    /// What must be read before anything is written.
-    Before,
-    /// The request itself.
-    Itself,
 }
 
 impl Layout {

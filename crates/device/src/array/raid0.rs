@@ -5,7 +5,7 @@
 
 use penstock_core::Op;
 
-use super::layout::Piece;
+use super::piece::Piece;
 
 /// The geometry of stripes.
 #[derive(Clone, Copy, Debug)]

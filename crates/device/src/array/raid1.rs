@@ -2,8 +2,8 @@
 
 use penstock_core::{Device, Op, Time};
 
-use super::Disk;
-use super::layout::Piece;
+use super::disk::Disk;
+use super::piece::Piece;
 
 /// The mirror that a read from `start` goes to: of those with the fewest pieces the one that reaches
 /// `start` first, and of those the first.

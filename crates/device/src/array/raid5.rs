@@ -8,7 +8,7 @@
 
 use penstock_core::Op;
 
-use super::layout::{Piece, Step};
+use super::piece::{Piece, Step};
 use super::raid0::{Joined, Stripes};
 
 /// The pieces of a step of a write of `len` bytes, one at least, from `start`, disk by disk.

@@ -1,0 +1,17 @@
+//! A disk of an array, with the pieces that wait for it.
+
+use std::collections::VecDeque;
+
+use penstock_core::Request;
+
+/// A disk, and what it is to serve.
+#[derive(Debug)]
+pub(super) struct Disk<D> {
+    pub(super) device: D,
+    /// What it takes now.
+    pub(super) room: u32,
+    /// Pieces that it has not yet taken.
+    pub(super) waiting: VecDeque<Request>,
+    /// Pieces that it has or is to have.
+    pub(super) outstanding: u32,
+}

@@ -1,0 +1,21 @@
+//! A part of a request on one disk.
+
+use penstock_core::Op;
+
+/// A part of a request on one disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Piece {
+    pub(super) disk: usize,
+    pub(super) op: Op,
+    pub(super) start: u64,
+    pub(super) len: u32,
+}
+
+/// Which pieces of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    /// What must be read before anything is written.
+    Before,
+    /// The request itself.
+    Itself,
+}
