@@ -38,129 +38,30 @@
 //!   for each group and node, and moves where the two lists divide.
 //! - A page that was written back stands where one stands that was used then.
 
+mod cache;
 mod commands;
+mod dirty;
+mod entry;
 mod index;
+mod options;
 mod pages;
 mod read_ahead;
 mod requests;
+mod settle;
 #[cfg(test)]
 mod tests;
 mod walks;
 mod write_back;
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
 
-use penstock_core::{Device, Done, Errno, Op, ReqId, Request, Span, Table, Time};
+use penstock_core::{Device, Done, Op, ReqId, Request, Span, Time};
 
-use commands::Commands;
-use pages::Pages;
-use read_ahead::Streams;
-use requests::Entry;
-use write_back::WriteBack;
-
-/// Bytes of a page.
-pub const PAGE: u32 = 4096;
-
-/// Pages of the longest command that it makes: 1 MiB.
-const LONGEST: u32 = 256;
-
-/// How large it is, how fast, and when it writes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Options {
-    /// Bytes of all pages.
-    pub memory: u64,
-    /// Time that a request takes in memory, whatever its length.
-    pub base: Span,
-    /// Time to copy a megabyte (10^6 bytes).
-    pub per_mb: Span,
-    /// Dirty bytes from which on pages are written back.
-    pub dirty_background: u64,
-    /// Dirty bytes from which on writers wait.
-    pub dirty: u64,
-    /// How old a dirty page becomes before it is written back.
-    pub dirty_expire: Span,
-    /// How often is looked for dirty pages that are that old; zero: never.
-    pub dirty_writeback: Span,
-    /// Bytes of the longest window that is read ahead; zero: none is.
-    pub read_ahead: u64,
-}
-
-impl Options {
-    /// Bytes of the smallest memory.
-    pub const LEAST_MEMORY: u64 = 16 * PAGE as u64;
-    /// Bytes of the longest command that a cache makes.
-    pub const LONGEST: u32 = LONGEST * PAGE;
-}
-
-/// A page cache over `D`.
-pub struct PageCache<D> {
-    below: D,
-    base: Span,
-    per_mb: Span,
-    /// Dirty pages that there may be.
-    limit: u32,
-    pages: Pages,
-    streams: Streams,
-    requests: Table<Entry>,
-    commands: Commands,
-    back: WriteBack,
-    /// What is being copied, by the time at which it is done; a number keeps ties in order.
-    copies: BinaryHeap<Reverse<(Time, u64, ReqId)>>,
-    copied: u64,
-    /// Writers that wait until less is dirty.
-    throttled: VecDeque<ReqId>,
-    /// Requests that wait for a page.
-    starved: VecDeque<ReqId>,
-    /// Flushes that wait until pages are written that are as old as they are.
-    flushes: VecDeque<ReqId>,
-    /// Requests that wait for no command any more.
-    ready: Vec<ReqId>,
-    /// Completions from below.
-    heard: Vec<Done>,
-    /// Why write-back failed, until a flush tells it.
-    failed: Option<Errno>,
-}
+pub use self::cache::PageCache;
+use self::entry::Entry;
+pub use self::options::{Options, PAGE};
 
 impl<D: Device> PageCache<D> {
-    /// A cache, empty, over `below`.
-    ///
-    /// # Panics
-    /// If `memory` is smaller than [`Options::LEAST_MEMORY`] or has more pages than 32 bits number.
-    pub fn new(options: &Options, below: D) -> Self {
-        let pages = |bytes: u64| bytes / u64::from(PAGE);
-        assert!(options.memory >= Options::LEAST_MEMORY, "{options:?}");
-        let memory = u32::try_from(pages(options.memory)).expect("pages are numbered in 32 bits");
-        let count = |bytes: u64| pages(bytes).min(memory.into()) as u32;
-        // One page can always be taken, and write-back begins before writers stop.
-        let limit = count(options.dirty).clamp(1, memory - 1);
-        let background = count(options.dirty_background).min(limit - 1);
-        Self {
-            below,
-            base: options.base,
-            per_mb: options.per_mb,
-            limit,
-            pages: Pages::new(memory),
-            streams: Streams::new(pages(options.read_ahead)),
-            requests: Table::new(),
-            commands: Commands::default(),
-            back: WriteBack::new(background, options.dirty_expire, options.dirty_writeback),
-            copies: BinaryHeap::new(),
-            copied: 0,
-            throttled: VecDeque::new(),
-            starved: VecDeque::new(),
-            flushes: VecDeque::new(),
-            ready: Vec::new(),
-            heard: Vec::new(),
-            failed: None,
-        }
-    }
-
-    /// Bytes that the device may not have yet.
-    pub fn dirty(&self) -> u64 {
-        u64::from(self.pages.unclean()) * u64::from(PAGE)
-    }
-
     /// What is to be done at once at `now`, whatever brought it about.
     fn go_on(&mut self, now: Time) {
         self.resume(now);

@@ -1,10 +1,8 @@
-//! What the cache has below, and who waits for it.
+//! The commands below a cache, and the requests that wait for each.
 
 use std::collections::VecDeque;
 
-use penstock_core::{Device, Done, Io, ReqId, Request, Table, Time};
-
-use super::{PAGE, PageCache};
+use penstock_core::{Io, ReqId, Request, Table};
 
 const NIL: u32 = u32::MAX;
 
@@ -22,19 +20,19 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    fn writes(self) -> bool {
+    pub(super) fn writes(self) -> bool {
         matches!(self, Self::Write | Self::Background)
     }
 }
 
 /// A command below.
 #[derive(Clone, Copy, Debug)]
-struct Command {
-    kind: Kind,
-    first: u64,
-    pages: u32,
+pub(super) struct Command {
+    pub(super) kind: Kind,
+    pub(super) first: u64,
+    pub(super) pages: u32,
     /// The request that its device time is charged to.
-    payer: Option<ReqId>,
+    pub(super) payer: Option<ReqId>,
     /// The first of those who wait for it.
     waits: u32,
     /// Its place among the writes.
@@ -128,7 +126,7 @@ impl Commands {
     }
 
     /// The command came back.
-    fn end(&mut self, id: ReqId) -> Command {
+    pub(super) fn end(&mut self, id: ReqId) -> Command {
         let command = self.table.remove(id);
         if command.kind.writes() {
             self.writes.swap_remove(command.place as usize);
@@ -140,62 +138,12 @@ impl Commands {
     }
 
     /// One who waited for `command`, the latest first; he does so no more.
-    fn waiter(&mut self, command: &mut Command) -> Option<ReqId> {
+    pub(super) fn waiter(&mut self, command: &mut Command) -> Option<ReqId> {
         let at = command.waits;
         let Wait { request, next } = *self.waits.get(at as usize)?;
         command.waits = next;
         self.waits[at as usize].next = self.free;
         self.free = at;
         Some(request)
-    }
-}
-
-impl<D: Device> PageCache<D> {
-    /// `request` waits for `command`.
-    pub(super) fn wait(&mut self, command: ReqId, request: ReqId) {
-        if self.commands.wait(command, request) {
-            self.entry(request).pending += 1;
-        }
-    }
-
-    /// The bytes of `pages` pages from `first` on, as `io`; the device may end within the last.
-    pub(super) fn range(&self, first: u64, pages: u32, io: Io) -> Io {
-        let start = first * u64::from(PAGE);
-        let end = (start + u64::from(pages * PAGE)).min(self.below.capacity());
-        Io { start, len: (end - start) as u32, ..io }
-    }
-
-    /// A command came back from below.
-    pub(super) fn settle(&mut self, now: Time, done: &Done) {
-        let mut command = self.commands.end(done.id);
-        for number in command.first..command.first + u64::from(command.pages) {
-            let slot = self.pages.find(number).expect("a page under way stays");
-            match command.kind {
-                Kind::Read => self.pages.filled(slot, now, done.error.is_none()),
-                _ => self.pages.written(slot),
-            }
-        }
-        if command.kind == Kind::Background {
-            self.back.ended();
-        }
-        if command.kind.writes() {
-            self.failed = self.failed.or(done.error);
-        }
-        if let Some(payer) = command.payer {
-            self.entry(payer).service += done.service;
-        }
-        // The latest comes first, and goes on last.
-        while let Some(request) = self.commands.waiter(&mut command) {
-            let entry = self.entry(request);
-            entry.pending -= 1;
-            entry.begun = entry.begun.min(done.begun.max(entry.arrived));
-            entry.error = entry.error.or(done.error);
-            if entry.pending == 0 && !entry.stalled {
-                self.ready.push(request);
-            }
-        }
-        while let Some(request) = self.ready.pop() {
-            self.step(now, request);
-        }
     }
 }

@@ -6,76 +6,16 @@
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
-use std::ops::Range;
 
-use penstock_core::{Device, Errno, Flags, Io, Op, ReqId, Request, Span, Time};
+use penstock_core::{Device, Flags, Io, Op, ReqId, Request, Span, Time};
 
+use super::cache::PageCache;
 use super::commands::Kind;
+use super::entry::{Entry, Phase};
+use super::options::PAGE;
 use super::walks::Walk;
-use super::{PAGE, PageCache};
-
-/// A request of the layer above, and how far it has come.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    /// As the layer above knows it.
-    pub(super) req: Request,
-    pub(super) arrived: Time,
-    pub(super) begun: Time,
-    pub(super) service: Span,
-    pub(super) error: Option<Errno>,
-    /// Commands that it waits for.
-    pub(super) pending: u32,
-    /// It stands in a queue, for memory or for leave to write.
-    pub(super) stalled: bool,
-    phase: Phase,
-    /// The page that is next. Of a flush, the newest page that it covers.
-    pub(super) at: u64,
-    /// Where reading ends, what is read ahead included; not known until a page is missed.
-    pub(super) upto: Option<u64>,
-    /// It begins in the page in which its stream's last request ended.
-    pub(super) again: bool,
-    /// Some of what it wrote went below in a command that was not forced.
-    pub(super) unforced: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Phase {
-    /// It goes through its pages.
-    Pages,
-    /// It has its range written back.
-    Back,
-    /// It is below, whole, or a flush is.
-    Below,
-    /// A flush waits until what it covers is written.
-    Flush,
-}
-
-impl Entry {
-    /// The page of its first byte, and the one behind its last byte's.
-    pub(super) fn pages(&self) -> Range<u64> {
-        let page = u64::from(PAGE);
-        self.req.start / page..self.req.end().div_ceil(page)
-    }
-
-    pub(super) fn buffered(&self) -> bool {
-        self.req.flags.has(Flags::BUFFERED) && matches!(self.req.op, Op::Read | Op::Write)
-    }
-
-    /// The newest page that a flush covers, by its stamp.
-    pub(super) fn covers_until(&self) -> u64 {
-        self.at
-    }
-
-    pub(super) fn forced(&self) -> bool {
-        self.req.flags.has(Flags::FUA)
-    }
-}
 
 impl<D: Device> PageCache<D> {
-    pub(super) fn entry(&mut self, id: ReqId) -> &mut Entry {
-        self.requests.get_mut(id).expect("a request that is not here")
-    }
-
     /// Takes `req` in.
     pub(super) fn arrive(&mut self, now: Time, req: &Request) {
         let mut entry = Entry {

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use penstock_core::{Device, Flags, Io, Op, ReqId, Time};
 
+use super::cache::PageCache;
 use super::commands::Kind;
+use super::entry::Entry;
+use super::options::{LONGEST, PAGE};
 use super::pages::Writer;
-use super::requests::Entry;
-use super::{LONGEST, PAGE, PageCache};
 
 /// How far a request came.
 pub(super) enum Walk {

@@ -1,0 +1,76 @@
+//! Which dirty page is written next, and when dirty pages are looked at.
+
+use std::cmp::Reverse;
+
+use penstock_core::{Span, Time};
+
+use super::pages::Pages;
+
+/// What decides on write-back.
+#[derive(Debug)]
+pub(super) struct WriteBack {
+    /// Dirty pages from which on it begins.
+    background: u32,
+    expire: Span,
+    pub(super) interval: Span,
+    /// When it looks for old pages.
+    pub(super) tick: Time,
+    /// Pages that became dirty until then are old.
+    old: Option<Time>,
+    /// Numbers and slots of the pages of this pass that are left, the last of them first.
+    pass: Vec<(u64, u32)>,
+    /// Commands below.
+    pub(super) below: u32,
+}
+
+impl WriteBack {
+    pub(super) fn new(background: u32, expire: Span, interval: Span) -> Self {
+        let (tick, old, pass, below) = (Time::NEVER, None, Vec::new(), 0);
+        Self { background, expire, interval, tick, old, pass, below }
+    }
+
+    /// When it looks for old pages.
+    pub(super) fn tick(&self) -> Time {
+        self.tick
+    }
+
+    /// Looks for old pages, if it is time.
+    pub(super) fn look(&mut self, now: Time) {
+        if self.tick <= now {
+            self.tick = Time::NEVER;
+            self.old = (now.since(Time::ZERO) >= self.expire).then(|| now - self.expire);
+        }
+    }
+
+    /// A command of it came back.
+    pub(super) fn ended(&mut self) {
+        self.below -= 1;
+    }
+
+    /// The page that is written next, if one is to be; `covered` is the newest stamp that a flush
+    /// waits for.
+    pub(super) fn next(&mut self, pages: &Pages, covered: Option<u64>) -> Option<u32> {
+        let (many, old) = (pages.dirty() > self.background, self.old);
+        let wanted = |&slot: &u32| {
+            let page = pages.page(slot);
+            let is_old = old.is_some_and(|old| page.dirtied <= old);
+            many || is_old || covered.is_some_and(|last| page.stamp <= last)
+        };
+        pages.oldest().next().filter(wanted)?;
+        loop {
+            while let Some((number, slot)) = self.pass.pop() {
+                let page = pages.page(slot);
+                if page.number == number && page.dirty() && !page.writing() {
+                    return Some(slot);
+                }
+            }
+            let found = pages.oldest().take_while(wanted);
+            let idle = found.filter(|&slot| !pages.page(slot).writing());
+            self.pass.extend(idle.map(|slot| (pages.page(slot).number, slot)));
+            self.pass.sort_unstable_by_key(|&(number, _)| Reverse(number));
+            if self.pass.is_empty() {
+                return None;
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! What a page cache is made from.
+
+use penstock_core::Span;
+
+/// Bytes of a page.
+pub const PAGE: u32 = 4096;
+
+/// Pages of the longest command that it makes: 1 MiB.
+pub(super) const LONGEST: u32 = 256;
+
+/// How large it is, how fast, and when it writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Bytes of all pages.
+    pub memory: u64,
+    /// Time that a request takes in memory, whatever its length.
+    pub base: Span,
+    /// Time to copy a megabyte (10^6 bytes).
+    pub per_mb: Span,
+    /// Dirty bytes from which on pages are written back.
+    pub dirty_background: u64,
+    /// Dirty bytes from which on writers wait.
+    pub dirty: u64,
+    /// How old a dirty page becomes before it is written back.
+    pub dirty_expire: Span,
+    /// How often is looked for dirty pages that are that old; zero: never.
+    pub dirty_writeback: Span,
+    /// Bytes of the longest window that is read ahead; zero: none is.
+    pub read_ahead: u64,
+}
+
+impl Options {
+    /// Bytes of the smallest memory.
+    pub const LEAST_MEMORY: u64 = 16 * PAGE as u64;
+    /// Bytes of the longest command that a cache makes.
+    pub const LONGEST: u32 = LONGEST * PAGE;
+}

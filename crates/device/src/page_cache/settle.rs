@@ -1,0 +1,42 @@
+//! What a command that came back means to its pages, and to the requests that waited for it.
+
+use penstock_core::{Device, Done, Time};
+
+use super::cache::PageCache;
+use super::commands::Kind;
+
+impl<D: Device> PageCache<D> {
+    /// A command came back from below.
+    pub(super) fn settle(&mut self, now: Time, done: &Done) {
+        let mut command = self.commands.end(done.id);
+        for number in command.first..command.first + u64::from(command.pages) {
+            let slot = self.pages.find(number).expect("a page under way stays");
+            match command.kind {
+                Kind::Read => self.pages.filled(slot, now, done.error.is_none()),
+                _ => self.pages.written(slot),
+            }
+        }
+        if command.kind == Kind::Background {
+            self.back.ended();
+        }
+        if command.kind.writes() {
+            self.failed = self.failed.or(done.error);
+        }
+        if let Some(payer) = command.payer {
+            self.entry(payer).service += done.service;
+        }
+        // The latest comes first, and goes on last.
+        while let Some(request) = self.commands.waiter(&mut command) {
+            let entry = self.entry(request);
+            entry.pending -= 1;
+            entry.begun = entry.begun.min(done.begun.max(entry.arrived));
+            entry.error = entry.error.or(done.error);
+            if entry.pending == 0 && !entry.stalled {
+                self.ready.push(request);
+            }
+        }
+        while let Some(request) = self.ready.pop() {
+            self.step(now, request);
+        }
+    }
+}
