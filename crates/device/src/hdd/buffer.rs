@@ -41,8 +41,8 @@ use std::ops::Range;
 use penstock_core::Op;
 
 use self::segments::Segments;
-use super::Hdd;
 use super::drive::{Cache, DriveError, ReadAhead};
+use super::mechanism::Mechanism;
 use super::options::Overheads;
 use super::sweep::{Flow, Motion, Order, Sweep};
 
@@ -105,36 +105,36 @@ impl Buffer {
     }
 
     /// Serves a read; when it is answered.
-    pub(super) fn read(&mut self, hdd: &mut Hdd, command: &Command) -> u64 {
+    pub(super) fn read(&mut self, drive: &mut Mechanism, command: &Command) -> u64 {
         let Command { now, first, end } = *command;
-        let missed = hdd.overhead(Op::Read);
-        let written = self.settle(hdd, now);
+        let missed = drive.overhead(Op::Read);
+        let written = self.settle(drive, now);
         let reading = self.active.map(|active| active.segment);
         let found = self.segments.find(first, end, reading).or_else(|| self.coming(first));
         // Who must wait for the arm is told so, with all that it costs.
         let hit = found.is_some() && written <= now;
-        let overhead = if hit { self.overhead(hdd, Op::Read, first) } else { missed };
-        (hdd.wrote, self.last_end) = (false, end);
-        let flow = self.flow(hdd, first, end, written.max(now + overhead));
+        let overhead = if hit { self.overhead(drive, Op::Read, first) } else { missed };
+        (drive.wrote, self.last_end) = (false, end);
+        let flow = self.flow(drive, first, end, written.max(now + overhead));
         let whole = found.is_some_and(|at| self.segments.get(at).end >= end);
         let going = self.active.filter(|active| found == Some(active.segment));
         let mut active = going.unwrap_or_else(|| {
-            let free = (self.stop(hdd, now) + missed).max(written);
+            let free = (self.stop(drive, now) + missed).max(written);
             let segment = found.unwrap_or_else(|| self.segments.for_read(reading));
             if found.is_none() {
                 self.segments.begin(segment, first);
             }
             let next = self.segments.get(segment).end;
-            let sweep = self.sweep(hdd, Op::Read, next..next, free, flow);
+            let sweep = self.sweep(drive, Op::Read, next..next, free, flow);
             if found.is_none() && self.cache.free_sectors {
-                self.keep_passing(hdd, segment, sweep);
+                self.keep_passing(drive, segment, sweep);
             }
             Active { segment, sweep, least: end, motion: Motion::Done }
         });
         self.segments.touch(active.segment);
         active.least = end + u64::from(self.cache.ahead_least);
         active.sweep.flow = flow;
-        let mut limit = self.limit(hdd, self.segments.get(active.segment).start, end);
+        let mut limit = self.limit(drive, self.segments.get(active.segment).start, end);
         if self.cache.keeps_asked {
             limit = limit.min((first + self.segments.sectors()).max(end));
         }
@@ -144,24 +144,24 @@ impl Buffer {
             if going.is_some() || self.cache.ahead_on_hit {
                 self.active = Some(active);
                 if let Some(sweep) = begun {
-                    hdd.tell_sweep(sweep, |_| 0);
+                    drive.tell_sweep(sweep, |_| 0);
                 }
             }
             return flow.done();
         }
-        let read = hdd.reach(&mut active.sweep, end);
+        let read = drive.reach(&mut active.sweep, end);
         if let Some(sweep) = begun {
-            hdd.tell_sweep(sweep, |_| read);
+            drive.tell_sweep(sweep, |_| read);
         }
         self.active = Some(active);
         active.sweep.flow.done().max(read)
     }
 
     /// Nanoseconds of overhead of a command from sector `first` on that the buffer answers.
-    fn overhead(&self, hdd: &Hdd, op: Op, first: u64) -> u64 {
+    fn overhead(&self, drive: &Mechanism, op: Op, first: u64) -> u64 {
         let write = op == Op::Write;
         let continues = !self.cache.short_if_continued || first == self.last_end;
-        let same = hdd.wrote == write && continues;
+        let same = drive.wrote == write && continues;
         self.hits[usize::from(write)][usize::from(same == write)]
     }
 
@@ -173,59 +173,59 @@ impl Buffer {
     }
 
     /// Serves a write; when it is answered, from the platter if it must be `durable`.
-    pub(super) fn write(&mut self, hdd: &mut Hdd, command: &Command, durable: bool) -> u64 {
+    pub(super) fn write(&mut self, drive: &mut Mechanism, command: &Command, durable: bool) -> u64 {
         let Command { now, first, end } = *command;
         let durable = durable || !self.cache.write_back;
-        let missed = hdd.overhead(Op::Write);
-        let overhead = if durable { missed } else { self.overhead(hdd, Op::Write, first) };
-        (hdd.wrote, self.last_end) = (true, end);
-        if !durable && let Some(done) = self.append(hdd, command, now + overhead) {
+        let missed = drive.overhead(Op::Write);
+        let overhead = if durable { missed } else { self.overhead(drive, Op::Write, first) };
+        (drive.wrote, self.last_end) = (true, end);
+        if !durable && let Some(done) = self.append(drive, command, now + overhead) {
             return done;
         }
-        let written = self.settle(hdd, now);
+        let written = self.settle(drive, now);
         let reading = self.active.map(|active| active.segment);
-        let free = (self.stop(hdd, now) + overhead).max(written);
+        let free = (self.stop(drive, now) + overhead).max(written);
         let segment = self.segments.for_write(first, end, reading);
         self.segments.void(first, end);
         self.segments.begin(segment, first);
         // What is longer than a segment goes through it part by part.
         let room = self.segments.sectors();
         let part = end.min(first + room);
-        let flow = self.flow(hdd, first, part, written.max(now + overhead));
-        let mut sweep = self.sweep(hdd, Op::Write, first..part, free, flow);
+        let flow = self.flow(drive, first, part, written.max(now + overhead));
+        let mut sweep = self.sweep(drive, Op::Write, first..part, free, flow);
         let begun = sweep;
         while sweep.end < end {
-            let drained = hdd.finish(&mut sweep);
+            let drained = drive.finish(&mut sweep);
             let part = end.min(sweep.end + room);
-            sweep.flow = self.flow(hdd, sweep.end, part, drained);
+            sweep.flow = self.flow(drive, sweep.end, part, drained);
             sweep.end = part;
         }
         self.segments.extend(segment, end);
         self.active = Some(Active { segment, sweep, least: end, motion: Motion::Done });
-        hdd.tell_sweep(begun, |hdd| hdd.finish(&mut { sweep }));
-        if durable { hdd.finish(&mut sweep) } else { sweep.flow.done() }
+        drive.tell_sweep(begun, |drive| drive.finish(&mut { sweep }));
+        if durable { drive.finish(&mut sweep) } else { sweep.flow.done() }
     }
 
     /// Joins a write to the data on its way to the platter, if it continues that; when it is
     /// answered.
-    fn append(&mut self, hdd: &Hdd, command: &Command, decoded: u64) -> Option<u64> {
+    fn append(&mut self, drive: &Mechanism, command: &Command, decoded: u64) -> Option<u64> {
         let Command { now, first, end } = *command;
         let room = self.segments.sectors();
         let joins = self.cache.combine && end - first <= room;
         let mut active = self
             .active
             .filter(|Active { sweep, .. }| joins && sweep.op == Op::Write && sweep.end == first)?;
-        if matches!(hdd.follow(&mut active.sweep, now), Motion::Done) {
+        if matches!(drive.follow(&mut active.sweep, now), Motion::Done) {
             return None;
         }
         // It enters the buffer when enough has left that.
         let leaves = end.saturating_sub(room);
         let enters = if leaves > active.sweep.next {
-            hdd.reach(&mut { active.sweep }, leaves).max(decoded)
+            drive.reach(&mut { active.sweep }, leaves).max(decoded)
         } else {
             decoded
         };
-        active.sweep.flow = self.flow(hdd, first, end, enters);
+        active.sweep.flow = self.flow(drive, first, end, enters);
         active.sweep.end = end;
         self.segments.void(first, end);
         self.segments.extend(active.segment, end);
@@ -235,23 +235,23 @@ impl Buffer {
     }
 
     /// When everything that was answered is on the platter.
-    pub(super) fn flushed(&self, hdd: &Hdd, now: u64) -> u64 {
+    pub(super) fn flushed(&self, drive: &Mechanism, now: u64) -> u64 {
         match self.active {
             Some(Active { mut sweep, .. }) if sweep.op == Op::Write => {
-                hdd.finish(&mut sweep).max(now)
+                drive.finish(&mut sweep).max(now)
             }
             _ => now,
         }
     }
 
     /// How long a read or write that begins with `sector` would wait for it.
-    pub(super) fn position(&self, hdd: &Hdd, now: u64, op: Op, sector: u64) -> u64 {
-        let (mut at, mut arm, mut held) = (now, hdd.arm, None);
+    pub(super) fn position(&self, drive: &Mechanism, now: u64, op: Op, sector: u64) -> u64 {
+        let (mut at, mut arm, mut held) = (now, drive.arm, None);
         if let Some(Active { segment, mut sweep, .. }) = self.active {
             if sweep.op == Op::Write {
-                at = hdd.finish(&mut sweep).max(now);
+                at = drive.finish(&mut sweep).max(now);
             } else {
-                hdd.follow(&mut sweep, now);
+                drive.follow(&mut sweep, now);
                 let coming = self.cache.hits_on_coming && sweep.next < sweep.end;
                 held = Some((segment, sweep.next + u64::from(coming)));
             }
@@ -260,29 +260,29 @@ impl Buffer {
         if op == Op::Read && self.segments.holds(sector, held) {
             return 0;
         }
-        let flow = self.flow(hdd, sector, sector + 1, at);
-        let begun = at + hdd.overhead(op);
+        let flow = self.flow(drive, sector, sector + 1, at);
+        let begun = at + drive.overhead(op);
         let (next, end) = (sector, sector + 1);
         let (settle, order) = (self.cache.settle.ns(), Order::Rising);
         let mut sweep = Sweep { op, next, end, at: begun, arm, settle, order, flow };
-        hdd.leg(&mut sweep).begins - begun
+        drive.leg(&mut sweep).begins - begun
     }
 
     /// Brings the arm to the time `now`, and past the end of a write, which nothing stops; when
     /// that is.
-    fn settle(&mut self, hdd: &mut Hdd, now: u64) -> u64 {
+    fn settle(&mut self, drive: &mut Mechanism, now: u64) -> u64 {
         let Some(active) = &mut self.active else { return now };
         if active.sweep.op != Op::Write {
-            active.motion = hdd.follow(&mut active.sweep, now);
+            active.motion = drive.follow(&mut active.sweep, now);
             self.segments.extend(active.segment, active.sweep.next);
             if matches!(active.motion, Motion::Done) {
-                hdd.arm = active.sweep.arm;
+                drive.arm = active.sweep.arm;
                 self.active = None;
             }
             return now;
         }
-        let written = hdd.finish(&mut active.sweep);
-        hdd.arm = active.sweep.arm;
+        let written = drive.finish(&mut active.sweep);
+        drive.arm = active.sweep.arm;
         if !self.cache.hits_on_written {
             self.segments.clear(active.segment);
         }
@@ -291,37 +291,37 @@ impl Buffer {
     }
 
     /// Stops reading ahead, which was settled; when the arm is free of it.
-    fn stop(&mut self, hdd: &mut Hdd, now: u64) -> u64 {
+    fn stop(&mut self, drive: &mut Mechanism, now: u64) -> u64 {
         let Some(mut active) = self.active.take() else { return now };
         if active.sweep.next < active.least.min(active.sweep.end) {
-            let read = hdd.reach(&mut active.sweep, active.least);
+            let read = drive.reach(&mut active.sweep, active.least);
             active.motion = Motion::Passing(read.max(now));
             self.segments.extend(active.segment, active.sweep.next);
         }
-        hdd.arm = active.sweep.arm;
+        drive.arm = active.sweep.arm;
         match active.motion {
             Motion::Done => now,
             Motion::Passing(ends) => ends,
             Motion::Seeking(ends, there) => {
-                hdd.arm = there;
+                drive.arm = there;
                 ends
             }
         }
     }
 
     /// Takes into the segment what passes on the way to the first sector of `sweep` on its track.
-    fn keep_passing(&mut self, hdd: &Hdd, segment: usize, mut sweep: Sweep) {
+    fn keep_passing(&mut self, drive: &Mechanism, segment: usize, mut sweep: Sweep) {
         sweep.end = sweep.flow.end;
-        let leg = hdd.leg(&mut sweep);
-        let passed = hdd.platter.sectors(leg.run.zone, leg.begins - leg.arrives);
-        let before = sweep.next - hdd.map.track_start(leg.run.zone, sweep.next);
+        let leg = drive.leg(&mut sweep);
+        let passed = drive.platter.sectors(leg.run.zone, leg.begins - leg.arrives);
+        let before = sweep.next - drive.map.track_start(leg.run.zone, sweep.next);
         self.segments.begin(segment, sweep.next - passed.min(before));
         self.segments.extend(segment, sweep.next);
     }
 
     /// How far it reads on behind a request that ends before `end`, in a segment from `start` on.
-    fn limit(&self, hdd: &Hdd, start: u64, end: u64) -> u64 {
-        let map = &hdd.map;
+    fn limit(&self, drive: &Mechanism, start: u64, end: u64) -> u64 {
+        let map = &drive.map;
         let zone = |sector| map.zone_of(sector);
         let track_end = |sector| map.track_end(zone(sector), sector);
         let most = (end + u64::from(self.cache.ahead_most)).min(map.blocks());
@@ -346,19 +346,19 @@ impl Buffer {
         }
     }
 
-    fn flow(&self, hdd: &Hdd, first: u64, end: u64, base: u64) -> Flow {
-        Flow { first, end, base, pace: hdd.bus, room: self.segments.sectors() }
+    fn flow(&self, drive: &Mechanism, first: u64, end: u64, base: u64) -> Flow {
+        Flow { first, end, base, pace: drive.bus, room: self.segments.sectors() }
     }
 
     /// A sweep from where the arm rests, free to move `at` a time.
-    fn sweep(&self, hdd: &Hdd, op: Op, sectors: Range<u64>, at: u64, flow: Flow) -> Sweep {
+    fn sweep(&self, drive: &Mechanism, op: Op, sectors: Range<u64>, at: u64, flow: Flow) -> Sweep {
         let order = match op {
             Op::Read if self.cache.zero_latency => Order::Any,
             Op::Read if self.cache.free_sectors => Order::Inside,
             _ => Order::Rising,
         };
         let Range { start: next, end } = sectors;
-        Sweep { op, next, end, at, arm: hdd.arm, settle: self.cache.settle.ns(), order, flow }
+        Sweep { op, next, end, at, arm: drive.arm, settle: self.cache.settle.ns(), order, flow }
     }
 }
 

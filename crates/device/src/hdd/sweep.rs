@@ -4,10 +4,11 @@
 //! part each: one closed form says when a leg begins and ends, and another one how far it is at a
 //! given time. Nothing happens per sector, and nothing at all until somebody asks.
 
-use penstock_core::Op;
+use penstock_core::{Op, Span, Time};
 
+use super::access::{Access, Arm};
 use super::geometry::Run;
-use super::{Arm, Hdd};
+use super::mechanism::Mechanism;
 
 /// Consecutive sectors that the arm is about to read or write.
 #[derive(Clone, Copy, Debug)]
@@ -131,7 +132,7 @@ pub(super) enum Motion {
     Passing(u64),
 }
 
-impl Hdd {
+impl Mechanism {
     /// The next leg of `sweep`, which has not ended. Only the flow's base may change.
     pub(super) fn leg(&self, sweep: &mut Sweep) -> Leg {
         // What passes the bus goes in legs of its own.
@@ -253,5 +254,27 @@ impl Hdd {
     fn take(sweep: &mut Sweep, leg: &Leg) {
         sweep.next += leg.run.blocks;
         sweep.rest(leg.ends, leg);
+    }
+}
+
+impl Mechanism {
+    /// Tells of the access that begins with `sweep` and takes the arm until `ends`, which is worked
+    /// out only if somebody listens.
+    pub(super) fn tell_sweep(&mut self, sweep: Sweep, ends: impl FnOnce(&Self) -> u64) {
+        if !self.watcher.listens() || sweep.next >= sweep.end {
+            return;
+        }
+        let leg = self.leg(&mut { sweep });
+        let ends = ends(self).max(leg.begins);
+        let access = Access {
+            overhead: Span::ZERO,
+            seek: Span::from_ns(leg.arrives - sweep.at),
+            rotation: Span::from_ns(leg.begins - leg.arrives),
+            transfer: Span::from_ns(ends - leg.begins),
+            bus: Span::ZERO,
+            distance: leg.run.place.cylinder.abs_diff(sweep.arm.cylinder),
+            arm: leg.arm(),
+        };
+        self.watcher.tell(Time::from_ns(sweep.at), &access);
     }
 }

@@ -12,24 +12,10 @@
 //! - The command overhead of hits is the one of misses.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use penstock_core::{Device, Done, Op, Policy, Queued, Request, Span, Time};
 
-use super::{Hdd, Serving, sectors};
-
-impl Hdd {
-    /// When the data of the command in service crosses the bus, if that takes time.
-    fn bus_taken(&self) -> Option<Range<Time>> {
-        let Serving { req, begun, ends, .. } = self.serving.as_ref()?;
-        let takes = Span::from_ns(sectors(req.start, req.len).1 * self.bus);
-        match req.op {
-            Op::Read => Some(*ends - takes..*ends),
-            Op::Write => Some(*begun..*begun + takes),
-            Op::Flush | Op::Discard => None,
-        }
-    }
-}
+use super::disk::Hdd;
 
 /// A drive behind a queue of its own.
 pub struct Tagged<P> {
@@ -48,10 +34,7 @@ pub struct Tagged<P> {
 impl<P: Policy> Tagged<P> {
     /// `hdd` with room for `depth` commands, the one in service included, of which `policy` picks.
     pub fn new(policy: P, mut hdd: Hdd, depth: u32) -> Self {
-        let overheads = std::mem::take(&mut hdd.overheads);
-        if let Some(buffer) = &mut hdd.buffer {
-            buffer.decode_for_free();
-        }
+        let overheads = hdd.take_overheads();
         let queue = Queued::new(policy, hdd);
         let (coming, arrives) = (VecDeque::new(), Time::NEVER);
         Self { queue, depth, held: 0, coming, arrives, overheads, wrote: false }

@@ -1,7 +1,11 @@
 //! A small drive whose times a person can work out: 10 ms a turn, 100 sectors a track.
 
+use penstock_core::{
+    ClassId, Device, Errno, Flags, Io, Op, Prio, ReqId, Request, Span, StreamId, Time,
+};
+
+use super::mechanism::sectors;
 use super::*;
-use penstock_core::{ClassId, Flags, Io, Prio, ReqId, StreamId};
 
 const TURN: u64 = 10_000_000;
 const PASS: u64 = TURN / 100;
@@ -124,7 +128,7 @@ fn overheads_follow_the_last_command() {
     let overhead = |hdd: &Hdd, op| hdd.access(Time::ZERO, op, 0, 512).overhead.ns() / 1_000;
     assert_eq!((overhead(&hdd, Op::Read), overhead(&hdd, Op::Write)), (100, 300));
     serve(&mut hdd, 0, Op::Write, 0, 1);
-    hdd.ready = Time::ZERO;
+    hdd.mechanism.ready = Time::ZERO;
     assert_eq!((overhead(&hdd, Op::Read), overhead(&hdd, Op::Write)), (200, 400));
     let now = 5 * TURN;
     assert_eq!(serve(&mut hdd, now, Op::Flush, 0, 0), now, "nothing to write back");

@@ -11,8 +11,7 @@ use std::fmt;
 
 use penstock_core::{Span, Time};
 
-use super::sweep::Sweep;
-use super::{Access, Arm, Hdd};
+use super::access::{Access, Arm};
 
 type Listener = Box<dyn FnMut(Time, &Access)>;
 
@@ -21,6 +20,16 @@ type Listener = Box<dyn FnMut(Time, &Access)>;
 pub(super) struct Watcher(Option<Listener>);
 
 impl Watcher {
+    /// One that tells `listener`.
+    pub(super) fn new(listener: impl FnMut(Time, &Access) + 'static) -> Self {
+        Self(Some(Box::new(listener)))
+    }
+
+    /// Whether somebody listens.
+    pub(super) fn listens(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// An access begins at `now`.
     pub(super) fn tell(&mut self, now: Time, access: &Access) {
         if let Some(listener) = &mut self.0 {
@@ -40,36 +49,5 @@ impl Watcher {
 impl fmt::Debug for Watcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "watched" } else { "unwatched" })
-    }
-}
-
-impl Hdd {
-    /// The same, with `listener` told of every access and when it begins: with all of its parts, as
-    /// an access once begun is not changed. With the cache it is told when a command makes it
-    /// certain, may begin later than that, and has neither overhead nor bus.
-    #[must_use]
-    pub fn watched(mut self, listener: impl FnMut(Time, &Access) + 'static) -> Self {
-        self.watcher = Watcher(Some(Box::new(listener)));
-        self
-    }
-
-    /// Tells of the access that begins with `sweep` and takes the arm until `ends`, which is worked
-    /// out only if somebody listens.
-    pub(super) fn tell_sweep(&mut self, sweep: Sweep, ends: impl FnOnce(&Self) -> u64) {
-        if self.watcher.0.is_none() || sweep.next >= sweep.end {
-            return;
-        }
-        let leg = self.leg(&mut { sweep });
-        let ends = ends(self).max(leg.begins);
-        let access = Access {
-            overhead: Span::ZERO,
-            seek: Span::from_ns(leg.arrives - sweep.at),
-            rotation: Span::from_ns(leg.begins - leg.arrives),
-            transfer: Span::from_ns(ends - leg.begins),
-            bus: Span::ZERO,
-            distance: leg.run.place.cylinder.abs_diff(sweep.arm.cylinder),
-            arm: leg.arm(),
-        };
-        self.watcher.tell(Time::from_ns(sweep.at), &access);
     }
 }

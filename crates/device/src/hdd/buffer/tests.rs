@@ -8,7 +8,7 @@ use penstock_core::{ClassId, Device, Flags, Io, Prio, ReqId, Request, Span, Stre
 use proptest::prelude::*;
 
 use super::*;
-use crate::hdd::{CommandOverheads, Drive, Options, SeekLaw, Spares, TrackOrder, Zone};
+use crate::hdd::{CommandOverheads, Drive, Hdd, Options, SeekLaw, Spares, TrackOrder, Zone};
 
 const SECTORS: u64 = 2_000;
 
@@ -85,7 +85,7 @@ fn read(hdd: &mut Hdd, now: u64, first: u64, sectors: u64) -> u64 {
 
 /// When the platter has everything, if it has not by `now`.
 fn clean_at(hdd: &Hdd, now: u64) -> u64 {
-    hdd.buffer.as_ref().expect("it has a cache").flushed(hdd, now)
+    hdd.buffer.as_ref().expect("it has a cache").flushed(&hdd.mechanism, now)
 }
 
 const HIT: u64 = 50_000;
@@ -125,7 +125,7 @@ fn a_stream_on_a_fast_bus_goes_at_the_pace_of_the_platter() {
     let facts = Cache { segment_sectors: 200, ahead_most: 200, hits_on_coming: true, ..cache() };
     let ends = |facts: Cache| {
         let mut hdd = hdd(facts);
-        hdd.bus = 1_000;
+        hdd.mechanism.bus = 1_000;
         (0..5).fold(0, |now, part| read(&mut hdd, now, part * 20, 20))
     };
     // A turn at most until the first sector comes, and one for the track.
@@ -258,27 +258,27 @@ proptest! {
         write in any::<bool>(),
         times in prop::collection::vec(0_u64..120_000_000, 20),
     ) {
-        let hdd = hdd(cache());
+        let drive = hdd(cache()).mechanism;
         let op = if write { Op::Write } else { Op::Read };
         let flow = Flow { first, end: first + asked, base: start, pace, room };
         let end = if write { first + asked } else { first + sectors };
-        let (arm, order) = (hdd.arm, Order::Rising);
+        let (arm, order) = (drive.arm, Order::Rising);
         let sweep = Sweep { op, next: first, end, at: start, arm, settle, order, flow };
         let mut passed = Vec::new();
         let mut walk = sweep;
         while walk.next < end {
             let sector = walk.next;
-            passed.push(hdd.reach(&mut walk, sector + 1));
+            passed.push(drive.reach(&mut walk, sector + 1));
         }
         // A write's part of a track begins when all of it will arrive in time, so a walk may
         // begin sooner; it is not sooner done.
-        let whole = hdd.finish(&mut { sweep });
+        let whole = drive.finish(&mut { sweep });
         let last = passed[passed.len() - 1];
         let close = |a: u64, b: u64| a.abs_diff(b) <= 400;
         prop_assert!(close(whole, last), "{whole} or {last}");
         for time in times.into_iter().filter(|_| !write) {
             let mut at = sweep;
-            hdd.follow(&mut at, start + time);
+            drive.follow(&mut at, start + time);
             let told = passed.iter().filter(|&&at| at <= start + time).count() as u64;
             prop_assert!((at.next - first).abs_diff(told) <= 1, "{} or {told}", at.next - first);
         }
@@ -322,14 +322,13 @@ proptest! {
             told.push(held);
             // Long enough for all that is read ahead.
             now = answered + SECOND;
-            let mut buffer = hdd.buffer.take().expect("it has a cache");
-            buffer.settle(&mut hdd, now);
+            let buffer = hdd.buffer.as_mut().expect("it has a cache");
+            buffer.settle(&mut hdd.mechanism, now);
             let found: BTreeSet<(u64, u64)> = (0..3)
                 .map(|at| buffer.segments.get(at))
                 .map(|segment| (segment.start, segment.end))
                 .filter(|(start, end)| start < end)
                 .collect();
-            hdd.buffer = Some(buffer);
             let spans = told.iter().filter_map(|held| Some((*held.front()?, held.back()? + 1)));
             prop_assert_eq!(found, spans.collect::<BTreeSet<_>>());
         }

@@ -1,0 +1,42 @@
+//! One access to the platter, in parts.
+
+use penstock_core::Span;
+
+/// One access, part by part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// From the request's arrival until the arm begins to move: the rest of the turnaround and
+    /// the command overhead.
+    pub overhead: Span,
+    /// Arm, head switch and settling, to the first track.
+    pub seek: Span,
+    /// Until the first wanted sector comes round; for a write, until its data has arrived too.
+    pub rotation: Span,
+    /// From there until the last wanted sector has passed, switches between tracks included.
+    pub transfer: Span,
+    /// What the bus still carries when the last sector has passed.
+    pub bus: Span,
+    /// Cylinders that the arm moved to the first track.
+    pub distance: u32,
+    /// Where the arm is left.
+    pub(super) arm: Arm,
+}
+
+impl Access {
+    /// Whether it is a command that asked nothing of the platter and cost its overhead alone.
+    pub fn is_decoding(&self) -> bool {
+        self.service() == self.overhead
+    }
+
+    /// The whole of it.
+    pub fn service(&self) -> Span {
+        self.overhead + self.seek + self.rotation + self.transfer + self.bus
+    }
+}
+
+/// Where arm and head stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Arm {
+    pub(super) cylinder: u32,
+    pub(super) head: u32,
+}

@@ -1,0 +1,193 @@
+//! A drive: its mechanism, its cache if that takes part, and the command that it serves.
+
+use std::ops::Range;
+
+use penstock_core::{Device, Done, Errno, Flags, Op, Request, Span, Time};
+
+use super::access::Access;
+use super::buffer::{Buffer, Command};
+use super::drive::{Drive, DriveError};
+use super::geometry::{Angle, Place};
+use super::mechanism::{Mechanism, SECTOR, sectors};
+use super::options::Options;
+use super::watcher::Watcher;
+
+/// One drive.
+#[derive(Debug)]
+pub struct Hdd {
+    pub(super) mechanism: Mechanism,
+    /// The cache, if it takes part.
+    pub(super) buffer: Option<Box<Buffer>>,
+    serving: Option<Serving>,
+}
+
+#[derive(Debug)]
+struct Serving {
+    req: Request,
+    begun: Time,
+    ends: Time,
+    error: Option<Errno>,
+}
+
+impl Serving {
+    /// What is over by `now` of the command in service.
+    fn finish(serving: &mut Option<Self>, now: Time) -> Option<Done> {
+        let Self { req, begun, ends, error } = serving.take_if(|s| s.ends <= now)?;
+        Some(Done { id: req.id, at: now, begun, service: ends.since(begun), len: req.len, error })
+    }
+}
+
+impl Hdd {
+    /// The drive of these facts, at rest.
+    ///
+    /// # Errors
+    /// [`DriveError`]: the facts contradict each other.
+    pub fn new(drive: &Drive, options: Options) -> Result<Self, DriveError> {
+        let mechanism = Mechanism::new(drive, &options)?;
+        let buffer = options.cache.map(|cache| Buffer::new(&cache, options.overheads));
+        Ok(Self { mechanism, buffer: buffer.transpose()?, serving: None })
+    }
+
+    /// The same with its platter at `angle` when the run begins.
+    #[must_use]
+    pub fn turned(mut self, angle: Angle) -> Self {
+        self.mechanism.platter.phase = angle;
+        self
+    }
+
+    /// The same, with `listener` told of every access and when it begins: with all of its parts, as
+    /// an access once begun is not changed. With the cache it is told when a command makes it
+    /// certain, may begin later than that, and has neither overhead nor bus.
+    #[must_use]
+    pub fn watched(mut self, listener: impl FnMut(Time, &Access) + 'static) -> Self {
+        self.mechanism.watcher = Watcher::new(listener);
+        self
+    }
+
+    /// Where the sector of 512 bytes numbered `sector` lies.
+    ///
+    /// # Panics
+    /// If the drive has no such sector.
+    pub fn place(&self, sector: u64) -> Place {
+        self.mechanism.place(sector)
+    }
+
+    /// How long a seek over `distance` cylinders on one head takes for `op`.
+    pub fn seek(&self, op: Op, distance: u32) -> Span {
+        Span::from_ns(self.mechanism.seeks.ns(op, distance, false))
+    }
+
+    /// What a read or write of `len` bytes from `start` would cost if it came `now`, without the
+    /// cache.
+    ///
+    /// # Panics
+    /// If the range is empty or passes the drive's end.
+    pub fn access(&self, now: Time, op: Op, start: u64, len: u32) -> Access {
+        self.mechanism.access(now, op, start, len)
+    }
+
+    /// When the data of the command in service crosses the bus, if that takes time.
+    pub(super) fn bus_taken(&self) -> Option<Range<Time>> {
+        let Serving { req, begun, ends, .. } = self.serving.as_ref()?;
+        let takes = Span::from_ns(sectors(req.start, req.len).1 * self.mechanism.bus);
+        match req.op {
+            Op::Read => Some(*ends - takes..*ends),
+            Op::Write => Some(*begun..*begun + takes),
+            Op::Flush | Op::Discard => None,
+        }
+    }
+
+    /// Gives up its command overheads, which are spent before a command reaches it.
+    pub(super) fn take_overheads(&mut self) -> [[u64; 2]; 2] {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.decode_for_free();
+        }
+        std::mem::take(&mut self.mechanism.overheads)
+    }
+
+    /// Serves a read or write with the cache; when it is answered.
+    fn start_cached(
+        mechanism: &mut Mechanism,
+        buffer: &mut Buffer,
+        now: Time,
+        req: &Request,
+    ) -> Time {
+        let (first, sectors) = sectors(req.start, req.len);
+        let command = Command { now: now.max(mechanism.ready).ns(), first, end: first + sectors };
+        Time::from_ns(match req.op {
+            Op::Write => buffer.write(mechanism, &command, req.flags.has(Flags::FUA)),
+            _ => buffer.read(mechanism, &command),
+        })
+    }
+}
+
+impl Device for Hdd {
+    fn capacity(&self) -> u64 {
+        self.mechanism.map.blocks() * u64::from(SECTOR)
+    }
+
+    fn block(&self) -> u32 {
+        SECTOR
+    }
+
+    fn room(&self) -> u32 {
+        u32::from(self.serving.is_none())
+    }
+
+    /// Seek and rotational wait, exact, as the drive itself would know them.
+    fn position(&self, now: Time, op: Op, start: u64) -> Span {
+        let sector = start / u64::from(SECTOR);
+        if !matches!(op, Op::Read | Op::Write) || sector >= self.mechanism.map.blocks() {
+            return Span::ZERO;
+        }
+        if let Some(buffer) = &self.buffer {
+            let taken = now.max(self.mechanism.ready).ns();
+            return Span::from_ns(buffer.position(&self.mechanism, taken, op, sector));
+        }
+        let begun = now.max(self.mechanism.ready).ns() + self.mechanism.overhead(op);
+        let run = self.mechanism.map.run(self.mechanism.map.zone_of(sector), sector, 1);
+        let (seek, wait) = self.mechanism.approach(begun, op, &run, 1);
+        Span::from_ns(seek + wait)
+    }
+
+    fn start(&mut self, now: Time, req: &Request) {
+        debug_assert!(self.serving.is_none(), "started without room");
+        let (mut ends, mut error) = (now, None);
+        match req.op {
+            Op::Flush => {
+                // Without a cache there is nothing to write back.
+                if let Some(buffer) = &self.buffer {
+                    ends = Time::from_ns(buffer.flushed(&self.mechanism, now.ns()));
+                }
+            }
+            Op::Discard => ends = self.mechanism.decode_only(now, req.op),
+            Op::Read | Op::Write if req.end() > self.capacity() => {
+                ends = self.mechanism.decode_only(now, req.op);
+                error = Some(Errno::EIO);
+            }
+            Op::Read | Op::Write => {
+                if let Some(buffer) = &mut self.buffer {
+                    ends = Self::start_cached(&mut self.mechanism, buffer, now, req);
+                } else {
+                    let access = self.mechanism.access(now, req.op, req.start, req.len);
+                    self.mechanism.watcher.tell(now, &access);
+                    ends = now + access.service();
+                    self.mechanism.arm = access.arm;
+                    self.mechanism.wrote = req.op == Op::Write;
+                }
+            }
+        }
+        if req.op != Op::Flush {
+            self.mechanism.ready = ends + self.mechanism.turnaround;
+        }
+        self.serving = Some(Serving { req: *req, begun: now, ends, error });
+    }
+
+    fn wakeup(&self) -> Time {
+        self.serving.as_ref().map_or(Time::NEVER, |serving| serving.ends)
+    }
+
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        done.extend(Serving::finish(&mut self.serving, now));
+    }
+}

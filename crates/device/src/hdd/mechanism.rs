@@ -1,0 +1,152 @@
+//! What moves in a drive: the arm over the map of its sectors, above the turning platter.
+
+use penstock_core::{Op, Span, Time};
+
+use super::access::{Access, Arm};
+use super::drive::{Drive, DriveError};
+use super::geometry::{Map, Place, Run};
+use super::options::{Bus, Options};
+use super::platter::Platter;
+use super::seek::SeekTimes;
+use super::watcher::Watcher;
+
+/// Bytes of a sector.
+pub(super) const SECTOR: u32 = 512;
+
+/// The mechanism of one drive, and what of its electronics takes time.
+#[derive(Debug)]
+pub(super) struct Mechanism {
+    pub(super) map: Map,
+    pub(super) seeks: SeekTimes,
+    pub(super) platter: Platter,
+    /// Nanoseconds of overhead: `[write][after a write]`.
+    pub(super) overheads: [[u64; 2]; 2],
+    /// Nanoseconds of one sector on the bus.
+    pub(super) bus: u64,
+    pub(super) turnaround: Span,
+    pub(super) arm: Arm,
+    /// The last command moved data to the drive.
+    pub(super) wrote: bool,
+    /// When the next command may be taken up.
+    pub(super) ready: Time,
+    pub(super) watcher: Watcher,
+}
+
+impl Mechanism {
+    /// Of a drive of these facts, at rest.
+    pub(super) fn new(drive: &Drive, options: &Options) -> Result<Self, DriveError> {
+        let map = Map::new(drive)?;
+        let cylinders = drive.cylinders.max(map.end_cylinder());
+        let settle = drive.write_settle_ns;
+        let seeks = SeekTimes::new(&drive.seek, cylinders, drive.head_switch, settle)?;
+        Ok(Self {
+            platter: Platter::new(drive, &map)?,
+            map,
+            seeks,
+            overheads: options.overheads.table(&drive.overheads),
+            bus: if options.bus == Bus::Drive { drive.bus_per_sector.ns() } else { 0 },
+            turnaround: options.turnaround,
+            arm: Arm::default(),
+            wrote: false,
+            ready: Time::ZERO,
+            watcher: Watcher::default(),
+        })
+    }
+
+    /// Where the sector of 512 bytes numbered `sector` lies.
+    ///
+    /// # Panics
+    /// If the drive has no such sector.
+    pub(super) fn place(&self, sector: u64) -> Place {
+        assert!(sector < self.map.blocks(), "sector {sector} of {}", self.map.blocks());
+        self.map.place(self.map.zone_of(sector), sector)
+    }
+
+    /// What a read or write of `len` bytes from `start` would cost if it came `now`, without the
+    /// cache.
+    ///
+    /// # Panics
+    /// If the range is empty or passes the drive's end.
+    pub(super) fn access(&self, now: Time, op: Op, start: u64, len: u32) -> Access {
+        let (first, mut left) = sectors(start, len);
+        assert!(left > 0 && first + left <= self.map.blocks(), "{len} bytes at {start}");
+        let begun = now.max(self.ready).ns() + self.overhead(op);
+        let run = self.map.run(self.map.zone_of(first), first, left);
+        let (seek, wait) = self.approach(begun, op, &run, left);
+        let mut clock = begun + seek + wait;
+        let mut bus = clock;
+        let mut block = first;
+        let mut at = run;
+        loop {
+            self.pass(op, &at, left, &mut clock, &mut bus);
+            left -= at.blocks;
+            if left == 0 {
+                break;
+            }
+            block += at.blocks;
+            let next = self.map.run(self.map.zone_of(block), block, left);
+            clock += self.switch(op, &at.place, &next.place);
+            clock += self.platter.until(clock, next.place.angle);
+            at = next;
+        }
+        Access {
+            overhead: Time::from_ns(begun).since(now),
+            seek: Span::from_ns(seek),
+            rotation: Span::from_ns(wait),
+            transfer: Span::from_ns(clock - begun - seek - wait),
+            bus: Span::from_ns(bus.saturating_sub(clock)),
+            distance: run.place.cylinder.abs_diff(self.arm.cylinder),
+            arm: Arm { cylinder: at.place.cylinder, head: at.place.head },
+        }
+    }
+
+    /// Seek, and wait until `run` may begin, of an access of `sectors` that begins at `begun`.
+    pub(super) fn approach(&self, begun: u64, op: Op, run: &Run, sectors: u64) -> (u64, u64) {
+        let distance = run.place.cylinder.abs_diff(self.arm.cylinder);
+        let seek = self.seeks.ns(op, distance, run.place.head != self.arm.head);
+        let arrived = begun + seek;
+        let data = if op == Op::Write && self.bus > 0 {
+            // The last sector needs all of them; if the bus is the faster, the first one is enough.
+            let media = self.platter.pass(run.zone, 1).min(self.bus);
+            (begun + sectors * self.bus - (sectors - 1) * media).max(arrived)
+        } else {
+            arrived
+        };
+        (seek, data + self.platter.until(data, run.place.angle) - arrived)
+    }
+
+    /// The sectors of one track pass the head, and a read's pass the bus.
+    fn pass(&self, op: Op, run: &Run, left: u64, clock: &mut u64, bus: &mut u64) {
+        if self.bus > 0 && op == Op::Read {
+            // Nothing is on the bus before its sector has passed, and all that is left follows it.
+            // Within a track either the first sector or the last is what the bus waits for longest.
+            let first = *clock + self.platter.pass(run.zone, 1) + left * self.bus;
+            let rest = left - run.blocks + 1;
+            let last = *clock + self.platter.pass(run.zone, run.sectors) + rest * self.bus;
+            *bus = (*bus).max(first).max(last);
+        }
+        *clock += self.platter.pass(run.zone, run.sectors);
+    }
+
+    /// From one track of a request to its next.
+    fn switch(&self, op: Op, from: &Place, to: &Place) -> u64 {
+        self.seeks.ns(op, to.cylinder.abs_diff(from.cylinder), to.head != from.head)
+    }
+
+    /// A command that asks nothing of the platter takes its overhead: when it ends.
+    pub(super) fn decode_only(&mut self, now: Time, op: Op) -> Time {
+        let ends = now.max(self.ready) + Span::from_ns(self.overhead(op));
+        self.watcher.tell_decoding(now, ends, self.arm);
+        ends
+    }
+
+    pub(super) fn overhead(&self, op: Op) -> u64 {
+        self.overheads[usize::from(op != Op::Read)][usize::from(self.wrote)]
+    }
+}
+
+/// The sectors that a range touches: first, and how many. Rounded outwards.
+pub(super) fn sectors(start: u64, len: u32) -> (u64, u64) {
+    let first = start / u64::from(SECTOR);
+    (first, (start + u64::from(len)).div_ceil(u64::from(SECTOR)) - first)
+}
