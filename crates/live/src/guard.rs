@@ -14,7 +14,6 @@ use std::rc::Rc;
 
 use penstock_core::{Errno, Span, Time};
 
-use crate::driver::{Action, Command};
 use crate::hub::Hub;
 
 /// How often it looks.
@@ -127,18 +126,6 @@ impl Guard {
             let _ = self.found.set(trouble);
         }
     }
-}
-
-/// `command` in words.
-pub(crate) fn words(command: &Command) -> String {
-    let Command { action, start, len, .. } = *command;
-    let what = match action {
-        Action::Read => "a read",
-        Action::Write | Action::WriteThrough => "a write",
-        Action::Discard => "a discard",
-        Action::Flush => return "a flush".into(),
-    };
-    format!("{what} of {len} bytes at byte {start}")
 }
 
 fn nor(others: u32) -> String {

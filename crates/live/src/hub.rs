@@ -15,7 +15,6 @@ use penstock_core::{Arrival, Done, Errno, Flags, Op, ReqId, Request, Sharing, Sp
 use crate::buffers::Layout;
 use crate::cargo::{Carriage, Trip};
 use crate::driver::{Action, Command, Driver, Outcome};
-use crate::guard::words;
 use crate::idle::Idle;
 use crate::{Target, Trouble};
 
@@ -332,6 +331,18 @@ fn settle(rest: &mut Command, result: i32, unit: u32) -> Step {
     rest.len -= count;
     rest.buffer += count as usize;
     Step::Again
+}
+
+/// `command` in words.
+fn words(command: &Command) -> String {
+    let Command { action, start, len, .. } = *command;
+    let what = match action {
+        Action::Read => "a read",
+        Action::Write | Action::WriteThrough => "a write",
+        Action::Discard => "a discard",
+        Action::Flush => return "a flush".into(),
+    };
+    format!("{what} of {len} bytes at byte {start}")
 }
 
 #[cfg(test)]

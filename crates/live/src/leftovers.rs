@@ -14,7 +14,8 @@ use rustix::fs::{FlockOperation, OFlags};
 use crate::loops;
 use crate::openers::openers;
 use crate::sysfs::{entries, name, text};
-use crate::target::{GRAIN, Listed, MARK, Roots, alone, begins_as_filled, is_ours};
+use crate::target::device::alone;
+use crate::target::{GRAIN, Listed, MARK, Roots, begins_as_filled, is_ours};
 
 /// How the name of an output ends until it is whole.
 const UNFINISHED: &str = ".penstock-unfinished";

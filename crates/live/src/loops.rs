@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use crate::target::{TargetError, alone};
+use crate::target::device::alone;
+use crate::target::error::TargetError;
 
 const CONTROL: &str = "/dev/loop-control";
 const LOOP_CTL_GET_FREE: c_ulong = 0x4c82;

@@ -11,32 +11,33 @@
 
 mod adopted;
 mod create;
-mod device;
+pub(crate) mod device;
 mod direct;
-mod error;
+pub(crate) mod error;
 mod file_systems;
 mod mark;
+mod opened;
 mod signature;
 mod trial;
 
-use std::fs::{File, FileType, Metadata};
+use std::fs::{File, Metadata};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{FlockOperation, OFlags};
-use rustix::io::Errno;
+use rustix::fs::OFlags;
 
 pub(crate) use self::create::begins_as_filled;
 pub use self::device::Contents;
-pub(crate) use self::device::{Listed, Roots, alone};
+pub(crate) use self::device::{Listed, Roots};
 use self::direct::{Alignment, Direct};
 pub use self::error::TargetError;
 use self::mark::{Found, Holds};
 pub(crate) use self::mark::{GRAIN, MARK};
+use self::opened::{Locked, Opened, check_kind, not_ours, open_direct};
 pub use self::trial::{DirectIo, file_system};
 use crate::loops::Control;
 
@@ -84,45 +85,6 @@ struct Inner {
     /// The file itself, or the one below a loop device, which goes before it; none of what is
     /// only read.
     lock: Option<Locked>,
-}
-
-/// A file locked against other runs by this process.
-#[derive(Debug)]
-struct Locked {
-    file: Arc<File>,
-    process: u32,
-}
-
-impl Locked {
-    fn new(path: &Path, file: Arc<File>) -> Result<Self, TargetError> {
-        let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
-        let process = std::process::id();
-        locked.map(|()| Self { file, process }).map_err(|errno| match errno {
-            Errno::WOULDBLOCK => TargetError::InUse { path: path.to_owned() },
-            _ => TargetError::system(path, "lock it", errno.into()),
-        })
-    }
-}
-
-impl Drop for Locked {
-    fn drop(&mut self) {
-        // A child of a fork shares the lock: it is not the child's to give back.
-        if self.process != std::process::id() {
-            return;
-        }
-        // Closing is not enough. The kernel closes a ring, and so the files registered with it, some
-        // time after we do; a process that is just being started has all files until it is another
-        // program. It cannot fail on a file that is locked.
-        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
-    }
-}
-
-/// A file open past the page cache, and locked.
-#[derive(Debug)]
-struct Opened {
-    direct: Locked,
-    alignment: Alignment,
-    usable: u64,
 }
 
 impl Target {
@@ -303,6 +265,18 @@ impl Target {
     pub(crate) fn file(&self) -> &Arc<File> {
         &self.inner.file
     }
+
+    /// The length of the file and the one that it should have, if they differ. The mark is never
+    /// written over, so a file that was cut stays too short whatever is written to it. What is only
+    /// read may grow.
+    pub(crate) fn resized(&self) -> Option<(u64, u64)> {
+        // A file that cannot be asked for its length says so when it is read.
+        let now = rustix::fs::fstat(self.file()).ok()?;
+        let (found, expected) = (now.st_size.cast_unsigned(), self.inner.length);
+        let file = rustix::fs::FileType::from_raw_mode(now.st_mode).is_file();
+        let grown = self.inner.lock.is_none() && found > expected;
+        (file && found != expected && !grown).then_some((found, expected))
+    }
 }
 
 /// Opens the owned file at `path`, or creates it.
@@ -360,42 +334,6 @@ fn open_existing(
     Ok(opened)
 }
 
-/// Opens the file that `plain` is, past the page cache, and locks it.
-fn open_direct(
-    path: &Path,
-    plain: &File,
-    usable: u64,
-    direct: &Direct,
-) -> Result<Opened, TargetError> {
-    let file = direct.open(path)?;
-    let look = |file: &File| {
-        let meta = file.metadata();
-        meta.map_err(|error| TargetError::system(path, "look at it", error))
-    };
-    let (checked, used) = (look(plain)?, look(&file)?);
-    if (checked.dev(), checked.ino()) != (used.dev(), used.ino()) {
-        return Err(not_ours(path, used.len(), "that took the place of another just now"));
-    }
-    let file = Locked::new(path, Arc::new(file))?;
-    let alignment = direct.alignment(path, &file.file)?;
-    Ok(Opened { direct: file, alignment, usable })
-}
-
-/// Refuses what is not a regular file.
-fn check_kind(path: &Path, kind: FileType) -> Result<(), TargetError> {
-    let path = path.to_owned();
-    let kind = match kind {
-        kind if kind.is_file() => return Ok(()),
-        kind if kind.is_dir() => return Err(TargetError::Directory { path }),
-        kind if kind.is_block_device() => "block device",
-        kind if kind.is_char_device() => "character device",
-        kind if kind.is_fifo() => "pipe",
-        kind if kind.is_socket() => "socket",
-        _ => "special file",
-    };
-    Err(TargetError::NotAFile { path, kind })
-}
-
 /// The usable bytes of `file` and what they are, if it is ours, for `user` to write over, and of
 /// the size to create.
 fn check_mark(
@@ -433,10 +371,6 @@ fn check_mark(
 pub(crate) fn is_ours(file: &File) -> bool {
     let len = file.metadata().map(|meta| meta.len());
     len.and_then(|len| mark::read(file, len)).is_ok_and(|it| matches!(it, Found::Ours { .. }))
-}
-
-fn not_ours(path: &Path, len: u64, why: &str) -> TargetError {
-    TargetError::NotOurs { path: path.to_owned(), len, why: why.to_owned() }
 }
 
 /// Whether a file has neither the room of an owned one nor anything in it. A small file that holds

@@ -12,6 +12,7 @@ use penstock_core::{
 
 use super::*;
 use crate::buffers::{Area, Layout};
+use crate::driver::{Action, Command};
 use crate::driver::{Driver, Outcome};
 use crate::idle::Idle;
 use crate::{LiveClock, LiveDevice, Target};

@@ -10,8 +10,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::direct::Alignment;
+use super::error::TargetError;
 use super::file_systems;
-use super::{Inner, Target, TargetError, check_kind};
+use super::opened::check_kind;
+use super::{Inner, Target};
 
 /// Bytes that an adopted file may have: as many as the largest files of ext4.
 const ADOPTED: u64 = 1 << 44;

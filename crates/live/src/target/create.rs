@@ -22,9 +22,10 @@ use rustix::fs::{AtFlags, FallocateFlags};
 use rustix::io::Errno;
 
 use super::direct::{self, Alignment, Direct};
+use super::error::TargetError;
 use super::file_systems;
 use super::mark::{self, GRAIN, Holds, MARK};
-use super::{Locked, Opened, TargetError};
+use super::opened::{Locked, Opened, open_direct};
 
 /// Bytes of one write while filling: large enough for the full rate of a disk.
 const CHUNK: u32 = 1 << 20;
@@ -63,7 +64,7 @@ pub(super) fn create(
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(path);
     let file = file.map_err(|error| site.cannot_create(error))?;
     let unfinished = Unfinished::new(path, &file)?;
-    let opened = super::open_direct(path, &file, usable, direct)?;
+    let opened = open_direct(path, &file, usable, direct)?;
     site.make(&file, &opened, progress)?;
     handle.sync_all().map_err(|error| site.failed("make it durable", error))?;
     unfinished.finish();

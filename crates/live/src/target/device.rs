@@ -23,8 +23,9 @@ use rustix::fs::OFlags;
 
 pub(crate) use self::usage::{Listed, Roots};
 use super::direct::Direct;
+use super::error::TargetError;
+use super::opened::{Locked, Opened, check_kind, not_ours};
 use super::signature;
-use super::{Locked, Opened, TargetError};
 
 /// How often a device that is taken is tried again, and how long apart: what has ended a moment ago
 /// lets go a little later.
@@ -130,8 +131,8 @@ fn device_number(path: &Path, meta: &std::fs::Metadata) -> Result<u64, TargetErr
     if meta.file_type().is_block_device() {
         return Ok(meta.rdev());
     }
-    super::check_kind(path, meta.file_type())?;
-    Err(super::not_ours(path, meta.len(), "where a block device was named"))
+    check_kind(path, meta.file_type())?;
+    Err(not_ours(path, meta.len(), "where a block device was named"))
 }
 
 /// Refuses a device that was not named a second time, by serial number or path.

@@ -9,7 +9,7 @@ use penstock_core::Seed;
 use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
 
-use super::TargetError;
+use super::error::TargetError;
 use super::file_systems::{self, unknown};
 use crate::buffers::{Area, Layout, PAGE};
 

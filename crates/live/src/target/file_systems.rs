@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::TargetError;
+use super::error::TargetError;
 use crate::sysfs::plain;
 
 /// File systems whose files are no files: to read or write them is to ask something of the kernel.

@@ -12,10 +12,6 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use rustix::fs::FileType;
-
-use super::Target;
-
 /// Bytes of the mark.
 pub(crate) const MARK: u64 = 4096;
 
@@ -61,20 +57,6 @@ fn block(usable: u64, holds: Holds) -> [u8; MARK as usize] {
 pub(crate) fn write(file: &File, usable: u64, holds: Holds) -> io::Result<()> {
     file.write_all_at(&block(usable, holds), usable)?;
     file.sync_all()
-}
-
-impl Target {
-    /// The length of the file and the one that it should have, if they differ. The mark is never
-    /// written over, so a file that was cut stays too short whatever is written to it. What is only
-    /// read may grow.
-    pub(crate) fn resized(&self) -> Option<(u64, u64)> {
-        // A file that cannot be asked for its length says so when it is read.
-        let now = rustix::fs::fstat(self.file()).ok()?;
-        let (found, expected) = (now.st_size.cast_unsigned(), self.inner.length);
-        let file = FileType::from_raw_mode(now.st_mode).is_file();
-        let grown = self.inner.lock.is_none() && found > expected;
-        (file && found != expected && !grown).then_some((found, expected))
-    }
 }
 
 /// Reads the mark of `file`, which has `len` bytes.

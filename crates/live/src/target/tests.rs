@@ -130,11 +130,11 @@ fn what_is_only_read_may_be_anybody_s_and_stays_as_it_is() {
     let path = scratch.file();
     std::fs::write(&path, vec![7; (SIZE + 100) as usize]).unwrap();
     let held = File::open(&path).unwrap();
-    rustix::fs::flock(&held, FlockOperation::LockExclusive).unwrap();
+    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
     let target = Target::open_reading(&path).unwrap();
     assert_eq!(target.capacity(), SIZE, "whole blocks");
     let written = rustix::io::pwrite(target.file(), &[0; 4096], 0);
-    assert_eq!(written, Err(Errno::BADF), "the kernel sees to it");
+    assert_eq!(written, Err(rustix::io::Errno::BADF), "the kernel sees to it");
     assert_eq!(target.resized(), None);
     File::options().append(true).open(&path).unwrap().write_all(b"more").unwrap();
     assert_eq!(target.resized(), None, "who owns it may go on writing");

@@ -5,8 +5,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use super::TargetError;
 use super::direct::{Alignment, Direct};
+use super::error::TargetError;
 use super::file_systems;
 
 /// What direct I/O to files in a folder needs.

@@ -4,7 +4,39 @@ use std::collections::VecDeque;
 
 use penstock_core::{Span, Time};
 
-use super::{Cpus, Order, Pick};
+/// The processors and how they are given out. A task stays on the processor that it is given first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cpus {
+    /// How many there are.
+    pub count: u32,
+    /// So long a task computes at most before the next has its turn.
+    pub slice: Span,
+    /// Who goes first.
+    pub order: Order,
+    /// Under [`Order::Priority`]: who finds no idle processor takes one from a task of lower
+    /// priority at once, and not when its slice ends.
+    pub preempt: bool,
+    /// Which idle processor a task is given first.
+    pub pick: Pick,
+}
+
+/// Who goes first among tasks that wait for a processor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Who has waited longest.
+    Fifo,
+    /// The class with the lower `prio`; among equals who has waited longest.
+    Priority,
+}
+
+/// Which idle processor a task is given first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pick {
+    /// The next one behind the last that was given so.
+    RoundRobin,
+    /// That with the lowest number.
+    Lowest,
+}
 
 /// Priorities that there are.
 const LEVELS: usize = 8;

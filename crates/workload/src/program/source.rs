@@ -6,8 +6,8 @@ use penstock_core::{ClassId, Done, Io, Request, Rng, Seed, Source, StreamId, Tim
 use rand::RngExt;
 
 use super::arrivals::Calendar;
-use super::cpus::{Moved, Scheduler};
-use super::{Cpus, Phase, Program};
+use super::cpus::{Cpus, Moved, Scheduler};
+use super::phases::{Phase, Program};
 use crate::Pattern;
 
 /// What happens to tasks, for whoever measures.

@@ -19,7 +19,9 @@ use super::builder::{Asked, Builder, bytes};
 use super::completions::{Completions, Range};
 use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, decimal, number, number32};
-use super::{Format, Lines, Trace};
+use super::format::Format;
+use super::lines::Lines;
+use super::record::Trace;
 
 const EXAMPLE: &str = "an event as blkparse prints it, as in \
                        `254,0 1 2 0.000079000 549 Q WS 40393264 + 16 [postgres]`";

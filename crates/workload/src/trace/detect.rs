@@ -7,7 +7,9 @@
 //! names both.
 
 use super::error::{TraceError, quoted};
-use super::{FORMATS, Format, disksim, mqsim, parse};
+use super::format::Format;
+use super::formats::{FORMATS, parse};
+use super::{disksim, mqsim};
 
 /// Lines by which a format is recognised. One could be chance.
 const LINES: usize = 16;

@@ -14,7 +14,9 @@ use penstock_core::{Flags, Op};
 use super::builder::{Asked, BLOCK_BYTES, Builder, bytes};
 use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, decimal, number};
-use super::{Format, Lines, Trace, Written};
+use super::format::{Format, Written};
+use super::lines::Lines;
+use super::record::Trace;
 
 const EXAMPLE: &str = "time_ms device lbn blocks flags, as in `34.025970 0 13020280 8 1`";
 

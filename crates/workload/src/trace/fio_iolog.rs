@@ -19,7 +19,9 @@ use penstock_core::{Flags, Op};
 use super::builder::{Asked, Builder};
 use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, number};
-use super::{Format, Lines, Trace, Written};
+use super::format::{Format, Written};
+use super::lines::Lines;
+use super::record::Trace;
 
 const HEADING_2: &str = "fio version 2 iolog";
 const HEADING_3: &str = "fio version 3 iolog";

@@ -16,7 +16,9 @@ use penstock_core::{Flags, Op, Span, Time};
 use super::builder::{Asked, Builder, bytes};
 use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, decimal, number};
-use super::{Format, Lines, Trace};
+use super::format::Format;
+use super::lines::Lines;
+use super::record::Trace;
 
 const EXAMPLE: &str = "op,lbn,blocks,measured_response_ms,think_time_after_completion_ms, as in \
                        `R,2992396,4,13.670,35.942`";

@@ -18,6 +18,8 @@ mod disksim;
 mod error;
 mod fields;
 mod fio_iolog;
+mod format;
+mod formats;
 mod lines;
 mod measured;
 mod mqsim;
@@ -30,61 +32,19 @@ mod spc;
 pub mod stats;
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
 
 pub use detect::detect;
 pub use error::TraceError;
+pub use format::{Format, WriteTrace, Written};
+pub use formats::{FORMATS, format, parse};
 pub use lines::Lines;
 pub use packing::Packing;
 pub use record::{DeviceId, ProcessId, Record, Trace};
 pub use replay::{Fit, Replay, ReplayError, Timing};
 
 use detect::unknown;
-
-/// A way to keep traces in files.
-#[derive(Debug)]
-pub struct Format {
-    /// Its name, as people write it.
-    pub name: &'static str,
-    /// What it is, in one line.
-    pub summary: &'static str,
-    /// How a request looks.
-    pub example: &'static str,
-    /// Reads a whole trace.
-    pub read: fn(&mut Lines<'_>) -> Result<Trace, TraceError>,
-    /// Writes a trace, if this format can be written.
-    pub write: Option<WriteTrace>,
-}
-
-/// Writes a trace in one format.
-pub type WriteTrace = fn(&Trace, &mut dyn Write) -> io::Result<Written>;
-
-/// What became of a trace's requests when it was written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Written {
-    /// Requests in the file.
-    pub requests: u64,
-    /// Requests that the format has no words for, as a flush in a format of reads and writes.
-    pub left_out: u64,
-}
-
-/// All formats.
-pub static FORMATS: &[Format] = &[
-    blkparse::FORMAT,
-    disksim::FORMAT,
-    measured::FORMAT,
-    mqsim::FORMAT,
-    msr::FORMAT,
-    spc::FORMAT,
-    fio_iolog::FORMAT_2,
-    fio_iolog::FORMAT_3,
-];
-
-/// The format named `name`.
-pub fn format(name: &str) -> Option<&'static Format> {
-    FORMATS.iter().find(|format| format.name == name)
-}
 
 /// Reads the trace in the file `path`, of the given format or of the one that it seems to have;
 /// which it was stands beside it.
@@ -134,14 +94,6 @@ pub fn read_any(input: impl Read) -> Result<(Trace, &'static Format), TraceError
     let head = head(&mut lines)?;
     let format = detect(&head).ok_or_else(|| unknown(&head))?;
     Ok(((format.read)(&mut lines)?, format))
-}
-
-/// Reads a trace that is in memory.
-///
-/// # Errors
-/// As [`read`].
-pub fn parse(text: &[u8], format: &Format) -> Result<Trace, TraceError> {
-    (format.read)(&mut Lines::new(text)?)
 }
 
 fn head(lines: &mut Lines<'_>) -> Result<Vec<u8>, TraceError> {

@@ -8,7 +8,9 @@ use penstock_core::{Flags, Op};
 use super::builder::{Asked, Builder, bytes};
 use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, number};
-use super::{Format, Lines, Trace};
+use super::format::Format;
+use super::lines::Lines;
+use super::record::Trace;
 
 const EXAMPLE: &str = "time_ns device lba sectors type, as in `938513000 4 264719034 16 0`";
 

@@ -16,7 +16,9 @@ use penstock_core::{Flags, Op, Span};
 use super::builder::{Asked, Builder};
 use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, number};
-use super::{Format, Lines, Trace, Written};
+use super::format::{Format, Written};
+use super::lines::Lines;
+use super::record::Trace;
 
 const EXAMPLE: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime, as in \
                        `128166372003061629,usr,0,Read,7014609920,24576,41286`";

@@ -10,7 +10,9 @@ use penstock_core::{Flags, Op};
 use super::builder::{Asked, Builder, bytes};
 use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, decimal, number};
-use super::{Format, Lines, Trace};
+use super::format::Format;
+use super::lines::Lines;
+use super::record::Trace;
 
 const EXAMPLE: &str = "ASU,LBA,Size,Opcode,Timestamp, as in `0,20941264,8192,W,0.551706`";
 

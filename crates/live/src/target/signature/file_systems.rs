@@ -1,7 +1,8 @@
 //! File systems, swap space, and what file systems keep on devices of their own.
 
-use super::Place::{self, Aligned, Head, Start};
-use super::{Bytes, Format, format};
+use super::bytes::Bytes;
+use super::format::Place::{self, Aligned, Head, Start};
+use super::format::{Format, format};
 
 /// Where a superblock of UFS may begin, and where its mark lies in it.
 const UFS: &[Place] =

@@ -1,7 +1,8 @@
 //! Tables of partitions, labels of disks, boot sectors, and the mark of our own files.
 
-use super::Place::{End, Head, Start};
-use super::{Bytes, Format, SECTOR, format};
+use super::bytes::Bytes;
+use super::format::Place::{End, Head, Start};
+use super::format::{Format, SECTOR, format};
 
 pub(super) const LABELS: &[Format] = &[
     format("a GPT partition table", &[Start(512), Start(4096)], &[b"EFI PART"]),

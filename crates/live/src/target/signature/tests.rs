@@ -1,3 +1,5 @@
+use std::os::unix::fs::FileExt;
+
 use super::*;
 
 /// A file of holes that goes with the test.

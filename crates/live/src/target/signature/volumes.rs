@@ -1,7 +1,8 @@
 //! Volumes, mappings, encryption, and members of arrays, of software and of firmware.
 
-use super::Place::{self, Aligned, End, Ring, Start, Tail};
-use super::{Bytes, Format, format};
+use super::bytes::Bytes;
+use super::format::Place::{self, Aligned, End, Ring, Start, Tail};
+use super::format::{Format, format};
 
 const LUKS_SECOND: &[Place] = &[
     Start(16 << 10),

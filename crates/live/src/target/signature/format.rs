@@ -1,0 +1,71 @@
+//! A format as the tables declare it: its marks, and where they lie.
+
+use super::bytes::Bytes;
+
+/// Where a mark lies, in bytes.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    /// Behind the start.
+    Start(u64),
+    /// Before the end.
+    End(u64),
+    /// Before the end, then down to a multiple of `step`, then on by `plus`.
+    Aligned { back: u64, step: u64, plus: u64 },
+    /// At the start of any of the first so many sectors.
+    Head(u64),
+    /// At the start of any of the last so many sectors.
+    Tail(u64),
+    /// In any of the 128 slots of the ring in each of ZFS's four labels.
+    Ring,
+}
+
+/// A format: what it is called, where its marks may lie, and what they are.
+pub(super) struct Format {
+    pub(super) name: &'static str,
+    pub(super) places: &'static [Place],
+    pub(super) magics: &'static [&'static [u8]],
+    /// Whether the device around the mark at this place looks like it, where the mark is short.
+    pub(super) plausible: fn(&Bytes<'_>, u64) -> bool,
+}
+
+pub(super) const fn format(
+    name: &'static str,
+    places: &'static [Place],
+    magics: &'static [&'static [u8]],
+) -> Format {
+    Format { name, places, magics, plausible: |_, _| true }
+}
+
+/// Bytes of a sector, the unit in which formats count.
+pub(super) const SECTOR: u64 = 512;
+
+/// Bytes of one of ZFS's labels; two at the start, two at the end.
+const LABEL: u64 = 256 << 10;
+/// Where the ring begins in a label, and bytes of a slot.
+const RING: u64 = 128 << 10;
+const SLOT: u64 = 1 << 10;
+
+impl Place {
+    /// Where that is on a device of `len` bytes; nowhere if it is too small.
+    pub(super) fn offsets(self, len: u64) -> Vec<u64> {
+        let one = |offset: Option<u64>| offset.into_iter().collect();
+        match self {
+            Self::Start(offset) => vec![offset],
+            Self::End(back) => one(len.checked_sub(back)),
+            Self::Aligned { back, step, plus } => {
+                one(len.checked_sub(back).map(|offset| offset / step * step + plus))
+            }
+            Self::Head(sectors) => (0..sectors).map(|sector| sector * SECTOR).collect(),
+            Self::Tail(sectors) => {
+                (1..=sectors).filter_map(|sector| len.checked_sub(sector * SECTOR)).collect()
+            }
+            Self::Ring => {
+                let end = len / LABEL * LABEL;
+                let labels =
+                    [Some(0), Some(LABEL), end.checked_sub(2 * LABEL), end.checked_sub(LABEL)];
+                let slots = |label| (0..RING / SLOT).map(move |slot| label + RING + slot * SLOT);
+                labels.into_iter().flatten().flat_map(slots).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! What a format of traces declares about itself.
+
+use std::io::{self, Write};
+
+use super::error::TraceError;
+use super::lines::Lines;
+use super::record::Trace;
+
+/// A way to keep traces in files.
+#[derive(Debug)]
+pub struct Format {
+    /// Its name, as people write it.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// How a request looks.
+    pub example: &'static str,
+    /// Reads a whole trace.
+    pub read: fn(&mut Lines<'_>) -> Result<Trace, TraceError>,
+    /// Writes a trace, if this format can be written.
+    pub write: Option<WriteTrace>,
+}
+
+/// Writes a trace in one format.
+pub type WriteTrace = fn(&Trace, &mut dyn Write) -> io::Result<Written>;
+
+/// What became of a trace's requests when it was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Written {
+    /// Requests in the file.
+    pub requests: u64,
+    /// Requests that the format has no words for, as a flush in a format of reads and writes.
+    pub left_out: u64,
+}
