@@ -95,7 +95,8 @@ FUZZ_ONE = mkdir -p target/corpus/$$target target/soak; \
 fuzz: $(CARGO_FUZZ) ## what comes from outside, fuzzed; then the properties over many more random cases
 	for target in $(FUZZ_TARGETS); do $(FUZZ_ONE); done
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-tests --test contract --test trace_properties
-	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-job --test spec --test hdd_by_hand --lib
+	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-spec --test job --lib
+	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-run --test hdd_by_hand --lib
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-policy --lib
 
 # A finding ends its target, not the others. `make --jobs=4 soak` runs four at a time.
@@ -133,7 +134,7 @@ papers-live: setup ## the same, measuring anew what runs in real time: 5 minutes
 
 .PHONY: accept
 accept: ## take over changed golden tables, messages and figures: review them in the diff
-	INSTA_UPDATE=always cargo test --locked -p penstock-job -p penstock-tests --test messages --test golden --test public_figures
+	INSTA_UPDATE=always cargo test --locked -p penstock-spec -p penstock-run -p penstock-tests --test messages --test golden --test public_figures
 
 .PHONY: clean
 clean: ## remove all that was built

@@ -6,8 +6,8 @@
 //! the machine's lateness and nothing else.
 #![allow(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
 
-use penstock_job::result::{Comparison, Distribution};
-use penstock_job::{Options, compare_text};
+use penstock_run::result::{Comparison, Distribution};
+use penstock_run::{Options, compare_text};
 
 const JOB: &str = r#"
 duration = "60s"

@@ -13,7 +13,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use penstock_job::{Options, compare_text};
+use penstock_run::{Options, compare_text};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Rounds of each comparison: one of each program.

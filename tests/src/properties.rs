@@ -17,7 +17,7 @@ pub use run::whole_run;
 pub use sets::{set, set_text};
 
 use penstock_core::{Op, Time};
-use penstock_job::Job;
+use penstock_spec::Job;
 use penstock_workload::trace::{
     FORMATS, Format, Record, Trace, TraceError, format, parse, read, read_any, stats,
 };

@@ -5,9 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use penstock_job::replay::{Replay, replay};
-use penstock_job::{Options, compare};
 use penstock_policy::POLICIES;
+use penstock_run::replay::{Replay, replay};
+use penstock_run::{Options, compare};
 
 /// More requests outstanding than the device takes, so that there is always something to decide:
 /// random reads, sequential writes that merge, long writes that are split.

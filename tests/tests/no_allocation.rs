@@ -13,8 +13,8 @@ use penstock_core::{
 };
 use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Array, Cost, Fixed, Level, PageCache, Ssd, page_cache, ssd};
-use penstock_job::drives;
 use penstock_policy::{POLICIES, fcfs};
+use penstock_spec::drives;
 use penstock_tests::any_params;
 use penstock_workload::{Agent, Agents, Arrivals, Pattern};
 

@@ -11,7 +11,7 @@ use penstock_core::{
     StreamId, Time, Virtual, run,
 };
 use penstock_device::hdd::{Hdd, Options};
-use penstock_job::drives;
+use penstock_spec::drives;
 use serde_json::Value;
 
 /// Response times of a run, in milliseconds.

@@ -18,7 +18,8 @@ mod watch;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
-use penstock_job::{Candidate, Foreign, Options, Step, list, replay};
+use penstock_run::{Candidate, Foreign, Options, Step, replay};
+use penstock_spec::list;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -53,12 +54,12 @@ mod _native {
 
     #[expect(non_upper_case_globals, reason = "as Python writes it")]
     #[pymodule_export]
-    const __version__: &str = penstock_job::VERSION;
+    const __version__: &str = penstock_run::VERSION;
 }
 
 /// Lets a modelled run that somebody watches pause.
 #[pyclass(frozen, module = "penstock._native")]
-struct Pace(Arc<penstock_job::Pace>);
+struct Pace(Arc<penstock_run::Pace>);
 
 #[pymethods]
 impl Pace {
@@ -137,9 +138,9 @@ fn compare(
         let comparison = match &text {
             Some(text) => {
                 let name = job.display().to_string();
-                penstock_job::compare_text(&name, text, &sets, &options, told)
+                penstock_run::compare_text(&name, text, &sets, &options, told)
             }
-            None => penstock_job::compare(&job, &sets, &options, told),
+            None => penstock_run::compare(&job, &sets, &options, told),
         };
         comparison.map(|comparison| json(&comparison))
     };
@@ -214,22 +215,22 @@ fn devices() -> String {
 #[pyo3(signature = (path, *, clean=false))]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
 fn doctor(py: Python<'_>, path: PathBuf, clean: bool) -> PyResult<String> {
-    let result = py.detach(|| penstock_job::doctor::doctor(&path, clean).map(|told| json(&told)));
+    let result = py.detach(|| penstock_run::doctor::doctor(&path, clean).map(|told| json(&told)));
     result.map_err(|failure| raise(py, &failure))
 }
 
 /// The JSON Schema of files of the kind `job` or `device`, as JSON.
 #[pyfunction]
 fn schema(py: Python<'_>, kind: &str) -> PyResult<String> {
-    let schema = penstock_job::schema::schema(kind);
-    schema.map(|schema| json(&schema)).map_err(|failure| raise(py, &failure))
+    let schema = penstock_spec::schema::schema(kind);
+    schema.map(|schema| json(&schema)).map_err(|error| raise(py, &error.into()))
 }
 
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).expect("results have nothing that JSON cannot say")
 }
 
-fn raise(py: Python<'_>, failure: &penstock_job::Failure) -> PyErr {
+fn raise(py: Python<'_>, failure: &penstock_run::Failure) -> PyErr {
     let error = Failure::new_err(failure.to_string());
     let value = error.value(py);
     match value.setattr("exit_code", failure.exit_code()).and(value.setattr("stuck", false)) {

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_core::{Errno, Flags, Go, Out, Part, Policy, Request, Time};
-use penstock_job::{Build, Leave, Quit};
+use penstock_run::{Build, Leave, Quit};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use penstock_job::trace_tools;
+use penstock_run::trace_tools;
 use pyo3::prelude::*;
 
 use crate::{json, raise};

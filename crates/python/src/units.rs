@@ -1,8 +1,9 @@
 //! Quantities for Python: read as the engine reads them.
 
 use penstock_core::Span;
-use penstock_job::diagnose::JobError;
-use penstock_job::{Failure, units};
+use penstock_run::Failure;
+use penstock_spec::diagnose::JobError;
+use penstock_spec::units;
 use pyo3::prelude::*;
 
 use crate::raise;

@@ -9,7 +9,7 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use penstock_job::{Failure, Handover, Patience, Step};
+use penstock_run::{Failure, Handover, Patience, Step};
 use pyo3::prelude::*;
 
 use crate::json;

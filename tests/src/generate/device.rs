@@ -1,6 +1,6 @@
 //! Devices: every model, arrays of every level, faults, caches and queues.
 
-use penstock_job::drives;
+use penstock_spec::drives;
 
 use super::{Draw, policies};
 

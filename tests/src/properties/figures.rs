@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use penstock_job::detail::{ClassDetail, Detail};
-use penstock_job::devices::Model;
-use penstock_job::result::{
+use penstock_run::detail::{ClassDetail, Detail};
+use penstock_run::result::{
     ClassResult, DeviceStatsResult, DiskResult, Distribution, Milliseconds, ProgramResult,
     RunResult,
 };
-use penstock_job::{Job, Stop};
+use penstock_spec::devices::Model;
+use penstock_spec::{Job, Stop};
 
 /// What floating point may lose in a sum of thousands of terms.
 const EXACT: f64 = 1e-9;

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use penstock_job::gate::{Gate, GateError, GateFile, GateOptions};
+use penstock_run::gate::{Gate, GateError, GateFile, GateOptions};
 
 use crate::generate::{Asked, GateCase, Order, Owner};
 use crate::scratch::Scratch;

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use penstock_job::record::decisions_of;
-use penstock_job::replay::{Replay, replay};
-use penstock_job::{Candidate, Options};
 use penstock_policy::POLICIES;
+use penstock_run::record::decisions_of;
+use penstock_run::replay::{Replay, replay};
+use penstock_run::{Candidate, Options};
 
 use super::run::Bench;
 use crate::generate::{Case, Draw};

@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use penstock_core::Op;
-use penstock_job::devices::Model;
-use penstock_job::result::{Comparison, RunResult};
-use penstock_job::{AgentSpec, Candidate, Job, Options, compare_text};
+use penstock_run::result::{Comparison, RunResult};
+use penstock_run::{Candidate, Options, compare_text};
+use penstock_spec::devices::Model;
+use penstock_spec::{AgentSpec, Job};
 use penstock_workload::Arrivals;
 use penstock_workload::trace::{self, Trace};
 
@@ -83,7 +84,7 @@ impl Bench {
 
     fn run_within(&self, most: u32, sets: &[String], options: &Options) -> Option<Comparison> {
         let mut reports = 0;
-        let mut patient = |_: penstock_job::Step<'_>| {
+        let mut patient = |_: penstock_run::Step<'_>| {
             reports += 1;
             reports < most
         };

@@ -1,7 +1,7 @@
 //! Jobs changed by `--set`: refused in words, or read back alike and run whole.
 
-use penstock_job::Job;
-use penstock_job::devices::Model;
+use penstock_spec::Job;
+use penstock_spec::devices::Model;
 use penstock_workload::Arrivals;
 
 use super::figures;

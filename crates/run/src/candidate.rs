@@ -1,0 +1,275 @@
+//! Who decides in a run: a policy of the registry with its parameters, or one from outside.
+//!
+//! A policy from outside is code that is handed over, as from another language. Nothing is known of
+//! it but its name: it has no parameters in a job, cannot be found again by a replay, and may take
+//! its time, so it runs over a model only. It may also fail, which a policy of ours does not: it
+//! [quits](Quit), and its run ends at the next turn.
+
+use std::cell::OnceCell;
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use penstock_core::{ClassId, Done, Observer, Policy, Request, Time};
+use penstock_live::Guard;
+use penstock_policy::{Entry, POLICIES, Params, fcfs};
+use penstock_spec::Job;
+use penstock_spec::diagnose::quote;
+use penstock_spec::nearest::suggest;
+use penstock_spec::{list, params};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::program_stats::ProgramBook;
+
+/// A policy that is asked for.
+#[derive(Clone, Debug)]
+pub enum Candidate {
+    /// One of the registry, by its name.
+    Named(String),
+    /// One from outside.
+    Foreign(Foreign),
+}
+
+impl From<&str> for Candidate {
+    fn from(name: &str) -> Self {
+        Self::Named(name.into())
+    }
+}
+
+/// A policy from outside.
+#[derive(Clone)]
+pub struct Foreign {
+    /// As results call it.
+    pub name: String,
+    /// Makes it for a run.
+    pub build: Build,
+}
+
+/// Makes a policy from outside: told the names of the classes, which `ClassId` counts, and where
+/// to say that it quits.
+pub type Build = Arc<dyn Fn(&[String], Leave) -> Box<dyn Policy> + Send + Sync>;
+
+impl fmt::Debug for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Foreign").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Where a policy from outside says that it quits. A policy that has quit is asked no more than the
+/// rest of one instant, in which it names a wake-up at once.
+pub type Leave = Rc<OnceCell<Quit>>;
+
+/// Why a policy from outside does not go on.
+#[derive(Clone, Debug)]
+pub enum Quit {
+    /// It was told to: what there is so far is the result, marked as interrupted.
+    Interrupted,
+    /// It failed.
+    Failed {
+        /// When.
+        at: Time,
+        /// What happened, as the rest of a sentence about it.
+        what: String,
+        /// What would be right.
+        hint: String,
+    },
+}
+
+/// A candidate that is known to be there.
+pub(crate) enum Chosen {
+    Known(&'static Entry, Params),
+    Foreign(Foreign),
+    /// No policy of ours: each class by itself, under this scheduler of the kernel.
+    Kernel(String),
+    /// One class with the device to itself, unscheduled.
+    Alone(ClassId, String),
+}
+
+/// What begins the name of a scheduler of the kernel.
+const KERNEL: &str = "kernel:";
+
+/// What begins the name of a class that runs alone.
+const ALONE: &str = "alone:";
+
+impl Chosen {
+    /// The `candidates`, or all of the registry, with their parameters from the job.
+    ///
+    /// # Errors
+    /// A name that nobody has, and one from outside that somebody else has.
+    pub(crate) fn all(job: &Job, candidates: &[Candidate]) -> Result<Vec<Self>, Failure> {
+        let known = |entry: &'static Entry| Ok(Self::Known(entry, job.params(entry.name)?));
+        if candidates.is_empty() {
+            return POLICIES.iter().map(known).collect();
+        }
+        let mut all: Vec<Self> = Vec::with_capacity(candidates.len());
+        for candidate in candidates {
+            all.push(match candidate {
+                Candidate::Named(name) => {
+                    match (name.strip_prefix(KERNEL), name.strip_prefix(ALONE)) {
+                        (Some(_), _) => Self::Kernel(name.clone()),
+                        (_, Some(class)) => Self::alone(job, class)?,
+                        _ => known(params::policy(name)?)?,
+                    }
+                }
+                Candidate::Foreign(foreign) => {
+                    foreign.check(&all)?;
+                    Self::Foreign(foreign.clone())
+                }
+            });
+        }
+        Ok(all)
+    }
+
+    fn alone(job: &Job, class: &str) -> Result<Self, Failure> {
+        let names = || job.classes.iter().map(|class| class.name.as_str());
+        let index = names().position(|name| name == class).ok_or_else(|| {
+            let found = format!("unknown class {} of {ALONE}CLASS", quote(class));
+            Failure::wrong(found, suggest(class, names()))
+        })?;
+        Ok(Self::Alone(ClassId(index as u16), format!("{ALONE}{class}")))
+    }
+
+    /// As results call it.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Known(entry, _) => entry.name,
+            Self::Foreign(Foreign { name, .. }) | Self::Kernel(name) | Self::Alone(_, name) => name,
+        }
+    }
+
+    /// The scheduler of the kernel that it is.
+    pub(crate) fn kernel(&self) -> Option<&str> {
+        match self {
+            Self::Kernel(name) => name.strip_prefix(KERNEL),
+            _ => None,
+        }
+    }
+
+    /// Its parameters as results tell them.
+    pub(crate) fn params_json(&self) -> Value {
+        match self {
+            Self::Known(_, params) => list::params_json(params),
+            Self::Foreign(_) | Self::Kernel(_) | Self::Alone(..) => json!({}),
+        }
+    }
+
+    /// The longest command that it makes by merging, in bytes.
+    pub(crate) fn longest(&self) -> u32 {
+        let Self::Known(_, params) = self else { return 0 };
+        let merges = params.iter().any(|(name, _)| *name == "max_sectors");
+        if merges { params.len("max_sectors").unwrap_or(0) } else { 0 }
+    }
+
+    /// Makes it for a run whose classes are `classes`.
+    pub(crate) fn build(&self, classes: &[String], leave: &Leave) -> Box<dyn Policy> {
+        match self {
+            Self::Known(entry, params) => (entry.build)(params),
+            Self::Foreign(foreign) => (foreign.build)(classes, leave.clone()),
+            Self::Kernel(_) | Self::Alone(..) => (fcfs::ENTRY.build)(&Params::NONE),
+        }
+    }
+}
+
+/// That a record of a run under `policies` could be replayed.
+pub(crate) fn can_be_recorded(policies: &[Chosen], rounds: Option<u32>) -> Result<(), Failure> {
+    match policies {
+        _ if rounds.is_some() => {
+            let hint = "leave the record out, or run once";
+            Err(Failure::wrong("a record is of one run", hint))
+        }
+        [Chosen::Known(..)] => Ok(()),
+        [other] => {
+            let message = format!("a record is of a built-in policy, and {} is none", other.name());
+            let hint = "a replay could not find it again: leave the record out";
+            Err(Failure::wrong(message, hint))
+        }
+        _ => {
+            let hint = "name one policy, or leave the record out";
+            Err(Failure::wrong("a record is of one policy", hint))
+        }
+    }
+}
+
+/// That none of `policies` needs what only a real target has.
+pub(crate) fn can_run_without_a_target(policies: &[Chosen], on: &str) -> Result<(), Failure> {
+    let Some(kernel) = policies.iter().find(|policy| policy.kernel().is_some()) else {
+        return Ok(());
+    };
+    let message = format!("{} schedules a real disk, and {on} is none", kernel.name());
+    Err(Failure::wrong(message, "name a file on one with --on, as in --on ./data.img"))
+}
+
+/// The parameters of all `policies` where the device is real.
+pub(crate) fn on_a_real_device(policies: &[(&'static str, Params)]) -> Vec<(&'static str, Params)> {
+    let real = |(name, params): &(&'static str, Params)| {
+        let entry = penstock_policy::find(name).expect("parameters are of a policy");
+        (*name, entry.real(params.clone()))
+    };
+    policies.iter().map(real).collect()
+}
+
+/// That none of `policies` would be waited for by a live run on `target`.
+pub(crate) fn can_run_live(policies: &[Chosen], target: &str) -> Result<(), Failure> {
+    for policy in policies {
+        if let Chosen::Foreign(Foreign { name, .. }) = policy {
+            let message =
+                format!("policy {name} is from outside and runs over a model, not {target}");
+            let hint = "a live run must not wait for it: name a modelled device, as hdd-7200";
+            return Err(Failure::wrong(message, hint));
+        }
+    }
+    Ok(())
+}
+
+impl Foreign {
+    /// That its name is one to tell it by, from `others` too.
+    fn check(&self, others: &[Chosen]) -> Result<(), Failure> {
+        let name = &self.name;
+        if name.trim().is_empty() || name.chars().any(char::is_control) {
+            let hint = "a name is some words on one line";
+            return Err(Failure::wrong(format_args!("a policy is called {name:?}"), hint));
+        }
+        let hint = "give it another name: results tell policies by their names";
+        if penstock_policy::find(name).is_some() {
+            let message = format!("a policy from outside is called {name}, as a built-in one is");
+            return Err(Failure::wrong(message, hint));
+        }
+        if others.iter().any(|other| other.name() == name) {
+            return Err(Failure::wrong(format_args!("two policies are called {name}"), hint));
+        }
+        Ok(())
+    }
+}
+
+/// `observer`, and the end of the run once the policy has quit or the target is in trouble.
+pub(crate) struct Until<'a, O> {
+    pub(crate) observer: &'a mut O,
+    pub(crate) leave: &'a Leave,
+    pub(crate) guard: Option<&'a Guard>,
+    /// Of programs, which may be what the run waits for.
+    pub(crate) programs: Option<&'a ProgramBook>,
+}
+
+impl<O: Observer> Observer for Until<'_, O> {
+    fn turn(&mut self, now: Time) -> bool {
+        self.leave.get().is_none()
+            // What is decided at the end's instant is heard.
+            && self.programs.and_then(ProgramBook::over).is_none_or(|over| now <= over)
+            && self.programs.and_then(ProgramBook::full).is_none()
+            && self.guard.is_none_or(|guard| guard.look(now))
+            && self.observer.turn(now)
+    }
+
+    fn goes_on(&mut self, now: Time) -> bool {
+        self.observer.goes_on(now)
+    }
+
+    fn arrived(&mut self, now: Time, req: &Request) {
+        self.observer.arrived(now, req);
+    }
+
+    fn finished(&mut self, now: Time, req: &Request, done: &Done) {
+        self.observer.finished(now, req, done);
+    }
+}

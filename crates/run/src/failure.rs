@@ -1,0 +1,118 @@
+//! Why a command failed, as a person is told.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use penstock_live::scheduler::SchedulerError;
+use penstock_live::{EngineError, TargetError};
+use penstock_spec::diagnose::JobError;
+
+/// A message with the exit code that goes with it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    message: String,
+    exit_code: u8,
+}
+
+/// The run itself failed.
+const RUN_FAILED: u8 = 1;
+/// Wrong use or wrong input.
+const WRONG_INPUT: u8 = 2;
+/// This machine cannot.
+const CANNOT: u8 = 77;
+
+impl Failure {
+    /// Wrong use or wrong input: what was found, and what would be right.
+    pub fn wrong(message: impl fmt::Display, hint: impl fmt::Display) -> Self {
+        Self { message: format!("error: {message}"), exit_code: WRONG_INPUT }.hint(hint)
+    }
+
+    /// The run began and failed.
+    pub fn run(message: impl fmt::Display) -> Self {
+        Self { message: format!("error: {message}"), exit_code: RUN_FAILED }
+    }
+
+    /// This machine cannot do what every machine should.
+    pub fn here(doing: &str, error: &io::Error) -> Self {
+        let message = format!("error: cannot {doing}: {error}");
+        Self { message, exit_code: CANNOT }
+            .hint("the machine is short of it, or limits it: look at `ulimit -u` and `ulimit -v`")
+    }
+
+    /// A file that cannot be read.
+    pub fn unreadable(path: &Path, error: &io::Error) -> Self {
+        let message = format!("error: {} cannot be read: {error}", path.display());
+        Self { message, exit_code: WRONG_INPUT }
+    }
+
+    /// A file that is not what it should be.
+    pub fn wrong_in(path: &Path, error: &impl fmt::Display) -> Self {
+        let message = format!("error: {}: {error}", path.display());
+        Self { message, exit_code: WRONG_INPUT }
+    }
+
+    /// A file that cannot be written. On a full disk that is no wrong use: the run failed.
+    pub fn unwritable(path: &Path, error: &io::Error) -> Self {
+        if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+            return Self::half_written(path, error);
+        }
+        let message = format!("error: {} cannot be written: {error}", path.display());
+        let failure = Self { message, exit_code: WRONG_INPUT };
+        match error.kind() {
+            io::ErrorKind::AlreadyExists => failure.hint("nothing is overwritten: name a new file"),
+            _ => failure,
+        }
+    }
+
+    /// A file that could not be written to its end: the run itself failed.
+    pub fn half_written(path: &Path, error: &io::Error) -> Self {
+        Self::run(format_args!("{} cannot be written: {error}", path.display()))
+            .hint("what was written of it is removed; make room, or name another place")
+    }
+
+    /// The same with a hint.
+    #[must_use]
+    pub fn hint(mut self, hint: impl fmt::Display) -> Self {
+        self.message = format!("{}\nhint: {hint}", self.message);
+        self
+    }
+
+    /// The exit code: 1 the run failed, 2 wrong use or input, 5 unsafe target, 77 not on this
+    /// machine.
+    pub fn exit_code(&self) -> u8 {
+        self.exit_code
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<JobError> for Failure {
+    fn from(error: JobError) -> Self {
+        Self { message: error.to_string(), exit_code: WRONG_INPUT }
+    }
+}
+
+impl From<TargetError> for Failure {
+    fn from(error: TargetError) -> Self {
+        Self { message: format!("error: {error}"), exit_code: error.exit_code() }
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        Self { message: format!("error: {error}"), exit_code: error.exit_code() }
+    }
+}
+
+impl From<SchedulerError> for Failure {
+    fn from(error: SchedulerError) -> Self {
+        Self { message: format!("error: {error}"), exit_code: error.exit_code() }
+    }
+}

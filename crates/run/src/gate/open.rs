@@ -1,0 +1,272 @@
+//! How a gate is asked for, and what it is made of.
+
+use std::ops::ControlFlow;
+use std::os::unix::fs::FileTypeExt;
+use std::path::PathBuf;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex};
+
+use penstock_core::{Device, Queued, Seed, Span};
+use penstock_live::{
+    Cargo, Emulated, Engine, EngineError, Handover, LiveClock, Settings, Speed, Stage, Stopwatch,
+    Target, User,
+};
+use penstock_policy::{Entry, Params, size_priority};
+use penstock_spec::devices::DeviceSpec;
+use penstock_spec::diagnose::JobError;
+use penstock_spec::{job, params};
+
+use super::carrier::Carrier;
+use super::counters::Counters;
+use super::dispatcher::Desk;
+use super::files::Files;
+use super::inbox::Inbox;
+use super::register::Register;
+use super::{Gate, LONGEST, MOST};
+use crate::failure::Failure;
+use crate::target::contents;
+use crate::{place, target};
+
+/// What a gate is asked for.
+#[derive(Clone, Debug)]
+pub struct GateOptions {
+    /// What is written to through it; none, if it stands before a model alone.
+    pub files: Vec<GateFile>,
+    /// The name of the policy that decides.
+    pub policy: String,
+    /// Its parameters, as `split=64KiB`.
+    pub sets: Vec<String>,
+    /// A model that answers in real time, over the file or alone: `DEVICE[@SPEED]`.
+    pub emulate: Option<String>,
+    /// How files are driven; the first engine that works if not given.
+    pub engine: Option<String>,
+    /// Commands in flight over all files.
+    pub depth: u32,
+    /// How long a command may be at a file, as `30s` or `off`, before the gate ends with an error;
+    /// 30 s if not given.
+    pub timeout: Option<String>,
+    /// Asked ten times a second of a thread that waits; `true` ends its wait with an error. What it
+    /// asked for may still be carried out.
+    pub interrupted: Option<fn() -> bool>,
+}
+
+impl Default for GateOptions {
+    /// `size-priority` before 32 commands in flight, as in jobs.
+    fn default() -> Self {
+        let (files, sets) = (Vec::new(), Vec::new());
+        let policy = size_priority::ENTRY.name.into();
+        let (emulate, engine, timeout, interrupted) = (None, None, None, None);
+        Self { files, policy, sets, emulate, engine, depth: 32, timeout, interrupted }
+    }
+}
+
+impl GateOptions {
+    /// Its files, opened on behalf of such.
+    pub(crate) fn targets(&self, user: User) -> Result<Vec<Target>, Failure> {
+        self.files.iter().map(|file| file.open(user)).collect()
+    }
+}
+
+/// A file of a gate.
+#[derive(Clone, Debug, Default)]
+pub struct GateFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size, if it is to be made.
+    pub create: Option<String>,
+    /// It is the application's own, whatever it holds: it goes through the page cache, and grows.
+    pub adopt: bool,
+    /// The block device at `path` once more, by serial number or path: what is on it may be lost.
+    pub i_will_lose_data: Option<String>,
+    /// The block device may hold data that no format announces.
+    pub even_if_not_empty: bool,
+}
+
+impl GateFile {
+    fn open(&self, user: User) -> Result<Target, Failure> {
+        let Self { path, create, adopt, i_will_lose_data, even_if_not_empty } = self;
+        let device = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device());
+        let create = create.as_deref().map(target::created).transpose()?;
+        let apart = |one: &str, other: &str| {
+            let message = format!("{}: {one} does not go with {other}", path.display());
+            Err(Failure::wrong(message, "leave one of them out"))
+        };
+        if *even_if_not_empty && i_will_lose_data.is_none() {
+            return Err(target::named_for_nothing(path.display()));
+        }
+        match (i_will_lose_data, adopt, create) {
+            (Some(_), _, _) if !device && user == User::Application => {
+                apart("i_will_lose_data", "what is no block device")
+            }
+            (_, true, Some(_)) => apart("adopt", "create"),
+            (_, true, _) if device => apart("adopt", "a block device"),
+            (_, _, Some(_)) if device => apart("create", "a block device"),
+            (named, ..) if device => {
+                Ok(Target::open_device(path, named.as_deref(), contents(*even_if_not_empty))?)
+            }
+            (_, true, _) => Ok(Target::adopt(path)?),
+            (named, false, create) => {
+                let user = match user {
+                    User::Application => user,
+                    _ => target::user(path, named.as_deref())?,
+                };
+                Ok(Target::open_with(path, create, user, &mut |_, _| ControlFlow::Continue(()))?)
+            }
+        }
+    }
+}
+
+/// A policy of the registry with its parameters.
+#[derive(Clone)]
+struct Decider {
+    entry: &'static Entry,
+    params: Params,
+}
+
+impl Decider {
+    fn new(options: &GateOptions, real: bool) -> Result<Self, Failure> {
+        let entry = params::policy(&options.policy)?;
+        let params = params::set(entry, &options.sets)?;
+        let params = if real { entry.real(params) } else { params };
+        Ok(Self { entry, params })
+    }
+
+    /// The longest request that is called short.
+    fn threshold(&self) -> u32 {
+        if self.entry.name == size_priority::ENTRY.name {
+            size_priority::threshold(&self.params)
+        } else {
+            SHORT
+        }
+    }
+}
+
+/// What is short where no policy says.
+const SHORT: u32 = 64 << 10;
+
+/// What the dispatcher's thread makes its stack of.
+struct Parts {
+    targets: Vec<Target>,
+    model: Option<(DeviceSpec, Speed)>,
+    engine: Engine,
+    depth: u32,
+    timeout: Option<Span>,
+    decider: Decider,
+}
+
+/// What a gate has of its dispatcher.
+type Started = Result<(Arc<Inbox>, Stopwatch), EngineError>;
+
+impl Gate {
+    /// Opens a gate: one policy, and one thread that carries out what it decides.
+    ///
+    /// # Errors
+    /// [`Failure`]: an unknown policy or parameter, a file that is refused, an engine that does
+    /// not work here.
+    pub fn open(options: &GateOptions) -> Result<Self, Failure> {
+        Self::over(options, options.targets(User::Application)?)
+    }
+
+    /// The same over the [targets](GateOptions::targets) of `options`.
+    pub(crate) fn over(options: &GateOptions, targets: Vec<Target>) -> Result<Self, Failure> {
+        let model = options.emulate.as_deref().map(place::model).transpose()?;
+        let decider = Decider::new(options, model.is_none())?;
+        let engine = place::engine(options.engine.as_deref())?;
+        check(options, engine)?;
+        let timeout = timeout(options)?;
+        let bound = model.as_ref().map(|(spec, _)| spec.build(Seed(0)).capacity());
+        let files = Files::new(targets.clone(), bound);
+        let counters = Arc::new(Mutex::new(Counters::new(decider.threshold())));
+        let depth = options.depth;
+        let parts = Parts { targets, model, engine, depth, timeout, decider };
+        let (tell, told) = sync_channel(1);
+        let shared = Arc::clone(&counters);
+        let dispatcher = Handover::spawn("penstock-gate", move || {
+            let cargo = Cargo::default();
+            let register = Register::default();
+            let (stack, mut clock) = match parts.build(&cargo, &register) {
+                Ok(built) => built,
+                Err(error) => return drop(tell.send(Err(error))),
+            };
+            let Some(bell) = clock.bell() else {
+                return drop(tell.send(Err(deaf(parts.engine))));
+            };
+            let inbox = Arc::new(Inbox::new(MOST, bell));
+            let _ = tell.send(Ok((Arc::clone(&inbox), clock.stopwatch())));
+            Desk { inbox, cargo, register, counters: shared }.serve(stack, clock, MOST);
+        });
+        let dispatcher = dispatcher
+            .map_err(|source| EngineError::System { doing: "start the gate's thread", source })?;
+        let started: Started = told.recv().expect("the thread tells how it started");
+        let (inbox, stopwatch) = started?;
+        Ok(Self {
+            files,
+            inbox,
+            stopwatch,
+            counters,
+            dispatcher: Mutex::new(Some(dispatcher)),
+            interrupted: options.interrupted,
+            process: std::process::id(),
+        })
+    }
+}
+
+impl Parts {
+    /// The stack of the gate and its clock, on the thread that calls.
+    fn build(
+        &self,
+        cargo: &Cargo,
+        register: &Register,
+    ) -> Result<(impl Device + use<>, LiveClock), EngineError> {
+        let Self { targets, model, engine, depth, timeout, decider } = self;
+        let settings = Settings { timeout: *timeout, ..Settings::new(*depth, LONGEST) };
+        let grain = targets.iter().map(Target::unit).max().unwrap_or(1);
+        let (clock, files): (LiveClock, Vec<_>) = if targets.is_empty() {
+            (LiveClock::bare(), Vec::new())
+        } else {
+            let stage = Stage::carrying(*engine, targets.clone(), settings, cargo.clone())?;
+            (stage.clock, stage.devices)
+        };
+        let boxed = |device| Box::new(device) as Box<dyn Device>;
+        let devices: Vec<Box<dyn Device>> = match model {
+            None => files.into_iter().map(boxed).collect(),
+            Some((spec, speed)) => {
+                let file = files.into_iter().next();
+                vec![Box::new(Emulated::new(spec.build(Seed(0)), *speed, file))]
+            }
+        };
+        let carrier = Carrier::new(devices, *depth, grain, register.clone());
+        Ok((Queued::new((decider.entry.build)(&decider.params), carrier), clock))
+    }
+}
+
+/// That `options` make a gate.
+fn check(options: &GateOptions, engine: Engine) -> Result<(), Failure> {
+    let files = options.files.len();
+    match &options.emulate {
+        None if files == 0 => {
+            Err(Failure::wrong("a gate without a file", "name one, or a model to emulate"))
+        }
+        Some(model) if files > 1 => Err(Failure::wrong(
+            format_args!("found {files} files below the model {model}; expected one at most"),
+            "a model is of one disk: open a gate for each",
+        )),
+        _ if engine == Engine::Aio => Err(deaf(engine).into()),
+        _ => Ok(()),
+    }
+}
+
+/// How long a command may be at a file.
+fn timeout(options: &GateOptions) -> Result<Option<Span>, JobError> {
+    let Some(text) = &options.timeout else { return Ok(Some(Settings::TIMEOUT)) };
+    job::timeout_in("the gate", text)
+}
+
+/// An engine whose waits nobody can end.
+fn deaf(engine: Engine) -> EngineError {
+    EngineError::Missing {
+        engine,
+        reason: "other threads cannot wake who waits for it".into(),
+        hint: "use io_uring or threads".into(),
+    }
+}

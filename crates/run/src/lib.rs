@@ -1,0 +1,52 @@
+//! From a job file to results: the only crate that reads what people write, and writes JSON.
+//!
+//! `spec` reads a job, `stack` builds the device that it names, `run` drives it under each
+//! `candidate`, `stats` measures, `result` is what comes out. `record` and `replay` prove that a
+//! run and its replay decide alike. `schema` tells editors what a job may hold, `doctor` what the
+//! machine can do. `gate` puts a policy before an application's own requests, and `online_batch` runs
+//! the programs of a paper over one.
+
+#![forbid(unsafe_code)]
+
+pub mod detail;
+mod device_stats;
+pub mod doctor;
+pub mod gate;
+pub mod online_batch;
+pub mod record;
+pub mod replay;
+pub mod result;
+pub mod trace_tools;
+
+mod below;
+mod bench;
+mod busy;
+mod candidate;
+mod ending;
+mod errors;
+mod failure;
+mod independent;
+mod ledger;
+mod load;
+mod machine;
+mod measured;
+mod place;
+mod program_stats;
+mod recorded;
+mod run;
+mod schedule;
+mod snapshot;
+mod stats;
+mod target;
+mod trace_file;
+mod values;
+mod windows;
+
+pub use candidate::{Build, Candidate, Foreign, Leave, Quit};
+pub use failure::Failure;
+pub use penstock_live::{Handover, Pace};
+pub use run::{Options, Patience, Step, compare, compare_text};
+pub use snapshot::{ClassSnapshot, Snapshot};
+
+/// Version of Penstock.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

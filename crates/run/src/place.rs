@@ -1,0 +1,294 @@
+//! Where a job runs: on a model in virtual time, on a model that answers in real time, on a real
+//! target, or on nothing at all.
+
+use std::path::Path;
+
+use penstock_core::Seed;
+use penstock_live::{Engine, Null, Speed, Target};
+use penstock_spec::Job;
+use penstock_spec::devices::{self, DeviceSpec};
+use penstock_spec::nearest::nearest;
+
+use crate::candidate::{self, Chosen};
+use crate::failure::Failure;
+use crate::result::World;
+use crate::run::{Options, Step};
+use crate::target::{self, Named};
+
+/// What begins an emulated device.
+pub(crate) const EMULATED: &str = "emulated:";
+
+/// The target that does nothing.
+const NULL: &str = "null";
+
+/// Where a job runs.
+pub(crate) enum Place {
+    /// On a model, in virtual time.
+    Modelled(DeviceSpec),
+    /// On a model that answers in real time.
+    Emulated {
+        /// As it was written.
+        name: String,
+        spec: DeviceSpec,
+        speed: Speed,
+        /// The file that keeps the data.
+        over: Option<Live>,
+    },
+    /// On a real target.
+    Live(Live),
+    /// On nothing, in real time.
+    Null,
+}
+
+/// A real target and how it is driven.
+pub(crate) struct Live {
+    pub(crate) target: Target,
+    pub(crate) engine: Engine,
+    path: String,
+    /// By this run.
+    made: bool,
+}
+
+impl Place {
+    /// What `options` name, or the job's device.
+    pub(crate) fn find(
+        job: &Job,
+        policies: &[Chosen],
+        options: &Options,
+        progress: &mut dyn FnMut(Step<'_>) -> bool,
+    ) -> Result<Self, Failure> {
+        let Some(on) = options.on.as_deref() else {
+            let none = || Failure::wrong("the job names no device", "name one with --on");
+            return Self::modelled(job.device.clone().ok_or_else(none)?, policies, options);
+        };
+        let emulated = on.strip_prefix(EMULATED);
+        if emulated.is_some() || on == NULL {
+            candidate::can_run_live(policies, on)?;
+            candidate::can_run_without_a_target(policies, on)?;
+            no_programs(job, on)?;
+            no_speed(on, options)?;
+            let Some(emulated) = emulated else {
+                not_buffered(job, on)?;
+                return no_file(on, options).map(|()| Self::Null);
+            };
+            return Self::emulated(on, emulated, job, options, progress);
+        }
+        let known = devices::named().any(|(name, _)| name == on);
+        let file = Path::new(on).extension().is_some_and(|ending| ending == "toml");
+        if known || file || !target::is_one(on, options) {
+            return Self::modelled(devices::find(on)?, policies, options);
+        }
+        candidate::can_run_live(policies, on)?;
+        not_buffered(job, on)?;
+        no_programs(job, on)?;
+        no_speed(on, options)?;
+        Ok(Self::Live(Live::open(on, job, options, progress)?))
+    }
+
+    fn modelled(spec: DeviceSpec, policies: &[Chosen], options: &Options) -> Result<Self, Failure> {
+        candidate::can_run_without_a_target(policies, &spec.name)?;
+        no_file(&format!("the model {}", spec.name), options)?;
+        Ok(Self::Modelled(spec))
+    }
+
+    /// `DEVICE[@SPEED][:PATH]`.
+    fn emulated(
+        name: &str,
+        what: &str,
+        job: &Job,
+        options: &Options,
+        progress: &mut dyn FnMut(Step<'_>) -> bool,
+    ) -> Result<Self, Failure> {
+        let (model, path) = match what.split_once(':') {
+            Some((model, path)) => (model, Some(path)),
+            None => (what, None),
+        };
+        if path == Some("") {
+            return Err(nameless(what));
+        }
+        let (spec, speed) = self::model(model)?;
+        let open = |path| Live::open(path, job, options, progress);
+        let over = path.map(open).transpose()?;
+        if over.is_none() {
+            no_file(&format!("{name} without a file"), options)?;
+        }
+        Ok(Self::Emulated { name: name.into(), spec, speed, over })
+    }
+
+    /// `job` with everything that the place decides: the device, and parameters of policies that
+    /// stand for something else on a real one.
+    pub(crate) fn configure(&self, job: &Job) -> Job {
+        let mut job = job.clone();
+        match self {
+            Self::Modelled(spec) | Self::Emulated { spec, .. } => job.device = Some(spec.clone()),
+            Self::Live(_) => job.policies = candidate::on_a_real_device(&job.policies),
+            Self::Null => {}
+        }
+        job
+    }
+
+    /// Removes a file that was made a moment ago for a run that did not come about: wrong input
+    /// leaves nothing behind.
+    pub(crate) fn leave(&self) {
+        if let Some(Live { target, made: true, .. }) = self.live() {
+            let _ = std::fs::remove_file(target.path());
+        }
+    }
+
+    /// The real target, if there is one.
+    pub(crate) fn live(&self) -> Option<&Live> {
+        match self {
+            Self::Live(live) | Self::Emulated { over: Some(live), .. } => Some(live),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn world(&self) -> World {
+        match self {
+            Self::Modelled(_) => World::Simulated,
+            Self::Emulated { .. } => World::Emulated,
+            Self::Live(_) | Self::Null => World::Measured,
+        }
+    }
+
+    /// Whether it takes place in real time.
+    pub(crate) fn is_real(&self) -> bool {
+        !matches!(self, Self::Modelled(_))
+    }
+
+    /// As results call it.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Modelled(spec) => &spec.name,
+            Self::Emulated { name, .. } => name,
+            Self::Live(live) => &live.path,
+            Self::Null => NULL,
+        }
+    }
+
+    pub(crate) fn engine(&self) -> Option<Engine> {
+        self.live().map(|live| live.engine)
+    }
+
+    /// Bytes that a job may use.
+    pub(crate) fn capacity(&self) -> u64 {
+        let model = |spec: &DeviceSpec| spec.build(Seed(0)).capacity();
+        let file = |live: &Live| live.target.capacity();
+        match self {
+            Self::Modelled(spec) => model(spec),
+            Self::Emulated { spec, over, .. } => {
+                model(spec).min(over.as_ref().map_or(u64::MAX, file))
+            }
+            Self::Live(live) => file(live),
+            Self::Null => Null::CAPACITY,
+        }
+    }
+
+    /// What it rounds ranges to, in bytes.
+    pub(crate) fn block(&self) -> u32 {
+        match self {
+            Self::Modelled(spec) | Self::Emulated { spec, .. } => spec.build(Seed(0)).block(),
+            Self::Live(live) => live.target.block(),
+            Self::Null => 1,
+        }
+    }
+}
+
+impl Live {
+    /// The target at `path`, made if `options` say so.
+    fn open(
+        path: &str,
+        job: &Job,
+        options: &Options,
+        progress: &mut dyn FnMut(Step<'_>) -> bool,
+    ) -> Result<Self, Failure> {
+        let engine = engine(options.engine.as_deref())?;
+        let Named { target, made } = target::open(path, job, options, progress)?;
+        Ok(Self { target, engine, path: path.into(), made })
+    }
+}
+
+/// That `what`, which has no file, is not asked to make or drive one.
+fn no_file(what: &str, options: &Options) -> Result<(), Failure> {
+    let live_only = [
+        ("--create", &options.create),
+        ("--engine", &options.engine),
+        ("--i-will-lose-data", &options.i_will_lose_data),
+        ("--even-if-not-empty", &options.even_if_not_empty.then(String::new)),
+        ("--read-only", &options.read_only.then(String::new)),
+    ];
+    match live_only.iter().find(|(_, value)| value.is_some()) {
+        None => Ok(()),
+        Some((option, _)) => {
+            let message = format!("{option} does not go with {what}");
+            Err(Failure::wrong(message, "name a file with --on, as in --on ./data.img"))
+        }
+    }
+}
+
+/// That nobody goes through a page cache, which only models have above them.
+fn not_buffered(job: &Job, on: &str) -> Result<(), Failure> {
+    job.agents.iter().try_for_each(|agent| agent.can_run_live(on)).map_err(Failure::from)
+}
+
+/// That no programs are to run in real time: their processors are modelled, as their device is.
+fn no_programs(job: &Job, on: &str) -> Result<(), Failure> {
+    if job.programs.is_none() {
+        return Ok(());
+    }
+    let message = format!("the job has programs, whose processors are modelled; {on} is not");
+    Err(Failure::wrong(message, "name a modelled device with --on, as in --on hdd-7200"))
+}
+
+/// That nobody asks for another speed than real time has.
+fn no_speed(on: &str, options: &Options) -> Result<(), Failure> {
+    let Some(speed) = &options.speed else { return Ok(()) };
+    let message = format!("--speed {speed} does not go with {on}: it takes its own time");
+    Err(Failure::wrong(message, "leave it out, or name a model with --on"))
+}
+
+/// What `DEVICE[@SPEED]` stands for: a model, and how fast it answers in real time.
+pub(crate) fn model(text: &str) -> Result<(DeviceSpec, Speed), Failure> {
+    let (device, speed) = match text.split_once('@') {
+        Some((device, speed)) => (device, self::speed(speed)?),
+        None => (text, Speed::ONE),
+    };
+    if device.is_empty() {
+        return Err(nameless(text));
+    }
+    Ok((devices::find(device)?, speed))
+}
+
+fn nameless(what: &str) -> Failure {
+    let message = format!("{EMULATED}{what} lacks a name; expected emulated:DEVICE[@SPEED][:PATH]");
+    Failure::wrong(message, "as emulated:hdd-7200@10:./data.img")
+}
+
+/// How many times as fast as itself a model answers.
+fn speed(text: &str) -> Result<Speed, Failure> {
+    let number: Option<f64> = text.parse().ok();
+    let thousandths = number.map(|n| (n * 1000.0).round()).filter(|n| (1.0..=1e9).contains(n));
+    let speed = thousandths.and_then(|n| Speed::from_thousandths(n as u32));
+    speed.ok_or_else(|| {
+        let message = format!("found the speed {text:?}; expected a number from 0.001 to 1000000");
+        Failure::wrong(message, "emulated:hdd-7200@10 is ten times as fast as the disk")
+    })
+}
+
+/// The engine called `name`, or the first that works here.
+pub(crate) fn engine(name: Option<&str>) -> Result<Engine, Failure> {
+    let Some(name) = name else {
+        let works = Engine::ALL.into_iter().find(|engine| engine.probe().is_ok());
+        return Ok(works.unwrap_or(Engine::Threads));
+    };
+    let engine = Engine::from_name(name).ok_or_else(|| {
+        let known: Vec<_> = Engine::ALL.map(Engine::name).into();
+        let hint = nearest(name, known.iter().copied()).map_or_else(
+            || format!("engines: {}", known.join(", ")),
+            |near| format!("did you mean {near}?"),
+        );
+        Failure::wrong(format_args!("unknown engine {name}"), hint)
+    })?;
+    engine.probe()?;
+    Ok(engine)
+}

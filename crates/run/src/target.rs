@@ -1,0 +1,185 @@
+//! From what a person names to a target: a file, a loop device over one, or a block device.
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use penstock_live::{Contents, Target, User};
+use penstock_spec::units;
+use penstock_spec::{Job, View};
+
+use crate::failure::Failure;
+use crate::run::{Options, Step};
+
+/// What stands before the path of a file that a loop device is to be made of.
+const LOOP: &str = "loop:";
+
+/// A target, ready to be run on.
+pub(crate) struct Named {
+    /// What may be used of it.
+    pub(crate) target: Target,
+    /// Whether its file was made for this run.
+    pub(crate) made: bool,
+}
+
+/// Whether `on` names a target: it is written like a file's name, or it is there, or it is to be
+/// made.
+pub(crate) fn is_one(on: &str, options: &Options) -> bool {
+    let like_a_path = on.contains(['/', '.']) || on.starts_with(LOOP);
+    like_a_path || Path::new(on).exists() || options.create.is_some()
+}
+
+/// Opens the target that `on` names, as narrow as `job` views it.
+///
+/// # Errors
+/// Options that do not go with it; a target that is refused; a view that does not fit.
+pub(crate) fn open(
+    on: &str,
+    job: &Job,
+    options: &Options,
+    progress: &mut dyn FnMut(Step<'_>) -> bool,
+) -> Result<Named, Failure> {
+    let create = options.create.as_deref().map(created).transpose()?;
+    let (path, looped) = on.strip_prefix(LOOP).map_or((on, false), |path| (path, true));
+    if path.is_empty() {
+        return Err(Failure::wrong(format_args!("--on {on} names no file"), "as loop:./disk.img"));
+    }
+    let path = Path::new(path);
+    if options.even_if_not_empty && options.i_will_lose_data.is_none() {
+        return Err(named_for_nothing(on));
+    }
+    if options.read_only {
+        return read(path, on, looped, job, options);
+    }
+    let device = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device());
+    if !device || looped {
+        let user = user(path, options.i_will_lose_data.as_deref())?;
+        return owned(path, on, looped, create, user, job, progress);
+    }
+    if create.is_some() {
+        let message = format!("--create does not go with {on}, which is a block device");
+        return Err(Failure::wrong(message, "a device has its size: leave it out"));
+    }
+    let named = options.i_will_lose_data.as_deref();
+    let target = Target::open_device(path, named, contents(options.even_if_not_empty))?;
+    Ok(Named { target: viewed(&target, job)?, made: false })
+}
+
+/// What a device may hold that is opened.
+pub(crate) fn contents(even_if_not_empty: bool) -> Contents {
+    if even_if_not_empty { Contents::MayBeLost } else { Contents::Empty }
+}
+
+/// Why data may not be lost on what is not named twice.
+pub(crate) fn named_for_nothing(on: impl fmt::Display) -> Failure {
+    let message = format!("--even-if-not-empty does not go with {on}, which is not named twice");
+    Failure::wrong(message, "it is about a block device: name it with --i-will-lose-data as well")
+}
+
+/// Opens what is only read, whoever it belongs to.
+fn read(
+    path: &Path,
+    on: &str,
+    looped: bool,
+    job: &Job,
+    options: &Options,
+) -> Result<Named, Failure> {
+    let others = [
+        ("--create", options.create.is_some()),
+        ("--i-will-lose-data", options.i_will_lose_data.is_some()),
+        (LOOP, looped),
+    ];
+    if let Some((other, _)) = others.iter().find(|(_, given)| *given) {
+        let message = format!("--read-only does not go with {other}");
+        return Err(Failure::wrong(
+            message,
+            format!("nothing is made or written: --on {on} alone"),
+        ));
+    }
+    Ok(Named { target: viewed(&Target::open_reading(path)?, job)?, made: false })
+}
+
+/// What a run may do to the file at `path`, which is `named` once more if an application's data in
+/// it may be lost.
+pub(crate) fn user(path: &Path, named: Option<&str>) -> Result<User, Failure> {
+    let Some(named) = named else { return Ok(User::Run) };
+    let own = std::fs::canonicalize(path);
+    if own.is_ok_and(|own| std::fs::canonicalize(named).is_ok_and(|named| named == own)) {
+        return Ok(User::RunOverData);
+    }
+    let shown = path.display();
+    if !path.exists() {
+        let message =
+            format!("--i-will-lose-data {named} does not go with {shown}, which is not there");
+        return Err(Failure::wrong(message, "leave it out"));
+    }
+    let message = format!("--i-will-lose-data {named} does not name {shown} once more");
+    Err(Failure::wrong(message, format!("write `--i-will-lose-data {shown}`, or leave it out")))
+}
+
+/// Opens or makes an owned file, or a loop device over one.
+fn owned(
+    path: &Path,
+    on: &str,
+    looped: bool,
+    create: Option<u64>,
+    user: User,
+    job: &Job,
+    progress: &mut dyn FnMut(Step<'_>) -> bool,
+) -> Result<Named, Failure> {
+    let made = !path.exists();
+    if let Some(size) = create.filter(|_| made) {
+        // A job that does not fit must not leave a file behind.
+        job.agents_on(viewed_of(size, job)?, 1)?;
+    }
+    let mut told = |written: u64, of: u64| {
+        let fraction = written as f64 / of as f64;
+        if progress(Step::Creating { path: on, fraction }) {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    };
+    let target = if looped {
+        Target::open_loop(path, create, user, &mut told)?
+    } else {
+        Target::open_with(path, create, user, &mut told)?
+    };
+    match viewed(&target, job) {
+        Ok(target) => Ok(Named { target, made }),
+        Err(failure) => {
+            if made {
+                // Made a moment ago: wrong input leaves nothing behind.
+                let _ = std::fs::remove_file(path);
+            }
+            Err(failure)
+        }
+    }
+}
+
+/// How much `job` views of `size` bytes.
+fn viewed_of(size: u64, job: &Job) -> Result<u64, Failure> {
+    match job.live.view {
+        Some(View { start, length }) if start.checked_add(length).is_none_or(|end| end > size) => {
+            let message = format!("live.view ends past the {size} bytes to create");
+            Err(Failure::wrong(message, "create a larger file, or change the view"))
+        }
+        view => Ok(view.map_or(size, |view| view.length)),
+    }
+}
+
+/// What `job` views of `target`.
+fn viewed(target: &Target, job: &Job) -> Result<Target, Failure> {
+    match job.live.view {
+        None => Ok(target.clone()),
+        Some(View { start, length }) => Ok(target.view(start, length)?),
+    }
+}
+
+/// The size that `--create` names.
+pub(crate) fn created(text: &str) -> Result<u64, Failure> {
+    units::parse_size(text).map_err(|error| {
+        Failure::wrong(format_args!("--create: {}", error.message()), "write it as 256MiB")
+    })
+}

@@ -1,0 +1,20 @@
+//! Traces as files.
+
+use std::path::Path;
+
+use penstock_spec::traces;
+use penstock_workload::trace::{self, Trace};
+
+use crate::failure::Failure;
+
+/// Reads the trace at `path`, of the format so named or of the one that it looks like.
+///
+/// # Errors
+/// When it cannot be read, or is not of that format.
+pub(crate) fn load(
+    path: &Path,
+    format: Option<&str>,
+) -> Result<(Trace, &'static trace::Format), Failure> {
+    let format = format.map(traces::format).transpose()?;
+    trace::load(path, format).map_err(|error| Failure::wrong_in(path, &error))
+}

@@ -1,0 +1,177 @@
+//! What can be done with a trace beside playing it: describe it, and write it in another format.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use penstock_core::{ClassId, Span};
+use penstock_spec::Job;
+use penstock_spec::diagnose::JobError;
+use penstock_spec::nearest::suggest;
+use penstock_spec::traces::OTHER;
+use penstock_workload::trace::series::{self, Frame, Mix, Series};
+use penstock_workload::trace::{self, Trace, stats};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::record::check_new;
+use crate::trace_file;
+
+/// Every format of traces.
+pub fn formats() -> Value {
+    let one = |format: &trace::Format| json!({"name": format.name, "summary": format.summary, "writes": format.write.is_some()});
+    trace::FORMATS.iter().map(one).collect()
+}
+
+/// What a trace holds and asks for, per class if `classes` names a job with rules; with `drawn` by
+/// time, place and size too, in few enough figures to be drawn.
+///
+/// # Errors
+/// When the trace or the job cannot be read.
+pub fn describe(
+    path: &Path,
+    format: Option<&str>,
+    classes: Option<&Path>,
+    drawn: bool,
+) -> Result<Value, Failure> {
+    let (trace, format) = trace_file::load(path, format)?;
+    let mut told = json!({
+        "file": path.display().to_string(),
+        "format": format.name,
+        "requests": trace.records.len(),
+        "duration_s": seconds(trace.span()),
+        "processes": trace.processes.iter().filter(|name| !name.is_empty()).collect::<Vec<_>>(),
+        "devices": trace.devices,
+        "end_bytes": trace.end(),
+        "out_of_order": trace.out_of_order,
+        "other_lines": trace.skipped,
+    });
+    let (names, of_record) = match classes {
+        None => (vec!["all".to_owned()], vec![ClassId(0); trace.records.len()]),
+        Some(job) => classified(path, job, &trace)?,
+    };
+    let figures = stats::by_class(&trace.records, &of_record, names.len());
+    let frame = drawn.then(|| Frame::of(&trace.records));
+    if let Some(frame) = &frame {
+        told["frame"] = json!({"window_s": seconds(frame.window), "band_bytes": frame.bands});
+    }
+    let class = |(index, (name, figures)): (usize, (&String, &stats::Stats))| {
+        let mut told = class_json(name, figures);
+        if let Some(frame) = &frame {
+            let with_class = trace.records.iter().zip(&of_record);
+            let members = with_class.filter(|(_, class)| class.index() == index);
+            told["series"] = series_json(&series::of(members.map(|(record, _)| record), frame));
+        }
+        told
+    };
+    told["classes"] = names
+        .iter()
+        .zip(&figures)
+        .enumerate()
+        .filter(|(_, (name, figures))| *name != OTHER || figures.all.requests > 0)
+        .map(class)
+        .collect();
+    Ok(told)
+}
+
+/// The class of each request by the rules of the job at `job`, and the classes' names.
+fn classified(
+    path: &Path,
+    job: &Path,
+    trace: &Trace,
+) -> Result<(Vec<String>, Vec<ClassId>), Failure> {
+    // The job's own trace, if it names one, gives way to this one.
+    let job = Job::load(job, &[format!("trace.file={}", path.display())])?;
+    let spec = job.trace.as_ref().expect("it was just set");
+    let other = ClassId(job.classes.len() as u16);
+    let of = trace.records.iter().map(|record| spec.class(trace, record, other)).collect();
+    let names = job.classes.into_iter().map(|class| class.name).chain([OTHER.to_owned()]);
+    Ok((names.collect(), of))
+}
+
+/// Writes the trace at `from` to `to`, which must not exist, in the format called `into`.
+///
+/// # Errors
+/// When the trace cannot be read, the format cannot be written, or the file cannot.
+pub fn convert(from: &Path, format: Option<&str>, to: &Path, into: &str) -> Result<Value, Failure> {
+    let writable = || trace::FORMATS.iter().filter(|format| format.write.is_some());
+    let write = trace::format(into).and_then(|format| format.write).ok_or_else(|| {
+        let names = writable().map(|format| format.name);
+        JobError::new(format!("no traces are written as {into}")).hint(suggest(into, names))
+    })?;
+    let unwritable = |error: std::io::Error| Failure::unwritable(to, &error);
+    // Before a long trace is read.
+    check_new(to).map_err(unwritable)?;
+    let (trace, format) = trace_file::load(from, format)?;
+    let mut file = BufWriter::new(File::create_new(to).map_err(unwritable)?);
+    let written = write(&trace, &mut file).and_then(|written| file.flush().map(|()| written));
+    let written = written.map_err(|error| {
+        // Made here, a moment ago, and worth nothing half written.
+        let _ = std::fs::remove_file(to);
+        unwritable(error)
+    })?;
+    Ok(json!({
+        "from": format.name, "into": into,
+        "requests": written.requests, "left_out": written.left_out,
+    }))
+}
+
+fn class_json(name: &str, figures: &stats::Stats) -> Value {
+    let tally = |tally: stats::Tally| json!({"requests": tally.requests, "bytes": tally.bytes});
+    let common = |&(bytes, requests): &(u32, u64)| json!({"bytes": bytes, "requests": requests});
+    let latency = figures.latency.map(|latency| {
+        json!({
+            "known": latency.known, "mean_ns": latency.mean.ns(), "p50_ns": latency.p50.ns(),
+            "p95_ns": latency.p95.ns(), "p99_ns": latency.p99.ns(), "max_ns": latency.max.ns(),
+        })
+    });
+    let (sizes, arrivals) = (&figures.sizes, &figures.arrivals);
+    json!({
+        "name": name,
+        "requests": figures.all.requests,
+        "bytes": figures.all.bytes,
+        "reads": tally(figures.reads),
+        "writes": tally(figures.writes),
+        "flushes": figures.flushes.requests,
+        "discards": tally(figures.discards),
+        "sync": figures.sync,
+        "first_s": seconds(figures.first.since(penstock_core::Time::ZERO)),
+        "last_s": seconds(figures.last.since(penstock_core::Time::ZERO)),
+        "size_bytes": {
+            "mean": sizes.mean, "p50": sizes.p50, "p95": sizes.p95, "max": sizes.max,
+            "common": sizes.common.iter().map(common).collect::<Vec<_>>(),
+        },
+        "arrivals": {
+            "mean_per_s": arrivals.mean_rate, "peak_1s": arrivals.peak_1s,
+            "peak_100ms": arrivals.peak_100ms, "dispersion_1s": arrivals.dispersion_1s,
+            "dispersion_100ms": arrivals.dispersion_100ms, "gap_variation": arrivals.gap_variation,
+        },
+        "sequential": {
+            "by_process": figures.sequential_by_process,
+            "by_device": figures.sequential_by_device,
+        },
+        "footprint_bytes": figures.footprint_bytes,
+        "recorded_latency": latency,
+    })
+}
+
+/// Each list as rows of numbers: where a bucket begins, then how many; of each operation, in the
+/// order reads, writes, flushes, discards.
+fn series_json(series: &Series) -> Value {
+    let mixes = |mixes: &[(u64, Mix)]| {
+        let row = |&(at, mix): &(u64, Mix)| [at, mix.reads, mix.writes, mix.flushes, mix.discards];
+        mixes.iter().map(row).collect::<Vec<_>>()
+    };
+    json!({
+        "arrivals": mixes(&series.arrivals),
+        "places": series.places,
+        "size_bytes": mixes(&series.sizes),
+        "gap_ns": series.gaps,
+        "run_requests": series.runs,
+        "latency_ns": mixes(&series.latencies),
+    })
+}
+
+fn seconds(span: Span) -> f64 {
+    span.ns() as f64 / 1e9
+}

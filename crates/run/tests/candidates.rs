@@ -1,0 +1,129 @@
+//! Policies from outside: they run as built-in ones do, over models only, and may quit.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use penstock_core::{Go, Out, Part, Policy, Request, Time};
+use penstock_policy::Params;
+use penstock_policy::fcfs::Fcfs;
+use penstock_run::{Candidate, Failure, Foreign, Leave, Options, Quit, compare_text};
+use serde_json::Value;
+
+const JOB: &str = r#"duration = "2s"
+device = "flash"
+[class.one]
+[class.two]
+[[agent]]
+class = "two"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "poisson", rate = "1000/s" }
+"#;
+
+/// `fcfs`, until so many requests have come back.
+struct Until {
+    policy: Fcfs,
+    left: u32,
+    leave: Leave,
+    quit: Quit,
+}
+
+impl Policy for Until {
+    fn enqueue(&mut self, now: Time, req: &Request) {
+        self.policy.enqueue(now, req);
+    }
+
+    fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
+        self.policy.dispatch(now, out).filter(|_| self.leave.get().is_none())
+    }
+
+    fn complete(&mut self, _: Time, _: &Request, _: &Part) {
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            let _ = self.leave.set(self.quit.clone());
+        }
+    }
+
+    fn wakeup(&self) -> Time {
+        if self.leave.get().is_some() { Time::ZERO } else { Time::NEVER }
+    }
+}
+
+/// A policy called `name` that quits after `after` requests.
+fn until(name: &str, after: u32, quit: Quit) -> Candidate {
+    let build = move |classes: &[String], leave: Leave| -> Box<dyn Policy> {
+        assert_eq!(classes, ["one", "two"]);
+        let policy = Fcfs::new(&Params::NONE);
+        Box::new(Until { policy, left: after, leave, quit: quit.clone() })
+    };
+    Candidate::Foreign(Foreign { name: name.into(), build: Arc::new(build) })
+}
+
+fn whole(name: &str) -> Candidate {
+    until(name, u32::MAX, Quit::Interrupted)
+}
+
+fn run(policies: Vec<Candidate>, more: Options) -> Result<Value, Failure> {
+    let options = Options { policies, ..more };
+    let result = compare_text("job.toml", JOB, &[], &options, &mut |_| true);
+    result.map(|comparison| serde_json::to_value(&comparison).unwrap()["runs"].clone())
+}
+
+/// The message of a run that is refused or fails.
+fn message(policies: Vec<Candidate>, more: Options) -> (String, u8) {
+    let failure = run(policies, more).expect_err("a mistake");
+    (failure.to_string(), failure.exit_code())
+}
+
+#[test]
+fn one_from_outside_runs_as_a_built_in_one_does() {
+    let mut runs = run(vec!["fcfs".into(), whole("mine")], Options::default()).unwrap();
+    assert_eq!(runs[1]["policy"], "mine");
+    runs[1]["policy"] = "fcfs".into();
+    assert_eq!(runs[0], runs[1]);
+    assert!(runs[0]["classes"][1]["requests"].as_u64().unwrap() > 1000);
+}
+
+#[test]
+fn one_that_fails_ends_its_run_and_says_why() {
+    let at = Time::from_ns(1_500_000_000);
+    let quit = Quit::Failed { at, what: "it is bored".into(), hint: "amuse it".into() };
+    let told = message(vec!["fcfs".into(), until("mine", 100, quit)], Options::default());
+    assert_eq!(told, ("error: policy mine, at 1.500 s: it is bored\nhint: amuse it".into(), 1));
+}
+
+#[test]
+fn one_that_is_told_to_stop_leaves_what_there_is() {
+    let policies = vec![until("mine", 100, Quit::Interrupted), "fcfs".into()];
+    let runs = run(policies, Options::default()).unwrap();
+    assert_eq!(runs.as_array().unwrap().len(), 1, "the next one does not run");
+    assert_eq!(runs[0]["interrupted"], true);
+    assert_eq!(runs[0]["classes"][1]["requests"], 100);
+}
+
+#[test]
+fn no_two_policies_have_one_name() {
+    let (told, code) = message(vec![whole("noop")], Options::default());
+    assert!(told.contains("is called noop, as a built-in one is"), "{told}");
+    assert_eq!(code, 2);
+    let (told, code) = message(vec![whole("mine"), whole("mine")], Options::default());
+    assert!(told.contains("two policies are called mine"), "{told}");
+    assert_eq!(code, 2);
+}
+
+#[test]
+fn neither_a_live_run_nor_a_record_is_begun() {
+    let folder = std::env::temp_dir();
+    let file = folder.join(format!("penstock-candidates-{}", std::process::id()));
+    let path = |path: &Path| path.display().to_string();
+    let live =
+        Options { on: Some(path(&file)), create: Some("16MiB".into()), ..Options::default() };
+    let (told, code) = message(vec!["fcfs".into(), whole("mine")], live);
+    assert!(told.contains("policy mine is from outside and runs over a model"), "{told}");
+    assert_eq!((code, file.exists()), (2, false));
+    let record = Options { record: Some(file.clone()), ..Options::default() };
+    let (told, code) = message(vec![whole("mine")], record);
+    assert!(told.contains("a record is of a built-in policy, and mine is none"), "{told}");
+    assert_eq!((code, file.exists()), (2, false));
+}

@@ -1,0 +1,98 @@
+//! Models that answer in real time, and a target that does nothing.
+
+use penstock_run::result::{Comparison, World};
+use penstock_run::{Failure, Options, compare_text};
+
+/// Half a second of people and a batch.
+const JOB: &str = r#"
+duration = "500ms"
+device = "flash"
+
+[class.people]
+[class.batch]
+
+[[agent]]
+class = "people"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "poisson", rate = "100/s" }
+
+[[agent]]
+class = "batch"
+op = "write"
+size = "64KiB"
+pattern = "sequential"
+arrivals = { kind = "closed", depth = 2, think = "5ms" }
+"#;
+
+fn on(on: Option<&str>, policies: &[&str]) -> Result<Comparison, Failure> {
+    let options = Options {
+        policies: policies.iter().map(|name| (*name).into()).collect(),
+        on: on.map(Into::into),
+        ..Options::default()
+    };
+    compare_text("job.toml", JOB, &[], &options, &mut |_| true)
+}
+
+fn refused(place: &str, policies: &[&str]) -> String {
+    let failure = on(Some(place), policies).expect_err("it is refused");
+    assert_eq!(failure.exit_code(), 2);
+    failure.to_string()
+}
+
+#[test]
+fn an_emulated_device_serves_what_its_model_serves() {
+    let virtual_time = on(None, &["fcfs"]).unwrap();
+    let emulated = on(Some("emulated:flash"), &["fcfs"]).unwrap();
+    assert!(virtual_time.world == World::Simulated && emulated.world == World::Emulated);
+    assert_eq!(emulated.device, "emulated:flash");
+    let (model, real) = (&virtual_time.runs[0], &emulated.runs[0]);
+    assert!(model.emulation.is_none() && model.schedule.is_none());
+    assert!(real.schedule.is_some(), "real time can be late");
+    // The schedule of people is the same in both worlds; how late it was is the machine's.
+    let [people, batch] = &real.classes[..] else { panic!("two classes") };
+    assert_eq!(people.requests, model.classes[0].requests);
+    assert_eq!(people.bytes, model.classes[0].bytes);
+    let late = real.emulation.as_ref().expect("it tells how late it was");
+    assert_eq!(late.completions, people.requests + batch.requests);
+    assert!(late.p50_ns <= late.p99_ns && late.p99_ns <= late.max_ns);
+}
+
+#[test]
+fn a_faster_model_takes_no_longer_to_serve() {
+    let device_time = |place: &str| {
+        let comparison = on(Some(place), &["fcfs"]).unwrap();
+        comparison.runs[0].classes[0].service_ns.mean
+    };
+    // Charged is the model's own time, whatever the machine makes of it.
+    assert!(device_time("emulated:flash@10") < device_time("emulated:flash@0.5"));
+}
+
+#[test]
+fn nothing_can_be_measured_too() {
+    let comparison = on(Some("null"), &["fcfs", "alone:people"]).unwrap();
+    assert!(comparison.world == World::Measured);
+    assert_eq!((&*comparison.device, comparison.machine.engine), ("null", None));
+    let people = &comparison.runs[0].classes[0];
+    assert_eq!(people.requests, on(None, &["fcfs"]).unwrap().runs[0].classes[0].requests);
+    assert_eq!(people.errors + people.unfinished, 0);
+    assert_eq!(comparison.runs[1].classes.len(), 1);
+}
+
+#[test]
+fn what_does_not_go_together_is_told() {
+    for place in ["null", "emulated:flash", "flash"] {
+        let told = refused(place, &["kernel:none"]);
+        let expected =
+            format!("error: kernel:none schedules a real disk, and {place} is none\nhint: ");
+        assert!(told.starts_with(&expected), "{told}");
+    }
+    let told = refused("emulated:flash@quick", &["fcfs"]);
+    assert!(
+        told.starts_with("error: found the speed \"quick\"; expected a number from 0.001"),
+        "{told}"
+    );
+    let told = refused("emulated:flush", &["fcfs"]);
+    assert!(told.contains("flush") && told.contains("flash"), "{told}");
+}

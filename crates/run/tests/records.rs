@@ -1,0 +1,181 @@
+//! Records that are damaged, foreign or changed: each is told in words, none panics.
+
+use std::path::{Path, PathBuf};
+
+use penstock_run::record::decisions_of;
+use penstock_run::replay::replay;
+use penstock_run::{Failure, Options, compare};
+
+const JOB: &str = r#"
+duration = "300ms"
+device = "hdd-7200"
+
+[class.all]
+
+[[agent]]
+class = "all"
+op = "read"
+size = "256KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 3 }
+
+[[agent]]
+class = "all"
+op = "write"
+size = "4KiB"
+pattern = "sequential"
+arrivals = { kind = "closed", depth = 8 }
+"#;
+
+/// A folder of one test, gone when it ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("penstock-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// A record of a modelled run under `policy`.
+    fn record(&self, policy: &str) -> PathBuf {
+        let (job, record) = (self.0.join("job.toml"), self.0.join("run.record"));
+        std::fs::write(&job, JOB).unwrap();
+        run(&job, policy, &record).unwrap();
+        record
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn run(job: &Path, policy: &str, record: &Path) -> Result<(), Failure> {
+    let options = Options {
+        policies: vec![policy.into()],
+        record: Some(record.to_owned()),
+        ..Options::default()
+    };
+    compare(job, &[], &options, &mut |_| true).map(|_| ())
+}
+
+#[test]
+fn a_modelled_run_replays_alike() {
+    let folder = Folder::new("records-alike");
+    let replay = replay(&folder.record("size-priority"), &[]).unwrap();
+    assert!(replay.first_difference.is_none() && replay.alike > 50, "{replay:?}");
+}
+
+/// A model says what a replay cannot count: how far away a place is, and that a disk of several is
+/// full.
+#[test]
+fn a_run_over_a_disk_with_an_arm_or_several_disks_replays_alike() {
+    let devices = [
+        "model = \"hdd\"\ndrive = \"hdd-7200\"",
+        "model = \"fixed\"\nbase = \"1ms\"\narray = { level = \"raid5\", disks = 3, stripe = \"4KiB\" }",
+        "model = \"fixed\"\nbase = \"1ms\"\ndepth = 4\narray = { level = \"raid1\", disks = 2 }",
+        "model = \"fixed\"\nbase = \"1ms\"\ndepth = 4\nfaults = { stalls = \"30%\", stall = \"5ms\" }",
+    ];
+    let folder = Folder::new("records-models");
+    let job = folder.0.join("job.toml");
+    for (number, device) in devices.iter().enumerate() {
+        let text = JOB.replace("device = \"hdd-7200\"", "");
+        std::fs::write(&job, format!("{text}[device]\n{device}\n")).unwrap();
+        for policy in ["sptf", "scan", "fcfs", "size-priority"] {
+            let record = folder.0.join(format!("{policy}-{number}.record"));
+            run(&job, policy, &record).unwrap();
+            let replay = replay(&record, &[]).unwrap();
+            assert!(replay.first_difference.is_none(), "{policy} over {device}: {replay:?}");
+            assert!(replay.alike > 20, "{policy} over {device}: {replay:?}");
+        }
+    }
+}
+
+#[test]
+fn a_record_is_never_written_over() {
+    let folder = Folder::new("records-over");
+    let record = folder.record("noop");
+    let before = std::fs::read(&record).unwrap();
+    let refused = run(&folder.0.join("job.toml"), "noop", &record).unwrap_err();
+    assert_eq!(refused.exit_code(), 2);
+    assert!(refused.to_string().contains("nothing is overwritten"), "{refused}");
+    assert_eq!(std::fs::read(&record).unwrap(), before);
+}
+
+/// Wherever a record is cut off, and whichever of its bytes is wrong, the replay ends: with a
+/// message, or with a comparison.
+#[test]
+fn a_damaged_record_is_told_and_never_panics() {
+    let folder = Folder::new("records-damaged");
+    let record = folder.record("noop");
+    let whole = std::fs::read(&record).unwrap();
+    let body = whole.windows(2).position(|w| w == b"}\n").unwrap() + 2;
+    let cuts = (0..whole.len()).filter(|at| at % 97 == 0 || (body..body + 200).contains(at));
+    for cut in cuts {
+        std::fs::write(&record, &whole[..cut]).unwrap();
+        let told = replay(&record, &[]).unwrap_err();
+        assert_eq!(told.exit_code(), 2);
+        assert!(told.to_string().contains("run.record cannot be read: it"), "{cut}: {told}");
+    }
+    for at in (body..whole.len()).step_by(13) {
+        for wrong in [0, 0xff, whole[at] ^ 1] {
+            let mut bytes = whole.clone();
+            bytes[at] = wrong;
+            std::fs::write(&record, &bytes).unwrap();
+            // A changed time or byte may change nothing that the policy looks at.
+            let _ = replay(&record, &[]);
+        }
+    }
+}
+
+#[test]
+fn a_foreign_file_and_missing_decisions_are_told() {
+    let folder = Folder::new("records-foreign");
+    let record = folder.record("noop");
+    std::fs::remove_file(decisions_of(&record)).unwrap();
+    let told = replay(&record, &[]).unwrap_err().to_string();
+    assert!(told.contains("run.record.decisions cannot be read"), "{told}");
+    assert!(told.contains("hint: a record needs the decisions"), "{told}");
+
+    let foreign = folder.0.join("job.toml");
+    let told = replay(&foreign, &[]).unwrap_err().to_string();
+    assert!(told.contains("does not begin with \"penstock-record 1\""), "{told}");
+}
+
+/// Above a page cache a request behind the device's end has no pages to go to.
+#[test]
+fn a_record_with_a_request_behind_its_devices_end_is_told() {
+    let folder = Folder::new("records-behind");
+    let (job, record) = (folder.0.join("job.toml"), folder.0.join("run.record"));
+    std::fs::write(&job, JOB.replace("size =", "cache = \"buffered\"\nsize =")).unwrap();
+    run(&job, "noop", &record).unwrap();
+    let mut bytes = std::fs::read(&record).unwrap();
+    let body = bytes.windows(2).position(|w| w == b"}\n").unwrap() + 2;
+    // A turn of 9 bytes, then an arrival: its tag, when it was due, where it begins.
+    let start = body + 9 + 1 + 8;
+    bytes[start..start + 8].copy_from_slice(&(u64::MAX / 2).to_le_bytes());
+    std::fs::write(&record, &bytes).unwrap();
+    let told = replay(&record, &[]).unwrap_err().to_string();
+    assert!(told.contains("it holds a request up to byte 9223372036"), "{told}");
+}
+
+/// Completions of commands that were never sent make no agreement, even if no decision differs.
+#[test]
+fn a_record_with_more_completions_than_commands_is_no_agreement() {
+    let folder = Folder::new("records-more");
+    let record = folder.record("fcfs");
+    let mut bytes = std::fs::read(&record).unwrap();
+    let end = bytes.pop().unwrap();
+    // One turn more, and in it a completion of slot 77.
+    bytes.push(b'T');
+    bytes.extend(u64::MAX.to_le_bytes());
+    bytes.push(b'D');
+    bytes.extend(77_u32.to_le_bytes());
+    bytes.extend([0; 20]);
+    bytes.push(end);
+    std::fs::write(&record, &bytes).unwrap();
+    let replay = replay(&record, &[]).unwrap();
+    assert!(replay.first_difference.is_some(), "{replay:?}");
+}

@@ -1,0 +1,204 @@
+//! Jobs that play a trace: nothing is lost, whatever the policy; rules, timing, and what is refused.
+
+use std::path::{Path, PathBuf};
+
+use penstock_policy::POLICIES;
+use penstock_run::result::Comparison;
+use penstock_run::{Options, compare, compare_text, trace_tools};
+use penstock_spec::Job;
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
+}
+
+fn trace() -> PathBuf {
+    example("traces/pgbench-backup.blkparse.gz")
+}
+
+/// Requests of the classes of `examples/pgbench-backup.toml`, counted in the trace by
+/// `zcat … | awk '$6 == "Q" && $5 is one of the rule'`.
+const ARRIVALS: [(&str, u64); 4] =
+    [("online", 61_862), ("backup", 35_321), ("background", 34_213), ("other", 4_169)];
+
+fn run(on: &str, policies: &[&str], sets: &[&str]) -> Comparison {
+    let options = Options {
+        policies: policies.iter().copied().map(Into::into).collect(),
+        on: Some(on.into()),
+        ..Options::default()
+    };
+    let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
+    compare(&example("pgbench-backup.toml"), &sets, &options, &mut |_| true).unwrap()
+}
+
+fn nothing_is_lost(comparison: &Comparison) {
+    for run in &comparison.runs {
+        let found: Vec<_> = run.classes.iter().map(|class| class.name.as_str()).collect();
+        assert_eq!(found, ARRIVALS.map(|(name, _)| name));
+        for (class, (name, arrivals)) in run.classes.iter().zip(ARRIVALS) {
+            let told = class.requests + class.unfinished + class.errors;
+            assert_eq!(told, arrivals, "{name} under {}", run.policy);
+        }
+    }
+}
+
+#[test]
+fn the_backup_loses_nothing_under_any_policy() {
+    let policies: Vec<&str> = POLICIES.iter().map(|entry| entry.name).collect();
+    for device in ["hdd-7200", "flash"] {
+        let comparison = run(device, &policies, &[]);
+        assert_eq!(comparison.runs.len(), policies.len());
+        nothing_is_lost(&comparison);
+        let finished = |run: &penstock_run::result::RunResult| {
+            run.classes.iter().all(|class| class.unfinished == 0)
+        };
+        assert!(comparison.runs.iter().all(finished), "drained means that all has finished");
+    }
+}
+
+#[test]
+fn what_is_unfinished_when_a_trace_is_stopped_is_told() {
+    // The disk is far too slow for this trace: most of it still waits at the last arrival.
+    let comparison = run("hdd-7200", &["noop"], &["stop=last-arrival"]);
+    nothing_is_lost(&comparison);
+    let unfinished: u64 = comparison.runs[0].classes.iter().map(|class| class.unfinished).sum();
+    assert!(unfinished > 100_000, "{unfinished}");
+    assert!((comparison.runs[0].duration_s - 9.0).abs() < 1.0);
+}
+
+#[test]
+fn a_trace_goes_at_its_own_pace_or_another() {
+    let lasts = |set: &str| run("flash", &["noop"], &[set, "stop=last-arrival"]).runs[0].duration_s;
+    let original = lasts("trace.timing=original");
+    assert!((lasts("trace.timing.speed=0.5") / original - 2.0).abs() < 0.01);
+    // As fast as possible, few requests wait for one another.
+    let fast = run("flash", &["noop"], &["trace.timing.depth=1"]);
+    let online = &fast.runs[0].classes[0];
+    assert!(online.lat_ns.max < 10_000_000, "{:?}", online.lat_ns);
+}
+
+#[test]
+fn rates_are_of_the_time_that_the_trace_lasts() {
+    let text = "device = \"flash\"\n[trace]\nfile = \"FILE\"\nformat = \"blkparse\"\n\
+                [class.slow]\n[[rule]]\nclass = \"slow\"\nop = \"write\"\n";
+    let path = std::env::temp_dir().join(format!("penstock-lasts-{}.txt", std::process::id()));
+    // A read each second for ten, and with the last of them writes that take 40 s.
+    let read = |s: u32| format!("254,0 1 {s} {s}.0 10 Q R 0 + 8 [a]\n");
+    let write = |n: u32| format!("254,0 1 {n} 10.0 10 Q W 0 + 8192 [a]\n");
+    let lines: String = (0..=10).map(read).chain((0..4_700).map(write)).collect();
+    std::fs::write(&path, lines).unwrap();
+    let text = text.replace("FILE", &path.display().to_string());
+    let options = Options { policies: vec!["fcfs".into()], ..Options::default() };
+    let run = compare_text("job.toml", &text, &[], &options, &mut |_| true).unwrap().runs.remove(0);
+    std::fs::remove_file(&path).unwrap();
+    let [slow, other] = &run.classes[..] else { panic!("two classes") };
+    assert!(run.duration_s > 45.0, "{}", run.duration_s);
+    assert!((other.iops - 1.1).abs() < 1e-4, "{}", other.iops);
+    assert!((slow.iops - 4_700.0 / run.duration_s).abs() < 1e-6, "{}", slow.iops);
+}
+
+/// Requests by class when `rules` sort a little trace.
+fn sorted(rules: &str) -> Vec<(String, u64)> {
+    let folder = std::env::temp_dir().join(format!("penstock-rules-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let lines = "\
+        254,0 1 1 0.000000000 10 Q WS 0 + 8 [my sql]\n\
+        254,0 1 2 0.001000000 11 Q R 800 + 256 [tar]\n\
+        254,0 1 3 0.002000000 11 Q W 1600 + 16 [tar]\n\
+        254,0 1 4 0.003000000 10 Q FWS 0 + 0 [my sql]\n\
+        254,0 1 5 0.004000000 12 Q D 3200 + 64 [fstrim]\n";
+    std::fs::write(folder.join("little.txt"), lines).unwrap();
+    let text = format!(
+        "device = \"flash\"\n[trace]\nfile = \"little.txt\"\nformat = \"blkparse\"\n\
+         [class.a]\n[class.b]\n{rules}"
+    );
+    let options = Options { policies: vec!["fcfs".into()], ..Options::default() };
+    let name = folder.join("job.toml").display().to_string();
+    let told = compare_text(&name, &text, &[], &options, &mut |_| true).unwrap();
+    // What a job says of itself reads back as the same job.
+    let again = Job::parse(&name, &told.job.text, &[]).unwrap();
+    assert_eq!(again, Job::parse(&name, &text, &[]).unwrap());
+    let class = |class: &penstock_run::result::ClassResult| (class.name.clone(), class.requests);
+    told.runs[0].classes.iter().map(class).collect()
+}
+
+#[test]
+fn the_first_rule_that_fits_wins_and_the_rest_is_other() {
+    let check = |rules: &str, expected: [u64; 2], other: u64| {
+        let mut counts = vec![("a".to_owned(), expected[0]), ("b".to_owned(), expected[1])];
+        if other > 0 {
+            counts.push(("other".to_owned(), other));
+        }
+        assert_eq!(sorted(rules), counts, "{rules}");
+    };
+    let rule = |class: &str, what: &str| format!("[[rule]]\nclass = \"{class}\"\n{what}\n");
+    check("", [0, 0], 5);
+    check(&rule("a", "process = \"my sql\""), [2, 0], 3);
+    check(&(rule("a", "pid = 11") + &rule("b", "")), [2, 3], 0);
+    check(&(rule("b", "op = [\"read\", \"discard\"]") + &rule("a", "")), [3, 2], 0);
+    check(&rule("a", "sync = true"), [3, 0], 2);
+    check(&rule("a", "min_size = \"8KiB\"\nmax_size = \"32KiB\""), [2, 0], 3);
+    check(&rule("a", "range = [\"400KiB\", \"1MiB\"]"), [2, 0], 3);
+    check(&rule("b", "pid = [10, 12]\nop = \"flush\""), [0, 1], 4);
+}
+
+#[test]
+fn a_trace_that_does_not_fit_is_refused_unless_it_is_told_how() {
+    let text = |fit: &str| {
+        let file = trace().display().to_string();
+        format!("[trace]\nfile = {file:?}\nformat = \"blkparse\"\n{fit}\n[class.all]\n")
+    };
+    let options =
+        Options { policies: vec!["noop".into()], on: Some("ibm18es".into()), ..Options::default() };
+    let run = |fit| compare_text("job.toml", &text(fit), &[], &options, &mut |_| true);
+    let refused = run("").unwrap_err();
+    assert_eq!(refused.exit_code(), 2);
+    assert!(refused.to_string().contains("hint: fit = \"wrap\" or \"scale\""), "{refused}");
+    run("fit = \"wrap\"").unwrap();
+    run("fit = \"scale\"").unwrap();
+}
+
+#[test]
+fn what_does_not_go_together_is_told() {
+    let told = |text: &str| Job::parse("job.toml", text, &[]).unwrap_err().to_string();
+    let trace = "[trace]\nfile = \"a\"\n";
+    assert!(told(&format!("duration = \"1s\"\n{trace}")).contains("this one plays a trace"));
+    assert!(
+        told(&format!("agent = []\n{trace}")).contains("a job has agents, programs or a trace")
+    );
+    assert!(told("rule = []\nduration = \"1s\"\n").contains("belongs to a job with a trace"));
+    assert!(
+        told("[trace]\nfile = \"a\"\nformat = \"blkpars\"").contains("did you mean `blkparse`")
+    );
+    assert!(told("[trace]\nfile = \"a\"\ntiming = { speed = 0 }").contains("above zero"));
+    let unknown = "[trace]\nfile = \"a\"\n[class.x]\n[[rule]]\nclass = \"y\"";
+    assert!(told(unknown).contains("unknown class `y`"));
+}
+
+#[test]
+fn a_trace_is_described_by_class() {
+    let job = example("pgbench-backup.toml");
+    let told = trace_tools::describe(&trace(), None, Some(&job), false).unwrap();
+    assert_eq!(told["format"], "blkparse");
+    for (class, (name, arrivals)) in told["classes"].as_array().unwrap().iter().zip(ARRIVALS) {
+        assert_eq!(
+            (class["name"].as_str(), class["requests"].as_u64()),
+            (Some(name), Some(arrivals))
+        );
+    }
+}
+
+#[test]
+fn a_conversion_keeps_what_the_format_can_say_and_overwrites_nothing() {
+    let folder = std::env::temp_dir().join(format!("penstock-convert-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let to = folder.join("out.trace");
+    let told = trace_tools::convert(&trace(), None, &to, "disksim").unwrap();
+    let again = trace_tools::describe(&to, Some("disksim"), None, false).unwrap();
+    assert_eq!(again["requests"], told["requests"]);
+    let refused = trace_tools::convert(&trace(), None, &to, "disksim").unwrap_err();
+    assert!(refused.to_string().contains("nothing is overwritten"), "{refused}");
+    let refused = trace_tools::convert(&trace(), None, &folder.join("x"), "spc").unwrap_err();
+    assert!(refused.to_string().contains("no traces are written as spc"), "{refused}");
+    assert!(!folder.join("x").exists());
+    std::fs::remove_dir_all(folder).unwrap();
+}

@@ -1,0 +1,208 @@
+//! Watching a run changes nothing but when things happen.
+
+use std::sync::Arc;
+
+use penstock_core::{Go, Out, Part, Policy, Request, Time};
+use penstock_live::Beat;
+use penstock_policy::Params;
+use penstock_policy::fcfs::Fcfs;
+use penstock_run::{Candidate, Failure, Foreign, Options, Pace, Snapshot, Step, compare_text};
+
+/// People and a batch on a modelled disk.
+const JOB: &str = r#"
+duration = "5s"
+device = "hdd-7200"
+
+[class.people]
+[class.batch]
+
+[[agent]]
+class = "people"
+op = "write"
+size = "4KiB"
+pattern = "random"
+region = ["0%", "10%"]
+arrivals = { kind = "poisson", rate = "20/s" }
+
+[[agent]]
+class = "batch"
+op = "write"
+size = "256KiB"
+pattern = "sequential"
+region = ["40%", "60%"]
+arrivals = { kind = "closed", depth = 2 }
+"#;
+
+fn options(speed: &str) -> Options {
+    Options {
+        policies: vec!["noop".into(), "size-priority".into()],
+        watch: Some(Arc::new(Pace::default())),
+        speed: Some(speed.into()),
+        detail: true,
+        ..Options::default()
+    }
+}
+
+fn refused(options: &Options) -> String {
+    let result = compare_text("job.toml", JOB, &[], options, &mut |_| true);
+    let failure: Failure = result.expect_err("it is refused");
+    assert_eq!(failure.exit_code(), 2);
+    failure.to_string()
+}
+
+#[test]
+fn a_watched_run_comes_out_as_one_that_nobody_watches() {
+    let result = |options: &Options| {
+        let comparison = compare_text("job.toml", JOB, &[], options, &mut |_| true).unwrap();
+        serde_json::to_string(&comparison.runs).unwrap()
+    };
+    let alone = result(&Options { watch: None, speed: None, ..options("max") });
+    for speed in ["20", "1e9", "max"] {
+        assert!(result(&options(speed)) == alone, "at speed {speed}");
+    }
+}
+
+#[test]
+fn steps_tell_how_each_class_fares_and_what_has_ended() {
+    let (mut told, mut ended) = (Vec::<Snapshot>::new(), Vec::new());
+    let options = options("20");
+    compare_text("job.toml", JOB, &[], &options, &mut |step| {
+        match step {
+            Step::Running { now, device, .. } => {
+                assert_eq!(device, "hdd-7200");
+                told.extend(now.cloned());
+            }
+            Step::Finished { policy, classes, .. } => {
+                ended.push((policy.to_owned(), classes.len()));
+            }
+            Step::Creating { .. } => unreachable!("a model has no file"),
+        }
+        true
+    })
+    .unwrap();
+    assert_eq!(ended, [("noop".into(), 2), ("size-priority".into(), 2)]);
+    let filled = told.iter().find(|now| now.windows > 0).expect("windows end");
+    assert_eq!(filled.classes.iter().map(|one| &one.name).collect::<Vec<_>>(), ["people", "batch"]);
+    let batch = &filled.classes[1];
+    assert!(batch.iops > 0.0 && batch.p99_ns >= batch.p50_ns && batch.p50_ns > Some(0));
+    let shares: f64 = filled.classes.iter().map(|one| one.share).sum();
+    assert!((shares - 1.0).abs() < 1e-9, "{shares}");
+}
+
+#[test]
+fn nobody_who_does_not_watch_is_told_of_classes() {
+    let options = Options { watch: None, speed: None, ..options("max") };
+    let sets = ["duration=10min".to_owned()];
+    let mut steps = 0;
+    compare_text("job.toml", JOB, &sets, &options, &mut |step| {
+        steps += u32::from(matches!(step, Step::Running { now: None, .. }));
+        assert!(!matches!(step, Step::Running { now: Some(_), .. }));
+        true
+    })
+    .unwrap();
+    assert!(steps > 0);
+}
+
+/// The only request is an hour away: whoever waits for it would never hear of an interrupt.
+#[test]
+fn an_interrupt_is_heard_while_nothing_happens() {
+    let job = r#"
+duration = "2h"
+device = "flash"
+[class.rare]
+[[agent]]
+class = "rare"
+op = "read"
+size = "4KiB"
+pattern = "random"
+start = "1h"
+arrivals = { kind = "closed", depth = 1 }
+"#;
+    let options = Options { policies: vec!["fcfs".into()], ..options("1") };
+    let mut steps = 0;
+    let result = compare_text("job.toml", job, &[], &options, &mut |_| {
+        steps += 1;
+        steps < 3
+    });
+    assert!(result.unwrap().runs[0].interrupted);
+}
+
+#[test]
+fn a_speed_is_a_number_above_zero_or_max() {
+    for speed in ["0", "-1", "inf", "NaN", "fast", "", "10x"] {
+        let message = refused(&options(speed));
+        assert!(message.contains(&format!("--speed {speed}: expected")), "{message}");
+    }
+}
+
+#[test]
+fn a_real_file_takes_its_own_time() {
+    let path = std::env::temp_dir().join(format!("penstock-watching-{}", std::process::id()));
+    let on = path.join("disk.img").display().to_string();
+    let options = Options { on: Some(on), create: Some("1MiB".into()), ..options("max") };
+    let message = refused(&options);
+    assert!(message.contains("--speed max does not go with"), "{message}");
+    assert!(!path.exists(), "wrong input writes nothing");
+}
+
+/// `fcfs` that takes 50 ms of real time for each arrival and each decision, as on a slow machine.
+struct Slow(Fcfs);
+
+fn slow() -> Candidate {
+    let build = |_: &[String], _| -> Box<dyn Policy> { Box::new(Slow(Fcfs::new(&Params::NONE))) };
+    Candidate::Foreign(Foreign { name: "slow".into(), build: Arc::new(build) })
+}
+
+fn a_while() {
+    let mut beat = Beat::default();
+    beat.due();
+    while !beat.due() {}
+}
+
+impl Policy for Slow {
+    fn enqueue(&mut self, now: Time, req: &Request) {
+        a_while();
+        self.0.enqueue(now, req);
+    }
+
+    fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
+        a_while();
+        self.0.dispatch(now, out)
+    }
+
+    fn complete(&mut self, now: Time, req: &Request, part: &Part) {
+        self.0.complete(now, req, part);
+    }
+}
+
+/// Reports of a run under `slow` of `depth` requests at once, and after how many it is to end.
+fn slowly(depth: u32, after: u32) -> (u32, penstock_run::result::RunResult) {
+    let job = format!(
+        "duration = \"1us\"\ndevice = \"flash\"\n[class.all]\n[[agent]]\nclass = \"all\"\n\
+         op = \"read\"\nsize = \"4KiB\"\npattern = \"random\"\n\
+         arrivals = {{ kind = \"closed\", depth = {depth} }}\n"
+    );
+    let options = Options { policies: vec![slow()], ..Options::default() };
+    let mut reports = 0;
+    let mut count = |step: Step<'_>| {
+        reports += u32::from(matches!(step, Step::Running { .. }));
+        reports < after
+    };
+    let mut told = compare_text("job.toml", &job, &[], &options, &mut count).unwrap();
+    (reports, told.runs.remove(0))
+}
+
+/// Reports came after every 16,384 turns, however long those took: signals were heard no sooner.
+#[test]
+fn a_run_of_slow_turns_is_heard_of_while_it_goes_on() {
+    let (reports, run) = slowly(4, u32::MAX);
+    assert!(!run.interrupted && run.classes[0].requests == 4);
+    assert!(reports >= 4, "{reports}");
+}
+
+#[test]
+fn a_turn_in_which_many_requests_arrive_can_be_ended() {
+    let (reports, run) = slowly(1_000_000, 3);
+    assert!(run.interrupted, "not even the first turn came to its end");
+    assert!(reports == 3 && run.classes[0].unfinished < 100, "{}", run.classes[0].unfinished);
+}

@@ -1,0 +1,296 @@
+//! Devices by name or from a file: plain facts, from which a stack is built elsewhere.
+//!
+//! A named device is a device file that is built in, or a drive of [`drives`] with everything that
+//! is known of it. A device file holds one table, `[device]`; a job may hold the same table.
+
+mod array;
+mod cache;
+mod faults;
+mod fixed;
+mod hdd;
+mod memory;
+mod queue;
+mod sheet;
+mod ssd;
+mod watch;
+
+use std::path::Path;
+use std::rc::Rc;
+
+use penstock_core::{Device, Seed};
+use penstock_device::hdd::Angle;
+use serde_json::{Value as Json, json};
+
+pub use self::array::ArraySpec;
+pub use self::cache::{Ahead, CacheSpec};
+pub use self::faults::FaultSpec;
+pub use self::fixed::FixedSpec;
+pub use self::hdd::{DriveSpec, HddSpec};
+pub use self::queue::QueueSpec;
+pub use self::sheet::SheetSpec;
+pub use self::ssd::SsdSpec;
+pub use self::watch::Watch;
+use crate::diagnose::{JobError, Source, quote};
+use crate::nearest::suggest;
+use crate::schema::build::{Field, all, field, is, required, table, text, with, without, words};
+use crate::text::{Lines, quoted};
+use crate::tree::{self, Node, Reader};
+use crate::{drives, file};
+
+/// Device files that are built in.
+const BUILT_IN: [(&str, &str); 8] = [
+    ("hdd-7200", include_str!("../../../examples/devices/hdd-7200.toml")),
+    ("hdd-7200-ncq", include_str!("../../../examples/devices/hdd-7200-ncq.toml")),
+    ("hdd-10k", include_str!("../../../examples/devices/hdd-10k.toml")),
+    ("flash", include_str!("../../../examples/devices/flash.toml")),
+    ("ssd-sata", include_str!("../../../examples/devices/ssd-sata.toml")),
+    ("ssd-nvme", include_str!("../../../examples/devices/ssd-nvme.toml")),
+    ("paper-io-path", include_str!("../../../examples/devices/paper-io-path.toml")),
+    ("paper-disk", include_str!("../../../examples/devices/paper-disk.toml")),
+];
+
+/// Keys of every device.
+const COMMON_KEYS: [&str; 5] = ["name", "summary", "model", "faults", "array"];
+
+/// What a device may be a model of, each in a file of its own.
+const MODELS: [Entry; 3] = [fixed::ENTRY, hdd::ENTRY, ssd::ENTRY];
+
+/// What the table of a model may hold, and how it is read.
+struct Entry {
+    name: &'static str,
+    /// Two models may share a key, if it means the same.
+    keys: &'static [&'static str],
+    read: fn(&Reader<'_>) -> Result<Model, JobError>,
+    /// The schema of each of `keys`.
+    fields: fn() -> Vec<Field>,
+    /// What the schema says of several keys together.
+    rules: fn() -> Json,
+}
+
+/// A device, checked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DeviceSpec {
+    /// What results call it.
+    pub name: String,
+    /// What it is, in one sentence; may be empty.
+    pub summary: String,
+    /// What serves the requests.
+    pub model: Model,
+    /// How it misbehaves, if it does.
+    pub faults: Option<FaultSpec>,
+    /// How many of it make the device, if it is an array.
+    pub array: Option<ArraySpec>,
+}
+
+/// What serves the requests.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Model {
+    /// A law of length.
+    Fixed(FixedSpec),
+    /// A disk with an arm.
+    Hdd(HddSpec),
+    /// A drive of flash.
+    Ssd(SsdSpec),
+}
+
+impl DeviceSpec {
+    /// The device; its faults and where its platters stand descend from `seed`.
+    pub fn build(&self, seed: Seed) -> Box<dyn Device> {
+        self.whole(seed, None)
+    }
+
+    /// The same, with each of its disks, by number, watched by what `watch` gives.
+    pub fn build_watched(
+        &self,
+        seed: Seed,
+        watch: &dyn Fn(u32) -> Rc<dyn Watch>,
+    ) -> Box<dyn Device> {
+        self.whole(seed, Some(watch))
+    }
+
+    /// How many disks it has.
+    pub fn disks(&self) -> u32 {
+        self.array.map_or(1, |array| array.disks)
+    }
+
+    fn whole(&self, seed: Seed, watch: Option<&dyn Fn(u32) -> Rc<dyn Watch>>) -> Box<dyn Device> {
+        let watch = |number| watch.map(|watch| watch(number));
+        let Some(array) = &self.array else {
+            return self.disk(0, Angle::default(), seed, watch(0));
+        };
+        let disk = |number| self.disk(number, array.phase(number, seed), seed, watch(number));
+        array.over((0..array.disks).map(disk).collect()).expect("checked when it was read")
+    }
+
+    /// One disk, numbered `number`.
+    fn disk(
+        &self,
+        number: u32,
+        phase: Angle,
+        seed: Seed,
+        watch: Option<Rc<dyn Watch>>,
+    ) -> Box<dyn Device> {
+        let watched = |device, watch: Option<Rc<dyn Watch>>| match watch {
+            Some(watch) => watch.over(device),
+            None => device,
+        };
+        let bare = match &self.model {
+            Model::Fixed(spec) => watched(spec.build(), watch),
+            Model::Hdd(spec) => spec.build(phase, watch),
+            Model::Ssd(spec) => watched(spec.build(), watch),
+        };
+        match &self.faults {
+            Some(faults) => faults.over(bare, seed, number),
+            None => bare,
+        }
+    }
+
+    /// The table, with every default in place.
+    pub(crate) fn write(&self, out: &mut Lines) {
+        out.section("[device]");
+        out.line("name", quoted(&self.name));
+        if !self.summary.is_empty() {
+            out.line("summary", quoted(&self.summary));
+        }
+        match &self.model {
+            Model::Fixed(spec) => {
+                out.line("model", quoted(fixed::ENTRY.name));
+                spec.write(out);
+            }
+            Model::Hdd(spec) => {
+                out.line("model", quoted(hdd::ENTRY.name));
+                spec.write(out);
+            }
+            Model::Ssd(spec) => {
+                out.line("model", quoted(ssd::ENTRY.name));
+                spec.write(out);
+            }
+        }
+        if let Some(faults) = &self.faults {
+            out.line("faults", faults.text());
+        }
+        if let Some(array) = &self.array {
+            out.line("array", array.text());
+        }
+    }
+}
+
+/// Every device that has a name, each with a sentence about it.
+pub fn named() -> impl Iterator<Item = (&'static str, String)> {
+    let summary = |name| built_in(name).map(|device| device.summary).unwrap_or_default();
+    names().map(move |name| (name, summary(name)))
+}
+
+/// The names of [`named`].
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let files = BUILT_IN.iter().map(|&(name, _)| name);
+    files.chain(drives::names().filter(|drive| BUILT_IN.iter().all(|(name, _)| name != drive)))
+}
+
+/// The device of a name, or of a path that ends in `.toml`.
+///
+/// # Errors
+/// No device has this name, or its file is wrong.
+pub fn find(name_or_path: &str) -> Result<DeviceSpec, JobError> {
+    find_in(Path::new(""), name_or_path)
+}
+
+/// [`find`], with paths relative to `folder`.
+pub(crate) fn find_in(folder: &Path, name: &str) -> Result<DeviceSpec, JobError> {
+    if names().any(|known| known == name) {
+        return built_in(name);
+    }
+    let path = folder.join(name);
+    if path.extension().is_some_and(|extension| extension == "toml") {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let text = file::read(&path, "device file")?;
+        return parse(&path.display().to_string(), &text, &stem);
+    }
+    let unknown = JobError::new(format!("unknown device {}", quote(name)));
+    Err(unknown.hint(if name.contains(['/', '.']) {
+        "a device file ends in `.toml`; a file or a disk to measure is named with `--on`".into()
+    } else {
+        suggest(name, names())
+    }))
+}
+
+fn built_in(name: &str) -> Result<DeviceSpec, JobError> {
+    let source = format!("{name} (built in)");
+    match BUILT_IN.iter().find(|(known, _)| *known == name) {
+        Some((_, text)) => parse(&source, text, name),
+        None => parse(&source, &hdd::drive_text(name), name),
+    }
+}
+
+fn parse(source: &str, text: &str, name: &str) -> Result<DeviceSpec, JobError> {
+    let root = tree::parse(&Source::file(source, text))?;
+    let reader = Reader::new(&root, "the device file", &["device"])?;
+    let example = "{ model = \"fixed\", base = \"1ms\" }";
+    reader.required("device", example, |node| read(node, name))
+}
+
+/// Reads a device's table; it is called `name` if it does not say otherwise.
+pub(crate) fn read(node: &Node, name: &str) -> Result<DeviceSpec, JobError> {
+    let keys: Vec<&str> = keys().collect();
+    let reader = Reader::new(node, "the device", &keys)?;
+    let text = |node: &Node| node.text("a text").map(String::from);
+    let names = MODELS.map(|entry| entry.name);
+    let model = reader.required("model", "\"fixed\"", |node| node.choice(&names))?;
+    let entry = MODELS.iter().find(|entry| entry.name == model).expect("one of them");
+    for other in &MODELS {
+        let foreign: Vec<&str> = foreign(other, entry).collect();
+        let why = format!("belongs to model `{}`; this one is `{model}`", other.name);
+        reader.refuse(&foreign, &why, "a device is of one model")?;
+    }
+    let spec = DeviceSpec {
+        model: (entry.read)(&reader)?,
+        name: reader.optional("name", text)?.unwrap_or_else(|| name.into()),
+        summary: reader.optional("summary", text)?.unwrap_or_default(),
+        faults: reader.optional("faults", faults::read)?,
+        array: reader.optional("array", array::read)?,
+    };
+    spec.check_memory().map_err(|error| error.at(&node.origin))?;
+    if let Some(array) = &spec.array {
+        let disk = spec.disk(0, Angle::default(), Seed(0), None);
+        array.check(disk.capacity()).map_err(|error| error.at(reader.origin("array")))?;
+    }
+    Ok(spec)
+}
+
+/// The keys of `other` that a device of the model `entry` may not have.
+fn foreign<'a>(other: &'a Entry, entry: &'a Entry) -> impl Iterator<Item = &'static str> {
+    other.keys.iter().copied().filter(|key| !entry.keys.contains(key))
+}
+
+/// Every key that a device may have, once.
+fn keys() -> impl Iterator<Item = &'static str> {
+    let own = MODELS.iter().enumerate().flat_map(|(at, entry)| {
+        let known = move |key: &&str| MODELS[..at].iter().any(|before| before.keys.contains(key));
+        entry.keys.iter().copied().filter(move |key| !known(key))
+    });
+    COMMON_KEYS.into_iter().chain(own)
+}
+
+/// The schema of a device's table.
+pub(crate) fn schema() -> Json {
+    let models = words(MODELS.iter().map(|entry| entry.name));
+    let mut fields = vec![
+        field("name", "What results call it; if not given, the file's name.", text()),
+        field("summary", "What it is, in one sentence.", text()),
+        field("model", "What serves the requests.", models),
+        field("faults", "How it misbehaves.", faults::schema()),
+        field("array", "Several of it as one.", array::schema()),
+    ];
+    for field in MODELS.iter().flat_map(|entry| (entry.fields)()) {
+        if fields.iter().all(|known| known.key() != field.key()) {
+            fields.push(field);
+        }
+    }
+    let choice = |entry: &Entry| {
+        let foreign: Vec<&str> = MODELS.iter().flat_map(|other| foreign(other, entry)).collect();
+        let own = all([without(&foreign), (entry.rules)()]);
+        json!({"if": is("model", entry.name), "then": own})
+    };
+    let choices = all(MODELS.iter().map(choice).collect::<Vec<_>>());
+    with(with(table(keys(), fields), choices), required(&["model"]))
+}

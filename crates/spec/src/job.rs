@@ -1,0 +1,384 @@
+//! A job: what is asked, of what, for how long. From TOML and `--set`, checked.
+//!
+//! [`Job::load`] reads a file, [`Job::parse`] a text. What can be wrong without knowing the target
+//! is found there, sections of policies that nobody runs included; what depends on the target's
+//! size, in [`Job::agents_on`]. [`Job::text`] writes a job out with every default in place, so that
+//! a record of a run can carry it.
+
+use std::path::Path;
+
+use penstock_core::Span;
+use penstock_live::Settings;
+use penstock_policy::Params;
+use penstock_workload::{Agent, Program};
+
+use crate::agents::{self, AgentSpec};
+pub use crate::classes::Class;
+use crate::classes::classes;
+use crate::devices::{self, DeviceSpec};
+use crate::diagnose::{JobError, Origin, Source};
+use crate::nearest::suggest;
+use crate::page_cache::{self, PageCacheSpec};
+use crate::programs::ProgramsSpec;
+pub use crate::stop::Stop;
+use crate::traces::{self, TraceSpec};
+use crate::tree::{self, Node, Reader, Value};
+use crate::units::{self, duration_text};
+use crate::{file, params, sets, stop, text};
+
+/// Keys of a job.
+pub(crate) const KEYS: &[&str] = &[
+    "seed",
+    "duration",
+    "warmup",
+    "stop",
+    "max_outstanding",
+    "device",
+    "live",
+    "page_cache",
+    "class",
+    "agent",
+    "cpu",
+    "program",
+    "trace",
+    "rule",
+    "policy",
+];
+/// Keys of `[live]`.
+pub(crate) const LIVE_KEYS: &[&str] = &["depth", "batch", "timeout", "view"];
+/// A time-out that is none.
+pub(crate) const OFF: &str = "off";
+/// What to do about agents beside programs.
+const NOT_BOTH: &str = "a job has one or the other: leave one out, or make the agent a program, \
+                        `phases = [{ write = \"4KiB\" }]` in place of op and size";
+/// Keys of the view of a target.
+pub(crate) const VIEW_KEYS: &[&str] = &["start", "length"];
+/// The seed of a job that does not name one.
+pub(crate) const SEED: u64 = 1;
+
+/// Requests that may be outstanding at once, unless the job says.
+pub(crate) const MAX_OUTSTANDING: u32 = 1 << 20;
+/// Their tables take up to 1.4 GiB, depending on the policy: more is a slip.
+pub(crate) const MAX_OUTSTANDING_MOST: u64 = 1 << 22;
+/// Commands at a real target at once, and handed on together: deeper than any device's queue.
+pub(crate) const DEPTH_MOST: u64 = 4096;
+
+/// A job, checked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Job {
+    /// What its text is called: the file's path.
+    pub name: String,
+    /// Every random number descends from it.
+    pub seed: u64,
+    /// When the agents stop; a trace lasts as long as it does.
+    pub duration: Span,
+    /// What is due before is not measured.
+    pub warmup: Span,
+    /// When the run ends.
+    pub stop: Stop,
+    /// Requests that may be outstanding at once.
+    pub max_outstanding: u32,
+    /// The device, unless the command line names one.
+    pub device: Option<DeviceSpec>,
+    /// How a real target is driven.
+    pub live: Live,
+    /// The page cache, if it is described or an agent needs one.
+    pub page_cache: Option<PageCacheSpec>,
+    /// Classes in the order of the file; a `ClassId` is an index into them.
+    pub classes: Vec<Class>,
+    /// Agents in the order of the file; none if programs run or a trace is played.
+    pub agents: Vec<AgentSpec>,
+    /// The programs that run, if there are no agents and no trace.
+    pub programs: Option<ProgramsSpec>,
+    /// The trace to play, if there are no agents.
+    pub trace: Option<TraceSpec>,
+    /// Parameters of every registered policy.
+    pub policies: Vec<(&'static str, Params)>,
+}
+
+/// How a real target is driven; a modelled device has limits of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Live {
+    /// Commands at the target at once.
+    pub depth: u32,
+    /// Commands that are given to the kernel together, by engines that can; a tenth of the
+    /// depth unless the job says.
+    pub batch: u32,
+    /// How long a command may be in flight before the run ends; without it, for ever.
+    pub timeout: Option<Span>,
+    /// The part of the target that may be used; all of it if not given.
+    pub view: Option<View>,
+}
+
+/// A part of a target, in bytes: nothing outside is touched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct View {
+    /// Its first byte.
+    pub start: u64,
+    /// How many there are.
+    pub length: u64,
+}
+
+impl Default for Live {
+    /// The depth of SATA's native command queueing.
+    fn default() -> Self {
+        Self::deep(32)
+    }
+}
+
+impl Live {
+    fn deep(depth: u32) -> Self {
+        let timeout = Some(Settings::TIMEOUT);
+        Self { depth, batch: Settings::usual_batch(depth), timeout, view: None }
+    }
+}
+
+impl Job {
+    /// Reads the job file at `path` and applies the `--set` arguments in order.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or anything that [`Job::parse`] refuses.
+    pub fn load(path: &Path, sets: &[String]) -> Result<Self, JobError> {
+        let text = file::read(path, "job file")?;
+        Self::parse(&path.display().to_string(), &text, sets)
+    }
+
+    /// Reads the job `text`, called `name`, and applies the `--set` arguments in order. A device
+    /// file that the job names lies beside `name`; one that `--set` names, where the command runs.
+    ///
+    /// # Errors
+    /// Whatever is wrong with it: unknown names, missing units, impossible combinations.
+    pub fn parse(name: &str, text: &str, sets: &[String]) -> Result<Self, JobError> {
+        let mut root = tree::parse(&Source::file(name, text))?;
+        for argument in sets {
+            sets::apply(&mut root, argument)?;
+        }
+        read(name, &root)
+    }
+
+    /// The parameters of a policy: its defaults, and what the job says.
+    ///
+    /// # Errors
+    /// No policy has this name.
+    pub fn params(&self, policy: &str) -> Result<Params, JobError> {
+        let name = params::policy(policy)?.name;
+        let found = self.policies.iter().find(|(known, _)| *known == name);
+        found.map(|(_, params)| params.clone()).ok_or_else(|| JobError::new("no such policy"))
+    }
+
+    /// The page cache, if an agent's requests go through it.
+    pub fn buffered(&self) -> Option<&PageCacheSpec> {
+        self.page_cache.as_ref().filter(|_| self.agents.iter().any(|agent| agent.buffered))
+    }
+
+    /// The agents on a target of `capacity` bytes in blocks of `block` bytes. Borders that are
+    /// shares are rounded down to 4 KiB, or to whole blocks if those are larger; `100%` is the end.
+    ///
+    /// # Errors
+    /// A region that lies outside the target, is empty, or is smaller than a request.
+    pub fn agents_on(&self, capacity: u64, block: u32) -> Result<Vec<Agent>, JobError> {
+        let (capacity, step) = agents::whole_blocks(capacity, block);
+        let prio = |agent: &AgentSpec| self.classes[agent.class.index()].prio;
+        self.agents.iter().map(|agent| agent.on(capacity, step, prio(agent))).collect()
+    }
+
+    /// The programs on the same, if there are any.
+    ///
+    /// # Errors
+    /// As [`Job::agents_on`].
+    pub fn programs_on(&self, capacity: u64, block: u32) -> Result<Option<Vec<Program>>, JobError> {
+        let (capacity, step) = agents::whole_blocks(capacity, block);
+        let programs = self.programs.as_ref();
+        programs.map(|spec| spec.on(capacity, step, &self.classes)).transpose()
+    }
+
+    /// The job as TOML with every default in place. Read back under the same name, it is equal.
+    pub fn text(&self) -> String {
+        text::job(self)
+    }
+}
+
+fn read(name: &str, root: &Node) -> Result<Job, JobError> {
+    let reader = Reader::new(root, "the job", KEYS)?;
+    let seed = reader.optional("seed", |node| node.count(0, u64::MAX))?.unwrap_or(SEED);
+    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+    let trace = reader.optional("trace", |node| TraceSpec::read(node, folder))?;
+    let duration = if trace.is_some() {
+        let why = "belongs to a job with agents; this one plays a trace";
+        reader.refuse(&["duration"], why, "to end sooner, set `stop` to a time")?;
+        reader.refuse(
+            &["agent", "program", "cpu"],
+            why,
+            "a job has agents, programs or a trace",
+        )?;
+        reader.refuse(&["page_cache"], why, "a trace holds what went past the page cache")?;
+        Span::MAX
+    } else {
+        reader.refuse(&["rule"], "belongs to a job with a trace", "agents name their class")?;
+        reader.required("duration", "\"10min\"", duration)?
+    };
+    let warmup = reader.optional("warmup", |node| warmup(node, duration))?;
+    // A trace may be stopped at any time.
+    let earliest = if trace.is_some() { Span::ZERO } else { duration };
+    let most = |node: &Node| node.count(1, MAX_OUTSTANDING_MOST);
+    let max_outstanding = reader.optional("max_outstanding", most)?;
+    let device = reader.optional("device", |node| device(node, folder))?;
+    let live = reader.optional("live", live)?.unwrap_or_default();
+    let page_cache = reader.optional("page_cache", page_cache::read)?;
+    let classes = reader.optional("class", classes)?.unwrap_or_default();
+    let programs = programs(&reader, &classes, duration)?;
+    let ends = |node| stop::read(node, earliest, programs.as_ref().map(|_| &classes[..]));
+    let stop = reader.optional("stop", ends)?.unwrap_or(Stop::Drained);
+    let (agents, trace) = match trace {
+        None if programs.is_some() => (Vec::new(), None),
+        None => (agents(&reader, &classes, duration)?, None),
+        Some(trace) => {
+            let rules = reader.optional("rule", |node| traces::rules(node, &classes))?;
+            (Vec::new(), Some(TraceSpec { rules: rules.unwrap_or_default(), ..trace }))
+        }
+    };
+    let policies = params::all(reader.node("policy"))?;
+    let buffered = agents.iter().any(|agent| agent.buffered);
+    let job = Job {
+        name: name.into(),
+        seed,
+        duration,
+        warmup: warmup.unwrap_or(Span::ZERO),
+        stop,
+        max_outstanding: max_outstanding.map_or(MAX_OUTSTANDING, |most| most as u32),
+        device,
+        live,
+        page_cache: page_cache.or_else(|| buffered.then(PageCacheSpec::default)),
+        classes,
+        agents,
+        programs,
+        trace,
+        policies,
+    };
+    check_depth(&job, reader.origin("max_outstanding"))?;
+    Ok(job)
+}
+
+fn programs(
+    reader: &Reader<'_>,
+    classes: &[Class],
+    duration: Span,
+) -> Result<Option<ProgramsSpec>, JobError> {
+    let Some(node) = reader.node("program") else {
+        let hint = "a program is a section: `[[program]]`";
+        return reader.refuse(&["cpu"], "belongs to a job with programs", hint).map(|()| None);
+    };
+    let why = "belongs to a job with agents; this one has programs";
+    reader.refuse(&["agent"], why, NOT_BOTH)?;
+    reader.refuse(&["page_cache"], why, "what programs ask for is direct")?;
+    ProgramsSpec::read(node, reader.node("cpu"), classes, duration).map(Some)
+}
+
+fn agents(
+    reader: &Reader<'_>,
+    classes: &[Class],
+    duration: Span,
+) -> Result<Vec<AgentSpec>, JobError> {
+    let hint = "an agent is a section: `[[agent]]` with class, op, size, pattern and arrivals";
+    let none = || JobError::new("the job has no agent: nobody asks for anything").hint(hint);
+    let items = match reader.node("agent") {
+        None => return Err(none().at(reader.origin("agent"))),
+        Some(Node { value: Value::List(items), .. }) if !items.is_empty() => items,
+        Some(Node { value: Value::List(_), origin }) => return Err(none().at(origin)),
+        Some(node) => return Err(node.expected("agents").hint(hint)),
+    };
+    items.iter().map(|item| AgentSpec::read(item, classes, duration)).collect()
+}
+
+/// Closed loops fill their depth at once: a smaller table fails at the first instant.
+fn check_depth(job: &Job, origin: &Origin) -> Result<(), JobError> {
+    let depth: u64 = job.agents.iter().map(AgentSpec::depth).sum();
+    if depth <= u64::from(job.max_outstanding) {
+        return Ok(());
+    }
+    let most = job.max_outstanding;
+    let found = format!("closed agents keep {depth} requests outstanding; at most {most} may be");
+    let hint = format!("lower their `depth`, or set `max_outstanding = {depth}`");
+    Err(JobError::new(found).at(origin).hint(hint))
+}
+
+fn duration(node: &Node) -> Result<Span, JobError> {
+    match units::duration(node)? {
+        Span::ZERO => {
+            let hint = "a run of no length asks for nothing";
+            Err(node.expected("a length of time above zero").hint(hint))
+        }
+        span => Ok(span),
+    }
+}
+
+fn warmup(node: &Node, duration: Span) -> Result<Span, JobError> {
+    match units::duration(node)? {
+        span if span < duration => Ok(span),
+        _ => {
+            let duration = duration_text(duration);
+            let found = format!("the warm-up lasts as long as the job ({duration}), or longer");
+            Err(JobError::new(found).at(&node.origin).hint("nothing would be measured"))
+        }
+    }
+}
+
+fn device(node: &Node, folder: &Path) -> Result<DeviceSpec, JobError> {
+    if let Value::Table(_) = node.value {
+        return devices::read(node, "device");
+    }
+    let name = node.text("a device: a name, a device file or a table")?;
+    let folder = if node.origin.is_set() { Path::new("") } else { folder };
+    devices::find_in(folder, name).map_err(|error| error.at(&node.origin))
+}
+
+fn live(node: &Node) -> Result<Live, JobError> {
+    let reader = Reader::new(node, "live", LIVE_KEYS)?;
+    let depth = reader.optional("depth", |node| node.count(1, DEPTH_MOST))?;
+    let batch = reader.optional("batch", |node| node.count(1, DEPTH_MOST))?;
+    let timeout = reader.optional("timeout", timeout)?;
+    let view = reader.optional("view", view)?;
+    let usual = depth.map_or_else(Live::default, |depth| Live::deep(depth as u32));
+    Ok(Live {
+        batch: batch.map_or(usual.batch, |batch| batch as u32),
+        timeout: timeout.unwrap_or(usual.timeout),
+        view,
+        ..usual
+    })
+}
+
+/// The time-out `text` of `what`, as `[live]` has it.
+///
+/// # Errors
+/// It is neither a length of time above zero nor `off`.
+pub fn timeout_in(what: &str, text: &str) -> Result<Option<Span>, JobError> {
+    let root = tree::parse(&Source::file(what, &format!("timeout = {text:?}")))?;
+    Reader::new(&root, what, &["timeout"])?.required("timeout", "timeout = \"30s\"", timeout)
+}
+
+/// A length of time above zero, or none.
+pub(crate) fn timeout(node: &Node) -> Result<Option<Span>, JobError> {
+    match node.word() {
+        Some(OFF) => Ok(None),
+        Some(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => Err(node
+            .expected("a length of time such as `30s`, or `off`")
+            .hint(suggest(text, [OFF]))),
+        _ => match units::duration(node)? {
+            Span::ZERO => {
+                let hint = "to wait for ever, write `off`";
+                Err(node.expected("a length of time above zero").hint(hint))
+            }
+            span => Ok(Some(span)),
+        },
+    }
+}
+
+fn view(node: &Node) -> Result<View, JobError> {
+    let reader = Reader::new(node, "the view", VIEW_KEYS)?;
+    let start = reader.optional("start", units::size)?.unwrap_or(0);
+    let length = reader.required("length", "\"1GiB\"", |node| match units::size(node)? {
+        0 => Err(node.expected("a size above zero").hint("leave `view` out to use all of it")),
+        length => Ok(length),
+    })?;
+    Ok(View { start, length })
+}

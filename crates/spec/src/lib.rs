@@ -1,0 +1,34 @@
+//! What people write: jobs, device files and arguments, read, checked and written out again.
+//!
+//! `job` reads a job, with `devices`, `agents`, `programs` and `traces` for its parts; `diagnose` says
+//! what is wrong with it and where; `schema` tells editors what it may hold.
+
+#![forbid(unsafe_code)]
+
+pub mod devices;
+pub mod diagnose;
+pub mod drives;
+pub mod job;
+pub mod list;
+pub mod nearest;
+pub mod params;
+pub mod schema;
+pub mod traces;
+pub mod units;
+
+mod agents;
+mod classes;
+mod file;
+mod page_cache;
+mod programs;
+mod sets;
+mod stop;
+mod text;
+mod tree;
+
+pub use agents::{AgentSpec, Edge, Region};
+pub use devices::DeviceSpec;
+pub use diagnose::JobError;
+pub use job::{Class, Job, Live, Stop, View};
+pub use page_cache::PageCacheSpec;
+pub use programs::{ProgramSpec, ProgramsSpec};

@@ -1,0 +1,195 @@
+//! Parameters of policies: the registry's declarations, applied to what a person wrote.
+
+use penstock_policy::{Entry, Kind, POLICIES, Param, Params, Value};
+
+use crate::diagnose::{JobError, Source, quote};
+use crate::nearest::{nearest, suggest};
+use crate::tree::{self, Node, Reader};
+use crate::{sets, units};
+
+/// The policy called `name`.
+///
+/// # Errors
+/// No policy has this name.
+pub fn policy(name: &str) -> Result<&'static Entry, JobError> {
+    if name.is_empty() {
+        let hint = "names stand between commas, as in `noop,size-priority`";
+        return Err(JobError::new("a policy without a name").hint(hint));
+    }
+    penstock_policy::find(name).ok_or_else(|| {
+        let names = POLICIES.iter().map(|policy| policy.name);
+        JobError::new(format!("unknown policy {}", quote(name))).hint(suggest(name, names))
+    })
+}
+
+/// The parameters of every registered policy: defaults, and what the sections of `node` say.
+pub(crate) fn all(node: Option<&Node>) -> Result<Vec<(&'static str, Params)>, JobError> {
+    let names: Vec<&str> = POLICIES.iter().map(|policy| policy.name).collect();
+    let reader = node.map(|node| Reader::sections(node, "policy", &names)).transpose()?;
+    let params = |policy: &'static Entry| {
+        let section = reader.as_ref().and_then(|reader| reader.node(policy.name));
+        let params = match section {
+            Some(section) => group(policy.params, section, &format!("policy {}", policy.name))?,
+            None => policy.defaults(),
+        };
+        Ok((policy.name, params))
+    };
+    POLICIES.iter().map(params).collect()
+}
+
+/// The parameters of `policy`: defaults, and what `sets` say, as `split=64KiB`.
+///
+/// # Errors
+/// An argument is wrong.
+pub fn set(policy: &'static Entry, sets: &[String]) -> Result<Params, JobError> {
+    let mut root = tree::parse(&Source::file("parameters", ""))?;
+    for set in sets {
+        sets::apply(&mut root, &format!("{}.{set}", policy.name))?;
+    }
+    let reader = Reader::new(&root, "the parameters", &["policy"])?;
+    let params = all(reader.node("policy"))?.into_iter().find(|(name, _)| *name == policy.name);
+    Ok(params.expect("it is one of all").1)
+}
+
+/// The members of a group: defaults, and what the table `node` says.
+fn group(params: &'static [Param], node: &Node, what: &str) -> Result<Params, JobError> {
+    let names: Vec<&str> = params.iter().map(|param| param.name).collect();
+    let reader = Reader::new(node, what, &names)?;
+    read(params, &reader)
+}
+
+/// The values of `params` that `reader` has, and the defaults of the others.
+pub(crate) fn read(params: &'static [Param], reader: &Reader<'_>) -> Result<Params, JobError> {
+    let mut values = Params::defaults(params);
+    for param in params {
+        if let Some(node) = reader.node(param.name) {
+            values.set(param.name, value(param, node)?);
+        }
+    }
+    Ok(values)
+}
+
+fn value(param: &Param, node: &Node) -> Result<Value, JobError> {
+    match param.kind {
+        Kind::Size => Ok(Value::Size(size(node)?)),
+        Kind::SizeOr(words) => {
+            word_or(node, words, "a size", "64KiB", || size(node).map(Value::Size))
+        }
+        Kind::SizeOrGroup(_, members) if matches!(node.value, tree::Value::Table(_)) => {
+            Ok(Value::Group(group(members, node, param.name)?))
+        }
+        Kind::SizeOrGroup(words, members) => {
+            let example = members.first().map_or("", |member| member.name);
+            let what = format!("a size, a table `{{ {example} = … }}`");
+            word_or(node, words, &what, "64KiB", || size(node).map(Value::Size))
+        }
+        Kind::Duration => duration(node),
+        Kind::DurationOr(words) => {
+            word_or(node, words, "a length of time", "10ms", || duration(node))
+        }
+        Kind::Count(least) => Ok(Value::Count(node.count(least, u64::from(u32::MAX))?)),
+        Kind::Switch => Ok(Value::Switch(node.boolean()?)),
+        Kind::Choice(words) => Ok(Value::Word(node.choice(words)?)),
+        Kind::Group(members) => match (find(node, &["off"]), node.word()) {
+            (Some(off), _) => Ok(Value::Word(off)),
+            // As lists show its default.
+            (None, Some("on")) => Ok(Value::Group(Params::defaults(members))),
+            (None, Some(_)) => {
+                let example = members.first().map_or("", |member| member.name);
+                let hint =
+                    format!("write `off`, or a table of its members, as in {{ {example} = … }}");
+                Err(node.expected("a table or `off`").hint(hint))
+            }
+            (None, None) => Ok(Value::Group(group(members, node, param.name)?)),
+        },
+    }
+}
+
+fn find(node: &Node, words: &[&'static str]) -> Option<&'static str> {
+    words.iter().copied().find(|&word| node.word() == Some(word))
+}
+
+/// One of `words`, or a quantity, which begins with a digit.
+fn word_or(
+    node: &Node,
+    words: &'static [&'static str],
+    quantity: &str,
+    example: &str,
+    read: impl Fn() -> Result<Value, JobError>,
+) -> Result<Value, JobError> {
+    if let Some(word) = find(node, words) {
+        return Ok(Value::Word(word));
+    }
+    let begins_with_digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    match node.word().filter(|text| !begins_with_digit(text)) {
+        None => read(),
+        Some(text) => {
+            let expected = node.expected(&format!("{quantity} or `{}`", words.join("` or `")));
+            Err(expected.hint(match nearest(text, words.iter().copied()) {
+                Some(word) => format!("did you mean `{word}`?"),
+                None => format!("write {quantity} with its unit, as in `{example}`"),
+            }))
+        }
+    }
+}
+
+fn duration(node: &Node) -> Result<Value, JobError> {
+    units::duration(node).map(Value::Duration)
+}
+
+fn size(node: &Node) -> Result<u64, JobError> {
+    match units::size(node)? {
+        0 => Err(node.expected("a size of at least `1B`")),
+        bytes => Ok(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use penstock_core::Span;
+
+    use crate::Job;
+
+    const JOB: &str = r#"duration = "10s"
+[class.all]
+[[agent]]
+class = "all"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 1 }
+"#;
+
+    /// What `class-priority.aging` is after `--set`, or the message.
+    fn aging(value: &str) -> Result<Option<Span>, String> {
+        let job = Job::parse("job.toml", JOB, &[format!("class-priority.aging={value}")]);
+        let params = job.map_err(|error| error.to_string())?.params("class-priority");
+        Ok(params.expect("a policy").duration_or("aging"))
+    }
+
+    #[test]
+    fn a_length_of_time_or_a_word_is_one_of_them_and_nothing_else() {
+        assert_eq!(aging("300ms"), Ok(Some(Span::from_ms(300))));
+        assert_eq!(aging("off"), Ok(None));
+        for (value, said) in [
+            ("of", ["expected a length of time or `off`, found `of`", "did you mean `off`?"]),
+            ("soon", ["expected a length of time or `off`", "with its unit, as in `10ms`"]),
+            ("300", ["300 has no unit; expected a length of time", "write `300ms`"]),
+        ] {
+            let message = aging(value).unwrap_err();
+            assert!(said.iter().all(|said| message.contains(said)), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_job_written_out_reads_back_with_either() {
+        for value in ["300ms", "off"] {
+            let sets = [format!("class-priority.aging={value}")];
+            let job = Job::parse("job.toml", JOB, &sets).expect("a job");
+            let again = Job::parse("job.toml", &job.text(), &[]).expect("its own text");
+            let aging =
+                |job: &Job| job.params("class-priority").map(|p| p.duration_or("aging")).ok();
+            assert_eq!(aging(&again), aging(&job));
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! `--set key=value`: changes a job before it is read.
+//!
+//! The key is a path in the job (`duration`, `agent.0.size`, `class.tellers.weight`) or a parameter
+//! of a policy (`size-priority.split`). What an agent's `arrivals` hold may be named directly below
+//! the agent (`agent.0.rate`), and so may those of a program. A later argument wins over an earlier
+//! one. Whether key and value make sense is found where the job is read; here only the way to the
+//! key is checked.
+
+use std::ops::Range;
+
+use penstock_policy::POLICIES;
+
+use crate::diagnose::{JobError, Origin, Source, quote};
+use crate::job::KEYS;
+use crate::nearest::suggest;
+use crate::tree::{Node, Table, Value};
+use crate::{agents, programs};
+
+/// Applies one argument to the tree of a job.
+pub(crate) fn apply(root: &mut Node, argument: &str) -> Result<(), JobError> {
+    let source = Source::set(argument);
+    let place = |span: Range<usize>| Origin::new(&source, span);
+    let Some((key, value)) = argument.split_once('=') else {
+        let found = format!("expected KEY=VALUE, found {}", quote(argument));
+        let hint = "for example `duration=15s` or `size-priority.split=64KiB`";
+        return Err(JobError::new(found).at(&place(0..argument.len())).hint(hint));
+    };
+    if let [b'{', ..] = value.trim().as_bytes() {
+        let found = "a table is not set at once";
+        let hint = format!("set each of its keys, as `{}.KEY=VALUE`", key.trim());
+        return Err(JobError::new(found).at(&place(key.len() + 1..argument.len())).hint(hint));
+    }
+    let path = expand(segments(key, &place)?)?;
+    let value = Node {
+        value: Value::Word(value.trim().into()),
+        origin: place(key.len() + 1..argument.len()),
+    };
+    set(root, &path, value)
+}
+
+/// A step of a path, and where it was written.
+struct Step {
+    key: String,
+    origin: Origin,
+}
+
+/// Steps of a path at most: more than any key of a job has.
+const STEPS: usize = 8;
+
+fn segments(key: &str, place: &impl Fn(Range<usize>) -> Origin) -> Result<Vec<Step>, JobError> {
+    if key.split('.').count() > STEPS {
+        let found = JobError::new("the key has too many steps").at(&place(0..key.len()));
+        return Err(found.hint(format!("a key has {STEPS} at most")));
+    }
+    let mut at = 0;
+    let mut step = |part: &str| {
+        let origin = place(at..at + part.len());
+        at += part.len() + 1;
+        match part.trim() {
+            "" => Err(JobError::new("a key is empty").at(&origin).hint("write KEY=VALUE")),
+            part => Ok(Step { key: part.into(), origin }),
+        }
+    };
+    key.split('.').map(&mut step).collect()
+}
+
+/// The full path: `POLICY.param` lies below `policy`, and an agent's arrivals below `arrivals`.
+fn expand(mut path: Vec<Step>) -> Result<Vec<Step>, JobError> {
+    let first = &path[0];
+    if POLICIES.iter().any(|policy| policy.name == first.key) {
+        let policy = Step { key: "policy".into(), origin: first.origin.clone() };
+        path.insert(0, policy);
+    } else if !KEYS.contains(&first.key.as_str()) {
+        let known = KEYS.iter().copied().chain(POLICIES.iter().map(|policy| policy.name));
+        let found = format!("unknown key {}: neither of the job nor a policy", quote(&first.key));
+        return Err(JobError::new(found).at(&first.origin).hint(suggest(&first.key, known)));
+    }
+    if let [table, _, step, ..] = &path[..] {
+        let keys = match table.key.as_str() {
+            "agent" => agents::ARRIVALS_KEYS,
+            "program" => programs::ARRIVALS_KEYS,
+            _ => &[],
+        };
+        if keys.contains(&step.key.as_str()) {
+            let arrivals = Step { key: "arrivals".into(), origin: step.origin.clone() };
+            path.insert(2, arrivals);
+        }
+    }
+    Ok(path)
+}
+
+fn set(root: &mut Node, path: &[Step], value: Node) -> Result<(), JobError> {
+    let Some((last, above)) = path.split_last() else { return Ok(()) };
+    let mut node = root;
+    for (depth, step) in above.iter().enumerate() {
+        node = descend(node, &path[..depth], step)?;
+    }
+    if let ([who, _, _], "kind") = (above, last.key.as_str())
+        && let (Some(kind), Value::Table(arrivals)) = (value.word(), &mut node.value)
+    {
+        change_kind(arrivals, &who.key, kind);
+    }
+    descend(node, above, last)?;
+    match &mut node.value {
+        Value::Table(table) => table.put(&last.key, &last.origin, value),
+        _ => *descend(node, above, last)? = value,
+    }
+    Ok(())
+}
+
+/// The value one step below; made, if a table lacks it.
+fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mut Node, JobError> {
+    let path = || above.iter().map(|step| step.key.as_str()).collect::<Vec<_>>().join(".");
+    let fail = |found: String| JobError::new(found).at(&step.origin);
+    // A group of parameters that was switched off is switched on by setting one of them, and a word
+    // for a whole table gives way to it.
+    if matches!(node.word(), Some("off" | "original" | "afap")) {
+        node.value = Value::Table(Table::default());
+    }
+    let found = node.describe();
+    match &mut node.value {
+        // Classes are declared in the file: a misspelt one would be a new one.
+        Value::Table(table) if path() == "class" && table.get(&step.key).is_none() => {
+            let known = table.entries.iter().map(|entry| entry.key.as_str());
+            Err(fail(format!("unknown class {}", quote(&step.key))).hint(suggest(&step.key, known)))
+        }
+        Value::Table(table) => {
+            let new = match (step.key.as_str(), above) {
+                ("agent" | "program", []) => Value::List(Vec::new()),
+                _ => Value::Table(Table::default()),
+            };
+            Ok(table.get_or_insert(&step.key, &step.origin, new))
+        }
+        Value::List(items) => {
+            let (path, count) = (path(), items.len());
+            let index = step.key.parse::<usize>().map_err(|_| {
+                let found =
+                    format!("expected a number behind `{path}`, found {}", quote(&step.key));
+                fail(found).hint(format!("they are counted from 0, as in `{path}.0.{}`", step.key))
+            })?;
+            items.get_mut(index).ok_or_else(|| {
+                let hint = match count {
+                    0 => "there are none".into(),
+                    _ => format!("they are counted from 0, so the last is `{path}.{}`", count - 1),
+                };
+                fail(format!("there is no `{path}.{}`: the job has {count}", step.key)).hint(hint)
+            })
+        }
+        _ => {
+            let found = format!("`{}` is {found}, not a table", path());
+            Err(fail(found).hint(format!("set `{}` itself", path())))
+        }
+    }
+}
+
+/// Another kind of arrivals does not know what the file gave the old one: those keys go with it.
+fn change_kind(arrivals: &mut Table, who: &str, kind: &str) {
+    let (all, known) = match who {
+        "agent" => (agents::ARRIVALS_KEYS, agents::keys_of(kind)),
+        _ => (programs::ARRIVALS_KEYS, programs::keys_of(kind)),
+    };
+    let stays = |key: &str| key == "kind" || known.contains(&key) || !all.contains(&key);
+    arrivals.entries.retain(|entry| entry.origin.is_set() || stays(&entry.key));
+}

@@ -1,0 +1,393 @@
+//! Jobs as they are understood: the example to the letter, defaults, `--set`, regions on a target,
+//! and that a job written out reads back as the same.
+
+use std::path::Path;
+
+use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
+use penstock_device::hdd::{Bus, Options, Overheads, ReadAhead};
+use penstock_device::{Cost, Law, Level};
+use penstock_policy::{Params, Value};
+use penstock_spec::devices::{
+    self, Ahead, ArraySpec, CacheSpec, DriveSpec, FaultSpec, FixedSpec, HddSpec, Model,
+};
+use penstock_spec::{Edge, Job, Stop, View};
+use penstock_workload::Pattern::{Random, Sequential};
+use penstock_workload::{Agent, Arrivals, Pace};
+use proptest::prelude::*;
+
+const BANK_DAY: &str = include_str!("../../../examples/bank-day.toml");
+
+/// One class, one agent; both parts may be replaced by `--set`.
+const SMALL: &str = r#"
+duration = "10s"
+[class.a]
+[[agent]]
+class = "a"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "poisson", rate = "20/s" }
+"#;
+
+fn parse(text: &str, sets: &[&str]) -> Job {
+    let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+    Job::parse("job.toml", text, &sets).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn small(sets: &[&str]) -> Job {
+    parse(SMALL, sets)
+}
+
+#[test]
+fn a_view_is_a_part_of_the_target() {
+    let view = |sets: &[&str]| small(sets).live.view;
+    assert_eq!(view(&[]), None, "all of it");
+    let given = view(&["live.view.start=10GiB", "live.view.length=1GiB"]);
+    assert_eq!(given, Some(View { start: 10 << 30, length: 1 << 30 }));
+    assert_eq!(view(&["live.view.length=4KiB"]), Some(View { start: 0, length: 4096 }));
+    let job = small(&["live.view.start=1MiB", "live.view.length=1GiB"]);
+    let text = "view = { start = \"1MiB\", length = \"1GiB\" }";
+    assert!(job.text().contains(text));
+    assert_eq!(parse(&format!("{SMALL}[live]\n{text}\n"), &[]).live, job.live);
+    assert_eq!(Job::parse("job.toml", &job.text(), &[]).unwrap(), job);
+}
+
+#[test]
+fn bank_day_is_what_it_is_said_to_be() {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/bank-day.toml"));
+    let job = Job::load(path, &[]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((job.seed, job.duration), (1, Span::from_secs(600)));
+    assert_eq!((job.warmup, job.stop), (Span::ZERO, Stop::Drained));
+    assert_eq!(job.max_outstanding, 1_048_576);
+    assert_eq!(job.device.as_ref().unwrap().name, "hdd-7200");
+    let names: Vec<&str> = job.classes.iter().map(|class| class.name.as_str()).collect();
+    assert_eq!(names, ["tellers", "balance", "batch", "report"]);
+    assert!(job.classes.iter().all(|class| (class.weight, class.prio) == (1, 0)));
+
+    let capacity = 100 << 30;
+    let tenth = 10 << 30;
+    let poisson = |rate| Arrivals::Open { rate, pace: Pace::Poisson, curve: vec![] };
+    let closed = |depth| Arrivals::Closed { depth, think: Span::ZERO };
+    let agent = |class, op, size, region, pattern, arrivals| Agent {
+        class: ClassId(class),
+        prio: Prio(0),
+        op,
+        flags: Flags::NONE,
+        size,
+        pattern,
+        region,
+        arrivals,
+        active: Time::ZERO..Time::ZERO + Span::from_secs(600),
+    };
+    let mut tellers = agent(0, Op::Write, 4 << 10, 0..tenth, Random, poisson(20.0));
+    tellers.flags = Flags::SYNC.with(Flags::FUA);
+    assert_eq!(
+        job.agents_on(capacity, 512).unwrap(),
+        [
+            tellers,
+            agent(1, Op::Read, 8 << 10, 0..capacity, Random, poisson(10.0)),
+            agent(2, Op::Write, 1 << 20, 4 * tenth..6 * tenth, Sequential, closed(4)),
+            agent(3, Op::Read, 256 << 10, 8 * tenth..capacity, Sequential, closed(1)),
+        ]
+    );
+    let params = job.params("size-priority").unwrap();
+    assert_eq!(params.size("split"), Some(512 << 10));
+    assert_eq!(params.group("guard").unwrap().count("after"), 16);
+    assert_eq!(job.params("noop").unwrap(), penstock_policy::find("noop").unwrap().defaults());
+}
+
+#[test]
+fn a_time_out_is_a_length_of_time_or_off() {
+    let timeout = |sets: &[&str]| parse(BANK_DAY, sets).live.timeout;
+    assert_eq!(timeout(&[]), Some(Span::from_secs(30)));
+    assert_eq!(timeout(&["live.timeout=1.5s"]), Some(Span::from_ms(1500)));
+    assert_eq!(timeout(&["live.timeout=off"]), None);
+}
+
+#[test]
+fn a_job_written_out_reads_back_as_the_same() {
+    let sets = [
+        "seed=18446744073709551615",
+        "warmup=1.5s",
+        "stop=12min",
+        "class.batch.prio=7",
+        "agent.1.curve=0,1.5,0.25",
+        "agent.3.think=2.5ms",
+        "agent.2.region=1GiB,60%",
+        "agent.0.start=1min",
+        "live.timeout=off",
+        "size-priority.guard=off",
+        "size-priority.long_in_flight=10MB",
+        "deadline.read_expire=1.5us",
+    ];
+    for job in [parse(BANK_DAY, &[]), parse(BANK_DAY, &sets)] {
+        let again = Job::parse("job.toml", &job.text(), &[]).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(again, job, "{}", job.text());
+        assert_eq!(again.text(), job.text());
+    }
+}
+
+#[test]
+fn every_named_device_can_be_a_jobs_device() {
+    for (name, summary) in devices::named() {
+        assert!(!summary.is_empty(), "{name}");
+        let job = small(&[&format!("device={name}")]);
+        assert_eq!(job.device.as_ref().unwrap(), &devices::find(name).unwrap());
+        assert_eq!(parse(&job.text(), &[]), job, "{name}");
+    }
+}
+
+#[test]
+fn arguments_change_the_job() {
+    let job = small(&[
+        "duration=15s",
+        "class.a.weight=3",
+        "agent.0.rate=5/s",
+        "agent.0.arrivals.curve=1,2",
+        "agent.0.sync=true",
+        "agent.0.region= 25%, 50%",
+        "policy.noop.max_sectors=64KiB",
+        "noop.max_sectors=128KiB",
+    ]);
+    assert_eq!(job.duration, Span::from_secs(15));
+    assert_eq!(job.agents[0].stop, Span::from_secs(15));
+    assert_eq!(job.classes[0].weight, 3);
+    let curve = vec![1.0, 2.0];
+    assert_eq!(job.agents[0].arrivals, Arrivals::Open { rate: 5.0, pace: Pace::Poisson, curve });
+    assert_eq!(
+        job.params("noop").unwrap(),
+        Params::defaults(penstock_policy::noop::ENTRY.params)
+            .with("max_sectors", Value::Size(128 << 10))
+    );
+    let agents = job.agents_on(1 << 30, 512).unwrap();
+    assert_eq!(agents[0].region, 1 << 28..1 << 29);
+    assert_eq!(agents[0].flags, Flags::SYNC);
+}
+
+#[test]
+fn a_later_argument_wins() {
+    let guard = |sets: &[&str]| small(sets).params("size-priority").unwrap().get("guard").clone();
+    let off = "size-priority.guard=off";
+    let after = "size-priority.guard.after=8";
+    assert_eq!(guard(&[after, off]), Value::Word("off"));
+    let Value::Group(members) = guard(&[off, after]) else { panic!("the guard is off") };
+    assert_eq!((members.count("after"), members.duration("stall")), (8, Span::from_ms(100)));
+}
+
+#[test]
+fn another_kind_of_arrivals_drops_what_belonged_to_the_old() {
+    let closed = small(&["agent.0.kind=closed", "agent.0.depth=8"]);
+    let arrivals = Arrivals::Closed { depth: 8, think: Span::ZERO };
+    assert_eq!(closed.agents[0].arrivals, arrivals);
+    let other_order = small(&["agent.0.depth=8", "agent.0.kind=closed"]);
+    assert_eq!(other_order.agents[0].arrivals, arrivals);
+}
+
+#[test]
+fn shares_end_on_whole_pages_and_at_the_end() {
+    let region = |edges: &str, capacity, block| {
+        let job = small(&[&format!("agent.0.region={edges}")]);
+        job.agents_on(capacity, block).unwrap()[0].region.clone()
+    };
+    assert_eq!(region("0%,50%", 99_999, 1), 0..49_152);
+    assert_eq!(region("50%,100%", 99_999, 1), 49_152..99_999);
+    assert_eq!(region("50%,100%", 99_999, 512), 49_152..99_840);
+    assert_eq!(region("50%,100%", 99_999, 8192), 49_152..98_304);
+    assert_eq!(region("1kB,100%", 99_999, 1), 1_000..99_999);
+}
+
+#[test]
+fn a_device_file_is_plain_facts() {
+    let text = r#"
+        duration = "10s"
+        [class.a]
+        [[agent]]
+        class = "a"
+        op = "read"
+        size = "4KiB"
+        pattern = "random"
+        arrivals = { kind = "closed" }
+        [device]
+        model = "hdd"
+        drive = "ibm18es"
+        observed = true
+        overheads = "0.3ms"
+        bus = "none"
+        cache = "none"
+        turnaround = "1ms"
+        queue = { policy = "deadline", depth = 16, fifo_batch = 4 }
+        faults = { errors = "0.1%", stalls = "0.5%", stall = "50ms" }
+        [device.array]
+        level = "raid5"
+        disks = 4
+        stripe = "16KiB"
+        phase = "random"
+    "#;
+    let job = parse(text, &[]);
+    assert_eq!(parse(&job.text(), &[]), job);
+    let device = job.device.unwrap();
+    let level = Level::Raid5 { stripe: 16 << 10 };
+    let array = ArraySpec { level, disks: 4, max_extent: None, random_phase: true };
+    assert_eq!(device.array, Some(array));
+    let FaultSpec { errors, stalls, stall } = device.faults.unwrap();
+    let shares = [errors, stalls].map(penstock_spec::units::Share::fraction);
+    assert_eq!((shares, stall), ([0.001, 0.005], Span::from_ms(50)));
+    let Model::Hdd(HddSpec { drive, observed, options, cache, queue }) = device.model else {
+        panic!("not a disk")
+    };
+    assert_eq!((drive, observed), (DriveSpec::Named("ibm18es"), true));
+    let overheads = Overheads::Constant(Span::from_us(300));
+    let turnaround = Span::from_ms(1);
+    assert_eq!(options, Options { overheads, bus: Bus::None, turnaround, cache: None });
+    assert_eq!(cache, None);
+    assert_eq!((queue.policy, queue.depth), ("deadline", 16));
+    assert_eq!(queue.params.count("fifo_batch"), 4);
+}
+
+#[test]
+fn a_drive_is_told_by_its_data_sheet() {
+    let sheet = r#"{ capacity = "4TB", rpm = 7200, single_seek = "0.8ms", average_seek = "8.5ms",
+        full_seek = "16ms", outer_rate = "200MB/s", inner_rate = "95MB/s" }"#
+        .replace('\n', " ");
+    let text = format!("{SMALL}[device]\nmodel = \"hdd\"\ndrive = {sheet}\ncache = \"drive\"\n");
+    let job = parse(&text, &[]);
+    assert_eq!(parse(&job.text(), &[]), job);
+    let Model::Hdd(HddSpec { drive: DriveSpec::Sheet(sheet), .. }) = job.device.unwrap().model
+    else {
+        panic!("no sheet")
+    };
+    assert_eq!(sheet.seeks, [800, 8_500, 16_000].map(Span::from_us));
+    assert_eq!(sheet.rates, [200_000_000, 95_000_000]);
+    let told = (sheet.heads, sheet.head_switch, sheet.write_settle, sheet.buffer);
+    assert_eq!(told, (8, Span::from_us(800), Span::ZERO, 128 << 20));
+}
+
+#[test]
+fn the_examples_devices_are_as_they_are_named() {
+    let model = |name| devices::find(name).unwrap().model;
+    let (unit, unit_bytes) = (Span::from_ms(1), 10_000);
+    let law = Law::of(Cost::Units { unit, unit_bytes });
+    let fixed = FixedSpec { reads: law, writes: law, depth: 1, capacity: 1 << 40 };
+    assert_eq!(model("paper-io-path"), Model::Fixed(fixed));
+    let Model::Hdd(HddSpec { options, .. }) = model("hdd-7200") else { panic!("not a disk") };
+    assert_eq!(options.overheads, Overheads::Constant(Span::from_us(300)));
+    for (name, expected) in [("cheetah9LP", true), ("cheetah4LP", false), ("hdd-7200", false)] {
+        let Model::Hdd(HddSpec { observed, .. }) = model(name) else { panic!("not a disk") };
+        assert_eq!(observed, expected, "{name}");
+    }
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/devices/flash.toml");
+    assert_eq!(devices::find(file).unwrap(), devices::find("flash").unwrap());
+}
+
+#[test]
+fn a_drive_of_flash_reads_back_as_it_was_written() {
+    for (name, overhead) in [("ssd-sata", 45_700), ("ssd-nvme", 31_000)] {
+        let job = small(&[&format!("device={name}")]);
+        let Model::Ssd(spec) = &job.device.as_ref().unwrap().model else { panic!("not flash") };
+        assert_eq!(spec.facts.command_overhead, Span::from_ns(overhead));
+        let again = Job::parse("job.toml", &job.text(), &[]).unwrap();
+        assert_eq!(again.device, job.device);
+    }
+}
+
+#[test]
+fn edges_keep_how_they_were_written() {
+    let job = small(&["agent.0.region=1GiB,50%"]);
+    assert_eq!(job.agents[0].region.from, Edge::At(1 << 30));
+    assert!(matches!(job.agents[0].region.to, Edge::Share(share) if share.of(10) == 5));
+}
+
+/// Whatever comes in, an answer comes out: a job that lives up to its promises, or a message.
+fn answers(text: &str, sets: &[String]) {
+    match Job::parse("job.toml", text, sets) {
+        Ok(job) => {
+            let _ = job.agents_on(1 << 40, 512).map_err(|error| error.to_string());
+            let _ = job.agents_on(1, 4096).map_err(|error| error.to_string());
+            let again = Job::parse("job.toml", &job.text(), &[]);
+            assert_eq!(again.unwrap_or_else(|error| panic!("{error}")), job);
+        }
+        Err(error) => assert!(error.to_string().starts_with("error: "), "{error}"),
+    }
+}
+
+/// Text that looks like TOML, and some that does not.
+fn toml_ish() -> impl Strategy<Value = String> {
+    let token = prop_oneof![
+        Just("[".to_string()),
+        Just("]\n".to_string()),
+        Just("[[agent]]\n".to_string()),
+        Just("[class.a]\n".to_string()),
+        Just(" = ".to_string()),
+        Just("\n".to_string()),
+        Just("{ kind = \"closed\" }".to_string()),
+        "(duration|seed|size|class|agent|region|arrivals|policy|device)",
+        "\"[0-9]{1,3}(KiB|ms|s|%|/s|)\"",
+        "[-+0-9.eE_xinfa]{1,6}",
+        "\\PC{0,6}",
+        "[\\x00-\\x7f]{0,4}",
+    ];
+    prop::collection::vec(token, 0..24).prop_map(|tokens| tokens.concat())
+}
+
+fn argument() -> impl Strategy<Value = String> {
+    let step = "(agent|class|policy|device|0|1|9|tellers|region|arrivals|rate|kind|depth|curve\
+                |size|size-priority|guard|after|split|duration|[a-z0-9é]{0,4})";
+    let value = "(off|closed|poisson|true|-?[0-9]{1,22}(ms|KiB|%|/s|)|[0-9.,%]{0,8}|\\PC{0,8})";
+    let known = (prop::collection::vec(step, 1..5), value);
+    prop_oneof![known.prop_map(|(steps, value)| steps.join(".") + "=" + &value), "\\PC{0,12}"]
+}
+
+proptest! {
+
+    #[test]
+    fn no_text_panics(text in toml_ish()) {
+        answers(&text, &[]);
+    }
+
+    #[test]
+    fn no_change_of_the_example_panics(
+        from in 0..BANK_DAY.len(),
+        len in 0..12_usize,
+        put in prop_oneof![toml_ish(), "\\PC{0,3}", "[0-9.%a-zA-Z\"]{0,3}"],
+    ) {
+        let bytes = BANK_DAY.as_bytes();
+        let behind = &bytes[(from + len).min(bytes.len())..];
+        let text = [&bytes[..from], put.as_bytes(), behind].concat();
+        answers(&String::from_utf8_lossy(&text), &[]);
+    }
+
+    #[test]
+    fn no_argument_panics(arguments in prop::collection::vec(argument(), 1..4)) {
+        answers(BANK_DAY, &arguments);
+    }
+}
+
+#[test]
+fn caches_are_the_drives_or_what_is_said_of_them() {
+    let disk = |more: &str| {
+        let text = format!("{SMALL}[device]\nmodel = \"hdd\"\ndrive = \"ibm18es\"\n{more}");
+        let parsed = parse(&text, &[]);
+        assert_eq!(parse(&parsed.text(), &[]), parsed, "{more}");
+        let Model::Hdd(HddSpec { cache, .. }) = parsed.device.unwrap().model else {
+            panic!("not a disk")
+        };
+        cache
+    };
+    let own = CacheSpec::default();
+    assert_eq!(disk(""), None);
+    assert_eq!(disk("cache = \"none\""), None);
+    assert_eq!(disk("cache = \"drive\""), Some(own));
+    assert_eq!(
+        disk("cache = { segments = 2, blocks = 16 }\nreadahead = \"track\"\nwrite_back = false"),
+        Some(CacheSpec {
+            size: Some((2, 16)),
+            ahead: Some(Ahead::By(ReadAhead::Track)),
+            write_back: Some(false),
+        })
+    );
+    let ahead = Some(Ahead::Most(8_192));
+    assert_eq!(
+        disk("cache = \"drive\"\nreadahead = \"8KiB\"\nwrite_back = \"drive\""),
+        Some(CacheSpec { ahead, ..own })
+    );
+}

@@ -1,0 +1,337 @@
+//! What a person reads when an input is wrong: each kind of mistake, the whole message.
+//!
+//! A case is a change of one good job, so that its mistake is the only one.
+
+use insta::assert_snapshot;
+use penstock_spec::{Job, devices};
+
+const GOOD: &str = r#"duration = "10min"
+
+[class.tellers]
+[class.batch]
+
+[[agent]]
+class = "tellers"
+op = "write"
+size = "4KiB"
+pattern = "random"
+region = ["0%", "10%"]
+arrivals = { kind = "poisson", rate = "20/s" }
+
+[[agent]]
+class = "batch"
+op = "write"
+size = "1MiB"
+pattern = "sequential"
+arrivals = { kind = "closed", depth = 4 }
+
+[policy.size-priority]
+split = "512KiB"
+"#;
+
+fn message(text: &str, sets: &[&str]) -> String {
+    let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+    // A gibibyte, as small as a target comes.
+    let job = Job::parse("bank.toml", text, &sets).and_then(|job| job.agents_on(1 << 30, 512));
+    job.expect_err("a mistake").to_string()
+}
+
+/// The message when `good` reads `bad` instead.
+fn instead(good: &str, bad: &str) -> String {
+    assert_eq!(GOOD.matches(good).count(), 1, "{good} is not one place");
+    message(&GOOD.replace(good, bad), &[])
+}
+
+/// The message of these arguments.
+fn set(arguments: &[&str]) -> String {
+    message(GOOD, arguments)
+}
+
+/// Compares messages, one below the other, with the accepted ones.
+macro_rules! messages {
+    ($messages:expr) => {
+        insta::with_settings!({ omit_expression => true }, {
+            assert_snapshot!($messages.join("\n\n"));
+        })
+    };
+}
+
+fn device(table: &str) -> String {
+    message(&format!("device = {{ {table} }}\n{GOOD}"), &[])
+}
+
+#[test]
+fn the_job_without_a_mistake_is_fine() {
+    let job = Job::parse("bank.toml", GOOD, &[]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(job.agents_on(1 << 30, 512).unwrap().len(), 2);
+}
+
+#[test]
+fn unknown_keys() {
+    messages!([
+        instead("size = \"4KiB\"", "sise = \"4KiB\""),
+        instead("duration = \"10min\"", "duration = \"10min\"\nwarmpu = \"1s\""),
+        instead("depth = 4", "deep = 4"),
+    ]);
+}
+
+#[test]
+fn missing_keys() {
+    messages!([
+        instead("op = \"write\"\nsize = \"4KiB\"", "op = \"write\""),
+        instead("duration = \"10min\"\n", ""),
+        instead(", rate = \"20/s\"", ""),
+        set(&["live.view.start=1GiB"]),
+    ]);
+}
+
+#[test]
+fn units() {
+    messages!([
+        instead("\"4KiB\"", "4096"),
+        instead("\"4KiB\"", "\"4096\""),
+        instead("\"4KiB\"", "\"4ms\""),
+        instead("\"4KiB\"", "\"4k\""),
+        instead("\"10min\"", "\"10minutes\""),
+        instead("\"20/s\"", "20"),
+        instead("\"10%\"", "10"),
+        instead("\"10min\"", "\"-10min\""),
+    ]);
+}
+
+#[test]
+fn unknown_names() {
+    let job = Job::parse("bank.toml", GOOD, &[]).unwrap();
+    messages!([
+        instead("class = \"tellers\"", "class = \"telers\""),
+        instead("[policy.size-priority]\nsplit", "[policy.sizepriority]\nsplit"),
+        instead("split =", "splitt ="),
+        message(&format!("device = \"hdd-720\"\n{GOOD}"), &[]),
+        message(&format!("device = \"./data.img\"\n{GOOD}"), &[]),
+        instead("pattern = \"random\"", "pattern = \"rnadom\""),
+        job.params("deadlin").unwrap_err().to_string(),
+    ]);
+}
+
+#[test]
+fn regions() {
+    messages!([
+        instead("[\"0%\", \"10%\"]", "[\"1GiB\", \"2GiB\"]"),
+        instead("[\"0%\", \"10%\"]", "[\"10%\", \"10%\"]"),
+        instead("[\"0%\", \"10%\"]", "[\"512MiB\", \"50%\"]"),
+        instead("[\"0%\", \"10%\"]", "[\"0%\", \"101%\"]"),
+        instead("[\"0%\", \"10%\"]", "[\"0%\"]"),
+        instead("[\"0%\", \"10%\"]", "[\"0%\", \"0.0001%\"]"),
+    ]);
+}
+
+#[test]
+fn workloads_of_no_length() {
+    messages!([
+        instead("\"10min\"", "\"0s\""),
+        instead("\"4KiB\"", "\"0KiB\""),
+        instead("\"20/s\"", "\"0/s\""),
+        instead("depth = 4", "depth = 0"),
+        instead("rate = \"20/s\"", "rate = \"20/s\", curve = [0, 0.0]"),
+        message("duration = \"1s\"\n", &[]),
+        set(&["live.view.length=0B"]),
+    ]);
+}
+
+#[test]
+fn combinations_that_cannot_be() {
+    let with = |line: &str| message(&format!("{line}\n{GOOD}"), &[]);
+    messages!([
+        instead("depth = 4", "depth = 4, rate = \"1/s\""),
+        instead("rate = \"20/s\"", "rate = \"20/s\", think = \"1ms\""),
+        with("warmup = \"10min\""),
+        with("stop = \"9min\""),
+        with("stop = \"draind\""),
+        with("max_outstanding = 3"),
+        instead("size = \"4KiB\"", "size = \"4KiB\"\nstart = \"5s\"\nstop = \"5s\""),
+        instead("size = \"4KiB\"", "size = \"4KiB\"\nstop = \"11min\""),
+        instead("\"4KiB\"", "\"2GiB\""),
+        instead("[class.tellers]", "[class.tellers]\nprio = 8"),
+        instead("[class.tellers]", "[class.tellers]\nweight = 0"),
+        instead("[class.batch]", "[class.\"a b\"]"),
+        message(&format!("{GOOD}\n[[program]]\nclass = \"batch\""), &[]),
+    ]);
+}
+
+#[test]
+fn toml() {
+    messages!([
+        instead("\"4KiB\"", "4KiB"),
+        instead("\"4KiB\"", "\"4KiB"),
+        instead("op = \"write\"\nsize = \"4KiB\"", "size = \"1KiB\"\nsize = \"4KiB\""),
+        instead("split = \"512KiB\"", "split = ["),
+    ]);
+}
+
+#[test]
+fn types() {
+    messages!([
+        instead("class = \"tellers\"", "class = 3"),
+        instead("depth = 4", "depth = \"4\""),
+        instead("size = \"4KiB\"", "size = \"4KiB\"\nsync = \"yes\""),
+        instead("arrivals = { kind = \"closed\", depth = 4 }", "arrivals = \"closed\""),
+        instead("split = \"512KiB\"", "split = \"of\""),
+        instead("split = \"512KiB\"", "guard = \"maybe\""),
+        instead("split = \"512KiB\"", "guard = { after = 0 }"),
+        instead("split = \"512KiB\"", "order = \"lifo\""),
+        instead("\"10min\"", "2026-11-20"),
+    ]);
+}
+
+#[test]
+fn arguments() {
+    messages!([
+        set(&["duration"]),
+        set(&["=3"]),
+        set(&["durration=15s"]),
+        set(&["duration=15"]),
+        set(&["duration="]),
+        set(&["agent.0.sise=4KiB"]),
+        set(&["agent.2.size=4KiB"]),
+        set(&["agent.rate=4/s"]),
+        set(&["agent.0.size.big=true"]),
+        set(&["agent.0.region=[0%,10%]"]),
+        set(&["agent.0.region=0%,1o%"]),
+        set(&["agent.0.depth=4"]),
+        set(&["class.teller.weight=3"]),
+        set(&["size-priorty.split=64KiB"]),
+        set(&["size-priority.splitt=64KiB"]),
+        set(&["size-priority.guard.after=8ms"]),
+        set(&["device=hdd7200"]),
+    ]);
+}
+
+#[test]
+fn devices_of_a_job() {
+    let faulty =
+        |faults: &str| device(&format!("model = \"fixed\", base = \"1ms\", faults = {faults}"));
+    let sheet = |capacity: &str, average: &str, full: &str| {
+        device(&format!(
+            "model = \"hdd\", drive = {{ {capacity}, rpm = 7200, single_seek = \"0.8ms\", \
+             average_seek = \"{average}\", full_seek = \"{full}\", outer_rate = \"200MB/s\", \
+             inner_rate = \"95MB/s\" }}"
+        ))
+    };
+    messages!([
+        device("model = \"fixd\", base = \"1ms\""),
+        device("model = \"fixed\""),
+        device("model = \"fixed\", base = \"0ms\""),
+        device("model = \"fixed\", base = \"1ms\", unit = \"1ms\""),
+        device("model = \"fixed\", base = \"1ms\", drive = \"ibm18es\""),
+        device("model = \"hdd\", drive = \"ibm18s\""),
+        device("model = \"hdd\", drive = { rpm = 7200 }"),
+        sheet("capacity = \"1MB\"", "8.5ms", "16ms"),
+        sheet("capacity = \"4TB\"", "16ms", "8.5ms"),
+        sheet("capacity = \"1000TB\"", "8.5ms", "16ms"),
+        device("model = \"hdd\", drive = \"ibm18es\", cache = \"write-back\""),
+        device("model = \"hdd\", drive = \"ibm18es\", cache = { segments = 2 }"),
+        device("model = \"hdd\", drive = \"ibm18es\", write_back = true"),
+        device("model = \"hdd\", drive = \"ibm18es\", cache = \"drive\", write_back = \"yes\""),
+        device("model = \"hdd\", drive = \"ibm18es\", cache = \"drive\", readahead = \"trak\""),
+        device("model = \"hdd\", drive = \"ibm18es\", cache = \"drive\", readahead = \"8\""),
+        device("model = \"hdd\", drive = \"ibm18es\", overheads = \"some\""),
+        device("model = \"hdd\", drive = \"atlas10k\", observed = true"),
+        device("model = \"hdd\", drive = \"ibm18es\", queue = { policy = \"ssft\" }"),
+        device("model = \"hdd\", drive = \"ibm18es\", queue = { quantum = 4 }"),
+        faulty("{ errors = \"0.1%\", stall = \"50ms\" }"),
+        faulty("{ stalls = 0.005 }"),
+    ]);
+}
+
+#[test]
+fn arrays() {
+    messages!([
+        device("model = \"fixed\", base = \"1ms\", array = { disks = 4 }"),
+        device("model = \"fixed\", base = \"1ms\", array = { level = \"raid6\", disks = 4 }"),
+        device("model = \"fixed\", base = \"1ms\", array = { level = \"raid5\", disks = 2 }"),
+        device(
+            "model = \"fixed\", base = \"1ms\", array = { level = \"raid1\", disks = 2, stripe = \"64KiB\" }"
+        ),
+        device(
+            "model = \"fixed\", base = \"1ms\", array = { level = \"raid0\", disks = 2, stripe = \"2GiB\" }"
+        ),
+        device(
+            "model = \"fixed\", base = \"1ms\", array = { level = \"raid0\", disks = 2, max_extent = \"of\" }"
+        ),
+        device(
+            "model = \"fixed\", base = \"1ms\", capacity = \"4KiB\", array = { level = \"raid0\", disks = 2 }"
+        ),
+    ]);
+}
+
+#[test]
+fn drives_of_flash() {
+    let with = |key: &str| {
+        device(&format!(
+            "model = \"ssd\", capacity = \"1TB\", dies = 16, read_time = \"60us\", program_time = \
+             \"700us\", {key}"
+        ))
+    };
+    messages!([
+        device("model = \"ssd\", dies = 16"),
+        with("channels = 8"),
+        with("link_rate = \"550MB\""),
+        with("link_rate = 550"),
+        with("link_rate = \"1kB/s\""),
+        with("link_rate = \"550MB/s\", planes = 0"),
+        with("link_rate = \"550MB/s\", page = \"64B\""),
+        with("link_rate = \"550MB/s\", erase_time = \"1min\""),
+        with("link_rate = \"550MB/s\", suspend_time = \"of\""),
+        with("link_rate = \"550MB/s\", over_provisioning = \"0.5%\""),
+        with("link_rate = \"550MB/s\", write_buffer = \"16KiB\""),
+        with("link_rate = \"550MB/s\", drive = \"ibm18es\""),
+    ]);
+}
+
+#[test]
+fn time_outs() {
+    messages!([
+        set(&["live.timeout=of"]),
+        set(&["live.timeout=0s"]),
+        set(&["live.timeout=30"]),
+        set(&["live.timeout=true"]),
+    ]);
+}
+
+#[test]
+fn page_caches() {
+    let with = |line: &str| message(&format!("{line}\n{GOOD}"), &[]);
+    messages!([
+        instead("size = \"4KiB\"", "size = \"4KiB\"\ncache = \"buffred\""),
+        with("page_cache = { memory = \"4KiB\" }"),
+        with("page_cache = { dirty_ratio = \"10%\" }"),
+        with("page_cache = { dirty_ratio = \"0%\" }"),
+        with("page_cache = { dirty_background_ratio = \"25%\" }"),
+        with("page_cache = { base = \"0s\" }"),
+        with("page_cache = { per_mb = \"2s\" }"),
+        with("page_cache = { read_ahead = \"2GiB\" }"),
+        with("page_cache = { read_ahead_kb = \"128KiB\" }"),
+    ]);
+}
+
+#[test]
+fn files() {
+    let error = |name: &str| devices::find(name).unwrap_err().to_string();
+    messages!([error("flsh"), error("no/such.toml"), error("tests/../Kargo.toml"),]);
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+    let error = Job::load(folder.as_ref(), &[]).unwrap_err();
+    assert!(error.to_string().contains("/src: it is a directory\n"), "{error}");
+}
+
+#[test]
+fn a_mistake_in_a_device_file_is_shown_there() {
+    let folder = std::env::temp_dir().join(format!("penstock-messages-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let job = folder.join("job.toml");
+    std::fs::write(folder.join("slow.toml"), "[device]\nmodel = \"fixed\"\nbase = 9\n").unwrap();
+    std::fs::write(&job, format!("device = \"slow.toml\"\n{GOOD}")).unwrap();
+    let error = Job::load(&job, &[]).unwrap_err().to_string();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let error = error.replace(&folder.display().to_string(), "FOLDER");
+    messages!([error]);
+}
