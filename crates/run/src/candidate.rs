@@ -16,7 +16,7 @@ use penstock_policy::{Entry, POLICIES, Params, fcfs};
 use penstock_spec::Job;
 use penstock_spec::diagnose::quote;
 use penstock_spec::nearest::suggest;
-use penstock_spec::{list, params};
+use penstock_spec::params;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -149,7 +149,7 @@ impl Chosen {
     /// Its parameters as results tell them.
     pub(crate) fn params_json(&self) -> Value {
         match self {
-            Self::Known(_, params) => list::params_json(params),
+            Self::Known(_, params) => params::params_json(params),
             Self::Foreign(_) | Self::Kernel(_) | Self::Alone(..) => json!({}),
         }
     }

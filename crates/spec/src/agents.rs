@@ -3,11 +3,12 @@
 use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
 use penstock_workload::{Agent, Arrivals, Pace, Pattern};
 
+use crate::classes::Class;
 use crate::diagnose::{JobError, Origin, quote};
-use crate::job::{Class, MAX_OUTSTANDING_MOST};
 use crate::nearest::suggest;
+use crate::text::{Lines, quoted, size as size_toml, time};
 use crate::tree::{Node, Reader};
-use crate::units::{self, Share, duration_text, size_text};
+use crate::units::{self, Share, duration_text, rate_text, size_text};
 
 /// Keys of an agent.
 pub(crate) const KEYS: &[&str] =
@@ -30,6 +31,8 @@ pub(crate) const PATTERNS: &[&str] = &["random", "sequential"];
 /// When it asks.
 pub(crate) const ARRIVALS: &[&str] = &["poisson", "fixed", "closed", "turns"];
 
+/// Requests outstanding at once, at most: their tables take up to 1.4 GiB, depending on the policy: more is a slip.
+pub(crate) const MAX_OUTSTANDING_MOST: u64 = 1 << 22;
 /// Longer requests than this are a slip of the unit: no kernel takes a tenth of it as one command.
 const SIZE_MAX: u64 = 1 << 30;
 /// A rate may be a thousand times its usual self, with room to spare.
@@ -159,6 +162,23 @@ impl AgentSpec {
         Err(JobError::new(found).at(&self.cache_origin).hint(hint))
     }
 
+    /// The section, with every default in place.
+    pub(crate) fn write(&self, out: &mut Lines, class: &str) {
+        let region = [self.region.from, self.region.to].map(|edge| quoted(&edge.text()));
+        out.section("[[agent]]");
+        out.line("class", quoted(class));
+        out.line("op", quoted(if self.op == Op::Read { "read" } else { "write" }));
+        out.line("sync", self.sync);
+        out.line("cache", quoted(if self.buffered { "buffered" } else { "direct" }));
+        out.line("size", size_toml(self.size.into()));
+        let random = self.pattern == Pattern::Random;
+        out.line("pattern", quoted(if random { "random" } else { "sequential" }));
+        out.line("region", format!("[{}]", region.join(", ")));
+        out.line("arrivals", format!("{{ {} }}", arrivals_text(&self.arrivals)));
+        out.line("start", time(self.start));
+        out.line("stop", time(self.stop));
+    }
+
     /// Requests that it keeps outstanding by itself.
     pub(crate) fn depth(&self) -> u64 {
         match self.arrivals {
@@ -256,6 +276,25 @@ fn arrivals(node: &Node) -> Result<Arrivals, JobError> {
     let curve = reader.optional("curve", |node| curve(node, rate))?.unwrap_or_default();
     let pace = if kind == "poisson" { Pace::Poisson } else { Pace::Fixed };
     Ok(Arrivals::Open { rate, pace, curve })
+}
+
+fn arrivals_text(arrivals: &Arrivals) -> String {
+    match arrivals {
+        Arrivals::Open { rate, pace, curve } => {
+            let kind = if *pace == Pace::Poisson { "poisson" } else { "fixed" };
+            let mut text = format!("kind = \"{kind}\", rate = \"{}\"", rate_text(*rate));
+            if !curve.is_empty() {
+                let factors: Vec<String> = curve.iter().map(f64::to_string).collect();
+                text = format!("{text}, curve = [{}]", factors.join(", "));
+            }
+            text
+        }
+        Arrivals::Closed { depth, think } => {
+            format!("kind = \"closed\", depth = {depth}, think = {}", time(*think))
+        }
+        Arrivals::Turns { count: u64::MAX } => "kind = \"turns\"".into(),
+        Arrivals::Turns { count } => format!("kind = \"turns\", count = {count}"),
+    }
 }
 
 /// Keys of arrivals of this kind, beside `kind`.

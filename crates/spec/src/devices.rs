@@ -5,6 +5,7 @@
 
 mod array;
 mod cache;
+mod entry;
 mod faults;
 mod fixed;
 mod hdd;
@@ -23,6 +24,7 @@ use serde_json::{Value as Json, json};
 
 pub use self::array::ArraySpec;
 pub use self::cache::{Ahead, CacheSpec};
+use self::entry::Entry;
 pub use self::faults::FaultSpec;
 pub use self::fixed::FixedSpec;
 pub use self::hdd::{DriveSpec, HddSpec};
@@ -32,7 +34,7 @@ pub use self::ssd::SsdSpec;
 pub use self::watch::Watch;
 use crate::diagnose::{JobError, Source, quote};
 use crate::nearest::suggest;
-use crate::schema::build::{Field, all, field, is, required, table, text, with, without, words};
+use crate::schema::build::{all, field, is, required, table, text, with, without, words};
 use crate::text::{Lines, quoted};
 use crate::tree::{self, Node, Reader};
 use crate::{drives, file};
@@ -49,23 +51,18 @@ const BUILT_IN: [(&str, &str); 8] = [
     ("paper-disk", include_str!("../../../examples/devices/paper-disk.toml")),
 ];
 
+/// All of a device. The largest that stand for real ones take some megabytes.
+const MEMORY_MOST: u64 = 1 << 30;
+
 /// Keys of every device.
 const COMMON_KEYS: [&str; 5] = ["name", "summary", "model", "faults", "array"];
 
 /// What a device may be a model of, each in a file of its own.
-const MODELS: [Entry; 3] = [fixed::ENTRY, hdd::ENTRY, ssd::ENTRY];
-
-/// What the table of a model may hold, and how it is read.
-struct Entry {
-    name: &'static str,
-    /// Two models may share a key, if it means the same.
-    keys: &'static [&'static str],
-    read: fn(&Reader<'_>) -> Result<Model, JobError>,
-    /// The schema of each of `keys`.
-    fields: fn() -> Vec<Field>,
-    /// What the schema says of several keys together.
-    rules: fn() -> Json,
-}
+const MODELS: [Entry<Model>; 3] = [
+    fixed::ENTRY.into(|reader| (fixed::ENTRY.read)(reader).map(Model::Fixed)),
+    hdd::ENTRY.into(|reader| (hdd::ENTRY.read)(reader).map(Model::Hdd)),
+    ssd::ENTRY.into(|reader| (ssd::ENTRY.read)(reader).map(Model::Ssd)),
+];
 
 /// A device, checked.
 #[derive(Clone, PartialEq, Debug)]
@@ -143,6 +140,27 @@ impl DeviceSpec {
             Some(faults) => faults.over(bare, seed, number),
             None => bare,
         }
+    }
+
+    /// Bytes that the device takes when it holds as much as it can.
+    fn memory(&self) -> u64 {
+        let disk = match &self.model {
+            Model::Fixed(spec) => spec.memory(),
+            Model::Hdd(spec) => spec.memory(),
+            Model::Ssd(spec) => spec.memory(),
+        };
+        disk.saturating_mul(self.disks().into())
+    }
+
+    /// That it takes no more memory than a device may.
+    fn check_memory(&self) -> Result<(), JobError> {
+        let bytes = self.memory();
+        if bytes <= MEMORY_MOST {
+            return Ok(());
+        }
+        let (found, most) = (bytes.div_ceil(1 << 20), MEMORY_MOST >> 20);
+        let found = format!("the device may take {found} MiB of memory; at most {most} MiB may be");
+        Err(JobError::new(found).hint("give it fewer disks, fewer parts, or smaller queues"))
     }
 
     /// The table, with every default in place.
@@ -258,7 +276,10 @@ pub(crate) fn read(node: &Node, name: &str) -> Result<DeviceSpec, JobError> {
 }
 
 /// The keys of `other` that a device of the model `entry` may not have.
-fn foreign<'a>(other: &'a Entry, entry: &'a Entry) -> impl Iterator<Item = &'static str> {
+fn foreign<'a>(
+    other: &'a Entry<Model>,
+    entry: &'a Entry<Model>,
+) -> impl Iterator<Item = &'static str> {
     other.keys.iter().copied().filter(|key| !entry.keys.contains(key))
 }
 
@@ -286,7 +307,7 @@ pub(crate) fn schema() -> Json {
             fields.push(field);
         }
     }
-    let choice = |entry: &Entry| {
+    let choice = |entry: &Entry<Model>| {
         let foreign: Vec<&str> = MODELS.iter().flat_map(|other| foreign(other, entry)).collect();
         let own = all([without(&foreign), (entry.rules)()]);
         json!({"if": is("model", entry.name), "then": own})

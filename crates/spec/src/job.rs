@@ -8,23 +8,23 @@
 use std::path::Path;
 
 use penstock_core::Span;
-use penstock_live::Settings;
 use penstock_policy::Params;
 use penstock_workload::{Agent, Program};
 
-use crate::agents::{self, AgentSpec};
-pub use crate::classes::Class;
+use crate::agents::{self, AgentSpec, MAX_OUTSTANDING_MOST};
+use crate::classes::Class;
 use crate::classes::classes;
 use crate::devices::{self, DeviceSpec};
 use crate::diagnose::{JobError, Origin, Source};
-use crate::nearest::suggest;
+use crate::live::Live;
 use crate::page_cache::{self, PageCacheSpec};
 use crate::programs::ProgramsSpec;
-pub use crate::stop::Stop;
+use crate::stop::Stop;
+use crate::text::{self, Lines, quoted, time};
 use crate::traces::{self, TraceSpec};
 use crate::tree::{self, Node, Reader, Value};
 use crate::units::{self, duration_text};
-use crate::{file, params, sets, stop, text};
+use crate::{file, live, params, sets, stop};
 
 /// Keys of a job.
 pub(crate) const KEYS: &[&str] = &[
@@ -44,24 +44,14 @@ pub(crate) const KEYS: &[&str] = &[
     "rule",
     "policy",
 ];
-/// Keys of `[live]`.
-pub(crate) const LIVE_KEYS: &[&str] = &["depth", "batch", "timeout", "view"];
-/// A time-out that is none.
-pub(crate) const OFF: &str = "off";
 /// What to do about agents beside programs.
 const NOT_BOTH: &str = "a job has one or the other: leave one out, or make the agent a program, \
                         `phases = [{ write = \"4KiB\" }]` in place of op and size";
-/// Keys of the view of a target.
-pub(crate) const VIEW_KEYS: &[&str] = &["start", "length"];
 /// The seed of a job that does not name one.
 pub(crate) const SEED: u64 = 1;
 
 /// Requests that may be outstanding at once, unless the job says.
 pub(crate) const MAX_OUTSTANDING: u32 = 1 << 20;
-/// Their tables take up to 1.4 GiB, depending on the policy: more is a slip.
-pub(crate) const MAX_OUTSTANDING_MOST: u64 = 1 << 22;
-/// Commands at a real target at once, and handed on together: deeper than any device's queue.
-pub(crate) const DEPTH_MOST: u64 = 4096;
 
 /// A job, checked.
 #[derive(Clone, PartialEq, Debug)]
@@ -96,43 +86,6 @@ pub struct Job {
     pub policies: Vec<(&'static str, Params)>,
 }
 
-/// How a real target is driven; a modelled device has limits of its own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Live {
-    /// Commands at the target at once.
-    pub depth: u32,
-    /// Commands that are given to the kernel together, by engines that can; a tenth of the
-    /// depth unless the job says.
-    pub batch: u32,
-    /// How long a command may be in flight before the run ends; without it, for ever.
-    pub timeout: Option<Span>,
-    /// The part of the target that may be used; all of it if not given.
-    pub view: Option<View>,
-}
-
-/// A part of a target, in bytes: nothing outside is touched.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct View {
-    /// Its first byte.
-    pub start: u64,
-    /// How many there are.
-    pub length: u64,
-}
-
-impl Default for Live {
-    /// The depth of SATA's native command queueing.
-    fn default() -> Self {
-        Self::deep(32)
-    }
-}
-
-impl Live {
-    fn deep(depth: u32) -> Self {
-        let timeout = Some(Settings::TIMEOUT);
-        Self { depth, batch: Settings::usual_batch(depth), timeout, view: None }
-    }
-}
-
 impl Job {
     /// Reads the job file at `path` and applies the `--set` arguments in order.
     ///
@@ -151,7 +104,7 @@ impl Job {
     pub fn parse(name: &str, text: &str, sets: &[String]) -> Result<Self, JobError> {
         let mut root = tree::parse(&Source::file(name, text))?;
         for argument in sets {
-            sets::apply(&mut root, argument)?;
+            sets::apply(&mut root, argument, KEYS)?;
         }
         read(name, &root)
     }
@@ -194,7 +147,42 @@ impl Job {
 
     /// The job as TOML with every default in place. Read back under the same name, it is equal.
     pub fn text(&self) -> String {
-        text::job(self)
+        let mut out = Lines::default();
+        out.line("seed", self.seed);
+        if self.trace.is_none() {
+            out.line("duration", time(self.duration));
+        }
+        out.line("warmup", time(self.warmup));
+        out.line("stop", quoted(&self.stop.text(&self.classes)));
+        out.line("max_outstanding", self.max_outstanding);
+        if let Some(spec) = &self.device {
+            spec.write(&mut out);
+        }
+        self.live.write(&mut out);
+        if let Some(spec) = &self.page_cache {
+            spec.write(&mut out);
+        }
+        for class in &self.classes {
+            out.section(&format!("[class.{}]", class.name));
+            out.line("weight", class.weight);
+            out.line("prio", class.prio);
+        }
+        for spec in &self.agents {
+            spec.write(&mut out, &self.classes[spec.class.index()].name);
+        }
+        if let Some(programs) = &self.programs {
+            programs.write(&mut out, &self.classes);
+        }
+        if let Some(trace) = &self.trace {
+            trace.write(&mut out, &self.classes);
+        }
+        for (name, params) in &self.policies {
+            out.section(&format!("[policy.{name}]"));
+            for (name, value) in params.iter() {
+                out.line(name, text::param(value));
+            }
+        }
+        out.done()
     }
 }
 
@@ -223,7 +211,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let most = |node: &Node| node.count(1, MAX_OUTSTANDING_MOST);
     let max_outstanding = reader.optional("max_outstanding", most)?;
     let device = reader.optional("device", |node| device(node, folder))?;
-    let live = reader.optional("live", live)?.unwrap_or_default();
+    let live = reader.optional("live", live::read)?.unwrap_or_default();
     let page_cache = reader.optional("page_cache", page_cache::read)?;
     let classes = reader.optional("class", classes)?.unwrap_or_default();
     let programs = programs(&reader, &classes, duration)?;
@@ -330,55 +318,4 @@ fn device(node: &Node, folder: &Path) -> Result<DeviceSpec, JobError> {
     let name = node.text("a device: a name, a device file or a table")?;
     let folder = if node.origin.is_set() { Path::new("") } else { folder };
     devices::find_in(folder, name).map_err(|error| error.at(&node.origin))
-}
-
-fn live(node: &Node) -> Result<Live, JobError> {
-    let reader = Reader::new(node, "live", LIVE_KEYS)?;
-    let depth = reader.optional("depth", |node| node.count(1, DEPTH_MOST))?;
-    let batch = reader.optional("batch", |node| node.count(1, DEPTH_MOST))?;
-    let timeout = reader.optional("timeout", timeout)?;
-    let view = reader.optional("view", view)?;
-    let usual = depth.map_or_else(Live::default, |depth| Live::deep(depth as u32));
-    Ok(Live {
-        batch: batch.map_or(usual.batch, |batch| batch as u32),
-        timeout: timeout.unwrap_or(usual.timeout),
-        view,
-        ..usual
-    })
-}
-
-/// The time-out `text` of `what`, as `[live]` has it.
-///
-/// # Errors
-/// It is neither a length of time above zero nor `off`.
-pub fn timeout_in(what: &str, text: &str) -> Result<Option<Span>, JobError> {
-    let root = tree::parse(&Source::file(what, &format!("timeout = {text:?}")))?;
-    Reader::new(&root, what, &["timeout"])?.required("timeout", "timeout = \"30s\"", timeout)
-}
-
-/// A length of time above zero, or none.
-pub(crate) fn timeout(node: &Node) -> Result<Option<Span>, JobError> {
-    match node.word() {
-        Some(OFF) => Ok(None),
-        Some(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => Err(node
-            .expected("a length of time such as `30s`, or `off`")
-            .hint(suggest(text, [OFF]))),
-        _ => match units::duration(node)? {
-            Span::ZERO => {
-                let hint = "to wait for ever, write `off`";
-                Err(node.expected("a length of time above zero").hint(hint))
-            }
-            span => Ok(Some(span)),
-        },
-    }
-}
-
-fn view(node: &Node) -> Result<View, JobError> {
-    let reader = Reader::new(node, "the view", VIEW_KEYS)?;
-    let start = reader.optional("start", units::size)?.unwrap_or(0);
-    let length = reader.required("length", "\"1GiB\"", |node| match units::size(node)? {
-        0 => Err(node.expected("a size above zero").hint("leave `view` out to use all of it")),
-        length => Ok(length),
-    })?;
-    Ok(View { start, length })
 }

@@ -8,7 +8,7 @@
 pub mod devices;
 pub mod diagnose;
 pub mod drives;
-pub mod job;
+
 pub mod list;
 pub mod nearest;
 pub mod params;
@@ -19,6 +19,8 @@ pub mod units;
 mod agents;
 mod classes;
 mod file;
+mod job;
+mod live;
 mod page_cache;
 mod programs;
 mod sets;
@@ -27,8 +29,11 @@ mod text;
 mod tree;
 
 pub use agents::{AgentSpec, Edge, Region};
+pub use classes::Class;
 pub use devices::DeviceSpec;
 pub use diagnose::JobError;
-pub use job::{Class, Job, Live, Stop, View};
+pub use job::Job;
+pub use live::{Live, View, timeout_in};
 pub use page_cache::PageCacheSpec;
 pub use programs::{ProgramSpec, ProgramsSpec};
+pub use stop::Stop;

@@ -1,10 +1,10 @@
 //! What there is to choose from, as data.
 
-use penstock_policy::{Kind, POLICIES, Param, Params, Value as Setting};
+use penstock_policy::{Kind, POLICIES, Param, Value as Setting};
 use serde_json::{Value, json};
 
 use crate::devices;
-use crate::units;
+use crate::params::value_json;
 
 /// Every policy with its parameters.
 pub fn policies() -> Value {
@@ -15,23 +15,6 @@ pub fn policies() -> Value {
 /// Every named device.
 pub fn devices() -> Value {
     devices::named().map(|(name, summary)| json!({"name": name, "summary": summary})).collect()
-}
-
-/// Values as a person writes them: sizes and times with units, counts without.
-pub fn params_json(params: &Params) -> Value {
-    let pair = |(name, value): &(&'static str, Setting)| ((*name).to_owned(), value_json(value));
-    Value::Object(params.iter().map(pair).collect())
-}
-
-pub(crate) fn value_json(value: &Setting) -> Value {
-    match value {
-        Setting::Size(bytes) => units::size_text(*bytes).into(),
-        Setting::Duration(span) => units::duration_text(*span).into(),
-        Setting::Count(n) => (*n).into(),
-        Setting::Switch(on) => (*on).into(),
-        Setting::Word(word) => (*word).into(),
-        Setting::Group(members) => params_json(members),
-    }
 }
 
 /// Declared parameters, a group's members by their dotted names behind it.

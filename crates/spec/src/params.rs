@@ -1,6 +1,7 @@
 //! Parameters of policies: the registry's declarations, applied to what a person wrote.
 
 use penstock_policy::{Entry, Kind, POLICIES, Param, Params, Value};
+use serde_json::Value as Json;
 
 use crate::diagnose::{JobError, Source, quote};
 use crate::nearest::{nearest, suggest};
@@ -44,7 +45,7 @@ pub(crate) fn all(node: Option<&Node>) -> Result<Vec<(&'static str, Params)>, Jo
 pub fn set(policy: &'static Entry, sets: &[String]) -> Result<Params, JobError> {
     let mut root = tree::parse(&Source::file("parameters", ""))?;
     for set in sets {
-        sets::apply(&mut root, &format!("{}.{set}", policy.name))?;
+        sets::apply(&mut root, &format!("{}.{set}", policy.name), &[])?;
     }
     let reader = Reader::new(&root, "the parameters", &["policy"])?;
     let params = all(reader.node("policy"))?.into_iter().find(|(name, _)| *name == policy.name);
@@ -141,6 +142,23 @@ fn size(node: &Node) -> Result<u64, JobError> {
     match units::size(node)? {
         0 => Err(node.expected("a size of at least `1B`")),
         bytes => Ok(bytes),
+    }
+}
+
+/// Values as a person writes them: sizes and times with units, counts without.
+pub fn params_json(params: &Params) -> Json {
+    let pair = |(name, value): &(&'static str, Value)| ((*name).to_owned(), value_json(value));
+    Json::Object(params.iter().map(pair).collect())
+}
+
+pub(crate) fn value_json(value: &Value) -> Json {
+    match value {
+        Value::Size(bytes) => units::size_text(*bytes).into(),
+        Value::Duration(span) => units::duration_text(*span).into(),
+        Value::Count(n) => (*n).into(),
+        Value::Switch(on) => (*on).into(),
+        Value::Word(word) => (*word).into(),
+        Value::Group(members) => params_json(members),
     }
 }
 

@@ -11,13 +11,12 @@ use std::ops::Range;
 use penstock_policy::POLICIES;
 
 use crate::diagnose::{JobError, Origin, Source, quote};
-use crate::job::KEYS;
 use crate::nearest::suggest;
 use crate::tree::{Node, Table, Value};
 use crate::{agents, programs};
 
-/// Applies one argument to the tree of a job.
-pub(crate) fn apply(root: &mut Node, argument: &str) -> Result<(), JobError> {
+/// Applies one argument to the tree of a job, which may have the keys `known`.
+pub(crate) fn apply(root: &mut Node, argument: &str, known: &[&str]) -> Result<(), JobError> {
     let source = Source::set(argument);
     let place = |span: Range<usize>| Origin::new(&source, span);
     let Some((key, value)) = argument.split_once('=') else {
@@ -30,7 +29,7 @@ pub(crate) fn apply(root: &mut Node, argument: &str) -> Result<(), JobError> {
         let hint = format!("set each of its keys, as `{}.KEY=VALUE`", key.trim());
         return Err(JobError::new(found).at(&place(key.len() + 1..argument.len())).hint(hint));
     }
-    let path = expand(segments(key, &place)?)?;
+    let path = expand(segments(key, &place)?, known)?;
     let value = Node {
         value: Value::Word(value.trim().into()),
         origin: place(key.len() + 1..argument.len()),
@@ -65,13 +64,13 @@ fn segments(key: &str, place: &impl Fn(Range<usize>) -> Origin) -> Result<Vec<St
 }
 
 /// The full path: `POLICY.param` lies below `policy`, and an agent's arrivals below `arrivals`.
-fn expand(mut path: Vec<Step>) -> Result<Vec<Step>, JobError> {
+fn expand(mut path: Vec<Step>, known: &[&str]) -> Result<Vec<Step>, JobError> {
     let first = &path[0];
     if POLICIES.iter().any(|policy| policy.name == first.key) {
         let policy = Step { key: "policy".into(), origin: first.origin.clone() };
         path.insert(0, policy);
-    } else if !KEYS.contains(&first.key.as_str()) {
-        let known = KEYS.iter().copied().chain(POLICIES.iter().map(|policy| policy.name));
+    } else if !known.contains(&first.key.as_str()) {
+        let known = known.iter().copied().chain(POLICIES.iter().map(|policy| policy.name));
         let found = format!("unknown key {}: neither of the job nor a policy", quote(&first.key));
         return Err(JobError::new(found).at(&first.origin).hint(suggest(&first.key, known)));
     }

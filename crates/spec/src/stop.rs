@@ -13,6 +13,7 @@ use crate::units::{self, duration_text};
 pub(crate) const DONE: &str = "done:";
 /// Ends of a run that are a word.
 pub(crate) const STOPS: [&str; 2] = ["drained", "last-arrival"];
+
 /// When a run ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
@@ -25,6 +26,18 @@ pub enum Stop {
     Done(ClassId),
     /// At this time, whatever is outstanding.
     At(Span),
+}
+
+impl Stop {
+    /// As a job has it.
+    pub(crate) fn text(self, classes: &[Class]) -> String {
+        match self {
+            Self::Drained => STOPS[0].into(),
+            Self::LastArrival => STOPS[1].into(),
+            Self::Done(class) => format!("{DONE}{}", classes[class.index()].name),
+            Self::At(at) => duration_text(at),
+        }
+    }
 }
 
 /// When a job of `duration` ends; `classes` are those of programs, if it has any.

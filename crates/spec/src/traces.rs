@@ -9,8 +9,8 @@ use penstock_core::{ClassId, Op};
 use penstock_workload::trace::{self, Fit, Record, Timing, Trace};
 
 use crate::agents;
+use crate::classes::Class;
 use crate::diagnose::{JobError, quote};
-use crate::job::Class;
 use crate::nearest::suggest;
 use crate::text::{Lines, quoted};
 use crate::tree::{Node, Reader, Value};
@@ -100,6 +100,51 @@ impl TraceSpec {
             Ok(FITS.iter().find(|(name, _)| *name == word).expect("one of them").1)
         })?;
         Ok(Self { file, format, timing, fit, rules: Vec::new() })
+    }
+
+    /// `[trace]` and `[[rule]]` as TOML, and the file as it was found.
+    pub(crate) fn write(&self, out: &mut Lines, classes: &[Class]) {
+        let named =
+            |fit| FITS.iter().find(|(_, known)| *known == fit).expect("every fit is named").0;
+        out.section("[trace]");
+        out.line("file", quoted(&self.file.display().to_string()));
+        if let Some(format) = self.format {
+            out.line("format", quoted(format));
+        }
+        match self.timing {
+            Timing::Original => out.line("timing", quoted("original")),
+            Timing::Scaled(speed) => out.line("timing", format!("{{ speed = {speed} }}")),
+            Timing::Afap { depth } => out.line("timing", format!("{{ depth = {depth} }}")),
+        }
+        if let Some(fit) = self.fit {
+            out.line("fit", quoted(named(fit)));
+        }
+        for rule in &self.rules {
+            let each = |items: Vec<String>| format!("[{}]", items.join(", "));
+            out.section("[[rule]]");
+            out.line("class", quoted(&classes[rule.class.index()].name));
+            if !rule.process.is_empty() {
+                out.line("process", each(rule.process.iter().map(|name| quoted(name)).collect()));
+            }
+            if !rule.pid.is_empty() {
+                out.line("pid", each(rule.pid.iter().map(u32::to_string).collect()));
+            }
+            if !rule.op.is_empty() {
+                let name = |op: &Op| OPS.iter().find(|(_, known)| known == op).expect("named").0;
+                out.line("op", each(rule.op.iter().map(|op| quoted(name(op))).collect()));
+            }
+            if let Some(sync) = rule.sync {
+                out.line("sync", sync);
+            }
+            for (key, bytes) in [("min_size", rule.min_size), ("max_size", rule.max_size)] {
+                if let Some(bytes) = bytes {
+                    out.line(key, quoted(&units::size_text(bytes)));
+                }
+            }
+            if let Some((from, to)) = rule.range {
+                out.line("range", each([from, to].map(|at| quoted(&units::size_text(at))).into()));
+            }
+        }
     }
 
     /// The class of `record`; `other` is numbered behind the job's own.
@@ -204,49 +249,5 @@ fn each<T>(node: &Node, read: impl Fn(&Node) -> Result<T, JobError>) -> Result<V
     match &node.value {
         Value::List(_) | Value::Word(_) => node.list("values")?.iter().map(read).collect(),
         _ => Ok(vec![read(node)?]),
-    }
-}
-
-/// `[trace]` and `[[rule]]` as TOML, and the file as it was found.
-pub(crate) fn text(out: &mut Lines, spec: &TraceSpec, classes: &[Class]) {
-    let named = |fit| FITS.iter().find(|(_, known)| *known == fit).expect("every fit is named").0;
-    out.section("[trace]");
-    out.line("file", quoted(&spec.file.display().to_string()));
-    if let Some(format) = spec.format {
-        out.line("format", quoted(format));
-    }
-    match spec.timing {
-        Timing::Original => out.line("timing", quoted("original")),
-        Timing::Scaled(speed) => out.line("timing", format!("{{ speed = {speed} }}")),
-        Timing::Afap { depth } => out.line("timing", format!("{{ depth = {depth} }}")),
-    }
-    if let Some(fit) = spec.fit {
-        out.line("fit", quoted(named(fit)));
-    }
-    for rule in &spec.rules {
-        let each = |items: Vec<String>| format!("[{}]", items.join(", "));
-        out.section("[[rule]]");
-        out.line("class", quoted(&classes[rule.class.index()].name));
-        if !rule.process.is_empty() {
-            out.line("process", each(rule.process.iter().map(|name| quoted(name)).collect()));
-        }
-        if !rule.pid.is_empty() {
-            out.line("pid", each(rule.pid.iter().map(u32::to_string).collect()));
-        }
-        if !rule.op.is_empty() {
-            let name = |op: &Op| OPS.iter().find(|(_, known)| known == op).expect("named").0;
-            out.line("op", each(rule.op.iter().map(|op| quoted(name(op))).collect()));
-        }
-        if let Some(sync) = rule.sync {
-            out.line("sync", sync);
-        }
-        for (key, bytes) in [("min_size", rule.min_size), ("max_size", rule.max_size)] {
-            if let Some(bytes) = bytes {
-                out.line(key, quoted(&units::size_text(bytes)));
-            }
-        }
-        if let Some((from, to)) = rule.range {
-            out.line("range", each([from, to].map(|at| quoted(&units::size_text(at))).into()));
-        }
     }
 }

@@ -10,6 +10,9 @@ use crate::diagnose::{JobError, quote};
 use crate::nearest::nearest;
 use crate::tree::{Node, Value};
 
+/// A limit that is none.
+pub(crate) const OFF: &str = "off";
+
 /// More than one arrival a nanosecond cannot be told apart.
 const RATE_MAX: f64 = 1e9;
 

@@ -14,7 +14,7 @@ use penstock_live::{
 use penstock_policy::{Entry, Params, size_priority};
 use penstock_spec::devices::DeviceSpec;
 use penstock_spec::diagnose::JobError;
-use penstock_spec::{job, params};
+use penstock_spec::{params, timeout_in};
 
 use super::carrier::Carrier;
 use super::counters::Counters;
@@ -259,7 +259,7 @@ fn check(options: &GateOptions, engine: Engine) -> Result<(), Failure> {
 /// How long a command may be at a file.
 fn timeout(options: &GateOptions) -> Result<Option<Span>, JobError> {
     let Some(text) = &options.timeout else { return Ok(Some(Settings::TIMEOUT)) };
-    job::timeout_in("the gate", text)
+    timeout_in("the gate", text)
 }
 
 /// An engine whose waits nobody can end.

@@ -9,13 +9,13 @@ use rand::RngExt;
 use serde_json::{Value as Json, json};
 
 use crate::diagnose::JobError;
-use crate::job::OFF;
 use crate::nearest::suggest;
 use crate::schema::build::{
     any, count, defined, field, from_digit, required, table, with, without, words,
 };
 use crate::text::{quoted, size};
 use crate::tree::{Node, Reader};
+use crate::units::OFF;
 use crate::units::{self, size_text};
 
 const KEYS: [&str; 5] = ["level", "disks", "stripe", "max_extent", "phase"];

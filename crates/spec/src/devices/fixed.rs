@@ -4,8 +4,8 @@ use penstock_core::{Device, Op, Span, Time};
 use penstock_device::{Cost, Fixed, Law};
 use serde_json::{Value as Json, json};
 
+use super::entry::Entry;
 use super::memory::COMMAND;
-use super::{Entry, Model};
 use crate::diagnose::JobError;
 use crate::schema::build::{Field, any, count, defined, field, required, table, with, without};
 use crate::text::{Lines, size, time};
@@ -21,10 +21,10 @@ const DEPTH_MOST: u64 = 65_536;
 /// Keys of a law, which are keys of the device too: those are the law of its reads.
 const LAW_KEYS: [&str; 5] = ["base", "per_mb", "unit", "unit_bytes", "latency"];
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry<FixedSpec> = Entry {
     name: "fixed",
     keys: &["base", "per_mb", "unit", "unit_bytes", "latency", "writes", "depth", "capacity"],
-    read: |reader| read(reader).map(Model::Fixed),
+    read,
     fields: || {
         let writes = with(table(LAW_KEYS, law_fields()), rules());
         let mut fields = law_fields();

@@ -7,11 +7,11 @@ use penstock_device::hdd::{Angle, Bus, Drive, Hdd, Options, Overheads, Tagged};
 use serde_json::{Value as Json, json};
 
 use super::cache::{self, CacheSpec};
+use super::entry::Entry;
 use super::memory::COMMAND;
 use super::queue::{self, QueueSpec};
 use super::sheet::{self, SheetSpec};
 use super::watch::Watch;
-use super::{Entry, Model};
 use crate::diagnose::{JobError, quote};
 use crate::drives;
 use crate::nearest::suggest;
@@ -25,7 +25,7 @@ const OVERHEADS: [&str; 2] = ["none", "drive"];
 /// What the bus is.
 const BUSES: &[&str] = &["none", "drive"];
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry<HddSpec> = Entry {
     name: "hdd",
     keys: &[
         "drive",
@@ -38,7 +38,7 @@ pub(super) const ENTRY: Entry = Entry {
         "turnaround",
         "queue",
     ],
-    read: |reader| read(reader).map(Model::Hdd),
+    read,
     fields: || {
         let overheads = any([words(OVERHEADS), from_digit("time")]);
         let costs = "Time that a command costs beside seek, turn and transfer.";

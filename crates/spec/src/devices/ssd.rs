@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use penstock_core::{Device, Span, Time};
 use penstock_device::ssd::{Facts, Link, Ssd};
 
+use super::entry::Entry;
 use super::memory::COMMAND;
-use super::{Entry, Model};
 use crate::diagnose::JobError;
 use crate::nearest::suggest;
 use crate::schema::build::{
@@ -37,7 +37,7 @@ const PAGE_ENTRY: u64 = 64;
 /// No part of a drive takes longer.
 const LONGEST: Span = Span::from_secs(1);
 
-pub(super) const ENTRY: Entry = Entry {
+pub(super) const ENTRY: Entry<SsdSpec> = Entry {
     name: "ssd",
     keys: &[
         "capacity",
@@ -61,7 +61,7 @@ pub(super) const ENTRY: Entry = Entry {
         "over_provisioning",
         "queue_depth",
     ],
-    read: |reader| read(reader).map(Model::Ssd),
+    read,
     fields,
     rules: || required(&["capacity", "dies", "read_time", "program_time", "link_rate"]),
 };

@@ -12,10 +12,11 @@ use crate::agents::{
 };
 use crate::classes;
 use crate::devices;
-use crate::job::{self, Live};
+use crate::job;
+use crate::live::{self as section, Live};
 use crate::page_cache;
 use crate::stop;
-use crate::units::duration_text;
+use crate::units::{OFF, duration_text};
 
 pub(super) fn job() -> Value {
     let all = table(
@@ -33,7 +34,7 @@ pub(super) fn job() -> Value {
             field(
                 "max_outstanding",
                 "Requests that may be outstanding at once, and programs under way.",
-                count(1, job::MAX_OUTSTANDING_MOST),
+                count(1, agents::MAX_OUTSTANDING_MOST),
             )
             .or(job::MAX_OUTSTANDING),
             field("device", DEVICE, device()),
@@ -85,17 +86,17 @@ fn device() -> Value {
 
 fn live() -> Value {
     let Live { depth, timeout, .. } = Live::default();
-    let timeout = timeout.map_or_else(|| job::OFF.into(), duration_text);
+    let timeout = timeout.map_or_else(|| OFF.into(), duration_text);
     let view = table(
-        job::VIEW_KEYS.iter().copied(),
+        section::VIEW_KEYS.iter().copied(),
         vec![
             field("start", "Its first byte.", defined("size")).or("0B"),
             field("length", "Its bytes.", defined("size-above-zero")),
         ],
     );
-    let commands = || count(1, job::DEPTH_MOST);
+    let commands = || count(1, section::DEPTH_MOST);
     table(
-        job::LIVE_KEYS.iter().copied(),
+        section::KEYS.iter().copied(),
         vec![
             field("depth", "Commands at the target at once.", commands()).or(depth),
             field(
@@ -107,7 +108,7 @@ fn live() -> Value {
             field(
                 "timeout",
                 "How long a command may be in flight before the run ends; `off`: for ever.",
-                any([words([job::OFF]), from_digit("time-above-zero")]),
+                any([words([OFF]), from_digit("time-above-zero")]),
             )
             .or(timeout),
             field("view", VIEW, with(view, required(&["length"]))),
@@ -177,7 +178,8 @@ fn arrivals() -> Value {
             ),
             field("rate", "Arrivals on a schedule: how many.", defined("rate-above-zero")),
             field("curve", "Factors of the rate, over equal parts of the time.", curve),
-            field("depth", "Requests kept outstanding.", count(1, job::MAX_OUTSTANDING_MOST)).or(1),
+            field("depth", "Requests kept outstanding.", count(1, agents::MAX_OUTSTANDING_MOST))
+                .or(1),
             field("think", "Time between a completion and the next request.", defined("time"))
                 .or("0s"),
             field(

@@ -4,7 +4,7 @@ use penstock_policy::{Kind, POLICIES, Param};
 use serde_json::{Value, json};
 
 use super::build::{Field, any, count, defined, field, from_digit, switch, table, words};
-use crate::list::value_json;
+use crate::params::value_json;
 
 /// A section for each policy.
 pub(super) fn sections() -> Value {
