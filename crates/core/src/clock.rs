@@ -1,6 +1,6 @@
 //! The clock owns waiting.
 
-use crate::Time;
+use crate::time::Time;
 
 /// Tells the time and waits. The only thing that differs between simulation and the real world.
 pub trait Clock {

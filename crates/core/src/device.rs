@@ -3,7 +3,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::{Done, Op, Request, Span, Time};
+use crate::request::{Done, Op, Request};
+use crate::time::{Span, Time};
 
 /// A layer of the storage stack. A layer is a device to the layer above it.
 pub trait Device {

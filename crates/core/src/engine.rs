@@ -8,7 +8,12 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::{ClassId, Clock, Device, Done, Request, Source, Span, Table, Time};
+use crate::clock::Clock;
+use crate::device::Device;
+use crate::request::{ClassId, Done, Request};
+use crate::source::Source;
+use crate::table::Table;
+use crate::time::{Span, Time};
 
 /// Sees what crosses the top of the stack. Every method has an empty default.
 pub trait Observer {

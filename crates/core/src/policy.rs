@@ -3,7 +3,9 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::{Device, Errno, ReqId, Request, Span, Time};
+use crate::device::Device;
+use crate::request::{Errno, ReqId, Request};
+use crate::time::{Span, Time};
 
 /// Send this much of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,7 +7,11 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::{Device, Done, Errno, Go, Op, Out, Part, Policy, ReqId, Request, Span, Table, Time};
+use crate::device::Device;
+use crate::policy::{Go, Out, Part, Policy};
+use crate::request::{Done, Errno, Op, ReqId, Request};
+use crate::table::Table;
+use crate::time::{Span, Time};
 
 /// The I/O scheduler: `policy` decides what `device` gets next.
 ///

@@ -3,7 +3,7 @@
 use core::num::NonZeroI32;
 use core::ops::Deref;
 
-use crate::{Span, Time};
+use crate::time::{Span, Time};
 
 /// What a request asks for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -8,7 +8,7 @@
 //! nanosecond, whenever nothing is in flight. Rounding is carried from one command to the next
 //! (each is within 2 ns of its exact share), not lost.
 
-use crate::{Span, Time};
+use crate::time::{Span, Time};
 
 /// Binary digits of a nanosecond that the integral keeps. With 32, a turn at depth `n` loses less
 /// than `n / 2^32` ns, and the whole part has 96 bits: no run is long enough to fill them.

@@ -2,7 +2,8 @@
 
 use alloc::boxed::Box;
 
-use crate::{Done, Io, Request, Time};
+use crate::request::{Done, Io, Request};
+use crate::time::Time;
 
 /// A generator of requests. Pure: the loop tells it the time.
 pub trait Source {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::ReqId;
+use crate::request::ReqId;
 
 /// Values under tickets of slot and generation. Insertion and removal are O(1); slots are dense, so
 /// a policy may keep its own state in a `Vec` by slot. Memory grows to the high-water mark and stays.

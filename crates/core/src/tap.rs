@@ -2,7 +2,9 @@
 
 use alloc::vec::Vec;
 
-use crate::{Device, Done, Op, Request, Span, Time};
+use crate::device::Device;
+use crate::request::{Done, Op, Request};
+use crate::time::{Span, Time};
 
 /// Passes every call on to `device`; tells one listener of each command, the other of each batch of
 /// completions.

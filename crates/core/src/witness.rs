@@ -2,7 +2,9 @@
 
 use alloc::vec::Vec;
 
-use crate::{Go, Out, Part, Policy, ReqId, Request, Time};
+use crate::policy::{Go, Out, Part, Policy};
+use crate::request::{ReqId, Request};
+use crate::time::Time;
 
 /// One decision of a policy. Two runs decided alike if these are equal, in order.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -102,7 +102,7 @@ impl<D: Device> Device for Faults<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cost, Fixed};
+    use crate::fixed::{Cost, Fixed};
     use penstock_core::{ClassId, Flags, Io, Prio, ReqId, Seed, StreamId};
 
     fn served(rates: Rates) -> Vec<Done> {

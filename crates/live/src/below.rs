@@ -6,9 +6,9 @@
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use crate::Target;
 use crate::scheduler::{LeftBehind, left_behind};
 use crate::sysfs::{Disk, Stack, Sysfs};
+use crate::target::Target;
 use crate::target::file_system;
 
 /// Files on devices on files at most.

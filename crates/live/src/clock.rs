@@ -18,8 +18,10 @@ use rustix::io::retry_on_intr;
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use rustix::time::{Timespec, clock_gettime};
 
+use crate::driver::Bell;
+use crate::guard::Guard;
 use crate::hub::Hub;
-use crate::{Bell, Guard, Lateness};
+use crate::lateness::Lateness;
 
 /// No wait is longer: a signal handler sets a flag, and the loop must see it within a blink.
 const LONGEST_PARK: Span = Span::from_ms(100);

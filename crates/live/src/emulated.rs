@@ -11,7 +11,8 @@
 
 use penstock_core::{Device, Done, Op, Request, Span, Time};
 
-use crate::{Lateness, LiveDevice};
+use crate::device::LiveDevice;
+use crate::lateness::Lateness;
 
 /// How much faster than itself a model runs, in thousandths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -123,7 +123,7 @@ mod tests {
     use std::ops::ControlFlow;
 
     use super::*;
-    use crate::{Target, User};
+    use crate::target::{Target, User};
 
     #[test]
     fn a_file_without_its_mark_is_half_made() {

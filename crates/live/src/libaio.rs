@@ -21,8 +21,9 @@ use crate::driver::{Action, Command, Driver, Outcome};
 use crate::error::EngineError;
 use crate::idle::Idle;
 use crate::refusals::Refusals;
+use crate::stage::Engine;
+use crate::target::Target;
 use crate::uring::{discard_flags, write_flags};
-use crate::{Engine, Target};
 
 /// Control blocks that one context takes; the system's bound over all processes is
 /// `/proc/sys/fs/aio-max-nr`, 65,536 unless somebody raised it.

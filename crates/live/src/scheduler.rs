@@ -14,9 +14,9 @@ use std::path::PathBuf;
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
-use crate::Target;
 use crate::error::{CANNOT, FAILED, UNSAFE_TARGET, WRONG_INPUT};
 use crate::sysfs::{Disk, Sysfs, schedulers};
+use crate::target::Target;
 
 /// Where runs note what they changed. It does not survive a boot, and neither does a scheduler.
 const NOTES: &str = "/run/penstock";

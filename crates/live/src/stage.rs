@@ -8,13 +8,15 @@ use penstock_core::{Seed, Span};
 
 use crate::buffers::{Area, Layout};
 use crate::cargo::{Cargo, Carriage};
+use crate::clock::LiveClock;
+use crate::device::LiveDevice;
 use crate::driver::Driver;
 use crate::error::EngineError;
 use crate::hub::Hub;
 use crate::libaio::{self, Aio};
+use crate::target::Target;
 use crate::threads::{self, Pool};
 use crate::uring::{self, Ring};
-use crate::{LiveClock, LiveDevice, Target};
 
 /// How commands reach the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

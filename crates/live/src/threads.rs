@@ -20,10 +20,10 @@ use std::time::Duration;
 
 use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2, retry_on_intr};
 
-use crate::Target;
 use crate::buffers::Area;
 use crate::driver::{Action, Bell, Command, Driver, Outcome};
 use crate::error::EngineError;
+use crate::target::Target;
 use crate::uring::{discard_flags, write_flags};
 
 /// Workers at most: beyond it the machine schedules threads rather than I/O.

@@ -25,7 +25,8 @@ use crate::driver::{Action, Bell, Command, Driver, Outcome};
 use crate::error::EngineError;
 use crate::idle::Idle;
 use crate::refusals::Refusals;
-use crate::{Engine, Target};
+use crate::stage::Engine;
+use crate::target::Target;
 
 /// Entries that the kernel allows in one ring.
 pub(crate) const MAX_SLOTS: u32 = 32_768;

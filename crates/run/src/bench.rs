@@ -22,7 +22,6 @@ use crate::candidate::{Chosen, Leave, Quit, Until};
 use crate::device_stats::DeviceStats;
 use crate::ending::Ending;
 use crate::failure::Failure;
-use crate::independent;
 use crate::ledger::Ledger;
 use crate::load::Load;
 use crate::place::{Live, Place};
@@ -59,28 +58,12 @@ struct Beside<'a> {
 }
 
 impl Bench<'_> {
-    /// The run at `place`.
-    pub(crate) fn run_at(
+    /// The run at `place` with one stack for all classes.
+    pub(crate) fn run_whole(
         &self,
         place: &Place,
         told: &mut dyn Progress,
     ) -> Result<RunResult, Failure> {
-        match (self.policy, place) {
-            (Chosen::Kernel(_), Place::Live(live)) => {
-                let scheduler = self.policy.kernel().expect("it is one");
-                independent::run(self, place, live, scheduler, told)
-            }
-            (Chosen::Alone(class, _), _) => {
-                let alone = self.load.only(*class);
-                let result = Bench { load: &alone, ..*self }.run_whole(place, told)?;
-                Ok(result.only(*class))
-            }
-            _ => self.run_whole(place, told),
-        }
-    }
-
-    /// The run at `place` with one stack for all classes.
-    fn run_whole(&self, place: &Place, told: &mut dyn Progress) -> Result<RunResult, Failure> {
         match place {
             Place::Modelled(spec) => {
                 let (eyes, device) = self.watched(spec, Speed::ONE);

@@ -18,7 +18,7 @@ use penstock_spec::devices::Watch;
 
 use crate::busy::Busy;
 use crate::result::{DeviceStatsResult, DiskResult, Milliseconds};
-use crate::stats::{Values, ratio};
+use crate::values::{Values, ratio};
 
 /// Watches the disks of one run.
 pub(crate) struct DeviceStats {

@@ -19,7 +19,8 @@ use crate::failure::Failure;
 use crate::place::{Live, Place};
 use crate::result::RunResult;
 use crate::snapshot::Snapshot;
-use crate::stats::{Progress, ratio};
+use crate::stats::Progress;
+use crate::values::ratio;
 
 /// Bytes of the buffers of all engines together, as of one by itself.
 const BUFFERS_MOST: u64 = 4 << 30;

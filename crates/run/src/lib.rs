@@ -30,6 +30,7 @@ mod ledger;
 mod load;
 mod machine;
 mod measured;
+mod options;
 mod place;
 mod program_stats;
 mod recorded;
@@ -37,6 +38,7 @@ mod run;
 mod schedule;
 mod snapshot;
 mod stats;
+mod step;
 mod target;
 mod trace_file;
 mod values;
@@ -44,9 +46,11 @@ mod windows;
 
 pub use candidate::{Build, Candidate, Foreign, Leave, Quit};
 pub use failure::Failure;
+pub use options::Options;
 pub use penstock_live::{Handover, Pace};
-pub use run::{Options, Patience, Step, compare, compare_text};
+pub use run::{compare, compare_text};
 pub use snapshot::{ClassSnapshot, Snapshot};
+pub use step::{Patience, Step};
 
 /// Version of Penstock.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

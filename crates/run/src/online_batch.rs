@@ -26,7 +26,7 @@ use crate::below::Seen as SeenBelow;
 use crate::failure::Failure;
 use crate::gate::{Gate, GateError, GateFile, GateOptions, GateStats};
 use crate::result::{BelowResult, Distribution};
-use crate::stats::Values;
+use crate::values::Values;
 
 /// Bytes of a short write.
 const SHORT: u32 = 1_000;

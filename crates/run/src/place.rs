@@ -11,8 +11,9 @@ use penstock_spec::nearest::nearest;
 
 use crate::candidate::{self, Chosen};
 use crate::failure::Failure;
+use crate::options::Options;
 use crate::result::World;
-use crate::run::{Options, Step};
+use crate::step::Step;
 use crate::target::{self, Named};
 
 /// What begins an emulated device.

@@ -8,7 +8,7 @@ use penstock_core::{ClassId, Device, Done, Request, Span, Tap, Time};
 use penstock_workload::program::Event;
 
 use crate::result::{ClassResult, ProgramResult};
-use crate::stats::{Values, ratio};
+use crate::values::{Values, ratio};
 
 /// What has happened to the programs of a run. Clones are of the same.
 #[derive(Clone)]

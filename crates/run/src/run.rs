@@ -1,115 +1,23 @@
 //! From a job to results: one workload under each policy, on a model or on a real target.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
-use penstock_core::Span;
-use penstock_live::{Engine, Pace};
+use penstock_live::Engine;
 use penstock_spec::Job;
-use serde::Serialize;
 
 use crate::bench::Bench;
-use crate::candidate::{self, Candidate, Chosen};
+use crate::candidate::{self, Chosen};
 use crate::failure::Failure;
+use crate::independent;
 use crate::load::Load;
 use crate::machine::machine;
+use crate::options::Options;
 use crate::place::Place;
 use crate::record::Recorder;
 use crate::result::{ClassResult, Comparison, JobResult, RunResult, World};
 use crate::snapshot::{Snapshot, Watch};
 use crate::stats::Progress;
-
-/// What a comparison is asked for beside its job.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Who decides, in the order in which they run; none: every policy of the registry.
-    pub policies: Vec<Candidate>,
-    /// A device's name, a device file, a target (its path, or `loop:` and the path of a file),
-    /// `emulated:DEVICE[@SPEED][:PATH]` or `null`; the job's device if not given.
-    pub on: Option<String>,
-    /// Size of the owned file to create at the path, if it is missing.
-    pub create: Option<String>,
-    /// The block device of `on` once more, by serial number or path: what is on it may be lost.
-    pub i_will_lose_data: Option<String>,
-    /// The block device may hold data that no format announces.
-    pub even_if_not_empty: bool,
-    /// The target is only read: it may be anybody's, and the job may not write.
-    pub read_only: bool,
-    /// How a target is driven; the first engine that works if not given.
-    pub engine: Option<String>,
-    /// Where to record the run; for one policy only.
-    pub record: Option<PathBuf>,
-    /// How often each policy runs, in rounds of all of them; once if not given. Each round has the
-    /// next seed.
-    pub repeat: Option<u32>,
-    /// Whether results carry whole distributions and the course over time.
-    pub detail: bool,
-    /// Somebody watches: steps tell how the run goes, and a model keeps step with real time, until
-    /// this lets it pause.
-    pub watch: Option<Arc<Pace>>,
-    /// How much faster than real time a watched model goes: a number, or `max`; 1 if not given.
-    pub speed: Option<String>,
-}
-
-/// How far long work has come.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[serde(tag = "step", rename_all = "lowercase")]
-pub enum Step<'a> {
-    /// An owned file is being written.
-    Creating {
-        /// Its path.
-        path: &'a str,
-        /// Share that is written.
-        fraction: f64,
-    },
-    /// A policy runs.
-    Running {
-        /// Its name.
-        policy: &'a str,
-        /// Its round, from 0, if there are rounds.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        round: Option<u32>,
-        /// Number of the run, from 0.
-        number: usize,
-        /// How many there are.
-        of: usize,
-        /// Share of the run's time that is over.
-        fraction: f64,
-        /// Name of the modelled device, or path of the target.
-        device: &'a str,
-        /// Whether it is a model.
-        world: World,
-        /// What it waits for.
-        #[serde(skip)]
-        patience: Patience,
-        /// How it goes, if somebody watches.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        now: Option<&'a Snapshot>,
-    },
-    /// A policy's run has ended.
-    Finished {
-        /// Its name.
-        policy: &'a str,
-        /// Its round, from 0, if there are rounds.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        round: Option<u32>,
-        /// Number of the run, from 0.
-        number: usize,
-        /// How many there are.
-        of: usize,
-        /// What each class got.
-        classes: &'a [ClassResult],
-    },
-}
-
-/// What a run waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Patience {
-    /// A model, which always answers.
-    Model,
-    /// A real target, for as long as its commands may be in flight; without a limit, for ever.
-    Target(Option<Span>),
-}
+use crate::step::{Patience, Step};
 
 /// Runs the job at `path`, changed by `sets`, under each policy of `options`.
 ///
@@ -216,7 +124,7 @@ fn compare_on(
             detail: options.detail,
             watch,
         };
-        let result = bench.run_at(place, &mut told)?;
+        let result = one_run(&bench, place, &mut told)?;
         let (round, seed) = (told_round, told_round.map(|_| bench.seed));
         let result = RunResult { round, seed, ..result };
         let interrupted = result.interrupted;
@@ -258,5 +166,26 @@ impl Progress for Told<'_, '_> {
         let step =
             Step::Running { policy, round, number, of, fraction, device, world, patience, now };
         (self.progress)(step)
+    }
+}
+
+/// The run of `bench` at `place`: of all classes over one stack, of one class alone, or of each on a
+/// thread of its own under a scheduler of the kernel.
+fn one_run(
+    bench: &Bench<'_>,
+    place: &Place,
+    progress: &mut dyn Progress,
+) -> Result<RunResult, Failure> {
+    match (bench.policy, place) {
+        (Chosen::Kernel(_), Place::Live(live)) => {
+            let scheduler = bench.policy.kernel().expect("it is one");
+            independent::run(bench, place, live, scheduler, progress)
+        }
+        (Chosen::Alone(class, _), _) => {
+            let alone = bench.load.only(*class);
+            let result = Bench { load: &alone, ..*bench }.run_whole(place, progress)?;
+            Ok(result.only(*class))
+        }
+        _ => bench.run_whole(place, progress),
     }
 }

@@ -7,7 +7,7 @@ use penstock_core::{Request, Source, Span, StreamId, Time};
 
 use crate::machine::processor_wait;
 use crate::result::{Held, ScheduleResult};
-use crate::stats::{Values, ratio};
+use crate::values::{Values, ratio};
 
 /// Whether a stream's requests are planned ahead.
 pub(crate) type Planned<'a> = Box<dyn Fn(StreamId) -> bool + 'a>;

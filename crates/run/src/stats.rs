@@ -11,7 +11,7 @@ use crate::record::Recorder;
 use crate::result::{ClassResult, ScheduleResult};
 use crate::schedule::Schedule;
 use crate::snapshot::{Snapshot, Watched};
-pub(crate) use crate::values::Values;
+use crate::values::{Values, ratio};
 use crate::windows::Finished;
 
 /// What completed without error.
@@ -254,11 +254,6 @@ impl<'a> Stats<'a> {
         };
         self.classes.iter().zip(names).enumerate().map(result).collect()
     }
-}
-
-/// `part / whole`, and 0 of nothing.
-pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
 }
 
 impl Observer for Stats<'_> {

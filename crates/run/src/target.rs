@@ -10,7 +10,8 @@ use penstock_spec::units;
 use penstock_spec::{Job, View};
 
 use crate::failure::Failure;
-use crate::run::{Options, Step};
+use crate::options::Options;
+use crate::step::Step;
 
 /// What stands before the path of a file that a loop device is to be made of.
 const LOOP: &str = "loop:";

@@ -116,6 +116,11 @@ impl Squares {
     }
 }
 
+/// `part / whole`, and 0 of nothing.
+pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

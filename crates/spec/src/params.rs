@@ -166,7 +166,7 @@ pub(crate) fn value_json(value: &Value) -> Json {
 mod tests {
     use penstock_core::Span;
 
-    use crate::Job;
+    use crate::job::Job;
 
     const JOB: &str = r#"duration = "10s"
 [class.all]

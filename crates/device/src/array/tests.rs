@@ -174,7 +174,12 @@ fn a_range_of_no_bytes_has_no_pieces() {
 
 #[test]
 fn arrays_that_cannot_be_are_refused() {
-    let disk = || crate::Fixed::new(crate::Cost::Units { unit: Span::ZERO, unit_bytes: 1 }, 4096);
+    let disk = || {
+        crate::fixed::Fixed::new(
+            crate::fixed::Cost::Units { unit: Span::ZERO, unit_bytes: 1 },
+            4096,
+        )
+    };
     let array =
         |level, disks: usize| Array::new(level, u32::MAX, (0..disks).map(|_| disk()).collect());
     assert_eq!(array(Level::Raid5 { stripe: 512 }, 2).unwrap_err(), ArrayError::Disks(3));

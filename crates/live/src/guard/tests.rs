@@ -12,10 +12,12 @@ use penstock_core::{
 
 use super::*;
 use crate::buffers::{Area, Layout};
+use crate::clock::LiveClock;
+use crate::device::LiveDevice;
 use crate::driver::{Action, Command};
 use crate::driver::{Driver, Outcome};
 use crate::idle::Idle;
-use crate::{LiveClock, LiveDevice, Target};
+use crate::target::Target;
 
 const SIZE: u64 = 1 << 20;
 const LEN: u32 = 64 << 10;

@@ -6,8 +6,11 @@ use std::path::Path;
 use penstock_live::{Engine, registered_buffers};
 use penstock_spec::Live;
 
-use super::{Check, Roots, State, bytes, machine};
-use crate::run::{Options, compare_text};
+use super::check::{Check, State, bytes};
+use super::machine;
+use super::roots::Roots;
+use crate::options::Options;
+use crate::run::compare_text;
 
 /// A second of work on a modelled device.
 const TRIAL: &str = r#"

@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::{Check, Roots};
+use super::check::Check;
+use super::roots::Roots;
 
 pub(super) fn checks(roots: &Roots) -> Vec<Check> {
     vec![switch(&roots.proc), tracing(roots), loop_devices(&roots.dev)]

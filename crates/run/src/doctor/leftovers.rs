@@ -10,7 +10,7 @@ use penstock_live::{
     LoopDevice, half_made, loop_devices, remove_unfinished_output, unfinished_outputs,
 };
 
-use super::{Check, State};
+use super::check::{Check, State};
 
 /// What is to be done about what is found: it is told, or removed.
 #[derive(Clone, Copy, PartialEq, Eq)]

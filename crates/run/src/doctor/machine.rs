@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Check, Roots, bytes};
+use super::check::{Check, bytes};
+use super::roots::Roots;
 use crate::machine;
 
 /// The bit of the capability to lock memory without a limit.

@@ -4,23 +4,26 @@
 //! that were killed left is told, or removed if that is asked for. Nothing needs root, and what cannot be read is a finding and not an error: containers hide much. `/sys`,
 //! `/proc` and `/dev` are looked at below roots that a test may put elsewhere.
 
+mod check;
 mod engines;
 mod kernel;
 mod leftovers;
 mod machine;
+mod roots;
 mod storage;
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use penstock_core::Span;
 use penstock_live::timer_lateness;
 use penstock_spec::units::duration_text;
 use serde::Serialize;
-use serde_json::{Map, Value};
 
+pub use self::check::{Check, State};
 use self::leftovers::Leftovers;
+use self::roots::Roots;
 use crate::VERSION;
 use crate::failure::Failure;
 
@@ -39,86 +42,6 @@ pub struct Diagnosis {
     pub able: bool,
     /// What was found, in order.
     pub checks: Vec<Check>,
-}
-
-/// A finding.
-#[derive(Debug, Serialize)]
-pub struct Check {
-    /// What it belongs to: `machine`, `engines`, `path`, `kernel`, `time`, `leftovers`.
-    pub group: &'static str,
-    /// What was looked at.
-    pub name: String,
-    /// How well it is.
-    pub state: State,
-    /// What was found.
-    pub found: String,
-    /// What to do about it, if there is something to do.
-    pub advice: Option<String>,
-    /// The figures of it, for programs; bytes and nanoseconds where the key says so.
-    pub facts: Map<String, Value>,
-}
-
-/// How well something is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum State {
-    /// As it should be.
-    Ok,
-    /// It works, with less than there could be.
-    Limited,
-    /// It does not work here.
-    No,
-}
-
-impl Check {
-    fn new(name: impl Into<String>, state: State, found: impl Into<String>) -> Self {
-        let (name, found) = (name.into(), found.into());
-        Self { group: "", name, state, found, advice: None, facts: Map::new() }
-    }
-
-    fn ok(name: impl Into<String>, found: impl Into<String>) -> Self {
-        Self::new(name, State::Ok, found)
-    }
-
-    fn limited(name: &str, found: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self::new(name, State::Limited, found).advice(advice)
-    }
-
-    fn no(name: &str, found: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self::new(name, State::No, found).advice(advice)
-    }
-
-    /// What a message says: its hint is the advice.
-    fn told(name: &str, state: State, message: &str) -> Self {
-        match message.split_once("\nhint: ") {
-            Some((found, hint)) => Self::new(name, state, found).advice(hint),
-            None => Self::new(name, state, message),
-        }
-    }
-
-    fn advice(mut self, advice: impl Into<String>) -> Self {
-        self.advice = Some(advice.into());
-        self
-    }
-
-    fn fact(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.facts.insert(key.into(), value.into());
-        self
-    }
-}
-
-/// Where the system tells of itself.
-struct Roots {
-    sys: PathBuf,
-    proc: PathBuf,
-    dev: PathBuf,
-}
-
-impl Roots {
-    fn real() -> Self {
-        let [sys, proc, dev] = ["/sys", "/proc", "/dev"].map(PathBuf::from);
-        Self { sys, proc, dev }
-    }
 }
 
 /// Looks at this machine, and at what lies under `path`: a folder, a file or a block device. With
@@ -173,13 +96,4 @@ fn timers() -> Check {
 fn about(ns: u64) -> String {
     let scale = 10_u64.pow(ns.max(1).ilog10().saturating_sub(2));
     duration_text(Span::from_ns((ns + scale / 2) / scale * scale))
-}
-
-/// Bytes to one decimal.
-fn bytes(bytes: u64) -> String {
-    match bytes {
-        0..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
-        _ => format!("{:.1} GB", bytes as f64 / 1e9),
-    }
 }

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use penstock_live::{DirectIo, Disk, Stack, Sysfs, file_system};
 use serde_json::json;
 
-use super::{Check, Roots, State};
+use super::check::{Check, State};
+use super::roots::Roots;
 
 pub(super) fn checks(roots: &Roots, path: &Path) -> io::Result<Vec<Check>> {
     let kind = fs::metadata(path)?.file_type();

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Roots in a folder that goes with the test.
-struct Tree(PathBuf);
+struct Tree(std::path::PathBuf);
 
 impl Tree {
     fn new(name: &str, files: &[(&str, &str)]) -> Self {

@@ -4,7 +4,7 @@ use penstock_core::{Done, Request, Span, Time};
 use serde::Serialize;
 
 use crate::result::Distribution;
-use crate::stats::Values;
+use crate::values::Values;
 
 /// What length makes of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -14,6 +14,7 @@
 //! Source: Tanabe and others, "Disk I/O Control Mechanism for Online and Batch Processing" (2019),
 //! section IV, which has it in the kernel.
 
+mod bounds;
 mod carrier;
 mod counters;
 mod dispatcher;
@@ -30,19 +31,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use penstock_core::{Op, Time};
-use penstock_live::{Handover, Stopwatch};
+use penstock_live::{Handover, Stopwatch, Target, User};
 
+use self::bounds::LONGEST;
 use self::counters::Counters;
 pub use self::counters::{GateStats, LengthStats};
 use self::files::Files;
 use self::inbox::{Answer, Closed, Inbox, Order};
 pub use self::open::{GateFile, GateOptions};
-
-/// Bytes of one request at most; longer ones are asked for in equal parts, one after another.
-const LONGEST: u32 = 4 << 20;
-
-/// Requests that may be under way; who asks for one more waits.
-const MOST: u32 = 1024;
+use self::open::{Opened, open};
+use crate::failure::Failure;
 
 /// How often a thread that waits asks whether it is to go on.
 const BEAT: Duration = Duration::from_millis(100);
@@ -89,6 +87,23 @@ impl std::error::Error for GateError {
 }
 
 impl Gate {
+    /// Opens a gate: one policy, and one thread that carries out what it decides.
+    ///
+    /// # Errors
+    /// [`Failure`]: an unknown policy or parameter, a file that is refused, an engine that does
+    /// not work here.
+    pub fn open(options: &GateOptions) -> Result<Self, Failure> {
+        Self::over(options, options.targets(User::Application)?)
+    }
+
+    /// The same over the [targets](GateOptions::targets) of `options`.
+    pub(crate) fn over(options: &GateOptions, targets: Vec<Target>) -> Result<Self, Failure> {
+        let Opened { files, inbox, stopwatch, counters, dispatcher } = open(options, targets)?;
+        let (dispatcher, interrupted) = (Mutex::new(Some(dispatcher)), options.interrupted);
+        let process = std::process::id();
+        Ok(Self { files, inbox, stopwatch, counters, dispatcher, interrupted, process })
+    }
+
     /// Writes `bytes` from byte `offset` of the file numbered `file` on; with `sync` they are on
     /// stable media when it returns.
     ///

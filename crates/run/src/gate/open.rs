@@ -16,13 +16,13 @@ use penstock_spec::devices::DeviceSpec;
 use penstock_spec::diagnose::JobError;
 use penstock_spec::{params, timeout_in};
 
+use super::bounds::{LONGEST, MOST};
 use super::carrier::Carrier;
 use super::counters::Counters;
 use super::dispatcher::Desk;
 use super::files::Files;
 use super::inbox::Inbox;
 use super::register::Register;
-use super::{Gate, LONGEST, MOST};
 use crate::failure::Failure;
 use crate::target::contents;
 use crate::{place, target};
@@ -157,58 +157,48 @@ struct Parts {
 /// What a gate has of its dispatcher.
 type Started = Result<(Arc<Inbox>, Stopwatch), EngineError>;
 
-impl Gate {
-    /// Opens a gate: one policy, and one thread that carries out what it decides.
-    ///
-    /// # Errors
-    /// [`Failure`]: an unknown policy or parameter, a file that is refused, an engine that does
-    /// not work here.
-    pub fn open(options: &GateOptions) -> Result<Self, Failure> {
-        Self::over(options, options.targets(User::Application)?)
-    }
+/// What a gate is made of, when its dispatcher runs.
+pub(super) struct Opened {
+    pub(super) files: Files,
+    pub(super) inbox: Arc<Inbox>,
+    pub(super) stopwatch: Stopwatch,
+    pub(super) counters: Arc<Mutex<Counters>>,
+    pub(super) dispatcher: Handover<()>,
+}
 
-    /// The same over the [targets](GateOptions::targets) of `options`.
-    pub(crate) fn over(options: &GateOptions, targets: Vec<Target>) -> Result<Self, Failure> {
-        let model = options.emulate.as_deref().map(place::model).transpose()?;
-        let decider = Decider::new(options, model.is_none())?;
-        let engine = place::engine(options.engine.as_deref())?;
-        check(options, engine)?;
-        let timeout = timeout(options)?;
-        let bound = model.as_ref().map(|(spec, _)| spec.build(Seed(0)).capacity());
-        let files = Files::new(targets.clone(), bound);
-        let counters = Arc::new(Mutex::new(Counters::new(decider.threshold())));
-        let depth = options.depth;
-        let parts = Parts { targets, model, engine, depth, timeout, decider };
-        let (tell, told) = sync_channel(1);
-        let shared = Arc::clone(&counters);
-        let dispatcher = Handover::spawn("penstock-gate", move || {
-            let cargo = Cargo::default();
-            let register = Register::default();
-            let (stack, mut clock) = match parts.build(&cargo, &register) {
-                Ok(built) => built,
-                Err(error) => return drop(tell.send(Err(error))),
-            };
-            let Some(bell) = clock.bell() else {
-                return drop(tell.send(Err(deaf(parts.engine))));
-            };
-            let inbox = Arc::new(Inbox::new(MOST, bell));
-            let _ = tell.send(Ok((Arc::clone(&inbox), clock.stopwatch())));
-            Desk { inbox, cargo, register, counters: shared }.serve(stack, clock, MOST);
-        });
-        let dispatcher = dispatcher
-            .map_err(|source| EngineError::System { doing: "start the gate's thread", source })?;
-        let started: Started = told.recv().expect("the thread tells how it started");
-        let (inbox, stopwatch) = started?;
-        Ok(Self {
-            files,
-            inbox,
-            stopwatch,
-            counters,
-            dispatcher: Mutex::new(Some(dispatcher)),
-            interrupted: options.interrupted,
-            process: std::process::id(),
-        })
-    }
+/// Starts the dispatcher of a gate over the [targets](GateOptions::targets) of `options`.
+pub(super) fn open(options: &GateOptions, targets: Vec<Target>) -> Result<Opened, Failure> {
+    let model = options.emulate.as_deref().map(place::model).transpose()?;
+    let decider = Decider::new(options, model.is_none())?;
+    let engine = place::engine(options.engine.as_deref())?;
+    check(options, engine)?;
+    let timeout = timeout(options)?;
+    let bound = model.as_ref().map(|(spec, _)| spec.build(Seed(0)).capacity());
+    let files = Files::new(targets.clone(), bound);
+    let counters = Arc::new(Mutex::new(Counters::new(decider.threshold())));
+    let depth = options.depth;
+    let parts = Parts { targets, model, engine, depth, timeout, decider };
+    let (tell, told) = sync_channel(1);
+    let shared = Arc::clone(&counters);
+    let dispatcher = Handover::spawn("penstock-gate", move || {
+        let cargo = Cargo::default();
+        let register = Register::default();
+        let (stack, mut clock) = match parts.build(&cargo, &register) {
+            Ok(built) => built,
+            Err(error) => return drop(tell.send(Err(error))),
+        };
+        let Some(bell) = clock.bell() else {
+            return drop(tell.send(Err(deaf(parts.engine))));
+        };
+        let inbox = Arc::new(Inbox::new(MOST, bell));
+        let _ = tell.send(Ok((Arc::clone(&inbox), clock.stopwatch())));
+        Desk { inbox, cargo, register, counters: shared }.serve(stack, clock, MOST);
+    });
+    let dispatcher = dispatcher
+        .map_err(|source| EngineError::System { doing: "start the gate's thread", source })?;
+    let started: Started = told.recv().expect("the thread tells how it started");
+    let (inbox, stopwatch) = started?;
+    Ok(Opened { files, inbox, stopwatch, counters, dispatcher })
 }
 
 impl Parts {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
 
 use super::arrivals::Starts;
-use crate::Pattern;
+use crate::agent::Pattern;
 
 /// What a kind of program does.
 #[derive(Clone, PartialEq, Debug)]

@@ -8,7 +8,7 @@ use rand::RngExt;
 use super::arrivals::Calendar;
 use super::cpus::{Cpus, Moved, Scheduler};
 use super::phases::{Phase, Program};
-use crate::Pattern;
+use crate::agent::Pattern;
 
 /// What happens to tasks, for whoever measures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,7 +10,7 @@ use penstock_core::{
 use proptest::prelude::*;
 
 use super::{Cpus, Event, Order, Phase, Pick, Program, Programs, Starts};
-use crate::Pattern;
+use crate::agent::Pattern;
 
 const ONLINE: ClassId = ClassId(0);
 const BATCH: ClassId = ClassId(1);

@@ -1,0 +1,79 @@
+//! A finding of the doctor.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// A finding.
+#[derive(Debug, Serialize)]
+pub struct Check {
+    /// What it belongs to: `machine`, `engines`, `path`, `kernel`, `time`, `leftovers`.
+    pub group: &'static str,
+    /// What was looked at.
+    pub name: String,
+    /// How well it is.
+    pub state: State,
+    /// What was found.
+    pub found: String,
+    /// What to do about it, if there is something to do.
+    pub advice: Option<String>,
+    /// The figures of it, for programs; bytes and nanoseconds where the key says so.
+    pub facts: Map<String, Value>,
+}
+
+/// How well something is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// As it should be.
+    Ok,
+    /// It works, with less than there could be.
+    Limited,
+    /// It does not work here.
+    No,
+}
+
+impl Check {
+    pub(super) fn new(name: impl Into<String>, state: State, found: impl Into<String>) -> Self {
+        let (name, found) = (name.into(), found.into());
+        Self { group: "", name, state, found, advice: None, facts: Map::new() }
+    }
+
+    pub(super) fn ok(name: impl Into<String>, found: impl Into<String>) -> Self {
+        Self::new(name, State::Ok, found)
+    }
+
+    pub(super) fn limited(name: &str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self::new(name, State::Limited, found).advice(advice)
+    }
+
+    pub(super) fn no(name: &str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self::new(name, State::No, found).advice(advice)
+    }
+
+    /// What a message says: its hint is the advice.
+    pub(super) fn told(name: &str, state: State, message: &str) -> Self {
+        match message.split_once("\nhint: ") {
+            Some((found, hint)) => Self::new(name, state, found).advice(hint),
+            None => Self::new(name, state, message),
+        }
+    }
+
+    pub(super) fn advice(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
+        self
+    }
+
+    pub(super) fn fact(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.facts.insert(key.into(), value.into());
+        self
+    }
+}
+
+/// Bytes to one decimal.
+pub(super) fn bytes(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}
