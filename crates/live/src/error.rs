@@ -1,6 +1,6 @@
 //! What can go wrong before a run begins, and what the command exits with.
 
-use crate::stage::Engine;
+use crate::engine::Engine;
 
 /// Wrong use or wrong input.
 pub(crate) const WRONG_INPUT: u8 = 2;

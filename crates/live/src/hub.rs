@@ -15,9 +15,9 @@ use penstock_core::{Arrival, Done, Errno, Flags, Op, ReqId, Request, Sharing, Sp
 use crate::buffers::Layout;
 use crate::cargo::{Carriage, Trip};
 use crate::driver::{Action, Command, Driver, Outcome};
-use crate::guard::Trouble;
 use crate::idle::Idle;
 use crate::target::Target;
+use crate::trouble::Trouble;
 
 /// No wait for what is in flight is longer, so that it can be counted.
 const BEAT: Span = Span::from_ms(100);

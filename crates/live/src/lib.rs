@@ -29,6 +29,7 @@ mod clock;
 mod device;
 mod driver;
 mod emulated;
+mod engine;
 mod error;
 mod filling;
 mod guard;
@@ -48,6 +49,7 @@ mod stage;
 mod sysfs;
 mod target;
 mod threads;
+mod trouble;
 mod uring;
 mod work;
 
@@ -58,9 +60,10 @@ pub use clock::{LiveClock, Stopwatch, timer_lateness};
 pub use device::LiveDevice;
 pub use driver::Bell;
 pub use emulated::{Emulated, Speed};
+pub use engine::Engine;
 pub use error::EngineError;
 pub use filling::fill;
-pub use guard::{Guard, Trouble};
+pub use guard::Guard;
 pub use handover::{Handover, Panic};
 pub use lateness::Lateness;
 pub use leftovers::{
@@ -68,8 +71,9 @@ pub use leftovers::{
 };
 pub use null::Null;
 pub use paced::{Pace, Paced};
-pub use stage::{Engine, Settings, Stage};
+pub use stage::{Settings, Stage};
 pub use sysfs::{Disk, Stack, Sysfs};
 pub use target::{Contents, DirectIo, Target, TargetError, User, file_system};
+pub use trouble::Trouble;
 pub use uring::registered_buffers;
 pub use work::{leave_processor, use_processor};

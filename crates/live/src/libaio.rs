@@ -18,10 +18,10 @@ use penstock_core::Errno;
 
 use crate::buffers::Area;
 use crate::driver::{Action, Command, Driver, Outcome};
+use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::idle::Idle;
 use crate::refusals::Refusals;
-use crate::stage::Engine;
 use crate::target::Target;
 use crate::uring::{discard_flags, write_flags};
 

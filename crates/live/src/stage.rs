@@ -11,6 +11,7 @@ use crate::cargo::{Cargo, Carriage};
 use crate::clock::LiveClock;
 use crate::device::LiveDevice;
 use crate::driver::Driver;
+use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::hub::Hub;
 use crate::libaio::{self, Aio};
@@ -18,35 +19,7 @@ use crate::target::Target;
 use crate::threads::{self, Pool};
 use crate::uring::{self, Ring};
 
-/// How commands reach the kernel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Engine {
-    /// One ring, registered files and buffers.
-    Uring,
-    /// Linux's older asynchronous calls.
-    Aio,
-    /// A blocking call on a worker thread for each command in flight.
-    Threads,
-}
-
 impl Engine {
-    /// Every engine, the one to prefer first.
-    pub const ALL: [Self; 3] = [Self::Uring, Self::Aio, Self::Threads];
-
-    /// The name by which a person chooses it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Uring => "io_uring",
-            Self::Aio => "libaio",
-            Self::Threads => "threads",
-        }
-    }
-
-    /// The engine of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|engine| engine.name() == name)
-    }
-
     /// Whether it works on this machine.
     ///
     /// # Errors

@@ -22,10 +22,10 @@ use rustix::io::ReadWriteFlags;
 
 use crate::buffers::{Area, Layout, PAGE};
 use crate::driver::{Action, Bell, Command, Driver, Outcome};
+use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::idle::Idle;
 use crate::refusals::Refusals;
-use crate::stage::Engine;
 use crate::target::Target;
 
 /// Entries that the kernel allows in one ring.

@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::{json, raise};
+use crate::answer::{json, raise};
 
 /// A file as Python names it: path, size to create, whether it is adopted, name of a device, whether
 /// that may hold data.

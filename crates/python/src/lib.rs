@@ -6,6 +6,7 @@
 
 #![deny(unsafe_code)]
 
+mod answer;
 mod below;
 mod gate;
 mod ledger;
@@ -20,21 +21,13 @@ use std::sync::{Arc, PoisonError};
 
 use penstock_run::{Candidate, Foreign, Options, Step, replay};
 use penstock_spec::list;
-use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use serde::Serialize;
 
+use crate::answer::{Failure, json, raise};
 use crate::below::Below;
 use crate::policy::Raised;
 use crate::watch::Watched;
-
-pyo3::create_exception!(
-    penstock._native,
-    Failure,
-    PyException,
-    "A command failed; the message says why, `exit_code` what the command exits with. `stuck` is \
-     true if a thread was left in a system call: the process ends when that returns."
-);
 
 /// The engine of Penstock.
 #[pymodule(gil_used = false)]
@@ -224,17 +217,4 @@ fn doctor(py: Python<'_>, path: PathBuf, clean: bool) -> PyResult<String> {
 fn schema(py: Python<'_>, kind: &str) -> PyResult<String> {
     let schema = penstock_spec::schema::schema(kind);
     schema.map(|schema| json(&schema)).map_err(|error| raise(py, &error.into()))
-}
-
-fn json(value: &impl Serialize) -> String {
-    serde_json::to_string_pretty(value).expect("results have nothing that JSON cannot say")
-}
-
-fn raise(py: Python<'_>, failure: &penstock_run::Failure) -> PyErr {
-    let error = Failure::new_err(failure.to_string());
-    let value = error.value(py);
-    match value.setattr("exit_code", failure.exit_code()).and(value.setattr("stuck", false)) {
-        Ok(()) => error,
-        Err(other) => other,
-    }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use penstock_run::trace_tools;
 use pyo3::prelude::*;
 
-use crate::{json, raise};
+use crate::answer::{json, raise};
 
 /// Every format of traces, as JSON.
 #[pyfunction]

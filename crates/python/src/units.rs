@@ -6,7 +6,7 @@ use penstock_spec::diagnose::JobError;
 use penstock_spec::units;
 use pyo3::prelude::*;
 
-use crate::raise;
+use crate::answer::raise;
 
 /// A size as `64KiB` in bytes.
 #[pyfunction]

@@ -12,7 +12,7 @@ use std::time::Duration;
 use penstock_run::{Failure, Handover, Patience, Step};
 use pyo3::prelude::*;
 
-use crate::json;
+use crate::answer::json;
 
 /// How often the watcher looks: soon enough that Ctrl-C feels immediate.
 const BEAT: Duration = Duration::from_millis(50);

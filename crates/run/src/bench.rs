@@ -179,7 +179,7 @@ impl Bench<'_> {
             return self.drive(&mut stack, clock, told, beside, None, &leave);
         };
         let header = Header {
-            penstock: crate::VERSION.into(),
+            penstock: crate::version::VERSION.into(),
             policy: self.policy.name().into(),
             job: self.job.name.clone(),
             text: self.job.text(),

@@ -42,6 +42,7 @@ mod step;
 mod target;
 mod trace_file;
 mod values;
+mod version;
 mod windows;
 
 pub use candidate::{Build, Candidate, Foreign, Leave, Quit};
@@ -51,6 +52,4 @@ pub use penstock_live::{Handover, Pace};
 pub use run::{compare, compare_text};
 pub use snapshot::{ClassSnapshot, Snapshot};
 pub use step::{Patience, Step};
-
-/// Version of Penstock.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub use version::VERSION;

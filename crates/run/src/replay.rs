@@ -103,7 +103,7 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
         return Err(Failure::unreadable(&crate::record::decisions_of(path), &error));
     }
     Ok(Replay {
-        penstock: crate::VERSION,
+        penstock: crate::version::VERSION,
         recorded_by: header.penstock,
         policy: header.policy,
         decisions: verdict.recorded,

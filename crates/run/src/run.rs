@@ -88,7 +88,7 @@ fn compare_on(
     let watch = Watch::new(options.watch.as_deref(), options.speed.as_deref())?;
     let rounds = options.repeat.unwrap_or(1);
     let mut comparison = Comparison {
-        penstock: crate::VERSION,
+        penstock: crate::version::VERSION,
         job: JobResult { file: job.name.clone(), text: job.text(), set: sets.to_vec() },
         seed: job.seed,
         world: place.world(),

@@ -24,7 +24,7 @@ const LEN: u32 = 64 << 10;
 const DEPTH: u32 = 4;
 
 /// A folder of its own that goes with it.
-struct Scratch(PathBuf);
+struct Scratch(std::path::PathBuf);
 
 impl Scratch {
     fn new(name: &str) -> Self {

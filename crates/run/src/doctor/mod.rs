@@ -24,8 +24,8 @@ use serde::Serialize;
 pub use self::check::{Check, State};
 use self::leftovers::Leftovers;
 use self::roots::Roots;
-use crate::VERSION;
 use crate::failure::Failure;
+use crate::version::VERSION;
 
 /// Deadlines that the timers are tried with, and how far apart they are.
 const DEADLINES: u32 = 200;
