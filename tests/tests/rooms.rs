@@ -113,7 +113,8 @@ fn imports(root: &Path) -> Result<BTreeMap<Module, BTreeSet<Module>>, String> {
     let mut all = BTreeMap::new();
     for (module, path) in &files {
         let text = std::fs::read_to_string(path).expect("source is text");
-        let file = syn::parse_file(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+        let file =
+            syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut paths = Paths { files: &files, module: module.clone(), found: BTreeSet::new() };
         paths.visit_file(&file);
         let mut from = BTreeSet::new();
