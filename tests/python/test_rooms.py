@@ -26,12 +26,12 @@ def imports(root: Path) -> dict[str, set[str]]:
                 names = [f"{node.module}.{name.name}" for name in node.names]
             for name in names:
                 # The engine is a module of its own below the package.
-                if name.split(".")[:2] == ["penstock", "_native"]:
+                if name.startswith("penstock._native"):
                     continue
-                parts = name.split(".")
-                prefixes = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
-                from_ = next((prefix for prefix in prefixes if prefix in files), module)
-                found[module] |= {from_} - {module}
+                path = name.split(".")
+                prefixes = (".".join(path[:length]) for length in range(len(path), 0, -1))
+                owner = next((prefix for prefix in prefixes if prefix in files), module)
+                found[module] |= {owner} - {module}
     return found
 
 
