@@ -16,14 +16,14 @@ from penstock._native import __version__
 
 if TYPE_CHECKING:
     from penstock.api import compare
+    from penstock.comparison import Comparison
     from penstock.errors import PenstockError
     from penstock.gate import Gate, GateStats, LengthStats
     from penstock.job import Agent, Class, Job
-    from penstock.modelled import AgainstMeasured, DiskStats, Milliseconds
     from penstock.policy import Below, Go, Part, Policy, Request
-    from penstock.results import (
+    from penstock.results.modelled import AgainstMeasured, DiskStats, Milliseconds
+    from penstock.results.typed import (
         ClassResult,
-        Comparison,
         Distribution,
         Emulation,
         Machine,
@@ -63,11 +63,11 @@ _HOMES = {
     "errors": ("PenstockError",),
     "gate": ("Gate", "GateStats", "LengthStats"),
     "job": ("Agent", "Class", "Job"),
-    "modelled": ("AgainstMeasured", "DiskStats", "Milliseconds"),
+    "results.modelled": ("AgainstMeasured", "DiskStats", "Milliseconds"),
     "policy": ("Below", "Go", "Part", "Policy", "Request"),
-    "results": (
+    "comparison": ("Comparison",),
+    "results.typed": (
         "ClassResult",
-        "Comparison",
         "Distribution",
         "Emulation",
         "Machine",

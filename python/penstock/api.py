@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 
 from penstock import _native
+from penstock.comparison import Comparison
 from penstock.errors import translated, wrong
 from penstock.job import Job, Plain, plain
 from penstock.policy import Policy, made
-from penstock.results import Comparison
-from penstock.rounds import ROUNDS_MOST
+from penstock.results.rounds import ROUNDS_MOST
 
 
 def compare(

@@ -17,7 +17,7 @@ from typing import Any, Self
 from penstock import _native
 from penstock.errors import translated
 from penstock.job import Plain, plain
-from penstock.results import Distribution, distribution
+from penstock.results.typed import Distribution, distribution
 
 
 @dataclass(frozen=True, kw_only=True)

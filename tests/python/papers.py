@@ -10,15 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from command import ROOT, penstock
-from penstock import units
-from penstock.papers import online_batch_figure5 as figure5
-from penstock.papers import online_batch_told as told
-from penstock.papers.live import EMULATED, Figures
-from penstock.papers.online_batch import Row, rows
-from penstock.papers.online_batch_charts import charts
-from penstock.papers.online_batch_claims import Claim, claims
-from penstock.papers.online_batch_phases import Sensitivity, sensitivity
+from penstock.papers.online_batch import figure5, tables
+from penstock.papers.online_batch.charts import figures_7_and_8
+from penstock.papers.online_batch.claims import Claim, claims
+from penstock.papers.online_batch.live import EMULATED, Figures
+from penstock.papers.online_batch.phases import Sensitivity, sensitivity
+from penstock.papers.online_batch.simulation import Row, rows
 from penstock.report import pictures
+from penstock.text import units
 
 FOLDER = ROOT / "docs/papers"
 PAGE = FOLDER / "online-batch.md"
@@ -34,16 +33,16 @@ WORDS = ("paper", "online-batch", "--live", *MATRIX)
 def page(ours: Sequence[Row], spread: Sequence[Sensitivity]) -> str:
     """The page."""
     return TEXT.read_text().format(
-        source=told.source(),
-        shares=_table(told.shares(ours)),
-        remarks="\n\n".join(line.replace("*", "\\*") for line in told.remarks(ours)),
-        times=_table(told.times(ours)),
+        source=tables.source(),
+        shares=_table(tables.shares(ours)),
+        remarks="\n\n".join(line.replace("*", "\\*") for line in tables.remarks(ours)),
+        times=_table(tables.times(ours)),
         images="\n".join(
-            f"![{title}](online-batch/{name}.png)" for name, title, *_ in told.FIGURES
+            f"![{title}](online-batch/{name}.png)" for name, title, *_ in tables.FIGURES
         ),
-        claims=_table(told.held(claims(ours))),
-        of_phases=told.OF_PHASES,
-        phases=_table(told.phases(spread)),
+        claims=_table(tables.held(claims(ours))),
+        of_phases=tables.OF_PHASES,
+        phases=_table(tables.phases(spread)),
         variants="\n".join(f"- {one['variant']}: {one['text']}" for one in spread),
         **_live(json.loads(LIVE.read_text())),
     )
@@ -74,11 +73,11 @@ def _beside(batch: int) -> str:
     return f"{batch} batch program{'s' if batch > 1 else ''}"
 
 
-def _held(found: Sequence[Claim]) -> told.Table:
-    return told.held(found)._replace(headings=["claim", "the paper says", "here", "ms"])
+def _held(found: Sequence[Claim]) -> tables.Table:
+    return tables.held(found)._replace(headings=["claim", "the paper says", "here", "ms"])
 
 
-def _table(of: told.Table) -> str:
+def _table(of: tables.Table) -> str:
     lines = [of.headings, ["---"] * len(of.headings), *of.rows]
     return "\n".join(f"| {' | '.join(cells)} |".replace("*", "\\*") for cells in lines)
 
@@ -107,7 +106,7 @@ def main() -> None:
     ours = rows({})
     (FOLDER / "online-batch").mkdir(parents=True, exist_ok=True)
     PAGE.write_text(page(ours, sensitivity({})))
-    for name, _, chart in charts(ours):
+    for name, _, chart in figures_7_and_8(ours):
         (FOLDER / f"online-batch/{name}.png").write_bytes(pictures.png(chart))
 
 

@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from penstock.schema import (
+from penstock.results.schema import (
     Class,
     Comparison,
     Distribution,

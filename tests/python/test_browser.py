@@ -7,7 +7,7 @@ import pytest
 import penstock
 from browser import measured, screenshot
 from command import ROOT
-from penstock import palette
+from penstock.charts import palette
 
 pytestmark = pytest.mark.timeout(300)
 

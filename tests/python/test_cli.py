@@ -10,7 +10,7 @@ import pytest
 
 from command import COMMAND, Ended, interrupted, penstock
 from penstock import __version__
-from penstock.schema import Class, Comparison, Distribution, Run
+from penstock.results.schema import Class, Comparison, Distribution, Run
 
 MAY_LACK = {
     "round",

@@ -5,8 +5,9 @@ from pathlib import Path
 import penstock
 from command import ROOT
 from command import penstock as command
-from penstock import disks, rounds
-from penstock.results import Comparison
+from penstock.comparison import Comparison
+from penstock.results import rounds
+from penstock.text import disks
 
 JOB = """
 duration = "5s"

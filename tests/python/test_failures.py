@@ -1,7 +1,7 @@
 """What is said of failures, and which of them fail a run."""
 
-from penstock import failures
-from penstock.schema import Class
+from penstock.results.schema import Class
+from penstock.text import failures
 from sample import error_count, one_class, one_run
 
 

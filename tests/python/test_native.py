@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from penstock import _native
-from penstock.cli.signals import Asked
-from penstock.schema import Step
+from penstock.results.schema import Step
+from penstock.signals import Asked
 
 FOR_EVER = ["duration=100000h"]
 

@@ -7,10 +7,12 @@ import pytest
 
 import papers
 from command import penstock
-from penstock import _native, programs
+from penstock import _native
 from penstock.job import Job
-from penstock.papers import online_batch_told as told
-from penstock.papers.online_batch import (
+from penstock.papers.online_batch import tables
+from penstock.papers.online_batch.claims import IDS, claims
+from penstock.papers.online_batch.phases import PHASES_MS, VARIANTS
+from penstock.papers.online_batch.simulation import (
     CASES,
     CONTROLS,
     KEYS,
@@ -23,8 +25,7 @@ from penstock.papers.online_batch import (
     rows,
     settings,
 )
-from penstock.papers.online_batch_claims import IDS, claims
-from penstock.papers.online_batch_phases import PHASES_MS, VARIANTS
+from penstock.text import programs
 
 TABLE = """
 none   1 22.43 95.91 49.80 46.11 27.11 293.86 24.39   6.31   3.25
@@ -193,7 +194,7 @@ def test_its_report_has_the_figures_the_pictures_and_the_sensitivity(tmp_path: P
 
 
 def test_the_pictures_of_the_page_are_there() -> None:
-    for name, *_ in told.FIGURES:
+    for name, *_ in tables.FIGURES:
         assert (papers.FOLDER / f"online-batch/{name}.png").is_file()
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from command import penstock
-from penstock.papers import online_batch_figure5 as figure5
-from penstock.papers.live import Cell, Figures, Live, Where, verdict
-from penstock.rounds import Spread
+from penstock.papers.online_batch import figure5
+from penstock.papers.online_batch.live import Cell, Figures, Live, Where, verdict
+from penstock.results.rounds import Spread
 
 LIVE = ("paper", "online-batch", "--live", "--on")
 FAST = (*LIVE, "emulated:paper-disk@20", "--repeat", "1", "--batch", "0,1")

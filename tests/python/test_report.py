@@ -12,7 +12,8 @@ from PIL import Image
 import penstock
 from command import JOB, ROOT, interrupted
 from command import penstock as command
-from penstock import charts, palette
+from penstock.charts import comparison as charts
+from penstock.charts import palette
 from reading import Page, read_off
 
 POLICIES = ("noop", "deadline", "size-priority")

@@ -1,4 +1,4 @@
-"""Modules of the package import one way: there is no circle of them."""
+"""Modules of the package import one way: no circle of them, and none that imports from above."""
 
 import ast
 from graphlib import CycleError, TopologicalSorter
@@ -33,6 +33,59 @@ def imports(root: Path) -> dict[str, set[str]]:
                 owner = next((prefix for prefix in prefixes if prefix in files), module)
                 found[module] |= {owner} - {module}
     return found
+
+
+FLOORS = (
+    {"errors", "signals", "results.schema"},
+    {"results"},
+    {"text"},
+    {"charts"},
+    {"report"},
+    {"comparison"},
+    {"api", "gate", "job", "policy"},
+    {""},
+    {"advise", "calibrate", "papers", "watch"},
+    {"cli"},
+    {"command", "__main__"},
+)
+"""Rooms of the package, the lowest first: a module imports from its own floor or from below it.
+
+The package's own names (``""``) are what programs import.
+"""
+
+
+def floor(module: str) -> int:
+    """The floor of a module, by the longest name that stands on one."""
+    parts = module.split(".")[1:]
+    names = {".".join(parts[:length]) for length in range(1, len(parts) + 1)} or {""}
+    found = [number for number, rooms in enumerate(FLOORS) if rooms & names]
+    assert found, f"{module} is on no floor of FLOORS"
+    return found[0]
+
+
+def climbing(root: Path) -> list[str]:
+    """Imports that go up."""
+    return [
+        f"{module} imports {other}"
+        for module, others in imports(root).items()
+        for other in sorted(others)
+        if floor(other) > floor(module)
+    ]
+
+
+def test_no_module_imports_from_above() -> None:
+    assert climbing(ROOT / "python") == []
+
+
+def test_an_import_from_above_is_found(tmp_path: Path) -> None:
+    for name, text in {
+        "report/page.py": "def page():\n    import penstock.cli.run\n",
+        "cli/run.py": "from penstock.report import page\n",
+    }.items():
+        file = tmp_path / "penstock" / name
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    assert climbing(tmp_path) == ["penstock.report.page imports penstock.cli.run"]
 
 
 def test_there_is_no_circle_of_modules() -> None:

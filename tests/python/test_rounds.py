@@ -9,10 +9,11 @@ import pytest
 import penstock
 from command import JOB, interrupted
 from command import penstock as command
-from penstock import rounds, table, units
-from penstock.rounds import Spread
-from penstock.schema import Class, Comparison, percentile
-from penstock.verdict import verdict
+from penstock.results import rounds
+from penstock.results.rounds import Spread
+from penstock.results.schema import Class, Comparison, percentile
+from penstock.text import ranges, table, units
+from penstock.text.verdict import verdict
 from sample import MS, comparison, one_class, one_run, one_schedule, protected, rounds_of
 from test_table import TABLES, shown
 
@@ -53,11 +54,11 @@ class TestFigures:
     def test_a_latency_is_told_in_the_unit_of_the_median(
         self, ns: tuple[int, int, int], told: str
     ) -> None:
-        assert rounds.latency(Spread(*ns)) == told
+        assert ranges.latency(Spread(*ns)) == told
 
     def test_a_unit_is_said_once_if_it_is_one(self) -> None:
-        assert rounds.figure(Spread(0.5, 0.25, 0.75), units.percent) == "50.0 [25.0–75.0] %"
-        assert rounds.figure(Spread(1.5, 0.5, 2), units.seconds) == "1.50 s [500 ms–2.00 s]"
+        assert ranges.figure(Spread(0.5, 0.25, 0.75), units.percent) == "50.0 [25.0–75.0] %"
+        assert ranges.figure(Spread(1.5, 0.5, 2), units.seconds) == "1.50 s [500 ms–2.00 s]"
 
     def test_ranges_that_touch_overlap(self) -> None:
         assert Spread(2, 1, 3).overlaps(Spread(4, 3, 5))

@@ -1,8 +1,8 @@
 """How the schedule was held, in words."""
 
-from penstock.schedule import sentence
-from penstock.schema import Run
-from penstock.verdict import verdict
+from penstock.results.schema import Run
+from penstock.text.schedule import sentence
+from penstock.text.verdict import verdict
 from sample import comparison, one_class, one_run, one_schedule
 
 LATE = "the generator was late"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from command import COMMAND, LIMIT_S, penstock, running
-from penstock.cli.signals import Asked
+from penstock.signals import Asked
 from test_devices import losetup
 
 ENDING = [(number, 128 + number) for number in (signal.SIGHUP, signal.SIGQUIT)]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from penstock.schema import Comparison
-from penstock.table import show
+from penstock.results.schema import Comparison
+from penstock.text.table import show
 from sample import bank_day, comparison, error_count, one_class, one_run, one_schedule
 
 TABLES = Path(__file__).parent / "tables"

@@ -9,7 +9,8 @@ import pytest
 from PIL import Image
 
 from command import ROOT, penstock
-from penstock import _native, trace_charts
+from penstock import _native
+from penstock.charts import trace as trace_charts
 from reading import Page
 
 TRACE = ROOT / "examples/traces/pgbench-backup.blkparse.gz"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock import units
+from penstock.text import units
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The verdict in words."""
 
-from penstock.schema import Class
-from penstock.verdict import verdict
+from penstock.results.schema import Class
+from penstock.text.verdict import verdict
 from sample import MS, bank_day, comparison, error_count, one_class, one_run
 
 MIB = 1 << 20

@@ -12,8 +12,8 @@ from textual.widgets import DataTable, Static
 
 from command import interrupted, on_a_terminal, penstock
 from penstock._native import Pace
-from penstock.schema import ClassNow, Finished, Now, Running, Step
-from penstock.watch import lines, words
+from penstock.results.schema import ClassNow, Finished, Now, Running, Step
+from penstock.watch import lines, progress
 from penstock.watch.screen import Screen
 from sample import one_class
 
@@ -74,21 +74,21 @@ class TestWords:
     """What is said of a class."""
 
     def test_each_figure_has_its_heading(self) -> None:
-        said = words.figures(one("tellers", errors=2), windows=1)
+        said = progress.figures(one("tellers", errors=2), windows=1)
         assert said == ("tellers", "19.6", "0.0800", "20.0 ms", "40.0 ms", "3", "24.4 %", "2")
-        assert len(said) == len(words.HEADINGS)
+        assert len(said) == len(progress.HEADINGS)
 
     def test_nothing_is_claimed_before_a_window_has_ended(self) -> None:
-        said = words.figures(one("tellers", p99=None), windows=0)
+        said = progress.figures(one("tellers", p99=None), windows=0)
         assert said == ("tellers", "–", "–", "–", "–", "3", "–", "0")
 
     def test_bars_go_from_nothing_to_the_greatest_and_leave_gaps(self) -> None:
-        assert words.bars([0, 50, None, 100]) == "▁▅ █"
-        assert words.bars([]) == ""
-        assert words.bars([None, 0]) == " ▁"
+        assert progress.bars([0, 50, None, 100]) == "▁▅ █"
+        assert progress.bars([]) == ""
+        assert progress.bars([None, 0]) == " ▁"
 
     def test_a_history_remembers_each_window_once_and_a_minute_of_them(self) -> None:
-        history = words.History()
+        history = progress.History()
         assert not history.add(0, one("a")), "none has ended"
         for number in (1, 1, 2, 4):
             history.add(number, one("a", p99=number * MS, bw=1e6 * number))
@@ -99,7 +99,7 @@ class TestWords:
         assert history.latencies(60) == ("█" * 60, "40.0 ms")
 
     def test_bars_too_many_for_the_place_stand_for_several_windows(self) -> None:
-        history = words.History()
+        history = progress.History()
         for number in range(60):
             history.add(number + 1, one("a", p99=(100 if number == 30 else 1) * MS))
         shown, worst = history.latencies(20)
@@ -107,7 +107,7 @@ class TestWords:
         assert (shown.count("█"), worst) == (1, "100 ms"), "the worst is never averaged away"
 
     def test_bars_fill_what_they_take(self) -> None:
-        assert [words.fitting(room) for room in (-3, 1, 21, 36, 59, 60, 99)] == [
+        assert [progress.fitting(room) for room in (-3, 1, 21, 36, 59, 60, 99)] == [
             1,
             1,
             20,
@@ -120,7 +120,7 @@ class TestWords:
     def test_a_run_over_its_time_says_so(self) -> None:
         step = running(one("a"), windows=700)
         assert step["step"] == "running"
-        assert words.when(step["now"]) == "11.7 min of 10.0 min, serving what is left"
+        assert progress.when(step["now"]) == "11.7 min of 10.0 min, serving what is left"
 
 
 class TestLines:
@@ -259,7 +259,7 @@ class TestScreen:
         assert self.title == "job.toml on hdd-7200   SIMULATED, in real time"
         assert self.state == "noop (1 of 2)   1.00 s of 10.0 min"
         assert self.now == [
-            list(words.HEADINGS),
+            list(progress.HEADINGS),
             ["tellers", "19.6", "0.0800", "20.0 ms", "40.0 ms", "3", "24.4 %", "0"],
             ["batch", "19.6", "28.9", "–", "–", "3", "24.4 %", "7"],
         ]
@@ -309,13 +309,13 @@ class TestScreen:
 
     @pytest.mark.parametrize(
         ("columns", "left_out"),
-        [(120, ()), (80, ()), (70, ("share",)), (60, ("share", "queue")), (50, words.SPARE)],
+        [(120, ()), (80, ()), (70, ("share",)), (60, ("share", "queue")), (50, progress.SPARE)],
     )
     def test_nothing_is_cut(self, columns: int, left_out: tuple[str, ...]) -> None:
         classes = [one(name) for name in ("tellers", "balance", "batch", "report")]
         self.shown(*(running(*classes, windows=n) for n in range(100)), size=(columns, 24))
         assert self.width <= columns
-        assert self.now[0] == [it for it in words.HEADINGS if it not in left_out]
+        assert self.now[0] == [it for it in progress.HEADINGS if it not in left_out]
 
     @pytest.mark.parametrize(
         ("speed", "said"),

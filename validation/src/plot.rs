@@ -2,7 +2,7 @@
 //! is from the other at every rank.
 //!
 //! SVG by hand: two curves with axes need no library, and the same run gives the same bytes. The
-//! colours are the package's (`python/penstock/palette.py`), for light and for dark surroundings.
+//! colours are the package's (`python/penstock/charts/palette.py`), for light and for dark surroundings.
 
 use std::fmt::Write;
 use std::ops::RangeInclusive;

@@ -22,10 +22,10 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from penstock import _native
 from penstock.api import compare
+from penstock.comparison import Comparison
 from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
 from penstock.job import Agent, Job
-from penstock.results import Comparison
-from penstock.schema import percentile
+from penstock.results.schema import percentile
 
 Pattern: TypeAlias = Literal["random", "sequential"]
 

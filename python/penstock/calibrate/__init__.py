@@ -12,12 +12,12 @@ from pathlib import Path
 from stat import S_ISBLK, S_ISREG
 from statistics import median
 
-from penstock import places
 from penstock.calibrate import probes
 from penstock.calibrate.fit import Fit, fit, off, percent, predict
 from penstock.calibrate.models import MODELS, Known, Model
 from penstock.calibrate.probes import Figures, Measured, Op, Probe, Target
 from penstock.job import Plain, plain
+from penstock.text import places
 
 ROUNDS = 5
 """Every probe runs so often."""

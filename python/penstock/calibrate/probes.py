@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from penstock.api import compare
 from penstock.errors import RUN_FAILED, PenstockError
 from penstock.job import Agent, Job, Plain
-from penstock.results import ClassResult
+from penstock.results.typed import ClassResult
 
 Op: TypeAlias = Literal["read", "write"]
 Pattern: TypeAlias = Literal["random", "sequential"]

@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock import places, units
 from penstock.advise import Curve, Split, split
 from penstock.advise.split import ROUNDS, TOLERANCE, TURNS
 from penstock.cli import output
 from penstock.cli.bar import bar
+from penstock.cli.job import errors_end
 from penstock.cli.options import Create, Engine, EvenIfNotEmpty, Json, LoseData
-from penstock.cli.work import errors_end
+from penstock.text import places, units
 
 app = typer.Typer(
     help="Say how to set what a policy has to be told, by measurement.", no_args_is_help=True

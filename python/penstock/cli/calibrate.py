@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock import units
 from penstock.calibrate import (
     MARK,
     NOT_WRITTEN,
@@ -22,9 +21,10 @@ from penstock.calibrate import (
 )
 from penstock.cli import output
 from penstock.cli.bar import bar
+from penstock.cli.job import errors_end
 from penstock.cli.options import Create, Engine, EvenIfNotEmpty, Json, LoseData
-from penstock.cli.work import errors_end
 from penstock.report import files
+from penstock.text import units
 
 Target: TypeAlias = Annotated[
     str,

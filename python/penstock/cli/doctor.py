@@ -16,7 +16,7 @@ from penstock import _native
 from penstock.cli import output
 from penstock.cli.options import Json
 from penstock.errors import CANNOT_HERE
-from penstock.schema import Check, Diagnosis
+from penstock.results.schema import Check, Diagnosis
 
 Path = Annotated[
     str,

@@ -11,7 +11,7 @@ from rich.text import Text
 from penstock import _native
 from penstock.cli import output
 from penstock.cli.options import Json
-from penstock.schema import Device, Param, Policy
+from penstock.results.schema import Device, Param, Policy
 
 app = typer.Typer(help="Show what there is to choose from.", no_args_is_help=True)
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.rounds import ROUNDS_MOST
+from penstock.results.rounds import ROUNDS_MOST
 
 Job = Annotated[
     str,

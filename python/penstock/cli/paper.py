@@ -12,6 +12,7 @@ from rich.text import Text
 
 from penstock import __version__
 from penstock.cli import output, paper_live
+from penstock.cli.job import errors_end
 from penstock.cli.options import Create, Engine, EvenIfNotEmpty, Json, LoseData
 from penstock.cli.paper_live import (
     Batch,
@@ -24,12 +25,11 @@ from penstock.cli.paper_live import (
     Overlap,
     Rounds,
 )
-from penstock.cli.work import errors_end
 from penstock.errors import wrong
-from penstock.papers import online_batch_told as told
-from penstock.papers.online_batch import KEYS, Row, published, rows, settings
-from penstock.papers.online_batch_claims import Claim, claims
-from penstock.papers.online_batch_phases import Sensitivity, sensitivity
+from penstock.papers.online_batch import tables
+from penstock.papers.online_batch.claims import Claim, claims
+from penstock.papers.online_batch.phases import Sensitivity, sensitivity
+from penstock.papers.online_batch.simulation import KEYS, Row, published, rows, settings
 
 app = typer.Typer(
     help="Make the figures of a paper again and hold its claims to them.", no_args_is_help=True
@@ -131,7 +131,7 @@ def online_batch(
         _only(asked, "the programs in real time", "run them with --live")
         given = settings(sets or [])
         if report is not None:
-            from penstock.report import paper as page
+            from penstock.papers.online_batch import report as page
 
             page.check(report)
         ours = rows(given)
@@ -158,23 +158,23 @@ def _only(of_others: Mapping[str, object], what: str, hint: str) -> None:
 
 
 def _show(console: Console, ours: list[Row], found: list[Claim], spread: list[Sensitivity]) -> None:
-    console.print(Text.assemble(("SIMULATED", "bold"), f"  {told.source()}"), soft_wrap=True)
-    _table(console, told.shares(ours))
-    for line in told.remarks(ours):
+    console.print(Text.assemble(("SIMULATED", "bold"), f"  {tables.source()}"), soft_wrap=True)
+    _table(console, tables.shares(ours))
+    for line in tables.remarks(ours):
         console.print(Text(line, style="dim"), soft_wrap=True)
-    _table(console, told.times(ours))
+    _table(console, tables.times(ours))
     for claim in found:
         holds = "holds         " if claim["holds"] else "DOES NOT HOLD "
         console.print(Text(f"{holds} {claim['id']:<11} {claim['text']}"), soft_wrap=True)
-        console.print(Text(f"{'':26} {told.numbers(claim)}", style="dim"), soft_wrap=True)
+        console.print(Text(f"{'':26} {tables.numbers(claim)}", style="dim"), soft_wrap=True)
     if spread:
-        _table(console, told.phases(spread))
-        console.print(Text(told.OF_PHASES, style="dim"), soft_wrap=True)
+        _table(console, tables.phases(spread))
+        console.print(Text(tables.OF_PHASES, style="dim"), soft_wrap=True)
         for one in spread:
             console.print(Text(f"{one['variant']}: {one['text']}", style="dim"), soft_wrap=True)
 
 
-def _table(console: Console, of: told.Table) -> None:
+def _table(console: Console, of: tables.Table) -> None:
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
     for number, heading in enumerate(of.headings):
         table.add_column(heading, justify="right" if number else "left", no_wrap=True)

@@ -12,15 +12,23 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock import units
 from penstock.cli import output
 from penstock.cli.bar import bar
 from penstock.errors import wrong
-from penstock.papers import live
-from penstock.papers import online_batch_figure5 as figure5
-from penstock.papers.live import EMULATED, MODES, ROUNDS, Cell, Figures, Live, Where, verdict
+from penstock.papers.online_batch import figure5, live
+from penstock.papers.online_batch.live import (
+    EMULATED,
+    MODES,
+    ROUNDS,
+    Cell,
+    Figures,
+    Live,
+    Where,
+    verdict,
+)
 from penstock.report import files
-from penstock.rounds import ROUNDS_MOST, Spread
+from penstock.results.rounds import ROUNDS_MOST, Spread
+from penstock.text import units
 
 CPU = {"off": (False,), "on": (True,), "both": (False, True)}
 """What the batch does with the processors, as it is asked for."""

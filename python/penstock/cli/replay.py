@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.job import work
 from penstock.cli.options import (
     Create,
     Engine,
@@ -17,7 +18,6 @@ from penstock.cli.options import (
     Sets,
     Xlsx,
 )
-from penstock.cli.work import work
 from penstock.report import Outputs
 
 ALL_ONE_CLASS = """\

@@ -9,8 +9,8 @@ import typer
 from penstock import _native
 from penstock.cli import output
 from penstock.cli.options import Json, Sets
-from penstock.schema import Replay
-from penstock.units import count
+from penstock.results.schema import Replay
+from penstock.text.units import count
 
 DIFFERS = 4
 """Data did not verify."""

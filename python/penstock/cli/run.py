@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.job import work
 from penstock.cli.options import (
     Create,
     Engine,
@@ -19,7 +20,6 @@ from penstock.cli.options import (
     Sets,
     Xlsx,
 )
-from penstock.cli.work import work
 from penstock.report import Outputs
 
 Policy = Annotated[

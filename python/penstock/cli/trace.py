@@ -8,12 +8,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock import _native, trace_table, units
+from penstock import _native
 from penstock.cli import output
+from penstock.cli.job import errors_end
 from penstock.cli.options import Json, Plots
 from penstock.cli.replay import Classes, Format, Trace
-from penstock.cli.work import errors_end
 from penstock.report.trace import TraceOutputs
+from penstock.text import trace as trace_table
+from penstock.text import units
 
 app = typer.Typer(
     help="Describe recorded traces and convert them.", no_args_is_help=True, rich_markup_mode=None

@@ -8,6 +8,8 @@ import typer
 from penstock import _native
 from penstock.cli import output
 from penstock.cli.compare import Policies, named
+from penstock.cli.job import Engine as Run
+from penstock.cli.job import errors_end, work
 from penstock.cli.options import (
     Create,
     Engine,
@@ -22,12 +24,10 @@ from penstock.cli.options import (
     Sets,
     Xlsx,
 )
-from penstock.cli.signals import Asked
-from penstock.cli.work import Engine as Run
-from penstock.cli.work import errors_end, work
 from penstock.errors import needs
 from penstock.report import Outputs
-from penstock.schema import Step
+from penstock.results.schema import Step
+from penstock.signals import Asked
 from penstock.watch.lines import Lines
 
 Speed = Annotated[

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from penstock.errors import needs, wrong
 from penstock.report import files
-from penstock.schema import Comparison
+from penstock.results.schema import Comparison
 
 ENDINGS = {"report": ".html", "xlsx": ".xlsx"}
 """How the file of an option usually ends."""
@@ -84,7 +84,7 @@ def save_plots(comparison: Comparison, folder: str | PathLike[str]) -> int:
 
     The folder is made if it is missing. Only earlier pictures of ours are replaced.
     """
-    from penstock import charts
+    from penstock.charts import comparison as charts
     from penstock.report import pictures
 
     folder = Path(folder)

@@ -11,10 +11,12 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from penstock import disks, failures, palette, places, rounds, table
+from penstock.charts import palette
 from penstock.report.files import PAGE_MARK
-from penstock.schema import ClassDetail, Comparison
-from penstock.verdict import verdict
+from penstock.results import rounds
+from penstock.results.schema import ClassDetail, Comparison
+from penstock.text import disks, failures, places, ranges, table
+from penstock.text.verdict import verdict
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -182,7 +184,7 @@ def _facts(comparison: Comparison) -> Iterator[tuple[str, str]]:
         yield "Changed", change
     yield "Device", f"{comparison['device']} ({places.kind(comparison)})"
     if rounds.repeated(comparison):
-        yield "Rounds", rounds.sentence(comparison)
+        yield "Rounds", ranges.seeds(comparison)
     else:
         yield "Seed", str(comparison["seed"])
     yield "Machine", f"{machine['cpu']}, {machine['cpus']} CPUs, {machine['kernel']}"
@@ -206,7 +208,7 @@ def _about(comparison: Comparison, policy: rounds.Rounds) -> dict[str, Any]:
 
 
 def _sections(comparison: Comparison) -> Iterator[Section]:
-    from penstock import charts
+    from penstock.charts import comparison as charts
     from penstock.report import pictures
 
     drawn = charts.all_of(comparison)

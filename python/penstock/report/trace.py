@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from penstock import trace_table
 from penstock.errors import wrong
 from penstock.report import files
-from penstock.trace_table import FIGURES, Told
+from penstock.text import trace as trace_table
+from penstock.text.trace import FIGURES, Told
 
 SECTIONS = (
     (
@@ -72,8 +72,8 @@ class TraceOutputs:
 
     def write(self, told: Told) -> Iterator[str]:
         """Write them one after another, each told once it is there."""
-        from penstock import trace_charts
-        from penstock.chart_style import dressed
+        from penstock.charts import trace as trace_charts
+        from penstock.charts.style import dressed
         from penstock.report import pictures
 
         self.check()
@@ -95,7 +95,7 @@ class TraceOutputs:
 
 def _picture(told: Told, path: Path) -> bytes:
     """All pictures as one."""
-    from penstock import trace_charts
+    from penstock.charts import trace as trace_charts
     from penstock.report import pictures
 
     whole = trace_charts.picture(told, {kind: title for kind, title, _ in SECTIONS})
@@ -106,8 +106,8 @@ def _picture(told: Told, path: Path) -> bytes:
 
 def _page(told: Told) -> bytes:
     """The page."""
-    from penstock import trace_charts
-    from penstock.chart_style import dressed
+    from penstock.charts import trace as trace_charts
+    from penstock.charts.style import dressed
     from penstock.report import pictures
     from penstock.report.page import Figure, Section, as_data, dress, environment
 

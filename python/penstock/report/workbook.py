@@ -13,9 +13,11 @@ import xlsxwriter
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-from penstock import palette, places, rounds, schedule, table
-from penstock.schema import Class, Comparison, Row, Schedule, percentile
-from penstock.verdict import verdict
+from penstock.charts import palette
+from penstock.results import rounds
+from penstock.results.schema import Class, Comparison, Row, Schedule, percentile
+from penstock.text import places, ranges, schedule, table
+from penstock.text.verdict import verdict
 
 NAME_LENGTH = 31
 """Letters that the name of a sheet may have."""
@@ -229,7 +231,7 @@ def _job(sheet: Worksheet, comparison: Comparison, bold: Format) -> None:
         ("device", comparison["device"]),
         ("world", comparison["world"]),
         ("seed", str(comparison["seed"])),
-        *((("rounds", rounds.sentence(comparison)),) if rounds.repeated(comparison) else ()),
+        *((("rounds", ranges.seeds(comparison)),) if rounds.repeated(comparison) else ()),
         ("machine", f"{machine['cpu']}, {machine['cpus']} CPUs, {machine['kernel']}"),
         ("engine", machine.get("engine", "")),
         ("disks", places.schedulers(comparison["runs"]) or ""),

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Iterator
 
-from penstock.schema import Finished, Now, Running, Step
-from penstock.units import percent
-from penstock.watch.words import HEADINGS, figures, in_round, p99, when, which
+from penstock.results.schema import Finished, Now, Running, Step
+from penstock.text.units import percent
+from penstock.watch.progress import HEADINGS, figures, in_round, p99, when, which
 
 EVERY_S = 1.0
 """Seconds between two tellings."""

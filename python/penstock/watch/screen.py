@@ -25,12 +25,12 @@ from textual.events import Resize
 from textual.theme import Theme
 from textual.widgets import DataTable, Footer, ProgressBar, Static
 
-from penstock import palette
+from penstock import signals
 from penstock._native import Pace
-from penstock.cli import signals
-from penstock.schema import Finished, Now, Running, Step
-from penstock.units import seconds
-from penstock.watch import words
+from penstock.charts import palette
+from penstock.results.schema import Finished, Now, Running, Step
+from penstock.text.units import seconds
+from penstock.watch import progress
 from penstock.watch.terminal import Driver
 
 LOOKS_A_SECOND = 10
@@ -86,7 +86,7 @@ class Screen(App[None]):
         self._job, self._engine, self._pace, self._speed = job, engine, pace, speed
         self._steps: deque[Step] = deque()
         self._current: Running | None = None
-        self._history: list[words.History] = []
+        self._history: list[progress.History] = []
         self._ended: list[Finished] = []
         self._ending = False
         self._signals = signals.ours()
@@ -243,9 +243,9 @@ class Screen(App[None]):
     def _say_state(self) -> None:
         if self._current is None:
             return
-        said = Text(words.which(self._current), style="bold")
+        said = Text(progress.which(self._current), style="bold")
         if "now" in self._current:
-            said.append(f"   {words.when(self._current['now'])}", style="not bold")
+            said.append(f"   {progress.when(self._current['now'])}", style="not bold")
         if self._ending:
             said.append("   ENDING")
         elif self._pace.paused:
@@ -254,18 +254,18 @@ class Screen(App[None]):
 
     def _show_now(self, now: Now) -> None:
         if not self._history:
-            self._history = [words.History() for _ in now["classes"]]
+            self._history = [progress.History() for _ in now["classes"]]
         new = False
         rows = []
-        fit = words.that_fit(self.size.width, [one["name"] for one in now["classes"]])
+        fit = progress.that_fit(self.size.width, [one["name"] for one in now["classes"]])
         for one, history in zip(now["classes"], self._history, strict=True):
             new |= history.add(now["windows"], one)
-            figures = words.figures(one, windows=now["windows"])
+            figures = progress.figures(one, windows=now["windows"])
             row = [Text(figures[number]) for number in fit]
             if one["errors"]:
                 row[-1].stylize(f"bold {WRONG}")
             rows.append(row)
-        headings = [words.HEADINGS[number] for number in fit]
+        headings = [progress.HEADINGS[number] for number in fit]
         fill(self.query_one("#now", DataTable), headings, rows)
         if new or now["windows"] == 0:
             self._show_course()
@@ -274,15 +274,15 @@ class Screen(App[None]):
         if self._current is None or "now" not in self._current:
             return
         now = self._current["now"]
-        window, all_of_them = (seconds(now["window_s"] * many) for many in (1, words.WINDOWS))
+        window, all_of_them = (seconds(now["window_s"] * many) for many in (1, progress.WINDOWS))
         label = f"Figures: the last {window}; queue and errors: now. Bars: the last {all_of_them}."
         self.query_one("#span", Static).update(label)
         headings = ("class", "p99", "worst", "MB/s", "most")
         names = max(5, *(len(one["name"]) for one in now["classes"]))
         # Each column has a blank on both sides.
-        room = self.size.width - names - 2 * words.FIGURE - 2 * len(headings) - COURSE_APART
+        room = self.size.width - names - 2 * progress.FIGURE - 2 * len(headings) - COURSE_APART
         room //= 2
-        width = words.fitting(room)
+        width = progress.fitting(room)
         rows = []
         for one, history in zip(now["classes"], self._history, strict=True):
             latencies, worst = history.latencies(width)
@@ -304,9 +304,9 @@ class Screen(App[None]):
         names = list(dict.fromkeys(one["name"] for run in self._ended for one in run["classes"]))
         rows = []
         for run in self._ended:
-            known = {one["name"]: words.p99(one) for one in run["classes"]}
-            cells = (known.get(name, words.NOTHING) for name in names)
-            rows.append([Text(words.in_round(run)), *map(Text, cells)])
+            known = {one["name"]: progress.p99(one) for one in run["classes"]}
+            cells = (known.get(name, progress.NOTHING) for name in names)
+            rows.append([Text(progress.in_round(run)), *map(Text, cells)])
         fill(self.query_one("#ended", DataTable), ("policy", *names), rows)
 
 

@@ -8,8 +8,8 @@ faults are judged alike.
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from penstock.schema import Class, ErrorCount, Run
-from penstock.units import count, seconds
+from penstock.results.schema import Class, ErrorCount, Run
+from penstock.text.units import count, seconds
 
 ENDED = {
     "asked": "interrupted",

@@ -5,7 +5,7 @@ from math import ceil, floor, log10
 
 import altair as alt
 
-from penstock import palette
+from penstock.charts import palette
 
 WIDTH = 340
 """Of the plot in pixels: with its axis it fits on a phone, and two or three stand side by side."""

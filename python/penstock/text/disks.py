@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from penstock import rounds, units
-from penstock.rounds import Rounds, Spread
-from penstock.schema import Comparison, DeviceStats, Disk, Milliseconds, Run
+from penstock.results import rounds
+from penstock.results.rounds import Rounds, Spread
+from penstock.results.schema import Comparison, DeviceStats, Disk, Milliseconds, Run
+from penstock.text import ranges, units
 
 _NS = 1_000_000
 """Nanoseconds of a millisecond."""
@@ -48,7 +49,7 @@ def line(runs: Sequence[Run]) -> str | None:
     ]
     if not parts:
         return None
-    busy = rounds.figure(Spread.of(one["utilisation"] for one in found), units.percent)
+    busy = ranges.figure(Spread.of(one["utilisation"] for one in found), units.percent)
     return f"{_name(found[0])}: {', '.join(parts)}, busy {busy}"
 
 
@@ -85,4 +86,4 @@ def _row(name: str, disk: Disk) -> Row:
 
 
 def _mean(parts: Sequence[Milliseconds]) -> str:
-    return rounds.latency(Spread.of(part["mean"] * _NS for part in parts))
+    return ranges.latency(Spread.of(part["mean"] * _NS for part in parts))

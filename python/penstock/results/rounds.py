@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable
 from statistics import median_low
 from typing import NamedTuple, Self
 
-from penstock import units
-from penstock.schema import Class, Comparison, Run, percentile
+from penstock.results.schema import Class, Comparison, Run, percentile
 
 ROUNDS_MOST = 1000
 """Rounds of a comparison at most: more is a slip."""
@@ -112,29 +111,3 @@ def middle(comparison: Comparison) -> Comparison:
         run.pop("round", None)
         run.pop("seed", None)
     return {**comparison, "runs": runs}
-
-
-def sentence(comparison: Comparison) -> str:
-    """How many rounds there are and from which seeds."""
-    seeds = list(dict.fromkeys(run["seed"] for run in comparison["runs"] if "seed" in run))
-    if len(seeds) == 1:
-        return f"1 round, seed {seeds[0]}"
-    return f"{len(seeds)} rounds, seeds {seeds[0]}–{seeds[-1]}"
-
-
-def figure(spread: Spread, tell: Callable[[float], str]) -> str:
-    """A figure with its range, its unit said once; without one where all rounds are alike."""
-    low, middle, high = tell(spread.low), tell(spread.median), tell(spread.high)
-    if low == high:
-        return middle
-    units_of = {text.partition(" ")[2] for text in (low, middle, high)}
-    if len(units_of) > 1 or not (unit := units_of.pop()):
-        return f"{middle} [{low}–{high}]"
-    low, middle, high = (text.removesuffix(f" {unit}") for text in (low, middle, high))
-    return f"{middle} [{low}–{high}] {unit}"
-
-
-def latency(spread: Spread) -> str:
-    """A length of time with its range, all in the unit of the median: `0.51 [0.47–0.72] ms`."""
-    length, unit = units.unit_of(spread.median)
-    return figure(spread, lambda ns: f"{units.digits(ns / length)} {unit}")

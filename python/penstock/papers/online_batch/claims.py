@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
-from penstock.papers.online_batch import CONTROLS, Control, Row
+from penstock.papers.online_batch.simulation import CONTROLS, Control, Row
 
 
 class Claim(TypedDict):

@@ -12,10 +12,10 @@ from itertools import pairwise
 from typing import Literal, TypeAlias, TypedDict
 
 from penstock import _native
-from penstock.papers.live import MODES, Figures
-from penstock.papers.online_batch_claims import WITHIN, Claim
-from penstock.papers.online_batch_told import Table
-from penstock.rounds import Spread
+from penstock.papers.online_batch.claims import WITHIN, Claim
+from penstock.papers.online_batch.live import MODES, Figures
+from penstock.papers.online_batch.tables import Table
+from penstock.results.rounds import Spread
 
 PLAIN = "fifo"
 """The control of the paper's disk: none."""

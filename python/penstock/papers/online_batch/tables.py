@@ -5,7 +5,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from penstock import _native
-from penstock.papers.online_batch import (
+from penstock.papers.online_batch.claims import Claim
+from penstock.papers.online_batch.phases import Sensitivity
+from penstock.papers.online_batch.simulation import (
     CASES,
     CELLS,
     Cell,
@@ -15,8 +17,6 @@ from penstock.papers.online_batch import (
     deviations,
     farthest,
 )
-from penstock.papers.online_batch_claims import Claim
-from penstock.papers.online_batch_phases import Sensitivity
 
 NAMES: dict[Control, str] = {
     "none": "no priority",

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
-from penstock import _native, schema
+from penstock import _native
 from penstock.errors import PenstockError, translated, wrong
-from penstock.units import LENGTHS
+from penstock.results import schema
+from penstock.text.units import LENGTHS
 
 Control: TypeAlias = Literal["none", "cpu", "cpu+io"]
 """What goes by priority: nothing, the processors, the processors and the disk."""

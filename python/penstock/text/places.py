@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from penstock.schema import Comparison, Run
-from penstock.units import count, latency
+from penstock.results.schema import Comparison, Run
+from penstock.text.units import count, latency
 
 NULL = "null"
 """The device that does nothing."""

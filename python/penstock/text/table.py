@@ -17,9 +17,10 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from penstock import disks, failures, places, programs, rounds, schedule, units
-from penstock.rounds import Rounds, Spread
-from penstock.schema import Class, Comparison, Params, Run, Value, percentile
+from penstock.results import rounds
+from penstock.results.rounds import Rounds, Spread
+from penstock.results.schema import Class, Comparison, Params, Run, Value, percentile
+from penstock.text import disks, failures, places, programs, ranges, schedule, units
 
 
 class Part(Enum):
@@ -56,7 +57,7 @@ NOTHING = "–"
 
 
 def _latency(heading: str, figure: Callable[[Class], float]) -> Column:
-    return Column(heading, figure, rounds.latency, Part.LATENCY)
+    return Column(heading, figure, ranges.latency, Part.LATENCY)
 
 
 def _percentile(percent: float) -> Column:
@@ -64,7 +65,7 @@ def _percentile(percent: float) -> Column:
 
 
 def _told(tell: Callable[[float], str]) -> Callable[[Spread], str]:
-    return lambda spread: rounds.figure(spread, tell)
+    return lambda spread: ranges.figure(spread, tell)
 
 
 _COUNT = _told(lambda n: units.count(int(n)))
@@ -111,7 +112,7 @@ def of_rounds(comparison: Comparison) -> str | None:
     what = "the median [least–greatest] of the rounds" if many > 1 else "as it came out"
     even = ", of an even number the lower of the two in the middle" if many % 2 == 0 else ""
     return (
-        f"{rounds.sentence(comparison)}: each figure is {what}{even}. "
+        f"{ranges.seeds(comparison)}: each figure is {what}{even}. "
         "Percentiles are of one round each and never averaged."
     )
 
@@ -157,7 +158,7 @@ def heading(comparison: Comparison) -> Iterator[Text]:
         yield Text(f"  {said}")
     seeds = f"seed {comparison['seed']}"
     if rounds.repeated(comparison):
-        seeds = rounds.sentence(comparison)
+        seeds = ranges.seeds(comparison)
     yield Text(f"  {seeds}, penstock {comparison['penstock']}")
 
 
@@ -181,10 +182,10 @@ def facts(comparison: Comparison, policy: Rounds) -> Iterator[str]:
         yield f"PARTIAL: {failures.why_partial(early[-1])}; the figures are of the part that ran"
     elif len(runs) < len(policy.runs):
         yield "PARTIAL: its last round was interrupted and is left out"
-    lasted = rounds.figure(Spread.of(run["duration_s"] for run in runs), units.seconds)
+    lasted = ranges.figure(Spread.of(run["duration_s"] for run in runs), units.seconds)
     model = " of model time" if comparison["world"] == "simulated" else ""
-    busy = rounds.figure(Spread.of(run["device_busy"] for run in runs), units.percent)
-    many = f"{rounds.sentence({**comparison, 'runs': runs})}: " if "round" in runs[0] else ""
+    busy = ranges.figure(Spread.of(run["device_busy"] for run in runs), units.percent)
+    many = f"{ranges.seeds({**comparison, 'runs': runs})}: " if "round" in runs[0] else ""
     yield f"{many}{lasted}{model}, device busy {busy}"
     for said in (
         against_measured(runs),
@@ -213,9 +214,9 @@ def against_measured(runs: Sequence[Run]) -> str | None:
     here = Spread.of(run["mean_ms"] for run in runs)
     measured = units.latency(runs[0]["measured_mean_ms"] * _MS)
     return (
-        f"rms {rounds.latency(rms.map(_nanoseconds))} from what was measured "
-        f"({rounds.figure(share, units.percent)} of its mean): mean "
-        f"{rounds.latency(here.map(_nanoseconds))}, measured {measured}"
+        f"rms {ranges.latency(rms.map(_nanoseconds))} from what was measured "
+        f"({ranges.figure(share, units.percent)} of its mean): mean "
+        f"{ranges.latency(here.map(_nanoseconds))}, measured {measured}"
     )
 
 

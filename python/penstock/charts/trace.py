@@ -13,9 +13,9 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import altair as alt
 import polars as pl
 
-from penstock import palette
-from penstock.chart_style import HEIGHT, OF_LINES, UNIT, WIDTH, Look, dressed, log_ticks, span_of
-from penstock.units import digits
+from penstock.charts import palette
+from penstock.charts.style import HEIGHT, OF_LINES, UNIT, WIDTH, Look, dressed, log_ticks, span_of
+from penstock.text.units import digits
 
 Told = dict[str, Any]
 """What the engine tells of a trace, its series among it."""

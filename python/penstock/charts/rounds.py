@@ -3,10 +3,10 @@
 import altair as alt
 import polars as pl
 
-from penstock import palette
-from penstock.chart_style import UNIT, Look, dressed, log_ticks, span_of
-from penstock.rounds import Rounds
-from penstock.schema import percentile
+from penstock.charts import palette
+from penstock.charts.style import UNIT, Look, dressed, log_ticks, span_of
+from penstock.results.rounds import Rounds
+from penstock.results.schema import percentile
 
 WIDTH = 270
 """Of the plot in pixels, beside names."""

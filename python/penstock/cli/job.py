@@ -11,16 +11,17 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from penstock import _native, failures
+from penstock import _native
 from penstock.cli import output
-from penstock.cli.signals import Asked
-from penstock.detail import without_detail
 from penstock.errors import RUN_FAILED, PenstockError
 from penstock.report import Outputs
-from penstock.schema import Comparison, Step
-from penstock.table import show
-from penstock.verdict import verdict
-from penstock.watch.words import which
+from penstock.results.detail import without_detail
+from penstock.results.schema import Comparison, Step
+from penstock.signals import Asked
+from penstock.text import failures
+from penstock.text.table import show
+from penstock.text.verdict import verdict
+from penstock.watch.progress import which
 
 Tell: TypeAlias = Callable[[Step], None]
 """Hears of each step."""

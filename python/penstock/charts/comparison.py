@@ -17,8 +17,9 @@ from math import ceil, floor, log10
 import altair as alt
 import polars as pl
 
-from penstock import frames, palette, rounds, rounds_chart
-from penstock.chart_style import (
+from penstock.charts import palette
+from penstock.charts import rounds as rounds_chart
+from penstock.charts.style import (
     HEIGHT,
     OF_LINES,
     OF_MARKS,
@@ -29,7 +30,8 @@ from penstock.chart_style import (
     log_ticks,
     span_of,
 )
-from penstock.schema import Class, Comparison
+from penstock.results import frames, rounds
+from penstock.results.schema import Class, Comparison
 
 ROWS = 5_000
 """Rows of a chart: more take long to draw, and show no more."""

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from penstock import rounds, units
-from penstock.rounds import Spread
-from penstock.schema import Programs, Run, percentile
+from penstock.results import rounds
+from penstock.results.rounds import Spread
+from penstock.results.schema import Programs, Run, percentile
+from penstock.text import ranges, units
 
 
 def lines(runs: Sequence[Run]) -> Iterator[str]:
@@ -22,12 +23,12 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _told(found: Sequence[Programs]) -> str:
-    count = rounds.figure(Spread.of(one["n"] for one in found), lambda n: units.count(int(n)))
-    computed = rounds.figure(Spread.of(one["cpu_share"] for one in found), units.percent)
+    count = ranges.figure(Spread.of(one["n"] for one in found), lambda n: units.count(int(n)))
+    computed = ranges.figure(Spread.of(one["cpu_share"] for one in found), units.percent)
     told = f"{count} programs, {computed} of the processors"
     if all(one["n"] for one in found):
-        mean = rounds.latency(Spread.of(one["time_ns"]["mean"] for one in found))
-        p99 = rounds.latency(Spread.of(percentile(one["time_ns"], 99) for one in found))
+        mean = ranges.latency(Spread.of(one["time_ns"]["mean"] for one in found))
+        p99 = ranges.latency(Spread.of(percentile(one["time_ns"], 99) for one in found))
         told = f"{told}, mean {mean}, p99 {p99}"
     left = sum(one["unfinished"] for one in found)
     return f"{told}; {units.count(left)} had not ended" if left else told

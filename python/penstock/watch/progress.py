@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from penstock import units
-from penstock.schema import Class, ClassNow, Finished, Now, Running, percentile
+from penstock.results.schema import Class, ClassNow, Finished, Now, Running, percentile
+from penstock.text import units
 
 NOTHING = "–"
 """Where no request has completed: zero would be a lie."""

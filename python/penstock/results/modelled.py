@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from penstock import schema
+from penstock.results import schema
 
 
 @dataclass(frozen=True, kw_only=True)

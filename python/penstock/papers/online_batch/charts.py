@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 import altair as alt
 import polars as pl
 
-from penstock import palette
-from penstock.chart_style import HEIGHT, WIDTH, dressed
-from penstock.papers.online_batch import CONTROLS, Row
-from penstock.papers.online_batch_told import FIGURES, NAMES
+from penstock.charts import palette
+from penstock.charts.style import HEIGHT, WIDTH, dressed
+from penstock.papers.online_batch.simulation import CONTROLS, Row
+from penstock.papers.online_batch.tables import FIGURES, NAMES
 
 
-def charts(ours: Sequence[Row]) -> Iterator[tuple[str, str, alt.TopLevelMixin]]:
+def figures_7_and_8(ours: Sequence[Row]) -> Iterator[tuple[str, str, alt.TopLevelMixin]]:
     """Name, title and picture of each."""
     for name, title, unit, figure in FIGURES:
         values = [row[figure] for row in ours]  # type: ignore[literal-required]

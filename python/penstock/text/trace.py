@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from penstock import units
+from penstock.text import units
 
 Told = dict[str, Any]
 """What the engine tells of a trace, or of a class of it."""

@@ -17,9 +17,10 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import IO, Any, Self, TypeAlias
 
-from penstock import _native, places
+from penstock import _native
 from penstock.errors import translated, wrong
-from penstock.rounds import Spread
+from penstock.results.rounds import Spread
+from penstock.text import places
 
 MODES = ("fifo", "split", "prio", "split+prio", "split-rr")
 """How the disk is controlled: as in the paper, whole requests in order; long ones in pieces;

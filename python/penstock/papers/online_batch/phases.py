@@ -10,8 +10,8 @@ from os import cpu_count
 from statistics import median, quantiles
 from typing import TypedDict
 
-from penstock.papers.online_batch import farthest, rows
-from penstock.papers.online_batch_claims import IDS, claims
+from penstock.papers.online_batch.claims import IDS, claims
+from penstock.papers.online_batch.simulation import farthest, rows
 
 PHASES_MS = range(0, 200, 5)
 

@@ -7,8 +7,8 @@ quite the workload of the job, and that has to be said.
 
 from math import floor
 
-from penstock.schema import Comparison, Run, Schedule, percentile
-from penstock.units import count, latency, seconds
+from penstock.results.schema import Comparison, Run, Schedule, percentile
+from penstock.text.units import count, latency, seconds
 
 HELD = 0.99
 """A schedule is held if this share of its arrivals was at most a millisecond late."""

@@ -12,10 +12,11 @@ is said.
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from penstock import failures, rounds, schedule
-from penstock.rounds import ALONE, Rounds, Spread
-from penstock.schema import Class, Comparison, percentile
-from penstock.units import count, digits
+from penstock.results import rounds
+from penstock.results.rounds import ALONE, Rounds, Spread
+from penstock.results.schema import Class, Comparison, percentile
+from penstock.text import failures, ranges, schedule
+from penstock.text.units import count, digits
 
 NOTABLE = 1.2
 """A ratio below this is not worth a word: it may be the noise of one run."""
@@ -186,7 +187,7 @@ def _p99_words(name: str, classes: list[Class], clauses: list[str], *, first: bo
     if len(classes) == 1:
         return f"{_of(name)} p99 {', '.join(clauses)}"
     among = f" in {len(classes)} rounds" if first else ""
-    return f"{_of(name)} p99 {rounds.latency(_p99(classes))}{among}, {', '.join(clauses)}"
+    return f"{_of(name)} p99 {ranges.latency(_p99(classes))}{among}, {', '.join(clauses)}"
 
 
 def _throughput(name: str, sides: Sides) -> str:
@@ -195,11 +196,11 @@ def _throughput(name: str, sides: Sides) -> str:
         return f"noise hides what {name} keeps"
     kept = sides.kept()
     if kept.median >= 1:
-        gains = rounds.figure(kept, lambda ratio: f"{count(round(100 * (ratio - 1)))} %")
+        gains = ranges.figure(kept, lambda ratio: f"{count(round(100 * (ratio - 1)))} %")
         return f"{name} gains {gains}"
     if kept.median < 0.01:
         return f"{name} keeps less than 1 %"
-    return f"{name} keeps {rounds.figure(kept, lambda ratio: f'{round(100 * ratio)} %')}"
+    return f"{name} keeps {ranges.figure(kept, lambda ratio: f'{round(100 * ratio)} %')}"
 
 
 def _p99(classes: list[Class]) -> Spread:

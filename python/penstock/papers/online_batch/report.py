@@ -5,10 +5,11 @@ from html import escape
 from pathlib import Path
 
 from penstock import __version__
-from penstock.papers import online_batch_charts, online_batch_told
-from penstock.papers.online_batch import Row, published
-from penstock.papers.online_batch_claims import Claim
-from penstock.papers.online_batch_phases import Sensitivity
+from penstock.papers.online_batch import tables
+from penstock.papers.online_batch.charts import figures_7_and_8
+from penstock.papers.online_batch.claims import Claim
+from penstock.papers.online_batch.phases import Sensitivity
+from penstock.papers.online_batch.simulation import Row, published
 from penstock.report import files, pictures
 from penstock.report.page import Figure, Section, as_data, dress, environment
 
@@ -29,12 +30,11 @@ def save(
     """Write it as one HTML file. Only an earlier report is replaced."""
     check(path)
     figures = []
-    for name, title, chart in online_batch_charts.charts(rows):
+    for name, title, chart in figures_7_and_8(rows):
         said = escape(f"{title}; the figures are in the table")
         figures.append(Figure(name, title, pictures.svg(chart, name=name, title=said)))
     words = "Means over what began while batch jobs ran. The paper draws these without numbers."
     section = Section("figures", "Figures 7 and 8", words, figures)
-    told = online_batch_told
     page = (
         environment()
         .get_template("paper.html.jinja")
@@ -42,16 +42,16 @@ def save(
             **dress("PAPER: online-batch"),
             title="online-batch",
             facts=[
-                ("Paper", told.source()),
+                ("Paper", tables.source()),
                 *(("Changed", f"{key} = {value}") for key, value in given.items()),
                 ("Penstock", __version__),
             ],
-            shares=told.shares(rows),
-            remarks=list(told.remarks(rows)),
-            claims=told.held(claims),
-            times=told.times(rows),
-            of_phases=told.OF_PHASES,
-            phases=told.phases(sensitivity),
+            shares=tables.shares(rows),
+            remarks=list(tables.remarks(rows)),
+            claims=tables.held(claims),
+            times=tables.times(rows),
+            of_phases=tables.OF_PHASES,
+            phases=tables.phases(sensitivity),
             variants=[(one["variant"], one["text"]) for one in sensitivity],
             sections=[section],
             data=as_data(

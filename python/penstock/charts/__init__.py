@@ -1,0 +1,1 @@
+"""Charts of comparisons and of traces, and how all of them look."""

@@ -1,0 +1,158 @@
+"""A comparison: what `penstock.compare` returns. Frames and charts are made on demand."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from penstock.errors import wrong
+from penstock.results import rounds, schema
+from penstock.results.detail import without_detail
+from penstock.results.typed import Machine, Run, run_of
+from penstock.text import verdict
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """One workload under several policies; `comparison["noop"]` is that policy's run.
+
+    With `repeat` it is that of the first round; `comparison.of("noop")` has those of all rounds.
+    """
+
+    penstock: str
+    """Version of Penstock."""
+    job_file: str
+    job_text: str
+    """The whole job as TOML, with every default in place."""
+    job_set: tuple[str, ...]
+    seed: int
+    world: schema.World
+    device: str
+    machine: Machine
+    runs: tuple[Run, ...]
+    json: str = field(repr=False)
+    """What the engine wrote, detail included."""
+
+    @classmethod
+    def from_json(cls, text: str) -> "Comparison":
+        """A comparison from what the engine wrote, or `penstock compare --json`."""
+        raw: schema.Comparison = json.loads(text)
+        machine = raw["machine"]
+        return cls(
+            penstock=raw["penstock"],
+            job_file=raw["job"]["file"],
+            job_text=raw["job"]["text"],
+            job_set=tuple(raw["job"]["set"]),
+            seed=raw["seed"],
+            world=raw["world"],
+            device=raw["device"],
+            machine=Machine(
+                cpu=machine["cpu"],
+                cpus=machine["cpus"],
+                kernel=machine["kernel"],
+                began_unix_s=machine.get("began_unix_s"),
+                engine=machine.get("engine"),
+            ),
+            runs=tuple(run_of(run) for run in raw["runs"]),
+            json=text,
+        )
+
+    def __getitem__(self, policy: str) -> Run:
+        """The run under `policy`."""
+        for run in self.runs:
+            if run.policy == policy:
+                return run
+        raise KeyError(policy)
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there were; one if none were asked for."""
+        return rounds.count(self.raw)
+
+    def of(self, policy: str) -> tuple[Run, ...]:
+        """The runs under `policy`, in the order of their rounds; none if it did not run."""
+        return tuple(run for run in self.runs if run.policy == policy)
+
+    @property
+    def raw(self) -> schema.Comparison:
+        """The same as plain dictionaries and lists, in the schema of `--json`."""
+        raw: schema.Comparison = json.loads(self.json)
+        return raw
+
+    def to_json(self) -> str:
+        """What `penstock compare --json` prints: everything but the detail."""
+        return without_detail(self.json)
+
+    def verdict(self) -> list[str]:
+        """Lines that say how each policy differs from the first that serves all classes."""
+        return verdict.verdict(self.raw)
+
+    def summary(self) -> "pl.DataFrame":
+        """A row for each policy, round and class, with every figure of the JSON."""
+        from penstock.results import frames
+
+        return frames.summary(self.raw)
+
+    def series(self) -> "pl.DataFrame":
+        """A row for each policy, round, class and window: the course over time."""
+        from penstock.results import frames
+
+        return frames.series(self._detailed())
+
+    def distribution(self) -> "pl.DataFrame":
+        """A row for each policy, round, class, measure (`lat_ns`, `wait_ns`) and value."""
+        from penstock.results import frames
+
+        return frames.distribution(self._detailed())
+
+    @property
+    def charts(self) -> "Mapping[str, alt.TopLevelMixin]":
+        """Altair charts by name: `latency-CLASS`, `percentiles-CLASS`, …, `shares`.
+
+        With rounds `rounds-CLASS` shows all of them, the others of each policy the round in the
+        middle: that with the median p99 of its first class.
+
+        A notebook that shows one may fetch Vega from the network: that is Altair's renderer. A
+        report never does.
+        """
+        from penstock.charts import comparison as charts
+
+        return charts.all_of(self._detailed())
+
+    def save_report(self, path: str | PathLike[str]) -> None:
+        """Write the report: one HTML file that needs nothing else.
+
+        An earlier report is replaced; any other file of that name is not, and is an error.
+        """
+        from penstock import report
+
+        report.save_page(self._detailed(), path)
+
+    def save_plots(self, folder: str | PathLike[str]) -> None:
+        """Write every chart as PNG into `folder`, which is made if it is missing."""
+        from penstock import report
+
+        report.save_plots(self._detailed(), folder)
+
+    def save_workbook(self, path: str | PathLike[str]) -> None:
+        """Write the figures as an `.xlsx` workbook."""
+        from penstock import report
+
+        report.save_workbook(self._detailed(), path)
+
+    def _repr_html_(self) -> str:
+        """The verdict and the summary, for notebooks."""
+        from penstock.report import page
+
+        return page.fragment(self.raw)
+
+    def _detailed(self) -> schema.Comparison:
+        raw = self.raw
+        if not all("detail" in run for run in raw["runs"]):
+            raise wrong("this comparison has no detail", "run it with detail=True")
+        return raw

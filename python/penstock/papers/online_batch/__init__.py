@@ -1,0 +1,1 @@
+"""The online-batch paper: its simulation, its claims and figures, its programs in real time."""

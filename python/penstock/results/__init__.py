@@ -1,0 +1,1 @@
+"""What a comparison measured: its JSON as types, its rounds, its frames."""

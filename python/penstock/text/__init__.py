@@ -1,0 +1,1 @@
+"""Results as text: tables, the verdict, figures with their units."""

@@ -1,0 +1,33 @@
+"""Figures of several rounds: the median with its range."""
+
+from collections.abc import Callable
+
+from penstock.results.rounds import Spread
+from penstock.results.schema import Comparison
+from penstock.text import units
+
+
+def seeds(comparison: Comparison) -> str:
+    """How many rounds there are and from which seeds."""
+    used = list(dict.fromkeys(run["seed"] for run in comparison["runs"] if "seed" in run))
+    if len(used) == 1:
+        return f"1 round, seed {used[0]}"
+    return f"{len(used)} rounds, seeds {used[0]}–{used[-1]}"
+
+
+def figure(spread: Spread, tell: Callable[[float], str]) -> str:
+    """A figure with its range, its unit said once; without one where all rounds are alike."""
+    low, middle, high = tell(spread.low), tell(spread.median), tell(spread.high)
+    if low == high:
+        return middle
+    found = {text.partition(" ")[2] for text in (low, middle, high)}
+    if len(found) > 1 or not (unit := found.pop()):
+        return f"{middle} [{low}–{high}]"
+    low, middle, high = (text.removesuffix(f" {unit}") for text in (low, middle, high))
+    return f"{middle} [{low}–{high}] {unit}"
+
+
+def latency(spread: Spread) -> str:
+    """A length of time with its range, all in the unit of the median: `0.51 [0.47–0.72] ms`."""
+    length, unit = units.unit_of(spread.median)
+    return figure(spread, lambda ns: f"{units.digits(ns / length)} {unit}")
