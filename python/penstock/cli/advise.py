@@ -13,13 +13,14 @@ from penstock.advise import Curve, Split, split
 from penstock.advise.split import ROUNDS, TOLERANCE, TURNS
 from penstock.cli import output
 from penstock.cli.bar import bar
+from penstock.cli.console import drawn
 from penstock.cli.job import errors_end
 from penstock.cli.options import Create, Engine, EvenIfNotEmpty, Json, LoseData
+from penstock.cli.verb import group
 from penstock.text import places, units
 
-app = typer.Typer(
-    help="Say how to set what a policy has to be told, by measurement.", no_args_is_help=True
-)
+app = group()
+app.callback()(lambda: None)  # Without it a group of one verb would be that verb.
 
 On = Annotated[
     str,
@@ -72,11 +73,6 @@ Rounds = Annotated[
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the order of writes.")]
 
 
-@app.callback()
-def advise() -> None:
-    """Say how to set what a policy has to be told, by measurement."""
-
-
 @app.command("split", short_help="How long a piece of a long request may be.")
 def run(
     *,
@@ -118,7 +114,7 @@ def run(
     if as_json:
         output.data(f"{json.dumps(_plain(found), indent=2)}\n")
     else:
-        output.drawn(lambda console: _show(found, console))
+        drawn(lambda console: _show(found, console))
 
 
 def _show(found: Split, console: Console) -> None:

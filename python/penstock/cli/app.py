@@ -1,28 +1,38 @@
 """The command line: its verbs, and how a failure ends it."""
 
 import sys
+from importlib import import_module
 from io import TextIOWrapper
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from penstock import __version__
 from penstock._native import Failure
-from penstock.cli import (
-    advise,
-    calibrate,
-    compare,
-    doctor,
-    list,
-    output,
-    paper,
-    replay,
-    replay_decisions,
-    run,
-    schema,
-    trace,
-    watch,
-)
+from penstock.cli import output
+
+if TYPE_CHECKING:
+    # Types of Typer's methods, which it does not export.
+    from typer._click.core import Command, Context
+    from typer._click.formatting import HelpFormatter
+
+VERBS = {
+    "compare": "Run a workload under several policies.",
+    "watch": "Watch a workload run, class by class.",
+    "run": "Run a workload under one policy.",
+    "replay-decisions": "Prove that a recorded run decides alike again.",
+    "replay": "Play a recorded trace under policies.",
+    "calibrate": "Measure a disk and make a device of it.",
+    "doctor": "Say what this machine can do, and why not.",
+    "schema": "Print the JSON Schema of jobs and devices.",
+    "advise": "Say how to set what a policy needs, by measurement.",
+    "paper": "Make the figures of a paper again and check its claims.",
+    "trace": "Describe recorded traces and convert them.",
+    "list": "Show what there is to choose from.",
+}
+"""Each verb and its line of help. What it does is `app` in the file of its name."""
 
 EXIT_CODES = (
     "Exit codes: 0 all went well; 1 the run failed; 2 wrong use or wrong input; 4 decisions "
@@ -30,8 +40,32 @@ EXIT_CODES = (
     "Ctrl-C, 143 by SIGTERM, 129 by a lost connection, 131 by SIGQUIT."
 )
 
+
+class Verbs(TyperGroup):
+    """The verbs. A verb's file is imported when the verb is called: the command starts sooner."""
+
+    def list_commands(self, ctx: "Context") -> list[str]:
+        """The names of all verbs."""
+        return list(VERBS)
+
+    def get_command(self, ctx: "Context", cmd_name: str) -> "Command | None":
+        """The verb called `cmd_name`."""
+        if cmd_name not in VERBS:
+            return None
+        verb = get_command(import_module(f"penstock.cli.{cmd_name.replace('-', '_')}").app)
+        verb.name = cmd_name
+        verb.help = verb.help or VERBS[cmd_name]
+        return verb
+
+    def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """The verbs with their lines."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
 app = typer.Typer(
     name="penstock",
+    cls=Verbs,
     help="Show what happens when online and batch work share a disk, and control it.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
@@ -40,20 +74,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("compare", short_help="Run a workload under several policies.")(compare.compare)
-app.command("watch", short_help="Watch a workload run, class by class.")(watch.watch)
-app.command("run", short_help="Run a workload under one policy.")(run.run)
-app.command("replay-decisions", short_help="Prove that a recorded run decides alike again.")(
-    replay_decisions.replay_decisions
-)
-app.command("replay", short_help="Play a recorded trace under policies.")(replay.replay)
-app.command("calibrate", short_help="Measure a disk and make a device of it.")(calibrate.run)
-app.add_typer(advise.app, name="advise")
-app.add_typer(paper.app, name="paper")
-app.add_typer(trace.app, name="trace")
-app.add_typer(list.app, name="list")
-app.command("doctor", short_help="Say what this machine can do, and why not.")(doctor.doctor)
-app.command("schema", short_help="Print the JSON Schema of jobs and devices.")(schema.schema)
 
 
 def _version(asked: bool) -> None:

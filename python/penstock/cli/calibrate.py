@@ -21,10 +21,14 @@ from penstock.calibrate import (
 )
 from penstock.cli import output
 from penstock.cli.bar import bar
+from penstock.cli.console import drawn
 from penstock.cli.job import errors_end
 from penstock.cli.options import Create, Engine, EvenIfNotEmpty, Json, LoseData
+from penstock.cli.verb import verb
 from penstock.report import files
 from penstock.text import units
+
+app = verb()
 
 Target: TypeAlias = Annotated[
     str,
@@ -50,6 +54,7 @@ Output: TypeAlias = Annotated[
 ]
 
 
+@app.command("calibrate")
 def run(
     target: Target,
     *,
@@ -83,7 +88,7 @@ def run(
         if as_json:
             output.data(f"{json.dumps(_plain(found), indent=2, ensure_ascii=False)}\n")
         else:
-            output.drawn(lambda console: show(found, console))
+            drawn(lambda console: show(found, console))
         if out is not None:
             files.write(Path(out), found.to_toml().encode())
             output.talk(f"wrote {out}")

@@ -20,7 +20,10 @@ from penstock.cli.options import (
     Sets,
     Xlsx,
 )
+from penstock.cli.verb import verb
 from penstock.report import Outputs
+
+app = verb()
 
 Policies = Annotated[
     str | None,
@@ -40,6 +43,7 @@ def named(policies: str | None) -> list[str]:
     return [] if policies is None else [name.strip() for name in policies.split(",")]
 
 
+@app.command("compare")
 def compare(
     job: Job,
     *,

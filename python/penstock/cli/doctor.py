@@ -14,9 +14,13 @@ from rich.text import Text
 
 from penstock import _native
 from penstock.cli import output
+from penstock.cli.console import drawn
 from penstock.cli.options import Json
+from penstock.cli.verb import verb
 from penstock.errors import CANNOT_HERE
 from penstock.results.schema import Check, Diagnosis
+
+app = verb()
 
 Path = Annotated[
     str,
@@ -35,6 +39,7 @@ REQUIREMENT = re.compile(r"([\w.-]+).*;\s*extra\s*==\s*['\"]([\w.-]+)['\"]")
 """A package that an extra needs, as the metadata of a package has it."""
 
 
+@app.command("doctor")
 def doctor(path: Path = ".", *, clean: Clean = False, as_json: Json = False) -> None:
     """Say what this machine can do, and why not.
 
@@ -46,7 +51,7 @@ def doctor(path: Path = ".", *, clean: Clean = False, as_json: Json = False) -> 
     if as_json:
         output.data(f"{json.dumps(told, indent=2, ensure_ascii=False)}\n")
     else:
-        output.drawn(lambda console: _draw(told, console))
+        drawn(lambda console: _draw(told, console))
     if not told["able"]:
         raise typer.Exit(CANNOT_HERE)
 

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from penstock import _native
 from penstock.cli import output
+from penstock.cli.console import drawn
 from penstock.errors import RUN_FAILED, PenstockError
 from penstock.report import Outputs
 from penstock.results.detail import without_detail
@@ -94,7 +95,7 @@ def work(
     if as_json:
         output.data(f"{without_detail(result)}\n")
     else:
-        output.drawn(lambda console: _show(comparison, console))
+        drawn(lambda console: _show(comparison, console))
     with errors_end():
         for written in outputs.write(comparison):
             output.talk(f"wrote {written}")

@@ -2,7 +2,6 @@
 
 import json
 
-import typer
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -10,10 +9,12 @@ from rich.text import Text
 
 from penstock import _native
 from penstock.cli import output
+from penstock.cli.console import drawn
 from penstock.cli.options import Json
+from penstock.cli.verb import group
 from penstock.results.schema import Device, Param, Policy
 
-app = typer.Typer(help="Show what there is to choose from.", no_args_is_help=True)
+app = group()
 
 INDENT = 2
 
@@ -62,7 +63,7 @@ def policies(*, as_json: Json = False) -> None:
             console.print()
             _title(console, name, summary)
 
-    output.drawn(draw)
+    drawn(draw)
 
 
 @app.command()
@@ -80,7 +81,7 @@ def devices(*, as_json: Json = False) -> None:
         for name, summary in BESIDE_DEVICES:
             _title(console, name, summary)
 
-    output.drawn(draw)
+    drawn(draw)
 
 
 def _title(console: Console, name: str, summary: str) -> None:

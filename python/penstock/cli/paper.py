@@ -12,6 +12,7 @@ from rich.text import Text
 
 from penstock import __version__
 from penstock.cli import output, paper_live
+from penstock.cli.console import drawn
 from penstock.cli.job import errors_end
 from penstock.cli.options import Create, Engine, EvenIfNotEmpty, Json, LoseData
 from penstock.cli.paper_live import (
@@ -25,15 +26,15 @@ from penstock.cli.paper_live import (
     Overlap,
     Rounds,
 )
+from penstock.cli.verb import group
 from penstock.errors import wrong
 from penstock.papers.online_batch import tables
 from penstock.papers.online_batch.claims import Claim, claims
 from penstock.papers.online_batch.phases import Sensitivity, sensitivity
 from penstock.papers.online_batch.simulation import KEYS, Row, published, rows, settings
 
-app = typer.Typer(
-    help="Make the figures of a paper again and hold its claims to them.", no_args_is_help=True
-)
+app = group()
+app.callback()(lambda: None)  # Without it a group of one verb would be that verb.
 
 Sets = Annotated[
     list[str] | None,
@@ -68,11 +69,6 @@ Phases = Annotated[
         "seconds.",
     ),
 ]
-
-
-@app.callback()
-def paper() -> None:
-    """Make the figures of a paper again and hold its claims to them."""
 
 
 @app.command("online-batch", short_help="Disk I/O control for online and batch work (2019).")
@@ -144,7 +140,7 @@ def online_batch(
             more = {"sensitivity": spread} if spread else {}
             output.data(json.dumps({**parts, "paper": published(), **more}, indent=2) + "\n")
         else:
-            output.drawn(lambda console: _show(console, ours, found, spread))
+            drawn(lambda console: _show(console, ours, found, spread))
         if report is not None:
             page.save(report, rows=ours, claims=found, sensitivity=spread, given=given)
             output.talk(f"wrote {report}")

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from penstock.cli import output
 from penstock.cli.bar import bar
+from penstock.cli.console import drawn
 from penstock.errors import wrong
 from penstock.papers.online_batch import figure5, live
 from penstock.papers.online_batch.live import (
@@ -159,7 +160,7 @@ def run(
     if as_json:
         output.data(f"{json.dumps(_told(found), indent=2, ensure_ascii=False)}\n")
     else:
-        output.drawn(lambda console: _show(found, console))
+        drawn(lambda console: _show(found, console))
     if to is not None:
         content = StringIO()
         found.write_csv(content)

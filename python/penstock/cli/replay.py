@@ -18,7 +18,10 @@ from penstock.cli.options import (
     Sets,
     Xlsx,
 )
+from penstock.cli.verb import verb
 from penstock.report import Outputs
+
+app = verb()
 
 ALL_ONE_CLASS = """\
 [trace]
@@ -87,6 +90,7 @@ Fit = Annotated[
 ]
 
 
+@app.command("replay")
 def replay(
     trace: Trace,
     *,

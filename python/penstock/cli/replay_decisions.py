@@ -9,8 +9,11 @@ import typer
 from penstock import _native
 from penstock.cli import output
 from penstock.cli.options import Json, Sets
+from penstock.cli.verb import verb
 from penstock.results.schema import Replay
 from penstock.text.units import count
+
+app = verb()
 
 DIFFERS = 4
 """Data did not verify."""
@@ -21,6 +24,7 @@ Record = Annotated[
 ]
 
 
+@app.command("replay-decisions")
 def replay_decisions(record: Record, *, sets: Sets = None, as_json: Json = False) -> None:
     """Feed a recorded run to its policy in virtual time and compare every decision.
 

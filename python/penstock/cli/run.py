@@ -20,7 +20,10 @@ from penstock.cli.options import (
     Sets,
     Xlsx,
 )
+from penstock.cli.verb import verb
 from penstock.report import Outputs
+
+app = verb()
 
 Policy = Annotated[
     str,
@@ -43,6 +46,7 @@ Record = Annotated[
 ]
 
 
+@app.command("run")
 def run(
     job: Job,
     *,

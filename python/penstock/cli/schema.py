@@ -6,10 +6,14 @@ import typer
 
 from penstock import _native
 from penstock.cli import output
+from penstock.cli.verb import verb
+
+app = verb()
 
 Kind = Annotated[str, typer.Argument(metavar="[job|device]", help="Files of which kind.")]
 
 
+@app.command("schema")
 def schema(kind: Kind = "job") -> None:
     """Print the JSON Schema (draft 2020-12) of job files or of device files.
 

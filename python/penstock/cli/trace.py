@@ -10,16 +10,16 @@ from rich.text import Text
 
 from penstock import _native
 from penstock.cli import output
+from penstock.cli.console import drawn
 from penstock.cli.job import errors_end
 from penstock.cli.options import Json, Plots
 from penstock.cli.replay import Classes, Format, Trace
+from penstock.cli.verb import group
 from penstock.report.trace import TraceOutputs
 from penstock.text import trace as trace_table
 from penstock.text import units
 
-app = typer.Typer(
-    help="Describe recorded traces and convert them.", no_args_is_help=True, rich_markup_mode=None
-)
+app = group()
 
 
 @app.command("info", short_help="What a trace is.")
@@ -45,7 +45,7 @@ def stats(
         output.data(f"{text}\n")
         return
     told: trace_table.Told = json.loads(text)
-    output.drawn(lambda console: _figures(told["classes"], console))
+    drawn(lambda console: _figures(told["classes"], console))
 
 
 def _figures(classes: list[trace_table.Told], console: Console) -> None:

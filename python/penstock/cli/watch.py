@@ -24,11 +24,14 @@ from penstock.cli.options import (
     Sets,
     Xlsx,
 )
+from penstock.cli.verb import verb
 from penstock.errors import needs
 from penstock.report import Outputs
 from penstock.results.schema import Step
 from penstock.signals import Asked
 from penstock.watch.lines import Lines
+
+app = verb()
 
 Speed = Annotated[
     str | None,
@@ -41,6 +44,7 @@ Speed = Annotated[
 ]
 
 
+@app.command("watch")
 def watch(
     job: Job,
     *,
