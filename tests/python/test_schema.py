@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator, meta
 
 from command import ROOT, penstock
 from penstock import _native
@@ -26,8 +26,8 @@ Json: TypeAlias = Any
 
 NO_POLICY = "error: unknown policy `nop`"
 
-JOB = Draft202012Validator(json.loads(_native.schema("job")))
-DEVICE = Draft202012Validator(json.loads(_native.schema("device")))
+SCHEMAS = {kind: json.loads(_native.schema(kind)) for kind in ("job", "device")}
+JOB, DEVICE = map(Draft202012Validator, SCHEMAS.values())
 
 LEFT_TO_THE_PARSER = re.compile(
     "|".join(
@@ -338,12 +338,11 @@ def agree(text: str) -> None:
     except tomllib.TOMLDecodeError:
         assert refusal(text)
         return
-    against = [error.message for error in JOB.iter_errors(job)]
     said = refusal(text)
     if said is None:
-        assert not against, text
+        assert JOB.is_valid(job), text
     elif not LEFT_TO_THE_PARSER.search(said):
-        assert against, f"{said}\n{text}"
+        assert not JOB.is_valid(job), f"{said}\n{text}"
 
 
 def written(job: dict[str, Any]) -> str:
@@ -403,9 +402,9 @@ JOB_FILES = sorted([*ROOT.glob("examples/*.toml"), *ROOT.glob("papers/*/job.toml
 DEVICE_FILES = sorted(ROOT.glob("examples/devices/*.toml"))
 
 
-@pytest.mark.parametrize("validator", [JOB, DEVICE], ids=["job", "device"])
-def test_it_is_a_schema(validator: Draft202012Validator) -> None:
-    Draft202012Validator.check_schema(validator.schema)
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+def test_it_is_a_schema(schema: Json) -> None:
+    meta.validate(schema)
 
 
 @pytest.mark.parametrize("path", JOB_FILES, ids=lambda path: path.name)
