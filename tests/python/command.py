@@ -9,8 +9,11 @@ import termios
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+from forking import Ended, Server
 
 ROOT = Path(__file__).parents[2]
 """Where the repository lies."""
@@ -63,28 +66,16 @@ arrivals = { kind = "poisson", rate = "200/s" }
 """Writes all over its target for an hour."""
 
 
-class Ended(NamedTuple):
-    """How a command ended and what it wrote."""
-
-    code: int
-    out: str
-    err: str
+@cache
+def _server() -> Server:
+    return Server()
 
 
 def penstock(
     *words: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> Ended:
     """Run the command to its end, with `env` besides what it usually has."""
-    done = subprocess.run(
-        [*COMMAND, *map(str, words)],
-        cwd=cwd,
-        env=_environment() | dict(env or {}),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    return Ended(done.returncode, done.stdout, done.stderr)
+    return _server().run([str(word) for word in words], cwd, _environment() | dict(env or {}))
 
 
 def as_nobody(*words: str) -> Ended:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from command import COMMAND, Ended, interrupted, penstock
+from command import COMMAND, interrupted, penstock
+from forking import Ended
 from penstock import __version__
 from penstock.results.schema import Class, Comparison, Distribution, Run
 
