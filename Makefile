@@ -51,7 +51,7 @@ demo: setup ## a bank's day on one disk: simulated, then measured on a file of 2
 .PHONY: test
 test: setup ## all tests
 	cargo test --workspace --locked
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 3
 
 .PHONY: lint
 lint: setup ## formatting, lints, types, and the floors of the architecture
@@ -103,7 +103,7 @@ fuzz: $(CARGO_FUZZ) ## what comes from outside, fuzzed; then the properties over
 SOAKED = $(FUZZ_TARGETS:%=soak-%)
 .PHONY: soak $(SOAKED)
 soak: SECONDS_EACH := 3600
-soak: $(SOAKED) ## every fuzz target for SECONDS_EACH=3600, and how many whole runs each made
+soak: $(SOAKED) soak-pytest ## every fuzz target for SECONDS_EACH=3600, and how many whole runs each made
 	@failed=; for target in $(FUZZ_TARGETS); do \
 	  executed=$$(sed -n 's/^stat::number_of_executed_units: *//p' target/soak/$$target.log); \
 	  runs=$$(cat target/soak/$$target.runs 2>/dev/null || echo -); \
@@ -111,6 +111,11 @@ soak: $(SOAKED) ## every fuzz target for SECONDS_EACH=3600, and how many whole r
 	  if [ -e target/soak/$$target.failed ]; then failed="$$failed $$target"; fi; \
 	done; \
 	if [ -n "$$failed" ]; then echo "error: found something:$$failed; see fuzz/artifacts" >&2; exit 1; fi
+
+# The tests that take minutes each.
+.PHONY: soak-pytest
+soak-pytest: setup
+	$(BIN)/pytest -m soak
 
 $(SOAKED): soak-%: $(CARGO_FUZZ)
 	@target=$*; mkdir -p target/soak; rm -f target/soak/$$target.*; \
