@@ -122,8 +122,10 @@ $(SOAKED): soak-%: $(CARGO_FUZZ)
 	{ $(FUZZ_ONE); } 2>&1 | tee target/soak/$$target.log || touch target/soak/$$target.failed
 
 .PHONY: docs
-docs: ## the Rust documentation, in target/doc
+docs: setup ## the site of the documentation, in target/site; the Rust documentation under rust/
 	RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --locked
+	@# Without the advertisement that the theme prints; it names this variable itself.
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 .PHONY: screenshots
 screenshots: setup ## take the pictures in docs/screenshots anew; needs Chromium

@@ -1,0 +1,33 @@
+"""Parts of Markdown that the generated pages are made of."""
+
+from collections.abc import Iterable, Sequence
+
+
+def code(text: object) -> str:
+    """A word of code, for a cell of a table too."""
+    return f"`{text}`".replace("|", "\\|")
+
+
+def cell(text: str) -> str:
+    """A sentence as a cell of a table holds it."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def sentence(text: str) -> str:
+    """A phrase with a capital letter and a full stop."""
+    text = text.strip()
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?')) else '.'}"
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; nothing without rows."""
+    found = list(rows)
+    if not found:
+        return ""
+    lines = [headings, ["---"] * len(headings), *found]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+
+
+def page(*parts: str) -> str:
+    """Parts of a page, with an empty line between them."""
+    return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"

@@ -1,0 +1,83 @@
+"""The page of the commands: read from the command line itself."""
+
+from collections.abc import Iterator
+
+import typer
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+
+from markdown_parts import cell, code, page, table
+from penstock.cli.app import app
+
+INTRODUCTION = (
+    "`penstock COMMAND --help` prints the same in the terminal. Results go to stdout, everything "
+    "else to stderr, and `--json` prints one JSON object alone."
+)
+
+
+def commands_page() -> str:
+    """Every command with its arguments and options, and the exit codes."""
+    root = typer.main.get_command(app)
+    found = list(_commands(root, "penstock"))
+    codes = str(root.epilog).removeprefix("Exit codes: ").replace("; ", "\n- ")
+    return page(
+        "# Commands",
+        INTRODUCTION,
+        table(
+            ("command", "what it does"),
+            ((f"[`{name}`](#{name.replace(' ', '-')})", _short(one)) for name, one in found),
+        ),
+        *(_section(name, command) for name, command in found),
+        "## Exit codes",
+        f"- {codes}",
+    )
+
+
+def _commands(command: object, name: str) -> Iterator[tuple[str, TyperCommand]]:
+    """The commands below `command`, and itself if there are none."""
+    if isinstance(command, TyperGroup):
+        for word, one in command.commands.items():
+            yield from _commands(one, f"{name} {word}")
+    elif isinstance(command, TyperCommand):
+        yield name, command
+
+
+def _short(command: TyperCommand) -> str:
+    return cell(command.short_help or (command.help or "").partition("\n\n")[0])
+
+
+def _section(name: str, command: TyperCommand) -> str:
+    arguments = [one for one in command.params if isinstance(one, TyperArgument)]
+    options = [one for one in command.params if isinstance(one, TyperOption) and not one.hidden]
+    usage = " ".join([name, "[OPTIONS]", *(_argument(one) for one in arguments)])
+    return page(
+        f"## {name}",
+        command.help or "",
+        f"```text\n{usage}\n```",
+        table(
+            ("argument", "what it is"), ((code(_argument(one)), _help(one)) for one in arguments)
+        ),
+        table(("option", "what it does"), ((_option(one), _help(one)) for one in options)),
+    )
+
+
+def _argument(argument: TyperArgument) -> str:
+    name = argument.metavar or str(argument.name).upper()
+    return name if argument.required or name.startswith("[") else f"[{name}]"
+
+
+def _option(option: TyperOption) -> str:
+    names = ", ".join(code(name) for name in (*option.opts, *option.secondary_opts))
+    return (
+        names if option.is_flag else f"{names} {code(option.metavar or str(option.name).upper())}"
+    )
+
+
+def _help(one: TyperArgument | TyperOption) -> str:
+    parts = [cell(one.help or "")]
+    if isinstance(one, TyperOption) and one.required:
+        parts.append("Required.")
+    if one.min is not None:
+        parts.append(f"At least {one.min}." if one.max is None else f"{one.min} to {one.max}.")
+    if one.default not in (None, False, True) and one.show_default:
+        parts.append(f"Default: {code(one.default)}.")
+    return " ".join(parts)

@@ -1,0 +1,192 @@
+"""The pages of what a job file and a device file hold: read from their JSON Schemas."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from markdown_parts import cell, code, page, sentence, table
+
+Schema = Mapping[str, Any]
+
+HEADINGS = ("key", "value", "default", "meaning")
+
+UNITS = """\
+| value | written | units |
+|---|---|---|
+| a size | `4KiB`, `1MB` | `B`; `kB`, `MB`, `GB`, `TB`, each 1,000 of the one before; `KiB`, `MiB`, `GiB`, `TiB`, each 1,024 |
+| a time | `0.5ms`, `10min` | `ns`, `us` (or `µs`), `ms`, `s`, `min`, `h`, `d` |
+| a rate | `20/s` | `/us`, `/ms`, `/s`, `/min`, `/h` |
+| a transfer rate | `200MB/s` | a size, from `kB` to `GB` or `KiB` to `GiB`, `/s` |
+| a share | `10%` | `%`, from 0 to 100 |
+"""  # noqa: E501
+
+KINDS = {
+    "size": "size",
+    "size-above-zero": "size above zero",
+    "time": "time",
+    "time-above-zero": "time above zero",
+    "rate-above-zero": "rate above zero",
+    "transfer-rate": "transfer rate",
+    "share": "share",
+    "share-above-zero": "share above zero",
+    "device": "table of [device keys](device-keys.md)",
+}
+"""How the definitions of a schema are called."""
+
+PATTERNS = {"[^/]\\.toml$": "the path of a device file", "^done:.": '`"done:CLASS"`'}
+"""What texts that fit a pattern are."""
+
+
+def job_page(schema: Schema) -> str:
+    """Every key of a job file, a section for each table."""
+    own = {key: one for key, one in schema["properties"].items() if key != "policy"}
+    return page(
+        "# Job keys",
+        "A job is a TOML file. Any key can be changed on the command line: `--set duration=15s`, "
+        "`--set agent.0.rate=40/s` (the number counts from 0).",
+        "`penstock schema job` prints the schema that this page is made of. An editor that knows "
+        "TOML completes and checks a job whose first line names it: `#:schema ./job.schema.json`.",
+        "Parameters of policies stand in a table for each policy, `[policy.size-priority]`, and on "
+        "the command line as `--set size-priority.split=64KiB`: see [policies](policies.md).",
+        "## Units",
+        "Every quantity is a text with a unit. A bare number is refused.",
+        UNITS,
+        "## The job itself",
+        table(HEADINGS, _rows(own)),
+        *_sections(own),
+    )
+
+
+def device_page(schema: Schema) -> str:
+    """Every key of a device, by model."""
+    defined = schema["$defs"]["device"]
+    models: Sequence[str] = defined["properties"]["model"]["enum"]
+    properties: Mapping[str, Schema] = defined["properties"]
+    lacks = {model: set(_refused(defined, model)) for model in models}
+    shared = {key for key in properties if not any(key in lacks[model] for model in models)}
+    required = defined.get("required", ())
+    parts = ["## Every model", table(HEADINGS, _rows(_only(properties, shared), required))]
+    for model in models:
+        held = {key for key in properties if key not in lacks[model]} - shared
+        rows = _rows(_only(properties, held), list(_required(defined, model)))
+        parts += [f'## `model = "{model}"`', table(HEADINGS, rows)]
+    return page(
+        "# Device keys",
+        "A device is a name (`penstock list devices`), a TOML file with a table `[device]`, or "
+        "that table in a job. [Units](job-keys.md#units) are those of jobs.",
+        "`penstock schema device` prints the schema that this page is made of.",
+        *parts,
+        *_sections(properties, "device."),
+    )
+
+
+def _only(properties: Mapping[str, Schema], keys: set[str]) -> dict[str, Schema]:
+    return {key: one for key, one in properties.items() if key in keys}
+
+
+def _refused(device: Schema, model: str) -> Iterator[str]:
+    """Keys that a device of this model may not have."""
+    for part in _rules(device, model):
+        yield from (key for key, one in part.get("properties", {}).items() if one is False)
+
+
+def _required(device: Schema, model: str) -> Iterator[str]:
+    """Keys that a device of this model must have, whatever else it has."""
+    for part in _rules(device, model):
+        yield from part.get("required", ())
+
+
+def _rules(device: Schema, model: str) -> Iterator[Schema]:
+    """What holds of a device of this model."""
+    for rule in device.get("allOf", ()):
+        if rule.get("if", {}).get("properties", {}).get("model", {}).get("const") == model:
+            then = rule["then"]
+            yield from (then, *then.get("allOf", ()))
+
+
+def _rows(properties: Mapping[str, Schema], required: Sequence[str] = ()) -> Iterator[list[str]]:
+    for key, one in properties.items():
+        default = "required" if key in required else ""
+        if "default" in one:
+            default = code(_written(one["default"]))
+        meaning = cell(sentence(one.get("description", "")))
+        yield [code(key), cell(_value(one)), default, meaning]
+
+
+def _written(value: object) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, Sequence):
+        return f"[{', '.join(_written(one) for one in value)}]"
+    return str(value)
+
+
+def _value(schema: Schema) -> str:
+    """What may stand there."""
+    if "$ref" in schema:
+        return KINDS[schema["$ref"].rpartition("/")[2]]
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(_value(one) for one in schema["anyOf"]))
+    if "enum" in schema:
+        return ", ".join(f"`{_written(one)}`" for one in schema["enum"])
+    kind = schema.get("type")
+    if kind == "array":
+        return f"list, each a {_value(schema['items'])}" if "items" in schema else "list"
+    if kind in ("integer", "number"):
+        return _number(schema)
+    if kind == "string" and "pattern" in schema:
+        pattern = schema["pattern"]
+        return PATTERNS.get(pattern, f"text that fits `{pattern}`")
+    return {"object": "table", "boolean": "`true`, `false`", "string": "text"}[str(kind)]
+
+
+def _number(schema: Schema) -> str:
+    name = "whole number" if schema["type"] == "integer" else "number"
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if least is not None and most is not None:
+        return f"{name}, {least:,} to {most:,}"
+    return name if least is None else f"{name}, {least:,} or more"
+
+
+def _sections(properties: Mapping[str, Schema], above: str = "") -> Iterator[str]:
+    """A section for each table below, and for the tables in it."""
+    for key, one in properties.items():
+        repeated = one.get("type") == "array"
+        for schema in _tables(one):
+            inner: dict[str, Schema] = dict(schema.get("properties", {}))
+            path = f"{above}{key}"
+            for named in schema.get("patternProperties", {}).values():
+                inner, path = dict(named["properties"]), f"{path}.NAME"
+            heading = f"[[{path}]]" if repeated and not above else f"[{path}]"
+            yield page(
+                f"{'#' * min(path.count('.') + 2, 4)} `{heading}`",
+                sentence(one.get("description", "")),
+                table(HEADINGS, _rows(inner, schema.get("required", ()))),
+            )
+            yield from _sections(inner, f"{path}.")
+
+
+def _tables(schema: Schema) -> list[Schema]:
+    """The tables that may stand there: one, or all that a word in them tells apart, as one."""
+    if schema.get("type") == "array":
+        return _tables(schema.get("items", {}))
+    if schema.get("type") == "object":
+        return [schema]
+    found = [one for one in schema.get("anyOf", ()) if one.get("type") == "object"]
+    return [_merged(found)] if found else []
+
+
+def _merged(tables: Sequence[Schema]) -> Schema:
+    """The keys that all of these have; a key with one word in each has all these words."""
+    first = tables[0]
+    if len(tables) == 1:
+        return first
+    properties: dict[str, Schema] = {}
+    for key, one in first["properties"].items():
+        if all(key in other["properties"] for other in tables):
+            words = [other["properties"][key].get("const") for other in tables]
+            merged = {name: value for name, value in one.items() if name != "const"}
+            properties[key] = {**merged, "enum": words} if None not in words else one
+    return {"properties": properties, "required": first.get("required", ())}

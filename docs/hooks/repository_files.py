@@ -1,0 +1,77 @@
+"""Pages for files of the repository that lie outside docs/ and that pages link to.
+
+A link from docs/ to `../examples/bank-day.toml` works where the repository is read as files. In the
+site it leads to a page that shows the file. The documents at the root become pages of their own.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from markdown_parts import page
+
+ROOT = Path(__file__).parents[2]
+
+DOCUMENTS = ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "README.md")
+"""Files at the root that are pages of the site."""
+
+LANGUAGES = {".py": "python", ".rs": "rust", ".toml": "toml", ".json": "json"}
+
+LINK = re.compile(r"(?<=\]\()(?!https?:|#|mailto:)([^)\s#]+)(#[^)\s]*)?(?=\))")
+"""A link to a file, and the place in it."""
+
+
+def place(path: str) -> str:
+    """Where in the site the file `path` of the repository is shown; paths as in docs/."""
+    if path.startswith("docs/"):
+        return path.removeprefix("docs/")
+    return f"project/{path}" if path in DOCUMENTS else f"files/{path}.md"
+
+
+def outside(text: str, path: str) -> Iterator[str]:
+    """Files of the repository outside docs/ that the page at `path` links to."""
+    for found in LINK.finditer(text):
+        target = _target(path, found[1])
+        if not target.startswith("docs/") and (ROOT / target).exists():
+            yield target
+
+
+def rewritten(text: str, path: str) -> str:
+    """The text of `path` with its links as they are in the site."""
+    here = os.path.dirname(place(path))
+
+    def one(found: re.Match[str]) -> str:
+        target = _target(path, found[1])
+        if (ROOT / target).is_dir() and target.startswith("docs"):
+            target += "/README.md"
+        return os.path.relpath(place(target), here or ".") + (found[2] or "")
+
+    return LINK.sub(one, text)
+
+
+def shown(path: str) -> str:
+    """The page that shows the file `path`."""
+    file = ROOT / path
+    if path in DOCUMENTS:
+        return rewritten(file.read_text(), path)
+    if file.is_dir():
+        names = sorted(one.name for one in file.iterdir() if one.is_file())
+        links = "\n".join(f"- [`{name}`]({file.name}/{name}.md)" for name in names)
+        return page(f"# {path}", "Files of this folder:", links)
+    if file.suffix not in LANGUAGES:
+        return page(f"# {path}", f"`{path}` in the repository, {file.stat().st_size:,} bytes.")
+    return page(f"# {path}", f"````{LANGUAGES[file.suffix]}\n{file.read_text()}````")
+
+
+def linked(text: str, path: str) -> Iterator[str]:
+    """What the page that shows `path` links to in turn."""
+    file = ROOT / path
+    if path in DOCUMENTS:
+        yield from outside(text, path)
+    elif file.is_dir():
+        yield from (f"{path}/{one.name}" for one in file.iterdir() if one.is_file())
+
+
+def _target(path: str, link: str) -> str:
+    return os.path.normpath(os.path.join(os.path.dirname(path), link))

@@ -1,0 +1,131 @@
+"""What MkDocs calls while it builds the site: pages that are generated, and the Rust reference.
+
+Reference pages are made of the declarations when the site is built, so they cannot be out of date.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page as SitePage
+
+import repository_files
+from markdown_parts import page, sentence, table
+from reference_commands import commands_page
+from reference_keys import Schema, device_page, job_page
+from reference_lists import Entry, devices_page, policies_page
+
+DOCS = repository_files.ROOT / "docs"
+
+
+class Page(NamedTuple):
+    """A page that is generated."""
+
+    title: str
+    path: str
+    text: Callable[[], str]
+
+
+def printed(*words: str) -> str:
+    """What `penstock` prints."""
+    command = [sys.executable, "-m", "penstock", *words]
+    return subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
+
+
+def schema(kind: str) -> Schema:
+    """The JSON Schema of files of this kind."""
+    found: Schema = json.loads(printed("schema", kind))
+    return found
+
+
+def entries(kind: str) -> list[Entry]:
+    """What `penstock list` has of this kind."""
+    found: list[Entry] = json.loads(printed("list", kind, "--json"))
+    return found
+
+
+REFERENCE = (
+    Page("Commands", "reference/commands.md", commands_page),
+    Page("Job keys", "reference/job-keys.md", lambda: job_page(schema("job"))),
+    Page("Device keys", "reference/device-keys.md", lambda: device_page(schema("device"))),
+    Page(
+        "Policies",
+        "reference/policies.md",
+        lambda: policies_page(entries("policies"), printed("list", "policies")),
+    ),
+    Page(
+        "Named devices",
+        "reference/devices.md",
+        lambda: devices_page(entries("devices"), printed("list", "devices"), DOCS / "devices"),
+    ),
+)
+"""The generated pages of the section "Reference", in their order. A page more is an entry more."""
+
+RUST = Page("Rust crates", "reference/rust.md", lambda: rust_page(repository_files.ROOT / "crates"))
+
+
+def rust_page(crates: Path) -> str:
+    """The crates, each with the first sentence of its documentation."""
+    rows = []
+    for library in sorted(crates.glob("*/src/lib.rs")):
+        first = library.read_text().partition("\n\n")[0].replace("//!", " ")
+        about = " ".join(first.split()).partition(". ")[0]
+        name = f"penstock_{library.parts[-3]}"
+        rows.append((f"[`{name}`](../rust/{name}/index.html)", sentence(about.split(" #!")[0])))
+    return page(
+        "# Rust crates",
+        "The reference of the crates, built by `cargo doc`. The traits of "
+        "[`penstock_core`](../rust/penstock_core/index.html) are the contract of policies and "
+        "devices.",
+        table(("crate", "what it is"), rows),
+    )
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the generated pages and the decisions into the navigation."""
+    sections = {name: inner for one in config.nav or () for name, inner in one.items()}
+    sections["Reference"] += [{one.title: one.path} for one in (*REFERENCE, RUST)]
+    decisions = sorted((DOCS / "decisions").glob("0*.md"))
+    sections["Decisions"] += [path.relative_to(DOCS).as_posix() for path in decisions]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the generated pages, files of the repository that are linked to, the Rust reference."""
+    for one in (*REFERENCE, RUST):
+        files.append(File.generated(config, one.path, content=one.text()))
+    waiting = list(repository_files.DOCUMENTS[:-1])
+    for file in files.documentation_pages():
+        waiting += repository_files.outside(file.content_string, f"docs/{file.src_uri}")
+    added: set[str] = set()
+    while waiting:
+        path = waiting.pop()
+        if path in added:
+            continue
+        added.add(path)
+        text = repository_files.shown(path)
+        files.append(File.generated(config, repository_files.place(path), content=text))
+        source = (
+            (repository_files.ROOT / path).read_text()
+            if path in repository_files.DOCUMENTS
+            else text
+        )
+        waiting += repository_files.linked(source, path)
+    rust = repository_files.ROOT / config.extra["rust_docs"]
+    for path in sorted(rust.rglob("*")):
+        if path.is_file() and not path.name.startswith("."):
+            name = f"rust/{path.relative_to(rust).as_posix()}"
+            files.append(File.generated(config, name, abs_src_path=str(path)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: SitePage, config: MkDocsConfig, files: Files) -> str:
+    """Lead links out of docs/ to the pages that show these files."""
+    if page.file.generated_by is not None:
+        return markdown
+    return repository_files.rewritten(markdown, f"docs/{page.file.src_uri}")
