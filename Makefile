@@ -125,7 +125,7 @@ $(SOAKED): soak-%: $(CARGO_FUZZ)
 docs: setup ## the site of the documentation, in target/site; the Rust documentation under rust/
 	RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --locked
 	@# Without the advertisement that the theme prints; it names this variable itself.
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 .PHONY: screenshots
 screenshots: setup ## take the pictures in docs/screenshots anew; needs Chromium

@@ -6,7 +6,9 @@ Reference pages are made of the declarations when the site is built, so they can
 import json
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,11 +74,13 @@ RUST = Page("Rust crates", "reference/rust.md", lambda: rust_page(repository_fil
 def rust_page(crates: Path) -> str:
     """The crates, each with the first sentence of its documentation."""
     rows = []
-    for library in sorted(crates.glob("*/src/lib.rs")):
-        first = library.read_text().partition("\n\n")[0].replace("//!", " ")
-        about = " ".join(first.split()).partition(". ")[0]
-        name = f"penstock_{library.parts[-3]}"
-        rows.append((f"[`{name}`](../rust/{name}/index.html)", sentence(about.split(" #!")[0])))
+    for manifest in sorted(crates.glob("*/Cargo.toml")):
+        crate = tomllib.loads(manifest.read_text())
+        name = crate.get("lib", {}).get("name", crate["package"]["name"].replace("-", "_"))
+        lines = (manifest.parent / "src/lib.rs").read_text().splitlines()
+        about = takewhile(lambda line: line.startswith("//! "), lines)
+        first = " ".join(line.removeprefix("//! ") for line in about).partition(". ")[0]
+        rows.append((f"[`{name}`](../rust/{name}/index.html)", sentence(first)))
     return page(
         "# Rust crates",
         "The reference of the crates, built by `cargo doc`. The traits of "

@@ -9,7 +9,7 @@
 //! what it fetched passes its channel and then the link. A write: it is decoded, waits for room in
 //! the write buffer, passes the link, and is done. Behind the host's back the buffer fills pages,
 //! which are programmed on the dies in turn. A program of random writes makes its die owe
-//! collection ([`collection`]), which that die does before it programs anything else, in slices of
+//! collection (`collection.rs`), which that die does before it programs anything else, in slices of
 //! a program each; every so many programs a block is erased. So the drive is in its steady state
 //! from the first write on: what it sustains is what the dies have left beside collection. A write
 //! that goes on where one of the last few dozen ended is sequential and makes nobody owe anything:

@@ -2,7 +2,7 @@
 //!
 //! A record holds the turns of the loop, the arrivals and the completions of the bottom device, each
 //! in the turn in which the loop saw it; never a dispatch. Of a model it also holds what the device
-//! answered when it was asked and a replay could not know ([`Recorded`](crate::recorded)). The same
+//! answered when it was asked and a replay could not know (`recorded.rs`). The same
 //! policy makes the same decisions from it. These are in a second file, only to compare with.
 //!
 //! Both files begin with a line that names the format and a line of JSON; what follows is binary,
