@@ -161,7 +161,7 @@ def _sections(properties: Mapping[str, Schema], above: str = "") -> Iterator[str
                 inner, path = dict(named["properties"]), f"{path}.NAME"
             heading = f"[[{path}]]" if repeated and not above else f"[{path}]"
             yield page(
-                f"{'#' * min(path.count('.') + 2, 4)} `{heading}`",
+                f"{'#' * min(above.count('.') + 2, 4)} `{heading}`",
                 sentence(one.get("description", "")),
                 table(HEADINGS, _rows(inner, schema.get("required", ()))),
             )

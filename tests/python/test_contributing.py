@@ -19,10 +19,10 @@ def left_out(folder: str, names: list[str]) -> set[str]:
     return {name for name in names if Path(folder) == ROOT and name in BUILT}
 
 
-def cargo(copy: Path, *words: str) -> str:
+def cargo(copy: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run cargo in the copy, with what the repository has built already."""
     target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
-    done = subprocess.run(
+    return subprocess.run(
         ["cargo", *words],
         cwd=copy,
         env=os.environ | {"CARGO_TARGET_DIR": target, "INSTA_UPDATE": "always"},
@@ -30,8 +30,6 @@ def cargo(copy: Path, *words: str) -> str:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.mark.timeout(900)
@@ -49,19 +47,27 @@ def test_a_policy_is_one_file_one_line_and_one_golden_table(tmp_path: Path) -> N
 
     # One line, and its module.
     registry = copy / "crates/policy/src/registry.rs"
-    last = "size_priority::ENTRY"
     last = "class_priority::ENTRY,\n"
-    listed = registry.read_text().replace(last, f"{last}    crate::lifo::ENTRY,\n")
-    registry.write_text(listed)
-    assert listed.count("lifo") == 1
+    before = registry.read_text()
+    assert before.count(last) == 1
+    registry.write_text(before.replace(last, f"{last}    crate::lifo::ENTRY,\n"))
     library = copy / "crates/policy/src/lib.rs"
     library.write_text(library.read_text().replace("pub mod noop;", "pub mod lifo;\npub mod noop;"))
 
     # One golden table.
-    cargo(copy, "test", "--locked", "-p", "penstock-tests", "--test", "golden")
+    golden = cargo(copy, "test", "--locked", "-p", "penstock-tests", "--test", "golden")
+    assert golden.returncode == 0, golden.stdout + golden.stderr
     table = (copy / "tests/golden/lifo.snap").read_text()
     assert re.search(r"^lifo: the newest first", table, re.MULTILINE)
 
-    # The rest follows.
-    held = cargo(copy, "test", "--locked", "-p", "penstock-tests", "--test", "contract")
-    assert "test result: ok" in held
+    # The rest follows: the contract holds it, and would not if it lost requests.
+    contract = ("test", "--locked", "-p", "penstock-tests", "--test", "contract")
+    held = cargo(copy, *contract)
+    assert held.returncode == 0, held.stdout + held.stderr
+    queued = "self.queue.push_back((now, req.id));"
+    assert text.count(queued) == 1
+    losing = text.replace(queued, f"if self.queue.is_empty() {{ {queued} }}")
+    (copy / "crates/policy/src/lifo.rs").write_text(losing)
+    broken = cargo(copy, *contract)
+    assert broken.returncode != 0
+    assert "lifo: " in broken.stdout

@@ -1,0 +1,131 @@
+"""The site of the documentation: it builds without a warning, and its reference is complete."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import repository_files
+import site_hooks
+from command import ROOT, penstock
+from markdown_parts import sentence, table
+from reference_keys import device_page, job_page
+
+REMOTE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"?(?:https?:)?//[^>]*>")
+"""What a browser would fetch from elsewhere."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site, over crates that were not documented."""
+    folder = tmp_path_factory.mktemp("site")
+    for found in re.findall(r"\.\./rust/(\w+)/index\.html", site_hooks.RUST.text()):
+        (folder / "doc" / found).mkdir(parents=True, exist_ok=True)
+        (folder / "doc" / found / "index.html").write_text("<!DOCTYPE html>")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder / "built"],
+        cwd=ROOT,
+        env=os.environ | {"PENSTOCK_RUST_DOCS": str(folder / "doc"), "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    assert "WARNING" not in built.stderr
+    return folder / "built"
+
+
+def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 50
+    for page in pages:
+        assert not REMOTE.findall(page.read_text()), page
+
+
+def test_it_can_be_searched_and_has_two_themes(site: Path) -> None:
+    found = json.loads((site / "search/search_index.json").read_text())["docs"]
+    assert any(one["location"].startswith("reference/job-keys.html#") for one in found)
+    home = (site / "index.html").read_text()
+    assert 'data-md-color-scheme="slate"' in home
+    assert 'data-md-color-scheme="default"' in home
+
+
+def test_files_outside_the_documentation_are_shown(site: Path) -> None:
+    page = (site / "files/examples/bank-day.toml.html").read_text()
+    assert "A bank" in page
+    assert (site / "project/ARCHITECTURE.html").exists()
+    assert not (site / "hooks").exists()
+
+
+def test_the_answers_to_a_newcomer_are_one_click_away() -> None:
+    rows = re.compile(r"^\| ([^|]+\?[^|]*) \| \[[^]]+\]\(([^)]+)\) \|$", re.MULTILINE)
+    readme = rows.findall((ROOT / "README.md").read_text())
+    home = rows.findall((ROOT / "docs/README.md").read_text())
+    assert len(readme) == 10
+    assert [(question, path.removeprefix("docs/")) for question, path in readme] == home
+
+
+def test_every_command_and_option_is_on_its_page() -> None:
+    text = next(page.text() for page in site_hooks.REFERENCE if page.title == "Commands")
+    for verb in (("compare",), ("trace", "convert"), ("paper", "online-batch")):
+        section = text.partition(f"\n## penstock {' '.join(verb)}\n")[2].partition("\n## ")[0]
+        options = re.findall(
+            r"^ +(?:-\w, )?(--[a-z-]+)", penstock(*verb, "--help").out, re.MULTILINE
+        )
+        assert len(options) > 1
+        for option in set(options) - {"--help"}:
+            assert f"`{option}`" in section
+    assert "- 77 this machine cannot run it" in text
+
+
+def test_every_policy_parameter_and_device_is_on_its_page() -> None:
+    pages = {page.title: page.text() for page in site_hooks.REFERENCE}
+    for policy in json.loads(penstock("list", "policies", "--json").out):
+        section = pages["Policies"].partition(f"\n## {policy['name']}\n")[2].partition("\n## ")[0]
+        assert policy["summary"][1:] in section
+        for param in policy["params"]:
+            assert f"| `{param['name']}` |" in section
+    for device in json.loads(penstock("list", "devices", "--json").out):
+        assert f"| `{device['name']}` |" in pages["Named devices"]
+    assert "[sources and figures](../devices/ssd-nvme.md)" in pages["Named devices"]
+    assert "`kernel:NAME`" in pages["Policies"]
+    assert "`null`" in pages["Named devices"]
+
+
+def test_every_key_of_a_schema_is_on_its_page() -> None:
+    job, device = (json.loads(penstock("schema", kind).out) for kind in ("job", "device"))
+    pages = (job_page(job), device_page(device))
+    keys = ({*job["properties"]} - {"policy"}, {*device["$defs"]["device"]["properties"]})
+    for page, expected in zip(pages, keys, strict=True):
+        assert expected
+        assert [key for key in expected if f"| `{key}` |" not in page] == []
+    assert "| `rate` | rate above zero |" in pages[0].partition("[agent.arrivals]")[2]
+    ssd = pages[1].partition('## `model = "ssd"`')[2].partition("\n## ")[0]
+    assert "| `dies` | whole number, 1 to 65,536 | required |" in ssd
+    assert "`drive`" not in ssd
+
+
+def test_links_out_of_the_documentation_lead_to_pages_of_the_site() -> None:
+    text = (
+        "[a](../../examples/bank-day.toml) [b](../../SECURITY.md#x) [c](gate.md) [d](https://e.f)"
+    )
+    assert repository_files.rewritten(text, "docs/how-to/job.md") == (
+        "[a](../files/examples/bank-day.toml.md) [b](../project/SECURITY.md#x) [c](gate.md) "
+        "[d](https://e.f)"
+    )
+    assert list(repository_files.outside(text, "docs/how-to/job.md")) == [
+        "examples/bank-day.toml",
+        "SECURITY.md",
+    ]
+    inside = repository_files.rewritten("[d](docs/decisions)", "ARCHITECTURE.md")
+    assert inside == "[d](../decisions/README.md)"
+
+
+def test_parts_of_pages() -> None:
+    assert sentence("bytes of it") == "Bytes of it."
+    assert table(("a", "b"), [("1", "2")]) == "| a | b |\n| --- | --- |\n| 1 | 2 |\n"
+    assert table(("a",), []) == ""
