@@ -124,8 +124,8 @@ $(SOAKED): soak-%: $(CARGO_FUZZ)
 .PHONY: docs
 docs: setup ## the site of the documentation, in target/site; the Rust documentation under rust/
 	RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --locked
-	@# Without the advertisement that the theme prints; it names this variable itself.
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@# The theme prints a notice about its own future, and names this variable to silence it.
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 .PHONY: screenshots
 screenshots: setup ## take the pictures in docs/screenshots anew; needs Chromium
