@@ -232,6 +232,15 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
             assert anchor in anchors(target), f"{page} links to {path}#{anchor}"
 
 
+def test_no_page_is_an_orphan() -> None:
+    linked = {
+        (page.parent / path).resolve()
+        for page in DOCUMENTS
+        for path, _ in LINK.findall(page.read_text())
+    }
+    assert [page for page in PAGES if page not in linked and page != ROOT / "README.md"] == []
+
+
 def test_readme_is_short_enough_to_be_read() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 
