@@ -16,6 +16,8 @@ def cell(text: str) -> str:
 def sentence(text: str) -> str:
     """A phrase with a capital letter and a full stop."""
     text = text.strip()
+    if not text:
+        return ""
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?')) else '.'}"
 
 

@@ -7,6 +7,14 @@ from markdown_parts import cell, code, page, sentence, table
 
 Schema = Mapping[str, Any]
 
+PLAIN = {
+    "object": "table",
+    "boolean": "`true`, `false`",
+    "string": "text",
+    "null": "`null`",
+}
+"""What values without bounds are called."""
+
 HEADINGS = ("key", "value", "default", "meaning")
 
 UNITS = """\
@@ -51,8 +59,23 @@ def job_page(schema: Schema) -> str:
         "Every quantity is a text with a unit. A bare number is refused.",
         UNITS,
         "## The job itself",
-        table(HEADINGS, _rows(own)),
+        _objects({**schema, "properties": own}),
+    )
+
+
+def schema_page(title: str, introduction: str, schema: Schema) -> str:
+    """Every key of what a schema describes, a section for each table."""
+    return page(f"# {title}", introduction, _objects(schema))
+
+
+def _objects(schema: Schema) -> str:
+    """The keys of a schema, of the tables in it, and of those that it defines and refers to."""
+    own = schema["properties"]
+    defined = {name: one for name, one in schema.get("$defs", {}).items() if name not in KINDS}
+    return page(
+        table(HEADINGS, _rows(own, schema.get("required", ()))),
         *_sections(own),
+        *_sections(defined),
     )
 
 
@@ -126,12 +149,15 @@ def _written(value: object) -> str:
 def _value(schema: Schema) -> str:
     """What may stand there."""
     if "$ref" in schema:
-        return KINDS[schema["$ref"].rpartition("/")[2]]
+        name = schema["$ref"].rpartition("/")[2]
+        return KINDS.get(name, f"`{name}`")
     if "anyOf" in schema:
         return " or ".join(dict.fromkeys(_value(one) for one in schema["anyOf"]))
     if "enum" in schema:
         return ", ".join(f"`{_written(one)}`" for one in schema["enum"])
     kind = schema.get("type")
+    if isinstance(kind, list):
+        return " or ".join(_value({**schema, "type": one}) for one in kind)
     if kind == "array":
         return f"list, each a {_value(schema['items'])}" if "items" in schema else "list"
     if kind in ("integer", "number"):
@@ -139,7 +165,7 @@ def _value(schema: Schema) -> str:
     if kind == "string" and "pattern" in schema:
         pattern = schema["pattern"]
         return PATTERNS.get(pattern, f"text that fits `{pattern}`")
-    return {"object": "table", "boolean": "`true`, `false`", "string": "text"}[str(kind)]
+    return PLAIN.get(str(kind), "any value")
 
 
 def _number(schema: Schema) -> str:

@@ -13,7 +13,7 @@ import repository_files
 import site_hooks
 from command import ROOT, penstock
 from markdown_parts import sentence, table
-from reference_keys import device_page, job_page
+from reference_keys import device_page, job_page, schema_page
 
 REMOTE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"?(?:https?:)?//[^>]*>")
 """What a browser would fetch from elsewhere."""
@@ -107,6 +107,30 @@ def test_every_key_of_a_schema_is_on_its_page() -> None:
     ssd = pages[1].partition('## `model = "ssd"`')[2].partition("\n## ")[0]
     assert "| `dies` | whole number, 1 to 65,536 | required |" in ssd
     assert "`drive`" not in ssd
+
+
+def test_a_schema_with_definitions_of_its_own_is_a_page() -> None:
+    schema = {
+        "properties": {"seed": {"type": "integer"}, "runs": {"$ref": "#/$defs/Run"}},
+        "required": ["seed"],
+        "$defs": {
+            "Run": {
+                "type": "object",
+                "description": "one run",
+                "properties": {
+                    "ended": {"type": ["string", "null"], "description": "why it ended"}
+                },
+            }
+        },
+    }
+    assert schema_page("Result", "What is printed.", schema) == (
+        "# Result\n\nWhat is printed.\n\n"
+        "| key | value | default | meaning |\n| --- | --- | --- | --- |\n"
+        "| `seed` | whole number | required |  |\n| `runs` | `Run` |  |  |\n\n"
+        "## `[Run]`\n\nOne run.\n\n"
+        "| key | value | default | meaning |\n| --- | --- | --- | --- |\n"
+        "| `ended` | text or `null` |  | Why it ended. |\n"
+    )
 
 
 def test_links_out_of_the_documentation_lead_to_pages_of_the_site() -> None:
