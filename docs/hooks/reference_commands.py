@@ -17,7 +17,7 @@ INTRODUCTION = (
 def commands_page() -> str:
     """Every command with its arguments and options, and the exit codes."""
     root = typer.main.get_command(app)
-    found = list(_commands(root, "penstock"))
+    found = list(commands(root, "penstock"))
     codes = str(root.epilog).removeprefix("Exit codes: ").replace("; ", "\n- ")
     return page(
         "# Commands",
@@ -32,11 +32,12 @@ def commands_page() -> str:
     )
 
 
-def _commands(command: object, name: str) -> Iterator[tuple[str, TyperCommand]]:
+def commands(command: object, name: str) -> Iterator[tuple[str, TyperCommand]]:
     """The commands below `command`, and itself if there are none."""
     if isinstance(command, TyperGroup):
-        for word, one in command.commands.items():
-            yield from _commands(one, f"{name} {word}")
+        context = typer.Context(command)
+        for word in command.list_commands(context):
+            yield from commands(command.get_command(context, word), f"{name} {word}")
     elif isinstance(command, TyperCommand):
         yield name, command
 
@@ -76,8 +77,10 @@ def _help(one: TyperArgument | TyperOption) -> str:
     parts = [cell(one.help or "")]
     if isinstance(one, TyperOption) and one.required:
         parts.append("Required.")
-    if one.min is not None:
-        parts.append(f"At least {one.min}." if one.max is None else f"{one.min} to {one.max}.")
+    # A range of numbers; other kinds have no bounds.
+    least, most = (getattr(one.type, bound, None) for bound in ("min", "max"))
+    if least is not None:
+        parts.append(f"At least {least}." if most is None else f"{least} to {most}.")
     if one.default not in (None, False, True) and one.show_default:
         parts.append(f"Default: {code(one.default)}.")
     return " ".join(parts)

@@ -14,17 +14,17 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from typer.core import TyperGroup
 from typer.main import get_command
 
 import site_hooks
-from command import ROOT, Ended, penstock
+from command import ROOT, penstock
+from forking import Ended
 from penstock.cli.app import app
+from reference_commands import commands
 
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 
@@ -188,20 +188,11 @@ def test_a_command_that_is_not_run_names_a_device_of_the_readers() -> None:
                     assert "/dev/" in line, f"{page}: {line}"
 
 
-def verbs(
-    group: object, before: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], set[str]]]:
-    """Every command of the program, with its options."""
-    if isinstance(group, TyperGroup):
-        for name, one in group.commands.items():
-            yield from verbs(one, (*before, name))
-    else:
-        params = getattr(group, "params", ())
-        yield before, {name for one in params for name in (*one.opts, *one.secondary_opts)}
-
-
 def test_commands_in_sentences_exist_with_their_options() -> None:
-    known = dict(verbs(get_command(app)))
+    known = {
+        tuple(name.split()[1:]): {option for one in command.params for option in one.opts}
+        for name, command in commands(get_command(app), "penstock")
+    }
     for page in DOCUMENTS:
         text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
         for command in re.findall(r"`penstock ([a-z][^`]*)`", text):
