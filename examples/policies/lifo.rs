@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use penstock_core::{Go, Out, Part, Policy, ReqId, Request, Span, Time};
-use penstock_policy::{Bound, Entry, Kind, Param, Params, Value};
+use penstock_policy::{Bound, Entry, Facts, Kind, Param, Params, Value};
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {
@@ -23,6 +23,7 @@ pub const ENTRY: Entry = Entry {
     }],
     build: |params| Box::new(Lifo::new(params)),
     bound: |params, _| Some(Bound { after: params.duration("patience"), overtakes: 0 }),
+    facts: Facts::NONE,
 };
 
 /// Everything queued, oldest first, with its date of arrival.

@@ -186,6 +186,31 @@ proptest! {
     }
 }
 
+/// The engines' buffers are as long as the longest request, or as what a policy says that it makes
+/// of several.
+#[test]
+fn a_merged_command_is_as_long_as_declared_at_most() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut merged = 0;
+    for _ in 0..800 {
+        let case = any_case().new_tree(&mut runner).expect("a case").current();
+        let entry = entries()[case.policy];
+        let most = (entry.facts.merges)(&any_params(entry, case.params));
+        let journal = case.run();
+        let len = |id: &ReqId| {
+            let (_, found) = journal.enqueued.iter().find(|(_, req)| req.id == *id).unwrap();
+            found.len
+        };
+        for decision in journal.decisions.iter().filter(|decision| !decision.chain.is_empty()) {
+            let most = most.unwrap_or_else(|| panic!("{} merges and does not say so", entry.name));
+            let found: u32 = std::iter::once(&decision.go.id).chain(&decision.chain).map(len).sum();
+            assert!(found <= most, "{}: {found} bytes in one command of {most}", entry.name);
+            merged += 1;
+        }
+    }
+    assert!(merged > 100, "{merged} merged commands");
+}
+
 /// The properties above say something about splitting and merging only if the cases do both.
 #[test]
 fn the_cases_split_and_merge() {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use penstock_policy::POLICIES;
 use serde_json::Value;
 
 /// Every crate and the crates that it may use. Siblings of one floor never import one another.
@@ -84,6 +85,41 @@ fn nothing_below_spec_knows_toml_or_json() {
             let named =
                 text.lines().any(|line| line.split(['=', '.', ' ']).next() == Some(library));
             assert!(!named, "{} names {library}", manifest.display());
+        }
+    }
+}
+
+/// Every source of the crates above the policies.
+fn sources() -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), Vec::new());
+    for (name, _) in MAY_USE.iter().filter(|(name, _)| !matches!(*name, "core" | "policy")) {
+        folders.push(root().join("crates").join(name).join("src"));
+    }
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder of source") {
+            let path = entry.expect("an entry").path();
+            let list = if path.is_dir() { &mut folders } else { &mut found };
+            if !path.ends_with("tests.rs") {
+                list.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// What is known of a policy stands in its entry: to compare names is to know it somewhere else.
+#[test]
+fn nothing_is_decided_by_the_name_of_a_policy() {
+    for path in sources() {
+        let text = std::fs::read_to_string(&path).expect("a source");
+        for name in POLICIES.iter().map(|policy| policy.name) {
+            let constant = format!("{}::ENTRY.name", name.replace('-', "_"));
+            for asked in [constant, format!("\"{name}\"")] {
+                let (equal, arm) = (format!("== {asked}"), format!("{asked} =>"));
+                let found = [equal, arm].into_iter().find(|what| text.contains(what));
+                let found = found.map(|what| format!("{}: {what}", path.display()));
+                assert_eq!(found, None, "declare it in the policy's `Facts`");
+            }
         }
     }
 }

@@ -20,7 +20,7 @@ use alloc::boxed::Box;
 
 use penstock_core::{Go, Out, Part, Policy, Request, Time};
 
-use crate::entry::Entry;
+use crate::entry::{Entry, Facts};
 use crate::params::Params;
 use crate::queue::Positions;
 
@@ -31,6 +31,7 @@ pub const ENTRY: Entry = Entry {
     params: &[],
     build: |params| Box::new(CLook::new(params)),
     bound: |_, _| None,
+    facts: Facts::NONE,
 };
 
 /// What is queued, and how far the sweep has come.

@@ -17,8 +17,8 @@ use alloc::vec::Vec;
 
 use penstock_core::{Go, Out, Part, Policy, Request, Span, Time};
 
-use crate::entry::{Bound, Entry};
-use crate::noop::MAX_SECTORS;
+use crate::entry::{Bound, Entry, Facts};
+use crate::noop::{MAX_SECTORS, max_sectors};
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::{Chains, Links, List};
 
@@ -57,6 +57,7 @@ pub const ENTRY: Entry = Entry {
         let after = params.duration("fifo_expire_sync").max(params.duration("fifo_expire_async"));
         Some(Bound { after, overtakes: params.count("quantum").saturating_mul(streams + 1) })
     },
+    facts: Facts { merges: max_sectors, ..Facts::NONE },
 };
 
 /// A queue for each stream, and whose turn it is.
@@ -92,7 +93,7 @@ impl Cfq {
             quantum: params.count("quantum"),
             expire_sync: params.duration("fifo_expire_sync"),
             expire_async: params.duration("fifo_expire_async"),
-            chains: Chains::new(params.len("max_sectors").expect("a size"), true),
+            chains: Chains::new(max_sectors(params).expect("a size"), true),
             links: Links::default(),
             streams: Vec::new(),
             turns: VecDeque::new(),

@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 
 use penstock_core::{Go, Out, Part, Policy, ReqId, Request, Span, Time};
 
-use crate::entry::{Bound, Entry};
+use crate::entry::{Bound, Entry, Facts};
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::{Links, List};
 
@@ -33,6 +33,7 @@ pub const ENTRY: Entry = Entry {
     }],
     build: |params| Box::new(ClassPriority::new(params)),
     bound: |params, _| params.duration_or("aging").map(|after| Bound { after, overtakes: 0 }),
+    facts: Facts::NONE,
 };
 
 /// A queue for each priority, and one of all.

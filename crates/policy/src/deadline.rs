@@ -17,8 +17,8 @@ use alloc::vec::Vec;
 
 use penstock_core::{Go, Op, Out, Part, Policy, Request, Span, Time};
 
-use crate::entry::{Bound, Entry};
-use crate::noop::MAX_SECTORS;
+use crate::entry::{Bound, Entry, Facts};
+use crate::noop::{MAX_SECTORS, max_sectors};
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::{Chains, Links, List};
 
@@ -74,6 +74,7 @@ pub const ENTRY: Entry = Entry {
         // With 0, writes always go first, as in the kernel: reads are promised nothing.
         (params.count("writes_starved") > 0).then_some(Bound { after, overtakes })
     },
+    facts: Facts { merges: max_sectors, ..Facts::NONE },
 };
 
 const READ: usize = 0;
@@ -113,7 +114,7 @@ impl Deadline {
             fifo: List::default(),
             position: 0,
         };
-        let limit = params.len("max_sectors").expect("a size");
+        let limit = max_sectors(params).expect("a size");
         Self {
             writes_starved: params.count("writes_starved"),
             fifo_batch: params.count("fifo_batch"),

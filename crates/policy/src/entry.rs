@@ -19,6 +19,22 @@ pub struct Entry {
     /// How long it may keep a request waiting while `streams` streams are active; `None` if it
     /// promises nothing. The contract tests hold it to this.
     pub bound: fn(&Params, streams: u32) -> Option<Bound>,
+    /// What else those around it ask.
+    pub facts: Facts,
+}
+
+/// What a policy declares for those who size buffers, count requests or warn: nobody decides by its
+/// name.
+pub struct Facts {
+    /// The longest command that it makes by merging, in bytes; `None` if it merges nothing.
+    pub merges: fn(&Params) -> Option<u32>,
+    /// The longest request that it calls short, in bytes; `None` if it does not tell them by length.
+    pub short: fn(&Params) -> Option<u32>,
+}
+
+impl Facts {
+    /// It merges nothing, and no request is short to it.
+    pub const NONE: Self = Self { merges: |_| None, short: |_| None };
 }
 
 impl Entry {

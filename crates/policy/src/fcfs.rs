@@ -8,7 +8,7 @@ use alloc::collections::VecDeque;
 
 use penstock_core::{Go, Out, Part, Policy, ReqId, Request, Time};
 
-use crate::entry::{Bound, Entry};
+use crate::entry::{Bound, Entry, Facts};
 use crate::params::Params;
 
 /// Its entry in the registry.
@@ -18,6 +18,7 @@ pub const ENTRY: Entry = Entry {
     params: &[],
     build: |params| Box::new(Fcfs::new(params)),
     bound: |_, _| Some(Bound::FIFO),
+    facts: Facts::NONE,
 };
 
 /// One queue.

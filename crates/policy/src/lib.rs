@@ -27,6 +27,6 @@ pub mod size_priority;
 pub mod sptf;
 pub mod sstf;
 
-pub use entry::{Bound, Entry};
+pub use entry::{Bound, Entry, Facts};
 pub use params::{Kind, Param, Params, Value};
 pub use registry::{POLICIES, find};

@@ -21,7 +21,7 @@ use alloc::boxed::Box;
 
 use penstock_core::{Go, Out, Part, Policy, Request, Time};
 
-use crate::entry::Entry;
+use crate::entry::{Entry, Facts};
 use crate::params::Params;
 use crate::queue::Positions;
 
@@ -32,6 +32,7 @@ pub const ENTRY: Entry = Entry {
     params: &[],
     build: |params| Box::new(Look::new(params)),
     bound: |_, _| None,
+    facts: Facts::NONE,
 };
 
 /// What is queued, and the sweep.

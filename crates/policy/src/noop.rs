@@ -11,7 +11,7 @@ use alloc::boxed::Box;
 
 use penstock_core::{Go, Out, Part, Policy, Request, Time};
 
-use crate::entry::{Bound, Entry};
+use crate::entry::{Bound, Entry, Facts};
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::{Chains, Links, List};
 
@@ -24,6 +24,11 @@ pub const MAX_SECTORS: Param = Param {
     source: "the kernel's default max_sectors_kb",
 };
 
+/// What `MAX_SECTORS` is set to.
+pub(crate) fn max_sectors(params: &Params) -> Option<u32> {
+    params.len(MAX_SECTORS.name)
+}
+
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "noop",
@@ -31,6 +36,7 @@ pub const ENTRY: Entry = Entry {
     params: &[MAX_SECTORS],
     build: |params| Box::new(Noop::new(params)),
     bound: |_, _| Some(Bound::FIFO),
+    facts: Facts { merges: max_sectors, ..Facts::NONE },
 };
 
 /// One FIFO of chains.
@@ -44,7 +50,7 @@ pub struct Noop {
 impl Noop {
     /// Takes `max_sectors`.
     pub fn new(params: &Params) -> Self {
-        let limit = params.len("max_sectors").expect("a size");
+        let limit = max_sectors(params).expect("a size");
         Self { chains: Chains::new(limit, true), links: Links::default(), fifo: List::default() }
     }
 }

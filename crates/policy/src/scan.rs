@@ -28,7 +28,7 @@ use alloc::boxed::Box;
 
 use penstock_core::{Device, Go, Op, Out, Part, Policy, Request, Span, Time};
 
-use crate::entry::Entry;
+use crate::entry::{Entry, Facts};
 use crate::look::{Heading, Sweep};
 use crate::params::Params;
 use crate::queue::Positions;
@@ -40,6 +40,7 @@ pub const ENTRY: Entry = Entry {
     params: &[],
     build: |params| Box::new(Scan::new(params)),
     bound: |_, _| None,
+    facts: Facts::NONE,
 };
 
 /// What is queued, and the arm.

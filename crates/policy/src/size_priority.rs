@@ -18,7 +18,7 @@ use alloc::collections::VecDeque;
 
 use penstock_core::{Go, InFlight, Out, Part, Policy, ReqId, Request, Span, Time};
 
-use crate::entry::{Bound, Entry};
+use crate::entry::{Bound, Entry, Facts};
 use crate::feedback::Feedback;
 use crate::params::{Kind, Param, Params, Value};
 
@@ -116,6 +116,7 @@ pub const ENTRY: Entry = Entry {
             guard => guard.map(|after| Bound { after: Span::ZERO, overtakes: after }),
         }
     },
+    facts: Facts { short: |params| Some(threshold(params)), ..Facts::NONE },
 };
 
 /// The longest short request in bytes, under these parameters of the policy.

@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 
 use penstock_core::{Go, Op, Out, Part, Policy, ReqId, Request, Time};
 
-use crate::entry::Entry;
+use crate::entry::{Entry, Facts};
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::Sorted;
 
@@ -39,6 +39,7 @@ pub const ENTRY: Entry = Entry {
     }],
     build: |params| Box::new(Sptf::new(params)),
     bound: |_, _| None,
+    facts: Facts::NONE,
 };
 
 /// What is queued, in order of address.

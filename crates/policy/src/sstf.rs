@@ -14,7 +14,7 @@ use alloc::boxed::Box;
 
 use penstock_core::{Go, Out, Part, Policy, Request, Time};
 
-use crate::entry::Entry;
+use crate::entry::{Entry, Facts};
 use crate::params::Params;
 use crate::queue::Positions;
 
@@ -25,6 +25,7 @@ pub const ENTRY: Entry = Entry {
     params: &[],
     build: |params| Box::new(Sstf::new(params)),
     bound: |_, _| None,
+    facts: Facts::NONE,
 };
 
 /// What is queued, and where the arm is thought to be.

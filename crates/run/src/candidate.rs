@@ -156,9 +156,8 @@ impl Chosen {
 
     /// The longest command that it makes by merging, in bytes.
     pub(crate) fn longest(&self) -> u32 {
-        let Self::Known(_, params) = self else { return 0 };
-        let merges = params.iter().any(|(name, _)| *name == "max_sectors");
-        if merges { params.len("max_sectors").unwrap_or(0) } else { 0 }
+        let Self::Known(entry, params) = self else { return 0 };
+        (entry.facts.merges)(params).unwrap_or(0)
     }
 
     /// Makes it for a run whose classes are `classes`.

@@ -45,13 +45,14 @@ const PROGRAMS: u32 = 256;
 /// How often whoever waits for the programs is asked whether to go on.
 const BEAT: Duration = Duration::from_millis(50);
 
-/// How the disk is controlled: a name, the policy, and its parameters but for the piece.
-const MODES: [(&str, &str, &[&str]); 5] = [
-    ("fifo", "fcfs", &[]),
-    ("split", "size-priority", &["priority=false"]),
-    ("prio", "size-priority", &["split=off", "guard=off"]),
-    ("split+prio", "size-priority", &["guard=off"]),
-    ("split-rr", "size-priority", &["priority=false", "order=rr"]),
+/// How the disk is controlled: a name, the policy, whether it is given the piece, and its other
+/// parameters.
+const MODES: [(&str, &str, bool, &[&str]); 5] = [
+    ("fifo", "fcfs", false, &[]),
+    ("split", "size-priority", true, &["priority=false"]),
+    ("prio", "size-priority", false, &["split=off", "guard=off"]),
+    ("split+prio", "size-priority", true, &["guard=off"]),
+    ("split-rr", "size-priority", true, &["priority=false", "order=rr"]),
 ];
 
 /// One run of some programs.
@@ -204,7 +205,7 @@ fn open(cell: &Cell) -> Result<(Gate, [u32; 3], BelowResult), Failure> {
     let mode = MODES.iter().find(|(name, ..)| *name == cell.mode).ok_or_else(|| {
         Failure::wrong(format_args!("unknown mode {}", cell.mode), suggest(&cell.mode, names()))
     })?;
-    let (_, policy, sets) = *mode;
+    let (_, policy, splits, sets) = *mode;
     let mut options = GateOptions {
         files: cell.file.iter().cloned().collect(),
         policy: policy.into(),
@@ -219,7 +220,7 @@ fn open(cell: &Cell) -> Result<(Gate, [u32; 3], BelowResult), Failure> {
     let targets = options.targets(User::Run)?;
     let unit = targets.iter().map(penstock_live::Target::unit).max().unwrap_or(1);
     let lengths = [SHORT, LONG, PIECE].map(|len| len.next_multiple_of(unit));
-    if policy == "size-priority" && !sets.contains(&"split=off") {
+    if splits {
         options.sets.push(format!("split={}B", lengths[2]));
     }
     let measured = targets.first().filter(|_| cell.emulate.is_none());

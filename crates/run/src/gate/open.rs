@@ -133,11 +133,7 @@ impl Decider {
 
     /// The longest request that is called short.
     fn threshold(&self) -> u32 {
-        if self.entry.name == size_priority::ENTRY.name {
-            size_priority::threshold(&self.params)
-        } else {
-            SHORT
-        }
+        (self.entry.facts.short)(&self.params).unwrap_or(SHORT)
     }
 }
 
