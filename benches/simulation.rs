@@ -10,8 +10,8 @@ use std::collections::BinaryHeap;
 
 use penstock_benches::{RUNS, best_of, report};
 use penstock_core::{
-    ClassId, Device, Done, End, Flags, Io, Limits, Op, Prio, Queued, Request, Rng, Seed, Source,
-    Span, StreamId, Time, Virtual, run,
+    ClassId, Device, Done, End, Flags, Io, Limits, Op, Prio, Queued, Request, Rng, Seed, Served,
+    Source, Span, StreamId, Time, Virtual, run,
 };
 use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Array, Cost, Fixed, Level, PageCache, Ssd, page_cache};
@@ -197,7 +197,7 @@ fn main() {
     for entry in [&fcfs::ENTRY, &noop::ENTRY, &deadline::ENTRY, &size_priority::ENTRY] {
         let what = format!("requests: boxed {}, hdd", entry.name);
         measure(&what, (32, 4096), DISKSIM, || {
-            Queued::new((entry.build)(&entry.defaults()), hdd())
+            Queued::new((entry.build)(&entry.defaults(), &Served::ONE_DISK), hdd())
         });
     }
     // A queue so long that whoever searches all of it is found out.
@@ -205,7 +205,7 @@ fn main() {
     for entry in sorts.into_iter().chain([&class_priority::ENTRY]) {
         let what = format!("requests: boxed {}, hdd", entry.name);
         measure(&what, (100_000, 4096), DISKSIM, || {
-            Queued::new((entry.build)(&entry.defaults()), hdd())
+            Queued::new((entry.build)(&entry.defaults(), &Served::ONE_DISK), hdd())
         });
     }
 }

@@ -21,7 +21,7 @@ pub const ENTRY: Entry = Entry {
         doc: "how long the oldest request may be passed over",
         source: "an example: a fifth of a second is where people notice",
     }],
-    build: |params| Box::new(Lifo::new(params)),
+    build: |params, _| Box::new(Lifo::new(params)),
     bound: |params, _| Some(Bound { after: params.duration("patience"), overtakes: 0 }),
     facts: Facts::NONE,
 };

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from penstock.errors import PenstockError
     from penstock.gate import Gate, GateStats, LengthStats
     from penstock.job import Agent, Class, Job
-    from penstock.policy import Below, Go, Part, Policy, Request
+    from penstock.policy import Below, ClassInfo, Go, Part, Policy, Request, Served
     from penstock.results.modelled import AgainstMeasured, DiskStats, Milliseconds
     from penstock.results.typed import (
         ClassResult,
@@ -36,6 +36,7 @@ __all__ = [
     "Agent",
     "Below",
     "Class",
+    "ClassInfo",
     "ClassResult",
     "Comparison",
     "DiskStats",
@@ -54,6 +55,7 @@ __all__ = [
     "Request",
     "Run",
     "Schedule",
+    "Served",
     "__version__",
     "compare",
 ]
@@ -64,7 +66,7 @@ _HOMES = {
     "gate": ("Gate", "GateStats", "LengthStats"),
     "job": ("Agent", "Class", "Job"),
     "results.modelled": ("AgainstMeasured", "DiskStats", "Milliseconds"),
-    "policy": ("Below", "Go", "Part", "Policy", "Request"),
+    "policy": ("Below", "ClassInfo", "Go", "Part", "Policy", "Request", "Served"),
     "comparison": ("Comparison",),
     "results.typed": (
         "ClassResult",

@@ -34,6 +34,8 @@ class Comparison:
     world: schema.World
     device: str
     machine: Machine
+    remarks: tuple[str, ...]
+    """What has to be known of all runs to read their figures."""
     runs: tuple[Run, ...]
     json: str = field(repr=False)
     """What the engine wrote, detail included."""
@@ -58,6 +60,7 @@ class Comparison:
                 began_unix_s=machine.get("began_unix_s"),
                 engine=machine.get("engine"),
             ),
+            remarks=tuple(raw.get("remarks", [])),
             runs=tuple(run_of(run) for run in raw["runs"]),
             json=text,
         )

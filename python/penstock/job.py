@@ -21,7 +21,7 @@ class Class:
     name: str
     """As results name it."""
     weight: int | None = None
-    """Its part of the device, relative to the other classes' weights."""
+    """Its part of the device, relative to the other classes' weights: 1 to 10,000, else 100."""
     prio: int | None = None
     """From 0 to 7; the lower goes first."""
 

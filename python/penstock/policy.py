@@ -101,6 +101,25 @@ class Below(Protocol):
         """Nanoseconds that it would take to reach `start`; 0 where position costs nothing."""
 
 
+class ClassInfo(NamedTuple):
+    """A class of work."""
+
+    name: str
+    weight: int
+    """Its part of the device, relative to the other classes' weights: 1 to 10,000."""
+    prio: int
+    """From 0 to 7; the lower goes first."""
+
+
+class Served(NamedTuple):
+    """What a policy serves."""
+
+    classes: Sequence[ClassInfo]
+    """In the order of the job."""
+    disks: int
+    """Disks that work side by side below: those of an array, 1 of anything else."""
+
+
 class Policy(ABC):
     """A scheduling policy. `penstock.compare` makes one for each run and calls it from one thread.
 
@@ -110,6 +129,9 @@ class Policy(ABC):
 
     name: str
     """What results call it; the name of the class if there is none."""
+
+    def begin(self, served: Served) -> None:  # noqa: B027 - may be left
+        """Hear what it serves, before anything else."""
 
     @abstractmethod
     def enqueue(self, now: int, request: Request) -> None:

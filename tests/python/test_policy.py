@@ -12,6 +12,7 @@ import pytest
 
 import penstock
 from command import JOB, ROOT
+from command import penstock as penstock_command
 from penstock.job import Plain
 from scripted import Auditing, Batching, Chaining, Cheapest, Fifo, InPieces, Nearest
 
@@ -114,6 +115,31 @@ class TestInvariants:
             (6, 1, False, False)
         }
 
+    def test_a_policy_is_given_what_it_serves(self, tmp_path: Path) -> None:
+        class Serving(Fifo):
+            begun: list[penstock.Served]
+
+            def __init__(self) -> None:
+                super().__init__()
+                self.begun = seen
+
+            def begin(self, served: penstock.Served) -> None:
+                assert not self.queue
+                self.begun.append(served)
+
+        seen: list[penstock.Served] = []
+        array = tmp_path / "array.toml"
+        table = 'model = "fixed"\nbase = "1ms"\narray = { level = "raid0", disks = 4 }\n'
+        array.write_text(f"[device]\n{table}")
+        changes: dict[str, Plain] = {"duration": "1s", "class.batch.weight": 300}
+        for on in ("hdd-7200", str(array)):
+            penstock.compare(JOB_OF_TWO, policies=[Serving], on=on, set=changes)
+        classes = (
+            penstock.ClassInfo(name="tellers", weight=100, prio=0),
+            penstock.ClassInfo(name="batch", weight=300, prio=0),
+        )
+        assert seen == [penstock.Served(classes, 1), penstock.Served(classes, 4)]
+
     def test_chains_go_whole_and_every_request_of_them_comes_back(self, device: str) -> None:
         changes: dict[str, Plain] = {"duration": "10s", "stop": "drained"}
         changes |= {"agent.2.arrivals.depth": 16, "agent.2.size": "64KiB"}
@@ -148,6 +174,31 @@ class TestInvariants:
         with pytest.raises(penstock.PenstockError, match="complete raised RuntimeError") as caught:
             penstock.compare(JOB_OF_TWO, policies=[Early])
         assert "during dispatch" in str(caught.value.__cause__)
+
+
+class TestWeights:
+    """Weights that nobody uses are not silent."""
+
+    def test_a_comparison_tells_them(self, tmp_path: Path) -> None:
+        changes: dict[str, Plain] = {"duration": "1s", "class.batch.weight": 300}
+        result = penstock.compare(JOB_OF_TWO, policies=["noop", "cfq"], set=changes)
+        said = "weight of class `batch` has no effect: none of the policies noop, cfq uses weights"
+        assert result.remarks == (said,)
+        result.save_report(tmp_path / "report.html")
+        assert f"{said}</dd>" in (tmp_path / "report.html").read_text()
+        plain = penstock.compare(JOB_OF_TWO, policies=["noop"], set={"duration": "1s"})
+        assert plain.remarks == ()
+        assert "remarks" not in json.loads(plain.json)
+
+    def test_the_table_tells_them_on_stderr(self, tmp_path: Path) -> None:
+        (tmp_path / "job.toml").write_text(JOB)
+        words = ("--policy", "noop", "--set", "duration=1s", "--set", "class.batch.weight=300")
+        ended = penstock_command("run", tmp_path / "job.toml", *words)
+        said = "weight of class `batch` has no effect: noop does not use weights"
+        assert ended.err == f"note: {said}\n"
+        assert "weights" not in ended.out
+        as_json = penstock_command("run", tmp_path / "job.toml", *words, "--json")
+        assert (json.loads(as_json.out)["remarks"], as_json.err) == ([said], "")
 
 
 class TestNames:

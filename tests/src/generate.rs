@@ -194,7 +194,7 @@ fn timed(draw: &mut Draw<'_>, duration: u64) -> String {
 fn class(draw: &mut Draw<'_>, number: u64) -> String {
     let mut text = format!("[class.c{number}]\n");
     if draw.one_in(3) {
-        text += &format!("weight = {}\n", draw.magnitude(1, u64::from(u32::MAX)));
+        text += &format!("weight = {}\n", draw.magnitude(1, 10_000));
     }
     if draw.one_in(2) {
         text += &format!("prio = {}\n", draw.between(0, 7));

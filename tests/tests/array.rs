@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use penstock_core::{
     ClassId, Clock, Device, Done, Errno, Flags, Io, Limits, Observer, Op, Prio, Queued, Request,
-    Seed, Span, StreamId, Time, Virtual, run,
+    Seed, Served, Span, StreamId, Time, Virtual, run,
 };
 use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Array, Cost, Faults, Fixed, Level, Rates};
@@ -82,7 +82,7 @@ impl Case {
         let (disks, commands): (Vec<_>, Vec<_>) = (0..self.disks).map(disk).unzip();
         let array = Array::new(LEVELS[self.level], self.max_extent, disks).expect("an array");
         let entry = &POLICIES[self.policy];
-        let mut stack = Queued::new((entry.build)(&entry.defaults()), array);
+        let mut stack = Queued::new((entry.build)(&entry.defaults(), &Served::ONE_DISK), array);
         let (mut source, mut finished) = (Script::new(self.ios.clone()), Finished::default());
         run(&mut source, &mut stack, clock, &mut finished, Limits::default())
             .unwrap_or_else(|error| panic!("{}: {error}", entry.name));
@@ -176,7 +176,8 @@ fn an_error_of_a_disk_is_the_requests() {
         let disk =
             |n| Faults::new(Fixed::new(cost, 1 << 20), rates(n), Seed(1).stream("faults", n));
         let array = Array::new(level, u32::MAX, (0..3).map(disk).collect()).expect("an array");
-        let mut stack = Queued::new((fcfs::ENTRY.build)(&fcfs::ENTRY.defaults()), array);
+        let mut stack =
+            Queued::new((fcfs::ENTRY.build)(&fcfs::ENTRY.defaults(), &Served::ONE_DISK), array);
         let io = Io {
             due: Time::ZERO,
             start: 0,

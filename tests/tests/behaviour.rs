@@ -1,8 +1,8 @@
 //! What each policy is for, in sentences: one small case for each thing that it promises.
 
 use penstock_core::{
-    ClassId, Device, Done, Flags, Io, Limits, Observer, Op, Prio, Queued, Request, Seed, Span,
-    StreamId, Time, Virtual, run,
+    ClassId, Device, Done, Flags, Io, Limits, Observer, Op, Prio, Queued, Request, Seed, Served,
+    Span, StreamId, Time, Virtual, run,
 };
 use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Cost, Fixed};
@@ -56,7 +56,7 @@ fn one_ms() -> Fixed {
 fn sent(name: &str, set: &[(&str, Value)], ios: &[Io]) -> Vec<(u64, u32)> {
     let (entry, params) = policy(name, set);
     let (device, commands) = noted(one_ms());
-    let mut stack = Queued::new((entry.build)(&params), device);
+    let mut stack = Queued::new((entry.build)(&params, &Served::ONE_DISK), device);
     let mut source = Script::new(ios.to_vec());
     run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default()).unwrap();
     let first =
@@ -261,7 +261,7 @@ fn long_in_flight_bounds_the_bytes_at_the_device() {
     let most = |limit: Value| {
         let (entry, params) = policy("size-priority", &[SPLIT, ("long_in_flight", limit)]);
         let wide = Wide { serving: Vec::new(), most: 0 };
-        let mut stack = Queued::new((entry.build)(&params), wide);
+        let mut stack = Queued::new((entry.build)(&params, &Served::ONE_DISK), wide);
         let ios = (0..4).map(|n| write(0, 0, 1024 * (n + 1), 400)).chain([read(1, 0, 0, 4)]);
         let mut source = Script::new(ios.collect());
         run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default()).unwrap();
@@ -295,7 +295,7 @@ fn random_load(name: &str, device: impl Device) -> (u64, u64) {
     };
     let (entry, params) = policy(name, &[]);
     let (device, commands) = noted(device);
-    let mut stack = Queued::new((entry.build)(&params), device);
+    let mut stack = Queued::new((entry.build)(&params, &Served::ONE_DISK), device);
     let (mut source, mut count) = (Agents::new(vec![agent], Seed(1)), Count::default());
     run(&mut source, &mut stack, &mut Virtual::default(), &mut count, Limits::default()).unwrap();
     let starts: Vec<u64> = commands.borrow().iter().map(|(_, c)| c.start).collect();

@@ -1,8 +1,8 @@
 //! The classic policies, in sentences: sweeps, nearest first, cheapest first, classes.
 
 use penstock_core::{
-    ClassId, Device, Done, Flags, Io, Limits, Observer, Op, Prio, Queued, Request, Seed, Span,
-    StreamId, Time, Virtual, run,
+    ClassId, Device, Done, Flags, Io, Limits, Observer, Op, Prio, Queued, Request, Seed, Served,
+    Span, StreamId, Time, Virtual, run,
 };
 use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Cost, Fixed};
@@ -43,7 +43,7 @@ fn params(name: &str, set: &[(&str, Value)]) -> Params {
 
 /// When `policy` sent what to `device`: ms begun, and the KiB at which it begins.
 fn sent(name: &str, set: &[(&str, Value)], device: impl Device, ios: &[Io]) -> Vec<(u64, u64)> {
-    let policy = (find(name).unwrap().build)(&params(name, set));
+    let policy = (find(name).unwrap().build)(&params(name, set), &Served::ONE_DISK);
     let (device, commands) = noted(device);
     let mut stack = Queued::new(policy, device);
     let mut source = Script::new(ios.to_vec());
@@ -261,7 +261,7 @@ fn served(name: &str, set: &[(&str, Value)], depth: u32) -> u64 {
         arrivals: Arrivals::Closed { depth, think: Span::ZERO },
         active: Time::ZERO..Time::ZERO + Span::from_secs(10),
     };
-    let policy = (find(name).unwrap().build)(&params(name, set));
+    let policy = (find(name).unwrap().build)(&params(name, set), &Served::ONE_DISK);
     let (mut stack, mut source) = (Queued::new(policy, device), Agents::new(vec![agent], Seed(1)));
     let (mut clock, mut count) = (Virtual::default(), Count::default());
     let limits = Limits { until: Time::ZERO + Span::from_secs(10), ..Limits::default() };

@@ -7,9 +7,11 @@
 mod lifo;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use penstock_core::{
-    ClassId, Clock, Flags, Io, Op, Prio, ReqId, Request, Seed, Span, StreamId, Time, Virtual,
+    ClassId, ClassInfo, Clock, Flags, Io, Op, Prio, ReqId, Request, Seed, Served, Span, StreamId,
+    Time, Virtual,
 };
 use penstock_policy::{Bound, Entry, POLICIES, Value};
 use penstock_tests::{Chaotic, Journal, Late, any_params, journal};
@@ -58,19 +60,24 @@ struct Case {
     depth: usize,
     refuses: bool,
     seed: u64,
+    /// Weights of the classes and disks below, if they are known.
+    served: Option<([u32; 2], u32)>,
     ios: Vec<Io>,
 }
 
 fn any_case() -> impl Strategy<Value = Case> {
     let (params, depth) = (0_u64..50, prop_oneof![Just(1_usize), 1_usize..9]);
     let ios = prop::collection::vec(any_io(), 1..120);
-    (0..entries().len(), params, depth, any::<bool>(), any::<u64>(), ios).prop_map(
-        |(policy, params, depth, refuses, seed, ios)| Case {
+    let weights = [1_u32..=10_000, 1..=10_000];
+    let served = prop::option::of((weights, 1_u32..5));
+    (0..entries().len(), params, depth, any::<bool>(), any::<u64>(), served, ios).prop_map(
+        |(policy, params, depth, refuses, seed, served, ios)| Case {
             policy,
             params,
             depth,
             refuses,
             seed,
+            served,
             ios,
         },
     )
@@ -79,7 +86,18 @@ fn any_case() -> impl Strategy<Value = Case> {
 impl Case {
     fn run_with(&self, clock: &mut impl Clock) -> Journal {
         let entry = entries()[self.policy];
-        let policy = (entry.build)(&any_params(entry, self.params));
+        let params = any_params(entry, self.params);
+        let policy = match self.served {
+            None => (entry.build)(&params, &Served::ONE_DISK),
+            Some((weights, disks)) => {
+                let number = |n| NonZeroU32::new(n).expect("drawn from 1 on");
+                let class = |weight| ClassInfo { weight: number(weight), ..ClassInfo::new("one") };
+                (entry.build)(
+                    &params,
+                    &Served { classes: &weights.map(class), disks: number(disks) },
+                )
+            }
+        };
         let device = Chaotic::new(self.depth, self.refuses, Seed(self.seed));
         let journal = journal(policy, device, clock, &self.ios);
         journal.unwrap_or_else(|error| panic!("{}: {error}", entry.name))
@@ -250,7 +268,8 @@ fn the_starvation_check_catches_a_policy_that_starves() {
         }
         let device = Chaotic::new(1, false, Seed(1));
         let clock = &mut Virtual::default();
-        let journal = journal((entry.build)(&params), device, clock, &ios).unwrap();
+        let journal =
+            journal((entry.build)(&params, &Served::ONE_DISK), device, clock, &ios).unwrap();
         assert_eq!(keeps(claimed, &journal).is_ok(), kept, "guard: {guard:?}");
     }
 }

@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use std::fmt::Write as _;
 
 use penstock_core::{
-    ClassId, Flags, Go, Io, Limits, Op, Out, Part, Policy, Prio, Queued, ReqId, Request, Span,
-    StreamId, Time, Virtual, Witness, run,
+    ClassId, Flags, Go, Io, Limits, Op, Out, Part, Policy, Prio, Queued, ReqId, Request, Served,
+    Span, StreamId, Time, Virtual, Witness, run,
 };
 use penstock_device::{Cost, Fixed};
 use penstock_policy::{Entry, POLICIES};
@@ -103,7 +103,8 @@ fn table(entry: &Entry) -> String {
         writeln!(rows, "{ms:7.2}  {op:7} {from:9} {:7}  {carries}", (own + merged) / KIB).unwrap();
     };
     let cost = Cost::Linear { base: Span::from_ms(1), per_mb: Span::from_ms(20) };
-    let policy = Hear(Witness::new((entry.build)(&entry.defaults()), told), &hear);
+    let policy =
+        Hear(Witness::new((entry.build)(&entry.defaults(), &Served::ONE_DISK), told), &hear);
     let mut stack = Queued::new(policy, Fixed::new(cost, 1 << 30));
     let mut source = Script::new(ios.clone());
     run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default()).unwrap();

@@ -9,7 +9,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use penstock_core::{
-    ClassId, Device, Flags, Limits, Observer, Op, Prio, Queued, Seed, Span, Time, Virtual, run,
+    ClassId, Device, Flags, Limits, Observer, Op, Prio, Queued, Seed, Served, Span, Time, Virtual,
+    run,
 };
 use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Array, Cost, Fixed, Level, PageCache, Ssd, page_cache, ssd};
@@ -155,7 +156,7 @@ fn nothing_allocates_after_warm_up() {
     let disk = || Fixed::new(cost, 1 << 40);
     for entry in POLICIES.iter().chain([&lifo::ENTRY]) {
         for params in 0..6 {
-            let policy = (entry.build)(&any_params(entry, params));
+            let policy = (entry.build)(&any_params(entry, params), &Served::ONE_DISK);
             let what = format!("{} with parameters {params}", entry.name);
             let mut stack = Queued::new(policy, disk());
             allocates_nothing_when_warm(&what, &mut stack, agents(60, Flags::NONE), 0);
@@ -163,22 +164,23 @@ fn nothing_allocates_after_warm_up() {
     }
     let stripe = 16 << 10;
     for level in [Level::Raid0 { stripe }, Level::Raid1, Level::Raid5 { stripe }, Level::Jbod] {
-        let fcfs = || (fcfs::ENTRY.build)(&fcfs::ENTRY.defaults());
+        let fcfs = || (fcfs::ENTRY.build)(&fcfs::ENTRY.defaults(), &Served::ONE_DISK);
         let disks = (0..5).map(|_| Queued::with_depth(fcfs(), disk(), 4)).collect();
         let array = Array::new(level, 64 << 10, disks).expect("an array");
         let what = format!("{level:?}");
         let mut stack = Queued::new(fcfs(), array);
         allocates_nothing_when_warm(&what, &mut stack, agents(60, Flags::NONE), 0);
     }
-    let policy = (fcfs::ENTRY.build)(&fcfs::ENTRY.defaults());
+    let policy = (fcfs::ENTRY.build)(&fcfs::ENTRY.defaults(), &Served::ONE_DISK);
     let mut stack = Queued::new(policy, ssd());
     allocates_nothing_when_warm("a drive of flash", &mut stack, agents(60, Flags::NONE), 0);
     let entry = penstock_policy::find("noop").expect("it is registered");
-    let queued = Queued::new((entry.build)(&entry.defaults()), Fixed::new(cost, 1 << 40));
+    let queued =
+        Queued::new((entry.build)(&entry.defaults(), &Served::ONE_DISK), Fixed::new(cost, 1 << 40));
     let mut stack = PageCache::new(&MEMORY, queued);
     // How much waits below comes in waves; one of 200,000 requests may be the highest.
     allocates_nothing_when_warm("a page cache", &mut stack, agents(60, Flags::BUFFERED), 1);
     let entry = penstock_policy::find("c-look").expect("it is registered");
-    let mut stack = Queued::new((entry.build)(&entry.defaults()), cached());
+    let mut stack = Queued::new((entry.build)(&entry.defaults(), &Served::ONE_DISK), cached());
     allocates_nothing_when_warm("a disk with its cache", &mut stack, agents(60, Flags::NONE), 0);
 }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use penstock_core::{
     ClassId, Clock, Device, Done, Flags, Io, Limits, Observer, Op, Prio, Queued, ReqId, Request,
-    Seed, Span, StreamId, Tap, Time, Virtual, run,
+    Seed, Served, Span, StreamId, Tap, Time, Virtual, run,
 };
 use penstock_device::page_cache::{Options, PAGE};
 use penstock_device::{Faults, PageCache, Rates};
@@ -192,7 +192,10 @@ impl Case {
             None => Box::new(below),
             Some((policy, params)) => {
                 let entry = &POLICIES[policy];
-                Box::new(Queued::new((entry.build)(&any_params(entry, params)), below))
+                Box::new(Queued::new(
+                    (entry.build)(&any_params(entry, params), &Served::ONE_DISK),
+                    below,
+                ))
             }
         }
     }

@@ -4,8 +4,8 @@
 //! before a short request is what it waits for, as on a disk that reorders nothing.
 
 use penstock_core::{
-    ClassId, Done, Flags, Limits, Observer, Op, Prio, Queued, Request, Seed, Span, Time, Virtual,
-    run,
+    ClassId, Done, Flags, Limits, Observer, Op, Prio, Queued, Request, Seed, Served, Span, Time,
+    Virtual, run,
 };
 use penstock_device::{Cost, Fixed};
 use penstock_policy::{Params, Value, find};
@@ -19,7 +19,11 @@ const PIECE: u64 = 128 << 10;
 fn disk(per_mb: Span) -> Queued<Box<dyn penstock_core::Policy>, Fixed> {
     let cost = Cost::Linear { base: Span::from_us(20), per_mb };
     let fcfs = find("fcfs").expect("a registered policy");
-    Queued::with_depth((fcfs.build)(&Params::NONE), Fixed::new(cost, 1 << 32), 32)
+    Queued::with_depth(
+        (fcfs.build)(&Params::NONE, &Served::ONE_DISK),
+        Fixed::new(cost, 1 << 32),
+        32,
+    )
 }
 
 fn agent(class: ClassId, size: u32, arrivals: Arrivals, active: [u64; 2]) -> Agent {
@@ -88,7 +92,7 @@ fn shared(target: Option<Span>, agents: Vec<Agent>, per_mb: Span) -> Heard {
             real.with("long_in_flight", Value::Group(table))
         }
     };
-    let mut stack = Queued::new((entry.build)(&params), disk(per_mb));
+    let mut stack = Queued::new((entry.build)(&params, &Served::ONE_DISK), disk(per_mb));
     let (mut source, mut heard) = (Agents::new(agents, Seed(1)), Heard::default());
     run(&mut source, &mut stack, &mut Virtual::default(), &mut heard, Limits::default()).unwrap();
     heard

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use flate2::read::GzDecoder;
 use penstock_core::{
-    ClassId, Device, Done, Flags, Io, Limits, Observer, Op, Policy, Prio, Request, Source,
+    ClassId, Device, Done, Flags, Io, Limits, Observer, Op, Policy, Prio, Request, Served, Source,
     StreamId, Time, Virtual, run,
 };
 use penstock_device::hdd::{Hdd, Options};
@@ -126,7 +126,7 @@ impl Observer for Responses {
 /// A registered policy, as it is without parameters.
 pub fn policy(name: &str) -> Box<dyn Policy> {
     let entry = penstock_policy::find(name).expect("a registered policy");
-    (entry.build)(&entry.defaults())
+    (entry.build)(&entry.defaults(), &Served::ONE_DISK)
 }
 
 /// The drive called `name`.

@@ -29,7 +29,7 @@ pub const ENTRY: Entry = Entry {
     name: "c-look",
     summary: "sweeps upwards, each from the lowest request to the highest",
     params: &[],
-    build: |params| Box::new(CLook::new(params)),
+    build: |params, _| Box::new(CLook::new(params)),
     bound: |_, _| None,
     facts: Facts::NONE,
 };

@@ -52,7 +52,7 @@ pub const ENTRY: Entry = Entry {
         },
         MAX_SECTORS,
     ],
-    build: |params| Box::new(Cfq::new(params)),
+    build: |params, _| Box::new(Cfq::new(params)),
     bound: |params, streams| {
         let after = params.duration("fifo_expire_sync").max(params.duration("fifo_expire_async"));
         Some(Bound { after, overtakes: params.count("quantum").saturating_mul(streams + 1) })

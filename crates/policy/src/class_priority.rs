@@ -31,7 +31,7 @@ pub const ENTRY: Entry = Entry {
         doc: "a request that has waited this long goes first, whatever its class; off: never",
         source: "the kernel's mq-deadline, prio_aging_expire",
     }],
-    build: |params| Box::new(ClassPriority::new(params)),
+    build: |params, _| Box::new(ClassPriority::new(params)),
     bound: |params, _| params.duration_or("aging").map(|after| Bound { after, overtakes: 0 }),
     facts: Facts::NONE,
 };

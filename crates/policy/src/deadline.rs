@@ -66,7 +66,7 @@ pub const ENTRY: Entry = Entry {
         },
         MAX_SECTORS,
     ],
-    build: |params| Box::new(Deadline::new(params)),
+    build: |params, _| Box::new(Deadline::new(params)),
     bound: |params, _| {
         let after = params.duration("read_expire").max(params.duration("write_expire"));
         let batches = params.count("writes_starved").saturating_add(2);

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use penstock_core::{Policy, Span};
+use penstock_core::{Policy, Served, Span};
 
 use crate::params::{Kind, Param, Params, Value};
 
@@ -14,8 +14,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// Makes one from its parameters.
-    pub build: fn(&Params) -> Box<dyn Policy>,
+    /// Makes one from its parameters, for what it serves.
+    pub build: fn(&Params, &Served<'_>) -> Box<dyn Policy>,
     /// How long it may keep a request waiting while `streams` streams are active; `None` if it
     /// promises nothing. The contract tests hold it to this.
     pub bound: fn(&Params, streams: u32) -> Option<Bound>,
@@ -30,11 +30,13 @@ pub struct Facts {
     pub merges: fn(&Params) -> Option<u32>,
     /// The longest request that it calls short, in bytes; `None` if it does not tell them by length.
     pub short: fn(&Params) -> Option<u32>,
+    /// It shares by the weights of the classes.
+    pub heeds_weights: bool,
 }
 
 impl Facts {
-    /// It merges nothing, and no request is short to it.
-    pub const NONE: Self = Self { merges: |_| None, short: |_| None };
+    /// It merges nothing, no request is short to it, and weights say nothing to it.
+    pub const NONE: Self = Self { merges: |_| None, short: |_| None, heeds_weights: false };
 }
 
 impl Entry {

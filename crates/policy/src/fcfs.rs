@@ -16,7 +16,7 @@ pub const ENTRY: Entry = Entry {
     name: "fcfs",
     summary: "first come, first served: no merging, no sorting, no splitting",
     params: &[],
-    build: |params| Box::new(Fcfs::new(params)),
+    build: |params, _| Box::new(Fcfs::new(params)),
     bound: |_, _| Some(Bound::FIFO),
     facts: Facts::NONE,
 };

@@ -30,7 +30,7 @@ pub const ENTRY: Entry = Entry {
     name: "look",
     summary: "the elevator: up to the highest request, down to the lowest",
     params: &[],
-    build: |params| Box::new(Look::new(params)),
+    build: |params, _| Box::new(Look::new(params)),
     bound: |_, _| None,
     facts: Facts::NONE,
 };

@@ -34,7 +34,7 @@ pub const ENTRY: Entry = Entry {
     name: "noop",
     summary: "a FIFO that merges neighbours, front and back",
     params: &[MAX_SECTORS],
-    build: |params| Box::new(Noop::new(params)),
+    build: |params, _| Box::new(Noop::new(params)),
     bound: |_, _| Some(Bound::FIFO),
     facts: Facts { merges: max_sectors, ..Facts::NONE },
 };

@@ -38,7 +38,7 @@ pub const ENTRY: Entry = Entry {
     name: "scan",
     summary: "the elevator that goes to the end of the device before it turns",
     params: &[],
-    build: |params| Box::new(Scan::new(params)),
+    build: |params, _| Box::new(Scan::new(params)),
     bound: |_, _| None,
     facts: Facts::NONE,
 };

@@ -107,7 +107,7 @@ pub const ENTRY: Entry = Entry {
             source: OURS,
         },
     ],
-    build: |params| Box::new(SizePriority::new(params)),
+    build: |params, _| Box::new(SizePriority::new(params)),
     bound: |params, _| {
         let guard = params.group("guard").map(|guard| guard.count("after"));
         match guard {

@@ -37,7 +37,7 @@ pub const ENTRY: Entry = Entry {
         source: "ours: more than a disk's own queue has held; on a longer one the nearest 64 are \
                  a few tracks",
     }],
-    build: |params| Box::new(Sptf::new(params)),
+    build: |params, _| Box::new(Sptf::new(params)),
     bound: |_, _| None,
     facts: Facts::NONE,
 };

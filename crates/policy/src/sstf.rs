@@ -23,7 +23,7 @@ pub const ENTRY: Entry = Entry {
     name: "sstf",
     summary: "shortest seek first: the request nearest to where the last one ended",
     params: &[],
-    build: |params| Box::new(Sstf::new(params)),
+    build: |params, _| Box::new(Sstf::new(params)),
     bound: |_, _| None,
     facts: Facts::NONE,
 };

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use penstock_core::{Errno, Flags, Go, Out, Part, Policy, Request, Time};
+use penstock_core::{ClassInfo, Errno, Flags, Go, Out, Part, Policy, Request, Served, Time};
 use penstock_run::{Build, Leave, Quit};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
@@ -23,8 +23,8 @@ pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// How the engine makes a policy of `object`, a `penstock.Policy`.
 pub(crate) fn build(object: Py<PyAny>, raised: Raised) -> Build {
-    Arc::new(move |classes, leave| -> Box<dyn Policy> {
-        Python::attach(|py| match Scripted::new(py, &object, classes, &raised, &leave) {
+    Arc::new(move |served, leave| -> Box<dyn Policy> {
+        Python::attach(|py| match Scripted::new(py, &object, served, &raised, &leave) {
             Ok(policy) => Box::new(policy),
             // The package's own names are missing: nothing that a person could do here.
             Err(error) => panic!("penstock.policy is not whole: {error}"),
@@ -96,7 +96,7 @@ impl Scripted {
     fn new(
         py: Python<'_>,
         object: &Py<PyAny>,
-        classes: &[String],
+        served: &Served<'_>,
         raised: &Raised,
         leave: &Leave,
     ) -> PyResult<Self> {
@@ -107,9 +107,15 @@ impl Scripted {
             part: kind("Part")?,
             go: kind("Go")?,
             below: Py::new(py, Below)?,
-            classes: classes.iter().map(|name| PyString::new(py, name).unbind()).collect(),
+            classes: served.classes.iter().map(|of| PyString::new(py, &of.name).unbind()).collect(),
         };
-        Ok(Self {
+        let class = |of: &ClassInfo| {
+            kind("ClassInfo")?.bind(py).call1((of.name.as_str(), of.weight.get(), of.prio.0))
+        };
+        let classes: Vec<_> = served.classes.iter().map(class).collect::<PyResult<_>>()?;
+        let classes = PyTuple::new(py, classes)?;
+        let served = kind("Served")?.bind(py).call1((classes, served.disks.get()))?;
+        let policy = Self {
             object: object.clone_ref(py),
             words,
             ledger: Ledger::new(),
@@ -117,7 +123,12 @@ impl Scripted {
             idle: Cell::new(0),
             raised: raised.clone(),
             leave: leave.clone(),
-        })
+        };
+        let begun = policy.object.bind(py).call_method1(intern!(py, "begin"), (served,));
+        if let Err(error) = begun {
+            policy.quit(py, "begin", error.into());
+        }
+        Ok(policy)
     }
 
     fn has_left(&self) -> bool {

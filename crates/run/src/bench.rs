@@ -6,8 +6,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use penstock_core::{
-    Clock, Device, Done, End, Limits, Observer, Queued, ReqId, Request, RunError, Seed, Source,
-    Tap, Time, Virtual, Witness, run,
+    Clock, Device, Done, End, Limits, Observer, Queued, ReqId, Request, RunError, Seed, Served,
+    Source, Tap, Time, Virtual, Witness, run,
 };
 use penstock_device::PageCache;
 use penstock_device::page_cache::Options;
@@ -26,7 +26,7 @@ use crate::ledger::Ledger;
 use crate::load::Load;
 use crate::place::{Live, Place};
 use crate::program_stats::ProgramBook;
-use crate::record::{Header, Recorder};
+use crate::record::{Header, RecordedServed, Recorder};
 use crate::recorded::Recorded;
 use crate::result::RunResult;
 use crate::snapshot::{Watch, Watched};
@@ -172,7 +172,8 @@ impl Bench<'_> {
         beside: Beside<'_>,
     ) -> Result<RunResult, Failure> {
         let leave = Leave::default();
-        let policy = self.policy.build(&self.load.classes, &leave);
+        let served = Served { classes: &self.load.classes, disks: place.disks() };
+        let policy = self.policy.build(&served, &leave);
         let patient = self.job.programs.is_some();
         let Some(path) = self.record else {
             let mut stack = Queued::new(policy, device).patient(patient);
@@ -187,6 +188,7 @@ impl Bench<'_> {
             capacity: place.capacity(),
             block: place.block(),
             polled: device.polled(),
+            served: Some(RecordedServed::new(&served)),
         };
         let recorder =
             Recorder::create(path, &header).map_err(|error| Failure::unwritable(path, &error))?;
@@ -212,7 +214,7 @@ impl Bench<'_> {
         let Beside { guard, programs, .. } = beside;
         let most = self.job.max_outstanding;
         let mut source = self.load.source(Seed(self.seed), most, programs);
-        let names: Vec<&str> = self.load.classes.iter().map(String::as_str).collect();
+        let names: Vec<&str> = self.load.classes.iter().map(|class| class.name.as_str()).collect();
         let cache = self.job.buffered().map(|spec| (spec, Ledger::default()));
         let ledger = cache.as_ref().map(|(_, ledger)| ledger.clone());
         let mut stats = self.stats(&names, guard.is_some(), told, recorder).charged_by(ledger);

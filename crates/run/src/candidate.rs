@@ -10,7 +10,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use penstock_core::{ClassId, Done, Observer, Policy, Request, Time};
+use penstock_core::{ClassId, Done, Observer, Policy, Request, Served, Time};
 use penstock_live::Guard;
 use penstock_policy::{Entry, POLICIES, Params, fcfs};
 use penstock_spec::Job;
@@ -46,9 +46,8 @@ pub struct Foreign {
     pub build: Build,
 }
 
-/// Makes a policy from outside: told the names of the classes, which `ClassId` counts, and where
-/// to say that it quits.
-pub type Build = Arc<dyn Fn(&[String], Leave) -> Box<dyn Policy> + Send + Sync>;
+/// Makes a policy from outside: given what it serves, and where to say that it quits.
+pub type Build = Arc<dyn Fn(&Served<'_>, Leave) -> Box<dyn Policy> + Send + Sync>;
 
 impl fmt::Debug for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -160,12 +159,21 @@ impl Chosen {
         (entry.facts.merges)(params).unwrap_or(0)
     }
 
-    /// Makes it for a run whose classes are `classes`.
-    pub(crate) fn build(&self, classes: &[String], leave: &Leave) -> Box<dyn Policy> {
+    /// Whether weights may change what it does. Of one from outside nothing is known.
+    pub(crate) fn heeds_weights(&self) -> bool {
         match self {
-            Self::Known(entry, params) => (entry.build)(params),
-            Self::Foreign(foreign) => (foreign.build)(classes, leave.clone()),
-            Self::Kernel(_) | Self::Alone(..) => (fcfs::ENTRY.build)(&Params::NONE),
+            Self::Known(entry, _) => entry.facts.heeds_weights,
+            Self::Foreign(_) => true,
+            Self::Kernel(_) | Self::Alone(..) => false,
+        }
+    }
+
+    /// Makes it for a run in which it serves `served`.
+    pub(crate) fn build(&self, served: &Served<'_>, leave: &Leave) -> Box<dyn Policy> {
+        match self {
+            Self::Known(entry, params) => (entry.build)(params, served),
+            Self::Foreign(foreign) => (foreign.build)(served, leave.clone()),
+            Self::Kernel(_) | Self::Alone(..) => (fcfs::ENTRY.build)(&Params::NONE, served),
         }
     }
 }

@@ -43,6 +43,7 @@ mod target;
 mod trace_file;
 mod values;
 mod version;
+mod weights;
 mod windows;
 
 pub use candidate::{Build, Candidate, Foreign, Leave, Quit};

@@ -1,8 +1,10 @@
 //! Who asks in a run: the agents of a job or its trace, ready for a target of a known size.
 
-use penstock_core::{ClassId, Op, Prio, Seed, Source, Span, StreamId, Time};
+use std::num::NonZeroU32;
+
+use penstock_core::{ClassId, ClassInfo, Op, Prio, Seed, Source, Span, StreamId, Time};
 use penstock_spec::traces::{OTHER, TraceSpec};
-use penstock_spec::{Job, Stop};
+use penstock_spec::{Class, Job, Stop};
 use penstock_workload::program::{Cpus, Starts};
 use penstock_workload::trace::{Replay, Timing};
 use penstock_workload::{Agent, Agents, Arrivals, Program, Programs};
@@ -16,8 +18,8 @@ use crate::trace_file;
 /// The workload of a job on one target. Every policy gets the same.
 pub(crate) struct Load {
     kind: Kind,
-    /// Names of the classes; a `ClassId` is an index into them.
-    pub(crate) classes: Vec<String>,
+    /// The classes; a `ClassId` is an index into them.
+    pub(crate) classes: Vec<ClassInfo>,
     /// How long it asks, as far as that is known beforehand.
     pub(crate) duration: Span,
     /// When nobody can ask any more.
@@ -39,15 +41,21 @@ enum Kind {
     Trace(Replay, bool),
 }
 
+/// A class of a job as policies are given it.
+fn info(class: &Class) -> ClassInfo {
+    let weight = NonZeroU32::new(class.weight).expect("checked when it was read");
+    ClassInfo { name: class.name.clone(), weight, prio: Prio(class.prio) }
+}
+
 impl Load {
     /// The workload of `job` on a target of `capacity` bytes in blocks of `block` bytes.
     ///
     /// # Errors
     /// What does not fit the target, and a trace that cannot be read.
     pub(crate) fn new(job: &Job, capacity: u64, block: u32) -> Result<Self, Failure> {
-        let classes = job.classes.iter().map(|class| class.name.clone()).collect();
+        let classes = job.classes.iter().map(info).collect();
         if let Some(spec) = &job.trace {
-            return Self::trace(job, spec, classes, capacity);
+            return Self::trace(spec, classes, capacity);
         }
         if let (Some(spec), Some(programs)) = (&job.programs, job.programs_on(capacity, block)?) {
             let longest = programs.iter().map(Program::longest).max().unwrap_or(0);
@@ -81,9 +89,8 @@ impl Load {
     }
 
     fn trace(
-        job: &Job,
         spec: &TraceSpec,
-        mut classes: Vec<String>,
+        mut classes: Vec<ClassInfo>,
         capacity: u64,
     ) -> Result<Self, Failure> {
         let (trace, _) = trace_file::load(&spec.file, spec.format)?;
@@ -92,11 +99,11 @@ impl Load {
         let replay = Replay::new(&trace, capacity, spec.fit, spec.timing, |record| {
             let class = spec.class(&trace, record, other);
             others |= class == other;
-            (class, job.classes.get(class.index()).map_or(Prio(0), |class| Prio(class.prio)))
+            (class, classes.get(class.index()).map_or(Prio(0), |class| class.prio))
         });
         let replay = replay.map_err(|error| Failure::wrong_in(&spec.file, &error))?;
         if others {
-            classes.push(OTHER.to_owned());
+            classes.push(ClassInfo::new(OTHER));
         }
         let planned = replay.last_due();
         if planned.is_some_and(|last| last >= Time::LAST) {

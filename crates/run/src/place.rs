@@ -1,6 +1,7 @@
 //! Where a job runs: on a model in virtual time, on a model that answers in real time, on a real
 //! target, or on nothing at all.
 
+use std::num::NonZeroU32;
 use std::path::Path;
 
 use penstock_core::Seed;
@@ -185,6 +186,14 @@ impl Place {
         }
     }
 
+    /// Disks that work side by side.
+    pub(crate) fn disks(&self) -> NonZeroU32 {
+        match self {
+            Self::Modelled(spec) | Self::Emulated { spec, .. } => disks(spec),
+            Self::Live(_) | Self::Null => NonZeroU32::MIN,
+        }
+    }
+
     /// What it rounds ranges to, in bytes.
     pub(crate) fn block(&self) -> u32 {
         match self {
@@ -246,6 +255,11 @@ fn no_speed(on: &str, options: &Options) -> Result<(), Failure> {
     let Some(speed) = &options.speed else { return Ok(()) };
     let message = format!("--speed {speed} does not go with {on}: it takes its own time");
     Err(Failure::wrong(message, "leave it out, or name a model with --on"))
+}
+
+/// Disks that work side by side in a model.
+pub(crate) fn disks(spec: &DeviceSpec) -> NonZeroU32 {
+    NonZeroU32::new(spec.disks()).expect("an array has disks")
 }
 
 /// What `DEVICE[@SPEED]` stands for: a model, and how fast it answers in real time.

@@ -11,11 +11,13 @@
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use penstock_core::{
-    ClassId, Decision, Done, Errno, Flags, Go, Io, Op, Prio, ReqId, Span, StreamId, Time,
+    ClassId, ClassInfo, Decision, Done, Errno, Flags, Go, Io, Op, Prio, ReqId, Served, Span,
+    StreamId, Time,
 };
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +57,42 @@ pub struct Header {
     /// The device finishes by itself, as real ones do; records that do not say are of such.
     #[serde(default = "yes")]
     pub polled: bool,
+    /// What the policy served; older records do not say.
+    pub served: Option<RecordedServed>,
+}
+
+/// A [`Served`] in a header.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RecordedServed {
+    disks: NonZeroU32,
+    classes: Vec<RecordedClass>,
+}
+
+/// A [`ClassInfo`] in a header.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+struct RecordedClass {
+    name: String,
+    weight: NonZeroU32,
+    prio: u8,
+}
+
+impl RecordedServed {
+    pub(crate) fn new(served: &Served<'_>) -> Self {
+        let class = |class: &ClassInfo| {
+            let ClassInfo { name, weight, prio } = class.clone();
+            RecordedClass { name, weight, prio: prio.0 }
+        };
+        Self { disks: served.disks, classes: served.classes.iter().map(class).collect() }
+    }
+
+    /// The classes and the disks of a [`Served`].
+    pub(crate) fn parts(&self) -> (Vec<ClassInfo>, NonZeroU32) {
+        let class = |class: &RecordedClass| {
+            let RecordedClass { name, weight, prio } = class.clone();
+            ClassInfo { name, weight, prio: Prio(prio) }
+        };
+        (self.classes.iter().map(class).collect(), self.disks)
+    }
 }
 
 fn yes() -> bool {

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use penstock_core::{
-    Clock, Decision, Device, Done, Go, Io, Limits, Observer, Op, Queued, ReqId, Request, Source,
-    Span, Time, Witness, run,
+    Clock, Decision, Device, Done, Go, Io, Limits, Observer, Op, Policy, Queued, ReqId, Request,
+    Served, Source, Span, Time, Witness, run,
 };
 use penstock_device::PageCache;
 use penstock_spec::Job;
@@ -64,7 +64,7 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
         Failure::unreadable(&crate::record::decisions_of(path), &error).hint(hint)
     })?;
     let job = Job::parse(&format!("the job in {}", path.display()), &header.text, sets)?;
-    let policy = (params::policy(&header.policy)?.build)(&job.params(&header.policy)?);
+    let policy = policy(&header, &job)?;
 
     // A trace may have a stream for each process, and a job one for each task; more than a machine has is a damaged file.
     let many = job.trace.is_some() || job.programs.is_some();
@@ -110,6 +110,18 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
         alike: verdict.alike,
         requests: watch.requests,
         first_difference: verdict.difference.take(),
+    })
+}
+
+/// The policy that is recorded, for what it served then.
+fn policy(header: &Header, job: &Job) -> Result<Box<dyn Policy>, Failure> {
+    let (entry, params) = (params::policy(&header.policy)?, job.params(&header.policy)?);
+    Ok(match &header.served {
+        Some(served) => {
+            let (classes, disks) = served.parts();
+            (entry.build)(&params, &Served { classes: &classes, disks })
+        }
+        None => (entry.build)(&params, &Served::ONE_DISK),
     })
 }
 

@@ -28,6 +28,10 @@ pub struct Comparison {
     pub device: String,
     /// Where it ran.
     pub machine: Machine,
+    /// What has to be known of all runs to read their figures, in words; left out if there is nothing
+    /// to say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// One for each policy, in the order in which they were named.
     pub runs: Vec<RunResult>,
 }

@@ -18,6 +18,7 @@ use crate::result::{ClassResult, Comparison, JobResult, RunResult, World};
 use crate::snapshot::{Snapshot, Watch};
 use crate::stats::Progress;
 use crate::step::{Patience, Step};
+use crate::weights;
 
 /// Runs the job at `path`, changed by `sets`, under each policy of `options`.
 ///
@@ -94,6 +95,7 @@ fn compare_on(
         world: place.world(),
         device: place.name().into(),
         machine: machine(place.is_real(), place.engine().map(Engine::name)),
+        remarks: weights::without_effect(job, &policies).into_iter().collect(),
         runs: Vec::new(),
     };
     let of = policies.len() * rounds as usize;

@@ -1,9 +1,9 @@
 //! Policies from outside: they run as built-in ones do, over models only, and may quit.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use penstock_core::{Go, Out, Part, Policy, Request, Time};
+use penstock_core::{ClassInfo, Go, Out, Part, Policy, Request, Served, Time};
 use penstock_policy::Params;
 use penstock_policy::fcfs::Fcfs;
 use penstock_run::{Candidate, Failure, Foreign, Leave, Options, Quit, compare_text};
@@ -52,8 +52,8 @@ impl Policy for Until {
 
 /// A policy called `name` that quits after `after` requests.
 fn until(name: &str, after: u32, quit: Quit) -> Candidate {
-    let build = move |classes: &[String], leave: Leave| -> Box<dyn Policy> {
-        assert_eq!(classes, ["one", "two"]);
+    let build = move |served: &Served<'_>, leave: Leave| -> Box<dyn Policy> {
+        assert_eq!(served.classes.len(), 2);
         let policy = Fcfs::new(&Params::NONE);
         Box::new(Until { policy, left: after, leave, quit: quit.clone() })
     };
@@ -83,6 +83,58 @@ fn one_from_outside_runs_as_a_built_in_one_does() {
     runs[1]["policy"] = "fcfs".into();
     assert_eq!(runs[0], runs[1]);
     assert!(runs[0]["classes"][1]["requests"].as_u64().unwrap() > 1000);
+}
+
+/// What a policy is given of `job` on `on`, as `name/weight/prio` and the number of disks.
+fn served(job: &str, on: Option<&str>) -> (Vec<String>, u32) {
+    let told = Arc::new(Mutex::new(None));
+    let tell = Arc::clone(&told);
+    let build = move |served: &Served<'_>, _: Leave| -> Box<dyn Policy> {
+        let known = |class: &ClassInfo| {
+            let ClassInfo { name, weight, prio } = class;
+            format!("{name}/{weight}/{}", prio.0)
+        };
+        let classes = served.classes.iter().map(known).collect();
+        *tell.lock().unwrap() = Some((classes, served.disks.get()));
+        Box::new(Fcfs::new(&Params::NONE))
+    };
+    let policies =
+        vec![Candidate::Foreign(Foreign { name: "mine".into(), build: Arc::new(build) })];
+    let options = Options { policies, on: on.map(Into::into), ..Options::default() };
+    compare_text("job.toml", job, &[], &options, &mut |_| true).unwrap();
+    told.lock().unwrap().take().unwrap()
+}
+
+#[test]
+fn a_policy_is_given_the_classes_and_the_disks() {
+    let known = |classes: &[&str]| classes.iter().map(|&class| class.to_owned()).collect();
+    assert_eq!(served(JOB, None), (known(&["one/100/0", "two/100/0"]), 1));
+    let job = JOB.replace("[class.two]", "[class.two]\nweight = 10000\nprio = 7");
+    assert_eq!(served(&job, Some("hdd-7200")), (known(&["one/100/0", "two/10000/7"]), 1));
+    let raid5 = "{ model = \"fixed\", base = \"1us\", array = { level = \"raid5\", disks = 3 } }";
+    let job = job.replace("\"flash\"", raid5);
+    assert_eq!(served(&job, None), (known(&["one/100/0", "two/10000/7"]), 3));
+}
+
+/// The remark of a comparison of `policies` with these weights of the two classes.
+fn remarks(policies: Vec<Candidate>, weights: [u32; 2]) -> Vec<String> {
+    let [one, two] = weights;
+    let job = JOB.replace("[class.one]", &format!("[class.one]\nweight = {one}"));
+    let job = job.replace("[class.two]", &format!("[class.two]\nweight = {two}"));
+    let options = Options { policies, ..Options::default() };
+    compare_text("job.toml", &job, &[], &options, &mut |_| true).unwrap().remarks
+}
+
+#[test]
+fn weights_that_no_policy_uses_are_told() {
+    let two = || vec!["noop".into(), "cfq".into()];
+    assert_eq!(remarks(two(), [100, 100]), [""; 0]);
+    let told = "weight of class `two` has no effect: none of the policies noop, cfq uses weights";
+    assert_eq!(remarks(two(), [100, 1]), [told]);
+    let told = "weights of classes `one`, `two` have no effect: noop does not use weights";
+    assert_eq!(remarks(vec!["noop".into()], [3, 10_000]), [told]);
+    // Of a policy from outside nobody knows.
+    assert_eq!(remarks(vec!["noop".into(), whole("mine")], [3, 1]), [""; 0]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use penstock_run::record::decisions_of;
 use penstock_run::replay::replay;
 use penstock_run::{Failure, Options, compare};
+use serde_json::{Value, json};
 
 const JOB: &str = r#"
 duration = "300ms"
@@ -90,6 +91,52 @@ fn a_run_over_a_disk_with_an_arm_or_several_disks_replays_alike() {
             assert!(replay.first_difference.is_none(), "{policy} over {device}: {replay:?}");
             assert!(replay.alike > 20, "{policy} over {device}: {replay:?}");
         }
+    }
+}
+
+/// The header of `record`, and what follows it.
+fn parts(record: &Path) -> (Value, Vec<u8>) {
+    let bytes = std::fs::read(record).unwrap();
+    let begins = bytes.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+    let ends = begins + bytes[begins..].iter().position(|&byte| byte == b'\n').unwrap();
+    (serde_json::from_slice(&bytes[begins..ends]).unwrap(), bytes[ends..].to_owned())
+}
+
+/// Puts another header before the events of `record`.
+fn put(record: &Path, header: &Value) {
+    let events = parts(record).1;
+    std::fs::write(record, [format!("penstock-record 1\n{header}").as_bytes(), &events].concat())
+        .unwrap();
+}
+
+#[test]
+fn a_record_holds_what_the_policy_served_and_older_ones_do_without() {
+    let folder = Folder::new("records-served");
+    let (job, record) = (folder.0.join("job.toml"), folder.0.join("run.record"));
+    let text = JOB.replace("[class.all]", "[class.all]\nweight = 250\nprio = 3\n[class.none]");
+    let raid1 =
+        "[device]\nmodel = \"fixed\"\nbase = \"1ms\"\narray = { level = \"raid1\", disks = 2 }\n";
+    let text = text.replace("device = \"hdd-7200\"", "") + raid1;
+    std::fs::write(&job, text).unwrap();
+    run(&job, "deadline", &record).unwrap();
+    let (mut header, _) = parts(&record);
+    let all = json!({"name": "all", "weight": 250, "prio": 3});
+    let none = json!({"name": "none", "weight": 100, "prio": 0});
+    assert_eq!(header["served"], json!({"disks": 2, "classes": [all, none]}));
+    assert!(replay(&record, &[]).unwrap().first_difference.is_none());
+
+    let served = header.as_object_mut().unwrap().remove("served").unwrap();
+    put(&record, &header);
+    let older = replay(&record, &[]).unwrap();
+    assert!(older.first_difference.is_none() && older.alike > 50, "{older:?}");
+
+    for damage in ["/disks", "/classes/0/weight"] {
+        let mut wrong = served.clone();
+        *wrong.pointer_mut(damage).unwrap() = 0.into();
+        header["served"] = wrong;
+        put(&record, &header);
+        let failure = replay(&record, &[]).unwrap_err();
+        assert!(failure.to_string().contains("its header cannot be read"), "{failure}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use penstock_core::{Go, Out, Part, Policy, Request, Time};
+use penstock_core::{Go, Out, Part, Policy, Request, Served, Time};
 use penstock_live::Beat;
 use penstock_policy::Params;
 use penstock_policy::fcfs::Fcfs;
@@ -149,7 +149,7 @@ fn a_real_file_takes_its_own_time() {
 struct Slow(Fcfs);
 
 fn slow() -> Candidate {
-    let build = |_: &[String], _| -> Box<dyn Policy> { Box::new(Slow(Fcfs::new(&Params::NONE))) };
+    let build = |_: &Served<'_>, _| -> Box<dyn Policy> { Box::new(Slow(Fcfs::new(&Params::NONE))) };
     Candidate::Foreign(Foreign { name: "slow".into(), build: Arc::new(build) })
 }
 

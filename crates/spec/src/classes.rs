@@ -1,10 +1,14 @@
 //! Classes of work as a job names them.
 
+use penstock_core::ClassInfo;
+
 use crate::diagnose::{JobError, quote};
 use crate::tree::{Entry, Node, Reader, Value};
 
 /// Keys of a class.
 pub(crate) const CLASS_KEYS: &[&str] = &["weight", "prio"];
+/// The greatest weight, as of cgroup v2's `io.weight`.
+pub(crate) const WEIGHT_MOST: u64 = 10_000;
 /// Lowest priority, as with the kernel's ioprio.
 pub(crate) const PRIO_MOST: u64 = 7;
 /// Each has a row in every table, and a megabyte for its distributions.
@@ -43,11 +47,11 @@ fn class(entry: &Entry) -> Result<Class, JobError> {
     }
     let what = format!("class {}", entry.key);
     let reader = Reader::new(&entry.node, &what, CLASS_KEYS)?;
-    let weight = reader.optional("weight", |node| node.count(1, u64::from(u32::MAX)))?;
+    let weight = reader.optional("weight", |node| node.count(1, WEIGHT_MOST))?;
     let prio = reader.optional("prio", |node| node.count(0, PRIO_MOST))?;
     Ok(Class {
         name: entry.key.clone(),
-        weight: weight.unwrap_or(1) as u32,
+        weight: weight.map_or(ClassInfo::WEIGHT.get(), |weight| weight as u32),
         prio: prio.unwrap_or(0) as u8,
     })
 }

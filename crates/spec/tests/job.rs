@@ -62,7 +62,7 @@ fn bank_day_is_what_it_is_said_to_be() {
     assert_eq!(job.device.as_ref().unwrap().name, "hdd-7200");
     let names: Vec<&str> = job.classes.iter().map(|class| class.name.as_str()).collect();
     assert_eq!(names, ["tellers", "balance", "batch", "report"]);
-    assert!(job.classes.iter().all(|class| (class.weight, class.prio) == (1, 0)));
+    assert!(job.classes.iter().all(|class| (class.weight, class.prio) == (100, 0)));
 
     let capacity = 100 << 30;
     let tenth = 10 << 30;

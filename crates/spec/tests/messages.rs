@@ -153,6 +153,7 @@ fn combinations_that_cannot_be() {
         instead("\"4KiB\"", "\"2GiB\""),
         instead("[class.tellers]", "[class.tellers]\nprio = 8"),
         instead("[class.tellers]", "[class.tellers]\nweight = 0"),
+        instead("[class.tellers]", "[class.tellers]\nweight = 10001"),
         instead("[class.batch]", "[class.\"a b\"]"),
         message(&format!("{GOOD}\n[[program]]\nclass = \"batch\""), &[]),
     ]);

@@ -96,6 +96,8 @@ def work(
         output.data(f"{without_detail(result)}\n")
     else:
         drawn(lambda console: _show(comparison, console))
+        for remark in comparison.get("remarks", []):
+            output.talk(f"note: {remark}")
     with errors_end():
         for written in outputs.write(comparison):
             output.talk(f"wrote {written}")

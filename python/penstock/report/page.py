@@ -196,6 +196,8 @@ def _facts(comparison: Comparison) -> Iterator[tuple[str, str]]:
         began = datetime.fromtimestamp(machine["began_unix_s"], UTC)
         yield "Began", f"{began:%Y-%m-%d %H:%M:%S} UTC"
     yield "Penstock", comparison["penstock"]
+    for remark in comparison.get("remarks", []):
+        yield "Note", remark
 
 
 def _about(comparison: Comparison, policy: rounds.Rounds) -> dict[str, Any]:

@@ -244,7 +244,7 @@ class Machine(TypedDict):
 
 
 class Comparison(TypedDict):
-    """What `run` and `compare` print."""
+    """What `run` and `compare` print; `remarks`, if something has to be known of all runs."""
 
     penstock: str
     job: Job
@@ -252,6 +252,7 @@ class Comparison(TypedDict):
     world: World
     device: str
     machine: Machine
+    remarks: NotRequired[list[str]]
     runs: list[Run]
 
 

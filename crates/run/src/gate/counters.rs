@@ -1,6 +1,6 @@
 //! What passed a gate, in numbers.
 
-use penstock_core::{Done, Request, Span, Time};
+use penstock_core::{ClassInfo, Done, Request, Span, Time};
 use serde::Serialize;
 
 use crate::result::Distribution;
@@ -13,6 +13,13 @@ pub(super) enum Class {
     Long,
     /// It has no length.
     Flush,
+}
+
+impl Class {
+    /// Each of them as a policy is given it.
+    pub(super) fn all() -> [ClassInfo; 3] {
+        ["short", "long", "flush"].map(ClassInfo::new)
+    }
 }
 
 /// What passed so far. Times are nanoseconds unless they say otherwise.

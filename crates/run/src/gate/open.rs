@@ -1,12 +1,13 @@
 //! How a gate is asked for, and what it is made of.
 
+use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 
-use penstock_core::{Device, Queued, Seed, Span};
+use penstock_core::{Device, Queued, Seed, Served, Span};
 use penstock_live::{
     Cargo, Emulated, Engine, EngineError, Handover, LiveClock, Settings, Speed, Stage, Stopwatch,
     Target, User,
@@ -18,7 +19,7 @@ use penstock_spec::{params, timeout_in};
 
 use super::bounds::{LONGEST, MOST};
 use super::carrier::Carrier;
-use super::counters::Counters;
+use super::counters::{Class, Counters};
 use super::dispatcher::Desk;
 use super::files::Files;
 use super::inbox::Inbox;
@@ -222,7 +223,9 @@ impl Parts {
             }
         };
         let carrier = Carrier::new(devices, *depth, grain, register.clone());
-        Ok((Queued::new((decider.entry.build)(&decider.params), carrier), clock))
+        let disks = model.as_ref().map_or(NonZeroU32::MIN, |(spec, _)| place::disks(spec));
+        let served = Served { classes: &Class::all(), disks };
+        Ok((Queued::new((decider.entry.build)(&decider.params, &served), carrier), clock))
     }
 }
 

@@ -1,6 +1,6 @@
 //! A disk's own queue: a policy of ours before the disk, and how much it holds.
 
-use penstock_core::Policy;
+use penstock_core::{Policy, Served};
 use penstock_policy::{Entry, POLICIES, Params};
 use serde_json::{Value as Json, json};
 
@@ -80,6 +80,6 @@ impl QueueSpec {
     /// The policy that picks; none if the queue is of one command, which is no queue.
     pub(super) fn build(&self) -> Option<Box<dyn Policy>> {
         let entry = penstock_policy::find(self.policy).expect("checked when it was read");
-        (self.depth > 1).then(|| (entry.build)(&self.params))
+        (self.depth > 1).then(|| (entry.build)(&self.params, &Served::ONE_DISK))
     }
 }

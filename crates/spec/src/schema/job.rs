@@ -1,5 +1,6 @@
 //! The schema of a job: what holds for all of it, classes and agents.
 
+use penstock_core::ClassInfo;
 use serde_json::{Value, json};
 
 use super::build::{
@@ -117,12 +118,12 @@ fn live() -> Value {
 }
 
 fn classes() -> Value {
-    let weight = count(1, u32::MAX.into());
+    let weight = count(1, classes::WEIGHT_MOST);
     let class = table(
         classes::CLASS_KEYS.iter().copied(),
         vec![
             field("weight", "Its part of the device, relative to the others' weights.", weight)
-                .or(1),
+                .or(ClassInfo::WEIGHT.get()),
             field("prio", "The lower goes first.", count(0, classes::PRIO_MOST)).or(0),
         ],
     );

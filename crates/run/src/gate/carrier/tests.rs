@@ -7,7 +7,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use penstock_core::{Errno, Limits, Queued, Rng, Seed, Virtual, run};
+use penstock_core::{Errno, Limits, Queued, Rng, Seed, Served, Virtual, run};
 use penstock_live::{Cargo, LiveClock};
 use penstock_policy::{Params, Value};
 use proptest::prelude::*;
@@ -149,7 +149,7 @@ fn serve(all: &[Asked], policy: &str, split: u64, depth: u32, errors: f64) -> (V
     inbox.close();
     let counters = Arc::new(Mutex::new(Counters::new(4096)));
     let mut desk = Desk { inbox, cargo: Cargo::default(), register, counters };
-    let mut stack = Queued::new((entry.build)(&params), carrier);
+    let mut stack = Queued::new((entry.build)(&params, &Served::ONE_DISK), carrier);
     let limits = Limits { until: Time::NEVER, max_outstanding: 1024 };
     run(&mut desk, &mut stack, &mut Virtual::default(), &mut (), limits).expect("it ends");
     (answers.iter().map(|answer| answer.recv().expect("an answer")).collect(), log)

@@ -1,0 +1,42 @@
+//! What a policy is built for: the classes above it and the disks below.
+
+use alloc::string::String;
+use core::num::NonZeroU32;
+
+use crate::request::Prio;
+
+/// A class of work.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ClassInfo {
+    /// As results name it.
+    pub name: String,
+    /// Its part of the device, relative to the other classes' weights.
+    pub weight: NonZeroU32,
+    /// Its priority.
+    pub prio: Prio,
+}
+
+impl ClassInfo {
+    /// The weight of a class that names none, as of cgroup v2's `io.weight`.
+    pub const WEIGHT: NonZeroU32 = NonZeroU32::new(100).unwrap();
+
+    /// A class of the default weight and of the highest priority.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), weight: Self::WEIGHT, prio: Prio::default() }
+    }
+}
+
+/// What a policy serves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Served<'a> {
+    /// The classes of the requests; a [`ClassId`](crate::ClassId) is an index into them. The queue
+    /// of a disk is not given any: a request of a class that is not here has the default weight.
+    pub classes: &'a [ClassInfo],
+    /// Disks that work side by side below: those of a modelled array, 1 of anything else.
+    pub disks: NonZeroU32,
+}
+
+impl Served<'_> {
+    /// One disk, and no class is known.
+    pub const ONE_DISK: Served<'static> = Served { classes: &[], disks: NonZeroU32::MIN };
+}
