@@ -155,6 +155,10 @@ class Policy(ABC):
         """
         return None
 
+    def counters(self) -> dict[str, int]:
+        """Give counters of its own, which the result has as `policy_stats`; asked at the end."""
+        return {}
+
 
 def made(policies: Sequence[str | Callable[[], Policy]]) -> list[str | tuple[str, Policy]]:
     """The policies as the engine takes them: names, and new objects with theirs."""

@@ -176,6 +176,28 @@ class TestInvariants:
         assert "during dispatch" in str(caught.value.__cause__)
 
 
+class TestCounters:
+    """What a policy has counted stands in its result."""
+
+    def test_they_are_in_the_result_of_the_policy_alone(self) -> None:
+        class Counting(Fifo):
+            sent = 0
+
+            def dispatch(self, now: int, below: penstock.Below) -> penstock.Request | None:
+                self.sent += bool(self.queue)
+                return self.queue.popleft() if self.queue else None
+
+            def counters(self) -> dict[str, int]:
+                return {"sent": self.sent, "the most": 2**64 - 1}
+
+        result = penstock.compare(JOB_OF_TWO, policies=[Counting, "fcfs"])
+        counting = result["Counting"]
+        sent = sum(one.requests for one in counting.classes)
+        assert counting.policy_stats == {"sent": sent, "the most": 2**64 - 1}
+        assert result["fcfs"].policy_stats == {}
+        assert ["policy_stats" in run for run in result.raw["runs"]] == [True, False]
+
+
 class TestWeights:
     """Weights that nobody uses are not silent."""
 

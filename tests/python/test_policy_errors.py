@@ -300,6 +300,30 @@ class TestWrongAnswers:
         assert "hint: allowed: a whole number of nanoseconds later than now" in str(error)
         assert error.exit_code == 1
 
+    @pytest.mark.parametrize("answer", [None, {"sent": -1}, {"sent": 2**64}, {"sent": 1.5}, {1: 1}])
+    def test_wrong_counters(self, answer: Any) -> None:  # noqa: ANN401
+        class Miscounting(Fifo):
+            def counters(self) -> Any:  # noqa: ANN401
+                return answer
+
+        error = failing(Miscounting)
+        assert f"counters answered {answer!r}: of type {type(answer).__name__}" in str(error)
+        assert "hint: allowed: a dict of names and whole numbers" in str(error)
+
+    def test_what_begin_and_counters_raise_ends_the_run(self) -> None:
+        class Late(Fifo):
+            def counters(self) -> dict[str, int]:
+                raise KeyError("sent")
+
+        class Early(Fifo):
+            def begin(self, served: penstock.Served) -> None:
+                raise LookupError(served.classes[0].name)
+
+        assert "counters raised KeyError: 'sent'" in str(failing(Late))
+        error = failing(Early)
+        assert "at 0.000 s: begin raised LookupError: tellers" in str(error)
+        assert isinstance(error.__cause__, LookupError)
+
     def test_an_answer_of_pages_is_told_in_a_line(self) -> None:
         policy = type("Wordy", (Scripted,), {"step": lambda _: "x" * 10_000})
         assert len(str(failing(policy))) < 700

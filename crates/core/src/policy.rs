@@ -67,6 +67,10 @@ pub trait Policy {
     fn wakeup(&self) -> Time {
         Time::NEVER
     }
+
+    /// Tells the name and the value of each counter of its own, for the result of a run that has
+    /// ended.
+    fn counters(&self, _tell: &mut dyn FnMut(&str, u64)) {}
 }
 
 impl<P: Policy + ?Sized> Policy for Box<P> {
@@ -81,5 +85,8 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
     }
     fn wakeup(&self) -> Time {
         (**self).wakeup()
+    }
+    fn counters(&self, tell: &mut dyn FnMut(&str, u64)) {
+        (**self).counters(tell);
     }
 }

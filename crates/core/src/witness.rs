@@ -49,4 +49,39 @@ impl<P: Policy, F: FnMut(Time, Go, &[ReqId])> Policy for Witness<P, F> {
     fn wakeup(&self) -> Time {
         self.policy.wakeup()
     }
+
+    fn counters(&self, tell: &mut dyn FnMut(&str, u64)) {
+        self.policy.counters(tell);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::boxed::Box;
+    use alloc::string::String;
+
+    use super::*;
+
+    struct Counts;
+
+    impl Policy for Counts {
+        fn enqueue(&mut self, _: Time, _: &Request) {}
+        fn dispatch(&mut self, _: Time, _: &mut Out<'_>) -> Option<Go> {
+            None
+        }
+        fn complete(&mut self, _: Time, _: &Request, _: &Part) {}
+        fn counters(&self, tell: &mut dyn FnMut(&str, u64)) {
+            tell("picked", 3);
+            tell("passed", 0);
+        }
+    }
+
+    #[test]
+    fn counters_pass_whoever_holds_the_policy() {
+        let policy: Box<dyn Policy> = Box::new(Counts);
+        let held = Box::new(Witness::new(policy, |_, _, _: &[ReqId]| {}));
+        let mut told = Vec::new();
+        held.counters(&mut |name, value| told.push((String::from(name), value)));
+        assert_eq!(told, [("picked".into(), 3), ("passed".into(), 0)]);
+    }
 }

@@ -6,6 +6,7 @@
 //! does not return, and a debugger finds it where it expects.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_core::{ClassInfo, Errno, Flags, Go, Out, Part, Policy, Request, Served, Time};
@@ -87,6 +88,9 @@ const GOES: &str = "allowed: None; a request that was enqueued and is not sent w
 /// What `wakeup` may answer.
 const WAKES: &str = "allowed: a whole number of nanoseconds later than now; or None, if nothing \
                      is kept back or something is in flight";
+
+/// What `counters` may answer.
+const COUNTERS: &str = "allowed: a dict of names and whole numbers from 0 to 2^64 - 1";
 
 /// A policy that is woken this often in a row, with nothing else happening, and sends nothing would
 /// never end its run.
@@ -204,6 +208,16 @@ impl Scripted {
         Ok(Answer { number, len, chain })
     }
 
+    fn count(&self, py: Python<'_>, tell: &mut dyn FnMut(&str, u64)) -> Result<(), Trouble> {
+        let answer = self.object.bind(py).call_method0(intern!(py, "counters"))?;
+        let counters: BTreeMap<String, u64> =
+            answer.extract().map_err(|_| Trouble::of_type(&answer, COUNTERS))?;
+        for (name, value) in &counters {
+            tell(name, *value);
+        }
+        Ok(())
+    }
+
     fn wakes(&self, py: Python<'_>) -> Result<Time, Trouble> {
         let answer = self.object.bind(py).call_method0(intern!(py, "wakeup"))?;
         let (rests, waiting) = (self.ledger.rests(), self.ledger.waiting());
@@ -298,6 +312,17 @@ impl Policy for Scripted {
                 self.now
             })
         })
+    }
+
+    fn counters(&self, tell: &mut dyn FnMut(&str, u64)) {
+        if self.has_left() {
+            return;
+        }
+        Python::attach(|py| {
+            if let Err(trouble) = self.count(py, tell) {
+                self.quit(py, "counters", trouble);
+            }
+        });
     }
 }
 

@@ -1,13 +1,14 @@
 //! One policy's run: the stack is put together, driven, and measured.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::rc::Rc;
 
 use penstock_core::{
-    Clock, Device, Done, End, Limits, Observer, Queued, ReqId, Request, RunError, Seed, Served,
-    Source, Tap, Time, Virtual, Witness, run,
+    Clock, Device, Done, End, Limits, Observer, Policy, Queued, ReqId, Request, RunError, Seed,
+    Served, Source, Tap, Time, Virtual, Witness, run,
 };
 use penstock_device::PageCache;
 use penstock_device::page_cache::Options;
@@ -177,7 +178,8 @@ impl Bench<'_> {
         let patient = self.job.programs.is_some();
         let Some(path) = self.record else {
             let mut stack = Queued::new(policy, device).patient(patient);
-            return self.drive(&mut stack, clock, told, beside, None, &leave);
+            let result = self.drive(&mut stack, clock, told, beside, None, &leave)?;
+            return self.counted(stack.policy(), &leave, result);
         };
         let header = Header {
             penstock: crate::version::VERSION.into(),
@@ -197,6 +199,7 @@ impl Bench<'_> {
         let device = Recorded::new(device, recorder.clone());
         let mut stack = Queued::new(Witness::new(policy, decided), device).patient(patient);
         let result = self.drive(&mut stack, clock, told, beside, Some(recorder.clone()), &leave);
+        let result = result.and_then(|result| self.counted(stack.policy(), &leave, result));
         let written = recorder.finish().map_err(|error| Failure::half_written(path, &error));
         // The run's own error says more than a file that ended with it.
         result.and_then(|result| written.map(|()| result))
@@ -226,11 +229,7 @@ impl Bench<'_> {
             Some(cache) => buffered(cache, &mut source, stack, clock, &mut observer, limits),
         };
         // What it says of itself says more than how the run ended without it.
-        if let Some(Quit::Failed { at, what, hint }) = leave.get() {
-            let name = self.policy.name();
-            let message = format!("policy {name}, at {}: {what}", Seconds(*at));
-            return Err(Failure::run(message).hint(hint));
-        }
+        self.check(leave)?;
         let end = end.map_err(|error| self.failed(error, &names, stats.arrivals()))?;
         if let Some((class, at)) = programs.and_then(ProgramBook::full) {
             return Err(self.too_many(names[class.index()], at));
@@ -265,9 +264,33 @@ impl Bench<'_> {
                 None => beside.busy.map_or(0.0, |busy| stats.share_of(&busy.borrow(), at)),
             },
             device_stats,
+            policy_stats: BTreeMap::new(),
             classes: programs.iter().fold(classes, |classes, book| book.told(classes, at)),
             detail: stats.take_detail(&names, at),
         })
+    }
+
+    /// `result`, with what `policy` has counted.
+    fn counted(
+        &self,
+        policy: &impl Policy,
+        leave: &Leave,
+        result: RunResult,
+    ) -> Result<RunResult, Failure> {
+        let mut policy_stats = BTreeMap::new();
+        policy.counters(&mut |name, value| {
+            policy_stats.insert(name.to_owned(), value);
+        });
+        self.check(leave)?;
+        Ok(RunResult { policy_stats, ..result })
+    }
+
+    /// That the policy has not failed.
+    fn check(&self, leave: &Leave) -> Result<(), Failure> {
+        let Some(Quit::Failed { at, what, hint }) = leave.get() else { return Ok(()) };
+        let name = self.policy.name();
+        let message = format!("policy {name}, at {}: {what}", Seconds(*at));
+        Err(Failure::run(message).hint(hint))
     }
 
     /// What measures a run of the classes `names`, on a real clock if it is `live`.

@@ -122,6 +122,9 @@ pub struct RunResult {
     /// What the disks of a model did; left out of what was measured on a real target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_stats: Option<DeviceStatsResult>,
+    /// Counters of the policy's own, by name; left out of a policy that has none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub policy_stats: BTreeMap<String, u64>,
     /// One for each class, in the order of the job.
     pub classes: Vec<ClassResult>,
     /// Whole distributions and the course over time, if they were asked for.

@@ -7,7 +7,7 @@ use penstock_core::{ClassInfo, Go, Out, Part, Policy, Request, Served, Time};
 use penstock_policy::Params;
 use penstock_policy::fcfs::Fcfs;
 use penstock_run::{Candidate, Failure, Foreign, Leave, Options, Quit, compare_text};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const JOB: &str = r#"duration = "2s"
 device = "flash"
@@ -83,6 +83,42 @@ fn one_from_outside_runs_as_a_built_in_one_does() {
     runs[1]["policy"] = "fcfs".into();
     assert_eq!(runs[0], runs[1]);
     assert!(runs[0]["classes"][1]["requests"].as_u64().unwrap() > 1000);
+}
+
+/// `fcfs` that counts what it sends.
+struct Counting(Fcfs, u64);
+
+impl Policy for Counting {
+    fn enqueue(&mut self, now: Time, req: &Request) {
+        self.0.enqueue(now, req);
+    }
+
+    fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
+        let go = self.0.dispatch(now, out);
+        self.1 += u64::from(go.is_some());
+        go
+    }
+
+    fn complete(&mut self, now: Time, req: &Request, part: &Part) {
+        self.0.complete(now, req, part);
+    }
+
+    fn counters(&self, tell: &mut dyn FnMut(&str, u64)) {
+        tell("sent", self.1);
+        tell("never", 0);
+    }
+}
+
+#[test]
+fn counters_of_a_policy_are_in_its_result_alone() {
+    let build = |_: &Served<'_>, _: Leave| -> Box<dyn Policy> {
+        Box::new(Counting(Fcfs::new(&Params::NONE), 0))
+    };
+    let counting = Foreign { name: "counting".into(), build: Arc::new(build) };
+    let runs = run(vec![Candidate::Foreign(counting), "fcfs".into()], Options::default()).unwrap();
+    let sent = &runs[0]["classes"][1]["requests"];
+    assert_eq!(runs[0]["policy_stats"], json!({"never": 0, "sent": sent}));
+    assert_eq!(runs[1].get("policy_stats"), None);
 }
 
 /// What a policy is given of `job` on `on`, as `name/weight/prio` and the number of disks.

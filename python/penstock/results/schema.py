@@ -195,7 +195,8 @@ class Run(TypedDict):
     `round`, from 0, and its `seed` are there if rounds were asked for. `interrupted` is there, and
     true, if it was ended early, and `ended` says why: somebody asked, the target did not answer, or
     its length changed; of the last two `failure` tells in words. `emulation` is there of an
-    emulated device; `device_stats`, if the device was a model; `remarks`, if the machine did not
+    emulated device; `device_stats`, if the device was a model; `policy_stats`, if the policy has
+    counters of its own; `remarks`, if the machine did not
     grant a live run all that it wanted, or something has to be known to read its figures;
     `schedulers`, the kernel's scheduler in front of each disk below a real target, null of a disk
     without one; `detail`, if it was asked for. Of a trace of measured
@@ -221,6 +222,7 @@ class Run(TypedDict):
     schedulers: NotRequired[dict[str, str | None]]
     device_busy: float
     device_stats: NotRequired[DeviceStats]
+    policy_stats: NotRequired[dict[str, int]]
     classes: list[Class]
     detail: NotRequired[Detail]
 

@@ -162,6 +162,8 @@ class Run:
     device_busy: float
     device_stats: DiskStats | None
     """What the disks of a model did; none of what was measured on a real target."""
+    policy_stats: Mapping[str, int]
+    """Counters of the policy's own, by name; empty of a policy that has none."""
     classes: tuple[ClassResult, ...]
 
     def __getitem__(self, name: str) -> ClassResult:
@@ -275,5 +277,6 @@ def run_of(run: schema.Run) -> Run:
         schedulers=run.get("schedulers", {}),
         device_busy=run["device_busy"],
         device_stats=modelled.device_stats(run),
+        policy_stats=run.get("policy_stats", {}),
         classes=tuple(_class(one) for one in run["classes"]),
     )
