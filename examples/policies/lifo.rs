@@ -8,7 +8,8 @@
 use std::collections::VecDeque;
 
 use penstock_core::{Go, Out, Part, Policy, ReqId, Request, Span, Time};
-use penstock_policy::{Bound, Entry, Facts, Kind, Param, Params, Value};
+use penstock_policy::entry::{Bound, Entry, Facts};
+use penstock_policy::params::{Kind, Param, Params, Value};
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {
