@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeAlias
 
 import typer
@@ -14,6 +14,7 @@ from rich.text import Text
 from penstock import _native
 from penstock.cli import output
 from penstock.cli.console import drawn
+from penstock.cli.estimate import Estimate
 from penstock.errors import RUN_FAILED, PenstockError
 from penstock.report import Outputs
 from penstock.results.detail import without_detail
@@ -146,16 +147,28 @@ def errors_end() -> Iterator[None]:
         raise typer.Exit(error.exit_code) from None
 
 
+def _lines() -> Tell:
+    estimate = Estimate()
+
+    def tell(step: Step) -> None:
+        # A run goes on although nobody can be told how far it has come.
+        with suppress(OSError):
+            for line in estimate.of(step):
+                output.talk(line)
+
+    return tell
+
+
 def _with_a_bar(engine: Engine, asked: Asked) -> str:
     with asked.first_stops(), _bar() as progress:
         return engine(progress)
 
 
 @contextmanager
-def _bar() -> Iterator[Tell | None]:
-    """A bar with the time left, if a person is watching stderr."""
+def _bar() -> Iterator[Tell]:
+    """A bar with the time left if a person is watching stderr, else lines if a model takes long."""
     if not sys.stderr.isatty():
-        yield None
+        yield _lines()
         return
     bar = Progress(
         TextColumn("{task.description}", markup=False),

@@ -1,0 +1,93 @@
+"""A modelled job that runs for long says how long, where no terminal shows a bar."""
+
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from command import penstock, running
+from penstock.cli.estimate import Estimate
+from penstock.schema import Running as Step
+from penstock.schema import World
+
+LONG = """\
+duration = "1s"
+
+[device]
+model = "fixed"
+base = "1ns"
+
+[class.all]
+
+[[agent]]
+class = "all"
+op = "read"
+size = "512B"
+pattern = "sequential"
+arrivals = { kind = "closed", depth = 1 }
+"""
+"""A thousand million requests."""
+
+
+def test_a_job_of_a_thousand_million_requests_says_how_long_it_takes(tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text(LONG)
+    words = ("compare", tmp_path / "job.toml", "--policies", "noop,fcfs")
+    with running(tmp_path, *words) as command:
+        command.until(" left\n")
+        ended = command.end(signal.SIGINT)
+    first, *_ = ended.err.splitlines()
+    assert re.fullmatch(r"noop \(1 of 2\): [\d.]+ % done, about [\d.]+ (s|min|h) left", first)
+    assert ended.code == 130
+    assert "left" not in ended.out
+    assert "PARTIAL" in ended.out
+
+
+def test_a_job_that_takes_no_second_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text(LONG)
+    ended = penstock("run", tmp_path / "job.toml", "--policy", "noop", "--set", "duration=1us")
+    assert (ended.code, ended.err) == (0, "")
+
+
+def step(number: int, fraction: float, *, world: World = "simulated") -> Step:
+    """A step of the `number`-th of two runs."""
+    return {
+        "step": "running",
+        "policy": ("noop", "fcfs")[number],
+        "number": number,
+        "of": 2,
+        "fraction": fraction,
+        "device": "disk",
+        "world": world,
+    }
+
+
+def test_a_line_comes_after_a_second_and_then_every_ten(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    estimate = Estimate()
+    said = []
+    for tenth in range(1, 351):
+        now[0] = 100 + tenth / 10
+        number, fraction = divmod(tenth / 10 / 200, 1)
+        said += [(tenth, line) for line in estimate.of(step(int(number), fraction))]
+    assert said == [
+        (10, "noop (1 of 2): 0.2 % done, about 6.65 min left"),
+        (110, "noop (1 of 2): 2.8 % done, about 6.48 min left"),
+        (210, "noop (1 of 2): 5.2 % done, about 6.32 min left"),
+        (310, "noop (1 of 2): 7.8 % done, about 6.15 min left"),
+    ]
+
+
+def test_what_cannot_be_estimated_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    estimate = Estimate()
+    now[0] = 200
+    assert list(estimate.of(step(0, 0.1, world="measured"))) == []
+    (said,) = estimate.of(step(0, 0.0))
+    assert said == "noop (1 of 2): 0.0 % done, how long it takes is not known yet"
+    now[0] = 300
+    (said,) = estimate.of(step(1, 1.0))
+    assert said == "fcfs (2 of 2): 100.0 % done, serving what is left"
