@@ -71,6 +71,12 @@ def _server() -> Server:
     return Server()
 
 
+def without_estimates(err: str) -> str:
+    """What was said on stderr but for how long a model still takes: on a busy machine it may."""
+    lines = err.splitlines(keepends=True)
+    return "".join(line for line in lines if " % done, " not in line)
+
+
 def penstock(
     *words: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> Ended:
