@@ -17,6 +17,7 @@ __all__ = [
     "devices",
     "doctor",
     "duration",
+    "exit_without_memory",
     "online_batch",
     "paper",
     "policies",
@@ -112,6 +113,12 @@ def compare(
 
 def replay_decisions(path: str | PathLike[str], *, sets: Sequence[str] = ...) -> str:
     """Feed a record to its policy and return the comparison of decisions as JSON."""
+
+def exit_without_memory() -> None:
+    """End with words and exit code 1, no abort, when the engine runs out of memory from here on.
+
+    It takes over SIGABRT.
+    """
 
 def policies() -> str:
     """Every policy with its parameters, as JSON."""

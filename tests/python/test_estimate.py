@@ -9,8 +9,8 @@ import pytest
 
 from command import penstock, running
 from penstock.cli.estimate import Estimate
-from penstock.schema import Running as Step
-from penstock.schema import World
+from penstock.results.schema import Running as Step
+from penstock.results.schema import World
 
 LONG = """\
 duration = "1s"

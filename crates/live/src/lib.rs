@@ -17,7 +17,7 @@
 //! step with real time. A [`Guard`] says when a run cannot go on.
 //!
 //! Invariants: the only crate with hand-written unsafe code, in `buffers`, `cargo`, `uring`,
-//! `libaio`, `threads` and `loops`; the only one that reads the machine's clock, in `clock`, `paced` and `beat`;
+//! `libaio`, `threads`, `loops` and `memory`; the only one that reads the machine's clock, in `clock`, `paced` and `beat`;
 //! nothing outside the usable bytes of a target is ever written, but for a file without a name that
 //! a trial makes for itself; no allocation per request. Linux only.
 
@@ -40,6 +40,7 @@ mod lateness;
 mod leftovers;
 mod libaio;
 mod loops;
+mod memory;
 mod null;
 mod openers;
 mod paced;
@@ -69,6 +70,7 @@ pub use lateness::Lateness;
 pub use leftovers::{
     LoopDevice, half_made, loop_devices, remove_unfinished_output, unfinished_outputs,
 };
+pub use memory::{Noting, exit_without_memory};
 pub use null::Null;
 pub use paced::{Pace, Paced};
 pub use stage::{Settings, Stage};

@@ -29,12 +29,17 @@ use crate::below::Below;
 use crate::policy::Raised;
 use crate::watch::Watched;
 
+/// So that a command can say that memory has run out.
+#[global_allocator]
+static ALLOCATOR: penstock_run::Noting = penstock_run::Noting;
+
 /// The engine of Penstock.
 #[pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
     use super::{
-        Below, Failure, Pace, compare, devices, doctor, policies, replay_decisions, schema,
+        Below, Failure, Pace, compare, devices, doctor, exit_without_memory, policies,
+        replay_decisions, schema,
     };
     #[pymodule_export]
     use crate::gate::{Gate, online_batch};
@@ -188,6 +193,13 @@ impl Named {
 fn replay_decisions(py: Python<'_>, path: PathBuf, sets: Vec<String>) -> PyResult<String> {
     let result = py.detach(|| replay::replay(&path, &sets).map(|replay| json(&replay)));
     result.map_err(|failure| raise(py, &failure))
+}
+
+/// From here on the process ends with words and exit code 1 when the engine runs out of memory, where
+/// it would abort; it takes over SIGABRT.
+#[pyfunction]
+fn exit_without_memory() {
+    penstock_run::exit_without_memory();
 }
 
 /// Every policy with its parameters, as JSON.

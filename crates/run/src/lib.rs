@@ -49,7 +49,7 @@ mod windows;
 pub use candidate::{Build, Candidate, Foreign, Leave, Quit};
 pub use failure::Failure;
 pub use options::Options;
-pub use penstock_live::{Handover, Pace};
+pub use penstock_live::{Handover, Noting, Pace, exit_without_memory};
 pub use run::{compare, compare_text};
 pub use snapshot::{ClassSnapshot, Snapshot};
 pub use step::{Patience, Step};

@@ -10,8 +10,9 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from penstock import __version__
-from penstock._native import Failure
+from penstock._native import Failure, exit_without_memory
 from penstock.cli import output
+from penstock.errors import RUN_FAILED
 
 if TYPE_CHECKING:
     # Types of Typer's methods, which it does not export.
@@ -98,6 +99,7 @@ def main() -> None:
         # A figure with `?` for `µ` is worth more than a traceback.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+    exit_without_memory()
     try:
         app(prog_name="penstock")
     except Failure as failure:
@@ -105,3 +107,6 @@ def main() -> None:
         if failure.stuck:
             output.leave(failure.exit_code)
         sys.exit(failure.exit_code)
+    except MemoryError:
+        output.talk(f"error: out of memory\n{LESS}")
+        sys.exit(RUN_FAILED)

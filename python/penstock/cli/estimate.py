@@ -3,9 +3,9 @@
 import time
 from collections.abc import Iterator
 
-from penstock.schema import Step
-from penstock.units import percent, seconds
-from penstock.watch.words import which
+from penstock.results.schema import Step
+from penstock.text.units import percent, seconds
+from penstock.watch.progress import which
 
 FIRST_S = 1.0
 """What takes less needs no estimate."""

@@ -1,0 +1,134 @@
+//! Memory that has run out: the process says so and ends with exit code 1, where it would abort.
+//!
+//! Whoever can do without an allocation (`try_reserve`) gets its error as ever, so an allocator cannot
+//! end the process itself: it only notes what it could not give. Everybody else ends in `abort`, which
+//! raises SIGABRT on the same thread, and its handler finds the note. The note stays: on its way to
+//! `abort` the standard library allocates, and whoever did without may abort for want of it later.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::mem::zeroed;
+use std::ptr::null_mut;
+
+thread_local! {
+    /// The most bytes that the thread has asked for in vain; 0 if it always had what it asked for.
+    static LACKS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// What the process ends with: that of a failed run.
+const RUN_FAILED: libc::c_int = 1;
+
+/// The system's allocator, which notes what it could not give.
+#[derive(Debug)]
+pub struct Noting;
+
+/// `given` for `bytes`, noted if it is nothing.
+fn noted(given: *mut u8, bytes: usize) -> *mut u8 {
+    if given.is_null() {
+        LACKS.set(LACKS.get().max(bytes));
+    }
+    given
+}
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Noting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on.
+        noted(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on.
+        noted(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on.
+        noted(unsafe { System.realloc(ptr, layout, size) }, size)
+    }
+}
+
+/// From here on a process with the allocator [`Noting`] that runs out of memory says so on stderr and
+/// ends with exit code 1. For a command: a library leaves signals to its program.
+pub fn exit_without_memory() {
+    // SAFETY: the handler calls what a handler may call, and the action is whole.
+    unsafe {
+        let mut action: libc::sigaction = zeroed();
+        action.sa_sigaction = aborted as *const () as usize;
+        libc::sigaction(libc::SIGABRT, &raw const action, null_mut());
+    }
+}
+
+/// The handler of SIGABRT.
+extern "C" fn aborted(signal: libc::c_int) {
+    let bytes = LACKS.get();
+    if bytes == 0 {
+        // Aborted for another reason: as without a handler, once this one returns.
+        // SAFETY: both may be called in a handler, and the action is whole.
+        unsafe {
+            let usual: libc::sigaction = zeroed();
+            libc::sigaction(signal, &raw const usual, null_mut());
+            libc::raise(signal);
+        }
+        return;
+    }
+    let mut digits = [0; 20];
+    for part in
+        [&b"error: out of memory: asked for "[..], decimal(bytes, &mut digits), REST.as_bytes()]
+    {
+        // SAFETY: `part` is so long, and `write` may be called in a handler.
+        unsafe { libc::write(libc::STDERR_FILENO, part.as_ptr().cast(), part.len()) };
+    }
+    // SAFETY: it may be called in a handler.
+    unsafe { libc::_exit(RUN_FAILED) }
+}
+
+/// What follows the number of bytes.
+const REST: &str = " bytes more than this process may have\nhint: let the run be shorter, the rates or \
+                    `max_outstanding` lower, or use a machine with more memory\n";
+
+/// `number` in decimal, in `digits`, without an allocation.
+fn decimal(mut number: usize, digits: &mut [u8; 20]) -> &[u8] {
+    let mut begins = digits.len();
+    loop {
+        begins -= 1;
+        digits[begins] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return &digits[begins..];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_without_an_allocation() {
+        for number in [0, 7, 10, 201_326_592, usize::MAX] {
+            assert_eq!(decimal(number, &mut [0; 20]), number.to_string().as_bytes());
+        }
+    }
+
+    /// What is freed or given meanwhile changes nothing.
+    #[test]
+    fn the_greatest_allocation_in_vain_is_noted() {
+        let layout = Layout::array::<u8>(isize::MAX as usize - 7).unwrap();
+        let one = Layout::new::<u64>();
+        // SAFETY: the layouts have a size, and what is given is given back.
+        unsafe {
+            let given = Noting.alloc(one);
+            assert_eq!(LACKS.get(), 0);
+            assert!(Noting.alloc(layout).is_null());
+            assert!(Noting.realloc(given, one, isize::MAX as usize - 15).is_null());
+            Noting.dealloc(given, one);
+            assert_eq!(LACKS.get(), isize::MAX as usize - 7);
+        }
+    }
+}
