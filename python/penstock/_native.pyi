@@ -114,10 +114,10 @@ def compare(
 def replay_decisions(path: str | PathLike[str], *, sets: Sequence[str] = ...) -> str:
     """Feed a record to its policy and return the comparison of decisions as JSON."""
 
-def exit_without_memory() -> None:
+def exit_without_memory() -> str:
     """End with words and exit code 1, no abort, when the engine runs out of memory from here on.
 
-    It takes over SIGABRT.
+    It takes over SIGABRT. Returns the hint that it gives.
     """
 
 def policies() -> str:

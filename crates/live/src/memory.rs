@@ -54,14 +54,16 @@ unsafe impl GlobalAlloc for Noting {
 }
 
 /// From here on a process with the allocator [`Noting`] that runs out of memory says so on stderr and
-/// ends with exit code 1. For a command: a library leaves signals to its program.
-pub fn exit_without_memory() {
+/// ends with exit code 1. For a command: a library leaves signals to its program. Returns the hint that
+/// it gives, for whoever runs out of memory elsewhere.
+pub fn exit_without_memory() -> &'static str {
     // SAFETY: the handler calls what a handler may call, and the action is whole.
     unsafe {
         let mut action: libc::sigaction = zeroed();
         action.sa_sigaction = aborted as *const () as usize;
         libc::sigaction(libc::SIGABRT, &raw const action, null_mut());
     }
+    HINT
 }
 
 /// The handler of SIGABRT.
@@ -78,9 +80,13 @@ extern "C" fn aborted(signal: libc::c_int) {
         return;
     }
     let mut digits = [0; 20];
-    for part in
-        [&b"error: out of memory: asked for "[..], decimal(bytes, &mut digits), REST.as_bytes()]
-    {
+    for part in [
+        &b"error: out of memory: asked for "[..],
+        decimal(bytes, &mut digits),
+        REST,
+        HINT.as_bytes(),
+        b"\n",
+    ] {
         // SAFETY: `part` is so long, and `write` may be called in a handler.
         unsafe { libc::write(libc::STDERR_FILENO, part.as_ptr().cast(), part.len()) };
     }
@@ -89,8 +95,11 @@ extern "C" fn aborted(signal: libc::c_int) {
 }
 
 /// What follows the number of bytes.
-const REST: &str = " bytes more than this process may have\nhint: let the run be shorter, the rates or \
-                    `max_outstanding` lower, or use a machine with more memory\n";
+const REST: &[u8] = b" bytes more than this process may have\n";
+
+/// What to do about memory.
+const HINT: &str = "hint: let the run be shorter, the rates or `max_outstanding` lower, or use a \
+                    machine with more memory";
 
 /// `number` in decimal, in `digits`, without an allocation.
 fn decimal(mut number: usize, digits: &mut [u8; 20]) -> &[u8] {

@@ -196,10 +196,10 @@ fn replay_decisions(py: Python<'_>, path: PathBuf, sets: Vec<String>) -> PyResul
 }
 
 /// From here on the process ends with words and exit code 1 when the engine runs out of memory, where
-/// it would abort; it takes over SIGABRT.
+/// it would abort; it takes over SIGABRT. Returns the hint that it gives.
 #[pyfunction]
-fn exit_without_memory() {
-    penstock_run::exit_without_memory();
+fn exit_without_memory() -> &'static str {
+    penstock_run::exit_without_memory()
 }
 
 /// Every policy with its parameters, as JSON.

@@ -99,7 +99,7 @@ def main() -> None:
         # A figure with `?` for `µ` is worth more than a traceback.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    exit_without_memory()
+    hint = exit_without_memory()
     try:
         app(prog_name="penstock")
     except Failure as failure:
@@ -108,5 +108,5 @@ def main() -> None:
             output.leave(failure.exit_code)
         sys.exit(failure.exit_code)
     except MemoryError:
-        output.talk(f"error: out of memory\n{LESS}")
+        output.talk(f"error: out of memory\n{hint}")
         sys.exit(RUN_FAILED)
