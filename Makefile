@@ -103,7 +103,7 @@ fuzz: $(CARGO_FUZZ) ## what comes from outside, fuzzed; then the properties over
 SOAKED = $(FUZZ_TARGETS:%=soak-%)
 .PHONY: soak $(SOAKED)
 soak: SECONDS_EACH := 3600
-soak: $(SOAKED) soak-pytest ## every fuzz target for SECONDS_EACH=3600, and how many whole runs each made
+soak: $(SOAKED) soak-pytest soak-conformance ## every fuzz target for SECONDS_EACH=3600, and how many whole runs each made
 	@failed=; for target in $(FUZZ_TARGETS); do \
 	  executed=$$(sed -n 's/^stat::number_of_executed_units: *//p' target/soak/$$target.log); \
 	  runs=$$(cat target/soak/$$target.runs 2>/dev/null || echo -); \
@@ -116,6 +116,11 @@ soak: $(SOAKED) soak-pytest ## every fuzz target for SECONDS_EACH=3600, and how 
 .PHONY: soak-pytest
 soak-pytest: setup
 	$(BIN)/pytest -m soak
+
+# Live and virtual decisions alike, over five times as many requests as in the tests.
+.PHONY: soak-conformance
+soak-conformance:
+	CONFORMANCE_REQUESTS=100000 cargo test --release --locked -p penstock-tests --test conformance
 
 $(SOAKED): soak-%: $(CARGO_FUZZ)
 	@target=$*; mkdir -p target/soak; rm -f target/soak/$$target.*; \
