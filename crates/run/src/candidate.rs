@@ -92,6 +92,11 @@ const KERNEL: &str = "kernel:";
 const ALONE: &str = "alone:";
 
 impl Chosen {
+    /// Whether it is a policy from outside.
+    pub(crate) fn is_foreign(&self) -> bool {
+        matches!(self, Self::Foreign(_))
+    }
+
     /// The `candidates`, or all of the registry, with their parameters from the job.
     ///
     /// # Errors

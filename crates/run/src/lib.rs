@@ -22,6 +22,7 @@ mod below;
 mod bench;
 mod busy;
 mod candidate;
+mod cells;
 mod ending;
 mod errors;
 mod failure;

@@ -7,6 +7,7 @@ use penstock_spec::Job;
 
 use crate::bench::Bench;
 use crate::candidate::{self, Chosen};
+use crate::cells::{self, Cell, Report};
 use crate::failure::Failure;
 use crate::independent;
 use crate::load::Load;
@@ -14,8 +15,8 @@ use crate::machine::machine;
 use crate::options::Options;
 use crate::place::Place;
 use crate::record::Recorder;
-use crate::result::{ClassResult, Comparison, JobResult, RunResult, World};
-use crate::snapshot::{Snapshot, Watch};
+use crate::result::{Comparison, JobResult, RunResult};
+use crate::snapshot::Watch;
 use crate::stats::Progress;
 use crate::step::{Patience, Step};
 use crate::weights;
@@ -87,7 +88,6 @@ fn compare_on(
     let job = &place.configure(job);
     let policies = Chosen::all(job, &options.policies)?;
     let watch = Watch::new(options.watch.as_deref(), options.speed.as_deref())?;
-    let rounds = options.repeat.unwrap_or(1);
     let mut comparison = Comparison {
         penstock: crate::version::VERSION,
         job: JobResult { file: job.name.clone(), text: job.text(), set: sets.to_vec() },
@@ -98,77 +98,41 @@ fn compare_on(
         remarks: weights::without_effect(job, &policies).into_iter().collect(),
         runs: Vec::new(),
     };
-    let of = policies.len() * rounds as usize;
-    let (device, world) = (place.name(), place.world());
-    let patience = match place.live() {
-        Some(_) => Patience::Target(job.live.timeout),
-        None => Patience::Model,
+    let cells = cells::cells(&policies, options.repeat.unwrap_or(1));
+    let mut report = Report {
+        of: cells.len(),
+        rounds: options.repeat.is_some(),
+        device: place.name(),
+        world: place.world(),
+        patience: match place.live() {
+            Some(_) => Patience::Target(job.live.timeout),
+            None => Patience::Model,
+        },
+        progress,
     };
-    let runs = (0..rounds).flat_map(|round| policies.iter().map(move |policy| (round, policy)));
-    for (number, (round, policy)) in runs.enumerate() {
-        let told_round = options.repeat.map(|_| round);
-        let mut told = Told {
-            policy: policy.name(),
-            round: told_round,
-            number,
-            of,
-            device,
-            world,
-            patience,
-            progress,
-        };
+    let run = |cell: Cell<'_>, progress: &mut dyn Progress| {
+        let seed = job.seed.wrapping_add(cell.round.into());
         let bench = Bench {
             job,
-            policy,
+            policy: cell.policy,
             load: &load,
-            seed: job.seed.wrapping_add(round.into()),
+            seed,
             record: options.record.as_deref(),
             detail: options.detail,
             watch,
         };
-        let result = one_run(&bench, place, &mut told)?;
-        let (round, seed) = (told_round, told_round.map(|_| bench.seed));
-        let result = RunResult { round, seed, ..result };
-        let interrupted = result.interrupted;
-        if !interrupted {
-            told.finished(&result.classes);
-        }
-        comparison.runs.push(result);
-        if interrupted {
-            break;
-        }
-    }
+        let result = one_run(&bench, place, progress)?;
+        let round = options.repeat.map(|_| cell.round);
+        Ok(RunResult { round, seed: round.map(|_| seed), ..result })
+    };
+    // What is watched is shown one at a time, and one interpreter runs all policies in Python.
+    let apart = matches!(place, Place::Modelled(_)) && watch.is_none();
+    comparison.runs = if apart && !policies.iter().any(Chosen::is_foreign) {
+        cells::side_by_side(&cells, &mut report, run)?
+    } else {
+        cells::in_turn(&cells, &mut report, run)?
+    };
     Ok(comparison)
-}
-
-/// Passes the progress of one policy's run on.
-struct Told<'a, 'p> {
-    policy: &'a str,
-    round: Option<u32>,
-    number: usize,
-    of: usize,
-    device: &'a str,
-    world: World,
-    patience: Patience,
-    progress: &'a mut (dyn FnMut(Step<'_>) -> bool + 'p),
-}
-
-impl Told<'_, '_> {
-    /// The run has ended so. Whoever wants no more is heard in the next run, which says that it was
-    /// interrupted.
-    fn finished(&mut self, classes: &[ClassResult]) {
-        let Self { policy, round, number, of, .. } = *self;
-        (self.progress)(Step::Finished { policy, round, number, of, classes });
-    }
-}
-
-impl Progress for Told<'_, '_> {
-    fn update(&mut self, fraction: f64, now: Option<&Snapshot>) -> bool {
-        let Self { policy, round, number, of, device, world, patience, .. } = *self;
-        let step =
-            Step::Running { policy, round, number, of, fraction, device, world, patience, now };
-        (self.progress)(step)
-    }
 }
 
 /// The run of `bench` at `place`: of all classes over one stack, of one class alone, or of each on a

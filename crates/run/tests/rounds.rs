@@ -70,6 +70,44 @@ fn each_round_runs_every_policy_once_and_has_the_next_seed() {
 }
 
 #[test]
+fn what_runs_side_by_side_gives_what_each_gives_by_itself() {
+    let names = ["noop", "deadline", "cfq", "size-priority", "sptf"];
+    let together = compared(&names, Some(2), &[]);
+    assert_eq!(together.runs.len(), 2 * names.len());
+    for run in &together.runs {
+        let seed = format!("seed={}", run.seed.expect("of its round"));
+        let alone = compared(&[&run.policy], None, &[&seed]);
+        assert_eq!(
+            figures(run),
+            figures(&alone.runs[0]),
+            "{} of round {:?}",
+            run.policy,
+            run.round
+        );
+    }
+}
+
+#[test]
+fn whoever_stops_has_the_runs_so_far_in_their_order() {
+    let names = ["noop", "deadline", "cfq", "size-priority"];
+    let mut ended = Vec::new();
+    let mut progress = |step: Step<'_>| match step {
+        Step::Finished { number, .. } => {
+            ended.push(number);
+            true
+        }
+        Step::Running { number, .. } => number < 2,
+        Step::Creating { .. } => true,
+    };
+    let sets = ["duration=10min".to_string()];
+    let comparison = compare_text("job.toml", JOB, &sets, &options(&names, None), &mut progress);
+    let runs = comparison.expect("what there is").runs;
+    assert_eq!(runs.iter().map(|run| &*run.policy).collect::<Vec<_>>(), names[..3]);
+    assert_eq!(runs.iter().map(|run| run.interrupted).collect::<Vec<_>>(), [false, false, true]);
+    assert_eq!(ended, [0, 1]);
+}
+
+#[test]
 fn equal_seeds_give_equal_figures_in_the_round_of_the_same_number() {
     let (one, other) = (compared(&["noop"], Some(3), &[]), compared(&["noop"], Some(3), &[]));
     for (one, other) in one.runs.iter().zip(&other.runs) {
