@@ -1,10 +1,10 @@
-//! From a job file to results: the only crate that reads what people write, and writes JSON.
+//! How a job is run: from what `penstock-spec` read to results, and the only crate that writes JSON.
 //!
-//! `spec` reads a job, `stack` builds the device that it names, `run` drives it under each
-//! `candidate`, `stats` measures, `result` is what comes out. `record` and `replay` prove that a
-//! run and its replay decide alike. `schema` tells editors what a job may hold, `doctor` what the
-//! machine can do. `gate` puts a policy before an application's own requests, and `online_batch` runs
-//! the programs of a paper over one.
+//! `run` makes the `cells` of a comparison, `bench` builds the stack of one and drives it at its
+//! `place` under its `candidate`, `stats` measures, `result` is what comes out. `record` and `replay`
+//! prove that a run and its replay decide alike. `doctor` says what the machine can do, `gate` puts a
+//! policy before an application's own requests, and `online_batch` runs the programs of a paper over
+//! one.
 
 #![forbid(unsafe_code)]
 
