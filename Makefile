@@ -57,7 +57,7 @@ test: setup ## all tests
 lint: setup ## formatting, lints, types, and the floors of the architecture
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo test --quiet --locked -p penstock-tests --test floors --test rooms
+	cargo test --quiet --locked -p penstock-architecture
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

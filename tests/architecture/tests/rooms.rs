@@ -157,7 +157,7 @@ fn circle(imports: &BTreeMap<Module, BTreeSet<Module>>) -> Option<Vec<String>> {
 }
 
 fn source(name: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ has a parent");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.join("crates").join(name).join("src")
 }
 

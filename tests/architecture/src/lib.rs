@@ -1,0 +1,1 @@
+//! Tests alone: which crate and which file may use which.
