@@ -199,7 +199,7 @@ class TestCounters:
 
 
 class TestWeights:
-    """Weights that nobody uses are not silent."""
+    """Weights that no policy uses get a remark."""
 
     def test_a_comparison_tells_them(self, tmp_path: Path) -> None:
         changes: dict[str, Plain] = {"duration": "1s", "class.batch.weight": 300}

@@ -80,8 +80,8 @@ mod tests {
     fn counters_pass_whoever_holds_the_policy() {
         let policy: Box<dyn Policy> = Box::new(Counts);
         let held = Box::new(Witness::new(policy, |_, _, _: &[ReqId]| {}));
-        let mut told = Vec::new();
-        held.counters(&mut |name, value| told.push((String::from(name), value)));
-        assert_eq!(told, [("picked".into(), 3), ("passed".into(), 0)]);
+        let mut counted = Vec::new();
+        held.counters(&mut |name, value| counted.push((String::from(name), value)));
+        assert_eq!(counted, [("picked".into(), 3), ("passed".into(), 0)]);
     }
 }

@@ -1,9 +1,9 @@
-//! Memory that has run out: the process says so and ends with exit code 1, where it would abort.
+//! Out of memory: the process prints an error and exits with code 1, where it would abort.
 //!
-//! Whoever can do without an allocation (`try_reserve`) gets its error as ever, so an allocator cannot
-//! end the process itself: it only notes what it could not give. Everybody else ends in `abort`, which
-//! raises SIGABRT on the same thread, and its handler finds the note. The note stays: on its way to
-//! `abort` the standard library allocates, and whoever did without may abort for want of it later.
+//! A caller of `try_reserve` gets an error and goes on, so the allocator cannot end the process: it only
+//! notes the size that it could not allocate. Every other failed allocation ends in `abort`, which
+//! raises SIGABRT on the same thread, and the handler reads the note. The note is never cleared: the
+//! standard library allocates on its way to `abort`, and a caller that went on may abort later.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -53,9 +53,9 @@ unsafe impl GlobalAlloc for Noting {
     }
 }
 
-/// From here on a process with the allocator [`Noting`] that runs out of memory says so on stderr and
-/// ends with exit code 1. For a command: a library leaves signals to its program. Returns the hint that
-/// it gives, for whoever runs out of memory elsewhere.
+/// Installs a handler of SIGABRT: from here on a process with the allocator [`Noting`] that runs out of
+/// memory prints an error on stderr and exits with code 1. For commands; a library must not install
+/// handlers of signals. Returns the hint of that error, for callers with an allocator of their own.
 pub fn exit_without_memory() -> &'static str {
     // SAFETY: the handler calls what a handler may call, and the action is whole.
     unsafe {
@@ -132,7 +132,7 @@ mod tests {
     fn the_greatest_allocation_in_vain_is_noted() {
         let layout = Layout::array::<u8>(isize::MAX as usize - 7).unwrap();
         let one = Layout::new::<u64>();
-        // Optimised, an allocation that nobody uses is not made; `black_box` uses it.
+        // An optimised build removes an unused allocation; `black_box` uses it.
         // SAFETY: the layouts have a size, and what is given is given back.
         unsafe {
             let given = black_box(Noting.alloc(one));

@@ -19,12 +19,12 @@ pub struct Entry {
     /// How long it may keep a request waiting while `streams` streams are active; `None` if it
     /// promises nothing. The contract tests hold it to this.
     pub bound: fn(&Params, streams: u32) -> Option<Bound>,
-    /// What else those around it ask.
+    /// What callers have to know of it.
     pub facts: Facts,
 }
 
-/// What a policy declares for those who size buffers, count requests or warn: nobody decides by its
-/// name.
+/// What a policy declares for callers that size buffers, count requests or warn. No caller decides by
+/// the policy's name.
 pub struct Facts {
     /// The longest command that it makes by merging, in bytes; `None` if it merges nothing.
     pub merges: fn(&Params) -> Option<u32>,

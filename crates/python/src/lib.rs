@@ -132,13 +132,13 @@ fn compare(
         speed,
         repeat,
     };
-    let work = move |told: &mut dyn FnMut(Step<'_>) -> bool| {
+    let work = move |progress: &mut dyn FnMut(Step<'_>) -> bool| {
         let comparison = match &text {
             Some(text) => {
                 let name = job.display().to_string();
-                penstock_run::compare_text(&name, text, &sets, &options, told)
+                penstock_run::compare_text(&name, text, &sets, &options, progress)
             }
-            None => penstock_run::compare(&job, &sets, &options, told),
+            None => penstock_run::compare(&job, &sets, &options, progress),
         };
         comparison.map(|comparison| json(&comparison))
     };
@@ -220,7 +220,8 @@ fn devices() -> String {
 #[pyo3(signature = (path, *, clean=false))]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
 fn doctor(py: Python<'_>, path: PathBuf, clean: bool) -> PyResult<String> {
-    let result = py.detach(|| penstock_run::doctor::doctor(&path, clean).map(|told| json(&told)));
+    let result =
+        py.detach(|| penstock_run::doctor::doctor(&path, clean).map(|report| json(&report)));
     result.map_err(|failure| raise(py, &failure))
 }
 

@@ -45,16 +45,16 @@ pub(crate) struct Bench<'a> {
     pub(crate) watch: Option<Watch<'a>>,
 }
 
-/// Who looks at a run from beside it.
+/// What observes a run from outside its stack.
 #[derive(Clone, Copy, Default)]
-struct Beside<'a> {
-    /// At a device that may not answer.
+struct Observers<'a> {
+    /// Of a device that may not answer.
     guard: Option<&'a Guard>,
-    /// At the disks of a model.
-    eyes: Option<&'a DeviceStats>,
-    /// At a real device.
+    /// Of the disks of a model.
+    disks: Option<&'a DeviceStats>,
+    /// Of a real device.
     busy: Option<&'a RefCell<Busy>>,
-    /// At programs, which run on models only.
+    /// Of programs, which run on models only.
     programs: Option<&'a ProgramBook>,
 }
 
@@ -63,23 +63,23 @@ impl Bench<'_> {
     pub(crate) fn run_whole(
         &self,
         place: &Place,
-        told: &mut dyn Progress,
+        progress: &mut dyn Progress,
     ) -> Result<RunResult, Failure> {
         match place {
             Place::Modelled(spec) => {
-                let (eyes, device) = self.watched(spec, Speed::ONE);
+                let (disks, device) = self.watched(spec, Speed::ONE);
                 let programs = self.load.program_book(self.job.warmup);
                 let device = match &programs {
                     Some(book) => Box::new(book.over_device(device)),
                     None => device,
                 };
                 let programs = programs.as_ref();
-                let beside = Beside { eyes: Some(&eyes), programs, ..Beside::default() };
+                let observers = Observers { disks: Some(&disks), programs, ..Observers::default() };
                 match self.watch.and_then(Watch::paced) {
                     Some((speed, pace)) => {
-                        self.run(place, device, &mut Paced::new(speed, pace), told, beside)
+                        self.run(place, device, &mut Paced::new(speed, pace), progress, observers)
                     }
-                    None => self.run(place, device, &mut Virtual::default(), told, beside),
+                    None => self.run(place, device, &mut Virtual::default(), progress, observers),
                 }
             }
             Place::Emulated { spec, speed, over, .. } => {
@@ -87,30 +87,37 @@ impl Bench<'_> {
                     Some(live) => self.stage(live).map(|(clock, file)| (clock, Some(file)))?,
                     None => (LiveClock::bare(), None),
                 };
-                let (eyes, model) = self.watched(spec, *speed);
+                let (disks, model) = self.watched(spec, *speed);
                 let mut device = Emulated::new(model, *speed, file);
-                let beside = Beside { eyes: Some(&eyes), ..Beside::default() };
-                let result = self.run_guarded(place, &mut device, &mut clock, told, beside)?;
+                let observers = Observers { disks: Some(&disks), ..Observers::default() };
+                let result =
+                    self.run_guarded(place, &mut device, &mut clock, progress, observers)?;
                 Ok(RunResult { emulation: Some(device.lateness().into()), ..result })
             }
             Place::Live(live) => {
                 // Before there is a clock: it takes a moment.
                 let seen = Seen::now(&live.target);
                 let (mut clock, device) = self.stage(live)?;
-                Ok(seen.told(self.run_live(place, device, &mut clock, told)?))
+                Ok(seen.told(self.run_live(place, device, &mut clock, progress)?))
             }
             Place::Null => {
                 let device = Null::new(self.job.live.depth);
-                self.run_guarded(place, device, &mut LiveClock::bare(), told, Beside::default())
+                self.run_guarded(
+                    place,
+                    device,
+                    &mut LiveClock::bare(),
+                    progress,
+                    Observers::default(),
+                )
             }
         }
     }
 
     /// The model of `spec`, which runs at `speed`, and who watches its disks.
     fn watched(&self, spec: &DeviceSpec, speed: Speed) -> (DeviceStats, Box<dyn Device>) {
-        let eyes = DeviceStats::new(spec.disks(), Time::ZERO + self.job.warmup, speed);
-        let device = spec.build_watched(Seed(self.seed), &|number| eyes.of(number));
-        (eyes, device)
+        let disks = DeviceStats::new(spec.disks(), Time::ZERO + self.job.warmup, speed);
+        let device = spec.build_watched(Seed(self.seed), &|number| disks.of(number));
+        (disks, device)
     }
 
     /// The run over the real `device`.
@@ -119,7 +126,7 @@ impl Bench<'_> {
         place: &Place,
         device: impl Device,
         clock: &mut LiveClock,
-        told: &mut dyn Progress,
+        progress: &mut dyn Progress,
     ) -> Result<RunResult, Failure> {
         let busy = Rc::new(RefCell::new(Busy::new(Time::ZERO + self.job.warmup)));
         let (begun, ended) = (Rc::clone(&busy), Rc::clone(&busy));
@@ -130,8 +137,8 @@ impl Bench<'_> {
             }
         };
         let device = Tap::new(device, started, finished);
-        let beside = Beside { busy: Some(&busy), ..Beside::default() };
-        self.run_guarded(place, device, clock, told, beside)
+        let observers = Observers { busy: Some(&busy), ..Observers::default() };
+        self.run_guarded(place, device, clock, progress, observers)
     }
 
     /// The run over `device` in real time, with what the machine did not grant.
@@ -140,12 +147,12 @@ impl Bench<'_> {
         place: &Place,
         device: impl Device,
         clock: &mut LiveClock,
-        told: &mut dyn Progress,
-        beside: Beside<'_>,
+        progress: &mut dyn Progress,
+        observers: Observers<'_>,
     ) -> Result<RunResult, Failure> {
         let guard = clock.guard();
-        let beside = Beside { guard: Some(&guard), ..beside };
-        let result = self.run(place, device, clock, told, beside)?;
+        let observers = Observers { guard: Some(&guard), ..observers };
+        let result = self.run(place, device, clock, progress, observers)?;
         let remarks = [clock.remarks(), &result.remarks].concat();
         Ok(RunResult { remarks, ..result })
     }
@@ -169,8 +176,8 @@ impl Bench<'_> {
         place: &Place,
         device: impl Device,
         clock: &mut impl Clock,
-        told: &mut dyn Progress,
-        beside: Beside<'_>,
+        progress: &mut dyn Progress,
+        observers: Observers<'_>,
     ) -> Result<RunResult, Failure> {
         let leave = Leave::default();
         let served = Served { classes: &self.load.classes, disks: place.disks() };
@@ -178,7 +185,7 @@ impl Bench<'_> {
         let patient = self.job.programs.is_some();
         let Some(path) = self.record else {
             let mut stack = Queued::new(policy, device).patient(patient);
-            let result = self.drive(&mut stack, clock, told, beside, None, &leave)?;
+            let result = self.drive(&mut stack, clock, progress, observers, None, &leave)?;
             return self.counted(stack.policy(), &leave, result);
         };
         let header = Header {
@@ -198,7 +205,8 @@ impl Bench<'_> {
         let decided = move |at, go, chain: &[ReqId]| above.decided(at, go, chain);
         let device = Recorded::new(device, recorder.clone());
         let mut stack = Queued::new(Witness::new(policy, decided), device).patient(patient);
-        let result = self.drive(&mut stack, clock, told, beside, Some(recorder.clone()), &leave);
+        let result =
+            self.drive(&mut stack, clock, progress, observers, Some(recorder.clone()), &leave);
         let result = result.and_then(|result| self.counted(stack.policy(), &leave, result));
         let written = recorder.finish().map_err(|error| Failure::half_written(path, &error));
         // The run's own error says more than a file that ended with it.
@@ -209,18 +217,18 @@ impl Bench<'_> {
         &self,
         stack: &mut impl Device,
         clock: &mut impl Clock,
-        told: &mut dyn Progress,
-        beside: Beside<'_>,
+        progress: &mut dyn Progress,
+        observers: Observers<'_>,
         recorder: Option<Recorder>,
         leave: &Leave,
     ) -> Result<RunResult, Failure> {
-        let Beside { guard, programs, .. } = beside;
+        let Observers { guard, programs, .. } = observers;
         let most = self.job.max_outstanding;
         let mut source = self.load.source(Seed(self.seed), most, programs);
         let names: Vec<&str> = self.load.classes.iter().map(|class| class.name.as_str()).collect();
         let cache = self.job.buffered().map(|spec| (spec, Ledger::default()));
         let ledger = cache.as_ref().map(|(_, ledger)| ledger.clone());
-        let mut stats = self.stats(&names, guard.is_some(), told, recorder).charged_by(ledger);
+        let mut stats = self.stats(&names, guard.is_some(), progress, recorder).charged_by(ledger);
         let until = self.until();
         let limits = Limits { until, max_outstanding: most };
         let mut observer = Until { observer: &mut stats, leave, guard, programs };
@@ -243,7 +251,7 @@ impl Bench<'_> {
         let asked = self.load.asks_until.map_or(at, |asked| asked.min(until).max(at));
         let at = if over.is_some() || ended.is_some() { at } else { asked };
         let classes = stats.classes(&names, at);
-        let device_stats = beside.eyes.map(|eyes| eyes.told(at));
+        let device_stats = observers.disks.map(|disks| disks.told(at));
         let responses = self.load.measured.as_ref().zip(stats.take_responses());
         Ok(RunResult {
             against_measured: responses.and_then(|(measured, found)| measured.against(found)),
@@ -261,7 +269,7 @@ impl Bench<'_> {
             schedulers: Schedulers::new(),
             device_busy: match &device_stats {
                 Some(disks) => disks.all.utilisation,
-                None => beside.busy.map_or(0.0, |busy| stats.share_of(&busy.borrow(), at)),
+                None => observers.busy.map_or(0.0, |busy| stats.share_of(&busy.borrow(), at)),
             },
             device_stats,
             policy_stats: BTreeMap::new(),
@@ -298,12 +306,12 @@ impl Bench<'_> {
         &'a self,
         names: &[&str],
         live: bool,
-        told: &'a mut dyn Progress,
+        progress: &'a mut dyn Progress,
         recorder: Option<Recorder>,
     ) -> Stats<'a> {
         let (warmup, duration) = (self.job.warmup, self.load.duration);
         let schedule = live.then(|| self.load.schedule(warmup, self.job.live.depth));
-        let mut stats = Stats::new(names.len(), warmup, duration, schedule, told, recorder)
+        let mut stats = Stats::new(names.len(), warmup, duration, schedule, progress, recorder)
             .rated(self.load.asks_until);
         if self.detail {
             stats = stats.detailed();

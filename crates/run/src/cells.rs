@@ -1,7 +1,7 @@
-//! The cells of a comparison: every policy in every round, one after another or side by side.
+//! The cells of a comparison: one run for each policy and round, in sequence or in parallel.
 //!
-//! A modelled cell shares nothing with another, so modelled cells use all cores; what comes out does
-//! not depend on how many there are. Cells on one device run one after another.
+//! Modelled cells share no state, so they run in parallel on all cores, and the results do not depend
+//! on the number of cores. Cells on one real device run in sequence.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,8 +16,8 @@ use crate::snapshot::Snapshot;
 use crate::stats::Progress;
 use crate::step::{Patience, Step};
 
-/// So long nobody is asked whether the cells shall go on, at most.
-const ASKED_EVERY: Duration = Duration::from_millis(50);
+/// The longest time between two calls of the progress function, which may stop the cells.
+const REPORT_EVERY: Duration = Duration::from_millis(50);
 
 /// One run of a comparison.
 #[derive(Clone, Copy)]
@@ -36,7 +36,7 @@ pub(crate) fn cells(policies: &[Chosen], rounds: u32) -> Vec<Cell<'_>> {
     all.enumerate().map(cell).collect()
 }
 
-/// Reports the steps of all cells to whoever asked for them.
+/// Reports the steps of all cells to the caller of the comparison.
 pub(crate) struct Report<'a> {
     pub(crate) of: usize,
     /// Whether rounds were asked for.
@@ -57,7 +57,7 @@ impl Report<'_> {
         (self.progress)(step)
     }
 
-    /// An answer of no counts for the next step: the next run says that it was interrupted.
+    /// The answer is ignored: the caller answers the next step alike, and that run is interrupted.
     fn finished(&mut self, cell: Cell<'_>, result: &RunResult) {
         let round = self.rounds.then_some(cell.round);
         let (policy, number, of) = (cell.policy.name(), cell.number, self.of);
@@ -66,27 +66,27 @@ impl Report<'_> {
     }
 }
 
-/// The progress of one cell that is the only one to run.
-struct Alone<'a, 'r, 'p> {
+/// The progress of a cell that runs in sequence.
+struct Sequential<'a, 'r, 'p> {
     cell: Cell<'a>,
     report: &'r mut Report<'p>,
 }
 
-impl Progress for Alone<'_, '_, '_> {
+impl Progress for Sequential<'_, '_, '_> {
     fn update(&mut self, fraction: f64, now: Option<&Snapshot>) -> bool {
         self.report.running(self.cell, fraction, now)
     }
 }
 
-/// Runs the cells one after another, until one is interrupted.
-pub(crate) fn in_turn(
+/// Runs the cells in sequence, until one is interrupted.
+pub(crate) fn in_sequence(
     cells: &[Cell<'_>],
     report: &mut Report<'_>,
     run: impl Fn(Cell<'_>, &mut dyn Progress) -> Result<RunResult, Failure>,
 ) -> Result<Vec<RunResult>, Failure> {
     let mut results = Vec::with_capacity(cells.len());
     for &cell in cells {
-        let result = run(cell, &mut Alone { cell, report })?;
+        let result = run(cell, &mut Sequential { cell, report })?;
         let interrupted = result.interrupted;
         if !interrupted {
             report.finished(cell, &result);
@@ -99,65 +99,65 @@ pub(crate) fn in_turn(
     Ok(results)
 }
 
-/// What a thread says of one of its cells.
-enum Said {
-    /// This share of its time is over.
+/// A message of a thread about one of its cells.
+enum Message {
+    /// This share of its run time has passed.
     Running(f64),
     Ended(Box<Result<RunResult, Failure>>),
 }
 
-/// The progress of one cell of several.
-struct Together<'a> {
+/// The progress of a cell that runs in parallel with others.
+struct Parallel<'a> {
     number: usize,
-    said: &'a Sender<(usize, Said)>,
+    messages: &'a Sender<(usize, Message)>,
     stop: &'a AtomicBool,
 }
 
-impl Progress for Together<'_> {
+impl Progress for Parallel<'_> {
     fn update(&mut self, fraction: f64, _: Option<&Snapshot>) -> bool {
-        // Nobody listens once a cell has failed.
-        let _ = self.said.send((self.number, Said::Running(fraction)));
+        // The receiver is gone once a cell has failed.
+        let _ = self.messages.send((self.number, Message::Running(fraction)));
         !self.stop.load(Ordering::Relaxed)
     }
 }
 
-/// Runs the cells on all cores. Steps and results come in the order of the cells, and end with the
-/// first that is interrupted.
-pub(crate) fn side_by_side(
+/// Runs the cells in parallel on all cores. Steps and results come in the order of the cells, and end
+/// with the first that is interrupted.
+pub(crate) fn in_parallel(
     cells: &[Cell<'_>],
     report: &mut Report<'_>,
     run: impl Fn(Cell<'_>, &mut dyn Progress) -> Result<RunResult, Failure> + Sync,
 ) -> Result<Vec<RunResult>, Failure> {
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let (said, heard) = channel();
+    let (sender, receiver) = channel();
     let threads = thread::available_parallelism().map_or(1, usize::from).min(cells.len());
     thread::scope(|scope| {
         for _ in 0..threads {
-            let (said, run, next, stop) = (said.clone(), &run, &next, &stop);
+            let (messages, run, next, stop) = (sender.clone(), &run, &next, &stop);
             scope.spawn(move || {
                 while let Some(&cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let number = cell.number;
-                    let ended = run(cell, &mut Together { number, said: &said, stop });
+                    let ended = run(cell, &mut Parallel { number, messages: &messages, stop });
                     let last = !matches!(&ended, Ok(result) if !result.interrupted);
-                    let _ = said.send((number, Said::Ended(Box::new(ended))));
+                    let _ = messages.send((number, Message::Ended(Box::new(ended))));
                     if last {
                         break;
                     }
                 }
             });
         }
-        drop(said);
-        let results = in_order(cells, report, &heard, &stop);
+        drop(sender);
+        let results = in_order(cells, report, &receiver, &stop);
         stop.store(true, Ordering::Relaxed);
         results
     })
 }
 
-/// Collects what the threads say, and passes it on in the order of the cells.
+/// Collects the messages of the threads, and reports steps and results in the order of the cells.
 fn in_order(
     cells: &[Cell<'_>],
     report: &mut Report<'_>,
-    heard: &Receiver<(usize, Said)>,
+    messages: &Receiver<(usize, Message)>,
     stop: &AtomicBool,
 ) -> Result<Vec<RunResult>, Failure> {
     let mut results = Vec::with_capacity(cells.len());
@@ -176,14 +176,14 @@ fn in_order(
             }
             continue;
         }
-        match heard.recv_timeout(ASKED_EVERY) {
-            Ok((number, Said::Ended(result))) => {
+        match messages.recv_timeout(REPORT_EVERY) {
+            Ok((number, Message::Ended(result))) => {
                 ended.insert(number, *result);
                 continue;
             }
-            Ok((number, Said::Running(fraction))) => fractions[number] = fraction,
+            Ok((number, Message::Running(fraction))) => fractions[number] = fraction,
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => unreachable!("every cell says how it ended"),
+            Err(RecvTimeoutError::Disconnected) => unreachable!("every cell sends its result"),
         }
         if !report.running(cell, fractions[cell.number], None) {
             stop.store(true, Ordering::Relaxed);

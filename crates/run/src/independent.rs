@@ -35,7 +35,7 @@ pub(crate) fn run(
     place: &Place,
     live: &Live,
     name: &str,
-    told: &mut dyn Progress,
+    progress: &mut dyn Progress,
 ) -> Result<RunResult, Failure> {
     let classes = bench.load.classes.len();
     check_buffers(classes, bench.job.live.depth, bench.load.longest)?;
@@ -69,7 +69,7 @@ pub(crate) fn run(
             match word {
                 Word::Ended(class, result) => results[class.index()] = Some(*result),
                 Word::Over(fraction) => {
-                    if !told.update(fraction, None) {
+                    if !progress.update(fraction, None) {
                         stop.store(true, Ordering::Relaxed);
                     }
                 }
@@ -146,14 +146,14 @@ fn one(
     words: Sender<Word>,
 ) -> Result<RunResult, Failure> {
     let load = &bench.load.only(class);
-    // What is told of a run while it goes on is of all classes.
+    // The progress of a run is that of all its classes.
     let bench = Bench { load, watch: None, ..*bench };
     let stage = bench.stage(live);
     // Every thread comes here, whatever became of its stage.
     start.wait();
     let (mut clock, device) = stage?;
-    let mut told = Member { first: class == ClassId(0), stop, words };
-    let result = bench.run_live(place, device, &mut clock, &mut told)?;
+    let mut member = Member { first: class == ClassId(0), stop, words };
+    let result = bench.run_live(place, device, &mut clock, &mut member)?;
     Ok(result.only(class))
 }
 

@@ -1,4 +1,4 @@
-//! What a comparison is asked for, beside its job.
+//! The options of a comparison.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use penstock_live::Pace;
 
 use crate::candidate::Candidate;
 
-/// What a comparison is asked for beside its job.
+/// The options of a comparison: all that its job does not say.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Who decides, in the order in which they run; none: every policy of the registry.

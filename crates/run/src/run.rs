@@ -38,7 +38,7 @@ pub fn compare(
 }
 
 /// The same with the job's text at hand: errors and results call it `name`, and a device file that
-/// it names lies beside `name`.
+/// it names lies in the folder of `name`.
 ///
 /// # Errors
 /// [`Failure`], as from [`compare`].
@@ -125,12 +125,12 @@ fn compare_on(
         let round = options.repeat.map(|_| cell.round);
         Ok(RunResult { round, seed: round.map(|_| seed), ..result })
     };
-    // What is watched is shown one at a time, and one interpreter runs all policies in Python.
-    let apart = matches!(place, Place::Modelled(_)) && watch.is_none();
-    comparison.runs = if apart && !policies.iter().any(Chosen::is_foreign) {
-        cells::side_by_side(&cells, &mut report, run)?
+    // A watched run is shown alone, and one interpreter runs all policies in Python.
+    let parallel = matches!(place, Place::Modelled(_)) && watch.is_none();
+    comparison.runs = if parallel && !policies.iter().any(Chosen::is_foreign) {
+        cells::in_parallel(&cells, &mut report, run)?
     } else {
-        cells::in_turn(&cells, &mut report, run)?
+        cells::in_sequence(&cells, &mut report, run)?
     };
     Ok(comparison)
 }

@@ -1,4 +1,4 @@
-//! Weights that somebody wrote and nobody uses.
+//! A remark about weights of a job that none of its policies uses.
 
 use penstock_core::ClassInfo;
 use penstock_spec::Job;

@@ -123,22 +123,22 @@ fn counters_of_a_policy_are_in_its_result_alone() {
 
 /// What a policy is given of `job` on `on`, as `name/weight/prio` and the number of disks.
 fn served(job: &str, on: Option<&str>) -> (Vec<String>, u32) {
-    let told = Arc::new(Mutex::new(None));
-    let tell = Arc::clone(&told);
+    let found = Arc::new(Mutex::new(None));
+    let inside = Arc::clone(&found);
     let build = move |served: &Served<'_>, _: Leave| -> Box<dyn Policy> {
         let known = |class: &ClassInfo| {
             let ClassInfo { name, weight, prio } = class;
             format!("{name}/{weight}/{}", prio.0)
         };
         let classes = served.classes.iter().map(known).collect();
-        *tell.lock().unwrap() = Some((classes, served.disks.get()));
+        *inside.lock().unwrap() = Some((classes, served.disks.get()));
         Box::new(Fcfs::new(&Params::NONE))
     };
     let policies =
         vec![Candidate::Foreign(Foreign { name: "mine".into(), build: Arc::new(build) })];
     let options = Options { policies, on: on.map(Into::into), ..Options::default() };
     compare_text("job.toml", job, &[], &options, &mut |_| true).unwrap();
-    told.lock().unwrap().take().unwrap()
+    found.lock().unwrap().take().unwrap()
 }
 
 #[test]
@@ -162,14 +162,14 @@ fn remarks(policies: Vec<Candidate>, weights: [u32; 2]) -> Vec<String> {
 }
 
 #[test]
-fn weights_that_no_policy_uses_are_told() {
+fn weights_that_no_policy_uses_get_a_remark() {
     let two = || vec!["noop".into(), "cfq".into()];
     assert_eq!(remarks(two(), [100, 100]), [""; 0]);
-    let told = "weight of class `two` has no effect: none of the policies noop, cfq uses weights";
-    assert_eq!(remarks(two(), [100, 1]), [told]);
-    let told = "weights of classes `one`, `two` have no effect: noop does not use weights";
-    assert_eq!(remarks(vec!["noop".into()], [3, 10_000]), [told]);
-    // Of a policy from outside nobody knows.
+    let remark = "weight of class `two` has no effect: none of the policies noop, cfq uses weights";
+    assert_eq!(remarks(two(), [100, 1]), [remark]);
+    let remark = "weights of classes `one`, `two` have no effect: noop does not use weights";
+    assert_eq!(remarks(vec!["noop".into()], [3, 10_000]), [remark]);
+    // Whether a policy from outside uses weights is unknown.
     assert_eq!(remarks(vec!["noop".into(), whole("mine")], [3, 1]), [""; 0]);
 }
 

@@ -1,4 +1,4 @@
-"""How long a modelled run still takes, in lines for whoever has no bar to look at."""
+"""How long a modelled run still takes, as lines on stderr where no terminal shows a bar."""
 
 import time
 from collections.abc import Iterator

@@ -151,7 +151,7 @@ def _lines() -> Tell:
     estimate = Estimate()
 
     def tell(step: Step) -> None:
-        # A run goes on although nobody can be told how far it has come.
+        # The run goes on even if its progress cannot be written.
         with suppress(OSError):
             for line in estimate.of(step):
                 output.talk(line)

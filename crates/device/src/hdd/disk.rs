@@ -55,9 +55,9 @@ impl Hdd {
         self
     }
 
-    /// The same, with `listener` told of every access and when it begins: with all of its parts, as
-    /// an access once begun is not changed. With the cache it is told when a command makes it
-    /// certain, may begin later than that, and has neither overhead nor bus.
+    /// The same, with a `listener` that is called for every access, with its start and all of its
+    /// parts: an access does not change once it has begun. With the cache, the call comes when a
+    /// command makes the access certain; the access may begin later, and has neither overhead nor bus.
     #[must_use]
     pub fn watched(mut self, listener: impl FnMut(Time, &Access) + 'static) -> Self {
         self.mechanism.watcher = Watcher::new(listener);

@@ -1,4 +1,4 @@
-//! The state of a page cache, which the files beside this one work on, each a part of what it does.
+//! The state of a page cache. Each of the other files in this folder does one part of its work.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -50,8 +50,8 @@ impl Check {
         Self::new(name, State::No, found).advice(advice)
     }
 
-    /// What a message says: its hint is the advice.
-    pub(super) fn told(name: &str, state: State, message: &str) -> Self {
+    /// A check with the text of an error; the error's hint is the advice.
+    pub(super) fn of_error(name: &str, state: State, message: &str) -> Self {
         match message.split_once("\nhint: ") {
             Some((found, hint)) => Self::new(name, state, found).advice(hint),
             None => Self::new(name, state, message),

@@ -36,7 +36,7 @@ pub(super) fn checks(roots: &Roots) -> Vec<Check> {
     for engine in Engine::ALL {
         let check = match engine.probe() {
             Ok(()) => Check::ok(engine.name(), works(engine)),
-            Err(error) => Check::told(engine.name(), State::No, &error.to_string()),
+            Err(error) => Check::of_error(engine.name(), State::No, &error.to_string()),
         };
         let works = check.state == State::Ok;
         checks.push(check);
@@ -70,7 +70,7 @@ fn simulation() -> Check {
             let found = format!("{requests} requests in a second of model time");
             Check::ok(SIMULATION, found).fact("requests", requests)
         }
-        Err(failure) => Check::told(SIMULATION, State::No, &failure.to_string()),
+        Err(failure) => Check::of_error(SIMULATION, State::No, &failure.to_string()),
     }
 }
 

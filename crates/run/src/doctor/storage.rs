@@ -56,7 +56,7 @@ fn direct(folder: &Path) -> Check {
                 .fact("told", told)
         }
         Err(error) => {
-            let check = Check::told(NAME, State::No, &error.to_string());
+            let check = Check::of_error(NAME, State::No, &error.to_string());
             match check.advice {
                 Some(_) => check,
                 None => check.advice("name a folder where you may make files"),

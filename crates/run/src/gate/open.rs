@@ -175,25 +175,25 @@ pub(super) fn open(options: &GateOptions, targets: Vec<Target>) -> Result<Opened
     let counters = Arc::new(Mutex::new(Counters::new(decider.threshold())));
     let depth = options.depth;
     let parts = Parts { targets, model, engine, depth, timeout, decider };
-    let (tell, told) = sync_channel(1);
+    let (started, starts) = sync_channel(1);
     let shared = Arc::clone(&counters);
     let dispatcher = Handover::spawn("penstock-gate", move || {
         let cargo = Cargo::default();
         let register = Register::default();
         let (stack, mut clock) = match parts.build(&cargo, &register) {
             Ok(built) => built,
-            Err(error) => return drop(tell.send(Err(error))),
+            Err(error) => return drop(started.send(Err(error))),
         };
         let Some(bell) = clock.bell() else {
-            return drop(tell.send(Err(deaf(parts.engine))));
+            return drop(started.send(Err(deaf(parts.engine))));
         };
         let inbox = Arc::new(Inbox::new(MOST, bell));
-        let _ = tell.send(Ok((Arc::clone(&inbox), clock.stopwatch())));
+        let _ = started.send(Ok((Arc::clone(&inbox), clock.stopwatch())));
         Desk { inbox, cargo, register, counters: shared }.serve(stack, clock, MOST);
     });
     let dispatcher = dispatcher
         .map_err(|source| EngineError::System { doing: "start the gate's thread", source })?;
-    let started: Started = told.recv().expect("the thread tells how it started");
+    let started: Started = starts.recv().expect("the thread reports how it started");
     let (inbox, stopwatch) = started?;
     Ok(Opened { files, inbox, stopwatch, counters, dispatcher })
 }
