@@ -99,32 +99,34 @@ fuzz: $(CARGO_FUZZ) ## what comes from outside, fuzzed; then the properties over
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-run --test hdd_by_hand --lib
 	PROPTEST_CASES=$(CASES) cargo test --release --locked -p penstock-policy --lib
 
-# A finding ends its target, not the others. `make --jobs=4 soak` runs four at a time.
-SOAKED = $(FUZZ_TARGETS:%=soak-%)
-.PHONY: soak $(SOAKED)
+# A finding ends its part, not the others. `make --jobs=4 soak` runs four at a time.
+FUZZED = $(FUZZ_TARGETS:%=soak-%)
+LONG_TESTS := soak-pytest soak-conformance
+.PHONY: soak $(FUZZED) $(LONG_TESTS)
 soak: SECONDS_EACH := 3600
-soak: $(SOAKED) soak-pytest soak-conformance ## every fuzz target for SECONDS_EACH=3600, and how many whole runs each made
-	@failed=; for target in $(FUZZ_TARGETS); do \
-	  executed=$$(sed -n 's/^stat::number_of_executed_units: *//p' target/soak/$$target.log); \
-	  runs=$$(cat target/soak/$$target.runs 2>/dev/null || echo -); \
-	  printf '%-10s %12s inputs %10s whole runs\n' $$target "$${executed:-?}" "$$runs"; \
-	  if [ -e target/soak/$$target.failed ]; then failed="$$failed $$target"; fi; \
+soak: $(FUZZED) $(LONG_TESTS) ## what takes hours: every fuzz target for SECONDS_EACH=3600, and the long tests
+	@failed=; for part in $(FUZZ_TARGETS) $(LONG_TESTS:soak-%=%); do \
+	  executed=$$(sed -n 's/^stat::number_of_executed_units: *//p' target/soak/$$part.log); \
+	  runs=$$(cat target/soak/$$part.runs 2>/dev/null || true); \
+	  printf '%-12s %s\n' $$part "$${executed:+$$executed inputs }$${runs:+$$runs whole runs}"; \
+	  if [ -e target/soak/$$part.failed ]; then failed="$$failed $$part"; fi; \
 	done; \
-	if [ -n "$$failed" ]; then echo "error: found something:$$failed; see fuzz/artifacts" >&2; exit 1; fi
+	if [ -n "$$failed" ]; then echo "error: failed:$$failed; see target/soak/*.log and fuzz/artifacts" >&2; exit 1; fi
 
-# The tests that take minutes each.
-.PHONY: soak-pytest
+# $(call SOAK,NAME,COMMAND) keeps what COMMAND prints, and whether it failed.
+SOAK = mkdir -p target/soak; rm -f target/soak/$(1).*; \
+	{ $(2); } 2>&1 | tee target/soak/$(1).log || touch target/soak/$(1).failed
+
+$(FUZZED): soak-%: $(CARGO_FUZZ)
+	@target=$*; $(call SOAK,$*,$(FUZZ_ONE))
+
 soak-pytest: setup
-	$(BIN)/pytest -m soak
+	@$(call SOAK,pytest,$(BIN)/pytest -m soak)
 
-# Live and virtual decisions alike, over five times as many requests as in the tests.
-.PHONY: soak-conformance
+# Live and virtual decisions alike, over five times as many requests as in `make test`.
 soak-conformance:
-	CONFORMANCE_REQUESTS=100000 cargo test --release --locked -p penstock-tests --test conformance
-
-$(SOAKED): soak-%: $(CARGO_FUZZ)
-	@target=$*; mkdir -p target/soak; rm -f target/soak/$$target.*; \
-	{ $(FUZZ_ONE); } 2>&1 | tee target/soak/$$target.log || touch target/soak/$$target.failed
+	@$(call SOAK,conformance,CONFORMANCE_REQUESTS=100000 cargo test --release --locked \
+	  -p penstock-tests --test conformance)
 
 .PHONY: docs
 docs: setup ## the site of the documentation, in target/site; the Rust documentation under rust/
