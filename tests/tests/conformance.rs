@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use penstock_policy::{Entry, Kind, POLICIES, Param, Value};
-use penstock_run::replay::{Replay, replay};
+use penstock_run::record::replay::{Replay, replay};
 use penstock_run::{Options, compare};
 
 /// More requests outstanding than the device takes, so that there is always something to decide:

@@ -10,8 +10,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use penstock_core::{ClassId, Done, Observer, Policy, Request, Served, Time};
-use penstock_live::Guard;
+use penstock_core::{ClassId, Policy, Served, Time};
 use penstock_policy::{Entry, POLICIES, Params, fcfs};
 use penstock_spec::Job;
 use penstock_spec::diagnose::quote;
@@ -20,7 +19,6 @@ use penstock_spec::params;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::program_stats::ProgramBook;
 
 /// A policy that is asked for.
 #[derive(Clone, Debug)]
@@ -251,37 +249,5 @@ impl Foreign {
             return Err(Failure::wrong(format_args!("two policies are called {name}"), hint));
         }
         Ok(())
-    }
-}
-
-/// `observer`, and the end of the run once the policy has quit or the target is in trouble.
-pub(crate) struct Until<'a, O> {
-    pub(crate) observer: &'a mut O,
-    pub(crate) leave: &'a Leave,
-    pub(crate) guard: Option<&'a Guard>,
-    /// Of programs, which may be what the run waits for.
-    pub(crate) programs: Option<&'a ProgramBook>,
-}
-
-impl<O: Observer> Observer for Until<'_, O> {
-    fn turn(&mut self, now: Time) -> bool {
-        self.leave.get().is_none()
-            // What is decided at the end's instant is heard.
-            && self.programs.and_then(ProgramBook::over).is_none_or(|over| now <= over)
-            && self.programs.and_then(ProgramBook::full).is_none()
-            && self.guard.is_none_or(|guard| guard.look(now))
-            && self.observer.turn(now)
-    }
-
-    fn goes_on(&mut self, now: Time) -> bool {
-        self.observer.goes_on(now)
-    }
-
-    fn arrived(&mut self, now: Time, req: &Request) {
-        self.observer.arrived(now, req);
-    }
-
-    fn finished(&mut self, now: Time, req: &Request, done: &Done) {
-        self.observer.finished(now, req, done);
     }
 }

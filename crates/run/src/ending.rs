@@ -2,22 +2,11 @@
 
 use penstock_core::{Span, Time};
 use penstock_live::{Guard, Trouble};
-use serde::Serialize;
+
+use crate::result::Ended;
 
 /// Who asks for the end of a run does not want to wait for a device that does not answer.
 const PATIENCE: Span = Span::from_secs(2);
-
-/// Why a run ended early.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ended {
-    /// Somebody asked for it, as by Ctrl-C.
-    Asked,
-    /// The target did not answer.
-    Timeout,
-    /// The target's length changed.
-    Resized,
-}
 
 /// Why a run ended early, if it did, and what is said of it.
 #[derive(Default)]

@@ -16,11 +16,11 @@ use penstock_live::scheduler;
 use crate::below::Seen;
 use crate::bench::Bench;
 use crate::failure::Failure;
+use crate::measures::values::ratio;
 use crate::place::{Live, Place};
+use crate::progress::Progress;
 use crate::result::RunResult;
 use crate::snapshot::Snapshot;
-use crate::stats::Progress;
-use crate::values::ratio;
 
 /// Bytes of the buffers of all engines together, as of one by itself.
 const BUFFERS_MOST: u64 = 4 << 30;

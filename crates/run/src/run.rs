@@ -10,16 +10,16 @@ use crate::candidate::{self, Chosen};
 use crate::cells::{self, Cell, Report};
 use crate::failure::Failure;
 use crate::independent;
-use crate::load::Load;
 use crate::machine::machine;
 use crate::options::Options;
 use crate::place::Place;
+use crate::progress::Progress;
 use crate::record::Recorder;
 use crate::result::{Comparison, JobResult, RunResult};
 use crate::snapshot::Watch;
-use crate::stats::Progress;
 use crate::step::{Patience, Step};
 use crate::weights;
+use crate::workload;
 
 /// Runs the job at `path`, changed by `sets`, under each policy of `options`.
 ///
@@ -79,8 +79,8 @@ fn compare_on(
     options: &Options,
     progress: &mut dyn FnMut(Step<'_>) -> bool,
 ) -> Result<Comparison, Failure> {
-    let load = Load::new(job, place.capacity(), place.block())?;
-    if options.read_only && load.writes() {
+    let load = workload::load(job, place.capacity(), place.block())?;
+    if options.read_only && load.workload.writes() {
         let message = "the job writes, and the target is only to be read";
         return Err(Failure::wrong(message, "leave --read-only out, or name a job that reads"));
     }

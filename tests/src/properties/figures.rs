@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use penstock_run::detail::{ClassDetail, Detail};
+use penstock_run::result::{ClassDetail, Detail};
 use penstock_run::result::{
     ClassResult, DeviceStatsResult, DiskResult, Distribution, Milliseconds, ProgramResult,
     RunResult,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use penstock_policy::POLICIES;
 use penstock_run::record::decisions_of;
-use penstock_run::replay::{Replay, replay};
+use penstock_run::record::replay::{Replay, replay};
 use penstock_run::{Candidate, Options};
 
 use super::run::Bench;

@@ -3,8 +3,8 @@
 use penstock_core::{ClassInfo, Done, Request, Span, Time};
 use serde::Serialize;
 
+use crate::measures::values::Values;
 use crate::result::Distribution;
-use crate::values::Values;
 
 /// What length makes of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,6 +8,9 @@
 //! Both files begin with a line that names the format and a line of JSON; what follows is binary,
 //! little-endian, a tag byte before each event.
 
+pub(crate) mod recorded;
+pub mod replay;
+
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};

@@ -1,4 +1,4 @@
-//! Runs whose lateness is known to the nanosecond: virtual time that comes back late as it is told.
+//! Runs whose lateness is known to the nanosecond: virtual time that comes back late as it is found.
 
 use penstock_core::{
     ClassId, Clock, Done, Flags, Limits, Observer, Op, Prio, Queued, Seed, Virtual, run,
@@ -43,8 +43,17 @@ impl Observer for Watch<'_> {
         self.schedule.arrived(now, req);
     }
 
-    fn finished(&mut self, _: Time, _: &Request, _: &Done) {
-        self.schedule.finished();
+    fn finished(&mut self, now: Time, req: &Request, done: &Done) {
+        let how = Finished {
+            at: done.at,
+            latency: done.at.since(req.due),
+            wait: done.begun.since(req.due),
+            service: done.service,
+            charged: done.service,
+            error: done.error,
+            counted: true,
+        };
+        self.schedule.finished(now, req, &how);
     }
 }
 
@@ -67,7 +76,7 @@ fn agent(class: u16, arrivals: Arrivals) -> Agent {
 }
 
 /// Ten requests of class 0, one each 10 ms from 0, and what `others` ask, on a device that takes
-/// 3 ms for each; waits come back late by `by_us`. What is told: of all, of class 0, of class 1.
+/// 3 ms for each; waits come back late by `by_us`. The results of all, of class 0 and of class 1.
 fn watched(
     by_us: &[u64],
     others: Vec<Agent>,
@@ -88,21 +97,22 @@ fn watched(
     let limits = Limits::default();
     let end = run(&mut source, &mut stack, &mut clock, &mut watch, limits).unwrap();
     watch.schedule.ended(&mut source, end.at, Time::NEVER);
-    [watch.schedule.all(), watch.schedule.class(0), watch.schedule.class(1)]
+    let Schedule { all, classes, .. } = &watch.schedule;
+    [all, &classes[0], &classes[1]].map(|tally| tally.result(warmup))
 }
 
 #[test]
 fn what_was_late_is_known_to_the_nanosecond() {
     let by_us = [0, 50, 100, 101, 1_000, 1_001, 2_000, 0, 0];
     let [all, class, other] = watched(&by_us, Vec::new(), Time::ZERO, Time::NEVER);
-    let told = all.unwrap();
-    assert_eq!((told.scheduled, told.due, told.made), (10, 10, 10));
-    let held = [told.held.within_100us, told.held.within_1ms, told.held.within_10ms];
+    let found = all.unwrap();
+    assert_eq!((found.scheduled, found.due, found.made), (10, 10, 10));
+    let held = [found.held.within_100us, found.held.within_1ms, found.held.within_10ms];
     assert_eq!(held.map(|share| (share * 10.0).round() as u64), [6, 8, 10]);
-    assert!((told.lateness_ns.mean - 425_200.0).abs() < 1e-6);
-    assert_eq!(told.lateness_ns.max, 2_000_000);
-    assert_eq!((told.scheduled_s, told.taken_s), (0.09, 0.09));
-    assert_eq!(told.late_while_full, 0, "one request at a time never fills the device");
+    assert!((found.lateness_ns.mean - 425_200.0).abs() < 1e-6);
+    assert_eq!(found.lateness_ns.max, 2_000_000);
+    assert_eq!((found.scheduled_s, found.taken_s), (0.09, 0.09));
+    assert_eq!(found.late_while_full, 0, "one request at a time never fills the device");
     assert_eq!(class.unwrap().made, 10);
     assert!(other.is_none(), "a class that asks nothing has no schedule");
 }
@@ -120,22 +130,22 @@ fn a_closed_loop_has_no_schedule_and_fills_the_device() {
 }
 
 #[test]
-fn what_an_interrupted_run_did_not_play_is_told() {
-    // The wait for 40 ms lasts until 75 ms, where somebody ends the run.
+fn what_an_interrupted_run_did_not_play_is_counted() {
+    // The wait for 40 ms lasts until 75 ms, where the run is ended.
     let [all, ..] = watched(&[0, 0, 0, 35_000], Vec::new(), Time::ZERO, ms(75));
-    let told = all.unwrap();
-    assert_eq!((told.scheduled, told.due, told.made), (10, 8, 4));
-    let half = (told.held.within_10ms - 0.5).abs() < 1e-9;
-    assert!(half, "what was due and never made was not held: {}", told.held.within_10ms);
-    assert_eq!((told.scheduled_s, told.taken_s), (0.09, 0.03));
+    let found = all.unwrap();
+    assert_eq!((found.scheduled, found.due, found.made), (10, 8, 4));
+    let half = (found.held.within_10ms - 0.5).abs() < 1e-9;
+    assert!(half, "what was due and never made was not held: {}", found.held.within_10ms);
+    assert_eq!((found.scheduled_s, found.taken_s), (0.09, 0.03));
 }
 
 #[test]
 fn the_warm_up_is_not_counted() {
     let [all, ..] = watched(&[500, 0, 0, 0, 0], Vec::new(), ms(20), Time::NEVER);
-    let told = all.unwrap();
-    assert_eq!((told.scheduled, told.made, told.lateness_ns.max), (8, 8, 0));
-    assert_eq!((told.scheduled_s, told.taken_s), (0.07, 0.07));
+    let found = all.unwrap();
+    assert_eq!((found.scheduled, found.made, found.lateness_ns.max), (8, 8, 0));
+    assert_eq!((found.scheduled_s, found.taken_s), (0.07, 0.07));
 }
 
 /// A billion arrivals a second for 28 hours: it once took forever to end such a run.
@@ -145,6 +155,6 @@ fn what_is_left_of_an_endless_schedule_is_not_counted_to_its_end() {
     let agent = Agent { active: Time::ZERO..ms(100_000_000), ..agent(0, fast) };
     let mut schedule = Schedule::new(1, Time::ZERO, 1, Box::new(|_| true));
     schedule.ended(&mut Agents::new(vec![agent], Seed(1)), ms(1), Time::NEVER);
-    let told = schedule.all().unwrap();
-    assert_eq!((told.made, told.due, told.scheduled), (0, 1_000_001, LEFT_MOST.into()));
+    let found = schedule.all.result(Time::ZERO).unwrap();
+    assert_eq!((found.made, found.due, found.scheduled), (0, 1_000_001, LEFT_MOST.into()));
 }

@@ -1,4 +1,4 @@
-//! What programs are measured by: how long they took, what they waited for, and who had the
+//! Programs: how long they took, how long they waited for the device, and which class had the
 //! processors.
 
 use std::cell::RefCell;
@@ -7,8 +7,9 @@ use std::rc::Rc;
 use penstock_core::{ClassId, Device, Done, Request, Span, Tap, Time};
 use penstock_workload::program::Event;
 
-use crate::result::{ClassResult, ProgramResult};
-use crate::values::{Values, ratio};
+use crate::measures::measure::Measure;
+use crate::measures::values::{Values, ratio};
+use crate::result::{ProgramResult, RunResult};
 
 /// What has happened to the programs of a run. Clones are of the same.
 #[derive(Clone)]
@@ -25,10 +26,10 @@ struct Pages {
     cpus: Vec<Option<(ClassId, Time)>>,
     /// Of each task, when it asked for what was sent last.
     sent: Vec<Time>,
-    classes: Vec<Class>,
+    classes: Vec<ProgramFigures>,
 }
 
-struct Class {
+struct ProgramFigures {
     arrived: u64,
     ended: u64,
     time: Values,
@@ -40,7 +41,7 @@ impl ProgramBook {
     /// For `classes` classes on `cpus` processors, measured behind `warmup`; over when all programs
     /// of `until` have ended, if it is given.
     pub(crate) fn new(classes: usize, cpus: u32, warmup: Span, until: Option<ClassId>) -> Self {
-        let class = |_| Class {
+        let class = |_| ProgramFigures {
             arrived: 0,
             ended: 0,
             time: Values::new(),
@@ -58,9 +59,9 @@ impl ProgramBook {
         })))
     }
 
-    /// Something happened.
-    pub(crate) fn hear(&self, event: Event) {
-        self.0.borrow_mut().hear(event);
+    /// Books `event`.
+    pub(crate) fn book(&self, event: Event) {
+        self.0.borrow_mut().book(event);
     }
 
     /// `device`, with the waits of what is sent to it entered here.
@@ -79,15 +80,16 @@ impl ProgramBook {
     pub(crate) fn full(&self) -> Option<(ClassId, Time)> {
         self.0.borrow().full
     }
+}
 
-    /// `results` of a run that ended at `end`, with what the programs of each class did.
-    pub(crate) fn told(&self, mut results: Vec<ClassResult>, end: Time) -> Vec<ClassResult> {
+impl Measure for ProgramBook {
+    fn write(&mut self, end: Time, result: &mut RunResult) {
         let pages = &mut *self.0.borrow_mut();
         for cpu in 0..pages.cpus.len() {
             pages.off(cpu, end);
         }
         let all = end.since(pages.warmup).ns() as f64 / 1e9 * pages.cpus.len() as f64;
-        for (result, class) in results.iter_mut().zip(&pages.classes) {
+        for (result, class) in result.classes.iter_mut().zip(&pages.classes) {
             let cpu_time_s = class.cpu.ns() as f64 / 1e9;
             result.programs = Some(ProgramResult {
                 n: class.ended,
@@ -98,13 +100,12 @@ impl ProgramBook {
                 cpu_share: ratio(cpu_time_s, all),
             });
         }
-        results
     }
 }
 
 impl Pages {
-    fn hear(&mut self, event: Event) {
-        // What happens behind the end is not heard.
+    fn book(&mut self, event: Event) {
+        // What happens after the end does not count.
         if self.over.is_some() {
             return;
         }

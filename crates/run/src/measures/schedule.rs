@@ -1,16 +1,18 @@
 //! How a live run held its schedule: how late requests were handed over that were planned ahead.
 //!
 //! Open loops and traces at a pace have a schedule. Closed loops and traces as fast as possible
-//! have none, and in virtual time nothing is late: there is nothing to tell of either.
+//! have none, and in virtual time nothing is late: neither has a result.
 
 use penstock_core::{Request, Source, Span, StreamId, Time};
 
 use crate::machine::processor_wait;
-use crate::result::{Held, ScheduleResult};
-use crate::values::{Values, ratio};
+use crate::measures::measure::{Finished, Measure};
+use crate::measures::subject::Subject;
+use crate::measures::values::{Values, ratio};
+use crate::result::{Held, RunResult, ScheduleResult};
 
 /// Whether a stream's requests are planned ahead.
-pub(crate) type Planned<'a> = Box<dyn Fn(StreamId) -> bool + 'a>;
+type Planned<'a> = Box<dyn Fn(StreamId) -> bool + 'a>;
 
 /// Within these a request counts as on time, in the order of [`Held`].
 const ON_TIME: [Span; 3] = [Span::from_us(100), Span::from_ms(1), Span::from_ms(10)];
@@ -22,8 +24,8 @@ const LATE: Span = ON_TIME[1];
 /// come, and counting them all would take too long.
 const LEFT_MOST: u32 = 1 << 22;
 
-/// Watches the arrivals of a live run.
-pub(crate) struct Schedule<'a> {
+/// Observes the arrivals of a live run.
+struct Schedule<'a> {
     /// What is due earlier is not counted.
     warmup: Time,
     planned: Planned<'a>,
@@ -52,9 +54,16 @@ struct Tally {
     last_made: Time,
 }
 
+/// The measure of a run in real time; none of virtual time, which is never late.
+pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Option<Box<dyn Measure + 'a>> {
+    let Subject { load, warmup, depth, .. } = *subject;
+    let planned = Box::new(|stream| load.workload.is_planned(stream));
+    subject.live.then(|| Box::new(Schedule::new(load.classes.len(), warmup, depth, planned)) as _)
+}
+
 impl<'a> Schedule<'a> {
     /// Of `classes` classes, over a device whose queue holds `depth` commands.
-    pub(crate) fn new(classes: usize, warmup: Time, depth: u32, planned: Planned<'a>) -> Self {
+    fn new(classes: usize, warmup: Time, depth: u32, planned: Planned<'a>) -> Self {
         let tally = || Tally::new(warmup);
         let classes = (0..classes).map(|_| tally()).collect();
         Self {
@@ -69,14 +78,14 @@ impl<'a> Schedule<'a> {
             waited: None,
         }
     }
+}
 
-    /// A turn begins.
-    pub(crate) fn turn(&mut self) {
+impl Measure for Schedule<'_> {
+    fn turn(&mut self) {
         self.full = self.outstanding >= self.depth;
     }
 
-    /// `req` was handed over at `now`.
-    pub(crate) fn arrived(&mut self, now: Time, req: &Request) {
+    fn arrived(&mut self, now: Time, req: &Request) {
         self.outstanding += 1;
         if req.due >= self.warmup && (self.planned)(req.stream) {
             for tally in [&mut self.all, &mut self.classes[req.class.index()]] {
@@ -85,13 +94,12 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// A request has finished.
-    pub(crate) fn finished(&mut self) {
+    fn finished(&mut self, _: Time, _: &Request, _: &Finished) {
         self.outstanding -= 1;
     }
 
-    /// The run ended at `end`: counts what `source` still has planned for before `until`.
-    pub(crate) fn ended(&mut self, source: &mut impl Source, end: Time, until: Time) {
+    /// Counts what `source` still has planned.
+    fn ended(&mut self, source: &mut dyn Source, end: Time, until: Time) {
         let waited = processor_wait().zip(self.waited_before);
         self.waited = waited.map(|(after, before)| after - before);
         // A run that goes until everything is done has no request at its end's own instant to lose.
@@ -102,20 +110,18 @@ impl<'a> Schedule<'a> {
                 continue;
             }
             for tally in [&mut self.all, &mut self.classes[io.class.index()]] {
-                tally.left(io.due, end);
+                tally.not_made(io.due, end);
             }
         }
     }
 
-    /// What is to be told of the whole run; `None` if it had no schedule.
-    pub(crate) fn all(&self) -> Option<ScheduleResult> {
+    fn write(&mut self, _: Time, result: &mut RunResult) {
         let processor_wait_s = self.waited.map(|waited| waited.ns() as f64 / 1e9);
-        self.all.result(self.warmup).map(|all| ScheduleResult { processor_wait_s, ..all })
-    }
-
-    /// The same of a class.
-    pub(crate) fn class(&self, index: usize) -> Option<ScheduleResult> {
-        self.classes[index].result(self.warmup)
+        let all = self.all.result(self.warmup);
+        result.schedule = all.map(|all| ScheduleResult { processor_wait_s, ..all });
+        for (class, tally) in result.classes.iter_mut().zip(&self.classes) {
+            class.schedule = tally.result(self.warmup);
+        }
     }
 }
 
@@ -145,7 +151,7 @@ impl Tally {
         self.last_made = now;
     }
 
-    fn left(&mut self, due: Time, end: Time) {
+    fn not_made(&mut self, due: Time, end: Time) {
         *(if due <= end { &mut self.missed } else { &mut self.rest }) += 1;
         self.last_due = self.last_due.max(due);
     }

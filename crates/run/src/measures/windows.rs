@@ -1,7 +1,9 @@
 //! What each class gets in one window of time after another.
 
 use hdrhistogram::Histogram;
-use penstock_core::{Span, Time};
+use penstock_core::{Request, Span, Time};
+
+use crate::measures::measure::Finished;
 
 /// Two significant digits are finer than a picture.
 pub(crate) const DIGITS: u8 = 2;
@@ -45,28 +47,20 @@ impl Counts {
     }
 }
 
-/// A request that has finished; `ok`: without an error.
-pub(crate) struct Finished {
-    pub(crate) bytes: u32,
-    pub(crate) latency: Span,
-    pub(crate) service: Span,
-    pub(crate) ok: bool,
-}
-
-/// The window that is open. Whoever tells it of anything closes first what has ended before.
+/// The window that is open. The caller closes what has ended before it reports anything new.
 pub(crate) struct Windows {
     length: Span,
     ends: Time,
-    classes: Vec<Class>,
+    classes: Vec<OpenCounts>,
 }
 
-struct Class {
+struct OpenCounts {
     counts: Counts,
     outstanding: u64,
     changed: Time,
 }
 
-impl Class {
+impl OpenCounts {
     /// Books the requests outstanding up to `until`.
     fn pass(&mut self, until: Time) {
         let lasted = u128::from(until.since(self.changed).ns());
@@ -78,7 +72,7 @@ impl Class {
 impl Windows {
     /// For `classes` classes, each window of `length`.
     pub(crate) fn new(classes: usize, length: Span) -> Self {
-        let class = || Class { counts: Counts::new(), outstanding: 0, changed: Time::ZERO };
+        let class = || OpenCounts { counts: Counts::new(), outstanding: 0, changed: Time::ZERO };
         let classes = (0..classes).map(|_| class()).collect();
         Self { length, ends: Time::ZERO + length, classes }
     }
@@ -95,20 +89,20 @@ impl Windows {
         class.outstanding += 1;
     }
 
-    /// A request of `class` has finished.
-    pub(crate) fn finished(&mut self, now: Time, class: usize, what: &Finished) {
-        let class = &mut self.classes[class];
+    /// `req` has finished.
+    pub(crate) fn finished(&mut self, now: Time, req: &Request, how: &Finished) {
+        let class = &mut self.classes[req.class.index()];
         class.pass(now);
         class.outstanding -= 1;
         let counts = &mut class.counts;
-        counts.device_time += what.service;
-        if !what.ok {
+        counts.device_time += how.charged;
+        if how.error.is_some() {
             counts.errors += 1;
             return;
         }
         counts.requests += 1;
-        counts.bytes += u64::from(what.bytes);
-        counts.latency.record(what.latency.ns()).expect("a histogram that grows");
+        counts.bytes += u64::from(req.len);
+        counts.latency.record(how.latency.ns()).expect("a histogram that grows");
     }
 
     /// `service` of the device was spent on `class`, and on no request of it.

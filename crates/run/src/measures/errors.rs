@@ -4,29 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use penstock_core::{Errno, Op, Request, Span, Time};
-use serde::Serialize;
 
-/// Requests of one class that failed in the same way.
-#[derive(Clone, Debug, Serialize)]
-pub struct ErrorResult {
-    /// How many.
-    pub requests: u64,
-    /// The first of them.
-    pub first: FirstError,
-}
-
-/// A request that failed.
-#[derive(Clone, Debug, Serialize)]
-pub struct FirstError {
-    /// Seconds of the run until then.
-    pub at_s: f64,
-    /// What it asked for.
-    pub op: &'static str,
-    /// First byte.
-    pub start: u64,
-    /// Bytes.
-    pub len: u32,
-}
+use crate::result::{ErrorResult, FirstError};
 
 /// The errors of a class. There are few kinds of them, so a list is enough.
 #[derive(Default)]
@@ -50,7 +29,7 @@ impl Errors {
     }
 
     /// The same by name.
-    pub(crate) fn told(&self) -> BTreeMap<Cow<'static, str>, ErrorResult> {
+    pub(crate) fn by_name(&self) -> BTreeMap<Cow<'static, str>, ErrorResult> {
         self.0.iter().map(|(error, one)| (name(*error), one.clone())).collect()
     }
 }
@@ -121,10 +100,10 @@ mod tests {
             errors.add(error, at, &io.with(ReqId { slot: 0, age: 0 }));
         }
         assert_eq!(errors.count(), 4);
-        let told = errors.told();
-        let names: Vec<&str> = told.keys().map(AsRef::as_ref).collect();
+        let by_name = errors.by_name();
+        let names: Vec<&str> = by_name.keys().map(AsRef::as_ref).collect();
         assert_eq!(names, ["EIO", "ENOSPC", "errno 4095"]);
-        let ErrorResult { requests, first } = &told["ENOSPC"];
+        let ErrorResult { requests, first } = &by_name["ENOSPC"];
         assert_eq!((*requests, first.op, first.start, first.len), (2, "write", 4096, 512));
         assert!((first.at_s - 4.096).abs() < 1e-12);
     }

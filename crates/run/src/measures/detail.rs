@@ -1,122 +1,57 @@
 //! What pictures are drawn from: whole distributions, and how a run went over time.
 //!
-//! Kept only when somebody asks for it. The windows divide the run's planned length; a run that
+//! Kept only when it is asked for. The windows divide the run's planned length; a run that
 //! takes longer, because its queue drains, goes on in windows of the same length, and when there
 //! are too many, neighbours are joined, so that any run fits.
 
 use hdrhistogram::Histogram;
-use penstock_core::{Span, Time};
-use serde::Serialize;
+use penstock_core::{Request, Span, Time};
 
-use crate::windows::{Counts, DIGITS, Finished, Windows};
+use crate::measures::ledger::Spent;
+use crate::measures::measure::{Finished, Measure};
+use crate::measures::subject::Subject;
+use crate::measures::windows::{Counts, DIGITS, Windows};
+use crate::result::{ClassDetail, Detail, Row, RunResult};
 
 /// Windows of a run that ends when planned; twice as many are kept at most.
 const WINDOWS: u64 = 200;
 /// With more classes than this there are fewer windows, so that memory stays below half a gigabyte.
 const CLASSES: u64 = 64;
 
-/// One run in detail.
-#[derive(Debug, Serialize)]
-pub struct Detail {
-    /// Seconds that a window lasts.
-    pub window_s: f64,
-    /// One for each class, in the order of the job.
-    pub classes: Vec<ClassDetail>,
-}
-
-impl Detail {
-    /// The classes of both, if their windows are equally long.
-    pub(crate) fn join(mut self, other: Self) -> Option<Self> {
-        self.classes.extend(other.classes);
-        (self.window_s.to_bits() == other.window_s.to_bits()).then_some(self)
-    }
-}
-
-/// One class of a run in detail. What is due before the warm-up's end is in the series only.
-#[derive(Debug, Serialize)]
-pub struct ClassDetail {
-    /// Name of the class.
-    pub name: String,
-    /// Latencies: upper bounds in nanoseconds, ascending, and how many lie at or below each and
-    /// above the one before.
-    pub lat_ns: Vec<(u64, u64)>,
-    /// The same of waits.
-    pub wait_ns: Vec<(u64, u64)>,
-    /// Over time, a row for each window.
-    pub series: Vec<Row>,
-}
-
-/// One class in one window.
-#[derive(Clone, Debug, Serialize)]
-pub struct Row {
-    /// Where the window begins, in seconds from the beginning of the run.
-    pub at_s: f64,
-    /// Requests that completed in it.
-    pub requests: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Median of their latencies in nanoseconds; null if there were none.
-    pub p50_ns: Option<u64>,
-    /// 99th percentile of their latencies; null if there were none.
-    pub p99_ns: Option<u64>,
-    /// Requests outstanding, in the mean over the window.
-    pub outstanding: f64,
-    /// Device time in seconds of what completed in it.
-    pub device_time_s: f64,
-}
-
-/// Collects the detail of a run while it goes on.
-pub(crate) struct Details {
+/// Collects the detail of a run.
+struct Details<'a> {
+    names: Vec<&'a str>,
     windows: Windows,
     /// How many windows of a class are kept before neighbours are joined.
     most: usize,
-    classes: Vec<Class>,
+    classes: Vec<ClassHistory>,
 }
 
-struct Class {
+struct ClassHistory {
     latency: Histogram<u64>,
     wait: Histogram<u64>,
     rows: Vec<Counts>,
+}
+
+/// The measure of a run that is to have its detail.
+pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Option<Box<dyn Measure + 'a>> {
+    let duration = subject.load.duration;
+    subject.detail.then(|| Box::new(Details::new(subject.class_names(), duration)) as _)
 }
 
 fn histogram() -> Histogram<u64> {
     Histogram::new(DIGITS).expect("valid digits")
 }
 
-impl Details {
-    /// For `classes` classes and a run of `duration`.
-    pub(crate) fn new(classes: usize, duration: Span) -> Self {
-        let count = (WINDOWS * CLASSES / CLASSES.max(classes as u64)).max(1);
+impl<'a> Details<'a> {
+    /// For the classes `names` and a run of `duration`.
+    fn new(names: Vec<&'a str>, duration: Span) -> Self {
+        let count = (WINDOWS * CLASSES / CLASSES.max(names.len() as u64)).max(1);
         let window = Span::from_ns(duration.ns().div_ceil(count).max(1));
-        let class = || Class { latency: histogram(), wait: histogram(), rows: Vec::new() };
-        let windows = Windows::new(classes, window);
-        let classes = (0..classes).map(|_| class()).collect();
-        Self { windows, most: 2 * count as usize, classes }
-    }
-
-    pub(crate) fn arrived(&mut self, now: Time, class: usize) {
-        self.roll(now);
-        self.windows.arrived(now, class);
-    }
-
-    /// A request of `class` has finished.
-    pub(crate) fn finished(&mut self, now: Time, class: usize, what: &Finished) {
-        self.roll(now);
-        self.windows.finished(now, class, what);
-    }
-
-    /// `service` of the device was spent on `class`, and on no request of it.
-    pub(crate) fn spent(&mut self, now: Time, class: usize, service: Span) {
-        self.roll(now);
-        self.windows.spent(class, service);
-    }
-
-    /// A measured request: it counts in the distributions of the run.
-    pub(crate) fn measured(&mut self, class: usize, latency: Span, wait: Span) {
-        let class = &mut self.classes[class];
-        for (histogram, value) in [(&mut class.latency, latency), (&mut class.wait, wait)] {
-            histogram.record(value.ns()).expect("a histogram that grows");
-        }
+        let class = |_| ClassHistory { latency: histogram(), wait: histogram(), rows: Vec::new() };
+        let windows = Windows::new(names.len(), window);
+        let classes = names.iter().map(class).collect();
+        Self { names, windows, most: 2 * count as usize, classes }
     }
 
     /// Closes every window that has ended at `now`.
@@ -143,14 +78,38 @@ impl Details {
         }
         self.windows.widen(self.classes[0].rows.len() as u64);
     }
+}
 
-    /// What there is at `end`.
-    pub(crate) fn told(mut self, names: &[&str], end: Time) -> Detail {
+impl Measure for Details<'_> {
+    fn arrived(&mut self, now: Time, req: &Request) {
+        self.roll(now);
+        self.windows.arrived(now, req.class.index());
+    }
+
+    fn finished(&mut self, now: Time, req: &Request, how: &Finished) {
+        self.roll(now);
+        self.windows.finished(now, req, how);
+        if how.counted && how.error.is_none() {
+            let class = &mut self.classes[req.class.index()];
+            for (histogram, value) in
+                [(&mut class.latency, how.latency), (&mut class.wait, how.wait)]
+            {
+                histogram.record(value.ns()).expect("a histogram that grows");
+            }
+        }
+    }
+
+    fn spent(&mut self, spent: &Spent) {
+        self.roll(spent.at);
+        self.windows.spent(spent.class.index(), spent.service);
+    }
+
+    fn write(&mut self, end: Time, result: &mut RunResult) {
         self.roll(end);
         self.windows.pass(end);
         let window_s = self.windows.length().ns() as f64 / 1e9;
-        let classes = self.classes.into_iter().zip(names).enumerate();
-        let classes = classes.map(|(number, (mut class, name))| {
+        let classes = self.classes.iter_mut().zip(&self.names).enumerate();
+        let classes = classes.map(|(number, (class, name))| {
             let whole = class.rows.len();
             class.rows.push(self.windows.take(number));
             let rows = class.rows.iter().enumerate().map(|(number, counts)| {
@@ -165,8 +124,7 @@ impl Details {
                 series: rows.collect(),
             }
         });
-        let classes = classes.collect();
-        Detail { window_s, classes }
+        result.detail = Some(Detail { window_s, classes: classes.collect() });
     }
 }
 
@@ -191,6 +149,9 @@ fn buckets(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use penstock_core::{ClassId, Flags, Io, Op, Prio, ReqId, StreamId};
+    use serde_json::Value;
+
     use super::*;
 
     fn at(ms: u64) -> Time {
@@ -199,15 +160,34 @@ mod tests {
 
     /// A request every 10 ms, each outstanding for 5 ms, for `ms` of a run planned for a second.
     fn run(ms: u64) -> Detail {
-        let mut details = Details::new(1, Span::from_secs(1));
+        let mut details = Details::new(vec!["all"], Span::from_secs(1));
+        let io = Io {
+            due: Time::ZERO,
+            start: 0,
+            len: 1000,
+            stream: StreamId(0),
+            class: ClassId(0),
+            op: Op::Read,
+            prio: Prio(0),
+            flags: Flags::NONE,
+        };
+        let req = io.with(ReqId { slot: 0, age: 0 });
         for begin in (0..ms).step_by(10) {
-            details.arrived(at(begin), 0);
-            let latency = Span::from_ms(5);
-            let what = Finished { bytes: 1000, latency, service: Span::from_ms(2), ok: true };
-            details.finished(at(begin + 5), 0, &what);
-            details.measured(0, latency, Span::from_ms(3));
+            details.arrived(at(begin), &req);
+            let how = Finished {
+                at: at(begin + 5),
+                latency: Span::from_ms(5),
+                wait: Span::from_ms(3),
+                service: Span::from_ms(2),
+                charged: Span::from_ms(2),
+                error: None,
+                counted: true,
+            };
+            details.finished(at(begin + 5), &req, &how);
         }
-        details.told(&["all"], at(ms))
+        let mut result = RunResult::new("any", Value::Null);
+        details.write(at(ms), &mut result);
+        result.detail.expect("it was measured")
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! two of any access. A device without an arm, and a disk with its cache, is busy while it has
 //! something to do, and its service is that of each request: a hit is a request without an access,
 //! and some accesses of a cache are nobody's request (`penstock_device::hdd`'s watcher says which).
-//! Where a model answers at another speed than its own, all is told in real time.
+//! Where a model answers at another speed than its own, all figures are in real time.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -16,18 +16,20 @@ use penstock_device::hdd::Access;
 use penstock_live::Speed;
 use penstock_spec::devices::Watch;
 
-use crate::busy::Busy;
-use crate::result::{DeviceStatsResult, DiskResult, Milliseconds};
-use crate::values::{Values, ratio};
+use crate::measures::busy::Busy;
+use crate::measures::measure::Measure;
+use crate::measures::values::{Values, ratio};
+use crate::result::{DeviceStatsResult, DiskResult, Milliseconds, RunResult};
 
-/// Watches the disks of one run.
+/// The disks of one run. Clones are of the same.
+#[derive(Clone)]
 pub(crate) struct DeviceStats {
     warmup: Time,
-    disks: Vec<Rc<Eye>>,
+    disks: Vec<Rc<DiskObserver>>,
 }
 
-/// Watches one disk.
-struct Eye(RefCell<Disk>);
+/// Observes one disk.
+struct DiskObserver(RefCell<Disk>);
 
 struct Disk {
     speed: Speed,
@@ -37,7 +39,7 @@ struct Disk {
     service: Values,
     busy: Busy,
     /// The accesses that began last, and when: they count when they have ended. Only the one before
-    /// the last may still go on when another is told of.
+    /// the last may still go on when another begins.
     begun: VecDeque<(Time, Access)>,
     /// Service and busy are those of requests, and not of accesses.
     of_requests: bool,
@@ -61,35 +63,38 @@ impl DeviceStats {
             begun: VecDeque::new(),
             of_requests: false,
         };
-        let eye = |_| Rc::new(Eye(RefCell::new(disk())));
-        Self { warmup, disks: (0..disks).map(eye).collect() }
+        let observer = |_| Rc::new(DiskObserver(RefCell::new(disk())));
+        Self { warmup, disks: (0..disks).map(observer).collect() }
     }
 
-    /// Who watches the disk numbered `number`.
+    /// The observer of the disk numbered `number`.
     pub(crate) fn of(&self, number: u32) -> Rc<dyn Watch> {
         Rc::clone(&self.disks[number as usize]) as Rc<dyn Watch>
     }
+}
 
-    /// What there is to tell of a run that ended at `end`.
-    pub(crate) fn told(&self, end: Time) -> DeviceStatsResult {
+impl Measure for DeviceStats {
+    fn write(&mut self, end: Time, result: &mut RunResult) {
         let measured = end.since(self.warmup);
-        let mut disks = self.disks.iter().map(|eye| eye.0.borrow_mut());
+        let mut disks = self.disks.iter().map(|disk| disk.0.borrow_mut());
         let mut all = disks.next().expect("a device has a disk");
         let mut busy = all.ended(end);
-        let mut each = vec![all.told(busy, measured)];
+        let mut each = vec![all.result(busy, measured)];
         for mut disk in disks {
             let own = disk.ended(end);
-            each.push(disk.told(own, measured));
+            each.push(disk.result(own, measured));
             all.join(&disk);
             busy += own;
         }
         let whole = Span::from_ns(measured.ns().saturating_mul(self.disks.len() as u64));
-        let all = all.told(busy, whole);
-        DeviceStatsResult { all, disks: if each.len() > 1 { each } else { Vec::new() } }
+        let all = all.result(busy, whole);
+        result.device_busy = all.utilisation;
+        let disks = if each.len() > 1 { each } else { Vec::new() };
+        result.device_stats = Some(DeviceStatsResult { all, disks });
     }
 }
 
-impl Watch for Eye {
+impl Watch for DiskObserver {
     fn accessed(&self, at: Time, access: &Access) {
         let disk = &mut *self.0.borrow_mut();
         while disk.begun.len() > 1 {
@@ -100,8 +105,8 @@ impl Watch for Eye {
 
     fn over(self: Rc<Self>, device: Box<dyn Device>) -> Box<dyn Device> {
         self.0.borrow_mut().of_requests = true;
-        let eye = Rc::clone(&self);
-        let started = move |now, _: &Request| eye.0.borrow_mut().started(now);
+        let observer = Rc::clone(&self);
+        let started = move |now, _: &Request| observer.0.borrow_mut().started(now);
         let finished = move |now, done: &[Done]| {
             let disk = &mut *self.0.borrow_mut();
             for done in done {
@@ -166,7 +171,7 @@ impl Disk {
         self.service.join(&other.service);
     }
 
-    fn told(&self, busy: Span, measured: Span) -> DiskResult {
+    fn result(&self, busy: Span, measured: Span) -> DiskResult {
         let part = |part: fn(&Parts) -> &Values| {
             self.parts.as_ref().map(|parts| part(parts).milliseconds())
         };

@@ -19,8 +19,8 @@ use penstock_spec::params;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::record::recorded::{Usual, count};
 use crate::record::{Decisions, Event, Events, Header};
-use crate::recorded::{Usual, count};
 
 /// What a comparison of decisions found.
 #[derive(Debug, Serialize)]

@@ -25,8 +25,8 @@ use serde::Serialize;
 use crate::below::Seen as SeenBelow;
 use crate::failure::Failure;
 use crate::gate::{Gate, GateError, GateFile, GateOptions, GateStats};
+use crate::measures::values::Values;
 use crate::result::{BelowResult, Distribution};
-use crate::values::Values;
 
 /// Bytes of a short write.
 const SHORT: u32 = 1_000;

@@ -1,0 +1,15 @@
+//! Why a run ended early.
+
+use serde::Serialize;
+
+/// Why a run ended early.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ended {
+    /// Somebody asked for it, as by Ctrl-C.
+    Asked,
+    /// The target did not answer.
+    Timeout,
+    /// The target's length changed.
+    Resized,
+}
