@@ -6,6 +6,7 @@
 
 use hdrhistogram::Histogram;
 use penstock_core::{Span, Time};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::windows::{Counts, DIGITS, Finished, Windows};
@@ -16,7 +17,7 @@ const WINDOWS: u64 = 200;
 const CLASSES: u64 = 64;
 
 /// One run in detail.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Detail {
     /// Seconds that a window lasts.
     pub window_s: f64,
@@ -33,7 +34,7 @@ impl Detail {
 }
 
 /// One class of a run in detail. What is due before the warm-up's end is in the series only.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct ClassDetail {
     /// Name of the class.
     pub name: String,
@@ -47,7 +48,7 @@ pub struct ClassDetail {
 }
 
 /// One class in one window.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Row {
     /// Where the window begins, in seconds from the beginning of the run.
     pub at_s: f64,

@@ -2,13 +2,14 @@
 
 use penstock_core::{Span, Time};
 use penstock_live::{Guard, Trouble};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Who asks for the end of a run does not want to wait for a device that does not answer.
 const PATIENCE: Span = Span::from_secs(2);
 
 /// Why a run ended early.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
     /// Somebody asked for it, as by Ctrl-C.

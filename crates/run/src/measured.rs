@@ -2,13 +2,14 @@
 
 use penstock_core::Span;
 use penstock_workload::trace::{Record, Trace};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Response times that were measured, in ascending order.
 pub(crate) struct Measured(Vec<u64>);
 
 /// How far a run is from what was measured.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, JsonSchema, Serialize)]
 pub struct AgainstMeasured {
     /// Root mean square of the horizontal distance between the two distribution functions.
     pub rms_ms: f64,

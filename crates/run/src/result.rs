@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use penstock_core::ClassId;
 use penstock_live::Lateness;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::detail::Detail;
@@ -14,7 +15,7 @@ use crate::errors::ErrorResult;
 pub use crate::measured::AgainstMeasured;
 
 /// What `compare` and `run` print with `--json`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Comparison {
     /// Version of Penstock.
     pub penstock: &'static str,
@@ -37,7 +38,8 @@ pub struct Comparison {
 }
 
 /// The job of a result.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Job")]
 pub struct JobResult {
     /// The file, as it was named.
     pub file: String,
@@ -48,7 +50,7 @@ pub struct JobResult {
 }
 
 /// Whether a figure comes from a model or from the machine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum World {
     /// Virtual time over a modelled device.
@@ -60,7 +62,7 @@ pub enum World {
 }
 
 /// The machine that ran it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Machine {
     /// Model name of the processor.
     pub cpu: String,
@@ -77,7 +79,8 @@ pub struct Machine {
 }
 
 /// One policy's run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Run")]
 pub struct RunResult {
     /// Name of the policy.
     pub policy: String,
@@ -158,7 +161,8 @@ pub struct BelowResult {
 }
 
 /// How late the completions of an emulated device were, against its model's own schedule.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Emulation")]
 pub struct EmulationResult {
     /// Completions.
     pub completions: u64,
@@ -185,7 +189,8 @@ impl From<&Lateness> for EmulationResult {
 }
 
 /// What the disks of a model did: all of them together, and each if there are several.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "DeviceStats")]
 pub struct DeviceStatsResult {
     /// Every access of every disk.
     #[serde(flatten)]
@@ -199,7 +204,8 @@ pub struct DeviceStatsResult {
 /// device without an arm has neither seek, rotation nor transfer. A disk with its cache has those of
 /// its accesses to the platter, up to the end of what was asked for; written back or read ahead after
 /// a hit, they are nobody's request. A hit is a request without an access.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Disk")]
 pub struct DiskResult {
     /// Arm, head switch and settling, to the first track.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -218,7 +224,7 @@ pub struct DiskResult {
 }
 
 /// A distribution of milliseconds; all zero if there was nothing to measure.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Milliseconds {
     /// How many values there are.
     pub n: u64,
@@ -250,7 +256,8 @@ impl Milliseconds {
 }
 
 /// What one class got. Arrivals = requests + unfinished + errors.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Class")]
 pub struct ClassResult {
     /// Name of the class.
     pub name: String,
@@ -291,7 +298,8 @@ pub struct ClassResult {
 }
 
 /// What the programs of a class did. Arrivals after the warm-up = n + unfinished.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Programs")]
 pub struct ProgramResult {
     /// Programs that arrived after the warm-up and have ended.
     pub n: u64,
@@ -310,7 +318,8 @@ pub struct ProgramResult {
 
 /// How a live run held its schedule: which requests that were planned ahead were handed over, and
 /// how late. Counted are those that were due after the warm-up.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Schedule")]
 pub struct ScheduleResult {
     /// Arrivals that were planned for the whole run. Of those that were not made the first
     /// 4,194,304 are counted, here and in `due`.
@@ -336,7 +345,7 @@ pub struct ScheduleResult {
 }
 
 /// Shares of the arrivals that were due.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Held {
     /// Handed over at most 100 µs late.
     pub within_100us: f64,
@@ -347,7 +356,7 @@ pub struct Held {
 }
 
 /// A distribution of nanoseconds; all zero if there was nothing to measure.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Distribution {
     /// Arithmetic mean.
     pub mean: f64,
