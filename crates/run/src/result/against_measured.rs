@@ -1,9 +1,10 @@
 //! How far a run is from response times that were measured.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How far a run is from what was measured.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, JsonSchema, Serialize)]
 pub struct AgainstMeasured {
     /// Root mean square of the horizontal distance between the two distribution functions.
     pub rms_ms: f64,

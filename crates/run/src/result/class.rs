@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::distribution::Distribution;
@@ -11,7 +12,8 @@ use super::programs::ProgramResult;
 use super::schedule::ScheduleResult;
 
 /// What one class got. Arrivals = requests + unfinished + errors.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Class")]
 pub struct ClassResult {
     /// Name of the class.
     pub name: String,

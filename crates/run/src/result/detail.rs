@@ -1,9 +1,10 @@
 //! Whole distributions, and the course of a run over time: what pictures are drawn from.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One run in detail.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Detail {
     /// Seconds that a window lasts.
     pub window_s: f64,
@@ -20,7 +21,7 @@ impl Detail {
 }
 
 /// One class of a run in detail. What is due before the warm-up's end is in the series only.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct ClassDetail {
     /// Name of the class.
     pub name: String,
@@ -34,7 +35,7 @@ pub struct ClassDetail {
 }
 
 /// One class in one window.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Row {
     /// Where the window begins, in seconds from the beginning of the run.
     pub at_s: f64,

@@ -1,11 +1,13 @@
 //! What the disks of a model did.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::distribution::Milliseconds;
 
 /// What the disks of a model did: all of them together, and each if there are several.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "DeviceStats")]
 pub struct DeviceStatsResult {
     /// Every access of every disk.
     #[serde(flatten)]
@@ -19,7 +21,8 @@ pub struct DeviceStatsResult {
 /// device without an arm has neither seek, rotation nor transfer. A disk with its cache has those of
 /// its accesses to the platter, up to the end of what was asked for; written back or read ahead after
 /// a hit, they are nobody's request. A hit is a request without an access.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Disk")]
 pub struct DiskResult {
     /// Arm, head switch and settling, to the first track.
     #[serde(skip_serializing_if = "Option::is_none")]

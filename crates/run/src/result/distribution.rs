@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A distribution of nanoseconds; all zero if there was nothing to measure.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Distribution {
     /// Arithmetic mean.
     pub mean: f64,
@@ -32,7 +33,7 @@ impl Default for Distribution {
 }
 
 /// A distribution of milliseconds; all zero if there was nothing to measure.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Milliseconds {
     /// How many values there are.
     pub n: u64,

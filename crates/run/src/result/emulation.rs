@@ -1,10 +1,12 @@
 //! How late an emulated device was.
 
 use penstock_live::Lateness;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How late the completions of an emulated device were, against its model's own schedule.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Emulation")]
 pub struct EmulationResult {
     /// Completions.
     pub completions: u64,

@@ -1,9 +1,10 @@
 //! Why a run ended early.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Why a run ended early.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
     /// Somebody asked for it, as by Ctrl-C.

@@ -1,9 +1,11 @@
 //! Requests that failed.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Requests of one class that failed in the same way.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "ErrorCount")]
 pub struct ErrorResult {
     /// How many.
     pub requests: u64,
@@ -12,7 +14,7 @@ pub struct ErrorResult {
 }
 
 /// A request that failed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct FirstError {
     /// Seconds of the run until then.
     pub at_s: f64,

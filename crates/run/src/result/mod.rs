@@ -15,6 +15,7 @@ mod schedule;
 use std::collections::BTreeMap;
 
 use penstock_core::ClassId;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::against_measured::AgainstMeasured;
@@ -29,7 +30,7 @@ pub use self::programs::ProgramResult;
 pub use self::schedule::{Held, ScheduleResult};
 
 /// What `compare` and `run` print with `--json`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Comparison {
     /// Version of Penstock.
     pub penstock: &'static str,
@@ -52,7 +53,8 @@ pub struct Comparison {
 }
 
 /// The job of a result.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Job")]
 pub struct JobResult {
     /// The file, as it was named.
     pub file: String,
@@ -63,7 +65,7 @@ pub struct JobResult {
 }
 
 /// Whether a figure comes from a model or from the machine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum World {
     /// Virtual time over a modelled device.
@@ -75,7 +77,7 @@ pub enum World {
 }
 
 /// The machine that ran it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Machine {
     /// Model name of the processor.
     pub cpu: String,
@@ -92,7 +94,8 @@ pub struct Machine {
 }
 
 /// One policy's run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Run")]
 pub struct RunResult {
     /// Name of the policy.
     pub policy: String,

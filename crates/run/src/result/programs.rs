@@ -1,11 +1,13 @@
 //! What the programs of a class did.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::distribution::Distribution;
 
 /// What the programs of a class did. Arrivals after the warm-up = n + unfinished.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Programs")]
 pub struct ProgramResult {
     /// Programs that arrived after the warm-up and have ended.
     pub n: u64,

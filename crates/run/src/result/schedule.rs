@@ -1,12 +1,14 @@
 //! How a live run held its schedule.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::distribution::Distribution;
 
 /// How a live run held its schedule: which requests that were planned ahead were handed over, and
 /// how late. Counted are those that were due after the warm-up.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Schedule")]
 pub struct ScheduleResult {
     /// Arrivals that were planned for the whole run. Of those that were not made the first
     /// 4,194,304 are counted, here and in `due`.
@@ -32,7 +34,7 @@ pub struct ScheduleResult {
 }
 
 /// Shares of the arrivals that were due.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Held {
     /// Handed over at most 100 µs late.
     pub within_100us: f64,
