@@ -16,7 +16,7 @@ use penstock_spec::devices::DeviceSpec;
 use penstock_spec::{Job, Stop};
 
 use crate::below::Seen;
-use crate::candidate::{Chosen, Leave, Quit};
+use crate::candidate::{Chosen, Quit, QuitFlag};
 use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::measures;
@@ -102,7 +102,7 @@ impl Bench<'_> {
                 // Before there is a clock: it takes a moment.
                 let seen = Seen::now(&live.target);
                 let (mut clock, device) = self.stage(live)?;
-                Ok(seen.told(self.run_live(place, device, &mut clock, progress)?))
+                Ok(seen.written_to(self.run_live(place, device, &mut clock, progress)?))
             }
             Place::Null => {
                 let device = Null::new(self.job.live.depth);
@@ -176,14 +176,14 @@ impl Bench<'_> {
         progress: &mut dyn Progress,
         observers: Observers<'_>,
     ) -> Result<RunResult, Failure> {
-        let leave = Leave::default();
+        let quit = QuitFlag::default();
         let served = Served { classes: &self.load.classes, disks: place.disks() };
-        let policy = self.policy.build(&served, &leave);
+        let policy = self.policy.build(&served, &quit);
         let patient = self.job.programs.is_some();
         let Some(path) = self.record else {
             let mut stack = Queued::new(policy, device).patient(patient);
-            let result = self.drive(&mut stack, clock, progress, observers, None, &leave)?;
-            return self.counted(stack.policy(), &leave, result);
+            let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
+            return self.counted(stack.policy(), &quit, result);
         };
         let header = Header {
             penstock: crate::version::VERSION.into(),
@@ -203,8 +203,8 @@ impl Bench<'_> {
         let device = Recorded::new(device, recorder.clone());
         let mut stack = Queued::new(Witness::new(policy, decided), device).patient(patient);
         let result =
-            self.drive(&mut stack, clock, progress, observers, Some(recorder.clone()), &leave);
-        let result = result.and_then(|result| self.counted(stack.policy(), &leave, result));
+            self.drive(&mut stack, clock, progress, observers, Some(recorder.clone()), &quit);
+        let result = result.and_then(|result| self.counted(stack.policy(), &quit, result));
         let written = recorder.finish().map_err(|error| Failure::half_written(path, &error));
         // The run's own error says more than a file that ended with it.
         result.and_then(|result| written.map(|()| result))
@@ -217,7 +217,7 @@ impl Bench<'_> {
         progress: &mut dyn Progress,
         observers: Observers<'_>,
         recorder: Option<Recorder>,
-        leave: &Leave,
+        quit: &QuitFlag,
     ) -> Result<RunResult, Failure> {
         let Observers { guard, programs, below } = observers;
         let most = self.job.max_outstanding;
@@ -233,7 +233,7 @@ impl Bench<'_> {
             ledger,
             recorder,
             reporter: self.reporter(&names, guard.is_some(), progress),
-            ends: Ends { leave, guard, programs },
+            ends: Ends { quit, guard, programs },
         };
         observer.measures.extend(below);
         let until = self.until();
@@ -242,8 +242,8 @@ impl Bench<'_> {
             None => run(&mut source, stack, clock, &mut observer, limits),
             Some(cache) => buffered(cache, &mut source, stack, clock, &mut observer, limits),
         };
-        // What it says of itself says more than how the run ended without it.
-        self.check(leave)?;
+        // The policy's own message says more than how the run ended without it.
+        self.check(quit)?;
         let end = end.map_err(|error| self.failed(error, &names, observer.arrivals))?;
         if let Some((class, at)) = programs.and_then(ProgramBook::full) {
             return Err(self.too_many(names[class.index()], at));
@@ -251,7 +251,7 @@ impl Bench<'_> {
         let over = programs.and_then(ProgramBook::over);
         let at = over.unwrap_or(end.at);
         observer.ended(&mut *source, at, until);
-        let early = over.is_none() && end.interrupted || leave.get().is_some();
+        let early = over.is_none() && end.interrupted || quit.get().is_some();
         let Ending { ended, failure, remarks } = Ending::of(early, at, guard);
         // A run that is done early counts until the load's end, as it might have been asked until then.
         let asked = self.load.asks_until.map_or(at, |asked| asked.min(until).max(at));
@@ -271,20 +271,20 @@ impl Bench<'_> {
     fn counted(
         &self,
         policy: &impl Policy,
-        leave: &Leave,
+        quit: &QuitFlag,
         result: RunResult,
     ) -> Result<RunResult, Failure> {
         let mut policy_stats = BTreeMap::new();
         policy.counters(&mut |name, value| {
             policy_stats.insert(name.to_owned(), value);
         });
-        self.check(leave)?;
+        self.check(quit)?;
         Ok(RunResult { policy_stats, ..result })
     }
 
     /// That the policy has not failed.
-    fn check(&self, leave: &Leave) -> Result<(), Failure> {
-        let Some(Quit::Failed { at, what, hint }) = leave.get() else { return Ok(()) };
+    fn check(&self, quit: &QuitFlag) -> Result<(), Failure> {
+        let Some(Quit::Failed { at, what, hint }) = quit.get() else { return Ok(()) };
         let name = self.policy.name();
         let message = format!("policy {name}, at {}: {what}", Seconds(*at));
         Err(Failure::run(message).hint(hint))

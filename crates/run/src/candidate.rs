@@ -45,7 +45,7 @@ pub struct Foreign {
 }
 
 /// Makes a policy from outside: given what it serves, and where to say that it quits.
-pub type Build = Arc<dyn Fn(&Served<'_>, Leave) -> Box<dyn Policy> + Send + Sync>;
+pub type Build = Arc<dyn Fn(&Served<'_>, QuitFlag) -> Box<dyn Policy> + Send + Sync>;
 
 impl fmt::Debug for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,12 +55,12 @@ impl fmt::Debug for Foreign {
 
 /// Where a policy from outside says that it quits. A policy that has quit is asked no more than the
 /// rest of one instant, in which it names a wake-up at once.
-pub type Leave = Rc<OnceCell<Quit>>;
+pub type QuitFlag = Rc<OnceCell<Quit>>;
 
 /// Why a policy from outside does not go on.
 #[derive(Clone, Debug)]
 pub enum Quit {
-    /// It was told to: what there is so far is the result, marked as interrupted.
+    /// It was interrupted: what there is so far is the result, marked as interrupted.
     Interrupted,
     /// It failed.
     Failed {
@@ -98,7 +98,7 @@ impl Chosen {
     /// The `candidates`, or all of the registry, with their parameters from the job.
     ///
     /// # Errors
-    /// A name that nobody has, and one from outside that somebody else has.
+    /// An unknown name, and a name from outside that is already taken.
     pub(crate) fn all(job: &Job, candidates: &[Candidate]) -> Result<Vec<Self>, Failure> {
         let known = |entry: &'static Entry| Ok(Self::Known(entry, job.params(entry.name)?));
         if candidates.is_empty() {
@@ -172,10 +172,10 @@ impl Chosen {
     }
 
     /// Makes it for a run in which it serves `served`.
-    pub(crate) fn build(&self, served: &Served<'_>, leave: &Leave) -> Box<dyn Policy> {
+    pub(crate) fn build(&self, served: &Served<'_>, quit: &QuitFlag) -> Box<dyn Policy> {
         match self {
             Self::Known(entry, params) => (entry.build)(params, served),
-            Self::Foreign(foreign) => (foreign.build)(served, leave.clone()),
+            Self::Foreign(foreign) => (foreign.build)(served, quit.clone()),
             Self::Kernel(_) | Self::Alone(..) => (fcfs::ENTRY.build)(&Params::NONE, served),
         }
     }

@@ -5,7 +5,7 @@ use penstock_live::{Guard, Trouble};
 
 use crate::result::Ended;
 
-/// Who asks for the end of a run does not want to wait for a device that does not answer.
+/// A person who ends a run does not want to wait long for a device that does not answer.
 const PATIENCE: Span = Span::from_secs(2);
 
 /// Why a run ended early, if it did, and what is said of it.
@@ -28,9 +28,9 @@ impl Ending {
         match trouble {
             None => Self { ended, ..Self::default() },
             Some(silent @ Trouble::Silent { .. }) if asked => {
-                let told = silent.to_string();
-                // The hint is for who waits.
-                let remarks = told.lines().take(1).map(str::to_owned).collect();
+                let message = silent.to_string();
+                // The hint is for a person who waits.
+                let remarks = message.lines().take(1).map(str::to_owned).collect();
                 Self { ended, remarks, failure: None }
             }
             Some(trouble) => {

@@ -37,7 +37,7 @@ mod version;
 mod weights;
 mod workload;
 
-pub use candidate::{Build, Candidate, Foreign, Leave, Quit};
+pub use candidate::{Build, Candidate, Foreign, Quit, QuitFlag};
 pub use failure::Failure;
 pub use options::Options;
 pub use penstock_live::{Handover, Noting, Pace, exit_without_memory};

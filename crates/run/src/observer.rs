@@ -4,7 +4,7 @@
 use penstock_core::{Done, Observer, Request, Source, Span, Time};
 use penstock_live::Guard;
 
-use crate::candidate::Leave;
+use crate::candidate::QuitFlag;
 use crate::measures::ledger::Ledger;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::programs::ProgramBook;
@@ -15,7 +15,7 @@ use crate::result::RunResult;
 /// What may end a run before its time.
 pub(crate) struct Ends<'a> {
     /// The policy quits.
-    pub(crate) leave: &'a Leave,
+    pub(crate) quit: &'a QuitFlag,
     /// The target is in trouble.
     pub(crate) guard: Option<&'a Guard>,
     /// The programs that the run waits for have ended, or too many are under way.
@@ -25,7 +25,7 @@ pub(crate) struct Ends<'a> {
 impl Ends<'_> {
     /// Whether the run goes on at `now`.
     fn goes_on(&self, now: Time) -> bool {
-        self.leave.get().is_none()
+        self.quit.get().is_none()
             // What is decided at the end's instant belongs to the run.
             && self.programs.and_then(ProgramBook::over).is_none_or(|over| now <= over)
             && self.programs.and_then(ProgramBook::full).is_none()

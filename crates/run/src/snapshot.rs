@@ -51,7 +51,7 @@ pub struct ClassSnapshot {
 /// How much time of the run a window has if it may choose: what a person can follow.
 const WINDOW: Span = Span::from_secs(1);
 
-/// New figures come at most so many times a second: nobody reads faster.
+/// New figures come at most so many times a second: a person reads no faster.
 const FIGURES_A_SECOND: f64 = 4.0;
 
 /// The shortest run has so many windows, and a run that does not keep step with real time ten times
@@ -67,7 +67,7 @@ pub(crate) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// By whoever holds `pace`, if there is one, at the speed that is written so.
+    /// By the holder of `pace`, if there is one, at the speed that is written so.
     pub(crate) fn new(
         pace: Option<&'a Pace>,
         speed: Option<&str>,
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_a_second_unless_nobody_could_follow() {
+    fn a_window_is_a_second_unless_that_is_too_fast_to_follow() {
         let hour = Span::from_secs(3600);
         assert_eq!(window(hour, Some(1.0)), Span::from_secs(1));
         assert_eq!(window(hour, Some(40.0)), Span::from_secs(10));

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use penstock_core::{ClassInfo, Go, Out, Part, Policy, Request, Served, Time};
 use penstock_policy::Params;
 use penstock_policy::fcfs::Fcfs;
-use penstock_run::{Candidate, Failure, Foreign, Leave, Options, Quit, compare_text};
+use penstock_run::{Candidate, Failure, Foreign, Options, Quit, QuitFlag, compare_text};
 use serde_json::{Value, json};
 
 const JOB: &str = r#"duration = "2s"
@@ -25,7 +25,7 @@ arrivals = { kind = "poisson", rate = "1000/s" }
 struct Until {
     policy: Fcfs,
     left: u32,
-    leave: Leave,
+    leave: QuitFlag,
     quit: Quit,
 }
 
@@ -52,7 +52,7 @@ impl Policy for Until {
 
 /// A policy called `name` that quits after `after` requests.
 fn until(name: &str, after: u32, quit: Quit) -> Candidate {
-    let build = move |served: &Served<'_>, leave: Leave| -> Box<dyn Policy> {
+    let build = move |served: &Served<'_>, leave: QuitFlag| -> Box<dyn Policy> {
         assert_eq!(served.classes.len(), 2);
         let policy = Fcfs::new(&Params::NONE);
         Box::new(Until { policy, left: after, leave, quit: quit.clone() })
@@ -111,7 +111,7 @@ impl Policy for Counting {
 
 #[test]
 fn counters_of_a_policy_are_in_its_result_alone() {
-    let build = |_: &Served<'_>, _: Leave| -> Box<dyn Policy> {
+    let build = |_: &Served<'_>, _: QuitFlag| -> Box<dyn Policy> {
         Box::new(Counting(Fcfs::new(&Params::NONE), 0))
     };
     let counting = Foreign { name: "counting".into(), build: Arc::new(build) };
@@ -125,7 +125,7 @@ fn counters_of_a_policy_are_in_its_result_alone() {
 fn served(job: &str, on: Option<&str>) -> (Vec<String>, u32) {
     let found = Arc::new(Mutex::new(None));
     let inside = Arc::clone(&found);
-    let build = move |served: &Served<'_>, _: Leave| -> Box<dyn Policy> {
+    let build = move |served: &Served<'_>, _: QuitFlag| -> Box<dyn Policy> {
         let known = |class: &ClassInfo| {
             let ClassInfo { name, weight, prio } = class;
             format!("{name}/{weight}/{}", prio.0)

@@ -4,7 +4,7 @@
 //! An access counts if it ended behind the warm-up and within the run. Busy is what lies between the
 //! two of any access. A device without an arm, and a disk with its cache, is busy while it has
 //! something to do, and its service is that of each request: a hit is a request without an access,
-//! and some accesses of a cache are nobody's request (`penstock_device::hdd`'s watcher says which).
+//! and some accesses of a cache belong to no request (`penstock_device::hdd`'s watcher says which).
 //! Where a model answers at another speed than its own, all figures are in real time.
 
 use std::cell::RefCell;
@@ -35,7 +35,7 @@ struct Disk {
     speed: Speed,
     warmup: Time,
     /// Of a device with an arm.
-    parts: Option<Parts>,
+    parts: Option<AccessParts>,
     service: Values,
     busy: Busy,
     /// The accesses that began last, and when: they count when they have ended. Only the one before
@@ -45,7 +45,7 @@ struct Disk {
     of_requests: bool,
 }
 
-struct Parts {
+struct AccessParts {
     seek: Values,
     rotation: Values,
     transfer: Values,
@@ -131,7 +131,7 @@ impl Disk {
             return;
         }
         let speed = self.speed;
-        let parts = self.parts.get_or_insert_with(Parts::new);
+        let parts = self.parts.get_or_insert_with(AccessParts::new);
         parts.seek.add(speed.span(access.seek));
         parts.rotation.add(speed.span(access.rotation));
         parts.transfer.add(speed.span(access.transfer));
@@ -163,7 +163,7 @@ impl Disk {
     /// Takes in what `other` did.
     fn join(&mut self, other: &Self) {
         if let Some(theirs) = &other.parts {
-            let ours = self.parts.get_or_insert_with(Parts::new);
+            let ours = self.parts.get_or_insert_with(AccessParts::new);
             ours.seek.join(&theirs.seek);
             ours.rotation.join(&theirs.rotation);
             ours.transfer.join(&theirs.transfer);
@@ -172,7 +172,7 @@ impl Disk {
     }
 
     fn result(&self, busy: Span, measured: Span) -> DiskResult {
-        let part = |part: fn(&Parts) -> &Values| {
+        let part = |part: fn(&AccessParts) -> &Values| {
             self.parts.as_ref().map(|parts| part(parts).milliseconds())
         };
         DiskResult {
@@ -185,7 +185,7 @@ impl Disk {
     }
 }
 
-impl Parts {
+impl AccessParts {
     fn new() -> Self {
         Self { seek: Values::new(), rotation: Values::new(), transfer: Values::new() }
     }

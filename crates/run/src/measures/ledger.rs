@@ -1,4 +1,4 @@
-//! Who had the device, where a page cache stands between it and those who ask.
+//! Device time by class, where a page cache stands between the device and the classes.
 //!
 //! What is written back was written by a request that ended long ago, and what is read ahead by one
 //! that did not wait for it: so device time is booked by the class of each command below the cache,
@@ -20,10 +20,10 @@ pub(crate) struct Spent {
 
 /// What came back and is not booked yet. Clones are of the same.
 #[derive(Clone, Default)]
-pub(crate) struct Ledger(Rc<RefCell<Pages>>);
+pub(crate) struct Ledger(Rc<RefCell<LedgerEntries>>);
 
 #[derive(Default)]
-struct Pages {
+struct LedgerEntries {
     /// Of each command below, by its ticket's slot.
     classes: Vec<ClassId>,
     spent: Vec<Spent>,
@@ -41,7 +41,7 @@ impl Ledger {
             classes[req.id.index()] = req.class;
         };
         let end = move |_, done: &[Done]| {
-            let Pages { classes, spent } = &mut *ended.borrow_mut();
+            let LedgerEntries { classes, spent } = &mut *ended.borrow_mut();
             spent.extend(done.iter().map(|done| {
                 let Done { begun, at, service, .. } = *done;
                 Spent { class: classes[done.id.index()], begun, at, service }

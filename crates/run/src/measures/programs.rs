@@ -13,9 +13,9 @@ use crate::result::{ProgramResult, RunResult};
 
 /// What has happened to the programs of a run. Clones are of the same.
 #[derive(Clone)]
-pub(crate) struct ProgramBook(Rc<RefCell<Pages>>);
+pub(crate) struct ProgramBook(Rc<RefCell<ProgramEntries>>);
 
-struct Pages {
+struct ProgramEntries {
     warmup: Time,
     /// The run is over when this class has ended.
     until: Option<ClassId>,
@@ -48,7 +48,7 @@ impl ProgramBook {
             wait: Values::new(),
             cpu: Span::ZERO,
         };
-        Self(Rc::new(RefCell::new(Pages {
+        Self(Rc::new(RefCell::new(ProgramEntries {
             warmup: Time::ZERO + warmup,
             until,
             over: None,
@@ -103,7 +103,7 @@ impl Measure for ProgramBook {
     }
 }
 
-impl Pages {
+impl ProgramEntries {
     fn book(&mut self, event: Event) {
         // What happens after the end does not count.
         if self.over.is_some() {

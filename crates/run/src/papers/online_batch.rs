@@ -1,6 +1,6 @@
 //! The evaluation programs of the online-batch paper, on a real disk or a model in real time.
 //!
-//! Use it to see what a control of the disk does for short writes beside long ones when everything
+//! Use it to see what a control of the disk does for short writes next to long ones when everything
 //! else is real: threads, processors, the disk. A pseudo-online program makes transactions of a
 //! short write, some processor time and another short write; a pseudo-batch program has processor
 //! time and then two long writes, some times over. All write through one [`Gate`] with one command
@@ -22,7 +22,7 @@ use penstock_live::{User, fill, leave_processor, use_processor};
 use penstock_spec::nearest::suggest;
 use serde::Serialize;
 
-use crate::below::Seen as SeenBelow;
+use crate::below::Seen;
 use crate::failure::Failure;
 use crate::gate::{Gate, GateError, GateFile, GateOptions, GateStats};
 use crate::measures::values::Values;
@@ -42,7 +42,7 @@ const REPETITIONS: u32 = 5;
 const REGION: u64 = 4 << 20;
 /// Programs at most.
 const PROGRAMS: u32 = 256;
-/// How often whoever waits for the programs is asked whether to go on.
+/// How often the caller is asked whether to go on.
 const BEAT: Duration = Duration::from_millis(50);
 
 /// How the disk is controlled: a name, the policy, whether it is given the piece, and its other
@@ -96,9 +96,9 @@ pub struct CellResult {
     pub batch_ns: Vec<u64>,
     /// From the common start until the last program ended.
     pub total_ns: u64,
-    /// Somebody ended it early.
+    /// It was ended early.
     pub interrupted: bool,
-    /// The batch had not ended when online programs had gone on beside it for as long as they may.
+    /// The batch had not ended when online programs had gone on next to it for as long as they may.
     pub outlasted: bool,
     /// Bytes of a short write, of a long one and of a piece, as the disk has them in its blocks.
     pub lengths: [u32; 3],
@@ -134,7 +134,7 @@ pub struct Write {
 }
 
 /// What a program tells.
-enum Told {
+enum Event {
     Wrote(Write),
     Transaction(Span),
     /// A batch program has ended.
@@ -171,31 +171,31 @@ pub fn run(cell: &Cell, go_on: &mut dyn FnMut() -> bool) -> Result<CellResult, F
         stop: AtomicBool::new(false),
         outlasted: AtomicBool::new(false),
     };
-    let mut seen = Seen::new(cell.writes);
+    let mut figures = ProgramFigures::new(cell.writes);
     let total = std::thread::scope(|scope| {
-        let (tell, told) = channel();
+        let (sender, events) = channel();
         for number in 0..programs {
-            let (tell, stage) = (tell.clone(), &stage);
-            scope.spawn(move || stage.program(number, &tell));
+            let (sender, stage) = (sender.clone(), &stage);
+            scope.spawn(move || stage.program(number, &sender));
         }
-        drop(tell);
+        drop(sender);
         stage.start.wait();
         let begun = gate.now();
         loop {
-            match told.recv_timeout(BEAT) {
-                Ok(told) => seen.hear(told, &stage.stop),
+            match events.recv_timeout(BEAT) {
+                Ok(event) => figures.book(event, &stage.stop),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if seen.is_time(gate.now()) && !go_on() {
+            if figures.is_time(gate.now()) && !go_on() {
                 stage.stop.store(true, Ordering::Relaxed);
-                seen.interrupted = true;
+                figures.interrupted = true;
             }
         }
         gate.now().since(begun)
     });
     gate.close();
-    seen.result(total, &stage, below)
+    figures.result(total, &stage, below)
 }
 
 /// The gate of `cell`, the lengths of short writes, long ones and pieces in whole blocks of its
@@ -224,7 +224,7 @@ fn open(cell: &Cell) -> Result<(Gate, [u32; 3], BelowResult), Failure> {
         options.sets.push(format!("split={}B", lengths[2]));
     }
     let measured = targets.first().filter(|_| cell.emulate.is_none());
-    let below = measured.map(|target| SeenBelow::now(target).result()).unwrap_or_default();
+    let below = measured.map(|target| Seen::now(target).result()).unwrap_or_default();
     Ok((Gate::over(&options, targets)?, lengths, below))
 }
 
@@ -241,7 +241,7 @@ struct Stage<'a> {
 
 impl Stage<'_> {
     /// The program numbered `number`, from the common start on.
-    fn program(&self, number: u32, tell: &Sender<Told>) {
+    fn program(&self, number: u32, events: &Sender<Event>) {
         let online = number < self.cell.online;
         let len = self.lengths[usize::from(!online)];
         // Bytes that a run writes are recognised later, so that a device does not count as holding data.
@@ -252,33 +252,33 @@ impl Stage<'_> {
         self.start.wait();
         let ended = match niced {
             Err(error) => Err(format!("cannot leave the processor to others: {error}")),
-            Ok(()) if online => self.online(&mut program, tell),
-            Ok(()) => self.batch(&mut program, tell),
+            Ok(()) if online => self.online(&mut program, events),
+            Ok(()) => self.batch(&mut program, events),
         };
         if !online {
             self.batch_left.fetch_sub(1, Ordering::Relaxed);
         }
         if let Err(failed) = ended {
-            let _ = tell.send(Told::Failed(failed));
+            let _ = events.send(Event::Failed(failed));
         }
     }
 
-    fn online(&self, program: &mut Program, tell: &Sender<Told>) -> Result<(), String> {
+    fn online(&self, program: &mut Program, events: &Sender<Event>) -> Result<(), String> {
         let first = self.gate.now();
         let mut made = 0;
-        while (made < TRANSACTIONS || self.beside_batch(first)) && !self.stopped() {
+        while (made < TRANSACTIONS || self.during_batch(first)) && !self.stopped() {
             let begun = self.gate.now();
-            self.write(program, tell)?;
+            self.write(program, events)?;
             use_processor(self.cell.online_cpu);
-            self.write(program, tell)?;
-            let _ = tell.send(Told::Transaction(self.gate.now().since(begun)));
+            self.write(program, events)?;
+            let _ = events.send(Event::Transaction(self.gate.now().since(begun)));
             made += 1;
         }
         Ok(())
     }
 
-    /// Whether an online program that began at `first` goes on beside the batch.
-    fn beside_batch(&self, first: Time) -> bool {
+    /// Whether an online program that began at `first` goes on during the batch.
+    fn during_batch(&self, first: Time) -> bool {
         let left = self.batch_left.load(Ordering::Relaxed) > 0;
         let long = self.gate.now().since(first) >= self.cell.overlap;
         if left && long && self.cell.overlap > Span::ZERO {
@@ -287,7 +287,7 @@ impl Stage<'_> {
         left && !long
     }
 
-    fn batch(&self, program: &mut Program, tell: &Sender<Told>) -> Result<(), String> {
+    fn batch(&self, program: &mut Program, events: &Sender<Event>) -> Result<(), String> {
         let begun = self.gate.now();
         for _ in 0..REPETITIONS {
             use_processor(self.cell.batch_cpu);
@@ -295,15 +295,15 @@ impl Stage<'_> {
                 if self.stopped() {
                     return Ok(());
                 }
-                self.write(program, tell)?;
+                self.write(program, events)?;
             }
         }
-        let _ = tell.send(Told::Batch(self.gate.now().since(begun)));
+        let _ = events.send(Event::Batch(self.gate.now().since(begun)));
         Ok(())
     }
 
     /// The next write of `program`, in order through its region and round again.
-    fn write(&self, program: &mut Program, tell: &Sender<Told>) -> Result<(), String> {
+    fn write(&self, program: &mut Program, events: &Sender<Event>) -> Result<(), String> {
         let len = program.bytes.len() as u64;
         let place = u64::from(program.number) * REGION + program.at;
         program.at = if program.at + 2 * len > REGION { 0 } else { program.at + len };
@@ -312,8 +312,8 @@ impl Stage<'_> {
         self.gate.write(0, place, &program.bytes, true).map_err(said)?;
         let ns = self.gate.now().since(asked).ns();
         let (number, online) = (program.number, program.online);
-        // Whoever listens goes last.
-        let _ = tell.send(Told::Wrote(Write { program: number, online, at_ns: asked.ns(), ns }));
+        // Booking comes after the measured time.
+        let _ = events.send(Event::Wrote(Write { program: number, online, at_ns: asked.ns(), ns }));
         Ok(())
     }
 
@@ -331,8 +331,8 @@ struct Program {
     at: u64,
 }
 
-/// What was told so far.
-struct Seen {
+/// What the programs have met so far.
+struct ProgramFigures {
     short: Values,
     long: Values,
     transaction: Values,
@@ -343,7 +343,7 @@ struct Seen {
     asked: Time,
 }
 
-impl Seen {
+impl ProgramFigures {
     fn new(writes: bool) -> Self {
         Self {
             short: Values::new(),
@@ -357,18 +357,18 @@ impl Seen {
         }
     }
 
-    fn hear(&mut self, told: Told, stop: &AtomicBool) {
-        match told {
-            Told::Wrote(write) => {
+    fn book(&mut self, event: Event, stop: &AtomicBool) {
+        match event {
+            Event::Wrote(write) => {
                 let values = if write.online { &mut self.short } else { &mut self.long };
                 values.add(Span::from_ns(write.ns));
                 if let Some(writes) = &mut self.writes {
                     writes.push(write);
                 }
             }
-            Told::Transaction(took) => self.transaction.add(took),
-            Told::Batch(took) => self.batch_ns.push(took.ns()),
-            Told::Failed(why) => {
+            Event::Transaction(took) => self.transaction.add(took),
+            Event::Batch(took) => self.batch_ns.push(took.ns()),
+            Event::Failed(why) => {
                 self.failed.get_or_insert(why);
                 stop.store(true, Ordering::Relaxed);
             }
@@ -393,11 +393,12 @@ impl Seen {
         if let Some(why) = self.failed {
             return Err(Failure::run(why));
         }
-        let told = |values: &Values| Measured { count: values.count(), ns: values.distribution() };
+        let measured =
+            |values: &Values| Measured { count: values.count(), ns: values.distribution() };
         Ok(CellResult {
-            short: told(&self.short),
-            long: told(&self.long),
-            transaction: told(&self.transaction),
+            short: measured(&self.short),
+            long: measured(&self.long),
+            transaction: measured(&self.transaction),
             batch_ns: self.batch_ns,
             total_ns: total.ns(),
             interrupted: self.interrupted,

@@ -40,7 +40,7 @@ const DECISION: u8 = b'P';
 /// A buffer so large that the loop seldom waits for the file.
 const BUFFER: usize = 1 << 20;
 
-/// What a replay needs to know beside the events.
+/// What a replay needs to know besides the events.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Header {
     /// Version of Penstock that recorded.
@@ -161,9 +161,9 @@ pub fn decisions_of(record: &Path) -> PathBuf {
 
 /// Writes both files while a run goes on. Clones write to the same files.
 #[derive(Clone)]
-pub struct Recorder(Rc<RefCell<Files>>);
+pub struct Recorder(Rc<RefCell<RecordFiles>>);
 
-struct Files {
+struct RecordFiles {
     path: PathBuf,
     record: BufWriter<File>,
     decisions: BufWriter<File>,
@@ -189,7 +189,7 @@ impl Recorder {
             // The record is ours, made above; an error here changes nothing about the first one.
             let _ = std::fs::remove_file(path);
         })?;
-        Ok(Self(Rc::new(RefCell::new(Files {
+        Ok(Self(Rc::new(RefCell::new(RecordFiles {
             path: path.to_owned(),
             record,
             decisions,
@@ -206,7 +206,7 @@ impl Recorder {
         check_new(&decisions_of(path))
     }
 
-    fn write(&self, write: impl FnOnce(&mut Files) -> io::Result<()>) {
+    fn write(&self, write: impl FnOnce(&mut RecordFiles) -> io::Result<()>) {
         let files = &mut *self.0.borrow_mut();
         if files.failed.is_none()
             && let Err(error) = write(files)
@@ -440,7 +440,7 @@ impl Events {
 pub struct Decisions(Reader);
 
 impl Decisions {
-    /// Opens the decisions beside the record at `record`.
+    /// Opens the decisions that belong to the record at `record`.
     ///
     /// # Errors
     /// When they cannot be read or are no decisions.

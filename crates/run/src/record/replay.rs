@@ -60,7 +60,7 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
     let at = |error: io::Error| Failure::unreadable(path, &error);
     let (events, header) = Events::open(path).map_err(at)?;
     let decisions = Decisions::open(path).map_err(|error| {
-        let hint = "a record needs the decisions that were written beside it";
+        let hint = "a record needs the decisions that were written with it";
         Failure::unreadable(&crate::record::decisions_of(path), &error).hint(hint)
     })?;
     let job = Job::parse(&format!("the job in {}", path.display()), &header.text, sets)?;
@@ -73,7 +73,7 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
     let verdict = Rc::new(RefCell::new(Verdict::new(decisions)));
     let judge = Rc::clone(&verdict);
     let policy = Witness::new(policy, move |at, go, chain: &[ReqId]| {
-        judge.borrow_mut().hear(at, go, chain);
+        judge.borrow_mut().compare(at, go, chain);
     });
     let device = Played {
         tape: Rc::clone(&tape),
@@ -84,7 +84,8 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
     };
     let mut stack = Queued::new(policy, device).patient(job.programs.is_some());
     let (mut clock, mut source) = (Turns(Rc::clone(&tape)), Arrivals(Rc::clone(&tape)));
-    let mut watch = Watch { tape: Rc::clone(&tape), verdict: Rc::clone(&verdict), requests: 0 };
+    let mut watch =
+        ReplayObserver { tape: Rc::clone(&tape), verdict: Rc::clone(&verdict), requests: 0 };
     // The tape's end leaves requests outstanding when the recorded run was ended: no failure here.
     let limits = Limits { until: Time::NEVER, max_outstanding: u32::MAX };
     let _ = match job.buffered() {
@@ -193,7 +194,7 @@ impl Source for Arrivals {
     fn next_due(&self) -> Time {
         let tape = self.0.borrow();
         match tape.next {
-            // As the source said then, which tells whether it was heard before completions.
+            // As the source said then, which shows whether it was asked before completions.
             Event::Arrival(io) => io.due.min(tape.now),
             Event::End => Time::NEVER,
             // There is more to come in a later turn.
@@ -267,7 +268,7 @@ impl Device for Played {
     fn start(&mut self, now: Time, req: &Request) {
         self.started.push((req.id, req.len, now));
         self.room = self.room.saturating_sub(1);
-        self.hear_room();
+        self.play_room();
     }
 
     fn wakeup(&self) -> Time {
@@ -278,8 +279,8 @@ impl Device for Played {
     }
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        self.hear_completions(now, done);
-        self.hear_room();
+        self.play_completions(now, done);
+        self.play_room();
     }
 
     fn polled(&self) -> bool {
@@ -289,7 +290,7 @@ impl Device for Played {
 
 impl Played {
     /// The room that is recorded here, if it is not the usual one.
-    fn hear_room(&mut self) {
+    fn play_room(&mut self) {
         let tape = &mut *self.tape.borrow_mut();
         match tape.next {
             Event::Room { after, room } if after == self.usual.room.get() => {
@@ -301,13 +302,13 @@ impl Played {
         }
     }
 
-    fn hear_completions(&mut self, now: Time, done: &mut Vec<Done>) {
+    fn play_completions(&mut self, now: Time, done: &mut Vec<Done>) {
         let tape = &mut *self.tape.borrow_mut();
         if tape.next == Event::Advance {
             tape.pass();
         }
         while let Event::Completion { id, service, len, error } = tape.next {
-            // A command that was never sent here: a decision before it differed, and is told.
+            // A command that was never sent here: a decision before it differed, and is reported.
             let Some(at) = self.started.iter().position(|&(i, l, _)| (i, l) == (id, len)) else {
                 return;
             };
@@ -320,13 +321,13 @@ impl Played {
 }
 
 /// Ends the replay at the first difference.
-struct Watch {
+struct ReplayObserver {
     tape: Rc<RefCell<Tape>>,
     verdict: Rc<RefCell<Verdict>>,
     requests: u64,
 }
 
-impl Observer for Watch {
+impl Observer for ReplayObserver {
     fn turn(&mut self, _: Time) -> bool {
         self.tape.borrow().failed.is_none() && self.verdict.borrow().agrees()
     }
@@ -363,7 +364,7 @@ impl Verdict {
         next
     }
 
-    fn hear(&mut self, at: Time, go: Go, chain: &[ReqId]) {
+    fn compare(&mut self, at: Time, go: Go, chain: &[ReqId]) {
         if !self.agrees() {
             return;
         }

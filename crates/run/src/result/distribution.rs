@@ -21,7 +21,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Which percentiles are told.
+    /// The percentiles of a result.
     pub const PERCENTS: [f64; 4] = [50.0, 95.0, 99.0, 99.9];
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
-    /// Somebody asked for it, as by Ctrl-C.
+    /// On request, as by Ctrl-C.
     Asked,
     /// The target did not answer.
     Timeout,

@@ -27,8 +27,8 @@ pub struct ScheduleResult {
     pub held: Held,
     /// Requests more than 1 ms late that came while the device's queue was full.
     pub late_while_full: u64,
-    /// Seconds of the run in which the generator was ready and had no processor; not told of a
-    /// class, nor where the kernel does not say.
+    /// Seconds of the run in which the generator was ready and had no processor; left out of a
+    /// class, and where the kernel does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processor_wait_s: Option<f64>,
 }

@@ -12,7 +12,7 @@ use crate::measures::programs::ProgramBook;
 use crate::trace_file;
 
 /// A trace that is played.
-struct Played {
+struct PlayedTrace {
     replay: Replay,
     /// It keeps the times of its requests.
     planned: bool,
@@ -50,7 +50,7 @@ pub(super) fn load(job: &Job, spec: &TraceSpec, capacity: u64) -> Result<Load, F
         asks_until: planned,
         longest: trace.records.iter().map(|record| record.len).max().unwrap_or(0),
         measured_ns: (trace.one_by_one && !fast).then(|| response_times(&trace)),
-        workload: Box::new(Played { replay, planned: planned.is_some() }),
+        workload: Box::new(PlayedTrace { replay, planned: planned.is_some() }),
     })
 }
 
@@ -62,7 +62,7 @@ fn response_times(trace: &Trace) -> Vec<u64> {
     took
 }
 
-impl Workload for Played {
+impl Workload for PlayedTrace {
     fn source(&self, _: Seed, _: u32, _: Option<&ProgramBook>) -> Box<dyn Source> {
         Box::new(self.replay.clone())
     }
