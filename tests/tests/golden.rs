@@ -51,7 +51,7 @@ fn scenario() -> Vec<Io> {
     SCENARIO.iter().map(io).collect()
 }
 
-/// Tells `1` of every request that enters the policy `0`.
+/// Passes every request that enters the policy `0` to the observer `1`.
 struct Hear<'a, P>(P, &'a dyn Fn(&Request));
 impl<P: Policy> Policy for Hear<'_, P> {
     fn enqueue(&mut self, now: Time, req: &Request) {
@@ -69,14 +69,14 @@ impl<P: Policy> Policy for Hear<'_, P> {
     }
 }
 
-/// Runs the scenario and tells of each command: when it was sent, what it carries, who is in it.
+/// Runs the scenario and lists each command: when it was sent, its length, and its requests.
 fn table(entry: &Entry) -> String {
     let mut rows = format!("{}: {}\n\n", entry.name, entry.summary);
     rows.push_str("   sent  op       KiB from     KiB  carries\n");
     let ios = scenario();
     let seen = RefCell::new((&mut rows, vec![0_u64; ios.len()]));
-    // The scenario's requests meet the policy in order: the n-th that it hears of is the n-th
-    // line that is no flush.
+    // The scenario's requests enter the policy in order: the n-th that enters is the n-th line that
+    // is no flush.
     let met = RefCell::new(Vec::<(ReqId, usize)>::new());
     let order: Vec<usize> = (0..ios.len()).filter(|&n| ios[n].op != Op::Flush).collect();
     let hear = |req: &Request| {

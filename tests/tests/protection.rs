@@ -1,7 +1,7 @@
 //! `long_in_flight = { target = … }`: short requests on a disk that a flood of long ones shares.
 //!
-//! The disk is a queue of 32 commands in order of arrival in front of one server: what is in flight
-//! before a short request is what it waits for, as on a disk that reorders nothing.
+//! The disk is a queue of 32 commands in order of arrival in front of one server. A short request
+//! waits for the commands in flight before it, as on a disk that reorders nothing.
 
 use penstock_core::{
     ClassId, Done, Flags, Limits, Observer, Op, Prio, Queued, Request, Seed, Served, Span, Time,
@@ -68,7 +68,7 @@ impl Observer for Heard {
 }
 
 impl Heard {
-    /// The 99th percentile of what was due from second `from` on.
+    /// The 99th percentile of requests that were due from second `from` on.
     fn p99(&self, from: u64) -> Span {
         let from = Time::ZERO + Span::from_secs(from);
         let late = self.short.iter().filter(|(due, _)| *due >= from);
@@ -78,8 +78,8 @@ impl Heard {
     }
 }
 
-/// A run of `agents` under size-priority, with what long requests have in flight regulated to this
-/// target, or unlimited.
+/// A run of `agents` under size-priority. Long requests in flight are regulated to this target, or
+/// unlimited.
 fn shared(target: Option<Span>, agents: Vec<Agent>, per_mb: Span) -> Heard {
     let entry = find("size-priority").expect("a registered policy");
     let params = entry.defaults().with("split", Value::Size(PIECE));
@@ -126,7 +126,8 @@ fn a_slower_disk_has_less_in_flight_for_the_same_target() {
 #[test]
 fn a_target_out_of_reach_leaves_the_flood_one_piece() {
     let held = shared(Some(Span::from_us(1)), vec![tellers([0, 20]), batch()], FAST);
-    // One piece after another, each with its 20 us: what the disk can do with one in flight.
+    // One piece after another, each with its 20 us: the most that the disk serves with one in
+    // flight.
     let most = 20_000_000_000 / (20_000 + PIECE) * PIECE;
     assert!(held.long * 10 > most * 9, "{} bytes of {most}", held.long);
     assert!(held.p99(2) < Span::from_us(250), "{:?}", held.p99(2));

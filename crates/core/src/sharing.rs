@@ -1,12 +1,12 @@
-//! Whose time is it when several commands are at the disk together?
+//! Device time of each command when several commands are in flight together.
 //!
-//! Every instant of busy time is divided equally among the commands in flight then. With `n` of
-//! them an integral grows by `dt / n`; a command's device time is how much it grew during its
-//! stay, so both ends cost O(1) whatever the depth.
+//! Every instant of busy time is divided equally among the commands then in flight. With `n`
+//! commands an integral grows by `dt / n`. A command's device time is the growth of the integral
+//! during its flight, so start and completion cost O(1) whatever the depth.
 //!
-//! Invariants: the sum over commands is never ahead of the busy time, and equal to it, to the
-//! nanosecond, whenever nothing is in flight. Rounding is carried from one command to the next
-//! (each is within 2 ns of its exact share), not lost.
+//! Invariants: the sum over commands never exceeds the busy time, and equals it, to the nanosecond,
+//! whenever nothing is in flight. Rounding is carried from one command to the next (each is within
+//! 2 ns of its exact share), not lost.
 
 use crate::time::{Span, Time};
 
@@ -14,35 +14,35 @@ use crate::time::{Span, Time};
 /// than `n / 2^32` ns, and the whole part has 96 bits: no run is long enough to fill them.
 const FRACTION: u32 = 32;
 
-/// The account of one device.
+/// The account of one device's time.
 #[derive(Debug, Default)]
 pub struct Sharing {
-    /// Up to when time was divided.
+    /// The time up to which the busy time is divided.
     at: Time,
     in_flight: u32,
-    /// Nanoseconds for a command that was always there, with [`FRACTION`] binary digits.
+    /// Nanoseconds of a command that was always in flight, with [`FRACTION`] binary digits.
     integral: u128,
     /// Nanoseconds during which something was in flight.
     busy: u64,
-    /// The exact shares of all that left, with [`FRACTION`] binary digits.
+    /// The exact shares of all completed commands, with [`FRACTION`] binary digits.
     earned: u128,
     /// Nanoseconds that were charged to them.
     charged: u64,
 }
 
-/// Where the integral stood when a command came.
+/// The value of the integral when a command started.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival(u128);
 
 impl Sharing {
-    /// A command comes at `now`.
+    /// A command starts at `now`.
     pub fn enter(&mut self, now: Time) -> Arrival {
         self.divide(now);
         self.in_flight += 1;
         Arrival(self.integral)
     }
 
-    /// The command that came at `arrival` leaves at `now`: its device time.
+    /// The command that began at `started` completes at `now`. Returns its device time.
     pub fn leave(&mut self, now: Time, arrival: Arrival) -> Span {
         self.divide(now);
         self.in_flight -= 1;
@@ -57,7 +57,7 @@ impl Sharing {
         Span::from_ns(service)
     }
 
-    /// How long something was in flight, as far as it was told.
+    /// How long something was in flight, up to the last start or completion.
     pub fn busy(&self) -> Span {
         Span::from_ns(self.busy)
     }

@@ -1,4 +1,4 @@
-//! A policy under observation: what it decided, told to a listener.
+//! A policy under observation: an observer gets its decisions.
 
 use alloc::vec::Vec;
 
@@ -11,21 +11,21 @@ use crate::time::Time;
 pub struct Decision {
     /// When.
     pub at: Time,
-    /// What goes.
+    /// What is sent.
     pub go: Go,
     /// The neighbours merged behind it.
     pub chain: Vec<ReqId>,
 }
 
-/// Passes every call on to `policy` and tells `listener` of each decision: when, what, and what is
-/// chained behind it.
+/// Passes every call on to `policy`. The observer gets each decision: the time, the request and
+/// length, and the chain behind it.
 pub struct Witness<P, F> {
     policy: P,
     listener: F,
 }
 
 impl<P: Policy, F: FnMut(Time, Go, &[ReqId])> Witness<P, F> {
-    /// `policy`, with `listener` told of its decisions.
+    /// `policy`, with `observer` called for each of its decisions.
     pub fn new(policy: P, listener: F) -> Self {
         Self { policy, listener }
     }

@@ -1,8 +1,8 @@
-//! What runs write where no application says what: bytes that look random, and are known again.
+//! The data that runs write without an application: bytes that look random and are recognised.
 //!
-//! Each sector begins with eight random bytes and eight that are made of them. To a disk, also to
-//! one that compresses or folds equal blocks into one, they look like any others; who reads them
-//! knows with as good as certainty that no data of a person's lie there.
+//! Each sector begins with eight random bytes and eight bytes computed from them. To a disk, even
+//! to one that compresses or deduplicates, they look like any others. A reader knows with near
+//! certainty that the sector holds no other data.
 
 use penstock_core::Seed;
 use rand::Rng as _;
@@ -28,8 +28,8 @@ pub(crate) fn is_nobodys(bytes: &[u8]) -> bool {
     })
 }
 
-/// What stands behind the first eight bytes of a sector: they are mixed, with the finaliser of
-/// `SplitMix64` (Steele, Lea and Flood, 2014), after a number of our own is added.
+/// The second eight bytes of a sector: the first eight plus a number of our own, mixed with the
+/// finaliser of `SplitMix64` (Steele, Lea and Flood, 2014).
 fn tag(sector: &[u8]) -> [u8; 8] {
     const OURS: u64 = u64::from_le_bytes(*b"penstock");
     let random = u64::from_le_bytes(sector[..8].try_into().expect("eight bytes"));
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn it_does_not_compress() {
-        // The bytes of a million are as many of each as of any random ones.
+        // The bytes of a million are distributed like any random ones.
         let mut counts = [0_u32; 256];
         for byte in filled(3) {
             counts[usize::from(byte)] += 1;

@@ -1,4 +1,4 @@
-//! Loop devices over owned files: they come and go with a target, and what is left is found.
+//! Loop devices over owned files: they come and go with a target, and leftovers are found.
 
 mod common;
 
@@ -13,7 +13,7 @@ use common::{Closed, Fcfs, Scratch, drain, io};
 use penstock_core::{Op, Queued};
 use penstock_live::{Engine, Settings, Stage, Target, TargetError, User, loop_devices};
 
-/// Waits until `over` says so, some seconds at most.
+/// Waits until `over` returns true, some seconds at most.
 #[allow(clippy::disallowed_methods)] // a test may look at the clock
 fn eventually(mut over: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();

@@ -1,5 +1,5 @@
-//! The loop over a real file, on both engines: everything ends once, device time adds up, and the
-//! bytes that are named change, and no others.
+//! The loop over a real file, on both engines: every request ends once, device time adds up, and
+//! exactly the named bytes change.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Every refusal of a target: its message, its exit code, and that nothing was touched.
+//! Every refusal of a target: its message, its exit code, and an untouched file.
 
 mod common;
 
@@ -270,7 +270,7 @@ fn two_runs_do_not_share_a_file() {
     assert!(Target::open(&path, None).is_ok());
 }
 
-/// Set for a child of the test below, which runs as nobody.
+/// Set for a child of the test below, which runs as the user `nobody`.
 const AS_NOBODY: &str = "PENSTOCK_TEST_AS_NOBODY";
 
 #[test]
@@ -297,8 +297,8 @@ fn without_permission_the_message_says_so() {
         check(&path);
         return allow(&locked, 0o755);
     }
-    // Root may do everything: a child that is nobody tries. It runs from a copy, as nobody may
-    // not look into the folder that this program was built in.
+    // Root may do everything, so a child tries as the user `nobody`. It runs from a copy, as that
+    // user may not look into the folder that this program was built in.
     let copy = scratch.path("test");
     std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
     allow(&scratch.path("."), 0o755);

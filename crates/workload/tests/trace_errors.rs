@@ -1,4 +1,4 @@
-//! What a person reads when a file is not the trace that it should be: the whole message.
+//! The whole message that a person reads when a file is not the trace that it should be.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write as _};
@@ -49,7 +49,8 @@ fn blkparse() {
     assert_snapshot!("blkparse_errors", messages("blkparse", &inputs));
 }
 
-/// The kernel's hand-over to the disk is not used, but a file that ends in the middle of one is cut.
+/// The kernel's dispatch to the disk is not used, but a file that ends in the middle of such a line
+/// is cut.
 #[test]
 fn a_file_that_is_cut_within_a_line_that_is_skipped_is_told() {
     let whole = format!("{EVENT}{}", EVENT.replace(" Q ", " D "));

@@ -1,4 +1,4 @@
-//! Traces in every format, and what a job says of one.
+//! Traces in every format, and the section of a job for one.
 
 use super::{Draw, Medium, Shape};
 
@@ -37,7 +37,7 @@ pub(super) fn sections(
     name: &str,
 ) -> (String, Vec<u8>) {
     let format = draw.pick(&FORMATS);
-    // Some requests lie behind the end of the device, if the job says what becomes of them.
+    // Some requests lie behind the end of the device, if the job has a `fit`.
     let fit = if shape == Shape::Any { draw.pick(&["", "wrap", "scale"]) } else { "" };
     let room = if fit.is_empty() { medium.capacity } else { medium.capacity.saturating_mul(3) };
     let all = requests(draw, medium, shape, room / SECTOR);
@@ -110,7 +110,7 @@ fn text(format: &str, all: &[Asked]) -> String {
     text
 }
 
-/// The lines of a request, or none if the format has no words for it.
+/// The lines of a request, or none if the format cannot express it.
 fn line(format: &str, asked: &Asked, before: u64, number: usize) -> String {
     let Asked { at, op, sector, sectors, pid } = *asked;
     let (start, len) = (sector * SECTOR, sectors * SECTOR);

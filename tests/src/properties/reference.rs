@@ -1,4 +1,4 @@
-//! `fcfs` in front of one disk that is a law of length, simulated once more and independently:
+//! `fcfs` in front of one disk that is a law of length, simulated a second time and independently:
 //! requests in order of arrival, into a device that holds a few and serves them batch by batch.
 //!
 //! It shares no code with the simulator but the job as it was read. It knows arrivals without
@@ -23,13 +23,14 @@ struct Asked {
     class: usize,
     read: bool,
     len: u32,
-    /// The agent that asks.
+    /// The agent that issues it.
     agent: usize,
     /// When it was handed to the device.
     sent: u64,
 }
 
-/// What a class got: response, wait and service of each request, in nanoseconds, and all bytes.
+/// The figures of a class: response, wait and service of each request, in nanoseconds, and all
+/// bytes.
 #[derive(Default)]
 pub(super) struct Got {
     latency: Vec<u64>,
@@ -38,8 +39,8 @@ pub(super) struct Got {
     bytes: u64,
 }
 
-/// What each class of `job` gets, with `classes` of them and the `trace` that it plays, if the
-/// reference knows all of it. `class` says of which class a record is.
+/// The figures of each of the `classes` classes of `job`, with the `trace` that it plays, if the
+/// reference covers the job. `class` returns the class of a record.
 pub(super) fn fcfs(job: &Job, trace: Option<&Trace>, classes: usize) -> Option<Vec<Got>> {
     let device = job.device.as_ref()?;
     let Model::Fixed(spec) = &device.model else { return None };
@@ -60,11 +61,11 @@ pub(super) fn fcfs(job: &Job, trace: Option<&Trace>, classes: usize) -> Option<V
     Some(got)
 }
 
-/// Serves all that `plan` asks for, and tells of each request when it is done.
+/// Serves all requests of `plan`, and calls `done` for each when it is finished.
 fn simulate(spec: &FixedSpec, mut plan: Plan, mut done: impl FnMut(&Asked, u64, u64)) {
     let law = |asked: &Asked| if asked.read { &spec.reads } else { &spec.writes };
     let (mut queue, mut inside) = (VecDeque::new(), VecDeque::<Asked>::new());
-    // In service: when each ends, and for how long it has the server.
+    // In service: when each ends, and its time on the server.
     let mut batch = VecDeque::<(u64, u64, Asked)>::new();
     while let Some(now) = [plan.next(), batch.front().map(|one| one.0)].into_iter().flatten().min()
     {
@@ -81,7 +82,7 @@ fn simulate(spec: &FixedSpec, mut plan: Plan, mut done: impl FnMut(&Asked, u64, 
             inside.push_back(Asked { sent: now, ..asked });
         }
         if batch.is_empty() {
-            // One latency for all that are taken together, the longest.
+            // One latency for all requests of a batch, the longest.
             let latency = inside.iter().map(|asked| law(asked).latency.ns()).max().unwrap_or(0);
             let (mut ends, mut first) = (now + latency, latency);
             for asked in inside.drain(..) {
@@ -113,7 +114,7 @@ struct Plan {
     trace: VecDeque<Asked>,
 }
 
-/// An agent: what it asks for, until when, and when it asks again.
+/// An agent: its requests, its end, and when it issues the next one.
 struct Agent {
     asked: Asked,
     end: u64,
@@ -136,7 +137,7 @@ impl Plan {
             let spec = job.trace.as_ref()?;
             let simple = spec.timing == Timing::Original && spec.fit.is_none() && !trace.one_by_one;
             let flushes = trace.records.iter().any(|record| record.op == Op::Flush);
-            // Which class a request is of is no matter of this simulation: one is enough.
+            // The class of a request does not matter to this simulation: one is enough.
             if !simple || flushes || !spec.rules.is_empty() {
                 return None;
             }
@@ -198,13 +199,13 @@ impl Plan {
         }
     }
 
-    /// When somebody asks next.
+    /// When the next request is due.
     fn next(&self) -> Option<u64> {
         let traced = self.trace.front().map(|asked| asked.due);
         traced.or_else(|| self.next.first().map(|&(at, ..)| at))
     }
 
-    /// What is asked for at `now`.
+    /// The request that is due at `now`.
     fn take(&mut self, now: u64) -> Option<Asked> {
         if let Some(asked) = self.trace.pop_front_if(|asked| asked.due <= now) {
             return Some(asked);
@@ -226,7 +227,8 @@ impl Plan {
 }
 
 impl Got {
-    /// That `found` says the same: counts and extremes to the nanosecond, means to a millionth.
+    /// Checks that `found` is the same: counts and extremes to the nanosecond, means to a
+    /// millionth.
     pub(super) fn same(&self, found: &ClassResult) {
         let name = &found.name;
         let counts = (self.latency.len() as u64, self.bytes, 0, 0);

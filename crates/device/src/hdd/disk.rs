@@ -30,7 +30,7 @@ struct Serving {
 }
 
 impl Serving {
-    /// What is over by `now` of the command in service.
+    /// The completion of the command in service, if it has ended by `now`.
     fn finish(serving: &mut Option<Self>, now: Time) -> Option<Done> {
         let Self { req, begun, ends, error } = serving.take_if(|s| s.ends <= now)?;
         Some(Done { id: req.id, at: now, begun, service: ends.since(begun), len: req.len, error })
@@ -55,9 +55,9 @@ impl Hdd {
         self
     }
 
-    /// The same, with a `listener` that is called for every access, with its start and all of its
-    /// parts: an access does not change once it has begun. With the cache, the call comes when a
-    /// command makes the access certain; the access may begin later, and has neither overhead nor bus.
+    /// The same, with an `observer` that is called for every access with its start and its parts;
+    /// an access does not change once it has begun. With the cache, the call comes when a command
+    /// makes the access certain. The access may begin later, and then has neither overhead nor bus.
     #[must_use]
     pub fn watched(mut self, listener: impl FnMut(Time, &Access) + 'static) -> Self {
         self.mechanism.watcher = Watcher::new(listener);
@@ -77,8 +77,8 @@ impl Hdd {
         Span::from_ns(self.mechanism.seeks.ns(op, distance, false))
     }
 
-    /// What a read or write of `len` bytes from `start` would cost if it came `now`, without the
-    /// cache.
+    /// What a read or write of `len` bytes from `start` would cost without the cache if it came
+    /// `now`.
     ///
     /// # Panics
     /// If the range is empty or passes the drive's end.
@@ -105,7 +105,7 @@ impl Hdd {
         std::mem::take(&mut self.mechanism.overheads)
     }
 
-    /// Serves a read or write with the cache; when it is answered.
+    /// Serves a read or write with the cache. Returns when it is answered.
     fn start_cached(
         mechanism: &mut Mechanism,
         buffer: &mut Buffer,

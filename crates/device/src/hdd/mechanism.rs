@@ -1,4 +1,4 @@
-//! What moves in a drive: the arm over the map of its sectors, above the turning platter.
+//! The moving parts of a drive: the arm over the map of its sectors, above the turning platter.
 
 use penstock_core::{Op, Span, Time};
 
@@ -13,7 +13,7 @@ use super::watcher::Watcher;
 /// Bytes of a sector.
 pub(super) const SECTOR: u32 = 512;
 
-/// The mechanism of one drive, and what of its electronics takes time.
+/// The mechanism of one drive, and the times of its electronics.
 #[derive(Debug)]
 pub(super) struct Mechanism {
     pub(super) map: Map,
@@ -33,7 +33,7 @@ pub(super) struct Mechanism {
 }
 
 impl Mechanism {
-    /// Of a drive of these facts, at rest.
+    /// The mechanism of a drive of these facts, at rest.
     pub(super) fn new(drive: &Drive, options: &Options) -> Result<Self, DriveError> {
         let map = Map::new(drive)?;
         let cylinders = drive.cylinders.max(map.end_cylinder());
@@ -62,8 +62,8 @@ impl Mechanism {
         self.map.place(self.map.zone_of(sector), sector)
     }
 
-    /// What a read or write of `len` bytes from `start` would cost if it came `now`, without the
-    /// cache.
+    /// What a read or write of `len` bytes from `start` would cost without the cache if it came
+    /// `now`.
     ///
     /// # Panics
     /// If the range is empty or passes the drive's end.
@@ -118,8 +118,8 @@ impl Mechanism {
     /// The sectors of one track pass the head, and a read's pass the bus.
     fn pass(&self, op: Op, run: &Run, left: u64, clock: &mut u64, bus: &mut u64) {
         if self.bus > 0 && op == Op::Read {
-            // Nothing is on the bus before its sector has passed, and all that is left follows it.
-            // Within a track either the first sector or the last is what the bus waits for longest.
+            // No sector is on the bus before it has passed the head, and the rest follows it.
+            // Within a track the bus waits longest for either the first sector or the last.
             let first = *clock + self.platter.pass(run.zone, 1) + left * self.bus;
             let rest = left - run.blocks + 1;
             let last = *clock + self.platter.pass(run.zone, run.sectors) + rest * self.bus;
@@ -133,7 +133,7 @@ impl Mechanism {
         self.seeks.ns(op, to.cylinder.abs_diff(from.cylinder), to.head != from.head)
     }
 
-    /// A command that asks nothing of the platter takes its overhead: when it ends.
+    /// A command that needs nothing of the platter takes its overhead. Returns when it ends.
     pub(super) fn decode_only(&mut self, now: Time, op: Op) -> Time {
         let ends = now.max(self.ready) + Span::from_ns(self.overhead(op));
         self.watcher.tell_decoding(now, ends, self.arm);

@@ -1,11 +1,12 @@
-//! Who is told of every access to the platter.
+//! The observer of accesses to the platter.
 //!
-//! Without a cache every request is one access. With it an access is what the arm begins anew: a
-//! request, or what is left of it, that the buffer does not hold; a write that was answered already;
-//! a read-ahead that begins by itself after a hit. The last two belong to no request, and a hit is
-//! no access. What an access carries on with, sectors read ahead or a write that joins it, is in none
-//! of its parts: as in `DiskSim`, it counts up to the end of what was asked for. A command that does
-//! not need the platter, as a discard, counts as an access that has only an overhead.
+//! Without a cache every request is one access. With it an access is a movement of the arm that
+//! begins anew: for a request, or the part of it that the buffer does not hold; for a write that
+//! was answered already; for a read-ahead that begins by itself after a hit. The last two belong to
+//! no request, and a hit is no access. An access may go on with sectors read ahead or with a write
+//! that joins it. These are in none of its parts: as in `DiskSim`, it counts up to the end of the
+//! request. A command that does not need the platter, such as a discard, counts as an access that
+//! has only an overhead.
 
 use std::fmt;
 
@@ -15,29 +16,29 @@ use super::access::{Access, Arm};
 
 type Listener = Box<dyn FnMut(Time, &Access)>;
 
-/// Nobody, or one listener.
+/// One observer, or none.
 #[derive(Default)]
 pub(super) struct Watcher(Option<Listener>);
 
 impl Watcher {
-    /// One that tells `listener`.
+    /// With `observer`.
     pub(super) fn new(listener: impl FnMut(Time, &Access) + 'static) -> Self {
         Self(Some(Box::new(listener)))
     }
 
-    /// Whether somebody listens.
+    /// Whether there is an observer.
     pub(super) fn listens(&self) -> bool {
         self.0.is_some()
     }
 
-    /// An access begins at `now`.
+    /// Reports that an access begins at `now`.
     pub(super) fn tell(&mut self, now: Time, access: &Access) {
         if let Some(listener) = &mut self.0 {
             listener(now, access);
         }
     }
 
-    /// A command from `now` to `ends` asks nothing of the platter.
+    /// Reports a command from `now` to `ends` that needs nothing of the platter.
     pub(super) fn tell_decoding(&mut self, now: Time, ends: Time, arm: Arm) {
         let [seek, rotation, transfer, bus] = [Span::ZERO; 4];
         let overhead = ends.since(now);

@@ -17,27 +17,27 @@ pub struct PageCache<D> {
     pub(super) below: D,
     pub(super) base: Span,
     pub(super) per_mb: Span,
-    /// Dirty pages that there may be.
+    /// The limit on dirty pages.
     pub(super) limit: u32,
     pub(super) pages: Pages,
     pub(super) streams: Streams,
     pub(super) requests: Table<Entry>,
     pub(super) commands: Commands,
     pub(super) back: WriteBack,
-    /// What is being copied, by the time at which it is done; a number keeps ties in order.
+    /// Copies under way by the time at which they are done; a number keeps ties in order.
     pub(super) copies: BinaryHeap<Reverse<(Time, u64, ReqId)>>,
     pub(super) copied: u64,
     /// Writers that wait until less is dirty.
     pub(super) throttled: VecDeque<ReqId>,
     /// Requests that wait for a page.
     pub(super) starved: VecDeque<ReqId>,
-    /// Flushes that wait until pages are written that are as old as they are.
+    /// Flushes that wait until the pages that are as old as they are have been written.
     pub(super) flushes: VecDeque<ReqId>,
     /// Requests that wait for no command any more.
     pub(super) ready: Vec<ReqId>,
     /// Completions from below.
     pub(super) heard: Vec<Done>,
-    /// Why write-back failed, until a flush tells it.
+    /// Why write-back failed, until a flush reports it.
     pub(super) failed: Option<Errno>,
 }
 
@@ -75,7 +75,7 @@ impl<D: Device> PageCache<D> {
         }
     }
 
-    /// Bytes that the device may not have yet.
+    /// Bytes that may not yet be on the device.
     pub fn dirty(&self) -> u64 {
         u64::from(self.pages.unclean()) * u64::from(PAGE)
     }
@@ -87,7 +87,8 @@ impl<D: Device> PageCache<D> {
         }
     }
 
-    /// The bytes of `pages` pages from `first` on, as `io`; the device may end within the last.
+    /// The bytes of `pages` pages from `first` on, as `io`; the device may end within the last
+    /// page.
     pub(super) fn range(&self, first: u64, pages: u32, io: Io) -> Io {
         let start = first * u64::from(PAGE);
         let end = (start + u64::from(pages * PAGE)).min(self.below.capacity());

@@ -6,12 +6,12 @@ use penstock_core::{Io, ReqId, Request, Table};
 
 const NIL: u32 = u32::MAX;
 
-/// What a command is.
+/// The kinds of commands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// Pages are filled.
     Read,
-    /// Pages are written back because somebody waits for it.
+    /// Pages are written back because a request waits for it.
     Write,
     /// Pages are written back because they are many or old.
     Background,
@@ -31,9 +31,9 @@ pub(super) struct Command {
     pub(super) kind: Kind,
     pub(super) first: u64,
     pub(super) pages: u32,
-    /// The request that its device time is charged to.
+    /// The request that pays for its device time.
     pub(super) payer: Option<ReqId>,
-    /// The first of those who wait for it.
+    /// The first of the requests that wait for it.
     waits: u32,
     /// Its place among the writes.
     place: u32,
@@ -46,7 +46,7 @@ struct Wait {
     next: u32,
 }
 
-/// All of them.
+/// All commands of a cache.
 #[derive(Debug)]
 pub(super) struct Commands {
     table: Table<Command>,
@@ -54,7 +54,7 @@ pub(super) struct Commands {
     free: u32,
     /// Writes of pages that have not come back.
     writes: Vec<ReqId>,
-    /// What waits for room below, in order.
+    /// Commands that wait for room below, in order.
     queue: VecDeque<Request>,
 }
 
@@ -88,17 +88,17 @@ impl Commands {
         self.queue.push_back(io.with(id));
     }
 
-    /// The command `id` is not to be.
+    /// Drops the command `id`.
     pub(super) fn forget(&mut self, id: ReqId) {
         self.end(id);
     }
 
-    /// What goes below next.
+    /// The next command to go below.
     pub(super) fn next(&self) -> Option<&Request> {
         self.queue.front()
     }
 
-    /// That went.
+    /// The next command was sent.
     pub(super) fn sent(&mut self) {
         self.queue.pop_front();
     }
@@ -137,7 +137,7 @@ impl Commands {
         command
     }
 
-    /// One who waited for `command`, the latest first; he does so no more.
+    /// Takes out a request that waited for `command`, the latest first.
     pub(super) fn waiter(&mut self, command: &mut Command) -> Option<ReqId> {
         let at = command.waits;
         let Wait { request, next } = *self.waits.get(at as usize)?;

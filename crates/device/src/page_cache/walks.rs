@@ -56,7 +56,7 @@ impl<D: Device> PageCache<D> {
         Walk::Through
     }
 
-    /// Where reading for `id` ends, now that it missed a page.
+    /// The end of the read for `id`, which has just missed a page.
     fn upto(&mut self, id: ReqId) -> u64 {
         let entry = *self.entry(id);
         let (whole, pages) = (self.below.capacity().div_ceil(PAGE.into()), entry.pages());
@@ -66,7 +66,7 @@ impl<D: Device> PageCache<D> {
         upto
     }
 
-    /// Reads the pages of `window` that are not here, as far as there is memory.
+    /// Reads the pages of `window` that are not in memory, as far as there is room.
     pub(super) fn read_ahead(&mut self, now: Time, io: &Io, window: Range<u64>) {
         let end = window.end.min(self.below.capacity().div_ceil(PAGE.into()));
         let mut number = window.start;
@@ -82,8 +82,8 @@ impl<D: Device> PageCache<D> {
         }
     }
 
-    /// One command that reads the pages from the first of `asked` on that are not here, up to
-    /// `upto`; `payer` waits for it. How many they are: none if there is no memory.
+    /// Sends one command that reads the missing pages from the first of `asked` on, up to `upto`;
+    /// `payer` waits for it. Returns how many pages they are: none if there is no memory.
     fn read_run(
         &mut self,
         now: Time,
@@ -166,7 +166,7 @@ impl<D: Device> PageCache<D> {
         io.start <= page.start && page.end() <= io.end()
     }
 
-    /// Has what is dirty in the range of `id` written back.
+    /// Writes back the dirty pages in the range of `id`.
     pub(super) fn write_back_pages(&mut self, now: Time, id: ReqId) -> Walk {
         let entry = *self.entry(id);
         let (mut number, end) = (entry.at, entry.pages().end);

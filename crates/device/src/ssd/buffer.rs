@@ -1,7 +1,8 @@
-//! The write buffer: what was taken from the host and is not yet in the cells.
+//! The write buffer: data from the host that is not yet in the cells.
 //!
 //! Bytes fill an open page; a full one goes to the next die in turn. Pages are counted by epochs,
-//! which flushes close: a flush is done when no page of its epoch or an earlier one is left.
+//! which flushes close. A flush is done when all pages of its epoch and of earlier ones are
+//! programmed.
 
 use std::collections::VecDeque;
 
@@ -55,15 +56,15 @@ impl Buffer {
         self.streams.continues(start, end)
     }
 
-    /// Sets room for `bytes` aside, or for as many as there are.
+    /// Reserves room for `bytes`, or for as many as there are.
     pub(super) fn reserve(&mut self, bytes: u32) -> u32 {
         let taken = u64::from(bytes).min(self.free);
         self.free -= taken;
         taken as u32
     }
 
-    /// Puts up to `bytes` into the open page: how many remain, and the page with its die if it is
-    /// full now.
+    /// Puts up to `bytes` into the open page. Returns how many remain, and the page with its die if
+    /// it is now full.
     pub(super) fn fill(&mut self, bytes: u32, random: bool) -> (u32, Option<(u32, Page)>) {
         let taken = bytes.min(self.full - self.open.bytes);
         self.open.bytes += taken;
@@ -81,7 +82,8 @@ impl Buffer {
         (die, page)
     }
 
-    /// Closes the epoch for `flush`: whether it must wait, and the page that it cut short.
+    /// Closes the epoch for `flush`. Returns whether the flush must wait, and the page that it
+    /// closed early.
     pub(super) fn flush(&mut self, flush: ReqId) -> (bool, Option<(u32, Page)>) {
         let cut = (self.open.bytes > 0).then(|| self.close());
         if self.epochs.iter().all(|epoch| epoch.pages == 0) {
@@ -98,7 +100,7 @@ impl Buffer {
         self.epochs[(page.epoch - self.first) as usize].pages -= 1;
     }
 
-    /// A flush whose pages are all in the cells, once.
+    /// A flush with all its pages in the cells, once.
     pub(super) fn flushed(&mut self) -> Option<ReqId> {
         let flush = self.epochs.front().filter(|epoch| epoch.pages == 0)?.flush?;
         self.epochs.pop_front();
@@ -107,7 +109,7 @@ impl Buffer {
     }
 }
 
-/// Where the last writes ended, so that those which go on from there are known.
+/// The ends of the last writes, to recognise writes that go on from there.
 #[derive(Debug)]
 struct Streams {
     ends: [u64; STREAMS],

@@ -23,7 +23,7 @@ const SIZE: u64 = 1 << 20;
 const LEN: u32 = 64 << 10;
 const DEPTH: u32 = 4;
 
-/// A folder of its own that goes with it.
+/// A folder that is removed when it is dropped.
 struct Scratch(std::path::PathBuf);
 
 impl Scratch {
@@ -185,7 +185,7 @@ fn transfers_that_come_short_go_on_to_their_end() {
         let whole = Arc::clone(&area);
         let answer = move |command: &Command| {
             calls += 1;
-            // Some blocks and a bit at first, one block, then all that is asked for.
+            // Some blocks and a bit at first, one block, then the whole length.
             let len = command.len.min([9_000, 4_096, LEN][calls % 3]) as usize;
             if command.action == Action::Read {
                 let from = command.start as usize;
@@ -279,7 +279,7 @@ fn time_in_which_the_process_was_stopped_is_not_the_devices() {
     let at = |ms: u64| Time::ZERO + Span::from_ms(ms);
     let ends = |from: u64| (from..).step_by(100).find(|&ms| !guard.look(at(ms)));
     assert!(guard.look(at(0)) && guard.look(at(100)));
-    // Nothing is heard of it for an hour; then the device has all its time again.
+    // It does not answer for an hour; then the device has its whole time again.
     assert_eq!(ends(3_600_000), Some(3_602_100));
 }
 
@@ -306,7 +306,7 @@ fn what_is_in_flight_when_a_run_fails_is_not_waited_for_without_end() {
     let scratch = Scratch::new("dropped");
     let target = scratch.target();
     let (sender, receiver) = std::sync::mpsc::channel();
-    // On a thread of its own, which is left behind if it hangs.
+    // On a thread of its own, which stays behind if it hangs.
     std::thread::spawn(move || {
         let driver = Box::new(StandIn { answer: |_: &Command| None, ended: Vec::new() });
         let layout = Layout::new(DEPTH, LEN, target.unit()).unwrap();
@@ -343,7 +343,7 @@ fn a_file_that_is_cut_ends_the_run_though_writes_make_it_grow() {
     let guard = clock.guard();
     let limits = Limits::default();
     let end = run(&mut Sweep::of(Op::Write), &mut device, &mut clock, &mut (), limits).unwrap();
-    // However short the run was, its end is looked at.
+    // However short the run was, its end is checked.
     let trouble = guard.end(end.at, None).cloned();
     let (path, expected) = (target.path().to_owned(), SIZE + 4096);
     assert_eq!(trouble, Some(Trouble::Resized { path, found: SIZE, expected }));

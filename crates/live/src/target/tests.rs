@@ -1,10 +1,10 @@
-//! What only a stand-in can show: file systems that refuse direct I/O, and creations that fail.
+//! Cases that need a stand-in: file systems that refuse direct I/O, and creations that fail.
 
 use super::*;
 
 const SIZE: u64 = 64 << 10;
 
-/// A folder of its own that goes with it.
+/// A folder that is removed when it is dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -116,7 +116,7 @@ fn a_file_that_somebody_still_has_open_is_free_once_we_are_done() {
     for create in [Some(SIZE), None] {
         let mut nothing = |_, _| ControlFlow::Continue(());
         let opened = open_file(&Direct::REAL, &path, create, User::Run, &mut nothing).unwrap();
-        // As a process has it that is being started meanwhile.
+        // As a process that is being started meanwhile has it.
         let _copy = opened.direct.file.try_clone().unwrap();
         drop(opened);
         Target::open(&path, None).unwrap();

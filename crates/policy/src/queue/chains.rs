@@ -3,8 +3,8 @@
 //! A request that begins where a chain ends is merged behind it (back merge); one that ends where a
 //! chain begins, before it (front merge). A chain keeps the place in every queue of the request
 //! that founded it. Only requests of one lane and operation merge, never one with forced unit
-//! access, and never past the limit. Flushes are not here: no chain crosses one, because whatever
-//! is queued was not finished when the flush came.
+//! access, and never past the limit. Flushes are not queued here, and no chain crosses one: no
+//! request that is still queued had finished when the flush came.
 
 use alloc::vec::Vec;
 
@@ -26,7 +26,7 @@ pub struct Chains {
     by_end: Sorted<Key>,
 }
 
-/// Lane, position, arrival number: ties go to who came first.
+/// Lane, position, arrival number: of equal positions the oldest goes first.
 type Key = (u32, u64, u64);
 
 #[derive(Clone, Debug)]

@@ -24,7 +24,7 @@ struct Node<K> {
     right: u32,
 }
 
-/// Where a subtree hangs: at the root, or left or right below a node.
+/// Where a subtree is attached: at the root, or left or right below a node.
 #[derive(Clone, Copy)]
 enum Place {
     Root,
@@ -122,7 +122,8 @@ impl<K: Copy + Ord + Default> Sorted<K> {
         }
     }
 
-    /// Hangs what is below `key` in the tree `at` left of `slot`, and the rest right of it.
+    /// Attaches the part of the tree `at` that is below `key` left of `slot`, and the rest right of
+    /// it.
     fn split(&mut self, mut at: u32, key: K, slot: u32) {
         let (mut less, mut more) = (Place::Left(slot), Place::Right(slot));
         while at != NIL {
@@ -141,7 +142,7 @@ impl<K: Copy + Ord + Default> Sorted<K> {
         self.hang(more, NIL);
     }
 
-    /// Hangs two trees, every key of `left` below every key of `right`, as one at `place`.
+    /// Attaches two trees, every key of `left` below every key of `right`, as one at `place`.
     fn join(&mut self, mut place: Place, mut left: u32, mut right: u32) {
         while left != NIL && right != NIL {
             if self.nodes[left as usize].rank >= self.nodes[right as usize].rank {

@@ -20,7 +20,7 @@ pub enum Starts {
         /// How many a second.
         rate: f64,
     },
-    /// So many, one after the other.
+    /// A fixed number, one after the other.
     Once {
         /// How many.
         count: u32,
@@ -35,11 +35,11 @@ pub(super) struct Calendar {
     starts: Starts,
     active: Range<Time>,
     rng: Rng,
-    /// How many have been told.
+    /// Tasks that have arrived.
     told: u64,
-    /// When the next one is; [`Time::NEVER`] behind the last.
+    /// When the next task arrives; [`Time::NEVER`] after the last.
     next: Time,
-    /// Where a random one stands, in nanoseconds.
+    /// The present point of random arrivals, in nanoseconds.
     at: f64,
 }
 
@@ -51,7 +51,7 @@ impl Calendar {
         calendar
     }
 
-    /// When the next task arrives; [`Time::NEVER`] if none does any more.
+    /// When the next task arrives; [`Time::NEVER`] if none remains.
     pub(super) fn next(&self) -> Time {
         self.next
     }

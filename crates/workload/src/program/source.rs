@@ -10,7 +10,7 @@ use super::cpus::{Cpus, Moved, Scheduler};
 use super::phases::{Phase, Program};
 use crate::agent::Pattern;
 
-/// What happens to tasks, for whoever measures.
+/// Events of tasks, for an observer that measures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A task arrived.
@@ -51,7 +51,8 @@ pub enum Event {
         /// No task of the class is left, and none will come.
         last: bool,
     },
-    /// A task arrived where as many are under way as may be. It is not begun, and nothing goes on.
+    /// A task arrived while as many were under way as are allowed. It is not begun, and the run
+    /// stops.
     Full {
         /// Its class.
         class: ClassId,
@@ -60,7 +61,7 @@ pub enum Event {
     },
 }
 
-/// All programs of a job as one source; `hear` is told what happens to their tasks.
+/// All programs of a job as one source; `observer` gets the events of their tasks.
 pub struct Programs<H> {
     kinds: Vec<Kind>,
     scheduler: Scheduler,
@@ -68,7 +69,7 @@ pub struct Programs<H> {
     most: usize,
     tasks: Vec<Task>,
     free: Vec<u32>,
-    /// What tasks ask for at this instant and has not gone out.
+    /// Requests of tasks at this instant that have not gone out.
     asked: VecDeque<Io>,
     now: Time,
     /// A completion may have made a task ready since processors were given out.
@@ -76,12 +77,12 @@ pub struct Programs<H> {
     hear: H,
 }
 
-/// A program, and how far it has come.
+/// A program, and its progress.
 struct Kind {
     program: Program,
     calendar: Calendar,
     rng: Rng,
-    /// Where a sequential pattern stands.
+    /// The position of a sequential pattern.
     cursor: u64,
     /// Tasks that have not ended.
     alive: u32,
@@ -92,12 +93,12 @@ struct Task {
     kind: u32,
     arrived: Time,
     phase: u32,
-    /// How often it has been through all of them.
+    /// How often the task has been through all phases.
     rounds: u32,
 }
 
 impl<H: FnMut(Event)> Programs<H> {
-    /// The programs on `cpus`, each with streams of random numbers of its own from `seed`, of which
+    /// The programs on `cpus`, each with streams of random numbers of its own from `seed`. At most
     /// `most` tasks may be under way.
     ///
     /// # Panics
@@ -132,7 +133,7 @@ impl<H: FnMut(Event)> Programs<H> {
         arrival.unwrap_or(Time::NEVER).min(self.scheduler.next_end())
     }
 
-    /// All that happens at `now`, completions left aside.
+    /// Handles all that happens at `now`, except completions.
     fn settle(&mut self, now: Time) {
         self.now = now;
         self.unsettled = false;
@@ -173,7 +174,7 @@ impl<H: FnMut(Event)> Programs<H> {
         self.go_on(slot, now);
     }
 
-    /// The task begins the phase that it stands at, or ends.
+    /// The task begins its present phase, or ends.
     fn go_on(&mut self, slot: u32, now: Time) {
         let task = &mut self.tasks[slot as usize];
         let kind = &mut self.kinds[task.kind as usize];

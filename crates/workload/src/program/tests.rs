@@ -1,4 +1,5 @@
-//! Tasks beside a disk that serves one request after the other, a millisecond for each begun 10 kB.
+//! Tasks next to a disk that serves one request after the other, a millisecond for each begun 10
+//! kB.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -48,7 +49,7 @@ fn cpus(count: u32, order: Order) -> Cpus {
     Cpus { count, slice: Span::from_ms(10), order, preempt: false, pick: Pick::RoundRobin }
 }
 
-/// What was heard, and whether a processor was ever idle beside a task that could have had it.
+/// The events, and whether a processor was ever idle while a task could have used it.
 fn events(programs: &[Program], cpus: Cpus) -> (Vec<Event>, bool) {
     let heard = Rc::new(RefCell::new(Vec::new()));
     let ear = Rc::clone(&heard);
@@ -217,9 +218,9 @@ fn any_cpus() -> impl Strategy<Value = Cpus> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// One task a processor and one processor a task, for good; no processor idle beside a task that
-    /// could have it; every task computes for exactly as long as its program says; and all of it
-    /// again alike.
+    /// One task a processor and one processor a task, for good. No processor is idle while a task
+    /// could use it. Every task computes for exactly as long as its program says. A second run is
+    /// the same.
     #[test]
     fn processors_are_given_out_as_is_promised(
         programs in prop::collection::vec(any_program(), 1..4),

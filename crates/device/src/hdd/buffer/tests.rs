@@ -1,4 +1,4 @@
-//! The cache against models told sector by sector, and what it promises of dirty data.
+//! The cache against models that go sector by sector, and its promises about dirty data.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -70,7 +70,7 @@ fn request(op: Op, first: u64, sectors: u64, flags: Flags) -> Request {
     io.with(ReqId { slot: 0, age: 0 })
 }
 
-/// Serves one request from `now` on; when it is answered.
+/// Serves one request from `now` on. Returns when it is answered.
 fn serve(hdd: &mut Hdd, now: u64, request: &Request) -> u64 {
     let mut done = Vec::new();
     hdd.start(Time::from_ns(now), request);
@@ -83,7 +83,7 @@ fn read(hdd: &mut Hdd, now: u64, first: u64, sectors: u64) -> u64 {
     serve(hdd, now, &request(Op::Read, first, sectors, Flags::NONE))
 }
 
-/// When the platter has everything, if it has not by `now`.
+/// When the platter has everything, if it does not have it by `now`.
 fn clean_at(hdd: &Hdd, now: u64) -> u64 {
     hdd.buffer.as_ref().expect("it has a cache").flushed(&hdd.mechanism, now)
 }
@@ -108,7 +108,7 @@ fn a_hit_costs_its_overhead_and_the_bus() {
 fn what_was_not_read_ahead_is_not_read_before_it_is_asked_for() {
     let mut hdd = hdd(cache());
     read(&mut hdd, 0, 0, 10);
-    // Sectors up to 39 are held. The next five need the arm, which starts for them when a command
+    // Sectors up to 39 are held. The next five need the arm. It starts for them when a command
     // comes, as it would for them alone.
     read(&mut hdd, SECOND, 35, 10);
     let mut apart = super::tests::hdd(cache());
@@ -215,7 +215,7 @@ fn only_what_continues_the_last_command_costs_the_short_overhead() {
         let mut hdd = hdd(Cache { short_if_continued, overheads, ..cache() });
         read(&mut hdd, 0, 100, 4);
         let mut now = 0;
-        // Each long after the one before, which is on the platter by then.
+        // Each comes long after the one before, which is on the platter by then.
         [(Op::Read, 104), (Op::Read, 112), (Op::Write, 900), (Op::Write, 904), (Op::Write, 920)]
             .map(|(op, first)| {
                 now += SECOND;
@@ -230,7 +230,7 @@ fn only_what_continues_the_last_command_costs_the_short_overhead() {
 #[test]
 fn what_was_asked_for_is_kept_if_the_drive_keeps_it() {
     let again = |keeps_asked| {
-        // The segment is too small for the request and what may be read behind it.
+        // The segment is too small for the request and the sectors that may be read behind it.
         let mut hdd = hdd(Cache { ahead_most: 40, keeps_asked, ..cache() });
         read(&mut hdd, 0, 10, 4);
         read(&mut hdd, SECOND, 10, 4) - SECOND
@@ -270,8 +270,8 @@ proptest! {
             let sector = walk.next;
             passed.push(drive.reach(&mut walk, sector + 1));
         }
-        // A write's part of a track begins when all of it will arrive in time, so a walk may
-        // begin sooner; it is not sooner done.
+        // A write's part of a track begins when all of it will arrive in time, so a walk may begin
+        // sooner. It does not finish sooner.
         let whole = drive.finish(&mut { sweep });
         let last = passed[passed.len() - 1];
         let close = |a: u64, b: u64| a.abs_diff(b) <= 400;

@@ -1,10 +1,9 @@
-//! Whether a device holds data that no format announces: what a database or a virtual machine
-//! wrote to it as it is.
+//! Whether a device holds data without a known format: raw data of a database or a virtual machine.
 //!
-//! A sample is looked at: both ends, and a block in each of so many equal parts between, at a place
-//! that is random but the same for every device of this size. Data that fill two of the 128 parts
-//! are found wherever they lie; where one block in twenty has data, all but one or two devices of a
-//! thousand are found.
+//! A sample is read: both ends, and a block in each of many equal parts between, at a place that is
+//! random but the same for every device of this size. Data that fill two of the 128 parts are found
+//! wherever they lie. Where one block in twenty has data, all but one or two devices of a thousand
+//! are found.
 
 use std::fs::File;
 use std::io;
@@ -16,20 +15,20 @@ use rustix::fs::Advice;
 
 use crate::filling::{SECTOR, is_nobodys};
 
-/// Bytes at each end that are looked at.
+/// Bytes at each end that are read.
 const EDGE: u64 = 1 << 20;
 /// Equal parts with a block in each: a second on a disk with an arm.
 const PARTS: u64 = 128;
 /// Bytes of a block.
 const BLOCK: u64 = 4096;
 
-/// The first sector of the sample of `device`, of `len` bytes, that holds somebody's data.
+/// The first sector with data in the sample of `device`, of `len` bytes.
 ///
 /// # Errors
 /// It cannot be read.
 pub(super) fn somebodys(device: &File, len: u64) -> io::Result<Option<u64>> {
-    // A block here and one there: what lies behind each is not wanted. Advice that is not taken
-    // costs time and nothing else.
+    // The sample needs single blocks and nothing behind them. A kernel that ignores the advice only
+    // costs time.
     let _ = rustix::fs::fadvise(device, 0, None, Advice::Random);
     for (start, count) in places(len) {
         let mut bytes = vec![0; count as usize];
@@ -83,7 +82,7 @@ mod tests {
         assert_eq!(places(4096), [(0, 4096), (0, 4096)]);
     }
 
-    /// A file of holes that goes with the test, with `bytes` at `offset`.
+    /// A file of holes that is removed with the test, with `bytes` at `offset`.
     fn image(name: &str, len: u64, offset: u64, bytes: &[u8]) -> File {
         let path = std::env::temp_dir().join(format!("penstock-{name}-{}", std::process::id()));
         let mut options = File::options();
