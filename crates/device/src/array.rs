@@ -73,7 +73,7 @@ pub struct Array<D> {
     /// The earliest of them, or earlier for a request without a piece.
     wake: Time,
     room: Room,
-    table: Table<Entry>,
+    table: Table<ArrayRequest>,
     /// Requests without a piece: beyond the array's end.
     beyond: Vec<ReqId>,
     /// Requests that have read what they must and now write. Emptied by every turn, as is `ended`.
@@ -91,7 +91,7 @@ struct Room {
 
 /// A request of the layer above, and its progress.
 #[derive(Debug)]
-struct Entry {
+struct ArrayRequest {
     req: Request,
     step: Step,
     /// Pieces of this step that are not finished.
@@ -157,7 +157,7 @@ impl<D: Device> Array<D> {
     /// Hands the pieces of the request's present step to their disks. Goes on to the next step if
     /// there are none.
     fn send(&mut self, now: Time, id: ReqId) {
-        let Entry { req: Request { io, .. }, step, .. } = *self.entry(id);
+        let ArrayRequest { req: Request { io, .. }, step, .. } = *self.entry(id);
         let mirror = self.mirror(now, io.op, io.start);
         let Self { layout, disks, wakes, room, table, .. } = self;
         let entry = table.get_mut(id).expect("found above");
@@ -190,7 +190,7 @@ impl<D: Device> Array<D> {
         }
     }
 
-    fn entry(&self, id: ReqId) -> &Entry {
+    fn entry(&self, id: ReqId) -> &ArrayRequest {
         self.table.get(id).expect("a disk named a request that is not here")
     }
 
@@ -257,8 +257,8 @@ impl<D: Device> Disk<D> {
     }
 }
 
-fn answer(now: Time, entry: &Entry) -> Done {
-    let Entry { req, begun, service, error, .. } = *entry;
+fn answer(now: Time, entry: &ArrayRequest) -> Done {
+    let ArrayRequest { req, begun, service, error, .. } = *entry;
     Done { id: req.id, at: now, begun, service, len: req.len, error }
 }
 
@@ -308,7 +308,7 @@ impl<D: Device> Device for Array<D> {
         assert!(req.len > 0 || req.op == Op::Flush, "a request of no bytes: {req:?}");
         let (req, step) = (*req, self.layout.first(req.op));
         let (begun, service) = (Time::NEVER, Span::ZERO);
-        let entry = |_| Entry { req, step, left: 0, begun, service, error: None };
+        let entry = |_| ArrayRequest { req, step, left: 0, begun, service, error: None };
         let id = self.table.insert_with(entry);
         if req.op == Op::Flush {
             self.broadcast(now, id);
@@ -327,7 +327,7 @@ impl<D: Device> Device for Array<D> {
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
         for id in self.beyond.drain(..) {
             let entry = self.table.remove(id);
-            done.push(answer(now, &Entry { begun: now, error: Some(Errno::EIO), ..entry }));
+            done.push(answer(now, &ArrayRequest { begun: now, error: Some(Errno::EIO), ..entry }));
         }
         for number in 0..self.disks.len() {
             if self.wakes[number] <= now {

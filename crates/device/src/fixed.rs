@@ -73,7 +73,7 @@ pub struct Fixed {
     depth: u32,
     capacity: u64,
     /// The batch in service, in the order in which it ends.
-    batch: VecDeque<Serving>,
+    batch: VecDeque<BatchedRequest>,
     /// The latency of the batch, and when it ends.
     latency: Span,
     begun: Time,
@@ -83,7 +83,7 @@ pub struct Fixed {
 }
 
 #[derive(Debug)]
-struct Serving {
+struct BatchedRequest {
     id: ReqId,
     len: u32,
     begun: Time,
@@ -126,7 +126,7 @@ impl Fixed {
         // The first of a batch has its latency.
         let begun = if self.batch.is_empty() { self.begun } else { self.ends };
         self.ends += law.cost.of(req.op, req.len);
-        self.batch.push_back(Serving { id: req.id, len: req.len, begun, ends: self.ends });
+        self.batch.push_back(BatchedRequest { id: req.id, len: req.len, begun, ends: self.ends });
     }
 
     /// Takes a batch at `now`.
@@ -166,7 +166,7 @@ impl Device for Fixed {
     }
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        while let Some(Serving { id, len, begun, ends }) =
+        while let Some(BatchedRequest { id, len, begun, ends }) =
             self.batch.pop_front_if(|serving| serving.ends <= now)
         {
             let service = ends.since(begun);

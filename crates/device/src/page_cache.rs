@@ -60,7 +60,7 @@ use std::cmp::Reverse;
 use penstock_core::{Device, Done, Op, ReqId, Request, Span, Time};
 
 pub use self::cache::PageCache;
-use self::entry::Entry;
+use self::entry::CacheRequest;
 pub use self::options::{Options, PAGE};
 
 impl<D: Device> PageCache<D> {
@@ -96,7 +96,7 @@ impl<D: Device> PageCache<D> {
 
     /// The completion of a finished request.
     fn answer(&mut self, now: Time, id: ReqId) -> Done {
-        let Entry { req, arrived, begun, service, error, .. } = self.requests.remove(id);
+        let CacheRequest { req, arrived, begun, service, error, .. } = self.requests.remove(id);
         let begun = if begun == Time::NEVER { arrived } else { begun };
         Done { id: req.id, at: now, begun, service, len: req.len, error }
     }

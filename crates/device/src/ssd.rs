@@ -54,9 +54,9 @@ pub use facts::{Facts, Link};
 
 use std::collections::VecDeque;
 
-use buffer::Buffer;
+use buffer::WriteBuffer;
 use collection::{Collection, ONE};
-use die::{Die, Page, Times, Work};
+use die::{BufferedPage, Die, Times, Work};
 use events::{Events, What};
 use facts::ns_at;
 use lanes::{Lanes, Passing, Way};
@@ -78,7 +78,7 @@ pub struct Ssd {
     /// When each channel is free, in nanoseconds.
     channels: Box<[u64]>,
     lanes: Lanes,
-    buffer: Buffer,
+    buffer: WriteBuffer,
     flights: Table<Flight>,
     /// When the controller may take up the next command.
     controller: u64,
@@ -129,7 +129,7 @@ impl Ssd {
             dies: (0..facts.dies).map(|_| Die::default()).collect(),
             channels: vec![0; facts.channels as usize].into(),
             lanes: Lanes::new(facts.link),
-            buffer: Buffer::new(facts.write_buffer, facts.program_bytes(), facts.dies),
+            buffer: WriteBuffer::new(facts.write_buffer, facts.program_bytes(), facts.dies),
             flights: Table::new(),
             controller: 0,
             decoding: VecDeque::new(),
@@ -319,7 +319,7 @@ impl Ssd {
     }
 
     /// Hands a closed page to its die.
-    fn program(&mut self, at: u64, closed: Option<(u32, Page)>) {
+    fn program(&mut self, at: u64, closed: Option<(u32, BufferedPage)>) {
         if let Some((die, page)) = closed {
             self.dies[die as usize].push(page);
             self.go_on(at, die);

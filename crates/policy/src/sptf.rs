@@ -52,14 +52,14 @@ pub struct Sptf {
     sorted: Sorted<(u64, u64)>,
     arrivals: u64,
     /// By slot.
-    nodes: Vec<Node>,
+    nodes: Vec<LinkedRequest>,
     /// Where the last command ended.
     position: u64,
 }
 
 /// A request and its neighbours: a step to the next costs no search.
 #[derive(Clone, Debug)]
-struct Node {
+struct LinkedRequest {
     id: ReqId,
     op: Op,
     start: u64,
@@ -81,7 +81,7 @@ impl Sptf {
         }
     }
 
-    fn node(&self, slot: u32) -> &Node {
+    fn node(&self, slot: u32) -> &LinkedRequest {
         &self.nodes[slot as usize]
     }
 
@@ -103,7 +103,7 @@ impl Sptf {
             } else {
                 below = self.node(slot).below;
             }
-            let Node { op, start, arrival, .. } = *self.node(slot);
+            let LinkedRequest { op, start, arrival, .. } = *self.node(slot);
             let candidate = (out.below.position(now, op, start), arrival, slot);
             best = Some(best.map_or(candidate, |best| candidate.min(best)));
         }
@@ -129,7 +129,7 @@ impl Policy for Sptf {
         self.arrivals += 1;
         let Request { id, .. } = *req;
         let (start, arrival) = key;
-        let node = Node { id, op: req.op, start, end: req.end(), arrival, below, above };
+        let node = LinkedRequest { id, op: req.op, start, end: req.end(), arrival, below, above };
         if id.index() >= self.nodes.len() {
             self.nodes.resize(id.index() + 1, node.clone());
         }
@@ -140,7 +140,7 @@ impl Policy for Sptf {
 
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
         let slot = self.cheapest(now, out)?;
-        let Node { id, end, below, above, .. } = *self.node(slot);
+        let LinkedRequest { id, end, below, above, .. } = *self.node(slot);
         self.sorted.remove(slot);
         self.join(below, above);
         self.position = end;

@@ -48,7 +48,7 @@ use super::sweep::{Flow, Motion, Order, Sweep};
 
 /// The cache of a drive, and what its arm does in addition to the requests.
 #[derive(Debug)]
-pub(super) struct Buffer {
+pub(super) struct SegmentBuffer {
     cache: Cache,
     /// Nanoseconds of overhead if the buffer answers: `[write][after a write]`.
     hits: [[u64; 2]; 2],
@@ -71,7 +71,7 @@ struct Active {
 
 /// A request for sectors.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Command {
+pub(super) struct SectorRequest {
     /// When the drive takes it up, in nanoseconds.
     pub(super) now: u64,
     /// The first sector.
@@ -80,7 +80,7 @@ pub(super) struct Command {
     pub(super) end: u64,
 }
 
-impl Buffer {
+impl SegmentBuffer {
     /// An empty one.
     ///
     /// # Errors
@@ -105,8 +105,8 @@ impl Buffer {
     }
 
     /// Serves a read. Returns when it is answered.
-    pub(super) fn read(&mut self, drive: &mut Mechanism, command: &Command) -> u64 {
-        let Command { now, first, end } = *command;
+    pub(super) fn read(&mut self, drive: &mut Mechanism, command: &SectorRequest) -> u64 {
+        let SectorRequest { now, first, end } = *command;
         let missed = drive.overhead(Op::Read);
         let written = self.settle(drive, now);
         let reading = self.active.map(|active| active.segment);
@@ -173,8 +173,13 @@ impl Buffer {
     }
 
     /// Serves a write. Returns when it is answered, from the platter if it must be `durable`.
-    pub(super) fn write(&mut self, drive: &mut Mechanism, command: &Command, durable: bool) -> u64 {
-        let Command { now, first, end } = *command;
+    pub(super) fn write(
+        &mut self,
+        drive: &mut Mechanism,
+        command: &SectorRequest,
+        durable: bool,
+    ) -> u64 {
+        let SectorRequest { now, first, end } = *command;
         let durable = durable || !self.cache.write_back;
         let missed = drive.overhead(Op::Write);
         let overhead = if durable { missed } else { self.overhead(drive, Op::Write, first) };
@@ -208,8 +213,8 @@ impl Buffer {
 
     /// Joins a write to the data on its way to the platter, if it continues that data. Returns when
     /// it is answered.
-    fn append(&mut self, drive: &Mechanism, command: &Command, decoded: u64) -> Option<u64> {
-        let Command { now, first, end } = *command;
+    fn append(&mut self, drive: &Mechanism, command: &SectorRequest, decoded: u64) -> Option<u64> {
+        let SectorRequest { now, first, end } = *command;
         let room = self.segments.sectors();
         let joins = self.cache.combine && end - first <= room;
         let mut active = self

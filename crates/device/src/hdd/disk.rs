@@ -5,7 +5,7 @@ use std::ops::Range;
 use penstock_core::{Device, Done, Errno, Flags, Op, Request, Span, Time};
 
 use super::access::Access;
-use super::buffer::{Buffer, Command};
+use super::buffer::{SectorRequest, SegmentBuffer};
 use super::drive::{Drive, DriveError};
 use super::geometry::{Angle, Place};
 use super::mechanism::{Mechanism, SECTOR, sectors};
@@ -17,19 +17,19 @@ use super::watcher::Watcher;
 pub struct Hdd {
     pub(super) mechanism: Mechanism,
     /// The cache, if it takes part.
-    pub(super) buffer: Option<Box<Buffer>>,
-    serving: Option<Serving>,
+    pub(super) buffer: Option<Box<SegmentBuffer>>,
+    serving: Option<CommandInService>,
 }
 
 #[derive(Debug)]
-struct Serving {
+struct CommandInService {
     req: Request,
     begun: Time,
     ends: Time,
     error: Option<Errno>,
 }
 
-impl Serving {
+impl CommandInService {
     /// The completion of the command in service, if it has ended by `now`.
     fn finish(serving: &mut Option<Self>, now: Time) -> Option<Done> {
         let Self { req, begun, ends, error } = serving.take_if(|s| s.ends <= now)?;
@@ -44,7 +44,7 @@ impl Hdd {
     /// [`DriveError`]: the facts contradict each other.
     pub fn new(drive: &Drive, options: Options) -> Result<Self, DriveError> {
         let mechanism = Mechanism::new(drive, &options)?;
-        let buffer = options.cache.map(|cache| Buffer::new(&cache, options.overheads));
+        let buffer = options.cache.map(|cache| SegmentBuffer::new(&cache, options.overheads));
         Ok(Self { mechanism, buffer: buffer.transpose()?, serving: None })
     }
 
@@ -88,7 +88,7 @@ impl Hdd {
 
     /// When the data of the command in service crosses the bus, if that takes time.
     pub(super) fn bus_taken(&self) -> Option<Range<Time>> {
-        let Serving { req, begun, ends, .. } = self.serving.as_ref()?;
+        let CommandInService { req, begun, ends, .. } = self.serving.as_ref()?;
         let takes = Span::from_ns(sectors(req.start, req.len).1 * self.mechanism.bus);
         match req.op {
             Op::Read => Some(*ends - takes..*ends),
@@ -108,12 +108,13 @@ impl Hdd {
     /// Serves a read or write with the cache. Returns when it is answered.
     fn start_cached(
         mechanism: &mut Mechanism,
-        buffer: &mut Buffer,
+        buffer: &mut SegmentBuffer,
         now: Time,
         req: &Request,
     ) -> Time {
         let (first, sectors) = sectors(req.start, req.len);
-        let command = Command { now: now.max(mechanism.ready).ns(), first, end: first + sectors };
+        let command =
+            SectorRequest { now: now.max(mechanism.ready).ns(), first, end: first + sectors };
         Time::from_ns(match req.op {
             Op::Write => buffer.write(mechanism, &command, req.flags.has(Flags::FUA)),
             _ => buffer.read(mechanism, &command),
@@ -180,7 +181,7 @@ impl Device for Hdd {
         if req.op != Op::Flush {
             self.mechanism.ready = ends + self.mechanism.turnaround;
         }
-        self.serving = Some(Serving { req: *req, begun: now, ends, error });
+        self.serving = Some(CommandInService { req: *req, begun: now, ends, error });
     }
 
     fn wakeup(&self) -> Time {
@@ -188,6 +189,6 @@ impl Device for Hdd {
     }
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        done.extend(Serving::finish(&mut self.serving, now));
+        done.extend(CommandInService::finish(&mut self.serving, now));
     }
 }

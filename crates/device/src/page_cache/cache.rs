@@ -7,10 +7,10 @@ use penstock_core::{Device, Done, Errno, Io, ReqId, Span, Table, Time};
 
 use super::commands::Commands;
 use super::dirty::WriteBack;
-use super::entry::Entry;
+use super::entry::CacheRequest;
 use super::options::{Options, PAGE};
 use super::pages::Pages;
-use super::read_ahead::Streams;
+use super::read_ahead::ReadStreams;
 
 /// A page cache over `D`.
 pub struct PageCache<D> {
@@ -20,8 +20,8 @@ pub struct PageCache<D> {
     /// The limit on dirty pages.
     pub(super) limit: u32,
     pub(super) pages: Pages,
-    pub(super) streams: Streams,
-    pub(super) requests: Table<Entry>,
+    pub(super) streams: ReadStreams,
+    pub(super) requests: Table<CacheRequest>,
     pub(super) commands: Commands,
     pub(super) back: WriteBack,
     /// Copies under way by the time at which they are done; a number keeps ties in order.
@@ -60,7 +60,7 @@ impl<D: Device> PageCache<D> {
             per_mb: options.per_mb,
             limit,
             pages: Pages::new(memory),
-            streams: Streams::new(pages(options.read_ahead)),
+            streams: ReadStreams::new(pages(options.read_ahead)),
             requests: Table::new(),
             commands: Commands::default(),
             back: WriteBack::new(background, options.dirty_expire, options.dirty_writeback),
@@ -95,7 +95,7 @@ impl<D: Device> PageCache<D> {
         Io { start, len: (end - start) as u32, ..io }
     }
 
-    pub(super) fn entry(&mut self, id: ReqId) -> &mut Entry {
+    pub(super) fn entry(&mut self, id: ReqId) -> &mut CacheRequest {
         self.requests.get_mut(id).expect("a request that is not here")
     }
 }

@@ -27,7 +27,7 @@ impl Kind {
 
 /// A command below.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Command {
+pub(super) struct CacheCommand {
     pub(super) kind: Kind,
     pub(super) first: u64,
     pub(super) pages: u32,
@@ -49,7 +49,7 @@ struct Wait {
 /// All commands of a cache.
 #[derive(Debug)]
 pub(super) struct Commands {
-    table: Table<Command>,
+    table: Table<CacheCommand>,
     waits: Vec<Wait>,
     free: u32,
     /// Writes of pages that have not come back.
@@ -74,7 +74,7 @@ impl Commands {
     /// A command whose first page is `first`, of no pages yet.
     pub(super) fn begin(&mut self, kind: Kind, first: u64, payer: Option<ReqId>) -> ReqId {
         let place = self.writes.len() as u32;
-        let command = Command { kind, first, pages: 0, payer, waits: NIL, place };
+        let command = CacheCommand { kind, first, pages: 0, payer, waits: NIL, place };
         let id = self.table.insert_with(|_| command);
         if kind.writes() {
             self.writes.push(id);
@@ -126,7 +126,7 @@ impl Commands {
     }
 
     /// The command came back.
-    pub(super) fn end(&mut self, id: ReqId) -> Command {
+    pub(super) fn end(&mut self, id: ReqId) -> CacheCommand {
         let command = self.table.remove(id);
         if command.kind.writes() {
             self.writes.swap_remove(command.place as usize);
@@ -138,7 +138,7 @@ impl Commands {
     }
 
     /// Takes out a request that waited for `command`, the latest first.
-    pub(super) fn waiter(&mut self, command: &mut Command) -> Option<ReqId> {
+    pub(super) fn waiter(&mut self, command: &mut CacheCommand) -> Option<ReqId> {
         let at = command.waits;
         let Wait { request, next } = *self.waits.get(at as usize)?;
         command.waits = next;

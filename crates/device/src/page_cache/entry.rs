@@ -8,7 +8,7 @@ use super::options::PAGE;
 
 /// A request of the layer above, and its progress.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct CacheRequest {
     /// The request as the layer above knows it.
     pub(super) req: Request,
     pub(super) arrived: Time,
@@ -42,7 +42,7 @@ pub(super) enum Phase {
     Flush,
 }
 
-impl Entry {
+impl CacheRequest {
     /// The page of its first byte, and the one behind its last byte's.
     pub(super) fn pages(&self) -> Range<u64> {
         let page = u64::from(PAGE);

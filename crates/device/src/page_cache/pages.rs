@@ -38,7 +38,7 @@ const DIRTY_LIST: usize = 2;
 
 /// A page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Page {
+pub(super) struct CachedPage {
     /// Which one: its first byte over the length of a page.
     pub(super) number: u64,
     /// When it became dirty, as a number that only grows.
@@ -68,7 +68,7 @@ impl Writer {
     }
 }
 
-impl Page {
+impl CachedPage {
     pub(super) fn reading(&self) -> bool {
         self.bits & READING != 0
     }
@@ -103,7 +103,7 @@ struct List {
 /// All pages of a cache.
 #[derive(Debug)]
 pub(super) struct Pages {
-    arena: Vec<Page>,
+    arena: Vec<CachedPage>,
     /// The limit on their number.
     capacity: u32,
     free: u32,
@@ -135,7 +135,7 @@ impl Pages {
     }
 
     /// The page at `slot`.
-    pub(super) fn page(&self, slot: u32) -> &Page {
+    pub(super) fn page(&self, slot: u32) -> &CachedPage {
         &self.arena[slot as usize]
     }
 
@@ -171,7 +171,7 @@ impl Pages {
             self.free = self.arena[slot as usize].next;
             slot
         } else if (self.arena.len() as u32) < self.capacity {
-            self.arena.push(Page::default());
+            self.arena.push(CachedPage::default());
             self.arena.len() as u32 - 1
         } else {
             let list = usize::from(self.lists[INACTIVE_LIST].len == 0);
@@ -183,7 +183,7 @@ impl Pages {
             self.index.remove(self.arena[slot as usize].number);
             slot
         };
-        self.arena[slot as usize] = Page { number, ..Page::default() };
+        self.arena[slot as usize] = CachedPage { number, ..CachedPage::default() };
         self.index.insert(number, slot);
         Some(slot)
     }
@@ -301,7 +301,7 @@ impl Pages {
     fn release(&mut self, slot: u32) {
         let page = &mut self.arena[slot as usize];
         self.index.remove(page.number);
-        *page = Page { next: self.free, ..Page::default() };
+        *page = CachedPage { next: self.free, ..CachedPage::default() };
         self.free = slot;
     }
 
@@ -328,7 +328,7 @@ impl Pages {
     }
 
     fn unlink(&mut self, list: usize, slot: u32) {
-        let Page { prev, next, .. } = self.arena[slot as usize];
+        let CachedPage { prev, next, .. } = self.arena[slot as usize];
         match prev {
             NIL => self.lists[list].head = next,
             prev => self.arena[prev as usize].next = next,
@@ -341,7 +341,7 @@ impl Pages {
     }
 }
 
-impl Default for Page {
+impl Default for CachedPage {
     fn default() -> Self {
         let none = ReqId { slot: NIL, age: 0 };
         let writer = Writer { stream: StreamId(0), class: ClassId(0), prio: Prio(0) };

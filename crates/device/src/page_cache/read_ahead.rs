@@ -18,7 +18,7 @@ const NOWHERE: u64 = u64::MAX;
 
 /// The streams, by their number.
 #[derive(Debug)]
-pub(super) struct Streams {
+pub(super) struct ReadStreams {
     /// Pages of the longest window.
     most: u64,
     streams: Vec<Stream>,
@@ -43,7 +43,7 @@ pub(super) struct Arrival {
     pub(super) ahead: Option<Range<u64>>,
 }
 
-impl Streams {
+impl ReadStreams {
     /// Windows of up to `most` pages; none, if that is zero.
     pub(super) fn new(most: u64) -> Self {
         Self { most, streams: Vec::new() }
@@ -114,7 +114,12 @@ mod tests {
 
     /// Reads `count` pages one by one from `from` on; a page that was not read ahead is missed.
     /// Returns the read-ahead, as (when, from, to).
-    fn windows(streams: &mut Streams, id: StreamId, from: u64, count: u64) -> Vec<(u64, u64, u64)> {
+    fn windows(
+        streams: &mut ReadStreams,
+        id: StreamId,
+        from: u64,
+        count: u64,
+    ) -> Vec<(u64, u64, u64)> {
         let (mut here, mut found) = (from, Vec::new());
         for page in from..from + count {
             let pages = page..page + 1;
@@ -135,7 +140,7 @@ mod tests {
 
     #[test]
     fn windows_double_up_to_the_most_and_are_asked_for_a_window_before() {
-        let found = windows(&mut Streams::new(32), ONE, 100, 80);
+        let found = windows(&mut ReadStreams::new(32), ONE, 100, 80);
         let wanted = [
             (101, 101, 105),
             (102, 105, 113),
@@ -149,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_read_elsewhere_begins_anew() {
-        let mut streams = Streams::new(32);
+        let mut streams = ReadStreams::new(32);
         windows(&mut streams, ONE, 0, 64);
         let away = streams.read(ONE, &(1000..1001));
         assert!(!away.sequential && away.ahead.is_none());
@@ -158,7 +163,7 @@ mod tests {
 
     #[test]
     fn streams_do_not_disturb_one_another() {
-        let (mut apart, mut mixed) = (Streams::new(32), Streams::new(32));
+        let (mut apart, mut mixed) = (ReadStreams::new(32), ReadStreams::new(32));
         let alone = windows(&mut apart, ONE, 0, 40);
         let mut found = Vec::new();
         let mut here = [0, 500];
@@ -185,7 +190,7 @@ mod tests {
 
     #[test]
     fn long_requests_are_followed_by_a_window_too() {
-        let mut streams = Streams::new(32);
+        let mut streams = ReadStreams::new(32);
         streams.read(ONE, &(0..64));
         assert!(streams.read(ONE, &(64..128)).sequential);
         assert_eq!(streams.missed(ONE, &(64..128)), 160);
@@ -194,6 +199,6 @@ mod tests {
 
     #[test]
     fn without_a_window_nothing_is_read_ahead() {
-        assert_eq!(windows(&mut Streams::new(0), ONE, 0, 50), []);
+        assert_eq!(windows(&mut ReadStreams::new(0), ONE, 0, 50), []);
     }
 }

@@ -11,14 +11,14 @@ use penstock_core::{Device, Flags, Io, Op, ReqId, Request, Span, Time};
 
 use super::cache::PageCache;
 use super::commands::Kind;
-use super::entry::{Entry, Phase};
+use super::entry::{CacheRequest, Phase};
 use super::options::PAGE;
 use super::walks::Walk;
 
 impl<D: Device> PageCache<D> {
     /// Takes `req` in.
     pub(super) fn arrive(&mut self, now: Time, req: &Request) {
-        let mut entry = Entry {
+        let mut entry = CacheRequest {
             req: *req,
             arrived: now,
             begun: Time::NEVER,

@@ -6,7 +6,7 @@ use penstock_core::{Device, Flags, Io, Op, ReqId, Time};
 
 use super::cache::PageCache;
 use super::commands::Kind;
-use super::entry::Entry;
+use super::entry::CacheRequest;
 use super::options::{LONGEST, PAGE};
 use super::pages::Writer;
 
@@ -24,7 +24,7 @@ pub(super) enum Walk {
 
 impl<D: Device> PageCache<D> {
     pub(super) fn read_pages(&mut self, now: Time, id: ReqId) -> Walk {
-        let Entry { req, at: mut number, again, .. } = *self.entry(id);
+        let CacheRequest { req, at: mut number, again, .. } = *self.entry(id);
         let Range { start, end } = self.entry(id).pages();
         while number < end {
             let Some(slot) = self.pages.find(number) else {
@@ -120,7 +120,7 @@ impl<D: Device> PageCache<D> {
     }
 
     pub(super) fn write_pages(&mut self, now: Time, id: ReqId) -> Walk {
-        let Entry { req, at: mut number, again, .. } = *self.entry(id);
+        let CacheRequest { req, at: mut number, again, .. } = *self.entry(id);
         let Range { start, end } = self.entry(id).pages();
         let writer = Writer::of(&req.io);
         while number < end {

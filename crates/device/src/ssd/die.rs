@@ -11,7 +11,7 @@ use super::collection::ONE;
 
 /// A page in the write buffer that waits to be programmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Page {
+pub(super) struct BufferedPage {
     /// Bytes of the host's; fewer than a program takes if a flush cut it short.
     pub(super) bytes: u32,
     /// The bytes among them from random writes.
@@ -24,7 +24,7 @@ pub(super) struct Page {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Work {
     /// Data of the host's is written.
-    Program(Page),
+    Program(BufferedPage),
     /// As much data is written again, so that a block can be erased.
     Collect,
     /// A block is erased.
@@ -56,7 +56,7 @@ pub(super) struct Die {
     /// When the reads that it has will have ended.
     reads_until: u64,
     operation: Option<Operation>,
-    pages: VecDeque<Page>,
+    pages: VecDeque<BufferedPage>,
     /// Programs that collection still has to do, in parts of [`ONE`].
     owed: u64,
     /// Programs since the last erasure.
@@ -87,7 +87,7 @@ impl Die {
     }
 
     /// Hands it a page to program.
-    pub(super) fn push(&mut self, page: Page) {
+    pub(super) fn push(&mut self, page: BufferedPage) {
         self.pages.push_back(page);
     }
 
@@ -145,7 +145,7 @@ impl Die {
 mod tests {
     use super::*;
 
-    const PAGE: Page = Page { bytes: 32_768, random: 0, epoch: 0 };
+    const PAGE: BufferedPage = BufferedPage { bytes: 32_768, random: 0, epoch: 0 };
 
     fn times(suspend: Option<u64>) -> Times {
         Times { program: 700, collect: 800, erase: 4_000, suspend, block_programs: 2 }

@@ -19,7 +19,7 @@ pub struct Chains {
     limit: u32,
     front_merges: bool,
     arrivals: u64,
-    nodes: Vec<Node>,
+    nodes: Vec<ChainMember>,
     /// Founders by lane and first byte.
     by_start: Sorted<Key>,
     /// Founders by lane and the byte after the last.
@@ -30,7 +30,7 @@ pub struct Chains {
 type Key = (u32, u64, u64);
 
 #[derive(Clone, Debug)]
-struct Node {
+struct ChainMember {
     id: ReqId,
     /// The neighbour behind it in its chain.
     next: u32,
@@ -77,7 +77,7 @@ impl Chains {
             arrival: self.arrivals,
         };
         self.arrivals += 1;
-        let node = Node { id: req.id, next: NIL, chain };
+        let node = ChainMember { id: req.id, next: NIL, chain };
         reach(&mut self.nodes, slot, node.clone());
         self.nodes[slot as usize] = node;
         if self.merge_back(slot) || self.merge_front(slot) {

@@ -11,13 +11,13 @@ use super::slots::{NIL, reach};
 /// Slots in the order of their keys; each slot at most once, all keys different.
 #[derive(Debug)]
 pub struct Sorted<K> {
-    nodes: Vec<Node<K>>,
+    nodes: Vec<TreeNode<K>>,
     root: u32,
     turn: u32,
 }
 
 #[derive(Clone, Debug)]
-struct Node<K> {
+struct TreeNode<K> {
     key: K,
     rank: u32,
     left: u32,
@@ -83,7 +83,7 @@ impl<K: Copy + Ord + Default> Sorted<K> {
     pub fn insert(&mut self, slot: u32, key: K) {
         self.turn = self.turn.wrapping_add(1);
         let rank = scramble(slot ^ self.turn.rotate_left(16));
-        let empty = Node { key: K::default(), rank: 0, left: NIL, right: NIL };
+        let empty = TreeNode { key: K::default(), rank: 0, left: NIL, right: NIL };
         reach(&mut self.nodes, slot, empty);
         let (mut place, mut at) = (Place::Root, self.root);
         while at != NIL && self.nodes[at as usize].rank >= rank {
@@ -94,14 +94,14 @@ impl<K: Copy + Ord + Default> Sorted<K> {
                 (Place::Right(at), node.right)
             };
         }
-        self.nodes[slot as usize] = Node { key, rank, left: NIL, right: NIL };
+        self.nodes[slot as usize] = TreeNode { key, rank, left: NIL, right: NIL };
         self.hang(place, slot);
         self.split(at, key, slot);
     }
 
     /// Takes `slot`, which is in the index, out.
     pub fn remove(&mut self, slot: u32) {
-        let Node { key, left, right, .. } = self.nodes[slot as usize];
+        let TreeNode { key, left, right, .. } = self.nodes[slot as usize];
         let (mut place, mut at) = (Place::Root, self.root);
         while at != slot {
             let node = &self.nodes[at as usize];

@@ -55,7 +55,7 @@ struct Running {
 
 /// A task that waits for a processor.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct ReadyTask {
     task: u32,
     left: Span,
 }
@@ -65,7 +65,7 @@ struct Waiting {
 pub(super) struct Scheduler {
     cpus: Cpus,
     running: Vec<Option<Running>>,
-    ready: [VecDeque<Waiting>; LEVELS],
+    ready: [VecDeque<ReadyTask>; LEVELS],
     /// By task: the processor that it stays on.
     bound: Vec<Option<usize>>,
     /// The processor at which the search for an idle one begins.
@@ -97,7 +97,7 @@ impl Scheduler {
     /// `task` is ready to compute for `left`.
     pub(super) fn ready(&mut self, task: u32, prio: u8, left: Span) {
         let level = self.level(prio);
-        self.ready[level].push_back(Waiting { task, left });
+        self.ready[level].push_back(ReadyTask { task, left });
     }
 
     fn level(&self, prio: u8) -> usize {
@@ -123,7 +123,7 @@ impl Scheduler {
             if left == Span::ZERO {
                 return Some(run.task);
             }
-            self.ready[run.level].push_back(Waiting { task: run.task, left });
+            self.ready[run.level].push_back(ReadyTask { task: run.task, left });
         }
         None
     }
@@ -182,7 +182,7 @@ impl Scheduler {
                 let run = self.running[cpu].take().expect("it runs a task of lower priority");
                 moved(Moved::Off { cpu });
                 let left = run.left - now.since(run.since);
-                self.ready[run.level].push_front(Waiting { task: run.task, left });
+                self.ready[run.level].push_front(ReadyTask { task: run.task, left });
                 self.run(now, level, at, cpu, moved);
             }
         }
@@ -197,7 +197,7 @@ impl Scheduler {
         cpu: usize,
         moved: &mut impl FnMut(Moved),
     ) {
-        let Waiting { task, left } = self.ready[level].remove(at).expect("it waits there");
+        let ReadyTask { task, left } = self.ready[level].remove(at).expect("it waits there");
         self.bound[task as usize] = Some(cpu);
         let until = now + left.min(self.cpus.slice);
         self.running[cpu] = Some(Running { task, level, since: now, until, left });

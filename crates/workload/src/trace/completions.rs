@@ -30,7 +30,7 @@ pub(super) struct Range {
 /// By device, operation, start, and number of the request: equal ranges keep their order.
 type Key = (DeviceId, Op, u64, usize);
 
-struct Waiting {
+struct PendingRequest {
     at_ns: u64,
     end: u64,
     /// Bytes that no completion covered yet.
@@ -38,7 +38,7 @@ struct Waiting {
 }
 
 pub(super) struct Completions {
-    waiting: BTreeMap<Key, Waiting>,
+    waiting: BTreeMap<Key, PendingRequest>,
     flushes: BTreeMap<DeviceId, VecDeque<(usize, u64)>>,
     /// Requests that a completion touches; the memory is reused.
     touched: Vec<Key>,
@@ -61,7 +61,7 @@ impl Completions {
         }
         let left = range.end - range.start;
         let key = (range.device, range.op, range.start, index);
-        self.waiting.insert(key, Waiting { at_ns, end: range.end, left });
+        self.waiting.insert(key, PendingRequest { at_ns, end: range.end, left });
         if self.waiting.len() >= 2 * WAITING_MAX {
             let oldest = index - WAITING_MAX;
             self.waiting.retain(|&(.., index), _| index > oldest);

@@ -108,11 +108,11 @@ pub struct Replay {
     ios: Arc<Vec<Io>>,
     /// The next request.
     next: usize,
-    pace: Pace,
+    pace: ReplayPace,
 }
 
 #[derive(Clone, Debug)]
-enum Pace {
+enum ReplayPace {
     /// Each request is due at its own time.
     Timed,
     /// Each is due so long after the completion of the one before: from `ready` on.
@@ -138,9 +138,9 @@ impl Replay {
         mut class: impl FnMut(&Record) -> (ClassId, Prio),
     ) -> Result<Self, ReplayError> {
         let pace = match timing {
-            Timing::Afap { depth } => Pace::Afap { unused: depth, free: VecDeque::new() },
-            _ if trace.one_by_one => Pace::OneByOne { ready: Time::ZERO },
-            Timing::Original | Timing::Scaled(_) => Pace::Timed,
+            Timing::Afap { depth } => ReplayPace::Afap { unused: depth, free: VecDeque::new() },
+            _ if trace.one_by_one => ReplayPace::OneByOne { ready: Time::ZERO },
+            Timing::Original | Timing::Scaled(_) => ReplayPace::Timed,
         };
         assert!(!matches!(timing, Timing::Scaled(speed) if speed.is_nan() || speed <= 0.0));
         assert!(!matches!(timing, Timing::Afap { depth: 0 }));
@@ -153,7 +153,7 @@ impl Replay {
         for record in &trace.records {
             let start = place(record, capacity, end, fit)?;
             let mut due = timing.due(record.at);
-            if let Pace::OneByOne { .. } = pace {
+            if let ReplayPace::OneByOne { .. } = pace {
                 due = timing.due(Time::ZERO + record.at.since(before));
                 before = record.at + record.latency().unwrap_or(Span::ZERO);
             }
@@ -194,7 +194,7 @@ impl Replay {
     /// When the last request is due; `None` if that depends on completions.
     pub fn last_due(&self) -> Option<Time> {
         let last = self.ios.last().map_or(Time::ZERO, |last| last.due);
-        matches!(self.pace, Pace::Timed).then_some(last)
+        matches!(self.pace, ReplayPace::Timed).then_some(last)
     }
 }
 
@@ -202,10 +202,12 @@ impl Source for Replay {
     fn next_due(&self) -> Time {
         match (self.ios.get(self.next), &self.pace) {
             (None, _) => Time::NEVER,
-            (Some(io), Pace::Timed) => io.due,
-            (Some(_), Pace::OneByOne { ready }) => *ready,
-            (Some(_), Pace::Afap { unused: 1.., .. }) => Time::ZERO,
-            (Some(_), Pace::Afap { free, .. }) => free.front().copied().unwrap_or(Time::NEVER),
+            (Some(io), ReplayPace::Timed) => io.due,
+            (Some(_), ReplayPace::OneByOne { ready }) => *ready,
+            (Some(_), ReplayPace::Afap { unused: 1.., .. }) => Time::ZERO,
+            (Some(_), ReplayPace::Afap { free, .. }) => {
+                free.front().copied().unwrap_or(Time::NEVER)
+            }
         }
     }
 
@@ -215,9 +217,9 @@ impl Source for Replay {
             return None;
         }
         match &mut self.pace {
-            Pace::Timed => {}
-            Pace::OneByOne { ready } => *ready = Time::NEVER,
-            Pace::Afap { unused, free } => match unused.checked_sub(1) {
+            ReplayPace::Timed => {}
+            ReplayPace::OneByOne { ready } => *ready = Time::NEVER,
+            ReplayPace::Afap { unused, free } => match unused.checked_sub(1) {
                 Some(fewer) => *unused = fewer,
                 None => drop(free.pop_front()),
             },
@@ -229,12 +231,12 @@ impl Source for Replay {
 
     fn finished(&mut self, now: Time, _: &Request, _: &Done) {
         match &mut self.pace {
-            Pace::Timed => {}
-            Pace::OneByOne { ready } => {
+            ReplayPace::Timed => {}
+            ReplayPace::OneByOne { ready } => {
                 let think = self.ios.get(self.next).map_or(Time::ZERO, |io| io.due);
                 *ready = now + think.since(Time::ZERO);
             }
-            Pace::Afap { free, .. } => free.push_back(now),
+            ReplayPace::Afap { free, .. } => free.push_back(now),
         }
     }
 }

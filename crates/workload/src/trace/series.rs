@@ -95,7 +95,7 @@ impl Frame {
 pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>, frame: &Frame) -> Series {
     let (mut arrivals, mut sizes, mut latencies) = <(Mixes, Mixes, Mixes)>::default();
     let (mut places, mut gaps) = (BTreeMap::new(), Counts::new());
-    let mut runs = Runs::default();
+    let mut runs = SequentialRuns::default();
     let mut last: Option<Time> = None;
     for record in records {
         let window = record.at.ns() / frame.window.ns();
@@ -138,13 +138,13 @@ fn bucket(value: u64) -> u64 {
 
 /// Sequential runs of each process on each device.
 #[derive(Default)]
-struct Runs {
+struct SequentialRuns {
     /// Where the last request ended, and how many the run has so far.
     open: BTreeMap<(u16, u32), (u64, u64)>,
     ended: Counts,
 }
 
-impl Runs {
+impl SequentialRuns {
     fn count(&mut self, record: &Record) {
         let run = self.open.entry((record.device.0, record.pid)).or_insert((record.start, 0));
         if run.0 != record.start {

@@ -114,7 +114,7 @@ pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Stats {
     let (mut sizes, mut latencies, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
     let (mut seconds, mut tenths) = (Windows::new(SECOND_NS), Windows::new(SECOND_NS / 10));
     let mut gaps = Gaps::default();
-    let (mut by_process, mut by_device) = (Runs::default(), Runs::default());
+    let (mut by_process, mut by_device) = (StreamEnds::default(), StreamEnds::default());
     for record in records {
         stats.count(record);
         seconds.count(record.at);
@@ -257,12 +257,12 @@ impl Gaps {
 
 /// Where the last request of each stream ended.
 #[derive(Default)]
-struct Runs {
+struct StreamEnds {
     ends: BTreeMap<(u16, u32), u64>,
     sequential: u64,
 }
 
-impl Runs {
+impl StreamEnds {
     fn count(&mut self, stream: (u16, u32), record: &Record) {
         let before = self.ends.insert(stream, record.end());
         self.sequential += u64::from(before == Some(record.start));
