@@ -162,9 +162,9 @@ pub struct Journal {
 }
 
 /// Records the calls to a policy before it passes them on.
-struct Told<P>(P, Rc<RefCell<Journal>>);
+struct Recorded<P>(P, Rc<RefCell<Journal>>);
 
-impl<P: Policy> Policy for Told<P> {
+impl<P: Policy> Policy for Recorded<P> {
     fn enqueue(&mut self, now: Time, req: &Request) {
         assert_ne!(req.op, Op::Flush, "a policy never sees a flush");
         self.1.borrow_mut().enqueued.push((now, *req));
@@ -187,16 +187,17 @@ impl<P: Policy> Policy for Told<P> {
     }
 }
 
-struct Watch(Rc<RefCell<Journal>>);
+struct Finished(Rc<RefCell<Journal>>);
 
-impl Observer for Watch {
+impl Observer for Finished {
     fn finished(&mut self, _: Time, req: &Request, done: &Done) {
         self.0.borrow_mut().finished.push((*req, *done));
     }
 }
 
-/// Runs `ios` under `policy` on `device`, and returns what crossed the borders.
+/// Runs `ios` under `policy` on `device`, and returns the journal of its borders.
 ///
+/// # Errors
 /// As [`run`]: above all [`RunError::Stalled`], when a policy keeps a request and names no wake-up.
 pub fn journal(
     policy: Box<dyn Policy>,
@@ -210,9 +211,9 @@ pub fn journal(
         log.borrow_mut().decisions.push(Decision { at, go, chain: chain.to_vec() });
     });
     let (device, commands) = noted(device);
-    let mut stack = Queued::new(Told(policy, Rc::clone(&journal)), device);
+    let mut stack = Queued::new(Recorded(policy, Rc::clone(&journal)), device);
     let mut source = Script::new(ios.to_vec());
-    run(&mut source, &mut stack, clock, &mut Watch(Rc::clone(&journal)), Limits::default())?;
+    run(&mut source, &mut stack, clock, &mut Finished(Rc::clone(&journal)), Limits::default())?;
     drop(stack);
     let mut journal = Rc::into_inner(journal).expect("the stack is gone").into_inner();
     journal.commands = commands.take();

@@ -30,7 +30,7 @@ const NEAR_THE_END: u64 = 1024;
 pub fn trace(name: &str, bytes: &[u8]) {
     match parse(bytes, format(name).expect("a format")) {
         Ok(trace) => sound(&trace),
-        Err(error) => told(&error),
+        Err(error) => message_is_sound(&error),
     }
 }
 
@@ -41,7 +41,7 @@ pub fn file(bytes: &[u8]) {
             sound(&trace);
             assert_eq!(read(bytes, format).expect("it was just read"), trace, "{}", format.name);
         }
-        Err(error) => told(&error),
+        Err(error) => message_is_sound(&error),
     }
 }
 
@@ -59,7 +59,7 @@ pub fn job(bytes: &[u8]) {
     }
 }
 
-fn told(error: &TraceError) {
+fn message_is_sound(error: &TraceError) {
     assert!(!matches!(error, TraceError::Line { line: 0, .. }), "{error}");
     assert!(!error.to_string().is_empty());
 }

@@ -122,8 +122,8 @@ fn answers_once(case: &Case, clock: &mut impl Clock) {
         assert_eq!(of(&bytes, Op::Read), of(&asked, Op::Read));
     }
     let flushes = finished.iter().filter(|(req, _)| req.op == Op::Flush).count();
-    let told = pieces.iter().filter(|piece| piece.op == Op::Flush).count();
-    assert_eq!(told, flushes * case.disks, "a flush goes to every disk");
+    let broadcast = pieces.iter().filter(|piece| piece.op == Op::Flush).count();
+    assert_eq!(broadcast, flushes * case.disks, "a flush goes to every disk");
 }
 
 proptest! {

@@ -128,10 +128,10 @@ fn completes_exactly_once(case: &Case, journal: &Journal) {
     let sent = coverage(journal.commands.iter().map(|(_, command)| &command.io));
     assert_eq!(asked, sent, "bytes asked and bytes sent");
     let lasts = journal.completed.iter().filter(|(.., last)| *last).count();
-    assert_eq!(lasts, journal.enqueued.len(), "each request's last part is told once");
-    let told: u64 = journal.completed.iter().map(|(_, len, _)| u64::from(*len)).sum();
+    assert_eq!(lasts, journal.enqueued.len(), "each request's last part is reported once");
+    let completed: u64 = journal.completed.iter().map(|(_, len, _)| u64::from(*len)).sum();
     let bytes: u64 = case.ios.iter().map(|io| u64::from(io.len)).sum();
-    assert_eq!(told, bytes, "every byte is told once");
+    assert_eq!(completed, bytes, "every byte is reported once");
     let charged: u64 = journal.finished.iter().map(|(_, done)| done.service.ns()).sum();
     let cost: u64 = journal.commands.iter().map(|(_, c)| u64::from(c.len) + 1).sum();
     assert_eq!(charged, cost, "device time is charged to the nanosecond");

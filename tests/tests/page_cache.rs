@@ -303,12 +303,12 @@ impl Story {
                 let newest = self.above.iter().filter(passed).max_by_key(|w| w.ended());
                 let page = sector / PAGE_SECTORS;
                 // If both wrote at the same time, either may have been the last.
-                let beside = newest.is_some_and(|passed| {
+                let at_once = newest.is_some_and(|passed| {
                     let meets =
                         |w: &Passage| w.began <= passed.ended() && w.ended() >= passed.began;
                     self.above.iter().any(|w| w.buffered(Op::Write) && w.touches(page) && meets(w))
                 });
-                let since = newest.filter(|_| !beside).map_or(Time::ZERO, Passage::ended);
+                let since = newest.filter(|_| !at_once).map_or(Time::ZERO, Passage::ended);
                 let filled = self.below.iter().any(|c| {
                     let then = c.io.due >= since && c.ended() <= read.ended();
                     c.io.op == Op::Read && c.covers(sector) && then
@@ -379,7 +379,7 @@ proptest! {
     }
 
     #[test]
-    fn failing_devices_are_told_and_stop_nothing(case in any_case()) {
+    fn failing_devices_are_reported_and_stop_nothing(case in any_case()) {
         let rates = Rates { errors: 0.3, stalls: 0.1, stall: Span::from_ms(3) };
         case.run(&mut Virtual::default(), rates);
     }

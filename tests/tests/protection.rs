@@ -52,12 +52,12 @@ fn batch() -> Agent {
 
 /// Latencies of the short requests from the second second on, and bytes of the long ones.
 #[derive(Default)]
-struct Heard {
+struct Latencies {
     short: Vec<(Time, Span)>,
     long: u64,
 }
 
-impl Observer for Heard {
+impl Observer for Latencies {
     fn finished(&mut self, _: Time, req: &Request, done: &Done) {
         if req.class == SHORT {
             self.short.push((req.due, done.at.since(req.due)));
@@ -67,7 +67,7 @@ impl Observer for Heard {
     }
 }
 
-impl Heard {
+impl Latencies {
     /// The 99th percentile of requests that were due from second `from` on.
     fn p99(&self, from: u64) -> Span {
         let from = Time::ZERO + Span::from_secs(from);
@@ -80,7 +80,7 @@ impl Heard {
 
 /// A run of `agents` under size-priority. Long requests in flight are regulated to this target, or
 /// unlimited.
-fn shared(target: Option<Span>, agents: Vec<Agent>, per_mb: Span) -> Heard {
+fn shared(target: Option<Span>, agents: Vec<Agent>, per_mb: Span) -> Latencies {
     let entry = find("size-priority").expect("a registered policy");
     let params = entry.defaults().with("split", Value::Size(PIECE));
     let params = match target {
@@ -93,9 +93,10 @@ fn shared(target: Option<Span>, agents: Vec<Agent>, per_mb: Span) -> Heard {
         }
     };
     let mut stack = Queued::new((entry.build)(&params, &Served::ONE_DISK), disk(per_mb));
-    let (mut source, mut heard) = (Agents::new(agents, Seed(1)), Heard::default());
-    run(&mut source, &mut stack, &mut Virtual::default(), &mut heard, Limits::default()).unwrap();
-    heard
+    let (mut source, mut latencies) = (Agents::new(agents, Seed(1)), Latencies::default());
+    run(&mut source, &mut stack, &mut Virtual::default(), &mut latencies, Limits::default())
+        .unwrap();
+    latencies
 }
 
 /// A gigabyte a second.

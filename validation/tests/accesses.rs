@@ -209,7 +209,7 @@ fn a_disk_with_its_cache_has_disksims_accesses() {
         let log = Rc::new(RefCell::new(Vec::new()));
         let seen = Rc::clone(&log);
         let hdd =
-            published_drive("ibm18es").watched(move |_, access| seen.borrow_mut().push(*access));
+            published_drive("ibm18es").observed(move |_, access| seen.borrow_mut().push(*access));
         played(&mut Trace::new(trace), &mut Queued::new(policy("fcfs"), hdd));
         let log = log.borrow();
         for (at, (name, bound)) in parts.into_iter().zip(bounds).enumerate() {

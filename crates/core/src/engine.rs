@@ -155,9 +155,9 @@ pub fn run(
         // A clock that wakes late finds several things due. Requests that were due before anything
         // else are submitted first, in a turn of their own.
         let first = now.min(next).min(limits.until);
-        let heard = hear(source, device, &mut table, observer, now, first, limits)?;
-        let mut interrupted = heard == Heard::Interrupted;
-        if heard == Heard::Nothing {
+        let submitted = submit(source, device, &mut table, observer, now, first, limits)?;
+        let mut interrupted = submitted == Submitted::Interrupted;
+        if submitted == Submitted::Nothing {
             if device.polled() || next <= now {
                 device.advance(now, &mut done);
                 for d in done.drain(..) {
@@ -170,8 +170,8 @@ pub fn run(
                 return Ok(End { at: now, interrupted: false, turns });
             }
             let later = now + Span::from_ns(1);
-            let heard = hear(source, device, &mut table, observer, now, later, limits)?;
-            interrupted = heard == Heard::Interrupted;
+            let submitted = submit(source, device, &mut table, observer, now, later, limits)?;
+            interrupted = submitted == Submitted::Interrupted;
         }
         if interrupted {
             return Ok(End { at: now, interrupted, turns });
@@ -190,7 +190,7 @@ pub fn run(
 
 /// What the source gave in a turn.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Heard {
+enum Submitted {
     Nothing,
     Requests,
     /// The observer ended the run while requests were submitted.
@@ -198,7 +198,7 @@ enum Heard {
 }
 
 /// Submits to `device` the requests of `source` that are due before `before`, while there is room.
-fn hear(
+fn submit(
     source: &mut impl Source,
     device: &mut impl Device,
     table: &mut Table<Request>,
@@ -206,8 +206,8 @@ fn hear(
     now: Time,
     before: Time,
     Limits { max_outstanding, .. }: Limits,
-) -> Result<Heard, RunError> {
-    let mut heard = Heard::Nothing;
+) -> Result<Submitted, RunError> {
+    let mut submitted = Submitted::Nothing;
     while device.room() > 0 && source.next_due() < before {
         let Some(io) = source.take(now) else { break };
         if table.len() >= max_outstanding {
@@ -216,10 +216,10 @@ fn hear(
         let id = table.insert_with(|id| io.with(id));
         observer.arrived(now, &io.with(id));
         device.start(now, &io.with(id));
-        heard = Heard::Requests;
+        submitted = Submitted::Requests;
         if !observer.goes_on(now) {
-            return Ok(Heard::Interrupted);
+            return Ok(Submitted::Interrupted);
         }
     }
-    Ok(heard)
+    Ok(submitted)
 }

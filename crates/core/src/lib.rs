@@ -36,7 +36,7 @@ pub use queued::Queued;
 pub use request::{ClassId, Done, Errno, Flags, Io, Op, Prio, ReqId, Request, StreamId};
 pub use rng::{Rng, Seed};
 pub use served::{ClassInfo, Served};
-pub use sharing::{Arrival, Sharing};
+pub use sharing::{Sharing, Started};
 pub use source::Source;
 pub use table::Table;
 pub use tap::Tap;

@@ -70,7 +70,7 @@ pub trait Policy {
 
     /// Reports the name and the value of each counter that the policy keeps, for the result of a
     /// finished run.
-    fn counters(&self, _tell: &mut dyn FnMut(&str, u64)) {}
+    fn counters(&self, _report: &mut dyn FnMut(&str, u64)) {}
 }
 
 impl<P: Policy + ?Sized> Policy for Box<P> {
@@ -86,7 +86,7 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
     fn wakeup(&self) -> Time {
         (**self).wakeup()
     }
-    fn counters(&self, tell: &mut dyn FnMut(&str, u64)) {
-        (**self).counters(tell);
+    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+        (**self).counters(report);
     }
 }

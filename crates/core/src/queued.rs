@@ -30,7 +30,7 @@ pub struct Queued<P, D> {
     wake: Time,
     /// Requests that arrive at the instant of a completion enter the policy before its next
     /// decision.
-    patient: bool,
+    arrivals_first: bool,
 }
 
 /// A request of the layer above, and its progress.
@@ -71,7 +71,7 @@ impl<P: Policy, D: Device> Queued<P, D> {
             held: None,
             chain: Vec::new(),
             wake: Time::NEVER,
-            patient: false,
+            arrivals_first: false,
         }
     }
 
@@ -80,8 +80,8 @@ impl<P: Policy, D: Device> Queued<P, D> {
     /// whose requests come exactly at completions, such as programs that count in whole time
     /// slices.
     #[must_use]
-    pub fn patient(self, patient: bool) -> Self {
-        Self { patient, ..self }
+    pub fn arrivals_first(self, arrivals_first: bool) -> Self {
+        Self { arrivals_first, ..self }
     }
 
     /// The policy, for its counters.
@@ -273,7 +273,7 @@ impl<P: Policy, D: Device> Device for Queued<P, D> {
             self.device.advance(now, done);
             let finished = done.len() > from;
             self.settle(now, done, from);
-            if finished && self.patient {
+            if finished && self.arrivals_first {
                 self.wake = now;
                 return;
             }

@@ -32,21 +32,21 @@ pub struct Sharing {
 
 /// The value of the integral when a command started.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival(u128);
+pub struct Started(u128);
 
 impl Sharing {
     /// A command starts at `now`.
-    pub fn enter(&mut self, now: Time) -> Arrival {
+    pub fn start(&mut self, now: Time) -> Started {
         self.divide(now);
         self.in_flight += 1;
-        Arrival(self.integral)
+        Started(self.integral)
     }
 
     /// The command that began at `started` completes at `now`. Returns its device time.
-    pub fn leave(&mut self, now: Time, arrival: Arrival) -> Span {
+    pub fn complete(&mut self, now: Time, started: Started) -> Span {
         self.divide(now);
         self.in_flight -= 1;
-        self.earned += self.integral - arrival.0;
+        self.earned += self.integral - started.0;
         if self.in_flight == 0 {
             self.earned = u128::from(self.busy) << FRACTION;
         }
@@ -90,28 +90,28 @@ mod tests {
     #[test]
     fn alone_it_pays_for_its_stay() {
         let mut sharing = Sharing::default();
-        let a = sharing.enter(at(10));
-        assert_eq!(sharing.leave(at(35), a), Span::from_ns(25));
-        let b = sharing.enter(at(100));
-        assert_eq!(sharing.leave(at(101), b), Span::from_ns(1), "idle time is nobody's");
+        let a = sharing.start(at(10));
+        assert_eq!(sharing.complete(at(35), a), Span::from_ns(25));
+        let b = sharing.start(at(100));
+        assert_eq!(sharing.complete(at(101), b), Span::from_ns(1), "idle time is not charged");
         assert_eq!(sharing.busy(), Span::from_ns(26));
     }
 
     #[test]
     fn together_they_share() {
         let mut sharing = Sharing::default();
-        let a = sharing.enter(at(0));
-        let b = sharing.enter(at(100));
+        let a = sharing.start(at(0));
+        let b = sharing.start(at(100));
         // `a`: 100 alone and half of 60; `b`: half of 60 and 40 alone.
-        assert_eq!(sharing.leave(at(160), a), Span::from_ns(130));
-        assert_eq!(sharing.leave(at(200), b), Span::from_ns(70));
+        assert_eq!(sharing.complete(at(160), a), Span::from_ns(130));
+        assert_eq!(sharing.complete(at(200), b), Span::from_ns(70));
     }
 
     #[test]
     fn thirds_add_up() {
         let mut sharing = Sharing::default();
-        let all = [0; 3].map(|_| sharing.enter(at(0)));
-        let parts = all.map(|arrival| sharing.leave(at(100), arrival).ns());
+        let all = [0; 3].map(|_| sharing.start(at(0)));
+        let parts = all.map(|started| sharing.complete(at(100), started).ns());
         assert_eq!(parts.iter().sum::<u64>(), 100, "{parts:?}");
         assert!(parts.iter().all(|part| (33..=34).contains(part)), "{parts:?}");
     }
@@ -123,7 +123,7 @@ mod tests {
             steps in prop::collection::vec((0_u64..50, 0_usize..12), 1..200),
         ) {
             let mut sharing = Sharing::default();
-            let mut flights: Vec<(Arrival, u64)> = Vec::new();
+            let mut flights: Vec<(Started, u64)> = Vec::new();
             let (mut now, mut busy, mut charged) = (0, 0, 0);
             for (gap, pick) in steps {
                 now += gap;
@@ -135,20 +135,20 @@ mod tests {
                     }
                 }
                 if pick < flights.len() || flights.len() == 10 {
-                    let (arrival, parts) = flights.swap_remove(pick % 10 % flights.len());
-                    let service = sharing.leave(at(now), arrival).ns();
+                    let (started, parts) = flights.swap_remove(pick % 10 % flights.len());
+                    let service = sharing.complete(at(now), started).ns();
                     charged += service;
                     prop_assert!(service.abs_diff(parts / 2520) <= 2, "{service} {parts}");
                 } else {
-                    flights.push((sharing.enter(at(now)), 0));
+                    flights.push((sharing.start(at(now)), 0));
                 }
                 prop_assert!(charged <= busy);
                 if flights.is_empty() {
                     prop_assert_eq!(charged, busy);
                 }
             }
-            for (arrival, _) in flights {
-                charged += sharing.leave(at(now), arrival).ns();
+            for (started, _) in flights {
+                charged += sharing.complete(at(now), started).ns();
             }
             prop_assert_eq!(charged, busy);
             prop_assert_eq!(sharing.busy(), Span::from_ns(busy));

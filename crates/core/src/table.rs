@@ -68,6 +68,7 @@ impl<T> Table<T> {
 
     /// Takes the value under `id` out.
     ///
+    /// # Panics
     /// If `id` is stale: a completion came twice. Only a mistake of a layer can cause that.
     pub fn remove(&mut self, id: ReqId) -> T {
         let slot = &mut self.slots[id.index()];

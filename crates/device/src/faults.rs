@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn fails_and_stalls_as_often_as_told() {
+    fn fails_and_stalls_at_its_rates() {
         let rates = Rates { errors: 0.1, stalls: 0.2, stall: Span::from_ms(7) };
         let done = served(rates);
         assert_eq!(done.len(), 1000);

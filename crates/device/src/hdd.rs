@@ -42,12 +42,12 @@ mod disk;
 mod drive;
 mod geometry;
 mod mechanism;
+mod observer;
 mod options;
 mod platter;
 mod seek;
 mod sweep;
 mod tagged;
-mod watcher;
 
 pub use access::Access;
 pub use disk::Hdd;

@@ -132,12 +132,12 @@ impl<D: Device> Device for PageCache<D> {
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
         if self.below.polled() || self.below.wakeup() <= now {
-            let mut heard = std::mem::take(&mut self.heard);
-            self.below.advance(now, &mut heard);
-            for command in heard.drain(..) {
+            let mut completions = std::mem::take(&mut self.completions);
+            self.below.advance(now, &mut completions);
+            for command in completions.drain(..) {
                 self.settle(now, &command);
             }
-            self.heard = heard;
+            self.completions = completions;
         }
         self.back.look(now);
         self.go_on(now);

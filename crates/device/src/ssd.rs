@@ -61,7 +61,7 @@ use events::{Events, What};
 use facts::ns_at;
 use lanes::{Lanes, Passing, Way};
 use penstock_core::{
-    Arrival, Device, Done, Errno, Flags, Io, Op, ReqId, Request, Sharing, Span, Table, Time,
+    Device, Done, Errno, Flags, Io, Op, ReqId, Request, Sharing, Span, Started, Table, Time,
 };
 
 /// The unit of addresses.
@@ -97,7 +97,7 @@ pub struct Ssd {
 struct Flight {
     req: Request,
     begun: Time,
-    arrival: Arrival,
+    started: Started,
     /// Bytes that are not yet booked on the link.
     left: u32,
     random: bool,
@@ -160,8 +160,8 @@ impl Ssd {
             if passed == first {
                 let passing = self.lanes.pop().expect("it is first");
                 if self.passed(&passing) {
-                    let Flight { req, begun, arrival, error, .. } = self.flights.remove(passing.id);
-                    let service = self.sharing.leave(now, arrival);
+                    let Flight { req, begun, started, error, .. } = self.flights.remove(passing.id);
+                    let service = self.sharing.complete(now, started);
                     done.push(Done { id: req.id, at: now, begun, service, len: req.len, error });
                 }
             } else if event == first {
@@ -347,9 +347,9 @@ impl Device for Ssd {
 
     fn start(&mut self, now: Time, req: &Request) {
         debug_assert!(self.room() > 0, "started without room");
-        let arrival = self.sharing.enter(now);
+        let started = self.sharing.start(now);
         let (left, random) = (req.len, false);
-        let flight = Flight { req: *req, begun: now, arrival, left, random, error: None };
+        let flight = Flight { req: *req, begun: now, started, left, random, error: None };
         let id = self.flights.insert_with(|_| flight);
         let taken = self.controller.max(now.ns());
         self.controller = taken + self.facts.command_interval.ns();

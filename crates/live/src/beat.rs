@@ -23,12 +23,12 @@ pub struct Beat {
     asked: u32,
     /// When the clock was last read, and when a report was last due.
     read: Option<Instant>,
-    told: Option<Instant>,
+    reported: Option<Instant>,
 }
 
 impl Default for Beat {
     fn default() -> Self {
-        Self { left: 1, asked: 1, read: None, told: None }
+        Self { left: 1, asked: 1, read: None, reported: None }
     }
 }
 
@@ -48,9 +48,9 @@ impl Beat {
         // Fast calls may become slow: readings become rarer slowly, and more frequent at once.
         self.asked = often.clamp(1, u128::from(ASKED_MOST.min(2 * self.asked))) as u32;
         self.left = self.asked;
-        let due = self.told.is_none_or(|told| now.duration_since(told) >= BETWEEN);
+        let due = self.reported.is_none_or(|last| now.duration_since(last) >= BETWEEN);
         if due {
-            self.told = Some(now);
+            self.reported = Some(now);
         }
         due
     }
@@ -64,9 +64,9 @@ mod tests {
     fn it_is_time_at_first_and_then_once_in_fifty_milliseconds() {
         let mut beat = Beat::default();
         assert!(beat.due(), "a run begins with a report");
-        let begun = beat.told;
+        let begun = beat.reported;
         while !beat.due() {}
-        assert!(beat.told.unwrap().duration_since(begun.unwrap()) >= BETWEEN);
+        assert!(beat.reported.unwrap().duration_since(begun.unwrap()) >= BETWEEN);
         assert!(!beat.due(), "once");
     }
 
@@ -83,7 +83,7 @@ mod tests {
         }
         // As if the last of them had taken two seconds.
         beat.read = Instant::now().checked_sub(Duration::from_secs(2));
-        beat.told = beat.read;
+        beat.reported = beat.read;
         assert!(beat.due());
         assert_eq!(beat.asked, 1);
     }

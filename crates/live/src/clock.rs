@@ -34,7 +34,7 @@ pub struct LiveClock {
     hub: Rc<RefCell<Hub>>,
     begun: Option<Instant>,
     /// The time that it returned last: the time of the turn.
-    told: Time,
+    turn: Time,
     /// The loop had more to do at the time returned last.
     more: bool,
     /// It has returned that time twice.
@@ -56,7 +56,7 @@ impl LiveClock {
         Self {
             hub,
             begun: None,
-            told: Time::ZERO,
+            turn: Time::ZERO,
             more: false,
             again: false,
             spin: Spin::default(),
@@ -192,9 +192,9 @@ impl Clock for LiveClock {
     fn now(&mut self) -> Time {
         self.again = std::mem::take(&mut self.more) && !self.again;
         if !self.again {
-            self.told = self.read();
+            self.turn = self.read();
         }
-        self.told
+        self.turn
     }
 
     /// Submits queued commands to the kernel and waits. `true` when a command ended, `until` has
@@ -203,7 +203,7 @@ impl Clock for LiveClock {
     fn park(&mut self, until: Time) -> bool {
         // The loop has more to do at this instant: no system call, and queued commands wait for the
         // rest of their batch.
-        if until <= self.told {
+        if until <= self.turn {
             self.more = true;
             return true;
         }
@@ -212,7 +212,7 @@ impl Clock for LiveClock {
         if until == Time::NEVER && hub.in_flight() == 0 {
             return false;
         }
-        let longest = self.told + LONGEST_PARK;
+        let longest = self.turn + LONGEST_PARK;
         // Spinning pays only for a deadline.
         let wake = if until <= longest { until - self.spin.0 } else { longest };
         if hub.ready() {

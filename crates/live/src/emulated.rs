@@ -62,7 +62,7 @@ pub struct Emulated<D> {
     ended: Vec<Done>,
     /// The turn in which the model last reported completions, and when the last of them was due in
     /// its own time.
-    told: (Time, Time),
+    reported: (Time, Time),
     lateness: Lateness,
 }
 
@@ -78,8 +78,8 @@ impl<D: Device> Emulated<D> {
     /// `model` running at `speed`, with every request carried out on `over` too, if there is one.
     pub fn new(model: D, speed: Speed, over: Option<LiveDevice>) -> Self {
         let lateness = Lateness::new();
-        let told = (Time::NEVER, Time::ZERO);
-        Self { model, over, speed, halves: Vec::new(), ended: Vec::new(), told, lateness }
+        let reported = (Time::NEVER, Time::ZERO);
+        Self { model, over, speed, halves: Vec::new(), ended: Vec::new(), reported, lateness }
     }
 
     /// How late the model's completions were reported, against its own schedule.
@@ -90,7 +90,7 @@ impl<D: Device> Emulated<D> {
     /// The model's time for a request at `now`: an answer to its completions, or sent before it has
     /// reported those that are due.
     fn present(&self, now: Time) -> Time {
-        match self.told {
+        match self.reported {
             (turn, due) if turn == now => due,
             _ => self.speed.model(now).min(self.model.wakeup()),
         }
@@ -137,8 +137,8 @@ impl<D: Device> Device for Emulated<D> {
     fn start(&mut self, now: Time, req: &Request) {
         // A request that was due after the completion is no answer to it.
         let since = self.present(now).max(self.speed.model(req.due.min(now)));
-        if self.told.0 == now {
-            self.told.1 = since;
+        if self.reported.0 == now {
+            self.reported.1 = since;
         }
         self.model.start(since, req);
         if let Some(file) = &mut self.over {
@@ -177,7 +177,7 @@ impl<D: Device> Device for Emulated<D> {
         }
         // A completion that waited for the file is reported when the file was done.
         let answers_the_model = modelled > first && done.len() == modelled;
-        self.told = if answers_the_model { (now, due) } else { (Time::NEVER, due) };
+        self.reported = if answers_the_model { (now, due) } else { (Time::NEVER, due) };
         self.ended = ended;
     }
 

@@ -21,7 +21,7 @@ pub fn fill(seed: Seed, bytes: &mut [u8]) {
 
 /// Whether `bytes`, which begin at a sector, hold no data: each sector is as [`fill`] makes it, or
 /// all zeros or all ones, as on media that are new, erased or discarded.
-pub(crate) fn is_nobodys(bytes: &[u8]) -> bool {
+pub(crate) fn holds_no_data(bytes: &[u8]) -> bool {
     bytes.chunks(SECTOR).all(|sector| {
         let only = |byte| sector.iter().all(|&other| other == byte);
         only(0) || only(0xff) || (sector.len() == SECTOR && sector[8..16] == tag(sector))
@@ -53,26 +53,26 @@ mod tests {
     fn what_a_run_writes_is_known_whatever_its_seed_and_wherever_it_begins() {
         for seed in [0, 1, u64::MAX] {
             let bytes = filled(seed);
-            assert!(is_nobodys(&bytes));
-            assert!(is_nobodys(&bytes[4096 + 512..]));
+            assert!(holds_no_data(&bytes));
+            assert!(holds_no_data(&bytes[4096 + 512..]));
         }
-        assert!(is_nobodys(&[0; 4096]) && is_nobodys(&[0xff; 4096]));
+        assert!(holds_no_data(&[0; 4096]) && holds_no_data(&[0xff; 4096]));
         let mixed = [&[0; 512], &filled(1)[..1024], &[0xff; 512], &[0; 512]].concat();
-        assert!(is_nobodys(&mixed), "a run, and a discard");
+        assert!(holds_no_data(&mixed), "a run, and a discard");
     }
 
     #[test]
-    fn a_byte_of_somebodys_is_enough() {
+    fn one_byte_of_data_is_enough() {
         let mut bytes = filled(1);
         bytes[700 * 512 + 9] ^= 1;
-        assert!(!is_nobodys(&bytes));
+        assert!(!holds_no_data(&bytes));
         let mut zeros = [0; 4096];
         zeros[4095] = 1;
-        assert!(!is_nobodys(&zeros));
-        assert!(!is_nobodys(&[0x55; 4096]));
+        assert!(!holds_no_data(&zeros));
+        assert!(!holds_no_data(&[0x55; 4096]));
         let mut random = vec![0; 4096];
         Seed(1).stream("data written", 0).fill_bytes(&mut random);
-        assert!(!is_nobodys(&random), "bytes that only look random");
+        assert!(!holds_no_data(&random), "bytes that only look random");
     }
 
     #[test]

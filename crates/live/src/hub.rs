@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use penstock_core::{Arrival, Done, Errno, Flags, Op, ReqId, Request, Sharing, Span, Time};
+use penstock_core::{Done, Errno, Flags, Op, ReqId, Request, Sharing, Span, Started, Time};
 
 use crate::buffers::Layout;
 use crate::cargo::{Carriage, Trip};
@@ -58,7 +58,7 @@ struct Flight {
     id: ReqId,
     len: u32,
     begun: Time,
-    arrival: Arrival,
+    started: Started,
     /// The rest of it, or of a command of its trip.
     rest: Command,
 }
@@ -137,8 +137,8 @@ impl Hub {
             *trip = Trip::new(req, rest, lane.target.unit(), self.layout.slot(number));
             rest = trip.as_mut().and_then(|trip| carriage.next(trip)).unwrap_or(rest);
         }
-        let arrival = lane.sharing.enter(now);
-        let flight = Flight { id: req.id, len: req.len, begun: now, arrival, rest };
+        let started = lane.sharing.start(now);
+        let flight = Flight { id: req.id, len: req.len, begun: now, started, rest };
         lane.flights[slot as usize] = Some(flight);
         self.in_flight += 1;
         self.driver.queue(number, &rest);
@@ -154,7 +154,7 @@ impl Hub {
         for (slot, error) in lane.ended.drain(..) {
             let flight = lane.flights[slot as usize].take().expect("a command ends once");
             lane.free.push(slot);
-            let service = lane.sharing.leave(now, flight.arrival);
+            let service = lane.sharing.complete(now, flight.started);
             let Flight { id, len, begun, .. } = flight;
             done.push(Done { id, at: now, begun, service, len, error });
         }
@@ -240,7 +240,7 @@ impl Hub {
     /// again. Returns how many results there were.
     fn collect(&mut self) -> usize {
         self.driver.reap(&mut self.outcomes);
-        let heard = self.outcomes.len();
+        let results = self.outcomes.len();
         for Outcome { slot: number, result } in self.outcomes.drain(..) {
             let lane = &mut self.lanes[(number / self.depth) as usize];
             let slot = number % self.depth;
@@ -260,7 +260,7 @@ impl Hub {
                 }
             }
         }
-        heard
+        results
     }
 }
 

@@ -78,4 +78,4 @@ pub use sysfs::{Disk, Stack, Sysfs};
 pub use target::{Contents, DirectIo, Target, TargetError, User, file_system};
 pub use trouble::Trouble;
 pub use uring::registered_buffers;
-pub use work::{leave_processor, use_processor};
+pub use work::{lower_priority, use_processor};

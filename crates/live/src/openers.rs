@@ -61,8 +61,8 @@ fn device(fd: &Path) -> Option<u64> {
 fn may_write(fd: &Path) -> bool {
     let about = fd.parent().and_then(Path::parent).map(|folder| folder.join("fdinfo"));
     let about = about.map(|folder| folder.join(name(fd)));
-    let told = about.and_then(|about| fs::read_to_string(about).ok()).unwrap_or_default();
-    let flags = told.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = about.and_then(|about| fs::read_to_string(about).ok()).unwrap_or_default();
+    let flags = flags.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|flags| libc::c_int::from_str_radix(flags.trim(), 8).ok());
     flags.is_none_or(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
 }
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_write_is_told_from_who_reads() {
+    fn writers_are_distinguished_from_readers() {
         let Some((node, device)) = some_device() else { return };
         let tree = Tree::new("openers");
         process(&tree, 11, &node, "0100000", "");

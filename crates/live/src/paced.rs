@@ -39,7 +39,7 @@ impl Pace {
 
     /// Whether a report is due: at the beginning, and then after every 50 ms of real time. The call
     /// resets it.
-    pub fn word_due(&self) -> bool {
+    pub fn report_due(&self) -> bool {
         self.due.load(Ordering::Relaxed) && self.due.swap(false, Ordering::Relaxed)
     }
 }
@@ -148,13 +148,13 @@ mod tests {
     fn a_long_wait_stops_over_and_word_is_due() {
         let pace = Pace::default();
         let mut clock = Paced::new(1.0, &pace);
-        assert!(pace.word_due(), "a run begins with word");
-        assert!(!pace.word_due(), "once");
+        assert!(pace.report_due(), "a run begins with a report");
+        assert!(!pace.report_due(), "once");
         let a_month = at(30 * 86_400_000);
         for _ in 0..3 {
             assert!(clock.park(a_month));
             assert!(clock.now() < a_month);
-            assert!(pace.word_due());
+            assert!(pace.report_due());
         }
     }
 
@@ -176,7 +176,7 @@ mod tests {
         pace.pause(true);
         for _ in 0..20 {
             assert!(clock.park(at(864_000_000)));
-            assert!(pace.word_due(), "whoever watches can end it");
+            assert!(pace.report_due(), "an observer can end it");
         }
         assert_eq!(clock.now(), at(1) + Span::from_ns(20), "never the same instant twice");
         pace.pause(false);

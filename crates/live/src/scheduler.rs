@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_by_somebody_else_is_told_and_undone() {
+    fn a_switch_by_another_program_is_reported_and_undone() {
         let (_tree, places) = Tree::new("changed");
         let switched = Switched::new(places.clone(), &[disk()], "kyber").unwrap();
         fs::write(places.scheduler("sda"), "none mq-deadline [kyber]\n").unwrap();

@@ -161,7 +161,7 @@ impl Driver for Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.desks.iter().for_each(|desk| desk.leave());
+        self.desks.iter().for_each(|desk| desk.dismiss());
         for worker in self.workers.drain(..) {
             // A panic of a worker is on stderr already; a second panic would hide the first.
             let _ = worker.join();
@@ -187,7 +187,7 @@ impl Desk {
     }
 
     /// Ends the worker. A command that it has not begun is dropped with the run.
-    fn leave(&self) {
+    fn dismiss(&self) {
         *lock(&self.task) = Task::Leave;
         self.given.notify_one();
     }

@@ -24,7 +24,7 @@ fn had() -> u64 {
 ///
 /// # Errors
 /// The system's error.
-pub fn leave_processor() -> std::io::Result<()> {
+pub fn lower_priority() -> std::io::Result<()> {
     const NICEST: i32 = 19;
     Ok(setpriority_process(None, NICEST)?)
 }
@@ -45,7 +45,7 @@ mod tests {
         let nice = || rustix::process::getpriority_process(None).unwrap();
         let before = nice();
         std::thread::spawn(move || {
-            leave_processor().unwrap();
+            lower_priority().unwrap();
             assert_eq!(nice(), 19);
         })
         .join()

@@ -32,7 +32,7 @@ fn a_free_device_is_used_by_every_engine() {
         let written = std::fs::read(&disk.file).unwrap();
         assert!(written[..65_536].iter().all(|&byte| byte == 0), "discarded");
         assert!(written[65_536..262_144].chunks(512).all(|block| block.iter().any(|&b| b != 0)));
-        assert!(written[262_144..].iter().all(|&byte| byte == 0), "nobody wrote there");
+        assert!(written[262_144..].iter().all(|&byte| byte == 0), "no byte is written there");
     }
 }
 
@@ -244,7 +244,7 @@ fn what_another_process_has_open_for_writing_is_refused() {
     disk.refused_at(&partition, &format!("found it {}", process(&holder)));
     drop(holder);
     let _reads = Holder::new(&disk.node, "<");
-    assert!(named_twice(&partition).is_ok(), "who reads is let");
+    assert!(named_twice(&partition).is_ok(), "a reader is no obstacle");
 }
 
 #[test]

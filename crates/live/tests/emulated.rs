@@ -109,8 +109,8 @@ fn a_machine_that_wakes_late_does_not_slow_the_model() {
         Queued::new(Fcfs::default(), Emulated::new(Server::default(), Speed::ONE, None));
     let mut source = Closed::new(4, 200, small);
     let (_, end) = drain(&mut source, &mut stack, &mut Tardy::default());
-    assert_eq!(end.at, Time::ZERO + Span::from_ms(200) + LATE, "only who waits last is late");
-    assert!(stack.device().lateness().max_ns() >= LATE.ns(), "and what was late is told");
+    assert_eq!(end.at, Time::ZERO + Span::from_ms(200) + LATE, "only the last wait is late");
+    assert!(stack.device().lateness().max_ns() >= LATE.ns(), "and the lateness is recorded");
 }
 
 /// The shortest first.

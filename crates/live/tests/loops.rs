@@ -98,12 +98,12 @@ fn a_loop_device_that_nobody_uses_is_left_behind_and_removed() {
     let Some(disk) = Disk::over(scratch, path.clone(), &["--sizelimit", &size]) else { return };
     let find = || loop_devices().into_iter().find(|one| one.file == path);
     let open = File::open(&disk.node).unwrap();
-    assert!(find().is_some(), "whoever has it open is this process");
+    assert!(find().is_some(), "only this process has it open");
     let mut other = Command::new("sleep").arg("60").stdin(open).spawn().unwrap();
     assert_eq!(find(), None, "another process has it open");
     other.kill().unwrap();
     other.wait().unwrap();
-    let left = find().expect("nobody uses it");
+    let left = find().expect("it is unused");
     assert_eq!(left.node, disk.node);
     left.remove().unwrap();
     assert!(loops_over(&path).is_empty());

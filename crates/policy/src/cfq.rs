@@ -47,7 +47,7 @@ pub const ENTRY: Entry = Entry {
             name: "fifo_expire_async",
             kind: Kind::Duration,
             default: Value::Duration(Span::from_ms(250)),
-            doc: "the same for a request for which nobody waits",
+            doc: "the same for a request that no caller waits for",
             source: KERNEL,
         },
         MAX_SECTORS,

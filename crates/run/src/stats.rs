@@ -269,7 +269,7 @@ impl Observer for Stats<'_> {
             schedule.turn();
         }
         let report = match (self.pace, &self.schedule) {
-            (Some(pace), _) => pace.word_due(),
+            (Some(pace), _) => pace.report_due(),
             (None, Some(_)) => now.since(self.reported) >= TIME_A_REPORT,
             (None, None) => self.beat.due(),
         };

@@ -179,7 +179,7 @@ fn every_format_is_recognised() {
 
 /// Both have five columns; `mqsim` has whole nanoseconds, `disksim` milliseconds of any kind.
 #[test]
-fn mqsim_and_disksim_are_told_apart_or_both_are_named() {
+fn mqsim_and_disksim_are_distinguished_or_both_are_named() {
     let of = |text: &str| detect(text.as_bytes()).map(|format| format.name);
     let far = "938513000 4 264719034 16 0\n938828000 3 197570570 16 1\n";
     assert_eq!(of(far), Some("mqsim"), "no disk waits minutes for each request");

@@ -156,7 +156,7 @@ fn one_at_a_time_each_waits_for_the_last_and_thinks_as_long() {
     ] {
         let mut replay =
             Replay::new(&recorded, 1 << 20, None, timing, |_| (ClassId(0), Prio(0))).unwrap();
-        assert_eq!(replay.last_due(), None, "nobody knows before");
+        assert_eq!(replay.last_due(), None, "unknown before");
         for due in dues {
             assert_eq!(replay.next_due(), due);
             assert!(due == Time::ZERO || replay.take(due - Span::from_ns(1)).is_none());

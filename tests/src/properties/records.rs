@@ -76,9 +76,9 @@ pub fn record(bytes: &[u8]) {
     let alike = replay(&path, &[]).unwrap_or_else(|failure| panic!("{failure}"));
     assert!(alike.first_difference.is_none(), "{alike:?}");
     assert_eq!(alike.alike, alike.decisions);
-    let told = &comparison.runs[0].classes;
+    let classes = &comparison.runs[0].classes;
     let requests: u64 =
-        told.iter().map(|class| class.requests + class.errors + class.unfinished).sum();
+        classes.iter().map(|class| class.requests + class.errors + class.unfinished).sum();
     // Requests that were due before the end of the warm-up are in the record alone.
     assert!(alike.requests >= requests, "{alike:?} of {requests} requests");
     let files = [path.clone(), decisions_of(&path)].map(|path| (fs::read(&path).unwrap(), path));

@@ -18,7 +18,7 @@ use super::figures::close;
 
 /// A request.
 #[derive(Clone, Copy)]
-struct Asked {
+struct Issued {
     due: u64,
     class: usize,
     read: bool,
@@ -62,11 +62,11 @@ pub(super) fn fcfs(job: &Job, trace: Option<&Trace>, classes: usize) -> Option<V
 }
 
 /// Serves all requests of `plan`, and calls `done` for each when it is finished.
-fn simulate(spec: &FixedSpec, mut plan: Plan, mut done: impl FnMut(&Asked, u64, u64)) {
-    let law = |asked: &Asked| if asked.read { &spec.reads } else { &spec.writes };
-    let (mut queue, mut inside) = (VecDeque::new(), VecDeque::<Asked>::new());
+fn simulate(spec: &FixedSpec, mut plan: Plan, mut done: impl FnMut(&Issued, u64, u64)) {
+    let law = |asked: &Issued| if asked.read { &spec.reads } else { &spec.writes };
+    let (mut queue, mut inside) = (VecDeque::new(), VecDeque::<Issued>::new());
     // In service: when each ends, and its time on the server.
-    let mut batch = VecDeque::<(u64, u64, Asked)>::new();
+    let mut batch = VecDeque::<(u64, u64, Issued)>::new();
     while let Some(now) = [plan.next(), batch.front().map(|one| one.0)].into_iter().flatten().min()
     {
         while let Some((_, service, asked)) = batch.pop_front_if(|one| one.0 <= now) {
@@ -79,7 +79,7 @@ fn simulate(spec: &FixedSpec, mut plan: Plan, mut done: impl FnMut(&Asked, u64, 
         while inside.len() + batch.len() < spec.depth as usize
             && let Some(asked) = queue.pop_front()
         {
-            inside.push_back(Asked { sent: now, ..asked });
+            inside.push_back(Issued { sent: now, ..asked });
         }
         if batch.is_empty() {
             // One latency for all requests of a batch, the longest.
@@ -111,12 +111,12 @@ struct Plan {
     /// The next requests: when, of which agent, and the number that keeps ties in order.
     next: BTreeSet<(u64, usize, u64)>,
     issued: u64,
-    trace: VecDeque<Asked>,
+    trace: VecDeque<Issued>,
 }
 
 /// An agent: its requests, its end, and when it issues the next one.
 struct Agent {
-    asked: Asked,
+    asked: Issued,
     end: u64,
     again: Again,
 }
@@ -144,7 +144,7 @@ impl Plan {
             plan.trace = trace
                 .records
                 .iter()
-                .map(|record| Asked {
+                .map(|record| Issued {
                     due: record.at.ns(),
                     class: job.classes.len(),
                     read: record.op == Op::Read,
@@ -174,7 +174,7 @@ impl Plan {
             if spec.buffered || matches!(spec.region.from, Edge::At(u64::MAX)) {
                 return None;
             }
-            let asked = Asked {
+            let asked = Issued {
                 due: start,
                 class: spec.class.index(),
                 read: spec.op == Op::Read,
@@ -206,7 +206,7 @@ impl Plan {
     }
 
     /// The request that is due at `now`.
-    fn take(&mut self, now: u64) -> Option<Asked> {
+    fn take(&mut self, now: u64) -> Option<Issued> {
         if let Some(asked) = self.trace.pop_front_if(|asked| asked.due <= now) {
             return Some(asked);
         }
@@ -215,7 +215,7 @@ impl Plan {
         if let Again::Every(period) = self.agents[agent].again {
             self.ask(agent, due + period);
         }
-        Some(Asked { due, ..self.agents[agent].asked })
+        Some(Issued { due, ..self.agents[agent].asked })
     }
 
     /// A request of `agent` is done.
@@ -232,15 +232,15 @@ impl Got {
     pub(super) fn same(&self, found: &ClassResult) {
         let name = &found.name;
         let counts = (self.latency.len() as u64, self.bytes, 0, 0);
-        let told = (found.requests, found.bytes, found.errors, found.unfinished);
-        assert_eq!(told, counts, "{name}: requests, bytes, errors, unfinished");
-        let of = |what: &str, own: &[u64], told: &Distribution| {
+        let figures = (found.requests, found.bytes, found.errors, found.unfinished);
+        assert_eq!(figures, counts, "{name}: requests, bytes, errors, unfinished");
+        let of = |what: &str, own: &[u64], found: &Distribution| {
             let extremes = (own.iter().min().copied(), own.iter().max().copied());
             let extremes = (extremes.0.unwrap_or(0), extremes.1.unwrap_or(0));
-            assert_eq!((told.min, told.max), extremes, "{what} of {name}");
+            assert_eq!((found.min, found.max), extremes, "{what} of {name}");
             let sum: u128 = own.iter().map(|&ns| u128::from(ns)).sum();
             let mean = if own.is_empty() { 0.0 } else { sum as f64 / own.len() as f64 };
-            assert!(close(told.mean, mean, 1e-6), "{what} of {name}: {} for {mean}", told.mean);
+            assert!(close(found.mean, mean, 1e-6), "{what} of {name}: {} for {mean}", found.mean);
         };
         of("latency", &self.latency, &found.lat_ns);
         of("wait", &self.wait, &found.wait_ns);

@@ -144,14 +144,14 @@ impl SegmentBuffer {
             if going.is_some() || self.cache.ahead_on_hit {
                 self.active = Some(active);
                 if let Some(sweep) = begun {
-                    drive.tell_sweep(sweep, |_| 0);
+                    drive.report_sweep(sweep, |_| 0);
                 }
             }
             return flow.done();
         }
         let read = drive.reach(&mut active.sweep, end);
         if let Some(sweep) = begun {
-            drive.tell_sweep(sweep, |_| read);
+            drive.report_sweep(sweep, |_| read);
         }
         self.active = Some(active);
         active.sweep.flow.done().max(read)
@@ -207,7 +207,7 @@ impl SegmentBuffer {
         }
         self.segments.extend(segment, end);
         self.active = Some(Active { segment, sweep, least: end, motion: Motion::Done });
-        drive.tell_sweep(begun, |drive| drive.finish(&mut { sweep }));
+        drive.report_sweep(begun, |drive| drive.finish(&mut { sweep }));
         if durable { drive.finish(&mut sweep) } else { sweep.flow.done() }
     }
 

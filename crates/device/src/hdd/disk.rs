@@ -9,8 +9,8 @@ use super::buffer::{SectorRequest, SegmentBuffer};
 use super::drive::{Drive, DriveError};
 use super::geometry::{Angle, Place};
 use super::mechanism::{Mechanism, SECTOR, sectors};
+use super::observer::AccessObserver;
 use super::options::Options;
-use super::watcher::Watcher;
 
 /// One drive.
 #[derive(Debug)]
@@ -59,8 +59,8 @@ impl Hdd {
     /// an access does not change once it has begun. With the cache, the call comes when a command
     /// makes the access certain. The access may begin later, and then has neither overhead nor bus.
     #[must_use]
-    pub fn watched(mut self, listener: impl FnMut(Time, &Access) + 'static) -> Self {
-        self.mechanism.watcher = Watcher::new(listener);
+    pub fn observed(mut self, observer: impl FnMut(Time, &Access) + 'static) -> Self {
+        self.mechanism.observer = AccessObserver::new(observer);
         self
     }
 
@@ -171,7 +171,7 @@ impl Device for Hdd {
                     ends = Self::start_cached(&mut self.mechanism, buffer, now, req);
                 } else {
                     let access = self.mechanism.access(now, req.op, req.start, req.len);
-                    self.mechanism.watcher.tell(now, &access);
+                    self.mechanism.observer.report(now, &access);
                     ends = now + access.service();
                     self.mechanism.arm = access.arm;
                     self.mechanism.wrote = req.op == Op::Write;

@@ -5,10 +5,10 @@ use penstock_core::{Op, Span, Time};
 use super::access::{Access, Arm};
 use super::drive::{Drive, DriveError};
 use super::geometry::{Map, Place, Run};
+use super::observer::AccessObserver;
 use super::options::{Bus, Options};
 use super::platter::Platter;
 use super::seek::SeekTimes;
-use super::watcher::Watcher;
 
 /// Bytes of a sector.
 pub(super) const SECTOR: u32 = 512;
@@ -29,7 +29,7 @@ pub(super) struct Mechanism {
     pub(super) wrote: bool,
     /// When the next command may be taken up.
     pub(super) ready: Time,
-    pub(super) watcher: Watcher,
+    pub(super) observer: AccessObserver,
 }
 
 impl Mechanism {
@@ -49,7 +49,7 @@ impl Mechanism {
             arm: Arm::default(),
             wrote: false,
             ready: Time::ZERO,
-            watcher: Watcher::default(),
+            observer: AccessObserver::default(),
         })
     }
 
@@ -136,7 +136,7 @@ impl Mechanism {
     /// A command that needs nothing of the platter takes its overhead. Returns when it ends.
     pub(super) fn decode_only(&mut self, now: Time, op: Op) -> Time {
         let ends = now.max(self.ready) + Span::from_ns(self.overhead(op));
-        self.watcher.tell_decoding(now, ends, self.arm);
+        self.observer.report_decoding(now, ends, self.arm);
         ends
     }
 

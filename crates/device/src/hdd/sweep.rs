@@ -261,8 +261,8 @@ impl Mechanism {
 impl Mechanism {
     /// Reports the access that begins with `sweep` and takes the arm until `ends`. `ends` is
     /// computed only if there is an observer.
-    pub(super) fn tell_sweep(&mut self, sweep: Sweep, ends: impl FnOnce(&Self) -> u64) {
-        if !self.watcher.listens() || sweep.next >= sweep.end {
+    pub(super) fn report_sweep(&mut self, sweep: Sweep, ends: impl FnOnce(&Self) -> u64) {
+        if !self.observer.is_set() || sweep.next >= sweep.end {
             return;
         }
         let leg = self.leg(&mut { sweep });
@@ -276,6 +276,6 @@ impl Mechanism {
             distance: leg.run.place.cylinder.abs_diff(sweep.arm.cylinder),
             arm: leg.arm(),
         };
-        self.watcher.tell(Time::from_ns(sweep.at), &access);
+        self.observer.report(Time::from_ns(sweep.at), &access);
     }
 }

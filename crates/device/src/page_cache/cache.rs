@@ -36,7 +36,7 @@ pub struct PageCache<D> {
     /// Requests that wait for no command any more.
     pub(super) ready: Vec<ReqId>,
     /// Completions from below.
-    pub(super) heard: Vec<Done>,
+    pub(super) completions: Vec<Done>,
     /// Why write-back failed, until a flush reports it.
     pub(super) failed: Option<Errno>,
 }
@@ -70,7 +70,7 @@ impl<D: Device> PageCache<D> {
             starved: VecDeque::new(),
             flushes: VecDeque::new(),
             ready: Vec::new(),
-            heard: Vec::new(),
+            completions: Vec::new(),
             failed: None,
         }
     }

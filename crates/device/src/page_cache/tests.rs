@@ -158,8 +158,8 @@ impl Stage {
     /// Commands that went below since the last look: operation, first page, number of pages, class.
     fn below(&mut self) -> Vec<(Op, u64, u32, u16)> {
         let page = u64::from(PAGE);
-        let told = |c: &Request| (c.op, c.start / page, c.len / PAGE, c.class.0);
-        let found = self.cache.below.given.iter().map(told).collect();
+        let command = |c: &Request| (c.op, c.start / page, c.len / PAGE, c.class.0);
+        let found = self.cache.below.given.iter().map(command).collect();
         let done = self.cache.below.given.drain(..).map(|c| {
             let (begun, service) = (c.due, Span::from_ms(1));
             Done { id: c.id, at: begun, begun, service, len: c.len, error: None }

@@ -181,10 +181,10 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_told_from_random_writes() {
+    fn streams_are_separated_from_random_writes() {
         let mut buffer = WriteBuffer::new(64, 16, 2);
-        let told = [(0, 8), (100, 108), (8, 16), (108, 116), (50, 58), (16, 24), (16, 24)];
-        let told = told.map(|(start, end)| buffer.continues(start, end));
-        assert_eq!(told, [false, false, true, true, false, true, false]);
+        let continues = [(0, 8), (100, 108), (8, 16), (108, 116), (50, 58), (16, 24), (16, 24)];
+        let continues = continues.map(|(start, end)| buffer.continues(start, end));
+        assert_eq!(continues, [false, false, true, true, false, true, false]);
     }
 }

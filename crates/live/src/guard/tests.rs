@@ -131,7 +131,7 @@ struct Seen<'a> {
 impl Observer for Seen<'_> {
     fn turn(&mut self, now: Time) -> bool {
         // A run that goes on for ever fails here, not in a test that hangs.
-        assert!(now < Time::ZERO + Span::from_secs(60), "nobody ended it");
+        assert!(now < Time::ZERO + Span::from_secs(60), "the run did not end");
         self.guard.look(now)
     }
 
@@ -295,7 +295,10 @@ fn an_answer_that_came_while_the_process_was_stopped_counts() {
     let guard = LiveClock::new(hub, Vec::new()).guard();
     let io = Sweep::of(Op::Read).take(Time::ZERO).unwrap();
     device.start(Time::ZERO, &io.with(ReqId { slot: 0, age: 0 }));
-    assert!(guard.look(Time::ZERO + Span::from_ms(900)), "it is heard before it is judged");
+    assert!(
+        guard.look(Time::ZERO + Span::from_ms(900)),
+        "its result is collected before it is judged"
+    );
     let mut done = Vec::new();
     device.advance(Time::ZERO + Span::from_ms(901), &mut done);
     assert_eq!(done.len(), 1);
@@ -348,7 +351,7 @@ fn a_file_that_is_cut_ends_the_run_though_writes_make_it_grow() {
     let (path, expected) = (target.path().to_owned(), SIZE + 4096);
     assert_eq!(trouble, Some(Trouble::Resized { path, found: SIZE, expected }));
     assert!(!guard.look(end.at), "once found, it stays");
-    assert_eq!(std::fs::metadata(target.path()).unwrap().len(), SIZE, "nobody repairs it");
+    assert_eq!(std::fs::metadata(target.path()).unwrap().len(), SIZE, "the file stays as it is");
 }
 
 #[test]

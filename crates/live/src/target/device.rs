@@ -121,7 +121,7 @@ fn lasting<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     look()
 }
 
-#[allow(clippy::disallowed_methods)] // the kernel does not tell when it lets go
+#[allow(clippy::disallowed_methods)] // the kernel does not report when it lets go
 fn pause() {
     std::thread::sleep(APART);
 }
@@ -163,7 +163,7 @@ fn check_free(
 ) -> Result<(), TargetError> {
     let not_free = |found, hint| TargetError::NotFree { path: path.to_owned(), found, hint };
     let obstacle = listed.obstacle().map_err(|error| {
-        let found = format!("that the kernel does not tell what is in use ({error})");
+        let found = format!("that the kernel does not report what is in use ({error})");
         not_free(found, "name it where /proc is whole".into())
     })?;
     if let Some(usage::Obstacle { found, hint }) = obstacle.or_else(|| lasting(|| listed.writer()))
@@ -180,8 +180,8 @@ fn check_free(
     let found = signature::find(&device, len).map_err(read)?;
     let found =
         found.map(|signature::Signature { name, offset }| format!("{name} at byte {offset}"));
-    let told = || signature::ask(&device).map(|name| format!("what libblkid calls {name}"));
-    if let Some(found) = found.or_else(told) {
+    let by_libblkid = || signature::ask(&device).map(|name| format!("what libblkid calls {name}"));
+    if let Some(found) = found.or_else(by_libblkid) {
         let hint = format!(
             "nothing is written over what can be recognised: if it is not needed, remove it with \
              `wipefs -a {}`, and add `--even-if-not-empty` for what is left of it",
@@ -192,7 +192,7 @@ fn check_free(
     if contents == Contents::MayBeLost {
         return Ok(());
     }
-    match sample::somebodys(&device, len).map_err(read)? {
+    match sample::first_data(&device, len).map_err(read)? {
         Some(at) => Err(TargetError::NotEmpty { path: path.to_owned(), at }),
         None => Ok(()),
     }

@@ -149,16 +149,16 @@ fn nameless(folder: &Path) -> io::Result<Option<File>> {
 
 /// The alignment of `file` by the kernel; for a block device, at least its logical blocks.
 fn alignment(file: &File) -> Option<Alignment> {
-    told(file).or_else(|| {
+    reported(file).or_else(|| {
         let block = rustix::fs::ioctl_blksszget(file).ok()?;
         Some(Alignment { offset: block, memory: block })
     })
 }
 
-fn told(file: &File) -> Option<Alignment> {
+fn reported(file: &File) -> Option<Alignment> {
     let answer = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
-    let told = StatxFlags::from_bits_retain(answer.stx_mask).contains(StatxFlags::DIOALIGN);
-    told.then_some(Alignment {
+    let known = StatxFlags::from_bits_retain(answer.stx_mask).contains(StatxFlags::DIOALIGN);
+    known.then_some(Alignment {
         offset: answer.stx_dio_offset_align,
         memory: answer.stx_dio_mem_align,
     })

@@ -138,13 +138,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_kernels_is_told_before_it_is_opened() {
+    fn files_of_the_kernel_are_recognised_before_they_are_opened() {
         let refused = |path: &str| check_not_the_kernels(path.as_ref(), path.as_ref());
         let error = refused("/proc/self/status").unwrap_err();
         assert_eq!(error.exit_code(), 5);
         assert!(error.to_string().contains("a file of the kernel's own (proc)"), "{error}");
         assert!(refused("/proc").is_err());
         assert!(refused(env!("CARGO_MANIFEST_DIR")).is_ok());
-        assert!(refused("/no/such/file").is_ok(), "somebody else says so");
+        assert!(refused("/no/such/file").is_ok(), "another check reports it");
     }
 }

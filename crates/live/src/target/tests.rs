@@ -137,7 +137,7 @@ fn what_is_only_read_may_be_anybody_s_and_stays_as_it_is() {
     assert_eq!(written, Err(rustix::io::Errno::BADF), "the kernel sees to it");
     assert_eq!(target.resized(), None);
     File::options().append(true).open(&path).unwrap().write_all(b"more").unwrap();
-    assert_eq!(target.resized(), None, "who owns it may go on writing");
+    assert_eq!(target.resized(), None, "its owner may go on writing");
     File::options().write(true).open(&path).unwrap().set_len(SIZE).unwrap();
     assert_eq!(target.resized(), Some((SIZE, SIZE + 100)));
 }

@@ -19,7 +19,7 @@ pub struct DirectIo {
     /// The alignment of memory, in bytes.
     pub memory: u32,
     /// Whether the kernel reported the alignment; if not, a page is assumed.
-    pub told: bool,
+    pub reported: bool,
 }
 
 impl DirectIo {
@@ -37,12 +37,12 @@ impl DirectIo {
         // Its name in /proc is its only one.
         let name = PathBuf::from(format!("/proc/self/fd/{}", plain.as_raw_fd()));
         let file = direct.open_as(&name, folder)?;
-        let told = (direct.alignment)(&file).is_some();
+        let reported = (direct.alignment)(&file).is_some();
         let alignment = direct.alignment(folder, &file)?;
         Direct::probe_writing(folder, &file, alignment)?;
         direct.probe(folder, &file, alignment)?;
         let Alignment { offset, memory } = alignment;
-        Ok(Self { file_system: file_systems::name(&file), offset, memory, told })
+        Ok(Self { file_system: file_systems::name(&file), offset, memory, reported })
     }
 }
 

@@ -79,10 +79,10 @@ impl Disk {
     /// A node of its own for a partition: some machines have no program that makes them.
     pub(crate) fn partition(&self, number: u32) -> PathBuf {
         let name = self.node.file_name().unwrap().display();
-        let told = format!("/sys/block/{name}/{name}p{number}/dev");
-        let told = std::fs::read_to_string(told).unwrap();
+        let number_file = format!("/sys/block/{name}/{name}p{number}/dev");
+        let number_file = std::fs::read_to_string(number_file).unwrap();
         let node = self.file.with_file_name(format!("p{number}"));
-        make_node(&node, told.trim().split_once(':').unwrap());
+        make_node(&node, number_file.trim().split_once(':').unwrap());
         node
     }
 }

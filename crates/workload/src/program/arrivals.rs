@@ -36,7 +36,7 @@ pub(super) struct Calendar {
     active: Range<Time>,
     rng: Rng,
     /// Tasks that have arrived.
-    told: u64,
+    arrived: u64,
     /// When the next task arrives; [`Time::NEVER`] after the last.
     next: Time,
     /// The present point of random arrivals, in nanoseconds.
@@ -46,7 +46,7 @@ pub(super) struct Calendar {
 impl Calendar {
     pub(super) fn new(starts: Starts, active: Range<Time>, rng: Rng) -> Self {
         let at = active.start.ns() as f64;
-        let mut calendar = Self { starts, active, rng, told: 0, next: Time::NEVER, at };
+        let mut calendar = Self { starts, active, rng, arrived: 0, next: Time::NEVER, at };
         calendar.plan();
         calendar
     }
@@ -58,7 +58,7 @@ impl Calendar {
 
     /// The next task has arrived.
     pub(super) fn pass(&mut self) {
-        self.told += 1;
+        self.arrived += 1;
         self.plan();
     }
 
@@ -67,8 +67,8 @@ impl Calendar {
         let at = match &self.starts {
             Starts::Groups { offsets, .. } if offsets.is_empty() => Time::NEVER,
             Starts::Groups { offsets, period } => {
-                let group = self.told / offsets.len() as u64;
-                let offset = offsets[(self.told % offsets.len() as u64) as usize];
+                let group = self.arrived / offsets.len() as u64;
+                let offset = offsets[(self.arrived % offsets.len() as u64) as usize];
                 start + period.share(group, 1) + offset
             }
             Starts::Poisson { rate } => {
@@ -76,8 +76,8 @@ impl Calendar {
                 self.at += gap * 1e9 / rate;
                 Time::from_ns(self.at.round() as u64)
             }
-            Starts::Once { count, .. } if self.told >= u64::from(*count) => Time::NEVER,
-            Starts::Once { stagger, .. } => start + stagger.share(self.told, 1),
+            Starts::Once { count, .. } if self.arrived >= u64::from(*count) => Time::NEVER,
+            Starts::Once { stagger, .. } => start + stagger.share(self.arrived, 1),
         };
         self.next = if at < self.active.end { at } else { Time::NEVER };
     }

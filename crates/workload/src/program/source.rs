@@ -62,7 +62,7 @@ pub enum Event {
 }
 
 /// All programs of a job as one source; `observer` gets the events of their tasks.
-pub struct Programs<H> {
+pub struct Programs<O> {
     kinds: Vec<Kind>,
     scheduler: Scheduler,
     /// Tasks that may be under way.
@@ -74,7 +74,7 @@ pub struct Programs<H> {
     now: Time,
     /// A completion may have made a task ready since processors were given out.
     unsettled: bool,
-    hear: H,
+    observer: O,
 }
 
 /// A program, and its progress.
@@ -97,13 +97,13 @@ struct Task {
     rounds: u32,
 }
 
-impl<H: FnMut(Event)> Programs<H> {
+impl<O: FnMut(Event)> Programs<O> {
     /// The programs on `cpus`, each with streams of random numbers of its own from `seed`. At most
     /// `most` tasks may be under way.
     ///
     /// # Panics
     /// If there is no processor, a program has no phase, or its region holds no request of it.
-    pub fn new(programs: Vec<Program>, cpus: Cpus, most: u32, seed: Seed, hear: H) -> Self {
+    pub fn new(programs: Vec<Program>, cpus: Cpus, most: u32, seed: Seed, observer: O) -> Self {
         assert!(cpus.count > 0, "tasks without a processor");
         let kind = |(index, program): (u64, Program)| {
             let room = program.region.end - program.region.start;
@@ -123,7 +123,7 @@ impl<H: FnMut(Event)> Programs<H> {
             asked: VecDeque::new(),
             now: Time::ZERO,
             unsettled: false,
-            hear,
+            observer,
         }
     }
 
@@ -145,18 +145,18 @@ impl<H: FnMut(Event)> Programs<H> {
             while self.kinds[kind].calendar.next() <= now {
                 if self.tasks.len() - self.free.len() == self.most {
                     let class = self.kinds[kind].program.class;
-                    return (self.hear)(Event::Full { class, at: now });
+                    return (self.observer)(Event::Full { class, at: now });
                 }
                 self.arrive(kind, now);
             }
         }
-        let Self { scheduler, tasks, kinds, hear, .. } = self;
-        scheduler.dispatch(now, &mut |moved| hear(told(moved, now, tasks, kinds)));
+        let Self { scheduler, tasks, kinds, observer, .. } = self;
+        scheduler.dispatch(now, &mut |moved| observer(event(moved, now, tasks, kinds)));
     }
 
     fn ended(&mut self, now: Time) -> Option<u32> {
-        let Self { scheduler, tasks, kinds, hear, .. } = self;
-        scheduler.ended(now, &mut |moved| hear(told(moved, now, tasks, kinds)))
+        let Self { scheduler, tasks, kinds, observer, .. } = self;
+        scheduler.ended(now, &mut |moved| observer(event(moved, now, tasks, kinds)))
     }
 
     fn arrive(&mut self, kind: usize, now: Time) {
@@ -170,7 +170,7 @@ impl<H: FnMut(Event)> Programs<H> {
         }
         self.tasks[slot as usize] = task;
         self.scheduler.born(slot);
-        (self.hear)(Event::Arrived { class: self.kinds[kind].program.class, at: arrived });
+        (self.observer)(Event::Arrived { class: self.kinds[kind].program.class, at: arrived });
         self.go_on(slot, now);
     }
 
@@ -206,7 +206,7 @@ impl<H: FnMut(Event)> Programs<H> {
         self.free.push(slot);
         let more = |kind: &Kind| kind.alive > 0 || kind.calendar.next() < Time::NEVER;
         let last = !self.kinds.iter().any(|kind| kind.program.class == class && more(kind));
-        (self.hear)(Event::Ended { task: slot, class, arrived, at: now, last });
+        (self.observer)(Event::Ended { task: slot, class, arrived, at: now, last });
     }
 
     #[cfg(test)]
@@ -215,7 +215,7 @@ impl<H: FnMut(Event)> Programs<H> {
     }
 }
 
-fn told(moved: Moved, at: Time, tasks: &[Task], kinds: &[Kind]) -> Event {
+fn event(moved: Moved, at: Time, tasks: &[Task], kinds: &[Kind]) -> Event {
     match moved {
         Moved::On { cpu, task } => {
             let class = kinds[tasks[task as usize].kind as usize].program.class;
@@ -243,7 +243,7 @@ impl Kind {
     }
 }
 
-impl<H: FnMut(Event)> Source for Programs<H> {
+impl<O: FnMut(Event)> Source for Programs<O> {
     fn next_due(&self) -> Time {
         if self.unsettled || !self.asked.is_empty() { self.now } else { self.due() }
     }

@@ -51,10 +51,10 @@ fn cpus(count: u32, order: Order) -> Cpus {
 
 /// The events, and whether a processor was ever idle while a task could have used it.
 fn events(programs: &[Program], cpus: Cpus) -> (Vec<Event>, bool) {
-    let heard = Rc::new(RefCell::new(Vec::new()));
-    let ear = Rc::clone(&heard);
-    let hear = move |event| ear.borrow_mut().push(event);
-    let mut source = Programs::new(programs.to_vec(), cpus, u32::MAX, Seed(1), hear);
+    let events = Rc::new(RefCell::new(Vec::new()));
+    let log = Rc::clone(&events);
+    let observer = move |event| log.borrow_mut().push(event);
+    let mut source = Programs::new(programs.to_vec(), cpus, u32::MAX, Seed(1), observer);
     let (mut disk, mut ends, mut now): (VecDeque<Io>, _, _) =
         (VecDeque::new(), Time::NEVER, Time::ZERO);
     let mut wasted = false;
@@ -82,7 +82,7 @@ fn events(programs: &[Program], cpus: Cpus) -> (Vec<Event>, bool) {
             ends = now + Span::from_ms(u64::from(io.len.div_ceil(10_000)));
         }
     }
-    (heard.take(), wasted)
+    (events.take(), wasted)
 }
 
 /// When tasks of `class` ended, in milliseconds after they had arrived.
@@ -149,7 +149,7 @@ fn a_task_is_given_the_next_idle_processor_or_the_lowest() {
 }
 
 #[test]
-fn the_last_of_a_class_is_told() {
+fn the_last_of_a_class_is_reported() {
     let three =
         program(BATCH, vec![cpu(5)], 1, Starts::Once { count: 3, stagger: Span::from_ms(2) });
     let (events, _) = events(&[three], cpus(1, Order::Fifo));
@@ -226,13 +226,13 @@ proptest! {
         programs in prop::collection::vec(any_program(), 1..4),
         cpus in any_cpus(),
     ) {
-        let (heard, wasted) = events(&programs, cpus);
-        prop_assert!(!wasted, "a processor was idle beside a task that waited for it");
-        prop_assert_eq!(&events(&programs, cpus).0, &heard);
+        let (seen, wasted) = events(&programs, cpus);
+        prop_assert!(!wasted, "a processor was idle while a task waited for it");
+        prop_assert_eq!(&events(&programs, cpus).0, &seen);
         let mut running = vec![None; cpus.count as usize];
         let mut bound = Vec::new();
         let (mut used, mut arrived, mut ended) = ([Span::ZERO; 3], [0_u64; 3], [0_u64; 3]);
-        for event in heard {
+        for event in seen {
             match event {
                 Event::Arrived { class, .. } => arrived[class.index()] += 1,
                 Event::On { cpu, task, class, at } => {

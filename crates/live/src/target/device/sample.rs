@@ -13,7 +13,7 @@ use penstock_core::Seed;
 use rand::RngExt as _;
 use rustix::fs::Advice;
 
-use crate::filling::{SECTOR, is_nobodys};
+use crate::filling::{SECTOR, holds_no_data};
 
 /// Bytes at each end that are read.
 const EDGE: u64 = 1 << 20;
@@ -26,7 +26,7 @@ const BLOCK: u64 = 4096;
 ///
 /// # Errors
 /// It cannot be read.
-pub(super) fn somebodys(device: &File, len: u64) -> io::Result<Option<u64>> {
+pub(super) fn first_data(device: &File, len: u64) -> io::Result<Option<u64>> {
     // The sample needs single blocks and nothing behind them. A kernel that ignores the advice only
     // costs time.
     let _ = rustix::fs::fadvise(device, 0, None, Advice::Random);
@@ -35,7 +35,7 @@ pub(super) fn somebodys(device: &File, len: u64) -> io::Result<Option<u64>> {
         device.read_exact_at(&mut bytes, start)?;
         let sectors = bytes.chunks(SECTOR).enumerate();
         for (number, sector) in sectors {
-            if !is_nobodys(sector) {
+            if !holds_no_data(sector) {
                 return Ok(Some(start + (number * SECTOR) as u64));
             }
         }
@@ -99,26 +99,26 @@ mod tests {
     fn a_byte_at_either_end_is_found() {
         for offset in [0, 99_999, LEN - 99_999, LEN - 1] {
             let file = image("byte", LEN, offset, b"x");
-            assert_eq!(somebodys(&file, LEN).unwrap(), Some(offset / 512 * 512), "{offset}");
+            assert_eq!(first_data(&file, LEN).unwrap(), Some(offset / 512 * 512), "{offset}");
         }
     }
 
     #[test]
     fn data_of_two_parts_in_the_middle_are_found() {
         let file = image("middle", LEN, LEN / 2 + 4096, &vec![7; (LEN / PARTS * 2) as usize]);
-        let found = somebodys(&file, LEN).unwrap().expect("data");
+        let found = first_data(&file, LEN).unwrap().expect("data");
         assert!((LEN / 2..LEN / 2 + LEN / PARTS * 2).contains(&found), "{found}");
     }
 
     #[test]
-    fn what_earlier_runs_wrote_and_erased_is_nobodys() {
+    fn what_earlier_runs_wrote_and_erased_is_no_data() {
         let mut bytes = vec![0; 2 << 20];
         fill(Seed(9), &mut bytes);
         let len = 6 << 20;
         let file = image("runs", len, 0, &bytes);
         file.write_all_at(&vec![0xff; 1 << 20], 3 << 20).unwrap();
-        assert_eq!(somebodys(&file, len).unwrap(), None);
+        assert_eq!(first_data(&file, len).unwrap(), None);
         file.write_all_at(&vec![0xa5; 1 << 20], 4 << 20).unwrap();
-        assert!(somebodys(&file, len).unwrap().is_some());
+        assert!(first_data(&file, len).unwrap().is_some());
     }
 }

@@ -81,8 +81,9 @@ impl Listed {
     /// if it is a partition.
     pub(crate) fn serials(&self) -> Vec<String> {
         let disk = self.disk();
-        let told = ["device/serial", "serial", "wwid", "device/wwid"];
-        let mut serials: Vec<_> = told.iter().filter_map(|place| text(&disk.join(place))).collect();
+        let files = ["device/serial", "serial", "wwid", "device/wwid"];
+        let mut serials: Vec<_> =
+            files.iter().filter_map(|place| text(&disk.join(place))).collect();
         // SCSI's page of the serial number: a head of four bytes, then text.
         let page = fs::read(disk.join("device/vpd_pg80")).unwrap_or_default();
         let page = String::from_utf8_lossy(page.get(4..).unwrap_or_default());
@@ -142,9 +143,9 @@ impl Listed {
         if self.is_partition() {
             let disk = self.disk().to_owned();
             let who = format!("{}, the disk of it,", name(&disk));
-            let beside = partitions(&disk).into_iter();
+            let siblings = partitions(&disk).into_iter();
             related.push(Related { folder: disk, who });
-            related.extend(beside.filter(|other| self.overlaps(other)).map(|folder| Related {
+            related.extend(siblings.filter(|other| self.overlaps(other)).map(|folder| Related {
                 who: format!("{}, which overlaps it,", name(&folder)),
                 folder,
             }));
@@ -170,8 +171,8 @@ impl Listed {
     }
 
     fn read_only(&self) -> Option<Obstacle> {
-        let told = text(&self.folder.join("ro"))? != "0";
-        told.then(|| Obstacle {
+        let read_only = text(&self.folder.join("ro"))? != "0";
+        read_only.then(|| Obstacle {
             found: "a block device that is read-only".into(),
             hint: "name another device, or let this one be written to".into(),
         })

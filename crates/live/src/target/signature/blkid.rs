@@ -35,7 +35,7 @@ fn answer(mut command: Command, device: &File, patience: Timespec) -> Option<Str
     command.args(["-p", "-o", "export", "/proc/self/fd/0"]).env_clear().current_dir("/");
     command.stdin(device.try_clone().ok()?).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
-    let Some(said) = hear(&mut child, patience) else {
+    let Some(said) = output_of(&mut child, patience) else {
         let _ = child.kill();
         // It is not waited for: a program that hangs in the kernel does not end even then.
         return None;
@@ -48,7 +48,7 @@ fn answer(mut command: Command, device: &File, patience: Timespec) -> Option<Str
 }
 
 /// The output of `child` until it closes it; `None` if it does not within `patience`.
-fn hear(child: &mut Child, patience: Timespec) -> Option<String> {
+fn output_of(child: &mut Child, patience: Timespec) -> Option<String> {
     let mut output = child.stdout.take()?;
     // A poll for no event still reports that the other end has closed. The output of blkid fits in
     // the pipe, so it never blocks.
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_format_or_a_table_is_told_and_a_table_around_a_partition_is_not() {
+    fn a_format_or_a_table_is_reported_and_a_table_around_a_partition_is_not() {
         let said = |line| said(line, PATIENCE);
         let newfs = said("printf 'DEVNAME=x\\nUUID=1\\nTYPE=newfs\\nUSAGE=filesystem\\n'");
         assert_eq!(newfs.as_deref(), Some("newfs"));

@@ -14,40 +14,40 @@ use penstock_core::{Span, Time};
 
 use super::access::{Access, Arm};
 
-type Listener = Box<dyn FnMut(Time, &Access)>;
+type OnAccess = Box<dyn FnMut(Time, &Access)>;
 
 /// One observer, or none.
 #[derive(Default)]
-pub(super) struct Watcher(Option<Listener>);
+pub(super) struct AccessObserver(Option<OnAccess>);
 
-impl Watcher {
+impl AccessObserver {
     /// With `observer`.
-    pub(super) fn new(listener: impl FnMut(Time, &Access) + 'static) -> Self {
-        Self(Some(Box::new(listener)))
+    pub(super) fn new(observer: impl FnMut(Time, &Access) + 'static) -> Self {
+        Self(Some(Box::new(observer)))
     }
 
     /// Whether there is an observer.
-    pub(super) fn listens(&self) -> bool {
+    pub(super) fn is_set(&self) -> bool {
         self.0.is_some()
     }
 
     /// Reports that an access begins at `now`.
-    pub(super) fn tell(&mut self, now: Time, access: &Access) {
-        if let Some(listener) = &mut self.0 {
-            listener(now, access);
+    pub(super) fn report(&mut self, now: Time, access: &Access) {
+        if let Some(observer) = &mut self.0 {
+            observer(now, access);
         }
     }
 
     /// Reports a command from `now` to `ends` that needs nothing of the platter.
-    pub(super) fn tell_decoding(&mut self, now: Time, ends: Time, arm: Arm) {
+    pub(super) fn report_decoding(&mut self, now: Time, ends: Time, arm: Arm) {
         let [seek, rotation, transfer, bus] = [Span::ZERO; 4];
         let overhead = ends.since(now);
         let access = Access { overhead, seek, rotation, transfer, bus, distance: 0, arm };
-        self.tell(now, &access);
+        self.report(now, &access);
     }
 }
 
-impl fmt::Debug for Watcher {
+impl fmt::Debug for AccessObserver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "watched" } else { "unwatched" })
     }
