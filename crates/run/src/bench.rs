@@ -181,7 +181,7 @@ impl Bench<'_> {
         let policy = self.policy.build(&served, &quit);
         let patient = self.job.programs.is_some();
         let Some(path) = self.record else {
-            let mut stack = Queued::new(policy, device).patient(patient);
+            let mut stack = Queued::new(policy, device).arrivals_first(patient);
             let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
             return self.counted(stack.policy(), &quit, result);
         };
@@ -201,7 +201,7 @@ impl Bench<'_> {
         let above = recorder.clone();
         let decided = move |at, go, chain: &[ReqId]| above.decided(at, go, chain);
         let device = Recorded::new(device, recorder.clone());
-        let mut stack = Queued::new(Witness::new(policy, decided), device).patient(patient);
+        let mut stack = Queued::new(Witness::new(policy, decided), device).arrivals_first(patient);
         let result =
             self.drive(&mut stack, clock, progress, observers, Some(recorder.clone()), &quit);
         let result = result.and_then(|result| self.counted(stack.policy(), &quit, result));

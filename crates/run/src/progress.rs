@@ -57,7 +57,7 @@ impl<'a> Reporter<'a> {
     /// A turn begins at `now`; whether the run goes on.
     pub(crate) fn turn(&mut self, now: Time) -> bool {
         let due = match self.rhythm {
-            Rhythm::Paced(pace) => pace.word_due(),
+            Rhythm::Paced(pace) => pace.report_due(),
             Rhythm::Live => now.since(self.reported) >= LIVE_EVERY,
             Rhythm::Model => self.beat.due(),
         };

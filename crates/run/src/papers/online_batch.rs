@@ -18,7 +18,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use penstock_core::{Seed, Span, Time};
-use penstock_live::{User, fill, leave_processor, use_processor};
+use penstock_live::{User, fill, lower_priority, use_processor};
 use penstock_spec::nearest::suggest;
 use serde::Serialize;
 
@@ -248,7 +248,7 @@ impl Stage<'_> {
         let mut bytes = vec![0; len as usize];
         fill(Seed(number.into()), &mut bytes);
         let mut program = Program { number, online, bytes, at: 0 };
-        let niced = if !online && self.cell.cpu_priority { leave_processor() } else { Ok(()) };
+        let niced = if !online && self.cell.cpu_priority { lower_priority() } else { Ok(()) };
         self.start.wait();
         let ended = match niced {
             Err(error) => Err(format!("cannot leave the processor to others: {error}")),

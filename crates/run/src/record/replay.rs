@@ -82,7 +82,7 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
         header: header.clone(),
         started: Vec::new(),
     };
-    let mut stack = Queued::new(policy, device).patient(job.programs.is_some());
+    let mut stack = Queued::new(policy, device).arrivals_first(job.programs.is_some());
     let (mut clock, mut source) = (Turns(Rc::clone(&tape)), Arrivals(Rc::clone(&tape)));
     let mut watch =
         ReplayObserver { tape: Rc::clone(&tape), verdict: Rc::clone(&verdict), requests: 0 };
