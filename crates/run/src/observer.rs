@@ -109,15 +109,8 @@ impl Observer for CellObserver<'_> {
     }
 
     fn finished(&mut self, now: Time, req: &Request, done: &Done) {
-        let how = Finished {
-            at: done.at,
-            latency: done.at.since(req.due),
-            wait: done.begun.since(req.due),
-            service: done.service,
-            charged: if self.ledger.is_some() { Span::ZERO } else { done.service },
-            error: done.error,
-            counted: req.due >= self.warmup,
-        };
+        let charged = if self.ledger.is_some() { Span::ZERO } else { done.service };
+        let how = Finished::new(req, done, self.warmup, charged);
         for measure in &mut self.measures {
             measure.finished(now, req, &how);
         }

@@ -200,39 +200,21 @@ fn seconds(span: Span) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use penstock_core::{ClassId, Errno, Flags, Io, Op, Prio, ReqId, StreamId};
+    use penstock_core::Errno;
 
     use super::*;
+    use crate::measures::measure::samples;
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_ms(ms)
     }
 
     fn request(class: u16) -> Request {
-        let io = Io {
-            due: Time::ZERO,
-            start: 0,
-            len: 1000,
-            stream: StreamId(0),
-            class: ClassId(class),
-            op: Op::Read,
-            prio: Prio(0),
-            flags: Flags::NONE,
-        };
-        io.with(ReqId { slot: 0, age: 0 })
+        samples::request(class, Time::ZERO)
     }
 
     fn finished(error: Option<Errno>) -> Finished {
-        let (latency, service) = (Span::from_ms(5), Span::from_ms(2));
-        Finished {
-            at: Time::ZERO,
-            latency,
-            wait: Span::ZERO,
-            service,
-            charged: service,
-            error,
-            counted: true,
-        }
+        samples::finished(&request(0), Span::from_ms(3), Span::from_ms(2), error)
     }
 
     #[test]

@@ -149,10 +149,10 @@ fn buckets(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use penstock_core::{ClassId, Flags, Io, Op, Prio, ReqId, StreamId};
     use serde_json::Value;
 
     use super::*;
+    use crate::measures::measure::samples;
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_ms(ms)
@@ -161,28 +161,10 @@ mod tests {
     /// A request every 10 ms, each outstanding for 5 ms, for `ms` of a run planned for a second.
     fn run(ms: u64) -> Detail {
         let mut details = Details::new(vec!["all"], Span::from_secs(1));
-        let io = Io {
-            due: Time::ZERO,
-            start: 0,
-            len: 1000,
-            stream: StreamId(0),
-            class: ClassId(0),
-            op: Op::Read,
-            prio: Prio(0),
-            flags: Flags::NONE,
-        };
-        let req = io.with(ReqId { slot: 0, age: 0 });
         for begin in (0..ms).step_by(10) {
+            let req = samples::request(0, at(begin));
             details.arrived(at(begin), &req);
-            let how = Finished {
-                at: at(begin + 5),
-                latency: Span::from_ms(5),
-                wait: Span::from_ms(3),
-                service: Span::from_ms(2),
-                charged: Span::from_ms(2),
-                error: None,
-                counted: true,
-            };
+            let how = samples::finished(&req, Span::from_ms(3), Span::from_ms(2), None);
             details.finished(at(begin + 5), &req, &how);
         }
         let mut result = RunResult::new("any", Value::Null);

@@ -94,7 +94,7 @@ pub struct Machine {
 }
 
 /// One policy's run.
-#[derive(Debug, JsonSchema, Serialize)]
+#[derive(Debug, Default, JsonSchema, Serialize)]
 #[schemars(rename = "Run")]
 pub struct RunResult {
     /// Name of the policy.
@@ -153,26 +153,7 @@ pub struct RunResult {
 impl RunResult {
     /// The run of `policy` with `params`, of which nothing is known yet.
     pub(crate) fn new(policy: &str, params: serde_json::Value) -> Self {
-        Self {
-            policy: policy.into(),
-            round: None,
-            seed: None,
-            params,
-            against_measured: None,
-            duration_s: 0.0,
-            interrupted: false,
-            ended: None,
-            failure: None,
-            schedule: None,
-            emulation: None,
-            remarks: Vec::new(),
-            schedulers: BTreeMap::new(),
-            device_busy: 0.0,
-            device_stats: None,
-            policy_stats: BTreeMap::new(),
-            classes: Vec::new(),
-            detail: None,
-        }
+        Self { policy: policy.into(), params, ..Self::default() }
     }
 
     /// What it says of one class only.

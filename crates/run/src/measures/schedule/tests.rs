@@ -44,15 +44,7 @@ impl Observer for Watch<'_> {
     }
 
     fn finished(&mut self, now: Time, req: &Request, done: &Done) {
-        let how = Finished {
-            at: done.at,
-            latency: done.at.since(req.due),
-            wait: done.begun.since(req.due),
-            service: done.service,
-            charged: done.service,
-            error: done.error,
-            counted: true,
-        };
+        let how = Finished::new(req, done, Time::ZERO, done.service);
         self.schedule.finished(now, req, &how);
     }
 }
