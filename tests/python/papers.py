@@ -26,6 +26,7 @@ def place(name: str) -> Path:
 def page(result: Result) -> str:
     """The page of a paper: `page.md` with what came of it at its places."""
     paper, rows = result.paper, result.rows
+    away = paper.published.away
     blocks = {block.name: markdown(block.table) for block in paper.more(rows)}
     remarks = (line.replace("*", "\\*") for line in paper.published.remarks(rows))
     return files.text(paper.name, "page.md").format(
@@ -34,8 +35,8 @@ def page(result: Result) -> str:
         remarks="\n\n".join(remarks),
         images="\n".join(f"![{title}]({paper.name}/{file})" for title, file in images(paper)),
         claims=markdown(claims.table(result.claims, paper.cases)),
-        sensitivity_legend=paper.sensitivity.legend if paper.sensitivity else "",
-        sensitivity=markdown(sensitivity.table(result.variants)),
+        sensitivity_legend=paper.sensitivity.legend(away) if paper.sensitivity else "",
+        sensitivity=markdown(sensitivity.table(result.variants, away)),
         variants="\n".join(f"- {one['variant']}: {one['text']}" for one in result.variants),
         **blocks,
         **_live(paper.name),

@@ -26,6 +26,7 @@ def save(path: str, result: Result) -> None:
 def page(result: Result) -> str:
     """The whole page."""
     paper, rows = result.paper, result.rows
+    away = paper.published.away
     return (
         environment()
         .get_template("paper.html.jinja")
@@ -42,8 +43,8 @@ def page(result: Result) -> str:
             remarks=list(paper.published.remarks(rows)),
             claims=claims.table(result.claims, paper.cases),
             blocks=paper.more(rows),
-            legend=paper.sensitivity.legend if paper.sensitivity else "",
-            sensitivity=sensitivity.table(result.variants),
+            legend=paper.sensitivity.legend(away) if paper.sensitivity else "",
+            sensitivity=sensitivity.table(result.variants, away),
             variants=[(one["variant"], one["text"]) for one in result.variants],
             sections=list(_sections(result)),
             data=as_data(result.data()),

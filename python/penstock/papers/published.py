@@ -22,6 +22,25 @@ class Cell(NamedTuple):
     """Of the paper's."""
 
 
+class Away(NamedTuple):
+    """In what deviations are counted."""
+
+    words: str
+    unit: str
+    """What stands behind a deviation in a sentence."""
+    heading: str
+    """What it is called above a column."""
+    key: str
+    """What ends the names of such figures."""
+
+
+POINTS = Away("percentage points", " points", "pp", "pp")
+"""Ours less the paper's, where both are in percent."""
+
+PERCENT = Away("percent", " %", "%", "pct")
+"""Ours less the paper's, as a share of that."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Deviation:
     """One of our figures and the published one."""
@@ -31,12 +50,14 @@ class Deviation:
     ours: float
     paper: float
     suspect: bool
-    relative: bool
+    of: Away
 
     @property
     def away(self) -> float:
-        """How far ours is from the paper's: in percent of that, or in percentage points."""
-        return percent(self.ours, self.paper) if self.relative else self.ours - self.paper
+        """How far ours is from the paper's."""
+        if self.of is PERCENT:
+            return percent(self.ours, self.paper)
+        return self.ours - self.paper
 
 
 def percent(ours: float, paper: float) -> float:
@@ -55,8 +76,7 @@ class Published:
     names: Mapping[str, Mapping[Any, str]]
     """The columns that say which row it is, and how their values are called, if not as they are."""
     cells: Mapping[str, Cell]
-    relative: bool = False
-    """Deviations are in percent of the paper's figure, not in percentage points."""
+    away: Away = POINTS
     noun: str = "cell"
     """What a cell is called."""
     suspect_because: str = ""
@@ -78,7 +98,7 @@ class Published:
                     ours=row[figure],
                     paper=paper[figure],
                     suspect=figure in paper.get("suspect", []),
-                    relative=self.relative,
+                    of=self.away,
                 )
 
     def farthest(self, ours: Sequence[Row]) -> float:
@@ -99,12 +119,10 @@ class Published:
     def remarks(self, ours: Sequence[Row]) -> Iterator[str]:
         """What a reader of the table has to know."""
         suspect = [one for one in self.deviations(ours) if one.suspect]
-        of = "in percent of that" if self.relative else "in percentage points"
-        unit = "%" if self.relative else "points"
         aside = f", {_many(suspect)} left aside" if suspect else ""
         yield (
-            f"Each {self.noun} is ours / the paper's (the difference {of}). The farthest cell "
-            f"is {self.farthest(ours):.2f} {unit} away{aside}."
+            f"Each {self.noun} is ours / the paper's (the difference in {self.away.words}). The "
+            f"farthest cell is {self.farthest(ours):.2f}{self.away.unit} away{aside}."
         )
         if suspect:
             cells = "; ".join(map(self._place, suspect))
@@ -114,7 +132,7 @@ class Published:
 
     def _text(self, one: Deviation) -> str:
         cell = self.cells[one.figure]
-        away = f"{one.away:+.1f} %" if one.relative else f"{one.away:+.2f}"
+        away = f"{one.away:+.1f} %" if one.of is PERCENT else f"{one.away:+.2f}"
         star = "*" if one.suspect else ""
         ours, paper = f"{one.ours:.{cell.digits}f}", f"{one.paper:.{cell.published_digits}f}"
         return f"{ours} / {paper} ({away}){star}"

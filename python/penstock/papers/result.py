@@ -54,7 +54,8 @@ def simulated(
     rows = paper.simulate(given)
     found: Sequence[Found] = ()
     if vary and paper.sensitivity is not None:
-        found = sensitivity.found(paper.sensitivity, paper.judge, given, told)
+        away = paper.published.away
+        found = sensitivity.found(paper.sensitivity, paper.judge, away, given, told)
     return Result(paper=paper, given=given, rows=rows, claims=paper.claims(rows), variants=found)
 
 
@@ -73,8 +74,8 @@ def show(result: Result, console: Console) -> None:
         console.print(Text(f"{holds} {claim['id']:<11} {claim['text']}"), soft_wrap=True)
         _faint(console, f"{'':26} {claims.numbers(claim)}")
     if paper.sensitivity is not None and result.variants:
-        _table(console, sensitivity.table(result.variants))
-        _faint(console, paper.sensitivity.legend)
+        _table(console, sensitivity.table(result.variants, paper.published.away))
+        _faint(console, paper.sensitivity.legend(paper.published.away))
         for one in result.variants:
             _faint(console, f"{one['variant']}: {one['text']}")
 

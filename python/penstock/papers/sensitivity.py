@@ -11,6 +11,7 @@ from statistics import median, quantiles
 from typing import Any, NamedTuple, TypeAlias
 
 from penstock.papers.claims import Claim
+from penstock.papers.published import Away
 from penstock.papers.table import Table
 
 
@@ -35,64 +36,67 @@ class Sensitivity:
     help: str
     """What the option does."""
 
-    @property
-    def legend(self) -> str:
+    def legend(self, away: Away) -> str:
         """What the figures of the table are."""
         return (
             f"{self.about} Each number says at how many of them a claim held; the last two, how "
-            "far the farthest cell was, in percentage points."
+            f"far the farthest cell was, in {away.words}."
         )
 
 
 Found: TypeAlias = Mapping[str, Any]
 """Of one variant over all points: how often each claim held (`holds`), and the farthest cell.
 
-`farthest_pp` has the median and the 90th percentile, in percentage points.
+`farthest_pp` or `farthest_pct` has the median and the 90th percentile of that.
 """
 
-Judge: TypeAlias = Callable[[Mapping[str, str]], tuple[Sequence[Claim], float]]
+Judged: TypeAlias = tuple[Sequence[Claim], float]
 """The claims under some settings, and how far the farthest cell is."""
+
+Judge: TypeAlias = Callable[[Mapping[str, str]], Judged]
+"""Judges some settings."""
 
 
 def found(
     of: Sensitivity,
     judge: Judge,
+    away: Away,
     given: Mapping[str, str],
     told: Callable[[str], object] = lambda _: None,
 ) -> list[Found]:
     """Every variant on top of what is set; `told` hears which one is next."""
-    results = []
+    results: list[Found] = []
     for name, variant in of.variants.items():
         told(f"{len(of.points)} {of.noun} of {name}: {variant.text}")
-        results.append(_variant(of, name, judge, {**given, **variant.changes}))
+        each = [{**given, **variant.changes, **point} for point in of.points]
+        with ThreadPoolExecutor(cpu_count()) as pool:
+            judged = list(pool.map(judge, each))
+        about = {"variant": name, "text": variant.text, of.noun: len(of.points)}
+        results.append({**about, **_counted(judged, away)})
     return results
 
 
-def _variant(of: Sensitivity, name: str, judge: Judge, given: Mapping[str, str]) -> Found:
-    with ThreadPoolExecutor(cpu_count()) as pool:
-        results = list(pool.map(lambda point: judge({**given, **point}), of.points))
+def _counted(results: Sequence[Judged], away: Away) -> Found:
     far = [farthest for _, farthest in results]
     ids = [claim["id"] for claim in results[0][0]]
     held = zip(*([claim["holds"] for claim in claims] for claims, _ in results), strict=True)
     return {
-        "variant": name,
-        "text": of.variants[name].text,
-        of.noun: len(of.points),
         "holds": {one: sum(holds) for one, holds in zip(ids, held, strict=True)},
-        "farthest_pp": {"median": median(far), "p90": quantiles(far, n=10)[-1]},
+        f"farthest_{away.key}": {"median": median(far), "p90": quantiles(far, n=10)[-1]},
     }
 
 
-def table(results: Sequence[Found]) -> Table:
+def table(results: Sequence[Found], away: Away) -> Table:
     """How often each claim held, and the farthest cell."""
+    far = f"farthest_{away.key}"
     rows = [
         [
             one["variant"],
             *(f"{held}" for held in one["holds"].values()),
-            f"{one['farthest_pp']['median']:.1f}",
-            f"{one['farthest_pp']['p90']:.1f}",
+            f"{one[far]['median']:.1f}",
+            f"{one[far]['p90']:.1f}",
         ]
         for one in results
     ]
     ids = list(results[0]["holds"]) if results else []
-    return Table(["variant", *ids, "median, pp", "p90, pp"], rows)
+    return Table(["variant", *ids, f"median, {away.heading}", f"p90, {away.heading}"], rows)
