@@ -23,11 +23,37 @@ pub struct FirstError {
     /// Seconds of the run until then.
     pub at_s: f64,
     /// What it asked for.
-    pub op: &'static str,
+    pub op: OpResult,
     /// First byte.
     pub start: u64,
     /// Bytes.
     pub len: u32,
+}
+
+/// What a request asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "Op")]
+pub enum OpResult {
+    /// Data from the device.
+    Read,
+    /// Data to the device.
+    Write,
+    /// What was written goes to stable media.
+    Flush,
+    /// Data is given up.
+    Discard,
+}
+
+impl From<Op> for OpResult {
+    fn from(op: Op) -> Self {
+        match op {
+            Op::Read => Self::Read,
+            Op::Write => Self::Write,
+            Op::Flush => Self::Flush,
+            Op::Discard => Self::Discard,
+        }
+    }
 }
 
 /// The errors of a class. There are few kinds of them, so a list is enough.
@@ -42,7 +68,7 @@ impl Errors {
             return;
         }
         let at_s = at.since(Time::ZERO).ns() as f64 / Span::from_secs(1).ns() as f64;
-        let first = FirstError { at_s, op: word(req.op), start: req.start, len: req.len };
+        let first = FirstError { at_s, op: req.op.into(), start: req.start, len: req.len };
         self.0.push((error, ErrorResult { requests: 1, first }));
     }
 
@@ -54,15 +80,6 @@ impl Errors {
     /// The same by name.
     pub(crate) fn told(&self) -> BTreeMap<Cow<'static, str>, ErrorResult> {
         self.0.iter().map(|(error, one)| (name(*error), one.clone())).collect()
-    }
-}
-
-fn word(op: Op) -> &'static str {
-    match op {
-        Op::Read => "read",
-        Op::Write => "write",
-        Op::Flush => "flush",
-        Op::Discard => "discard",
     }
 }
 
@@ -127,7 +144,7 @@ mod tests {
         let names: Vec<&str> = told.keys().map(AsRef::as_ref).collect();
         assert_eq!(names, ["EIO", "ENOSPC", "errno 4095"]);
         let ErrorResult { requests, first } = &told["ENOSPC"];
-        assert_eq!((*requests, first.op, first.start, first.len), (2, "write", 4096, 512));
+        assert_eq!((*requests, first.op, first.start, first.len), (2, OpResult::Write, 4096, 512));
         assert!((first.at_s - 4.096).abs() < 1e-12);
     }
 }

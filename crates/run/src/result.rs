@@ -13,6 +13,7 @@ use crate::detail::Detail;
 use crate::ending::Ended;
 use crate::errors::ErrorResult;
 pub use crate::measured::AgainstMeasured;
+use crate::params::Params;
 
 /// What `compare` and `run` print with `--json`.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -73,7 +74,7 @@ pub struct Machine {
     /// When a live comparison began, in seconds since 1970. A model's result does not depend on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub began_unix_s: Option<u64>,
-    /// How the target was driven; none for a model.
+    /// How the target was driven; left out for a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<&'static str>,
 }
@@ -90,7 +91,8 @@ pub struct RunResult {
     /// Seed of the round, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Its parameters.
+    /// Its parameters, with every default in place.
+    #[schemars(with = "Params")]
     pub params: serde_json::Value,
     /// Of a trace of measured response times, how far the run is from them.
     #[serde(flatten)]
@@ -98,7 +100,7 @@ pub struct RunResult {
     /// Seconds that were measured: from the end of the warm-up to the end of the run. A run that has
     /// done everything early lasts as long as it might have been asked.
     pub duration_s: f64,
-    /// It was ended early; the figures are of the part that ran.
+    /// It was ended early, and the figures are of the part that ran; left out if it was not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
     /// Why it was ended early, if it was.
@@ -107,7 +109,8 @@ pub struct RunResult {
     /// What failed, in words, if the run could not go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// How the schedule was held; null in virtual time, and if nothing was planned ahead.
+    /// How the schedule was held; null in virtual time, and if nothing was planned ahead, as by closed
+    /// loops and traces as fast as possible. Under the kernel's scheduler only classes have one.
     pub schedule: Option<ScheduleResult>,
     /// How late a model answered in real time; left out elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,7 +133,8 @@ pub struct RunResult {
     pub policy_stats: BTreeMap<String, u64>,
     /// One for each class, in the order of the job.
     pub classes: Vec<ClassResult>,
-    /// Whole distributions and the course over time, if they were asked for.
+    /// Whole distributions and the course over time, if they were asked for; `--json` does not print
+    /// them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<Detail>,
 }
@@ -200,10 +204,10 @@ pub struct DeviceStatsResult {
     pub disks: Vec<DiskResult>,
 }
 
-/// What disks did. Counted are accesses that ended after the warm-up and before the run did; a
-/// device without an arm has neither seek, rotation nor transfer. A disk with its cache has those of
-/// its accesses to the platter, up to the end of what was asked for; written back or read ahead after
-/// a hit, they are nobody's request. A hit is a request without an access.
+/// What disks did: accesses that ended after the warm-up and before the run did. A device without an
+/// arm has neither seek, rotation nor transfer. A disk with its cache has those of its accesses to the
+/// platter, up to the end of what was asked for; written back or read ahead after a hit, they are
+/// nobody's request. A hit is a request without an access.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Disk")]
 pub struct DiskResult {
@@ -316,8 +320,8 @@ pub struct ProgramResult {
     pub cpu_share: f64,
 }
 
-/// How a live run held its schedule: which requests that were planned ahead were handed over, and
-/// how late. Counted are those that were due after the warm-up.
+/// How a live run held its schedule. Of the requests that were planned ahead, and due after the
+/// warm-up, it counts those that were handed over, and how late.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Schedule")]
 pub struct ScheduleResult {
@@ -338,8 +342,8 @@ pub struct ScheduleResult {
     pub held: Held,
     /// Requests more than 1 ms late that came while the device's queue was full.
     pub late_while_full: u64,
-    /// Seconds of the run in which the generator was ready and had no processor; not told of a
-    /// class, nor where the kernel does not say.
+    /// Seconds of the run in which the generator was ready and had no processor; left out of a
+    /// class, and where the kernel does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processor_wait_s: Option<f64>,
 }
