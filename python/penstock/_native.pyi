@@ -5,7 +5,7 @@ from os import PathLike
 from typing import Final, final
 
 from penstock.policy import Op, Policy
-from penstock.results.schema import Step
+from penstock.results.steps import Step
 
 __all__ = [
     "Below",

@@ -33,47 +33,53 @@ PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"
 
 
 def module(schema: Schema) -> str:
-    """The whole file: the result itself, and what it is made of."""
-    types = {"Comparison": schema, **schema["$defs"]}
-    written = [_class(name, one) if "properties" in one else _alias(name, one)
-               for name, one in types.items()]
-    return "\n\n".join([HEAD, *written])
+    """The whole file: words and values, then the result itself and what it is made of."""
+    defined = schema["$defs"]
+    plain = {name: one for name, one in defined.items() if "properties" not in one}
+    # A union may name what stands below it: it is text.
+    aliases = sorted(plain, key=lambda name: "anyOf" not in plain[name])
+    objects = {"Comparison": schema} | {
+        name: one for name, one in defined.items() if name not in plain
+    }
+    return "\n\n".join(
+        [
+            HEAD + "\n" + "\n".join(_alias(name, plain[name]) for name in aliases),
+            *(_class(name, one) for name, one in objects.items()),
+        ]
+    )
 
 
 def _class(name: str, schema: Schema) -> str:
     first, _, rest = schema["description"].partition(". ")
     lines = [f"class {name}(TypedDict):", *_doc([first.rstrip(".") + ".", rest], "    "), ""]
-    for key, one in schema["properties"].items():
-        kind = annotation(one)
-        if key not in schema.get("required", ()):
-            kind = f"NotRequired[{kind}]"
-        lines += [f"    {key}: {kind}", *_doc([one.get("description", "")], "    ")]
+    required = schema["required"]
+    for key in dict.fromkeys([*required, *schema["properties"]]):
+        one = schema["properties"][key]
+        kind = annotation(one) if key in required else f"NotRequired[{annotation(one)}]"
+        lines += [f"    {key}: {kind}", *_doc([one["description"]], "    ")]
     return "\n".join(lines) + "\n"
 
 
 def _alias(name: str, schema: Schema) -> str:
-    kind = annotation(schema)
-    # Types may be made of one another, so names of others are not looked up where this stands.
-    kind = kind if kind.startswith("Literal[") else f'"{kind}"'
+    kind = f'"{annotation(schema)}"' if "anyOf" in schema else annotation(schema)
     words = [f"`{one['const']}`: {one['description']}" for one in schema.get("oneOf", ())]
     about = " ".join([schema["description"], *words])
     return "\n".join([f"{name}: TypeAlias = {kind}", *_doc([about], "")]) + "\n"
 
 
 def _doc(parts: Sequence[str], indent: str) -> list[str]:
-    """A docstring of these paragraphs; nothing without text."""
+    """A docstring of these paragraphs."""
     text = [one for one in parts if one]
-    if not text:
-        return []
-    whole = f'{indent}"""{text[0]}"""'
-    if len(text) == 1 and len(whole) <= WIDTH:
-        return [whole]
-    wrapped = [
-        textwrap.wrap(one, WIDTH, initial_indent=indent, subsequent_indent=indent)
-        for one in (f'"""{text[0]}', *text[1:])
+    if len(text) == 1:
+        return _wrapped(f'"""{text[0]}"""', indent)
+    paragraphs = [
+        line for one in (f'"""{text[0]}', *text[1:]) for line in ("", *_wrapped(one, indent))
     ]
-    paragraphs = [line for lines in wrapped for line in ("", *lines)]
     return [*paragraphs[1:], f'{indent}"""']
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
 
 
 def annotation(schema: Schema) -> str:

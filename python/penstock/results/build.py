@@ -12,6 +12,12 @@ from typing import Any, Self, TypeAlias, TypeVar, Union, get_args, get_origin
 Json: TypeAlias = Mapping[str, Any]
 """An object of JSON."""
 
+Value: TypeAlias = Any
+"""A value of JSON, or of an attribute."""
+
+Hint: TypeAlias = Any
+"""A type as an annotation has it."""
+
 Shape: TypeAlias = Callable[[Json], Json]
 """Gives the members of an object the names that a dataclass has for them."""
 
@@ -41,13 +47,11 @@ def build(cls: type[T], one: Json) -> T:
     values = {}
     for field in fields(cls):  # type: ignore[arg-type]
         name, hint = field.name, field.type
-        values[name] = (
-            _value(cls, hint, members[name]) if name in members else _nothing(name, hint)
-        )
+        values[name] = _value(cls, hint, members[name]) if name in members else _nothing(name, hint)
     return cls(**values)
 
 
-def _value(cls: type, hint: Any, value: Any) -> Any:
+def _value(cls: type, hint: Hint, value: Value) -> Value:
     """A value of JSON as an attribute of `cls` that is of this type."""
     if value is None:
         return None
@@ -56,7 +60,7 @@ def _value(cls: type, hint: Any, value: Any) -> Any:
     if isinstance(hint, type) and is_dataclass(hint):
         return build(hint, value)
     inner = [one for one in get_args(hint) if one is not NoneType]
-    kind = get_origin(hint)
+    kind: Hint = get_origin(hint)
     if kind in (Union, UnionType) and len(inner) == 1:
         return _value(cls, inner[0], value)
     if kind is tuple:
@@ -66,11 +70,11 @@ def _value(cls: type, hint: Any, value: Any) -> Any:
     return value
 
 
-def _nothing(name: str, hint: Any) -> Any:
+def _nothing(name: str, hint: Hint) -> Value:
     """What an attribute of this type is if the JSON leaves it out."""
     if NoneType in get_args(hint):
         return None
-    kind = get_origin(hint) or hint
+    kind: Hint = get_origin(hint) or hint
     if kind is tuple:
         return ()
     if kind is Mapping:

@@ -14,7 +14,7 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 from penstock import _native
 from penstock.errors import PenstockError, translated, wrong
-from penstock.results import schema
+from penstock.results import json_types
 from penstock.text.units import LENGTHS
 
 Control: TypeAlias = Literal["none", "cpu", "cpu+io"]
@@ -136,7 +136,7 @@ def row(control: Control, case: int, given: Mapping[str, str]) -> Row:
         message = _in_our_words(str(error), given)
         raise PenstockError(message, exit_code=error.exit_code) from error
     (run,) = json.loads(told)["runs"]
-    classes: dict[str, schema.Class] = {one["name"]: one for one in run["classes"]}
+    classes: dict[str, json_types.Class] = {one["name"]: one for one in run["classes"]}
     online, batch = classes["online"]["programs"], classes["batch"]["programs"]
     return {
         "control": control,
