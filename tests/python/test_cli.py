@@ -11,7 +11,7 @@ import pytest
 from command import COMMAND, ROOT, interrupted, penstock, without_estimates
 from forking import Ended
 from penstock import __version__
-from penstock.results.schema import Class, Comparison, Distribution, Run
+from penstock.results.json_types import Class, Comparison, Distribution, Run
 
 MAY_LACK = {
     "round",

@@ -37,7 +37,7 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 
 FLOORS = (
-    {"design", "errors", "signals", "results.schema"},
+    {"design", "errors", "signals"},
     {"results"},
     {"text"},
     {"charts"},

@@ -492,7 +492,8 @@ def test_a_quantity_is_read_alike_everywhere(number: str, unit: str) -> None:
 
 
 def test_the_command_prints_the_schema_alone() -> None:
-    for words, kind in [((), "job"), (("job",), "job"), (("device",), "device")]:
+    kinds = [((), "job"), *(((kind,), kind) for kind in ("job", "device", "result"))]
+    for words, kind in kinds:
         ended = penstock("schema", *words)
         assert (ended.code, ended.err) == (0, "")
         assert json.loads(ended.out) == json.loads(_native.schema(kind))

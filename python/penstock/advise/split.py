@@ -25,7 +25,7 @@ from penstock.api import compare
 from penstock.comparison import Comparison
 from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
 from penstock.job import Agent, Job
-from penstock.results.schema import percentile
+from penstock.results.percentile import percentile
 
 Pattern: TypeAlias = Literal["random", "sequential"]
 

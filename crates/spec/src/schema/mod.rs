@@ -14,30 +14,22 @@ mod trace;
 use serde_json::{Value, json};
 
 use crate::devices;
-use crate::diagnose::{JobError, quote};
-use crate::nearest::suggest;
 use crate::units::pattern;
 
 /// Kinds of files that have a schema.
 pub const KINDS: [&str; 2] = ["job", "device"];
 
-/// The schema of files of this kind.
-///
-/// # Errors
-/// No kind has this name.
-pub fn schema(kind: &str) -> Result<Value, JobError> {
+/// The schema of files of this kind; none if no kind has this name.
+pub fn schema(kind: &str) -> Option<Value> {
     let (title, mut root) = match kind {
         "job" => ("A job of Penstock", job::job()),
         "device" => ("A device of Penstock", file()),
-        _ => {
-            let found = format!("unknown kind of file: {}", quote(kind));
-            return Err(JobError::new(found).hint(suggest(kind, KINDS)));
-        }
+        _ => return None,
     };
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     root["title"] = title.into();
     root["$defs"] = definitions();
-    Ok(root)
+    Some(root)
 }
 
 /// A device file: one table.

@@ -14,7 +14,7 @@ from penstock import _native
 from penstock.errors import translated, wrong
 from penstock.papers import files
 from penstock.papers.settings import Settings
-from penstock.results import schema
+from penstock.results import json_types
 from penstock.text.units import LENGTHS
 
 NAME = "online-batch"
@@ -86,7 +86,7 @@ def row(control: Control, case: int, given: Mapping[str, str]) -> Row:
             NAME, text=job(), policies=["size-priority"], sets=sets, detail=False
         )
     (run,) = json.loads(told)["runs"]
-    classes: dict[str, schema.Class] = {one["name"]: one for one in run["classes"]}
+    classes: dict[str, json_types.Class] = {one["name"]: one for one in run["classes"]}
     online, batch = classes["online"]["programs"], classes["batch"]["programs"]
     return {
         "control": control,
