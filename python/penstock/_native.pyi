@@ -6,6 +6,7 @@ from typing import Final, final
 
 from penstock.policy import Op, Policy
 from penstock.results.schema import Step
+from penstock.target import Target
 
 __all__ = [
     "Below",
@@ -82,9 +83,7 @@ def compare(
     job: str | PathLike[str],
     *,
     policies: Sequence[str | tuple[str, Policy]],
-    on: str | None = None,
-    create: str | None = None,
-    engine: str | None = None,
+    target: Target | None = None,
     sets: Sequence[str] = ...,
     record: str | PathLike[str] | None = None,
     detail: bool = False,
@@ -93,9 +92,6 @@ def compare(
     watch: Pace | None = None,
     speed: str | None = None,
     repeat: int | None = None,
-    i_will_lose_data: str | None = None,
-    even_if_not_empty: bool = False,
-    read_only: bool = False,
 ) -> str:
     """Run a job under each policy and return the comparison as JSON.
 
@@ -103,9 +99,7 @@ def compare(
     With `text` that is the job, and `job` only what it is called. With `watch` the steps that
     `progress` hears of tell how the run goes, and a model goes `speed` times as fast as real time,
     once if not given, or as fast as it can: `max`. With `repeat` each policy runs so often, in
-    rounds of all of them, each with the next seed. `i_will_lose_data` names the block device of
-    `on` once more, which may hold data with `even_if_not_empty`. With `read_only` the target is
-    only read, and may be anybody's.
+    rounds of all of them, each with the next seed.
 
     An interrupt, or anything that `progress` raises, ends the run: after an interrupt the result so
     far is returned, if there is one.

@@ -36,7 +36,7 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 
 FLOORS = (
-    {"design", "errors", "signals", "results.schema"},
+    {"design", "errors", "signals", "results.schema", "target"},
     {"results"},
     {"text"},
     {"charts"},

@@ -16,6 +16,7 @@ use crate::options::Options;
 use crate::result::World;
 use crate::step::Step;
 use crate::target::{self, Named};
+use crate::target_options::TargetOptions;
 
 /// What begins an emulated device.
 pub(crate) const EMULATED: &str = "emulated:";
@@ -59,7 +60,7 @@ impl Place {
         options: &Options,
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<Self, Failure> {
-        let Some(on) = options.on.as_deref() else {
+        let Some(on) = options.target.on.as_deref() else {
             let none = || Failure::wrong("the job names no device", "name one with --on");
             return Self::modelled(job.device.clone().ok_or_else(none)?, policies, options);
         };
@@ -71,25 +72,25 @@ impl Place {
             no_speed(on, options)?;
             let Some(emulated) = emulated else {
                 not_buffered(job, on)?;
-                return no_file(on, options).map(|()| Self::Null);
+                return no_file(on, &options.target).map(|()| Self::Null);
             };
             return Self::emulated(on, emulated, job, options, progress);
         }
         let known = devices::named().any(|(name, _)| name == on);
         let file = Path::new(on).extension().is_some_and(|ending| ending == "toml");
-        if known || file || !target::is_one(on, options) {
+        if known || file || !target::is_one(on, &options.target) {
             return Self::modelled(devices::find(on)?, policies, options);
         }
         candidate::can_run_live(policies, on)?;
         not_buffered(job, on)?;
         no_programs(job, on)?;
         no_speed(on, options)?;
-        Ok(Self::Live(Live::open(on, job, options, progress)?))
+        Ok(Self::Live(Live::open(on, job, &options.target, progress)?))
     }
 
     fn modelled(spec: DeviceSpec, policies: &[Chosen], options: &Options) -> Result<Self, Failure> {
         candidate::can_run_without_a_target(policies, &spec.name)?;
-        no_file(&format!("the model {}", spec.name), options)?;
+        no_file(&format!("the model {}", spec.name), &options.target)?;
         Ok(Self::Modelled(spec))
     }
 
@@ -109,10 +110,10 @@ impl Place {
             return Err(nameless(what));
         }
         let (spec, speed) = self::model(model)?;
-        let open = |path| Live::open(path, job, options, progress);
+        let open = |path| Live::open(path, job, &options.target, progress);
         let over = path.map(open).transpose()?;
         if over.is_none() {
-            no_file(&format!("{name} without a file"), options)?;
+            no_file(&format!("{name} without a file"), &options.target)?;
         }
         Ok(Self::Emulated { name: name.into(), spec, speed, over })
     }
@@ -209,7 +210,7 @@ impl Live {
     fn open(
         path: &str,
         job: &Job,
-        options: &Options,
+        options: &TargetOptions,
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<Self, Failure> {
         let engine = engine(options.engine.as_deref())?;
@@ -219,7 +220,7 @@ impl Live {
 }
 
 /// That `what`, which has no file, is not asked to make or drive one.
-fn no_file(what: &str, options: &Options) -> Result<(), Failure> {
+fn no_file(what: &str, options: &TargetOptions) -> Result<(), Failure> {
     let live_only = [
         ("--create", &options.create),
         ("--engine", &options.engine),

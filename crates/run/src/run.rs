@@ -80,7 +80,7 @@ fn compare_on(
     progress: &mut dyn FnMut(Step<'_>) -> bool,
 ) -> Result<Comparison, Failure> {
     let load = Load::new(job, place.capacity(), place.block())?;
-    if options.read_only && load.writes() {
+    if options.target.read_only && load.writes() {
         let message = "the job writes, and the target is only to be read";
         return Err(Failure::wrong(message, "leave --read-only out, or name a job that reads"));
     }

@@ -10,8 +10,8 @@ use penstock_spec::units;
 use penstock_spec::{Job, View};
 
 use crate::failure::Failure;
-use crate::options::Options;
 use crate::step::Step;
+use crate::target_options::TargetOptions;
 
 /// What stands before the path of a file that a loop device is to be made of.
 const LOOP: &str = "loop:";
@@ -26,7 +26,7 @@ pub(crate) struct Named {
 
 /// Whether `on` names a target: it is written like a file's name, or it is there, or it is to be
 /// made.
-pub(crate) fn is_one(on: &str, options: &Options) -> bool {
+pub(crate) fn is_one(on: &str, options: &TargetOptions) -> bool {
     let like_a_path = on.contains(['/', '.']) || on.starts_with(LOOP);
     like_a_path || Path::new(on).exists() || options.create.is_some()
 }
@@ -38,7 +38,7 @@ pub(crate) fn is_one(on: &str, options: &Options) -> bool {
 pub(crate) fn open(
     on: &str,
     job: &Job,
-    options: &Options,
+    options: &TargetOptions,
     progress: &mut dyn FnMut(Step<'_>) -> bool,
 ) -> Result<Named, Failure> {
     let create = options.create.as_deref().map(created).transpose()?;
@@ -84,7 +84,7 @@ fn read(
     on: &str,
     looped: bool,
     job: &Job,
-    options: &Options,
+    options: &TargetOptions,
 ) -> Result<Named, Failure> {
     let others = [
         ("--create", options.create.is_some()),
