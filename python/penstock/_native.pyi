@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Final, final
 
+from penstock.job import Job
 from penstock.policy import Op, Policy
 from penstock.results.schema import Step
 from penstock.target import Target
@@ -13,6 +14,7 @@ __all__ = [
     "Failure",
     "Gate",
     "Pace",
+    "Session",
     "__version__",
     "compare",
     "devices",
@@ -78,6 +80,25 @@ class Pace:
 
     def __new__(cls) -> Pace:
         """Of a run that goes on."""
+
+@final
+class Session:
+    """A target that stays open and locked while jobs run on it; `penstock.session` is its face."""
+
+    def __new__(
+        cls,
+        jobs: Sequence[Job],
+        *,
+        policies: Sequence[str],
+        target: Target,
+        detail: bool = False,
+    ) -> Session:
+        """Open `target`. A missing file is made only if `jobs` can run on it."""
+
+    def run(
+        self, jobs: Sequence[Job], *, progress: Callable[[Step], object] | None = None
+    ) -> list[str]: ...
+    def close(self) -> None: ...
 
 def compare(
     job: str | PathLike[str],

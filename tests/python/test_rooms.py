@@ -42,7 +42,7 @@ FLOORS = (
     {"charts"},
     {"report"},
     {"comparison"},
-    {"api", "gate", "job", "policy"},
+    {"api", "gate", "job", "policy", "session"},
     {""},
     {"advise", "calibrate", "papers", "watch"},
     {"cli"},

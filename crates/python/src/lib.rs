@@ -12,6 +12,7 @@ mod gate;
 mod ledger;
 mod papers;
 mod policy;
+mod session;
 mod target;
 mod traces;
 mod units;
@@ -46,6 +47,8 @@ mod _native {
     use crate::gate::{Gate, online_batch};
     #[pymodule_export]
     use crate::papers::paper;
+    #[pymodule_export]
+    use crate::session::Session;
     #[pymodule_export]
     use crate::traces::{trace_convert, trace_describe, trace_formats};
     #[pymodule_export]

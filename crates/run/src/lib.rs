@@ -1,7 +1,7 @@
 //! How a job is run: from what `penstock-spec` read to results, and the only crate that writes JSON.
 //!
-//! `run` makes the `cells` of a comparison, `bench` builds the stack of one and drives it at its
-//! `place` under its `candidate`, `stats` measures, `result` is what comes out. `record` and `replay`
+//! `session` keeps a target open and runs the `cells` of a `design` on it, `run` compares candidates
+//! over one job, `bench` builds the stack of a cell and drives it at its `place` under its `candidate`, `stats` measures, `result` is what comes out. `record` and `replay`
 //! prove that a run and its replay decide alike. `doctor` says what the machine can do, `gate` puts a
 //! policy before an application's own requests, and `online_batch` runs the programs of a paper over
 //! one.
@@ -23,6 +23,7 @@ mod bench;
 mod busy;
 mod candidate;
 mod cells;
+mod design;
 mod ending;
 mod errors;
 mod failure;
@@ -37,6 +38,7 @@ mod program_stats;
 mod recorded;
 mod run;
 mod schedule;
+mod session;
 mod snapshot;
 mod stats;
 mod step;
@@ -53,6 +55,7 @@ pub use failure::Failure;
 pub use options::Options;
 pub use penstock_live::{Handover, Noting, Pace, exit_without_memory};
 pub use run::{compare, compare_text};
+pub use session::Session;
 pub use snapshot::{ClassSnapshot, Snapshot};
 pub use step::{Patience, Step};
 pub use target_options::TargetOptions;
