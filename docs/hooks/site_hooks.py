@@ -18,6 +18,7 @@ from mkdocs.structure.pages import Page as SitePage
 
 import repository_files
 from markdown_parts import page, sentence, table
+from penstock import papers
 from reference_commands import commands_page
 from reference_keys import Schema, device_page, job_page
 from reference_lists import Entry, devices_page, policies_page
@@ -90,10 +91,26 @@ def rust_page(crates: Path) -> str:
     )
 
 
+def papers_page() -> str:
+    """The papers, each with its line."""
+    rows = ((f"[{name}]({name}.md)", paper.line) for name, paper in papers.PAPERS.items())
+    return page(
+        "# Papers",
+        "Papers whose figures are made again, next to what they published. "
+        "[To add one](../project/CONTRIBUTING.md#a-paper-of-your-own) takes two folders and a "
+        "line.",
+        table(("paper", "what it is about"), rows),
+    )
+
+
+PAPERS = Page("Papers", "papers/README.md", papers_page)
+
+
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the generated pages and the decisions into the navigation."""
+    """Put the generated pages, the papers and the decisions into the navigation."""
     sections = {name: inner for one in config.nav or () for name, inner in one.items()}
     sections["Reference"] += [{one.title: one.path} for one in (*REFERENCE, RUST)]
+    sections["Papers"] += [f"papers/{name}.md" for name in papers.PAPERS]
     decisions = sorted((DOCS / "decisions").glob("0*.md"))
     sections["Decisions"] += [path.relative_to(DOCS).as_posix() for path in decisions]
     return config
@@ -101,7 +118,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages, files of the repository that are linked to, the Rust reference."""
-    for one in (*REFERENCE, RUST):
+    for one in (*REFERENCE, RUST, PAPERS):
         files.append(File.generated(config, one.path, content=one.text()))
     waiting = list(repository_files.DOCUMENTS[:-1])
     for file in files.documentation_pages():

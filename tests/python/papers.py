@@ -1,113 +1,92 @@
-"""Writes docs/papers/online-batch.md and its pictures: `make papers`.
+"""Writes the page of every paper in docs/papers, and its pictures: `make papers`.
 
-With `--live` the programs run in real time first, for some minutes, and what they met is kept:
-`make papers-live`, on a machine that does nothing else.
+With `--live` the programs that run in real time run first, for some minutes, and what they met is
+kept: `make papers-live`, on a machine that does nothing else. With names of papers only theirs.
 """
 
 import json
 import sys
-from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
 
 from command import ROOT, penstock
-from penstock.papers.online_batch import figure5, tables
-from penstock.papers.online_batch.charts import figures_7_and_8
-from penstock.papers.online_batch.claims import Claim, claims
-from penstock.papers.online_batch.live import EMULATED, Figures
-from penstock.papers.online_batch.phases import Sensitivity, sensitivity
-from penstock.papers.online_batch.simulation import Row, rows
+from penstock.papers import PAPERS, claims, files, sensitivity
+from penstock.papers.paper import Paper, load, part
+from penstock.papers.result import Result, simulated
+from penstock.papers.table import markdown
 from penstock.report import pictures
-from penstock.text import units
 
 FOLDER = ROOT / "docs/papers"
-PAGE = FOLDER / "online-batch.md"
-TEXT = ROOT / "papers/online-batch/page.md"
-LIVE = ROOT / "papers/online-batch/live.json"
-
-ROUNDS = 3
-MATRIX = ("--online", "0,1,2,5,10", "--batch", "0,1", "--repeat", str(ROUNDS))
-WORDS = ("paper", "online-batch", "--live", *MATRIX)
-"""The command whose figures the page shows."""
 
 
-def page(ours: Sequence[Row], spread: Sequence[Sensitivity]) -> str:
-    """The page."""
-    return TEXT.read_text().format(
-        source=tables.source(),
-        shares=_table(tables.shares(ours)),
-        remarks="\n\n".join(line.replace("*", "\\*") for line in tables.remarks(ours)),
-        times=_table(tables.times(ours)),
-        images="\n".join(
-            f"![{title}](online-batch/{name}.png)" for name, title, *_ in tables.FIGURES
-        ),
-        claims=_table(tables.held(claims(ours))),
-        of_phases=tables.OF_PHASES,
-        phases=_table(tables.phases(spread)),
-        variants="\n".join(f"- {one['variant']}: {one['text']}" for one in spread),
-        **_live(json.loads(LIVE.read_text())),
+def place(name: str) -> Path:
+    """Where the page of a paper lies."""
+    return FOLDER / f"{name}.md"
+
+
+def page(result: Result) -> str:
+    """The page of a paper: `page.md` with what came of it at its places."""
+    paper, rows = result.paper, result.rows
+    away = paper.published.away
+    blocks = {block.name: markdown(block.table) for block in paper.more(rows)}
+    remarks = (line.replace("*", "\\*") for line in paper.published.remarks(rows))
+    return files.text(paper.name, "page.md").format(
+        source=files.source(paper.name),
+        compared=markdown(paper.published.table(rows)),
+        remarks="\n\n".join(remarks),
+        images="\n".join(f"![{title}]({paper.name}/{file})" for title, file in images(paper)),
+        claims=markdown(claims.table(result.claims, paper.cases)),
+        sensitivity_legend=paper.sensitivity.legend(away) if paper.sensitivity else "",
+        sensitivity=markdown(sensitivity.table(result.variants, away)),
+        variants="\n".join(f"- {one['variant']}: {one['text']}" for one in result.variants),
+        **blocks,
+        **_live(paper.name),
     )
 
 
-def _live(kept: dict[str, Any]) -> dict[str, str]:
+def images(paper: Paper) -> list[tuple[str, str]]:
+    """The title of each picture of the page, and its file."""
+    drawn = paper.pictures.figures if paper.pictures else ()
+    return [(one.title, f"{one.name}.png") for one in drawn]
+
+
+def _live(name: str) -> dict[str, str]:
     """What the page says of the programs in real time."""
-    figures = [Figures.read(one) for one in kept["figures"]]
-    batches = sorted({one.batch for one in figures})
-    cpu = [units.latency(kept[key]) for key in ("online_cpu_ns", "batch_cpu_ns")]
-    short = [f"{_beside(n)}:\n\n{_table(figure5.short_times(figures, n))}" for n in batches]
-    long = [f"{_beside(n)}:\n\n{_table(figure5.long_times(figures, n))}" for n in batches if n]
-    return {
-        "live_device": kept["on"].removeprefix(EMULATED),
-        "live_command": f"$ penstock {' '.join(kept['words'])}",
-        "live_cpu": f"{cpu[0]} and {cpu[1]}",
-        "live_rounds": f"{kept['rounds']}",
-        "live_points": _table(figure5.told(figure5.points(figures))),
-        "live_short": "\n\n".join(short),
-        "live_long": "\n\n".join(long),
-        "live_claims": _table(_held(figure5.claims(figures))),
-    }
+    if not PAPERS[name].live:
+        return {}
+    found: dict[str, str] = part(name, "live_page").words(json.loads(files.text(name, "live.json")))
+    return found
 
 
-def _beside(batch: int) -> str:
-    if not batch:
-        return "Online programs alone"
-    return f"{batch} batch program{'s' if batch > 1 else ''}"
-
-
-def _held(found: Sequence[Claim]) -> tables.Table:
-    return tables.held(found)._replace(headings=["claim", "the paper says", "here", "ms"])
-
-
-def _table(of: tables.Table) -> str:
-    lines = [of.headings, ["---"] * len(of.headings), *of.rows]
-    return "\n".join(f"| {' | '.join(cells)} |".replace("*", "\\*") for cells in lines)
-
-
-def measure() -> None:
+def measure(name: str) -> None:
     """Run the programs in real time, and keep their figures."""
-    ended = penstock(*WORDS, "--json")
+    module = part(name, "live_page")
+    ended = penstock(*module.WORDS, "--json")
     if ended.code:
         raise SystemExit(ended.err)
-    found = json.loads(ended.out)
-    about = {
-        "words": WORDS,
-        "on": found["where"]["on"],
-        "rounds": ROUNDS,
-        "online_cpu_ns": found["online_cpu_ns"],
-        "batch_cpu_ns": found["batch_cpu_ns"],
-    }
-    lines = ",\n".join(f"  {json.dumps(one)}" for one in found["figures"])
-    LIVE.write_text(f'{json.dumps(about)[:-1]}, "figures": [\n{lines}\n]}}\n')
+    about, figures = module.kept(json.loads(ended.out))
+    lines = ",\n".join(f"  {json.dumps(one)}" for one in figures)
+    kept = f'{json.dumps(about)[:-1]}, "figures": [\n{lines}\n]}}\n'
+    (ROOT / f"papers/{name}/live.json").write_text(kept)
+
+
+def write(name: str) -> None:
+    """Write a page and its pictures."""
+    result = simulated(load(name), {}, vary=True)
+    place(name).write_text(page(result))
+    of = result.paper.pictures
+    if of is not None:
+        (FOLDER / name).mkdir(parents=True, exist_ok=True)
+        for picture, chart in of.drawn(result.rows):
+            (FOLDER / f"{name}/{picture.name}.png").write_bytes(pictures.png(chart))
 
 
 def main() -> None:
-    """Write the page and its pictures."""
-    if sys.argv[1:] == ["--live"]:
-        measure()
-    ours = rows({})
-    (FOLDER / "online-batch").mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(page(ours, sensitivity({})))
-    for name, _, chart in figures_7_and_8(ours):
-        (FOLDER / f"online-batch/{name}.png").write_bytes(pictures.png(chart))
+    """Write the pages."""
+    named = [word for word in sys.argv[1:] if word != "--live"]
+    for name in named or PAPERS:
+        if "--live" in sys.argv and PAPERS[name].live:
+            measure(name)
+        write(name)
 
 
 if __name__ == "__main__":

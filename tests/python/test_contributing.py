@@ -1,14 +1,16 @@
-"""CONTRIBUTING.md's way to a new policy: what it touches, and that it ends where it says."""
+"""CONTRIBUTING.md's ways to a new policy and a new paper: what each touches, and that it works."""
 
 import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from command import ROOT
+from copies import contents, copied, touched
 
 BUILT = {".git", "target", ".venv", "demo-data"}
 """What lies beside the sources; deeper down a folder may have such a name of its own."""
@@ -82,24 +84,16 @@ def test_nothing_but_the_registry_lists_the_policies() -> None:
 def test_a_policy_is_one_file_and_a_line_in_two_others(tmp_path: Path) -> None:
     """The example of 60 lines becomes a registered policy; its floor is all that is built."""
     copy = tmp_path / "penstock"
-    for name in ("core", "policy"):
-        shutil.copytree(ROOT / "crates" / name, copy / "crates" / name)
-    for path in ("Cargo.lock", "examples/policies/lifo.rs"):
-        (copy / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / path, copy / path)
+    copied(copy, ("crates/core", "crates/policy", "Cargo.lock", "examples/policies/lifo.rs"))
     manifest = (ROOT / "Cargo.toml").read_text()
     members = re.sub(r"^members = .*$", 'members = ["crates/*"]', manifest, flags=re.MULTILINE)
     (copy / "Cargo.toml").write_text(members)
-    before = {path: path.read_text() for path in copy.rglob("*.rs")}
+    before = contents(copy)
     add_a_policy(copy)
-    changed = {
-        str(path.relative_to(copy)): path.read_text().splitlines()
-        for path in copy.rglob("*.rs")
-        if before.get(path) != path.read_text()
-    }
-    assert sorted(changed) == sorted([*TOUCHED, "crates/policy/src/lifo.rs"])
-    for path in TOUCHED:
-        assert len(changed[path]) == len(before[copy / path].splitlines()) + 1
+    found = touched(copy, before)
+    assert found.changed == sorted(TOUCHED)
+    assert found.new == ["crates/policy/src/lifo.rs"]
+    assert found.more_lines == len(TOUCHED)
     cargo(copy, "check", "--offline", "-p", "penstock-policy", target=tmp_path / "target")
 
 
@@ -119,3 +113,53 @@ def test_every_test_holds_with_one_more_policy(tmp_path: Path) -> None:
         del os.environ["INSTA_UPDATE"]
     assert re.search(r"^lifo: the newest first", table.read_text(), re.MULTILINE)
     cargo(copy, "test", "--workspace", "--locked", target=target)
+
+
+NEW_PAPER = ("python/penstock/papers/mean_wait", "papers/mean-wait", "docs/papers")
+"""Where the files of a new paper lie."""
+
+
+def add_a_paper(copy: Path) -> None:
+    """Make the example a paper of the registry: two folders and a line."""
+    shutil.copytree(copy / "examples/paper/module", copy / NEW_PAPER[0])
+    shutil.copytree(copy / "examples/paper/files", copy / NEW_PAPER[1])
+    registry = copy / "python/penstock/papers/__init__.py"
+    line = '    "mean-wait": Listed("The mean wait of Poisson arrivals (1930)."),\n}'
+    registry.write_text(re.sub(r"^}", line, registry.read_text(), flags=re.MULTILINE))
+
+
+def python(copy: Path, *words: str) -> str:
+    """Run Python with the package of the copy; what it prints."""
+    paths = {"PYTHONPATH": str(copy / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=copy,
+        env=os.environ | paths,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_paper_is_two_folders_and_a_line(tmp_path: Path) -> None:
+    """The example becomes a registered paper; the tests of every paper hold of it."""
+    copy = tmp_path / "penstock"
+    copied(copy, ("python", "papers", "docs", "tests/python", "examples/paper", "pyproject.toml"))
+    (native,) = (ROOT / "python/penstock").glob("*.so")
+    (copy / "python/penstock" / native.name).symlink_to(native)
+    before = contents(copy)
+    add_a_paper(copy)
+    python(copy, "tests/python/papers.py", "mean-wait")
+    found = touched(copy, before)
+    assert found.changed == ["python/penstock/papers/__init__.py"]
+    assert found.more_lines == 1
+    assert all(path.startswith(NEW_PAPER) for path in found.new), found.new
+    assert set(found.new) >= {"docs/papers/mean-wait.md", "docs/papers/mean-wait/wait.png"}
+    help_ = python(copy, "-m", "penstock", "paper", "--help")
+    assert re.search(r"^  mean-wait +The mean wait of Poisson arrivals", help_, re.MULTILINE)
+    words = ("-q", "-p", "no:cacheprovider", "-n", "0", "tests/python/test_every_paper.py")
+    ran = python(copy, "-m", "pytest", *words, "-k", "not online-batch")
+    (passed,) = re.findall(r"^(\d+) passed", ran, re.MULTILINE)
+    assert int(passed) >= 10

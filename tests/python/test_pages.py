@@ -33,10 +33,11 @@ DOCUMENTS = (
     *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")),
 )
 
+PROGRAMS_OF_A_PAPER = ("--repeat", "1", "--modes", "fifo", "--online", "1", "--batch", "0")
+
 SHORTENED = {
-    ("paper", "online-batch", "--live"): (
-        *("--repeat", "1", "--modes", "fifo", "--online", "1", "--batch", "0"),
-    ),
+    ("paper", "online-batch-live"): PROGRAMS_OF_A_PAPER,
+    ("paper", "online-batch", "--live"): PROGRAMS_OF_A_PAPER,
     ("calibrate",): ("--create", "32MiB", "--rounds", "1"),
     ("duration=15s",): ("--set", "duration=1s"),
     ("--repeat",): ("--repeat", "1", "--set", "duration=500ms", "--set", "warmup=0s"),
@@ -230,6 +231,7 @@ def test_no_page_is_an_orphan() -> None:
         for page in DOCUMENTS
         for path, _ in LINK.findall(page.read_text())
     }
+    linked |= {page for folder in linked if folder.is_dir() for page in folder.glob("*.md")}
     assert [page for page in PAGES if page not in linked and page != ROOT / "README.md"] == []
 
 
@@ -242,5 +244,6 @@ def test_a_block_is_read_as_it_is_meant() -> None:
     assert shown(text) == [[Shown(["a", "b", "c d"], "out\n"), Shown(["e"], "")]]
     assert same("a\n…\nb\n", "a\nx\ny\nb  \n")
     assert not same("a\nb\n", "a\nc\n")
+    assert shortening(["paper", "online-batch-live", "--repeat", "3"])[-1] == "0"
     assert shortening(["paper", "online-batch", "--live", "--repeat", "3"])[-1] == "0"
     assert shortening(["compare", "job.toml"]) == ()

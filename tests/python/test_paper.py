@@ -1,30 +1,27 @@
-"""`penstock paper online-batch`: the table to a hundredth, the claims, the variants, the page."""
+"""`penstock paper online-batch`: the table to a hundredth, the claims, the variants, the report."""
 
 import json
-from pathlib import Path
 
 import pytest
 
-import papers
 from command import penstock
 from penstock import _native
 from penstock.job import Job
-from penstock.papers.online_batch import tables
-from penstock.papers.online_batch.claims import IDS, claims
-from penstock.papers.online_batch.phases import PHASES_MS, VARIANTS
+from penstock.papers import page
+from penstock.papers.claims import Claim
+from penstock.papers.online_batch.paper import PAPER
+from penstock.papers.online_batch.phases import SENSITIVITY
 from penstock.papers.online_batch.simulation import (
     CASES,
     CONTROLS,
-    KEYS,
+    SETTINGS,
     Row,
-    deviations,
-    farthest,
     job,
-    published,
     row,
     rows,
-    settings,
 )
+from penstock.papers.online_batch.tables import PUBLISHED
+from penstock.papers.result import simulated
 from penstock.text import programs
 
 TABLE = """
@@ -57,13 +54,14 @@ def test_the_table_is_that_of_two_other_programs_to_a_hundredth(ours: list[Row])
 
 
 def test_no_trusted_cell_is_two_points_from_the_papers(ours: list[Row]) -> None:
-    cells = list(deviations(ours))
+    cells = list(PUBLISHED.deviations(ours))
     assert len(cells) == 36
-    assert [(one.control, one.case, one.cell) for one in cells if one.suspect] == [
+    suspect = [one for one in cells if one.suspect]
+    assert [(one.row["control"], one.row["case"], one.figure) for one in suspect] == [
         ("cpu", 2, "online_cpu_pct"),
         ("cpu", 2, "batch_cpu_pct"),
     ]
-    assert farthest(ours) <= 2.0
+    assert PUBLISHED.farthest(ours) <= 2.0
 
 
 def test_transactions_wait_as_the_paper_says_where_the_disk_knows_priorities(
@@ -100,22 +98,22 @@ def test_all_work_of_the_batch_jobs_lies_in_the_measured_time(ours: list[Row]) -
 
 
 def test_every_claim_but_one_holds(ours: list[Row]) -> None:
-    found = claims(ours)
-    assert tuple(one["id"] for one in found) == IDS
+    found = PAPER.claims(ours)
+    assert [one["id"] for one in found] == [rule.id for rule in PAPER.rules]
     assert [one["id"] for one in found if not one["holds"]] == ["2B-flat"]
 
 
 def test_a_claim_can_fail(ours: list[Row]) -> None:
-    assert {one["id"] for one in claims(ours[::-1]) if one["holds"]} != {
-        one["id"] for one in claims(ours) if one["holds"]
-    }
-    assert "1A-none" not in {one["id"] for one in claims(rows({"disk": "rr"})) if one["holds"]}
+    def holding(found: list[Claim]) -> set[str]:
+        return {one["id"] for one in found if one["holds"]}
+
+    assert holding(PAPER.claims(ours[::-1])) != holding(PAPER.claims(ours))
+    assert "1A-none" not in holding(PAPER.claims(rows({"disk": "rr"})))
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", SENSITIVITY.variants)
 def test_every_variant_runs(variant: str) -> None:
-    _, changes = VARIANTS[variant]
-    assert len(rows(changes)) == 9
+    assert len(rows(SENSITIVITY.variants[variant].changes)) == 9
 
 
 @pytest.mark.parametrize(
@@ -140,17 +138,17 @@ def test_every_variant_runs(variant: str) -> None:
 )
 def test_every_setting_changes_something(setting: str, ours: list[Row]) -> None:
     # Priority everywhere, and the only control under which processors are taken away.
-    assert row("cpu+io", 3, settings([setting])) != ours[-1] or setting == "disk=rr"
-    assert row("cpu", 3, settings([setting])) != ours[5]
+    assert row("cpu+io", 3, SETTINGS.read([setting])) != ours[-1] or setting == "disk=rr"
+    assert row("cpu", 3, SETTINGS.read([setting])) != ours[5]
 
 
 def test_the_settings_above_are_all(request: pytest.FixtureRequest) -> None:
     (mark,) = test_every_setting_changes_something.pytestmark  # type: ignore[attr-defined]
-    assert [one.partition("=")[0] for one in mark.args[1]] == list(KEYS)
+    assert [one.partition("=")[0] for one in mark.args[1]] == SETTINGS.names
 
 
 def test_a_lone_batch_job_takes_ten_seconds_and_its_writes() -> None:
-    alone = settings(["batch.n=1", "online.offsets=0ms", "online.period=1h"])
+    alone = SETTINGS.read(["batch.n=1", "online.offsets=0ms", "online.period=1h"])
     for control in CONTROLS:
         for case, seconds in zip(CASES, (11.0, 12.0, 14.0), strict=True):
             assert row(control, case, alone)["batch_s"] == seconds
@@ -166,39 +164,22 @@ def test_what_is_set_wrongly_is_said_in_its_own_words() -> None:
     assert (unknown.code, "unknown key batch.many" in unknown.err) == (2, True)
 
 
-def test_its_json_has_rows_claims_and_what_was_published(ours: list[Row]) -> None:
-    ended = penstock("paper", "online-batch", "--json")
-    assert (ended.code, ended.err) == (0, "")
-    found = json.loads(ended.out)
-    assert found["rows"] == ours
-    assert found["claims"] == claims(ours)
-    assert found["paper"] == published()
+def test_its_report_has_the_figures_and_the_pictures() -> None:
+    text = page.page(simulated(PAPER, {}))
+    assert text.count('<svg class="chart"') == 4
+    assert "22.43 / 23.5 (-1.07)" in text
+    assert "does not hold" in text
 
 
-def test_its_report_has_the_figures_the_pictures_and_the_sensitivity(tmp_path: Path) -> None:
-    path = tmp_path / "paper.html"
-    ended = penstock("paper", "online-batch", "--report", path)
-    assert (ended.code, ended.err.splitlines()[-1]) == (0, f"wrote {path}")
-    page = path.read_text()
-    assert page.count('<svg class="chart"') == 4
-    assert "22.43 / 23.5 (-1.07)" in page
-    assert "does not hold" in page
-    data = json.loads(page.partition('id="penstock-data">')[2].partition("</script>")[0])
-    assert [one["variant"] for one in data["sensitivity"]] == list(VARIANTS)
-    # The page of the documentation was written from the same figures.
-    spread = data["sensitivity"]
-    assert papers.PAGE.read_text() == papers.page(data["rows"], spread), "run `make papers`"
-    assert {one["phases"] for one in spread} == {len(PHASES_MS)}
-    again = penstock("paper", "online-batch", "--report", papers.PAGE)
-    assert again.code == 2, "only a report is written over"
+def test_the_help_of_its_sensitivity_counts_the_runs() -> None:
+    phases = len(SENSITIVITY.points)
+    runs = phases * len(SENSITIVITY.variants) * len(CONTROLS) * len(CASES)
+    assert f"{runs:,} runs" in SENSITIVITY.help
+    assert f" {phases} other phases" in SENSITIVITY.help
+    assert f" {phases} phases" in SENSITIVITY.about
 
 
-def test_the_pictures_of_the_page_are_there() -> None:
-    for name, *_ in tables.FIGURES:
-        assert (papers.FOLDER / f"online-batch/{name}.png").is_file()
-
-
-def test_programs_built_in_python_run(tmp_path: Path) -> None:
+def test_programs_built_in_python_run() -> None:
     import penstock
 
     job = Job(

@@ -1,8 +1,8 @@
 //! Jobs, traces and device files made from bytes, valid and small.
 //!
 //! One generator serves the fuzz targets, the property tests and the long soak. The same bytes make
-//! the same job, and when they run out every choice is its first, the simplest: a shorter input is
-//! a simpler job. Runs are sized to take milliseconds. Nearly every job is accepted; a job that is
+//! the same job. When they run out every choice is its first, the simplest, so a shorter input is a
+//! simpler job. Runs are sized to take milliseconds. Nearly every job is accepted; a job that is
 //! refused must be refused with a message.
 
 // The text of a job reads best as it is put together.
@@ -31,7 +31,7 @@ const DEVICE: &str = "disk.toml";
 /// Nanoseconds of the longest job.
 const LONGEST: u64 = 3_600_000_000_000;
 
-/// A job with the files that it names, and how it is to be run.
+/// A job with the files that it names, and the options of its run.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct Case {
     /// The job as TOML.
@@ -40,16 +40,16 @@ pub struct Case {
     pub files: Vec<(String, Vec<u8>)>,
     /// The policies to run it under.
     pub policies: Vec<String>,
-    /// Whether results carry distributions and the course over time.
+    /// Whether results have distributions and the course over time.
     pub detail: bool,
     /// Rounds.
     pub repeat: Option<u32>,
 }
 
-/// How much chance a job has.
+/// How random a job is.
 #[derive(Clone, Copy, PartialEq)]
 enum Shape {
-    /// Everything that a job may hold.
+    /// Every feature of a job.
     Any,
     /// A law of length under arrivals without chance, which a short reference can compute.
     Plain,
@@ -61,7 +61,7 @@ impl Case {
         Self::drawn(&mut Draw::new(bytes))
     }
 
-    /// The same from what is left of them.
+    /// The case that the remaining bytes stand for.
     pub fn drawn(draw: &mut Draw<'_>) -> Self {
         let shape = if draw.one_in(3) { Shape::Plain } else { Shape::Any };
         let mut case = Self::default();
@@ -90,13 +90,13 @@ impl Case {
         case
     }
 
-    /// Arguments of `--set` for the job `text`, most of them of keys that it has. Every default
+    /// Arguments of `--set` for the job `text`, most of them for keys that it has. Every default
     /// stands in the text.
     pub fn sets(draw: &mut Draw<'_>, text: &str) -> Vec<String> {
         (0..draw.pick(&[1, 1, 1, 2, 4])).map(|_| sets::argument(draw, text)).collect()
     }
 
-    /// Who runs it, and how.
+    /// The policies and options of the run.
     fn asked(&mut self, draw: &mut Draw<'_>, shape: Shape, classes: u64) {
         self.policies = policies::some(draw);
         if shape == Shape::Plain {
@@ -147,7 +147,7 @@ impl Case {
     }
 }
 
-/// Everything that is needed to run it again by hand.
+/// The text needed to run the case again by hand.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { job, files, policies, detail, repeat } = self;

@@ -1,5 +1,5 @@
-//! What the tests of the whole stack share: hostile devices and clocks, scripted sources, and a
-//! journal of everything that crossed a border.
+//! Shared parts of the tests of the whole stack: hostile devices and clocks, scripted sources, and
+//! a journal of everything that crossed a border.
 
 pub mod generate;
 pub mod properties;
@@ -16,7 +16,7 @@ use penstock_policy::{Entry, Kind, Params, Value};
 use rand::RngExt;
 
 /// A device that finishes in any order after any time, and sometimes refuses although it has room.
-/// What it says that positions cost has no meaning either.
+/// Its positions have no meaning either.
 pub struct Chaotic {
     depth: usize,
     rng: Rng,
@@ -90,7 +90,7 @@ pub fn noted(device: impl Device) -> (impl Device, Commands) {
     (Tap::new(device, note, |_, _: &[Done]| {}), commands)
 }
 
-/// Virtual time that comes back later than it was asked to, as real clocks do.
+/// Virtual time that returns later than the requested time, as real clocks do.
 pub struct Late {
     clock: Virtual,
     rng: Rng,
@@ -110,7 +110,7 @@ impl Clock for Late {
     }
 
     fn park(&mut self, until: Time) -> bool {
-        // What is to be done now is done now; only waiting is inexact.
+        // A wait of no length ends at once; only real waits are inexact.
         let waits = until > self.clock.now() && until != Time::NEVER;
         let late = if waits { self.rng.random_range(0..=self.most.ns()) } else { 0 };
         self.clock.park(until + Span::from_ns(late))
@@ -148,22 +148,23 @@ impl Source for Script {
 /// What crossed the borders of a run.
 #[derive(Debug, Default)]
 pub struct Journal {
-    /// Requests as they entered the policy, with the policy's tickets: when, what.
+    /// Requests as they entered the policy, with the policy's tickets: the time and the request.
     pub enqueued: Vec<(Time, Request)>,
-    /// What the policy decided.
+    /// Decisions of the policy.
     pub decisions: Vec<Decision>,
-    /// What the device was given.
+    /// Commands to the device.
     pub commands: Vec<(Time, Request)>,
-    /// What finished above, in order.
+    /// Completions above, in order.
     pub finished: Vec<(Request, Done)>,
-    /// What completions told the policy, by request: bytes so far, and whether the last was said.
+    /// Completions as reported to the policy, by request: bytes so far, and whether the last part
+    /// was reported.
     pub completed: Vec<(Request, u32, bool)>,
 }
 
-/// Notes what a policy is told, before it is told.
-struct Told<P>(P, Rc<RefCell<Journal>>);
+/// Records the calls to a policy before it passes them on.
+struct Recorded<P>(P, Rc<RefCell<Journal>>);
 
-impl<P: Policy> Policy for Told<P> {
+impl<P: Policy> Policy for Recorded<P> {
     fn enqueue(&mut self, now: Time, req: &Request) {
         assert_ne!(req.op, Op::Flush, "a policy never sees a flush");
         self.1.borrow_mut().enqueued.push((now, *req));
@@ -186,18 +187,18 @@ impl<P: Policy> Policy for Told<P> {
     }
 }
 
-struct Watch(Rc<RefCell<Journal>>);
+struct Finished(Rc<RefCell<Journal>>);
 
-impl Observer for Watch {
+impl Observer for Finished {
     fn finished(&mut self, _: Time, req: &Request, done: &Done) {
         self.0.borrow_mut().finished.push((*req, *done));
     }
 }
 
-/// Runs `ios` under `policy` on `device`, and returns what crossed the borders.
+/// Runs `ios` under `policy` on `device`, and returns the journal of its borders.
 ///
 /// # Errors
-/// As [`run`]: above all [`RunError::Stalled`], when a policy keeps something and says nothing.
+/// As [`run`]: above all [`RunError::Stalled`], when a policy keeps a request and names no wake-up.
 pub fn journal(
     policy: Box<dyn Policy>,
     device: Chaotic,
@@ -210,16 +211,16 @@ pub fn journal(
         log.borrow_mut().decisions.push(Decision { at, go, chain: chain.to_vec() });
     });
     let (device, commands) = noted(device);
-    let mut stack = Queued::new(Told(policy, Rc::clone(&journal)), device);
+    let mut stack = Queued::new(Recorded(policy, Rc::clone(&journal)), device);
     let mut source = Script::new(ios.to_vec());
-    run(&mut source, &mut stack, clock, &mut Watch(Rc::clone(&journal)), Limits::default())?;
+    run(&mut source, &mut stack, clock, &mut Finished(Rc::clone(&journal)), Limits::default())?;
     drop(stack);
     let mut journal = Rc::into_inner(journal).expect("the stack is gone").into_inner();
     journal.commands = commands.take();
     Ok(journal)
 }
 
-/// Any allowed parameters of `entry`, by `seed`: the defaults for 0, else a draw for each.
+/// Any allowed parameters of `entry`, by `seed`: the defaults for 0, otherwise random values.
 pub fn any_params(entry: &Entry, seed: u64) -> Params {
     let mut params = entry.defaults();
     if seed > 0 {

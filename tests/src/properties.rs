@@ -1,5 +1,5 @@
-//! What holds for every input that people hand over: traces, packed files, jobs; and for whole runs
-//! of jobs that are made from bytes.
+//! Properties of every input that people supply: traces, packed files, jobs; and of whole runs of
+//! jobs that are generated from bytes.
 //!
 //! The fuzz targets, the property tests and the test of the corpora all call these: a panic is a
 //! finding.
@@ -22,26 +22,26 @@ use penstock_workload::trace::{
     FORMATS, Format, Record, Trace, TraceError, format, parse, read, read_any, stats,
 };
 
-/// More than this a widened or rounded request may not end at: block sizes fit in between.
+/// A widened or rounded request may not end at more than this: block sizes fit in between.
 const NEAR_THE_END: u64 = 1024;
 
-/// The text `bytes` of a trace in the format called `name`: no panic, and if it is one, what is
-/// always true of a trace and of what is written of it.
+/// The text `bytes` of a trace in the format called `name`: no panic, and if it is one, the
+/// properties of every trace and of its written form.
 pub fn trace(name: &str, bytes: &[u8]) {
     match parse(bytes, format(name).expect("a format")) {
         Ok(trace) => sound(&trace),
-        Err(error) => told(&error),
+        Err(error) => message_is_sound(&error),
     }
 }
 
-/// The file `bytes`, packed or not, of whatever format.
+/// The file `bytes`, packed or not, of any format.
 pub fn file(bytes: &[u8]) {
     match read_any(bytes) {
         Ok((trace, format)) => {
             sound(&trace);
             assert_eq!(read(bytes, format).expect("it was just read"), trace, "{}", format.name);
         }
-        Err(error) => told(&error),
+        Err(error) => message_is_sound(&error),
     }
 }
 
@@ -59,12 +59,12 @@ pub fn job(bytes: &[u8]) {
     }
 }
 
-fn told(error: &TraceError) {
+fn message_is_sound(error: &TraceError) {
     assert!(!matches!(error, TraceError::Line { line: 0, .. }), "{error}");
     assert!(!error.to_string().is_empty());
 }
 
-/// What is always true of a trace.
+/// The properties of every trace.
 fn sound(trace: &Trace) {
     assert!(!trace.records.is_empty());
     assert_eq!(trace.records[0].at, Time::ZERO);
@@ -81,7 +81,8 @@ fn sound(trace: &Trace) {
     }
 }
 
-/// What `format` writes of `trace` is read as the same requests, so far as it has words for them.
+/// The text of `trace` in `format` is read as the same requests, as far as the format can express
+/// them.
 fn written_reads_again(trace: &Trace, format: &Format) {
     let Some(write) = format.write else { return };
     let kept: Vec<&Record> = trace.records.iter().filter(|record| keeps(format, record)).collect();
@@ -107,7 +108,7 @@ fn written_reads_again(trace: &Trace, format: &Format) {
     }
 }
 
-/// Whether `format` has words for `record`.
+/// Whether `format` can express `record`.
 fn keeps(format: &Format, record: &Record) -> bool {
     format.name == "fio-iolog3" || matches!(record.op, Op::Read | Op::Write)
 }

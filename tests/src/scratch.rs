@@ -1,4 +1,4 @@
-//! Folders that go with what uses them.
+//! Folders that are removed when they are dropped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ impl Default for Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Left behind it costs little; a panic here would hide the one that is under way.
+        // A folder left behind costs little; a panic here would hide the present one.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! What holds for every array, whatever its level, its disks and the policy above it.
+//! Properties of every array, for any level, disks and policy.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -76,7 +76,7 @@ fn any_case() -> impl Strategy<Value = Case> {
 }
 
 impl Case {
-    /// What finished above, and what each disk was given.
+    /// The completions above, and the commands to each disk.
     fn run(&self, clock: &mut impl Clock) -> (Vec<(Request, Done)>, Vec<Commands>) {
         let disk = |n| noted(Chaotic::new(self.depth, false, Seed(self.seed ^ n as u64)));
         let (disks, commands): (Vec<_>, Vec<_>) = (0..self.disks).map(disk).unzip();
@@ -92,7 +92,7 @@ impl Case {
 
 fn answers_once(case: &Case, clock: &mut impl Clock) {
     let (finished, commands) = case.run(clock);
-    // Tickets are good once: a second answer would have been a panic of the loop.
+    // Tickets are good once: the loop would have panicked at a second answer.
     assert_eq!(finished.len(), case.ios.len());
     let pieces: Vec<Request> = commands
         .iter()
@@ -122,8 +122,8 @@ fn answers_once(case: &Case, clock: &mut impl Clock) {
         assert_eq!(of(&bytes, Op::Read), of(&asked, Op::Read));
     }
     let flushes = finished.iter().filter(|(req, _)| req.op == Op::Flush).count();
-    let told = pieces.iter().filter(|piece| piece.op == Op::Flush).count();
-    assert_eq!(told, flushes * case.disks, "a flush goes to every disk");
+    let broadcast = pieces.iter().filter(|piece| piece.op == Op::Flush).count();
+    assert_eq!(broadcast, flushes * case.disks, "a flush goes to every disk");
 }
 
 proptest! {
@@ -144,7 +144,7 @@ proptest! {
         level in prop_oneof![Just(LEVELS[0]), Just(Level::Raid1), Just(Level::Jbod)],
         mut ios in prop::collection::vec(any_io(), 1..40),
     ) {
-        // A disk minds no discard beyond its end; an array has no disk to ask.
+        // A disk ignores a discard beyond its end; an array has no disk to ask.
         ios.retain(|io| io.op != Op::Discard);
         let times = |device: &mut dyn FnMut(Finished) -> Finished| device(Finished::default()).0;
         let drive = || Hdd::new(&drive(), Options::MECHANICAL).expect("a good drive");
@@ -159,7 +159,7 @@ proptest! {
         let one = || Array::new(level, u32::MAX, vec![drive()]).expect("an array");
         let array = times(&mut |seen| run(Box::new(Queued::new(fcfs(), one())), seen));
         let whole = |(req, done): &(Request, Done)| (req.io, done.at, done.error.is_some());
-        // Beyond the end the disk takes its overhead, which is none, to say so.
+        // Beyond the end the disk takes only its overhead, which is zero, to report the error.
         prop_assert!(alone.iter().map(whole).eq(array.iter().map(whole)));
     }
 }

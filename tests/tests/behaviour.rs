@@ -1,4 +1,4 @@
-//! What each policy is for, in sentences: one small case for each thing that it promises.
+//! The purpose of each policy, in sentences: one small case for each of its promises.
 
 use penstock_core::{
     ClassId, Device, Done, Flags, Io, Limits, Observer, Op, Prio, Queued, Request, Seed, Served,
@@ -12,7 +12,7 @@ use penstock_workload::{Agent, Agents, Arrivals, Pattern};
 
 const KIB: u32 = 1024;
 
-/// Now for those that are there from the beginning, a little later for the others.
+/// Now for requests from the beginning, a little later for the others.
 fn at(begins: bool) -> Time {
     Time::ZERO + if begins { Span::ZERO } else { Span::from_us(1) }
 }
@@ -119,7 +119,7 @@ fn deadline_begins_the_next_batch_at_an_expired_request() {
     let ios: Vec<Io> = flood.chain(more).chain([read(1, 0, 20, 4)]).collect();
     let found = order("deadline", &set, &ios);
     let place = found.iter().position(|&start| start == 20).expect("it goes");
-    // Expired after 7 ms: at most a batch runs on, and another for each older one.
+    // Expired after 7 ms: at most the running batch goes on, and another for each older request.
     assert!(place <= 7 + 4 + 2 * 4, "it went at place {place}");
     let never = [("fifo_batch", Value::Count(4)), ("read_expire", Value::Duration(Span::MAX))];
     let late = order("deadline", &never, &ios).iter().position(|&start| start == 20).unwrap();

@@ -66,7 +66,7 @@ fn order(name: &str, ios: &[Io]) -> Vec<u64> {
 fn sstf_takes_the_nearest_to_where_the_last_one_ended() {
     // The first ends at 504.
     assert_eq!(order("sstf", &reads(500, &[100, 600, 480, 530])), [500, 480, 530, 600, 100]);
-    // Equally near: the one ahead. One first byte: who came first.
+    // Equally near: the one ahead. One first byte: the oldest.
     assert_eq!(order("sstf", &reads(500, &[404, 604])), [500, 604, 404]);
 }
 
@@ -94,7 +94,7 @@ fn look_sweeps_up_and_down() {
     assert_eq!(order("look", &ios), [500, 530, 600, 480, 100, 90, 700]);
 }
 
-/// At whose place something new always waits, and others that nothing else comes near.
+/// Some always find a newer request at their place, and no other request comes near the others.
 #[test]
 fn sweeps_do_not_stick_to_a_place() {
     let sticky = (0..100).map(|n| read(n / 2, 500));
@@ -106,8 +106,8 @@ fn sweeps_do_not_stick_to_a_place() {
     }
 }
 
-/// A request that begins within others, of which one always waits: a sweep that goes on from where
-/// they end never meets it.
+/// A request that begins within others, one of which always waits. A sweep that goes on from their
+/// end never meets it.
 #[test]
 fn sweeps_do_not_pass_over_what_others_cover() {
     let long = |n: u64| Io { len: 64 * KIB as u32, ..read(n, 480) };
@@ -118,8 +118,8 @@ fn sweeps_do_not_pass_over_what_others_cover() {
     }
 }
 
-/// A device of 1 GiB whose position costs a millisecond for each 10 MiB of the way, and a command
-/// that and a millisecond.
+/// A device of 1 GiB. A position costs a millisecond for each 10 MiB of the way, and a command that
+/// and a millisecond.
 struct Arm {
     at: u64,
     serving: Option<(Time, Request, Time)>,
@@ -227,7 +227,7 @@ fn class_priority_lets_nobody_wait_for_longer_than_aging() {
         let found = sent("class-priority", &[("aging", aging)], one_ms(), &ios);
         [9000, 9100].map(|wanted| found.iter().find(|(_, start)| *start == wanted).unwrap().0)
     };
-    // Of the flood one always waits, older by a millisecond.
+    // One request of the flood always waits, older by a millisecond.
     let aged = begun(Value::Duration(Span::from_ms(20)));
     assert_eq!(aged, [25, 26]);
     assert_eq!(begun(Value::Word("off")), [100, 101], "after the last of the flood");
@@ -269,9 +269,9 @@ fn served(name: &str, set: &[(&str, Value)], depth: u32) -> u64 {
     count.0
 }
 
-/// What textbooks say of a busy disk. With a few requests waiting greed beats a sweep, and turning
-/// only at the end costs; with many all that sort are alike, and knowing the rotation is worth half
-/// as much again.
+/// Textbook results for a busy disk. With a few requests waiting a greedy choice beats a sweep, and
+/// turning only at the end costs. With many all policies that sort are alike, and knowing the
+/// rotation gains half as much again.
 #[test]
 fn the_more_a_policy_knows_the_more_the_disk_serves() {
     let sorts = ["scan", "c-look", "look", "sstf"];

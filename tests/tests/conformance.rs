@@ -1,15 +1,15 @@
-//! The one idea, proved: what a policy decides live it decides in virtual time.
+//! A policy makes the same decisions live as in virtual time.
 //!
-//! Each policy drives a real file with many thousand requests, short and long, neighbours and
-//! strangers, 32 at the device; the record is replayed in virtual time and every decision compared.
+//! Each policy drives a real file with many thousand requests, short and long, adjacent and
+//! scattered, 32 at the device. The record is replayed in virtual time and every decision compared.
 
 use std::path::{Path, PathBuf};
 
 use penstock_policy::{Entry, Kind, POLICIES, Param, Value};
-use penstock_run::replay::{Replay, replay};
+use penstock_run::record::replay::{Replay, replay};
 use penstock_run::{Options, TargetOptions, compare};
 
-/// More requests outstanding than the device takes, so that there is always something to decide:
+/// More requests outstanding than the device takes, so that there is always a decision to make:
 /// random reads, sequential writes that merge, long writes that are split.
 const JOB: &str = r#"
 duration = "1s"
@@ -46,12 +46,12 @@ arrivals = { kind = "closed", depth = 2, think = "20ms" }
 depth = 32
 "#;
 
-/// Requests that each policy must be shown: 20,000, or what `make soak` asks for.
+/// Requests for each policy: 20,000, or the number that `make soak` sets.
 fn requests() -> u64 {
     std::env::var("CONFORMANCE_REQUESTS").map_or(20_000, |text| text.parse().expect("a number"))
 }
 
-/// A folder of this test's own, gone when it ends.
+/// A folder of this test's own, removed when it ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -131,7 +131,7 @@ fn every_policy_decides_alike_live_and_in_virtual_time() {
     assert!(differ + 1 >= may_differ && differ > 3, "{differ} of {may_differ} decided otherwise");
 }
 
-/// The proof does not depend on how commands reach the kernel.
+/// The result does not depend on the engine.
 #[test]
 fn threads_are_no_different() {
     let folder = Folder::new("conformance-threads");

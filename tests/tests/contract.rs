@@ -1,4 +1,4 @@
-//! What every registered policy must keep, whatever its parameters, its device and its clock.
+//! The contract of every registered policy, for any parameters, device and clock.
 //!
 //! Sequences of operations are drawn and shrunk; a failing one is printed and kept.
 
@@ -108,8 +108,8 @@ impl Case {
     }
 }
 
-/// How often each byte of each operation is touched, as a sum of steps: equal for what was asked
-/// and what was sent if every byte went exactly once.
+/// How often each byte of each operation is touched, as a sum of steps: equal for requests and for
+/// commands if every byte went exactly once.
 fn coverage<'a>(ranges: impl Iterator<Item = &'a Io>) -> BTreeMap<(Op, u64), i64> {
     let mut steps = BTreeMap::new();
     for io in ranges.filter(|io| io.op != Op::Flush) {
@@ -128,10 +128,10 @@ fn completes_exactly_once(case: &Case, journal: &Journal) {
     let sent = coverage(journal.commands.iter().map(|(_, command)| &command.io));
     assert_eq!(asked, sent, "bytes asked and bytes sent");
     let lasts = journal.completed.iter().filter(|(.., last)| *last).count();
-    assert_eq!(lasts, journal.enqueued.len(), "each request's last part is told once");
-    let told: u64 = journal.completed.iter().map(|(_, len, _)| u64::from(*len)).sum();
+    assert_eq!(lasts, journal.enqueued.len(), "each request's last part is reported once");
+    let completed: u64 = journal.completed.iter().map(|(_, len, _)| u64::from(*len)).sum();
     let bytes: u64 = case.ios.iter().map(|io| u64::from(io.len)).sum();
-    assert_eq!(told, bytes, "every byte is told once");
+    assert_eq!(completed, bytes, "every byte is reported once");
     let charged: u64 = journal.finished.iter().map(|(_, done)| done.service.ns()).sum();
     let cost: u64 = journal.commands.iter().map(|(_, c)| u64::from(c.len) + 1).sum();
     assert_eq!(charged, cost, "device time is charged to the nanosecond");
@@ -140,7 +140,7 @@ fn completes_exactly_once(case: &Case, journal: &Journal) {
     }
 }
 
-/// Holds `bound` against a journal: see [`Bound`].
+/// Checks `bound` against a journal: see [`Bound`].
 fn keeps(bound: Bound, journal: &Journal) -> Result<(), String> {
     let arrival: BTreeMap<ReqId, usize> =
         journal.enqueued.iter().enumerate().map(|(n, (_, req))| (req.id, n)).collect();
@@ -193,7 +193,7 @@ proptest! {
 
     #[test]
     fn the_stated_starvation_bound_holds(mut case in any_case(), burst in 1_u64..40) {
-        // Arrivals so dense that the queue is long and patience runs out.
+        // Arrivals so dense that the queue is long and requests wait for longer than `after`.
         case.ios.iter_mut().for_each(|io| io.due = Time::from_ns(io.due.ns() / burst));
         let entry = entries()[case.policy];
         let streams = 4;
@@ -204,8 +204,8 @@ proptest! {
     }
 }
 
-/// The engines' buffers are as long as the longest request, or as what a policy says that it makes
-/// of several.
+/// The engines' buffers are as long as the longest request, or as the longest command that a policy
+/// declares to merge.
 #[test]
 fn a_merged_command_is_as_long_as_declared_at_most() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
@@ -229,7 +229,7 @@ fn a_merged_command_is_as_long_as_declared_at_most() {
     assert!(merged > 100, "{merged} merged commands");
 }
 
-/// The properties above say something about splitting and merging only if the cases do both.
+/// The properties above cover splitting and merging only if the cases do both.
 #[test]
 fn the_cases_split_and_merge() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
@@ -274,7 +274,7 @@ fn the_starvation_check_catches_a_policy_that_starves() {
     }
 }
 
-/// A request that is queued with nothing in flight and no wake-up named would stand for ever.
+/// A request that is queued with nothing in flight and no wake-up named would wait for ever.
 #[test]
 fn a_policy_that_says_nothing_is_caught() {
     struct Mute;

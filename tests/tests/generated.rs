@@ -1,7 +1,7 @@
-//! Generated jobs, run whole: what the fuzz targets do for hours, for some seconds here.
+//! Generated jobs, run whole: some seconds of the work that the fuzz targets do for hours.
 //!
-//! `PROPTEST_CASES` says how many cases, `PROPTEST_RNG_SEED` from which seed; the seed is printed,
-//! and so is what a case that failed stands for.
+//! `PROPTEST_CASES` sets how many cases, `PROPTEST_RNG_SEED` from which seed. The seed is printed,
+//! and so is the text of a case that failed.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::panic::catch_unwind;
@@ -14,10 +14,10 @@ use proptest::test_runner::{RngSeed, TestError, TestRunner};
 
 /// Bytes of a case: a job takes some hundred.
 const LONGEST: usize = 600;
-/// Simpler cases that are tried when one has failed: some seconds.
+/// Simpler cases that are tried after a failure: some seconds.
 const SHRINKS: u32 = 400;
 
-/// That `check` holds for `cases` cases, unless the environment says how many.
+/// Checks that `check` holds for `cases` cases, unless the environment sets another number.
 fn holds(cases: u32, check: fn(&[u8]), show: fn(&[u8]) -> String) {
     let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     config.max_shrink_iters = SHRINKS;
@@ -36,7 +36,7 @@ fn holds(cases: u32, check: fn(&[u8]), show: fn(&[u8]) -> String) {
         Ok(())
     });
     if let Err(TestError::Fail(reason, bytes)) = found {
-        // What it stands for may be what fails.
+        // Making the text may be the failing part.
         let shown = catch_unwind(|| show(&bytes)).unwrap_or_default();
         panic!("{shown}\n{bytes:?}\n{reason}\nPROPTEST_RNG_SEED={seed} finds it again");
     }

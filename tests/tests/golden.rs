@@ -51,9 +51,9 @@ fn scenario() -> Vec<Io> {
     SCENARIO.iter().map(io).collect()
 }
 
-/// Tells `1` of every request that enters the policy `0`.
-struct Hear<'a, P>(P, &'a dyn Fn(&Request));
-impl<P: Policy> Policy for Hear<'_, P> {
+/// Passes every request that enters the policy `0` to the observer `1`.
+struct Observed<'a, P>(P, &'a dyn Fn(&Request));
+impl<P: Policy> Policy for Observed<'_, P> {
     fn enqueue(&mut self, now: Time, req: &Request) {
         (self.1)(req);
         self.0.enqueue(now, req);
@@ -69,21 +69,21 @@ impl<P: Policy> Policy for Hear<'_, P> {
     }
 }
 
-/// Runs the scenario and tells of each command: when it was sent, what it carries, who is in it.
+/// Runs the scenario and lists each command: when it was sent, its length, and its requests.
 fn table(entry: &Entry) -> String {
     let mut rows = format!("{}: {}\n\n", entry.name, entry.summary);
     rows.push_str("   sent  op       KiB from     KiB  carries\n");
     let ios = scenario();
     let seen = RefCell::new((&mut rows, vec![0_u64; ios.len()]));
-    // The scenario's requests meet the policy in order: the n-th that it hears of is the n-th
-    // line that is no flush.
+    // The scenario's requests enter the policy in order: the n-th that enters is the n-th line that
+    // is no flush.
     let met = RefCell::new(Vec::<(ReqId, usize)>::new());
     let order: Vec<usize> = (0..ios.len()).filter(|&n| ios[n].op != Op::Flush).collect();
-    let hear = |req: &Request| {
+    let enqueued = |req: &Request| {
         let number = order[met.borrow().len()];
         met.borrow_mut().push((req.id, number));
     };
-    let told = |at: Time, go: Go, chain: &[ReqId]| {
+    let decided = |at: Time, go: Go, chain: &[ReqId]| {
         let (rows, sent) = &mut *seen.borrow_mut();
         let number =
             |id: ReqId| met.borrow().iter().rev().find(|(known, _)| *known == id).unwrap().1;
@@ -103,8 +103,10 @@ fn table(entry: &Entry) -> String {
         writeln!(rows, "{ms:7.2}  {op:7} {from:9} {:7}  {carries}", (own + merged) / KIB).unwrap();
     };
     let cost = Cost::Linear { base: Span::from_ms(1), per_mb: Span::from_ms(20) };
-    let policy =
-        Hear(Witness::new((entry.build)(&entry.defaults(), &Served::ONE_DISK), told), &hear);
+    let policy = Observed(
+        Witness::new((entry.build)(&entry.defaults(), &Served::ONE_DISK), decided),
+        &enqueued,
+    );
     let mut stack = Queued::new(policy, Fixed::new(cost, 1 << 30));
     let mut source = Script::new(ios.clone());
     run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default()).unwrap();

@@ -97,7 +97,8 @@ impl Observer for Count {
     }
 }
 
-/// Runs `stack` for a minute of model time, in which `growths` tables may still become larger.
+/// Runs `stack` for a minute of model time, in which up to `growths` tables may still become
+/// larger.
 fn allocates_nothing_when_warm(
     name: &str,
     stack: &mut impl Device,
@@ -113,7 +114,7 @@ fn allocates_nothing_when_warm(
     assert!(steady.last().unwrap() - steady[0] <= growths, "{name}: {steady:?}");
 }
 
-/// A memory of which as much is dirty as may be, and which holds little of what is read.
+/// A memory with as many dirty pages as allowed, and few of the pages that are read.
 const MEMORY: page_cache::Options = page_cache::Options {
     memory: 16 << 20,
     base: Span::from_us(1),
@@ -178,7 +179,8 @@ fn nothing_allocates_after_warm_up() {
     let queued =
         Queued::new((entry.build)(&entry.defaults(), &Served::ONE_DISK), Fixed::new(cost, 1 << 40));
     let mut stack = PageCache::new(&MEMORY, queued);
-    // How much waits below comes in waves; one of 200,000 requests may be the highest.
+    // The number of commands waiting below comes in waves; one of 200,000 requests may be the
+    // highest.
     allocates_nothing_when_warm("a page cache", &mut stack, agents(60, Flags::BUFFERED), 1);
     let entry = penstock_policy::find("c-look").expect("it is registered");
     let mut stack = Queued::new((entry.build)(&entry.defaults(), &Served::ONE_DISK), cached());

@@ -1,8 +1,8 @@
-//! What the page cache keeps, over hostile devices and clocks: every request is answered once,
-//! nothing is lost or made up, what is read is not older than it may be, dirty memory is bounded.
+//! Properties of the page cache over hostile devices and clocks: every request is answered once, no
+//! data is lost or made up, read data is not older than allowed, dirty memory is bounded.
 //!
-//! A model of what crossed both borders judges, not of what is inside: for each sector of each
-//! request it looks for the command, or the earlier request, that the answer can rest on.
+//! A model judges the commands and completions at both borders, not the inside. For each sector of
+//! each request it looks for the command, or the earlier request, that explains the answer.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -114,7 +114,7 @@ fn any_case() -> impl Strategy<Value = Case> {
     )
 }
 
-/// A request or a command: what, from when, until when.
+/// A request or a command: the operation, its beginning, its end.
 #[derive(Clone, Copy, Debug)]
 struct Passage {
     io: Io,
@@ -148,7 +148,7 @@ impl Observer for Above {
     }
 }
 
-/// The cache, with its bound looked at after whatever happens.
+/// The cache, with a check of its bound after every call.
 struct Bounded<D>(PageCache<D>, u64);
 
 impl<D: Device> Bounded<D> {
@@ -180,7 +180,7 @@ impl<D: Device> Device for Bounded<D> {
     }
 }
 
-/// What crossed the two borders.
+/// The requests and commands at the two borders.
 struct Story {
     above: Vec<Passage>,
     below: Vec<Passage>,
@@ -232,8 +232,8 @@ impl Passage {
     fn ended(&self) -> Time {
         self.ended.expect("all is answered")
     }
-    /// What ended by then had ended before this began. Of one that was due earlier a late clock may
-    /// say that it began at the instant at which something ended that came after it.
+    /// Requests that ended by then had ended before this began. For a request that was due earlier,
+    /// a late clock may report that it began at the instant at which a later one ended.
     fn behind(&self) -> Time {
         if self.io.due == self.began { self.began } else { self.began - Span::from_ns(1) }
     }
@@ -261,12 +261,12 @@ impl Passage {
 }
 
 impl Story {
-    /// What is written in buffers before `until` is at the device by `by`.
+    /// Data written through the cache before `until` is at the device by `by`.
     fn is_below(&self, sector: u64, until: Time, by: Time) {
         let writes = self.above.iter().filter(|w| w.buffered(Op::Write) && w.covers(sector));
         for write in writes.filter(|w| w.ended() <= until) {
             let reached = self.below.iter().any(|c| {
-                // A cache's command is due when it is made: what it carries is of then.
+                // A cache's command is due when it is made: it carries the data of that time.
                 let later = c.io.due >= write.began && c.ended() <= by;
                 c.io.op == Op::Write && c.covers(sector) && later
             });
@@ -302,13 +302,13 @@ impl Story {
                     |w: &&Passage| w.passes() && w.covers(sector) && w.ended() <= read.behind();
                 let newest = self.above.iter().filter(passed).max_by_key(|w| w.ended());
                 let page = sector / PAGE_SECTORS;
-                // Where both wrote at a time, either may have been the last.
-                let beside = newest.is_some_and(|passed| {
+                // If both wrote at the same time, either may have been the last.
+                let at_once = newest.is_some_and(|passed| {
                     let meets =
                         |w: &Passage| w.began <= passed.ended() && w.ended() >= passed.began;
                     self.above.iter().any(|w| w.buffered(Op::Write) && w.touches(page) && meets(w))
                 });
-                let since = newest.filter(|_| !beside).map_or(Time::ZERO, Passage::ended);
+                let since = newest.filter(|_| !at_once).map_or(Time::ZERO, Passage::ended);
                 let filled = self.below.iter().any(|c| {
                     let then = c.io.due >= since && c.ended() <= read.ended();
                     c.io.op == Op::Read && c.covers(sector) && then
@@ -345,7 +345,8 @@ impl Story {
                     || command.io.end() <= other.io.start
                     || other.ended() <= command.began;
                 let direct = |c: &Passage| self.above.iter().any(|r| r.io == c.io);
-                // Who writes one place twice at a time, past the cache or beside it, may.
+                // A direct writer may write one place twice at a time, also at the same time as the
+                // cache.
                 assert!(apart || direct(command) || direct(other), "{other:?} {command:?}");
             }
         }
@@ -378,7 +379,7 @@ proptest! {
     }
 
     #[test]
-    fn failing_devices_are_told_and_stop_nothing(case in any_case()) {
+    fn failing_devices_are_reported_and_stop_nothing(case in any_case()) {
         let rates = Rates { errors: 0.3, stalls: 0.1, stall: Span::from_ms(3) };
         case.run(&mut Virtual::default(), rates);
     }

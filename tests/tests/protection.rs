@@ -1,7 +1,7 @@
 //! `long_in_flight = { target = … }`: short requests on a disk that a flood of long ones shares.
 //!
-//! The disk is a queue of 32 commands in order of arrival in front of one server: what is in flight
-//! before a short request is what it waits for, as on a disk that reorders nothing.
+//! The disk is a queue of 32 commands in order of arrival in front of one server. A short request
+//! waits for the commands in flight before it, as on a disk that reorders nothing.
 
 use penstock_core::{
     ClassId, Done, Flags, Limits, Observer, Op, Prio, Queued, Request, Seed, Served, Span, Time,
@@ -52,12 +52,12 @@ fn batch() -> Agent {
 
 /// Latencies of the short requests from the second second on, and bytes of the long ones.
 #[derive(Default)]
-struct Heard {
+struct Latencies {
     short: Vec<(Time, Span)>,
     long: u64,
 }
 
-impl Observer for Heard {
+impl Observer for Latencies {
     fn finished(&mut self, _: Time, req: &Request, done: &Done) {
         if req.class == SHORT {
             self.short.push((req.due, done.at.since(req.due)));
@@ -67,8 +67,8 @@ impl Observer for Heard {
     }
 }
 
-impl Heard {
-    /// The 99th percentile of what was due from second `from` on.
+impl Latencies {
+    /// The 99th percentile of requests that were due from second `from` on.
     fn p99(&self, from: u64) -> Span {
         let from = Time::ZERO + Span::from_secs(from);
         let late = self.short.iter().filter(|(due, _)| *due >= from);
@@ -78,9 +78,9 @@ impl Heard {
     }
 }
 
-/// A run of `agents` under size-priority, with what long requests have in flight regulated to this
-/// target, or unlimited.
-fn shared(target: Option<Span>, agents: Vec<Agent>, per_mb: Span) -> Heard {
+/// A run of `agents` under size-priority. Long requests in flight are regulated to this target, or
+/// unlimited.
+fn shared(target: Option<Span>, agents: Vec<Agent>, per_mb: Span) -> Latencies {
     let entry = find("size-priority").expect("a registered policy");
     let params = entry.defaults().with("split", Value::Size(PIECE));
     let params = match target {
@@ -93,9 +93,10 @@ fn shared(target: Option<Span>, agents: Vec<Agent>, per_mb: Span) -> Heard {
         }
     };
     let mut stack = Queued::new((entry.build)(&params, &Served::ONE_DISK), disk(per_mb));
-    let (mut source, mut heard) = (Agents::new(agents, Seed(1)), Heard::default());
-    run(&mut source, &mut stack, &mut Virtual::default(), &mut heard, Limits::default()).unwrap();
-    heard
+    let (mut source, mut latencies) = (Agents::new(agents, Seed(1)), Latencies::default());
+    run(&mut source, &mut stack, &mut Virtual::default(), &mut latencies, Limits::default())
+        .unwrap();
+    latencies
 }
 
 /// A gigabyte a second.
@@ -126,7 +127,8 @@ fn a_slower_disk_has_less_in_flight_for_the_same_target() {
 #[test]
 fn a_target_out_of_reach_leaves_the_flood_one_piece() {
     let held = shared(Some(Span::from_us(1)), vec![tellers([0, 20]), batch()], FAST);
-    // One piece after another, each with its 20 us: what the disk can do with one in flight.
+    // One piece after another, each with its 20 us: the most that the disk serves with one in
+    // flight.
     let most = 20_000_000_000 / (20_000 + PIECE) * PIECE;
     assert!(held.long * 10 > most * 9, "{} bytes of {most}", held.long);
     assert!(held.p99(2) < Span::from_us(250), "{:?}", held.p99(2));

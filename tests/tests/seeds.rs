@@ -1,5 +1,5 @@
-//! What the fuzz targets begin with goes through the same checks as in them, so that neither rots.
-//! An input that once failed stands here by its name.
+//! The seeds of the fuzz targets go through the same checks here, so that neither becomes outdated.
+//! An input that once failed is stored here by its name.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use penstock_workload::trace::FORMATS;
 
 type Check = fn(&[u8]);
 
-/// Every fuzz target and what it calls.
+/// Every fuzz target and its check.
 const TARGETS: &[(&str, Check)] = &[
     ("blkparse", |bytes| properties::trace("blkparse", bytes)),
     ("disksim", |bytes| properties::trace("disksim", bytes)),

@@ -1,4 +1,5 @@
-//! What holds for every input: no bytes make a reader panic, and what a trace holds is in order.
+//! Properties of every input: no bytes make a reader panic, and the requests of a trace are in
+//! order.
 
 use penstock_core::{ClassId, Op, Prio, Source, Time};
 use penstock_tests::properties;

@@ -1,4 +1,4 @@
-//! Arrays of disks whose times are a law of length: what they take can be worked out on paper.
+//! Arrays of disks whose times are a law of length: their times can be computed by hand.
 //!
 //! A disk takes `c(n)` = 1 ms + 10 ns a byte for `n` bytes, `s` = `c(4 KiB)` and `u` = `c(64 KiB)`, a
 //! stripe unit. Times are compared to the nanosecond.
@@ -16,29 +16,29 @@ const UNIT: u32 = 64 << 10;
 /// Units of a disk.
 const UNITS: u64 = 1_000;
 
-/// Requests to an array, and what they take.
+/// Requests to an array, and their times.
 #[derive(Debug)]
 pub struct Sum {
-    /// The array and what it is asked for.
+    /// The array and its requests.
     pub what: &'static str,
     /// The law of the mean response and of the device time of a request.
     pub law: [&'static str; 2],
-    /// What the law gives for all requests together: response and device time, in nanoseconds.
+    /// The law's result for all requests together: response and device time, in nanoseconds.
     pub expected: [u64; 2],
-    /// What the model gives.
+    /// The model's result.
     pub found: [u64; 2],
     /// How many requests there are.
     pub requests: u64,
 }
 
 impl Sum {
-    /// Whether the model gives what the law does.
+    /// Whether the model agrees with the law.
     pub fn holds(&self) -> bool {
         self.found == self.expected
     }
 }
 
-/// Nanoseconds of a disk for `bytes`.
+/// The time of a disk for `bytes`, in nanoseconds.
 fn cost(bytes: u32) -> u64 {
     1_000_000 + 10 * u64::from(bytes)
 }
@@ -80,7 +80,7 @@ pub fn sums() -> Vec<Sum> {
         sum("RAID-5 of 5, writes of 4 KiB", ["2s", "4s"], [2 * s, 4 * s], {
             asked(raid5, 5, Op::Write, SMALL, unit, Pace::OneByOne)
         }),
-        // The one that stays is read; three and the parity are written.
+        // The remaining unit is read; three and the parity are written.
         sum("RAID-5 of 5, writes of three units of a row", ["2u", "5u"], [2 * u, 5 * u], {
             asked(raid5, 5, Op::Write, 3 * UNIT, 4 * unit, Pace::OneByOne)
         }),
@@ -100,8 +100,8 @@ fn sum(what: &'static str, law: [&'static str; 2], each: [u64; 2], found: [u64; 
     Sum { what, law, expected: each.map(|ns| ns * REQUESTS), found, requests: REQUESTS }
 }
 
-/// What `REQUESTS` requests of `len` bytes, each `step` bytes behind the one before, take of an array
-/// together: response and device time.
+/// The times of `REQUESTS` requests of `len` bytes to an array, each `step` bytes behind the one
+/// before, together: response and device time.
 fn asked(level: Level, disks: usize, op: Op, len: u32, step: u64, pace: Pace) -> [u64; 2] {
     let law = Cost::Linear { base: Span::from_ms(1), per_mb: Span::from_ms(10) };
     let disk = |_| Queued::new(policy("fcfs"), Fixed::new(law, UNITS * u64::from(UNIT)));

@@ -8,8 +8,8 @@ use penstock_spec::drives;
 use crate::disksim::{answer, answered, policy};
 use crate::{Bounds, Case, Section};
 
-// The mean is what was to be held; the count is bounded by what the overloaded array was found to be
-// off by: 0.23 %.
+// The bound of the mean was set beforehand; that of the count is from the error found on the
+// overloaded array: 0.23 %.
 const BOUNDS: Bounds = Bounds { count: 0.005, mean: 0.03, percentiles: None };
 
 pub(crate) fn section() -> Section {
@@ -41,24 +41,24 @@ const ABOUT: &str = "ibm18es with everything that was published of it, first com
 DiskSim's manual and\nsources. That a stop and the overhead after it add up, and that a stop waits for the sector awaited, was taken \
 from the sources after the\nanswers showed it missing. In the last case the\nmodel finishes 11,104 requests and DiskSim 11,078: 0.23 % more; the bound on counts, 0.5 %, was set after that was seen.";
 
-/// The drive called `name` with everything that was observed of the real one.
+/// The drive called `name` with all facts observed on the real one.
 pub fn observed_drive(name: &str) -> Hdd {
     whole(&drives::observed::drive(name).expect("a drive that was observed"))
 }
 
-/// The drive called `name` with everything that was published of it.
+/// The drive called `name` with all published facts.
 pub fn published_drive(name: &str) -> Hdd {
     whole(&drives::drive(name).expect("a known drive"))
 }
 
-/// A drive with everything that its facts say.
+/// A drive with all its facts.
 fn whole(drive: &Drive) -> Hdd {
     let options = Options { cache: Some(drive.cache), ..Options::default() };
     Hdd::new(drive, options).expect("good facts")
 }
 
 /// Eight disks, each with a queue that picks the nearest. The cache has 16 sectors for reads, fewer
-/// than a request and what is read behind it: the arm loses turns waiting for the bus.
+/// than a request and the read-ahead behind it: the arm loses turns waiting for the bus.
 fn array() -> impl Device {
     let drive = drives::drive("ibm18es").expect("a known drive");
     let cache = Cache { segments: 2, segment_sectors: 16, ahead_most: 16, ..drive.cache };

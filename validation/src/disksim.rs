@@ -1,4 +1,4 @@
-//! The traces that DiskSim 4.0 was given, what it answered, and the same of a model.
+//! The traces given to DiskSim 4.0, its answers, and those of a model.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -23,7 +23,7 @@ pub struct Answer {
     pub mean: f64,
     /// The 50th, 90th and 95th percentile.
     pub percentiles: [f64; 3],
-    /// The 99th, which a few requests decide.
+    /// The 99th, which depends on a few requests.
     pub p99: f64,
 }
 
@@ -38,14 +38,14 @@ fn results(name: &str) -> &'static Value {
     &RESULTS.get_or_init(read)[name]
 }
 
-/// How many accesses to the platter DiskSim told of in the case called `name`, and the mean of their
-/// part called `part`, in milliseconds.
+/// How many accesses to the platter DiskSim reports in the case called `name`, and the mean of
+/// their part called `part`, in milliseconds.
 pub fn part(name: &str, part: &str) -> (u64, f64) {
     let of = &results(name)[part];
     (of["n"].as_u64().expect("a count"), of["mean"].as_f64().expect("a mean"))
 }
 
-/// What DiskSim answered in the case called `name`.
+/// DiskSim's answer in the case called `name`.
 pub fn answer(name: &str) -> Answer {
     let of = &results(name)["response_ms"];
     let ms = |key: &str| of[key].as_f64().unwrap_or_else(|| panic!("{name} has no {key}"));
@@ -69,7 +69,7 @@ pub fn unpacked(name: &str) -> String {
     text
 }
 
-/// Requests at set times, whatever becomes of the ones before.
+/// Requests at set times, independent of earlier completions.
 #[derive(Debug)]
 pub struct Trace(VecDeque<Io>);
 
@@ -123,7 +123,7 @@ impl Observer for Responses {
     }
 }
 
-/// A registered policy, as it is without parameters.
+/// A registered policy, with its default parameters.
 pub fn policy(name: &str) -> Box<dyn Policy> {
     let entry = penstock_policy::find(name).expect("a registered policy");
     (entry.build)(&entry.defaults(), &Served::ONE_DISK)
@@ -145,7 +145,7 @@ pub fn played(trace: &mut Trace, device: &mut impl Device) -> Vec<u64> {
     responses.0
 }
 
-/// What `device` answers to the trace called `trace`.
+/// The answer of `device` to the trace called `trace`.
 pub fn answered(trace: &str, mut device: impl Device) -> Answer {
     let mut all = played(&mut Trace::new(trace), &mut device);
     all.sort_unstable();

@@ -1,4 +1,4 @@
-//! Real drives: response times as they were measured, and of the modelled drive of the same name.
+//! Real drives: measured response times, and those of the modelled drive of the same name.
 
 use penstock_core::{ClassId, Device, Flags, Io, Op, Prio, ReqId, Span, StreamId, Time};
 use penstock_device::hdd::Hdd;
@@ -6,24 +6,24 @@ use penstock_device::hdd::Hdd;
 use crate::cache::{observed_drive, published_drive};
 use crate::disksim::unpacked;
 
-/// A real drive beside its model, one request at a time.
+/// A real drive and its model, one request at a time.
 #[derive(Debug)]
 pub struct RealDrive {
     /// Its name among the named drives.
     pub name: &'static str,
     /// Measured response times, in nanoseconds, rising.
     pub measured: Vec<u64>,
-    /// The model's for the same requests, with what was observed of the drive, in nanoseconds,
+    /// The model's for the same requests, with the facts observed on the drive, in nanoseconds,
     /// rising.
     pub modelled: Vec<u64>,
     /// The same with the published facts alone.
     pub published: Vec<u64>,
-    /// What is known of `DiskSim`'s: how far it is from the measured, as [`RealDrive::apart_ms`], and
-    /// its mean, in milliseconds.
+    /// `DiskSim`'s error: its distance from the measured times, as [`RealDrive::apart_ms`], and its
+    /// mean, in milliseconds.
     pub disksim: (f64, f64),
 }
 
-/// With what `DiskSim` 4.0 gave for the same requests.
+/// With the results of `DiskSim` 4.0 for the same requests.
 const DRIVES: [(&str, (f64, f64)); 3] = [
     ("ibm18es", (0.136_072, 5.2356)),
     ("cheetah9LP", (0.107_098, 4.2307)),
@@ -51,7 +51,7 @@ fn replayed(name: &'static str, disksim: (f64, f64)) -> RealDrive {
     }
 }
 
-/// A request as it was measured.
+/// A measured request.
 struct Measured {
     op: Op,
     start: u64,
@@ -111,7 +111,7 @@ impl RealDrive {
         self.apart_from(&self.modelled)
     }
 
-    /// The same of the model with the published facts alone.
+    /// The same for the model with the published facts alone.
     pub fn published_apart_ms(&self) -> f64 {
         self.apart_from(&self.published)
     }
@@ -122,7 +122,7 @@ impl RealDrive {
         (squares / self.measured.len() as f64).sqrt()
     }
 
-    /// The mean that was measured, and the model's, in milliseconds.
+    /// The measured mean, and the model's, in milliseconds.
     pub fn means_ms(&self) -> (f64, f64) {
         let mean = |all: &[u64]| all.iter().sum::<u64>() as f64 / 1e6 / all.len() as f64;
         (mean(&self.measured), mean(&self.modelled))

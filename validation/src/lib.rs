@@ -1,8 +1,9 @@
-//! Modelled disks beside an independent simulator, DiskSim 4.0, and beside measured real drives.
+//! Modelled disks compared with an independent simulator, DiskSim 4.0, and with measured real
+//! drives.
 //!
 //! Every check has a bound that was set before it was run; none was fitted. `make validate` writes
-//! what came out to `docs/validation.md` and its pictures, and a test holds that every check passes and
-//! that page and pictures are what comes out.
+//! the results to `docs/validation.md` and its pictures. A test checks that every check passes, and
+//! that the page and the pictures are current.
 
 pub mod arithmetic;
 mod arrays;
@@ -25,52 +26,53 @@ use drives::RealDrive;
 pub struct Section {
     /// What is compared.
     pub title: &'static str,
-    /// How, for who reads the page.
+    /// The method, for readers of the page.
     pub about: &'static str,
     /// One for each case.
     pub cases: Vec<Case>,
 }
 
-/// A case: what the model gives beside what it should.
+/// A case: the model's result and the expected one.
 #[derive(Debug)]
 pub struct Case {
     /// The name of the case in the data.
     pub name: &'static str,
-    /// What it is, in words.
+    /// Its description.
     pub what: &'static str,
-    /// How far mean and percentiles up to the 95th may be off, as shares of what they should be.
+    /// The allowed error of the mean and the percentiles up to the 95th, as shares of the expected
+    /// value.
     pub bounds: Bounds,
-    /// What the model gives.
+    /// The model's result.
     pub found: Answer,
-    /// What it should give.
+    /// The expected result.
     pub expected: Answer,
 }
 
-/// How far a case may be off.
+/// The allowed errors of a case.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// Requests that were finished, as a share.
     pub count: f64,
     /// The mean response, as a share.
     pub mean: f64,
-    /// The 50th, 90th and 95th percentile, as a share; none: they are told only.
+    /// The 50th, 90th and 95th percentile, as a share; none: they are only reported.
     pub percentiles: Option<f64>,
 }
 
 impl Case {
-    /// By which share the mean response is off.
+    /// The error of the mean response, as a share.
     pub fn mean_off(&self) -> f64 {
         self.found.mean / self.expected.mean - 1.0
     }
 
-    /// By which share the 50th, 90th and 95th percentile are off.
+    /// The errors of the 50th, 90th and 95th percentile, as shares.
     pub fn percentiles_off(&self) -> [f64; 3] {
         let pairs = self.found.percentiles.iter().zip(&self.expected.percentiles);
         let off: Vec<f64> = pairs.map(|(found, expected)| found / expected - 1.0).collect();
         [off[0], off[1], off[2]]
     }
 
-    /// The share that is farthest off of these percentiles.
+    /// The largest error of these percentiles.
     pub fn worst_percentile(&self) -> f64 {
         let farther = |a: f64, b: f64| if b.abs() > a.abs() { b } else { a };
         self.percentiles_off().into_iter().fold(0.0, farther)
@@ -90,16 +92,16 @@ impl Case {
 /// Everything that is checked.
 #[derive(Debug)]
 pub struct Checks {
-    /// Beside `DiskSim`.
+    /// Comparisons with `DiskSim`.
     pub sections: Vec<Section>,
     /// By arithmetic.
     pub sums: Vec<Sum>,
-    /// Beside real drives.
+    /// Comparisons with real drives.
     pub drives: Vec<RealDrive>,
 }
 
 impl Checks {
-    /// What every check gives now.
+    /// The present results of every check.
     pub fn run() -> Self {
         Self {
             sections: vec![
@@ -113,7 +115,7 @@ impl Checks {
         }
     }
 
-    /// What does not hold, in words.
+    /// The checks that fail, in words.
     pub fn failed(&self) -> Vec<String> {
         let cases = self.sections.iter().flat_map(|section| &section.cases);
         let cases = cases.filter(|case| !case.holds()).map(|case| format!("{case:#?}"));
@@ -121,7 +123,7 @@ impl Checks {
         cases.chain(sums).collect()
     }
 
-    /// The files that say so: where each lies, and what stands in it.
+    /// The files with the results: the path and the text of each.
     pub fn files(&self) -> Vec<(PathBuf, String)> {
         let docs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs");
         let picture = |drive: &RealDrive| {

@@ -1,4 +1,4 @@
-//! Writes `docs/validation.md` and its pictures: what every check gives now.
+//! Writes `docs/validation.md` and its pictures: the present results of every check.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The page: every check with its bound, what came out, and whether it holds.
+//! The page: every check with its bound, its result, and whether it holds.
 
 use std::fmt::Write;
 

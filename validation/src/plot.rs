@@ -1,5 +1,5 @@
-//! A picture of a real drive and its model: two distribution functions, and beside them how far one
-//! is from the other at every rank.
+//! A picture of a real drive and its model: two distribution functions, and next to them how far
+//! one is from the other at every rank.
 //!
 //! SVG by hand: two curves with axes need no library, and the same run gives the same bytes. The
 //! colours are the package's (`python/penstock/charts/palette.py`), for light and for dark surroundings.
@@ -12,7 +12,7 @@ use crate::drives::RealDrive;
 /// Points of a curve. What lies between two of them is narrower than the line.
 const POINTS: usize = 250;
 const HEAD: &str = include_str!("plot.svg");
-/// Where both panels begin and end from above.
+/// The upper and lower edge of both panels, from the top.
 const TOP: f64 = 36.0;
 const BOTTOM: f64 = 296.0;
 
@@ -58,7 +58,7 @@ fn height(share: f64) -> f64 {
     BOTTOM - share * (BOTTOM - TOP)
 }
 
-/// The grid of a panel, and what it shows.
+/// The grid of a panel, and its labels.
 fn axes(out: &mut String, panel: &Panel, title: &str) {
     let Panel { left, right, .. } = *panel;
     for share in [0.0, 0.25, 0.5, 0.75, 1.0] {
@@ -75,7 +75,7 @@ fn axes(out: &mut String, panel: &Panel, title: &str) {
     let _ = writeln!(out, "<text x=\"{middle}\" y=\"330\" class=\"middle\">{title}</text>");
 }
 
-/// What `ms` says of each rank of the requests of `drive`, the shares rising.
+/// The value of `ms` at each rank of the requests of `drive`, the shares rising.
 fn curve(
     out: &mut String,
     class: &str,

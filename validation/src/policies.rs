@@ -1,7 +1,7 @@
 //! Policies that sort, before the disk and in it.
 //!
-//! Random 4 KiB reads, 100 a second, keep the disk busy for 96 % of the time: who is sent instead of
-//! whom shows in every percentile.
+//! Random 4 KiB reads, 100 a second, keep the disk busy for 96 % of the time: every percentile
+//! shows the order of the requests.
 
 use penstock_core::{Device, Queued};
 use penstock_device::hdd::Options;
@@ -19,7 +19,7 @@ pub(crate) fn section() -> Section {
     ];
     let mut cases: Vec<Case> =
         before.map(|(name, host, what)| case(name, host, what, disk())).into();
-    // DiskSim's queue of 16 is what waits beside the one in service.
+    // DiskSim's queue of 16 holds the waiting requests, without the one in service.
     let queued = Queued::with_depth(policy("sstf"), disk(), 17);
     let what = "`fcfs` before a disk with `sstf` inside, 16 waiting";
     cases.push(case("r4k_100_disksstf16", "fcfs", what, queued));

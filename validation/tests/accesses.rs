@@ -1,7 +1,7 @@
 //! The map, the seeks and every access of the modelled disk against DiskSim 4.0.
 //!
-//! What DiskSim does differently is written in `tests/data/disksim/NOTICE.md`; bounds below come
-//! from there, none from what the model happened to give.
+//! `tests/data/disksim/NOTICE.md` lists what DiskSim does differently. The bounds below come from
+//! there, none from the model's results.
 #![expect(clippy::print_stdout, reason = "deviations are worth seeing with --nocapture")]
 
 use std::cell::RefCell;
@@ -86,7 +86,7 @@ fn seeks_take_what_disksim_takes() {
     }
 }
 
-/// A disk that writes down what each access was made of.
+/// A disk that records the parts of each access.
 struct Logged {
     hdd: Hdd,
     log: Vec<(Time, Io, Access)>,
@@ -114,7 +114,7 @@ impl Device for Logged {
     }
 }
 
-/// What each access of a trace under FCFS was made of.
+/// The parts of each access of a trace under FCFS.
 fn accesses(trace: &str) -> Vec<(Time, Io, Access)> {
     let logged = Logged { hdd: drive("ibm18es", Options::MECHANICAL), log: Vec::new() };
     let mut device = Queued::new(policy("fcfs"), logged);
@@ -131,8 +131,8 @@ fn modulo_turns(a: u64, b: u64) -> u64 {
     apart.min(TURN - apart)
 }
 
-/// What slipped sectors in the middle of a request on one track cost. They pass under the head like
-/// any other; DiskSim does not count them.
+/// The time of slipped sectors in the middle of a request on one track. They pass under the head
+/// like any other; DiskSim does not count them.
 fn slipped(hdd: &Hdd, io: &Io) -> u64 {
     let blocks = u64::from(io.len / 512);
     let (first, last) = (hdd.place(io.start / 512), hdd.place(io.start / 512 + blocks - 1));
@@ -143,8 +143,8 @@ fn slipped(hdd: &Hdd, io: &Io) -> u64 {
     (sectors - blocks) * TURN / u64::from(first.sectors_per_track)
 }
 
-/// DiskSim's platter falls behind by half a nanosecond with every sector that it transfers. So a
-/// sector that it just catches, to wait no longer than it is behind, is one just missed.
+/// DiskSim's platter falls behind by half a nanosecond with every sector that it transfers. So our
+/// model just misses a sector that DiskSim just catches, within that lag.
 #[test]
 fn every_access_is_disksims_but_for_what_its_platter_is_behind() {
     for (case, trace) in
@@ -193,9 +193,10 @@ fn every_access_is_disksims_but_for_what_its_platter_is_behind() {
     }
 }
 
-/// Of accesses to the platter DiskSim tells number and mean of each part alone. What of a request
-/// passes before its first sector is waited for in the model and perhaps not there. Of the stream,
-/// whose accesses fetch the sector that the read-ahead did not reach, the model has 6 % more.
+/// For accesses to the platter DiskSim reports only the number and mean of each part. Sectors of a
+/// request that pass before its first one are waited for in the model and perhaps not there. In the
+/// stream, whose accesses fetch the sector that the read-ahead did not reach, the model has 6 %
+/// more.
 #[test]
 fn a_disk_with_its_cache_has_disksims_accesses() {
     let parts = ["seek_ms", "rotational_latency_ms", "media_transfer_ms"];
@@ -208,7 +209,7 @@ fn a_disk_with_its_cache_has_disksims_accesses() {
         let log = Rc::new(RefCell::new(Vec::new()));
         let seen = Rc::clone(&log);
         let hdd =
-            published_drive("ibm18es").watched(move |_, access| seen.borrow_mut().push(*access));
+            published_drive("ibm18es").observed(move |_, access| seen.borrow_mut().push(*access));
         played(&mut Trace::new(trace), &mut Queued::new(policy("fcfs"), hdd));
         let log = log.borrow();
         for (at, (name, bound)) in parts.into_iter().zip(bounds).enumerate() {

@@ -3,8 +3,8 @@
 use penstock_core::{Device, Done, Limits, Queued, Request, Time, Virtual, run};
 use penstock_validation::disksim::{Trace, policy, text};
 
-/// A disk that takes as long as `DiskSim`'s took, and checks that it is sent for what `DiskSim`'s
-/// was.
+/// A disk with the service times of `DiskSim`'s. It checks that it gets the same requests as
+/// `DiskSim`'s.
 struct Played {
     /// When each access ended, in nanoseconds, and its first block; the last is next.
     rows: Vec<(u64, u64)>,
@@ -49,7 +49,7 @@ impl Device for Played {
     }
 }
 
-/// `DiskSim`'s platter falls behind by some microseconds over the trace, so that now and then a
+/// `DiskSim`'s platter falls behind by some microseconds over the trace, so that sometimes a
 /// request arrives between its decision and ours. At its own times every decision is the same.
 #[test]
 fn every_decision_of_shortest_seek_first_is_disksims() {

@@ -1,4 +1,4 @@
-//! Drives with everything that was published and observed of them beside the real ones.
+//! Drives with all published and observed facts, compared with the real ones.
 
 use penstock_validation::drives::real_drives;
 

@@ -1,4 +1,4 @@
-//! Every check holds, and page and pictures say what comes out.
+//! Every check holds, and the page and the pictures are current.
 
 use penstock_validation::Checks;
 

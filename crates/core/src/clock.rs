@@ -2,13 +2,13 @@
 
 use crate::time::Time;
 
-/// Tells the time and waits. The only thing that differs between simulation and the real world.
+/// Reads the time and waits. Only the clock differs between simulation and the real world.
 pub trait Clock {
     /// The time now.
     fn now(&mut self) -> Time;
 
-    /// Waits until `until`, or until something happens by itself, whichever is first. `false`:
-    /// nothing can happen any more.
+    /// Waits until `until`, or until something happens by itself, whichever comes first. Returns
+    /// `false` if nothing can happen any more.
     fn park(&mut self, until: Time) -> bool;
 }
 

@@ -1,4 +1,4 @@
-//! Whatever serves requests: a modelled disk, a real one, an array, a queue in front of either.
+//! What serves requests: a modelled disk, a real one, an array, or a queue in front of a device.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -14,38 +14,41 @@ pub trait Device {
     /// The unit to which it rounds ranges, in bytes. Only a device rounds.
     fn block(&self) -> u32;
 
-    /// How many more requests it takes now: a function of what was started and finished, and of
-    /// nothing else.
+    /// How many more requests the device takes now. The answer depends only on what was started and
+    /// what has finished.
     fn room(&self) -> u32;
 
-    /// Whether it takes this range now. An array may have room, but not on that disk.
+    /// Whether the device takes this range now. An array may have room while one of its disks has
+    /// none.
     fn admits(&self, _op: Op, _start: u64, _len: u32) -> bool {
         self.room() > 0
     }
 
-    /// How long it would take to reach `start`, for policies that choose by position; zero where
-    /// position costs nothing.
+    /// How long the device would take to reach `start`, for policies that choose by position. Zero
+    /// where position costs nothing.
     fn position(&self, _now: Time, _op: Op, _start: u64) -> Span {
         Span::ZERO
     }
 
-    /// Takes a request. Only queues: [`wakeup`](Self::wakeup) says when there is something to do.
+    /// Takes a request. This call only queues: [`wakeup`](Self::wakeup) says when there is work to
+    /// do.
     fn start(&mut self, now: Time, req: &Request);
 
-    /// When it next needs [`advance`](Self::advance). Changes in `start` and `advance` only.
+    /// When the device next needs [`advance`](Self::advance). Only `start` and `advance` change it.
     fn wakeup(&self) -> Time;
 
     /// Finishes what is due and goes on. Pushes exactly one [`Done`] for every request started,
-    /// with `at == now`; may be called early or late.
+    /// with `at == now`. A call may come early or late.
     fn advance(&mut self, now: Time, done: &mut Vec<Done>);
 
-    /// Finishes by itself, as real devices do: advanced on every turn, whatever `wakeup` says.
+    /// Whether the device finishes by itself, as real devices do. Such a device is advanced on
+    /// every turn, whatever `wakeup` says.
     fn polled(&self) -> bool {
         false
     }
 }
 
-/// Whoever holds a device is one.
+/// The holder of a device is a device.
 macro_rules! held {
     ($holder:ty) => {
         impl<D: Device + ?Sized> Device for $holder {

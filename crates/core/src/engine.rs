@@ -2,8 +2,8 @@
 //!
 //! A turn: (1) advance the device and hand out what is done; (2) take what the source has due while
 //! there is room; (3) park until the earliest wake-up. There is no event heap: each layer names its
-//! next wake-up and the loop takes the minimum. If a real clock wakes late, what the source had due
-//! before the device had anything comes first, in a turn of its own.
+//! next wake-up and the loop takes the minimum. If a real clock wakes late, requests that were due
+//! before the device's own wake-up come first, in a turn of their own.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -15,14 +15,14 @@ use crate::source::Source;
 use crate::table::Table;
 use crate::time::{Span, Time};
 
-/// Sees what crosses the top of the stack. Every method has an empty default.
+/// Observes what crosses the top of the stack. Every method has an empty default.
 pub trait Observer {
     /// A turn begins. `false` ends the run here, as after Ctrl-C.
     fn turn(&mut self, _now: Time) -> bool {
         true
     }
     /// Another request may be handed over in this turn. `false` ends the run here: a turn in which
-    /// millions arrive at one instant takes long.
+    /// millions of requests arrive at one instant takes long.
     fn goes_on(&mut self, _now: Time) -> bool {
         true
     }
@@ -37,7 +37,8 @@ impl Observer for () {}
 /// When a run ends, and what it may hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The run ends here even if requests are outstanding; [`Time::NEVER`]: when all is drained.
+    /// The run ends here even if requests are outstanding; [`Time::NEVER`]: when everything has
+    /// completed.
     pub until: Time,
     /// Requests that may be outstanding at once.
     pub max_outstanding: u32,
@@ -72,7 +73,7 @@ pub enum RunError {
         /// The bound that was met.
         max_outstanding: u32,
     },
-    /// Requests are outstanding, and nothing names a time at which to go on.
+    /// Requests are outstanding, and no layer names a time at which to go on.
     Stalled {
         /// When.
         at: Time,
@@ -84,8 +85,8 @@ pub enum RunError {
         /// How many requests were outstanding.
         outstanding: u32,
     },
-    /// The loop turned without end at one instant: a device that takes no time under a source
-    /// that does not wait.
+    /// The loop turned without end at one instant: the device takes no time, and the source does
+    /// not wait.
     Spinning {
         /// When.
         at: Time,
@@ -113,10 +114,11 @@ impl fmt::Display for RunError {
 
 impl core::error::Error for RunError {}
 
-/// Runs `source` on `device` until nothing is left, the limit is reached, or `observer` says stop.
+/// Runs `source` on `device` until nothing is left, the limit is reached, or `observer` ends the
+/// run.
 ///
-/// Order at one instant: finish, inner pick, outer refill, arrivals, dispatch. Of two instants that a
-/// late clock tells as one, the earlier comes first.
+/// Order at one instant: finish, inner pick, outer refill, arrivals, dispatch. A clock that wakes
+/// late may report two instants as one: the earlier instant is then handled first.
 ///
 /// # Errors
 /// [`RunError`]: too many requests outstanding, or a layer that does not go on.
@@ -128,11 +130,12 @@ pub fn run(
     limits: Limits,
 ) -> Result<End, RunError> {
     let mut table: Table<Request> = Table::new();
-    // As many as most disks finish between two turns: a machine that was busy elsewhere for a while
-    // must not make the loop allocate in the middle of a run.
+    // As many as most disks finish between two turns. The loop must not allocate in the middle of a
+    // run because the machine was busy for a while.
     let mut done: Vec<Done> = Vec::with_capacity(256);
     let (mut turns, mut last, mut turns_at_last) = (0_u64, Time::NEVER, 0_u64);
-    // Each turn of an instant either finishes or sends something; twice the table is never met.
+    // Each turn of an instant either finishes or sends something, so no run reaches twice the
+    // table.
     let turns_per_instant = 2 * u64::from(limits.max_outstanding) + 64;
     loop {
         let now = clock.now();
@@ -149,12 +152,12 @@ pub fn run(
             return Ok(End { at: now, interrupted: true, turns });
         }
         let next = device.wakeup();
-        // A clock that wakes late finds several things due. What a source had due before anything
-        // else is heard before that, in a turn of its own.
+        // A clock that wakes late finds several things due. Requests that were due before anything
+        // else are submitted first, in a turn of their own.
         let first = now.min(next).min(limits.until);
-        let heard = hear(source, device, &mut table, observer, now, first, limits)?;
-        let mut interrupted = heard == Heard::Interrupted;
-        if heard == Heard::Nothing {
+        let submitted = submit(source, device, &mut table, observer, now, first, limits)?;
+        let mut interrupted = submitted == Submitted::Interrupted;
+        if submitted == Submitted::Nothing {
             if device.polled() || next <= now {
                 device.advance(now, &mut done);
                 for d in done.drain(..) {
@@ -167,8 +170,8 @@ pub fn run(
                 return Ok(End { at: now, interrupted: false, turns });
             }
             let later = now + Span::from_ns(1);
-            let heard = hear(source, device, &mut table, observer, now, later, limits)?;
-            interrupted = heard == Heard::Interrupted;
+            let submitted = submit(source, device, &mut table, observer, now, later, limits)?;
+            interrupted = submitted == Submitted::Interrupted;
         }
         if interrupted {
             return Ok(End { at: now, interrupted, turns });
@@ -185,17 +188,17 @@ pub fn run(
     }
 }
 
-/// What a turn heard of its source.
+/// What the source gave in a turn.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Heard {
+enum Submitted {
     Nothing,
     Requests,
-    /// The observer ended the run among them.
+    /// The observer ended the run while requests were submitted.
     Interrupted,
 }
 
-/// Hands `device` what `source` has due before `before`, while there is room.
-fn hear(
+/// Submits to `device` the requests of `source` that are due before `before`, while there is room.
+fn submit(
     source: &mut impl Source,
     device: &mut impl Device,
     table: &mut Table<Request>,
@@ -203,8 +206,8 @@ fn hear(
     now: Time,
     before: Time,
     Limits { max_outstanding, .. }: Limits,
-) -> Result<Heard, RunError> {
-    let mut heard = Heard::Nothing;
+) -> Result<Submitted, RunError> {
+    let mut submitted = Submitted::Nothing;
     while device.room() > 0 && source.next_due() < before {
         let Some(io) = source.take(now) else { break };
         if table.len() >= max_outstanding {
@@ -213,10 +216,10 @@ fn hear(
         let id = table.insert_with(|id| io.with(id));
         observer.arrived(now, &io.with(id));
         device.start(now, &io.with(id));
-        heard = Heard::Requests;
+        submitted = Submitted::Requests;
         if !observer.goes_on(now) {
-            return Ok(Heard::Interrupted);
+            return Ok(Submitted::Interrupted);
         }
     }
-    Ok(heard)
+    Ok(submitted)
 }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 /// Commands and bytes in flight for each of a few classes, numbered from 0. A policy that bounds
-/// what it has at the device tells it what it dispatches and what completes.
+/// its commands in flight records each dispatch and each completion here.
 #[derive(Clone, Debug, Default)]
 pub struct InFlight {
     classes: Vec<Load>,
@@ -32,7 +32,7 @@ impl InFlight {
         self.classes[class].bytes += u64::from(len);
     }
 
-    /// A command of `len` bytes came back.
+    /// A command of `len` bytes completed.
     pub fn finished(&mut self, class: usize, len: u32) {
         self.classes[class].commands -= 1;
         self.classes[class].bytes -= u64::from(len);

@@ -2,7 +2,7 @@
 //!
 //! A [`Policy`] is a pure state machine. [`Queued`] puts one in front of a [`Device`] and is itself
 //! a device. [`run`] drives a [`Source`] and a device under a [`Clock`]: virtual time jumps, real
-//! time waits, and nothing above the clock can tell which of the two it is.
+//! time waits, and nothing above the clock can find out which of the two it runs in.
 //!
 //! Invariants: no operating system, no clock of its own, no unsafe code; the same calls give the
 //! same answers; no allocation per request once tables have reached their high-water mark.
@@ -36,7 +36,7 @@ pub use queued::Queued;
 pub use request::{ClassId, Done, Errno, Flags, Io, Op, Prio, ReqId, Request, StreamId};
 pub use rng::{Rng, Seed};
 pub use served::{ClassInfo, Served};
-pub use sharing::{Arrival, Sharing};
+pub use sharing::{Sharing, Started};
 pub use source::Source;
 pub use table::Table;
 pub use tap::Tap;

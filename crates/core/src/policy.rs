@@ -1,4 +1,4 @@
-//! The scheduling policy: who is next, and how much of it.
+//! The scheduling policy: which request is next, and how many bytes of it.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use crate::device::Device;
 use crate::request::{Errno, ReqId, Request};
 use crate::time::{Span, Time};
 
-/// Send this much of it.
+/// A decision: send this many bytes of this request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Go {
     /// Which request.
@@ -23,16 +23,16 @@ impl Go {
     }
 }
 
-/// What a decision may look at and fill beside its answer.
+/// What a decision may look at, and what it may fill in addition to its answer.
 pub struct Out<'a> {
-    /// Neighbours merged behind the answer, in address order. The answer must then be
-    /// [`Go::all`] of a request of which nothing was sent, and so must each of these.
+    /// Neighbours merged behind the answer, in address order. The answer must then be [`Go::all`]
+    /// of a request of which nothing was sent. The same holds for each neighbour.
     pub chain: &'a mut Vec<ReqId>,
     /// The device below: its `room`, what it `admits`, what a `position` would cost.
     pub below: &'a dyn Device,
 }
 
-/// What a policy hears once for every request and piece.
+/// What a policy learns once for every completed request or piece.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
     /// When it finished.
@@ -41,7 +41,7 @@ pub struct Part {
     pub service: Span,
     /// Bytes that it carried.
     pub len: u32,
-    /// The request is finished.
+    /// Whether this was the last piece of the request.
     pub last: bool,
     /// Why it failed, if it did.
     pub error: Option<Errno>,
@@ -55,22 +55,22 @@ pub trait Policy {
     /// A request has arrived.
     fn enqueue(&mut self, now: Time, req: &Request);
 
-    /// The device has room: what goes next? `None` while something is queued is allowed only if
+    /// The device has room: what goes next? While something is queued, `None` is allowed only if
     /// something is in flight or [`wakeup`](Self::wakeup) names a time.
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go>;
 
     /// A piece of a request, or all of it, has finished.
     fn complete(&mut self, now: Time, req: &Request, part: &Part);
 
-    /// When to ask again. Called after `dispatch` said `None` and the device has room; the call
-    /// that follows may come late, never early.
+    /// When to ask again. The loop calls it after `dispatch` returned `None` while the device has
+    /// room. The next `dispatch` may come late, never early.
     fn wakeup(&self) -> Time {
         Time::NEVER
     }
 
-    /// Tells the name and the value of each counter of its own, for the result of a run that has
-    /// ended.
-    fn counters(&self, _tell: &mut dyn FnMut(&str, u64)) {}
+    /// Reports the name and the value of each counter that the policy keeps, for the result of a
+    /// finished run.
+    fn counters(&self, _report: &mut dyn FnMut(&str, u64)) {}
 }
 
 impl<P: Policy + ?Sized> Policy for Box<P> {
@@ -86,7 +86,7 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
     fn wakeup(&self) -> Time {
         (**self).wakeup()
     }
-    fn counters(&self, tell: &mut dyn FnMut(&str, u64)) {
-        (**self).counters(tell);
+    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+        (**self).counters(report);
     }
 }

@@ -1,7 +1,7 @@
 //! A policy in front of a device is a device.
 //!
 //! One request may become many commands (split) and many may become one (merge). A command below
-//! carries the ticket of its request, or of the first request of its chain, and a length: that is
+//! carries a length and the ticket of its request, or of the first request of its chain. That is
 //! enough to settle it, so there is no table of commands.
 
 use alloc::collections::VecDeque;
@@ -15,8 +15,8 @@ use crate::time::{Span, Time};
 
 /// The I/O scheduler: `policy` decides what `device` gets next.
 ///
-/// Flushes pass the policy by and go before the next decision; they cover what had finished, as in
-/// Linux and NBD. A command that the device does not admit is held until it does.
+/// Flushes bypass the policy and go before the next decision. A flush covers what had finished when
+/// it came, as in Linux and NBD. A command that the device does not admit is held until it does.
 pub struct Queued<P, D> {
     policy: P,
     device: D,
@@ -26,15 +26,16 @@ pub struct Queued<P, D> {
     held: Option<Command>,
     /// What the policy chained behind its last answer.
     chain: Vec<ReqId>,
-    /// When the policy wants to be asked again, or now, if it has not been asked since `start`.
+    /// When to ask the policy again; now, if it has not been asked since `start`.
     wake: Time,
-    /// Who asks at the instant of a completion is heard before the next decision.
-    patient: bool,
+    /// Requests that arrive at the instant of a completion enter the policy before its next
+    /// decision.
+    arrivals_first: bool,
 }
 
-/// A request of the layer above, and how far it has come.
+/// A request of the layer above, and its progress.
 struct Entry {
-    /// As the policy knows it: the ticket is ours.
+    /// The request as the policy knows it: the ticket is of this layer's table.
     req: Request,
     caller: ReqId,
     begun: Time,
@@ -46,7 +47,7 @@ struct Entry {
     next: Option<ReqId>,
 }
 
-/// What goes below in one piece: `len` bytes from the ticket's request on.
+/// What goes below in one command: `len` bytes from the ticket's request on.
 #[derive(Clone, Copy)]
 struct Command {
     id: ReqId,
@@ -54,13 +55,12 @@ struct Command {
 }
 
 impl<P: Policy, D: Device> Queued<P, D> {
-    /// `policy` in front of `device`, with no bound on what waits.
+    /// `policy` in front of `device`, with no bound on the number of waiting requests.
     pub fn new(policy: P, device: D) -> Self {
         Self::with_depth(policy, device, u32::MAX)
     }
 
-    /// The same with room for `depth` requests, the ones at the device included: a disk's own
-    /// queue.
+    /// The same with room for `depth` requests, including those at the device: a disk's own queue.
     pub fn with_depth(policy: P, device: D, depth: u32) -> Self {
         Self {
             policy,
@@ -71,19 +71,20 @@ impl<P: Policy, D: Device> Queued<P, D> {
             held: None,
             chain: Vec::new(),
             wake: Time::NEVER,
-            patient: false,
+            arrivals_first: false,
         }
     }
 
-    /// The same, but what follows a completion is decided in a turn of its own at the same instant:
-    /// who asks then is heard first. For sources whose requests come at the very instants of
-    /// completions, as those of programs that count in whole time slices do.
+    /// The same, but the decision after a completion is made in a turn of its own at the same
+    /// instant, so that requests that arrive at that instant are queued first. Use it for sources
+    /// whose requests come exactly at completions, such as programs that count in whole time
+    /// slices.
     #[must_use]
-    pub fn patient(self, patient: bool) -> Self {
-        Self { patient, ..self }
+    pub fn arrivals_first(self, arrivals_first: bool) -> Self {
+        Self { arrivals_first, ..self }
     }
 
-    /// The policy, for what it can tell of itself.
+    /// The policy, for its counters.
     pub fn policy(&self) -> &P {
         &self.policy
     }
@@ -95,8 +96,8 @@ impl<P: Policy, D: Device> Queued<P, D> {
 
     /// Turns the completions of the device, from `from` on, into completions of the layer above.
     ///
-    /// Rewritten in place: an answer takes the place of a command already read; what a chain adds
-    /// goes to the end, so that nothing unread is overwritten.
+    /// The vector is rewritten in place: a completion takes the place of a command already read.
+    /// The other completions of a chain go to the end, so that nothing unread is overwritten.
     fn settle(&mut self, now: Time, done: &mut Vec<Done>, from: usize) {
         let end = done.len();
         let mut write = from;
@@ -131,7 +132,7 @@ impl<P: Policy, D: Device> Queued<P, D> {
         done.drain(write..end);
     }
 
-    /// Books one piece; the answer for the layer above if its request is finished.
+    /// Books one piece. Returns the completion for the layer above if its request has finished.
     fn settle_part(&mut self, now: Time, piece: &Done) -> Option<Done> {
         let entry = self.table.get_mut(piece.id).expect("a completion of an unknown request");
         entry.done += piece.len;
@@ -149,7 +150,7 @@ impl<P: Policy, D: Device> Queued<P, D> {
         Some(Done { id: caller, at: now, begun, service, len: req.len, error })
     }
 
-    /// Sends below while there is room and the policy has something.
+    /// Sends commands below while there is room and the policy has something.
     fn fill(&mut self, now: Time) {
         while self.device.room() > 0 {
             let command = if let Some(id) = self.flushes.pop_front() {
@@ -172,7 +173,7 @@ impl<P: Policy, D: Device> Queued<P, D> {
         }
     }
 
-    /// Makes a decision into a command, with its chain linked.
+    /// Makes a command of a decision and links its chain.
     fn command(&mut self, go: Go) -> Command {
         let entry = self.entry(go.id);
         let rest = entry.req.len - entry.sent;
@@ -256,7 +257,7 @@ impl<P: Policy, D: Device> Device for Queued<P, D> {
         } else {
             self.policy.enqueue(now, &req.io.with(id));
         }
-        // Without room there is nothing to ask for: the completion that makes room asks.
+        // Without room there is no reason to ask: the completion that makes room asks.
         if self.device.room() > 0 {
             self.wake = now;
         }
@@ -272,14 +273,14 @@ impl<P: Policy, D: Device> Device for Queued<P, D> {
             self.device.advance(now, done);
             let finished = done.len() > from;
             self.settle(now, done, from);
-            if finished && self.patient {
+            if finished && self.arrivals_first {
                 self.wake = now;
                 return;
             }
         }
         self.fill(now);
-        // A policy that wants to be woken while it cannot be asked would make the loop spin: while
-        // the device is full, or refuses what goes first.
+        // A policy that cannot be asked must not name a wake-up, or the loop would spin. It cannot
+        // be asked while the device is full or refuses the first command.
         let asked = self.device.room() > 0 && self.held.is_none() && self.flushes.is_empty();
         self.wake = if asked { self.policy.wakeup() } else { Time::NEVER };
     }

@@ -13,14 +13,14 @@ pub enum Op {
     Read,
     /// Data to the device.
     Write,
-    /// Make durable what has finished. Carries no range and passes every policy by.
+    /// Make durable what has finished. Carries no range and bypasses every policy.
     Flush,
     /// The range is no longer needed.
     Discard,
 }
 
 /// A ticket: slot and generation, so that a stale one is caught. The caller of
-/// [`Device::start`](crate::Device::start) chooses it, the device only echoes it.
+/// [`Device::start`](crate::Device::start) chooses it; the device only echoes it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ReqId {
     /// Index into the caller's table: small and dense, so that policies may index by it.
@@ -36,11 +36,11 @@ impl ReqId {
     }
 }
 
-/// Who issues: an agent, a process, a connection. Dense from 0.
+/// The stream that issues a request: an agent, a process, a connection. Dense from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct StreamId(pub u32);
 
-/// The class of work that a person named in the job. Dense from 0.
+/// The class of work, as the job names it. Dense from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ClassId(pub u16);
 
@@ -55,18 +55,18 @@ impl ClassId {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Prio(pub u8);
 
-/// Properties of a request beside its range.
+/// Properties of a request in addition to its range.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Flags(u8);
 
 impl Flags {
     /// Nothing special.
     pub const NONE: Self = Self(0);
-    /// Somebody waits for it. Reads always count as synchronous.
+    /// A caller waits for it. Reads always count as synchronous.
     pub const SYNC: Self = Self(1);
     /// Durable when it completes (forced unit access). Never merged.
     pub const FUA: Self = Self(2);
-    /// Through the page cache, if the stack has one; without this, past it.
+    /// Through the page cache, if the stack has one; without this flag, past it.
     pub const BUFFERED: Self = Self(4);
 
     /// Whether every flag of `other` is set.
@@ -80,7 +80,7 @@ impl Flags {
         Self(self.0 | other.0)
     }
 
-    /// Those that `other` has not.
+    /// The flags that `other` does not have.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
@@ -97,19 +97,19 @@ impl Flags {
     }
 }
 
-/// The substance of a request, as a source asks for it. Offsets and lengths are bytes.
+/// What a source asks for, without a ticket. Offsets and lengths are bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Io {
-    /// When it should have arrived: latency counts from here, so that a late generator cannot
-    /// hide waiting.
+    /// When the request should have arrived. Latency counts from here, so that a late generator
+    /// cannot hide waiting.
     pub due: Time,
     /// First byte.
     pub start: u64,
     /// Bytes; zero for a flush only.
     pub len: u32,
-    /// Who issues it.
+    /// The stream that issues it.
     pub stream: StreamId,
-    /// Which class of work it belongs to.
+    /// The class of work that it belongs to.
     pub class: ClassId,
     /// What it asks for.
     pub op: Op,
@@ -125,7 +125,7 @@ impl Io {
         self.start + self.len as u64
     }
 
-    /// Whether somebody waits for it: every read, and what is flagged so.
+    /// Whether a caller waits for it: every read, and every request with [`Flags::SYNC`].
     pub const fn is_sync(&self) -> bool {
         matches!(self.op, Op::Read) || self.flags.has(Flags::SYNC)
     }
@@ -141,7 +141,7 @@ impl Io {
 pub struct Request {
     /// The caller's ticket. Pieces of one request share it.
     pub id: ReqId,
-    /// What is asked.
+    /// The operation, its range and its properties.
     pub io: Io,
 }
 
@@ -157,9 +157,9 @@ impl Deref for Request {
 pub struct Errno(NonZeroI32);
 
 impl Errno {
-    /// Input or output error: the one that a failing medium gives.
+    /// Input or output error: the error of a failing medium.
     pub const EIO: Self = Self(NonZeroI32::new(5).unwrap());
-    /// No answer within the time that there is for one.
+    /// No answer within the time-out.
     pub const ETIMEDOUT: Self = Self(NonZeroI32::new(110).unwrap());
 
     /// The error numbered `code`; `None` for zero, which means success.
@@ -181,18 +181,18 @@ impl Errno {
 pub struct Done {
     /// The ticket that the caller gave.
     pub id: ReqId,
-    /// When it finished: the turn in which the loop saw it.
+    /// When it finished: the turn in which the loop collected the completion.
     pub at: Time,
-    /// When its first byte was handed on: the wait ends here. Each layer that queues puts its own
-    /// time, so the outermost queue's wait is what remains.
+    /// When its first byte was dispatched: the wait ends here. Each layer that queues writes its
+    /// own time, so the outermost queue's time remains.
     pub begun: Time,
-    /// Device time that it cost; an array sums over its disks. Shares are charged by it.
+    /// Device time that it cost; an array sums over its disks. Shares are computed from it.
     pub service: Span,
-    /// How much of the ticket this carried, so that no table of commands is needed.
+    /// How many bytes of the ticket this command carried, so that no table of commands is needed.
     pub len: u32,
     /// Why it failed, if it did.
     pub error: Option<Errno>,
 }
 
-// The two hot types fit one cache line each; a field more should be a decision.
+// The two hot types fit one cache line each. Adding a field should be a decision.
 const _: () = assert!(size_of::<Request>() == 40 && size_of::<Done>() == 40);

@@ -1,12 +1,12 @@
-//! Random numbers: every one descends from the one seed that a run prints.
+//! Random numbers: every one derives from the one seed that a run prints.
 
 use rand_pcg::Pcg64;
 
 /// A named generator whose numbers stay the same over releases and machines.
 pub type Rng = Pcg64;
 
-/// The seed of a run. Each user of random numbers takes a stream of its own by label, so that one
-/// more user does not change the numbers of the others.
+/// The seed of a run. Each user of random numbers takes a stream of its own by label, so that an
+/// additional user does not change the numbers of the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seed(pub u64);
 

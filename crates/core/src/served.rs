@@ -10,14 +10,14 @@ use crate::request::Prio;
 pub struct ClassInfo {
     /// As results name it.
     pub name: String,
-    /// Its part of the device, relative to the other classes' weights.
+    /// Its share of the device, relative to the other classes' weights.
     pub weight: NonZeroU32,
     /// Its priority.
     pub prio: Prio,
 }
 
 impl ClassInfo {
-    /// The weight of a class that names none, as of cgroup v2's `io.weight`.
+    /// The weight of a class that names none, as with cgroup v2's `io.weight`.
     pub const WEIGHT: NonZeroU32 = NonZeroU32::new(100).unwrap();
 
     /// A class of the default weight and of the highest priority.
@@ -30,9 +30,9 @@ impl ClassInfo {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Served<'a> {
     /// The classes of the requests; a [`ClassId`](crate::ClassId) is an index into them. The queue
-    /// of a disk is not given any: a request of a class that is not here has the default weight.
+    /// of a disk gets none. A request of a class that is not listed has the default weight.
     pub classes: &'a [ClassInfo],
-    /// Disks that work side by side below: those of a modelled array, 1 of anything else.
+    /// Disks that work in parallel below: those of a modelled array, 1 for anything else.
     pub disks: NonZeroU32,
 }
 

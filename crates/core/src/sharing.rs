@@ -1,12 +1,12 @@
-//! Whose time is it when several commands are at the disk together?
+//! Device time of each command when several commands are in flight together.
 //!
-//! Every instant of busy time is divided equally among the commands in flight then. With `n` of
-//! them an integral grows by `dt / n`; a command's device time is how much it grew during its
-//! stay, so both ends cost O(1) whatever the depth.
+//! Every instant of busy time is divided equally among the commands then in flight. With `n`
+//! commands an integral grows by `dt / n`. A command's device time is the growth of the integral
+//! during its flight, so start and completion cost O(1) whatever the depth.
 //!
-//! Invariants: the sum over commands is never ahead of the busy time, and equal to it, to the
-//! nanosecond, whenever nothing is in flight. Rounding is carried from one command to the next
-//! (each is within 2 ns of its exact share), not lost.
+//! Invariants: the sum over commands never exceeds the busy time, and equals it, to the nanosecond,
+//! whenever nothing is in flight. Rounding is carried from one command to the next (each is within
+//! 2 ns of its exact share), not lost.
 
 use crate::time::{Span, Time};
 
@@ -14,39 +14,39 @@ use crate::time::{Span, Time};
 /// than `n / 2^32` ns, and the whole part has 96 bits: no run is long enough to fill them.
 const FRACTION: u32 = 32;
 
-/// The account of one device.
+/// The account of one device's time.
 #[derive(Debug, Default)]
 pub struct Sharing {
-    /// Up to when time was divided.
+    /// The time up to which the busy time is divided.
     at: Time,
     in_flight: u32,
-    /// Nanoseconds for a command that was always there, with [`FRACTION`] binary digits.
+    /// Nanoseconds of a command that was always in flight, with [`FRACTION`] binary digits.
     integral: u128,
     /// Nanoseconds during which something was in flight.
     busy: u64,
-    /// The exact shares of all that left, with [`FRACTION`] binary digits.
+    /// The exact shares of all completed commands, with [`FRACTION`] binary digits.
     earned: u128,
     /// Nanoseconds that were charged to them.
     charged: u64,
 }
 
-/// Where the integral stood when a command came.
+/// The value of the integral when a command started.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival(u128);
+pub struct Started(u128);
 
 impl Sharing {
-    /// A command comes at `now`.
-    pub fn enter(&mut self, now: Time) -> Arrival {
+    /// A command starts at `now`.
+    pub fn start(&mut self, now: Time) -> Started {
         self.divide(now);
         self.in_flight += 1;
-        Arrival(self.integral)
+        Started(self.integral)
     }
 
-    /// The command that came at `arrival` leaves at `now`: its device time.
-    pub fn leave(&mut self, now: Time, arrival: Arrival) -> Span {
+    /// The command that began at `started` completes at `now`. Returns its device time.
+    pub fn complete(&mut self, now: Time, started: Started) -> Span {
         self.divide(now);
         self.in_flight -= 1;
-        self.earned += self.integral - arrival.0;
+        self.earned += self.integral - started.0;
         if self.in_flight == 0 {
             self.earned = u128::from(self.busy) << FRACTION;
         }
@@ -57,7 +57,7 @@ impl Sharing {
         Span::from_ns(service)
     }
 
-    /// How long something was in flight, as far as it was told.
+    /// How long something was in flight, up to the last start or completion.
     pub fn busy(&self) -> Span {
         Span::from_ns(self.busy)
     }
@@ -90,28 +90,28 @@ mod tests {
     #[test]
     fn alone_it_pays_for_its_stay() {
         let mut sharing = Sharing::default();
-        let a = sharing.enter(at(10));
-        assert_eq!(sharing.leave(at(35), a), Span::from_ns(25));
-        let b = sharing.enter(at(100));
-        assert_eq!(sharing.leave(at(101), b), Span::from_ns(1), "idle time is nobody's");
+        let a = sharing.start(at(10));
+        assert_eq!(sharing.complete(at(35), a), Span::from_ns(25));
+        let b = sharing.start(at(100));
+        assert_eq!(sharing.complete(at(101), b), Span::from_ns(1), "idle time is not charged");
         assert_eq!(sharing.busy(), Span::from_ns(26));
     }
 
     #[test]
     fn together_they_share() {
         let mut sharing = Sharing::default();
-        let a = sharing.enter(at(0));
-        let b = sharing.enter(at(100));
+        let a = sharing.start(at(0));
+        let b = sharing.start(at(100));
         // `a`: 100 alone and half of 60; `b`: half of 60 and 40 alone.
-        assert_eq!(sharing.leave(at(160), a), Span::from_ns(130));
-        assert_eq!(sharing.leave(at(200), b), Span::from_ns(70));
+        assert_eq!(sharing.complete(at(160), a), Span::from_ns(130));
+        assert_eq!(sharing.complete(at(200), b), Span::from_ns(70));
     }
 
     #[test]
     fn thirds_add_up() {
         let mut sharing = Sharing::default();
-        let all = [0; 3].map(|_| sharing.enter(at(0)));
-        let parts = all.map(|arrival| sharing.leave(at(100), arrival).ns());
+        let all = [0; 3].map(|_| sharing.start(at(0)));
+        let parts = all.map(|started| sharing.complete(at(100), started).ns());
         assert_eq!(parts.iter().sum::<u64>(), 100, "{parts:?}");
         assert!(parts.iter().all(|part| (33..=34).contains(part)), "{parts:?}");
     }
@@ -123,7 +123,7 @@ mod tests {
             steps in prop::collection::vec((0_u64..50, 0_usize..12), 1..200),
         ) {
             let mut sharing = Sharing::default();
-            let mut flights: Vec<(Arrival, u64)> = Vec::new();
+            let mut flights: Vec<(Started, u64)> = Vec::new();
             let (mut now, mut busy, mut charged) = (0, 0, 0);
             for (gap, pick) in steps {
                 now += gap;
@@ -135,20 +135,20 @@ mod tests {
                     }
                 }
                 if pick < flights.len() || flights.len() == 10 {
-                    let (arrival, parts) = flights.swap_remove(pick % 10 % flights.len());
-                    let service = sharing.leave(at(now), arrival).ns();
+                    let (started, parts) = flights.swap_remove(pick % 10 % flights.len());
+                    let service = sharing.complete(at(now), started).ns();
                     charged += service;
                     prop_assert!(service.abs_diff(parts / 2520) <= 2, "{service} {parts}");
                 } else {
-                    flights.push((sharing.enter(at(now)), 0));
+                    flights.push((sharing.start(at(now)), 0));
                 }
                 prop_assert!(charged <= busy);
                 if flights.is_empty() {
                     prop_assert_eq!(charged, busy);
                 }
             }
-            for (arrival, _) in flights {
-                charged += sharing.leave(at(now), arrival).ns();
+            for (started, _) in flights {
+                charged += sharing.complete(at(now), started).ns();
             }
             prop_assert_eq!(charged, busy);
             prop_assert_eq!(sharing.busy(), Span::from_ns(busy));

@@ -1,11 +1,11 @@
-//! Whoever asks: agents, programs, traces, clients.
+//! Sources of requests: agents, programs, traces, clients.
 
 use alloc::boxed::Box;
 
 use crate::request::{Done, Io, Request};
 use crate::time::Time;
 
-/// A generator of requests. Pure: the loop tells it the time.
+/// A generator of requests. Pure: the loop passes the time in.
 pub trait Source {
     /// When the next request is due, as far as it is known; [`Time::NEVER`] while it waits for a
     /// completion, or for good.

@@ -69,7 +69,7 @@ impl<T> Table<T> {
     /// Takes the value under `id` out.
     ///
     /// # Panics
-    /// If `id` is stale: a completion came twice, which only a mistake of a layer can cause.
+    /// If `id` is stale: a completion came twice. Only a mistake of a layer can cause that.
     pub fn remove(&mut self, id: ReqId) -> T {
         let slot = &mut self.slots[id.index()];
         assert_eq!(slot.age, id.age, "a stale ticket: {id:?} finished before");

@@ -1,4 +1,4 @@
-//! A device under observation: what it was given and what it gave back, told to listeners.
+//! A device under observation: observers get its commands and its completions.
 
 use alloc::vec::Vec;
 
@@ -6,7 +6,7 @@ use crate::device::Device;
 use crate::request::{Done, Op, Request};
 use crate::time::{Span, Time};
 
-/// Passes every call on to `device`; tells one listener of each command, the other of each batch of
+/// Passes every call on to `device`. One observer gets each command, the other each batch of
 /// completions.
 pub struct Tap<D, S, F> {
     device: D,
@@ -15,7 +15,7 @@ pub struct Tap<D, S, F> {
 }
 
 impl<D: Device, S: FnMut(Time, &Request), F: FnMut(Time, &[Done])> Tap<D, S, F> {
-    /// `device`, with `started` told of its commands and `finished` of its completions.
+    /// `device`, with observers of its commands (`started`) and of its completions (`finished`).
     pub fn new(device: D, started: S, finished: F) -> Self {
         Self { device, started, finished }
     }

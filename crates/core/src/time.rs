@@ -6,7 +6,7 @@
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
 
-/// A point in time: nanoseconds since the run began. Only a clock makes one from nothing.
+/// A point in time: nanoseconds since the run began. Only a clock creates one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
@@ -19,8 +19,8 @@ impl Time {
     pub const ZERO: Self = Self(0);
     /// Later than everything: nothing is planned.
     pub const NEVER: Self = Self(u64::MAX);
-    /// No run goes on longer: a hundred years. What a model adds to it at one instant is less than
-    /// four hundred more, so that sums of nanoseconds stay below [`NEVER`](Self::NEVER).
+    /// The latest time of a run: a hundred years. A model adds less than four hundred years to it
+    /// at one instant, so sums of nanoseconds stay below [`NEVER`](Self::NEVER).
     pub const LAST: Self = Self(Span::from_secs(100 * 365 * 86_400).0);
 
     /// The point `ns` nanoseconds after the start of the run.
@@ -33,7 +33,7 @@ impl Time {
         self.0
     }
 
-    /// How long ago `earlier` was; zero if it lies ahead.
+    /// How long ago `earlier` was; zero if it is in the future.
     pub const fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }

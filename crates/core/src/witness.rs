@@ -1,4 +1,4 @@
-//! A policy under observation: what it decided, told to a listener.
+//! A policy under observation: an observer gets its decisions.
 
 use alloc::vec::Vec;
 
@@ -11,23 +11,23 @@ use crate::time::Time;
 pub struct Decision {
     /// When.
     pub at: Time,
-    /// What goes.
+    /// What is sent.
     pub go: Go,
     /// The neighbours merged behind it.
     pub chain: Vec<ReqId>,
 }
 
-/// Passes every call on to `policy` and tells `listener` of each decision: when, what, and what is
-/// chained behind it.
+/// Passes every call on to `policy`. The observer gets each decision: the time, the request and
+/// length, and the chain behind it.
 pub struct Witness<P, F> {
     policy: P,
-    listener: F,
+    observer: F,
 }
 
 impl<P: Policy, F: FnMut(Time, Go, &[ReqId])> Witness<P, F> {
-    /// `policy`, with `listener` told of its decisions.
-    pub fn new(policy: P, listener: F) -> Self {
-        Self { policy, listener }
+    /// `policy`, with `observer` called for each of its decisions.
+    pub fn new(policy: P, observer: F) -> Self {
+        Self { policy, observer }
     }
 }
 
@@ -38,7 +38,7 @@ impl<P: Policy, F: FnMut(Time, Go, &[ReqId])> Policy for Witness<P, F> {
 
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
         let go = self.policy.dispatch(now, out)?;
-        (self.listener)(now, go, out.chain);
+        (self.observer)(now, go, out.chain);
         Some(go)
     }
 
@@ -50,8 +50,8 @@ impl<P: Policy, F: FnMut(Time, Go, &[ReqId])> Policy for Witness<P, F> {
         self.policy.wakeup()
     }
 
-    fn counters(&self, tell: &mut dyn FnMut(&str, u64)) {
-        self.policy.counters(tell);
+    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+        self.policy.counters(report);
     }
 }
 
@@ -70,9 +70,9 @@ mod tests {
             None
         }
         fn complete(&mut self, _: Time, _: &Request, _: &Part) {}
-        fn counters(&self, tell: &mut dyn FnMut(&str, u64)) {
-            tell("picked", 3);
-            tell("passed", 0);
+        fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+            report("picked", 3);
+            report("passed", 0);
         }
     }
 

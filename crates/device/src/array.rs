@@ -1,26 +1,26 @@
 //! Several disks as one: striped (RAID-0), mirrored (RAID-1), with parity (RAID-5), or one after the
 //! other (`jbod`).
 //!
-//! Use it for what a policy does above many arms. Disks may be anything that is a device, each with
-//! a queue of its own. A request becomes pieces, at most one for each run of neighbouring bytes on a
-//! disk, and is done with its last piece; its device time is the sum over the disks, its error the
-//! first of a piece's. A flush goes to every disk. A piece whose disk is full waits here in the
+//! Use it to study a policy above many arms. Disks may be any devices, each with a queue of its
+//! own. A request becomes pieces, at most one for each run of neighbouring bytes on a disk, and is
+//! done with its last piece. Its device time is the sum over the disks; its error is the first
+//! error of a piece. A flush goes to every disk. A piece that goes to a full disk waits here in the
 //! order of arrival.
 //!
 //! Source: D. A. Patterson, G. Gibson and R. H. Katz, "A case for redundant arrays of inexpensive
 //! disks (RAID)", SIGMOD 1988; the left-symmetric layout of parity is of E. K. Lee and R. H. Katz,
 //! "Performance consequences of parity placement in disk arrays", ASPLOS 1991.
 //!
-//! Invariants: every byte lies in one place of one disk (and its parity on another); an array of one
-//! disk answers as that disk does; an advance touches the disks that are due and no other; nothing
-//! is allocated once the queues have been as long as they get.
+//! Invariants: every byte lies in one place of one disk (and its parity on another); an array of
+//! one disk answers as that disk does; an advance touches only the disks that are due; nothing is
+//! allocated once the queues have reached their greatest length.
 //!
 //! # Divergence from real arrays
 //!
 //! - The array itself takes no time: no controller, no shared bus, no computing of parity, no cache.
 //! - No disk fails: no degraded mode, no rebuild. An error of a disk is the request's error.
 //! - RAID-5 has no locks and no cache of stripes: two writes to one stripe both read what they need,
-//!   and a request's writes wait for all of its reads. A discard leaves the parity as it was.
+//!   and a request's writes wait for all of its reads. A discard does not change the parity.
 //! - RAID-1 sends a long read to one mirror, whole.
 
 mod disk;
@@ -73,7 +73,7 @@ pub struct Array<D> {
     /// The earliest of them, or earlier for a request without a piece.
     wake: Time,
     room: Room,
-    table: Table<Entry>,
+    table: Table<ArrayRequest>,
     /// Requests without a piece: beyond the array's end.
     beyond: Vec<ReqId>,
     /// Requests that have read what they must and now write. Emptied by every turn, as is `ended`.
@@ -89,9 +89,9 @@ struct Room {
     full: usize,
 }
 
-/// A request of the layer above, and how far it has come.
+/// A request of the layer above, and its progress.
 #[derive(Debug)]
-struct Entry {
+struct ArrayRequest {
     req: Request,
     step: Step,
     /// Pieces of this step that are not finished.
@@ -146,7 +146,7 @@ impl<D: Device> Array<D> {
         start.checked_add(u64::from(len)).is_some_and(|end| end <= self.capacity)
     }
 
-    /// Where a range is read, of mirrors.
+    /// The mirror that a range is read from.
     fn mirror(&self, now: Time, op: Op, start: u64) -> usize {
         match self.layout {
             Layout::Raid1(_) if op == Op::Read => raid1::nearest(&self.disks, now, start),
@@ -154,10 +154,10 @@ impl<D: Device> Array<D> {
         }
     }
 
-    /// Hands the pieces of the request's present step to their disks; goes on to the next if there
-    /// are none.
+    /// Hands the pieces of the request's present step to their disks. Goes on to the next step if
+    /// there are none.
     fn send(&mut self, now: Time, id: ReqId) {
-        let Entry { req: Request { io, .. }, step, .. } = *self.entry(id);
+        let ArrayRequest { req: Request { io, .. }, step, .. } = *self.entry(id);
         let mirror = self.mirror(now, io.op, io.start);
         let Self { layout, disks, wakes, room, table, .. } = self;
         let entry = table.get_mut(id).expect("found above");
@@ -190,11 +190,11 @@ impl<D: Device> Array<D> {
         }
     }
 
-    fn entry(&self, id: ReqId) -> &Entry {
+    fn entry(&self, id: ReqId) -> &ArrayRequest {
         self.table.get(id).expect("a disk named a request that is not here")
     }
 
-    /// Books what the disk numbered `number` has finished, and gives it what waits.
+    /// Books what the disk numbered `number` has finished, and gives it waiting pieces.
     fn settle(&mut self, now: Time, number: usize, done: &mut Vec<Done>) {
         let disk = &mut self.disks[number];
         disk.device.advance(now, &mut self.ended);
@@ -236,7 +236,7 @@ impl<D: Device> Disk<D> {
         Self { room: device.room(), device, waiting: VecDeque::new(), outstanding: 0 }
     }
 
-    /// Starts `piece`, or keeps it if the disk is full: `false`.
+    /// Starts `piece`, or keeps it if the disk is full and returns `false`.
     fn take(&mut self, now: Time, piece: &Request, room: &mut Room) -> bool {
         self.outstanding += 1;
         let free = self.room > 0;
@@ -249,7 +249,7 @@ impl<D: Device> Disk<D> {
         free
     }
 
-    /// Looks how much it takes now.
+    /// Records how much the disk takes now.
     fn look(&mut self, room: &mut Room) {
         let before = std::mem::replace(&mut self.room, self.device.room());
         room.all = room.all - u64::from(before) + u64::from(self.room);
@@ -257,8 +257,8 @@ impl<D: Device> Disk<D> {
     }
 }
 
-fn answer(now: Time, entry: &Entry) -> Done {
-    let Entry { req, begun, service, error, .. } = *entry;
+fn answer(now: Time, entry: &ArrayRequest) -> Done {
+    let ArrayRequest { req, begun, service, error, .. } = *entry;
     Done { id: req.id, at: now, begun, service, len: req.len, error }
 }
 
@@ -271,7 +271,7 @@ impl<D: Device> Device for Array<D> {
         self.disks[0].device.block()
     }
 
-    /// What all disks take together; [`admits`](Device::admits) says whether those of a range do.
+    /// What all disks take together; [`admits`](Device::admits) checks the disks of a range.
     fn room(&self) -> u32 {
         u32::try_from(self.room.all).unwrap_or(u32::MAX)
     }
@@ -292,7 +292,7 @@ impl<D: Device> Device for Array<D> {
         }
     }
 
-    /// What its disk says; of mirrors the shortest.
+    /// The position of its disk; of mirrors the shortest.
     fn position(&self, now: Time, op: Op, start: u64) -> Span {
         let mut least = Span::ZERO;
         if self.holds(start, 1) {
@@ -308,7 +308,7 @@ impl<D: Device> Device for Array<D> {
         assert!(req.len > 0 || req.op == Op::Flush, "a request of no bytes: {req:?}");
         let (req, step) = (*req, self.layout.first(req.op));
         let (begun, service) = (Time::NEVER, Span::ZERO);
-        let entry = |_| Entry { req, step, left: 0, begun, service, error: None };
+        let entry = |_| ArrayRequest { req, step, left: 0, begun, service, error: None };
         let id = self.table.insert_with(entry);
         if req.op == Op::Flush {
             self.broadcast(now, id);
@@ -327,7 +327,7 @@ impl<D: Device> Device for Array<D> {
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
         for id in self.beyond.drain(..) {
             let entry = self.table.remove(id);
-            done.push(answer(now, &Entry { begun: now, error: Some(Errno::EIO), ..entry }));
+            done.push(answer(now, &ArrayRequest { begun: now, error: Some(Errno::EIO), ..entry }));
         }
         for number in 0..self.disks.len() {
             if self.wakes[number] <= now {

@@ -1,9 +1,9 @@
 //! A device that fails and stalls: any device, behind seeded faults.
 //!
-//! Use it to see what a policy does to the others when a disk misbehaves. A request that is to fail
-//! is served as usual and then reported with an input/output error; one that is to stall is
-//! reported `stall` later, and occupies its place until then; the medium rests meanwhile, so a
-//! stall is waiting and no device time. Flushes are spared.
+//! Use it to see how a policy affects other requests when a disk misbehaves. A request that is to
+//! fail is served as usual and then reported with an input/output error. A request that is to stall
+//! is reported `stall` later and occupies its place until then. The medium rests meanwhile, so a
+//! stall is waiting and not device time. Flushes never fail or stall.
 
 use penstock_core::{Device, Done, Errno, Op, Request, Rng, Span, Time};
 use rand::RngExt;
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn fails_and_stalls_as_often_as_told() {
+    fn fails_and_stalls_at_its_rates() {
         let rates = Rates { errors: 0.1, stalls: 0.2, stall: Span::from_ms(7) };
         let done = served(rates);
         assert_eq!(done.len(), 1000);

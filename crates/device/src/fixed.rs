@@ -1,19 +1,19 @@
 //! A device whose service time depends on length alone.
 //!
-//! Use it for flash-like devices, for papers that state a time per unit, and for a disk that is
-//! known by its figures only. One server takes requests in the order of arrival; position costs
+//! Use it for flash-like devices, for papers that state a time per unit, and for a disk of which
+//! only figures are known. One server takes requests in the order of arrival; position costs
 //! nothing.
 //!
-//! What waits is taken together: one [`latency`](Law::latency) for all of a batch, as one doorbell
-//! and one interrupt serve many requests, and then each one's cost after the other. Who comes
-//! meanwhile is of the next batch. So `n` at a time, always on their way, get `n / (latency + n ·
-//! cost)` a second.
+//! Waiting requests are taken together. A batch has one [`latency`](Law::latency), as one doorbell
+//! and one interrupt serve many requests, and then the cost of each request in turn. Requests that
+//! arrive meanwhile belong to the next batch. So `n` requests that are always in flight get `n /
+//! (latency + n · cost)` a second.
 //!
 //! # Divergence from real devices
 //!
-//! What position, neighbours, history and the hour do to a real device's times is left out; so are
-//! caches that fill up, and parts that work side by side. Reads and writes have a law each, and
-//! share the server; a batch with both has the longer latency.
+//! The effect of position, neighbours, history and time of day on a real device is not modelled.
+//! Nor are caches that fill up, and parts that work in parallel. Reads and writes have a law each
+//! and share the server; a batch with both has the longer latency.
 
 use std::collections::VecDeque;
 
@@ -54,7 +54,7 @@ impl Cost {
 pub struct Law {
     /// Time of the server, one request after the other.
     pub cost: Cost,
-    /// Time before that, once for all that are taken together.
+    /// Time before that, once for all requests of a batch.
     pub latency: Span,
 }
 
@@ -73,8 +73,8 @@ pub struct Fixed {
     depth: u32,
     capacity: u64,
     /// The batch in service, in the order in which it ends.
-    batch: VecDeque<Serving>,
-    /// What it was taken with, and when it ends.
+    batch: VecDeque<BatchedRequest>,
+    /// The latency of the batch, and when it ends.
     latency: Span,
     begun: Time,
     ends: Time,
@@ -83,7 +83,7 @@ pub struct Fixed {
 }
 
 #[derive(Debug)]
-struct Serving {
+struct BatchedRequest {
     id: ReqId,
     len: u32,
     begun: Time,
@@ -96,8 +96,8 @@ impl Fixed {
         Self::with(Law::of(cost), Law::of(cost), 1, capacity)
     }
 
-    /// A device of `capacity` bytes that takes `depth` requests at a time; what is no read is as
-    /// `writes` say.
+    /// A device of `capacity` bytes that takes `depth` requests at a time. Requests other than
+    /// reads follow the law `writes`.
     pub fn with(reads: Law, writes: Law, depth: u32, capacity: u64) -> Self {
         Self {
             reads,
@@ -112,7 +112,7 @@ impl Fixed {
         }
     }
 
-    /// Adds a request to the batch, which has begun and of which nothing has ended.
+    /// Adds a request to the batch, which has begun; no request of it has ended.
     fn join(&mut self, req: &Request) {
         let law = if req.op == Op::Read { &self.reads } else { &self.writes };
         let latency = if req.op == Op::Flush { Span::ZERO } else { law.latency };
@@ -126,7 +126,7 @@ impl Fixed {
         // The first of a batch has its latency.
         let begun = if self.batch.is_empty() { self.begun } else { self.ends };
         self.ends += law.cost.of(req.op, req.len);
-        self.batch.push_back(Serving { id: req.id, len: req.len, begun, ends: self.ends });
+        self.batch.push_back(BatchedRequest { id: req.id, len: req.len, begun, ends: self.ends });
     }
 
     /// Takes a batch at `now`.
@@ -153,7 +153,7 @@ impl Device for Fixed {
         if self.batch.is_empty() {
             self.begin(now);
         }
-        // Who comes at the very instant is taken too.
+        // A request that comes at the very instant joins the batch.
         if self.begun == now {
             self.join(req);
         } else {
@@ -166,7 +166,7 @@ impl Device for Fixed {
     }
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        while let Some(Serving { id, len, begun, ends }) =
+        while let Some(BatchedRequest { id, len, begun, ends }) =
             self.batch.pop_front_if(|serving| serving.ends <= now)
         {
             let service = ends.since(begun);
@@ -206,7 +206,7 @@ mod tests {
         Law { cost, latency: Span::from_us(latency_us) }
     }
 
-    /// Who ends when, in microseconds, of what is started at once.
+    /// When each request ends, in microseconds, of requests started at once.
     fn ends(device: &mut Fixed, ops: &[Op]) -> Vec<(u32, u64)> {
         for (n, &op) in ops.iter().enumerate() {
             device.start(Time::ZERO, &request(n as u32, op, 4096));

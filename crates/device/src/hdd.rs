@@ -12,26 +12,27 @@
 //! it touches.
 //!
 //! Invariants: one command in service, queues stand in front ([`Tagged`],
-//! [`Queued`](penstock_core::Queued)); the platter stands at `t / period` turns at time `t`, if it
-//! was not [`turned`](Hdd::turned), and arm and head 0 at cylinder 0 when the run begins; hot paths
-//! compute in integers and allocate nothing. Every rounding of a time goes down, less than a
-//! nanosecond each: a request that follows on the last one's heels finds its sector just ahead,
+//! [`Queued`](penstock_core::Queued)); when the run begins, arm and head 0 are at cylinder 0, and
+//! the platter stands at `t / period` turns at time `t`, unless it was [`turned`](Hdd::turned); hot
+//! paths compute in integers and allocate nothing. Every rounding of a time goes down, less than a
+//! nanosecond each. So a request that directly follows another one finds its sector just ahead,
 //! never just missed. Over a year of modelled time the platter lags by 15 µs.
 //!
 //! # Divergence from real disks
 //!
-//! - Without its cache every request goes to the platter: a drive whose cache is on is faster on
-//!   sequential work. With it: one command at a time, so that a hit waits for a write that is on
-//!   its way; nothing is kept back to be written later; no choice among dirty data; overheads at
-//!   completion and water marks of the oldest drives are left out. `buffer.rs` says more.
+//! - Without its cache every request goes to the platter: a drive with its cache on is faster on
+//!   sequential work. With the cache: one command at a time, so that a hit waits for a write that
+//!   is on its way; no write is held back for later; no choice among dirty data; overheads at
+//!   completion and water marks of the oldest drives are not modelled. `buffer.rs` says more.
 //! - Without its cache, or where [`Cache::settle`] is zero, an access that needs no seek begins at
 //!   once. Real drives take about as long as over one cylinder.
-//! - The bus is one rate. A read hands on each sector when it has passed the head; a write begins
-//!   when what has arrived will last. Disconnecting, arbitration and buffer sizes are left out.
-//! - Defects found in use (remapped, not slipped) are left out: no seek to a far spare.
+//! - The bus has one rate. A read hands on each sector when it has passed the head. A write begins
+//!   as soon as its data arrives fast enough. Disconnecting, arbitration and buffer sizes are not
+//!   modelled.
+//! - Defects found in use (remapped, not slipped) are not modelled: no seek to a far spare.
 //! - Seeks take the same time at every temperature and place; no retries, no recalibration, no
 //!   thermal or media errors, no power states, no vibration.
-//! - Without the cache reads begin with the first wanted sector, as writes always do; drives that
+//! - Without the cache reads begin with the first wanted sector, as writes always do. Drives that
 //!   take sectors in any order as they come round save up to half a turn on long requests.
 //! - No shingled tracks, no second actuator.
 
@@ -41,12 +42,12 @@ mod disk;
 mod drive;
 mod geometry;
 mod mechanism;
+mod observer;
 mod options;
 mod platter;
 mod seek;
 mod sweep;
 mod tagged;
-mod watcher;
 
 pub use access::Access;
 pub use disk::Hdd;

@@ -1,4 +1,4 @@
-//! Modelled devices, one file each. Pure: no clock, no I/O; the loop tells them the time.
+//! Modelled devices, one file each. Pure: no clock, no I/O; the loop passes the time in.
 #![forbid(unsafe_code)]
 
 mod array;

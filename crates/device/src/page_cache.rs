@@ -1,42 +1,44 @@
 //! Buffered I/O: a page cache over any device.
 //!
-//! Use it above the I/O scheduler, where a Unix kernel has it: requests that are flagged
-//! [`BUFFERED`](penstock_core::Flags::BUFFERED) are answered from pages of 4 KiB in memory, and what the memory
-//! lacks or holds back goes below as requests of its own. Requests without the flag pass it by, as
-//! with `O_DIRECT`, and what they touch is kept coherent.
+//! Use it above the I/O scheduler, where a Unix kernel has it. Requests that are flagged
+//! [`BUFFERED`](penstock_core::Flags::BUFFERED) are answered from pages of 4 KiB in memory. Missing
+//! pages and dirty pages go below as requests of the cache's own. Requests without the flag bypass
+//! it, as with `O_DIRECT`, and the pages that they touch are kept coherent.
 //!
 //! The semantics are those of the documentation: the `vm.dirty_*` sysctls of Linux
-//! (`Documentation/admin-guide/sysctl/vm.rst`), readahead(2), open(2); replacement by two lists is
-//! told by M. Gorman, "Understanding the Linux Virtual Memory Manager" (2004), chapter 10. Files of
-//! this folder say what each part does and where that is from: `pages`, `read_ahead`, `write_back`.
+//! (`Documentation/admin-guide/sysctl/vm.rst`), readahead(2), open(2). Replacement by two lists is
+//! described by M. Gorman, "Understanding the Linux Virtual Memory Manager" (2004), chapter 10.
+//! Files of this folder say what each part does and where it comes from: `pages`, `read_ahead`,
+//! `write_back`.
 //!
-//! - A read is done when all its pages are here, and copied: `base + per_mb · length / 1,000,000`
-//!   later. Pages that lack are read whole; neighbours that lack are one command.
-//! - A write is done when it is copied. A page of which it writes a part is read first, unless it is
-//!   here. It waits for its turn, first come first served, while `dirty` bytes are dirty.
-//! - A forced write ([`FUA`](penstock_core::Flags::FUA), `O_DSYNC`) is written back at once, and done when it is
-//!   below. A flush writes back all that is dirty, then flushes below.
-//! - A direct request first has what is dirty in its range written back, then goes below; a write
-//!   drops the pages of its range, before and after.
+//! - A read is done when all its pages are in memory, and copied: `base + per_mb · length /
+//!   1,000,000` later. Missing pages are read whole; missing neighbours are one command.
+//! - A write is done when it is copied. A page that it writes in part is read first, unless it is
+//!   in memory. While `dirty` bytes are dirty a write waits for its turn, first come first served.
+//! - A forced write ([`FUA`](penstock_core::Flags::FUA), `O_DSYNC`) is written back at once, and is
+//!   done when it is below. A flush writes back all dirty pages, then flushes below.
+//! - A direct request first has the dirty pages of its range written back, then goes below. A
+//!   direct write drops the pages of its range, before and after.
 //!
-//! Reads below are of the class, stream and priority of who reads; writes of a page's last writer,
-//! and forced ones durable as asked. The device time of a request is that of the commands that it
-//! caused and waited for: write-back and reading ahead is time of a class, not of a request.
+//! Reads below have the class, stream and priority of the reader; writes have those of a page's
+//! last writer, and forced writes are durable as asked. The device time of a request is that of the
+//! commands that it caused and waited for. Write-back and reading ahead is time of a class, not of
+//! a request.
 //!
-//! Invariants: never more pages than `memory` holds, nor more dirty ones than `dirty`; two writes of
-//! a page are never below at once; who waits, waits for a command below, or for memory or leave to
-//! write that a command below will bring; one request is one completion.
+//! Invariants: never more pages than `memory` holds, nor more dirty ones than `dirty`; two writes
+//! of a page are never below at once; a waiting request waits for a command below, or for memory or
+//! permission to write that a command below will free; one request has one completion.
 //!
 //! # Divergence from real page caches
 //!
 //! - A device knows no files: a flush is of everything, and reading ahead may cross a file's end.
-//! - Who calls copies for itself: any number of copies go on side by side, at full rate each.
-//! - Writers are stopped at `dirty` and let go first come first served; Linux slows them down
-//!   before, each by its own share, and divides the limit among devices.
+//! - Callers copy for themselves: any number of copies run in parallel, each at full rate.
+//! - Writers are stopped at `dirty` and continue first come first served. Linux slows them down
+//!   before that, each by its own share, and divides the limit among devices.
 //! - All of `memory` is the cache's, and ratios are of it: nothing else needs memory.
 //! - Pages are of one size, and their lists are exact: Linux approximates use by marks, keeps lists
 //!   for each group and node, and moves where the two lists divide.
-//! - A page that was written back stands where one stands that was used then.
+//! - A page that was written back takes the place in its list of a page used at that time.
 
 mod cache;
 mod commands;
@@ -58,11 +60,11 @@ use std::cmp::Reverse;
 use penstock_core::{Device, Done, Op, ReqId, Request, Span, Time};
 
 pub use self::cache::PageCache;
-use self::entry::Entry;
+use self::entry::CacheRequest;
 pub use self::options::{Options, PAGE};
 
 impl<D: Device> PageCache<D> {
-    /// What is to be done at once at `now`, whatever brought it about.
+    /// Does all work that is possible at `now`.
     fn go_on(&mut self, now: Time) {
         self.resume(now);
         self.write_back(now);
@@ -70,7 +72,7 @@ impl<D: Device> PageCache<D> {
         self.send(now);
     }
 
-    /// Sends below while there is room.
+    /// Sends commands below while there is room.
     fn send(&mut self, now: Time) {
         while let Some(req) = self.commands.next() {
             if self.below.room() == 0 || !self.below.admits(req.op, req.start, req.len) {
@@ -82,7 +84,7 @@ impl<D: Device> PageCache<D> {
         }
     }
 
-    /// Ends the copies that are done.
+    /// Completes the requests with finished copies.
     fn end_copies(&mut self, now: Time, done: &mut Vec<Done>) {
         while let Some(&Reverse((at, _, id))) = self.copies.peek()
             && at <= now
@@ -92,9 +94,9 @@ impl<D: Device> PageCache<D> {
         }
     }
 
-    /// The completion of a request, which is over.
+    /// The completion of a finished request.
     fn answer(&mut self, now: Time, id: ReqId) -> Done {
-        let Entry { req, arrived, begun, service, error, .. } = self.requests.remove(id);
+        let CacheRequest { req, arrived, begun, service, error, .. } = self.requests.remove(id);
         let begun = if begun == Time::NEVER { arrived } else { begun };
         Done { id: req.id, at: now, begun, service, len: req.len, error }
     }
@@ -130,12 +132,12 @@ impl<D: Device> Device for PageCache<D> {
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
         if self.below.polled() || self.below.wakeup() <= now {
-            let mut heard = std::mem::take(&mut self.heard);
-            self.below.advance(now, &mut heard);
-            for command in heard.drain(..) {
+            let mut completions = std::mem::take(&mut self.completions);
+            self.below.advance(now, &mut completions);
+            for command in completions.drain(..) {
                 self.settle(now, &command);
             }
-            self.heard = heard;
+            self.completions = completions;
         }
         self.back.look(now);
         self.go_on(now);

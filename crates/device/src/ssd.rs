@@ -1,25 +1,25 @@
-//! A solid-state drive: dies that work side by side, channels, a link, a write buffer, collection.
+//! A solid-state drive: dies that work in parallel, channels, a link, a write buffer, collection.
 //!
-//! Use it for a flash drive of which data sheets and papers tell the parts, or to see what depth,
-//! writes and flushes do to reads on such a drive. It knows no data and no map of pages: time is
-//! all that it models.
+//! Use it for a flash drive of known parts (from data sheets and papers), or to study the effect of
+//! depth, writes and flushes on reads. It knows no data and no map of pages: it models time alone.
 //!
 //! A read: the command is decoded (`command_overhead`; the controller takes up one command each
-//! `command_interval`); each die that holds a part of it fetches its pages, reads before writes;
-//! what it fetched passes its channel and then the link. A write: it is decoded, waits for room in
-//! the write buffer, passes the link, and is done. Behind the host's back the buffer fills pages,
-//! which are programmed on the dies in turn. A program of random writes makes its die owe
-//! collection (`collection.rs`), which that die does before it programs anything else, in slices of
-//! a program each; every so many programs a block is erased. So the drive is in its steady state
-//! from the first write on: what it sustains is what the dies have left beside collection. A write
-//! that goes on where one of the last few dozen ended is sequential and makes nobody owe anything:
-//! what it overwrites becomes free in whole blocks.
+//! `command_interval`). Each die that holds a part of it fetches its pages, reads before writes.
+//! The fetched pages pass its channel and then the link.
 //!
-//! A flush waits until the buffer as it stood is in the cells; with power-loss protection it has
-//! nothing to do. A write with FUA is one with a flush behind it.
+//! A write: it is decoded, waits for room in the write buffer, passes the link, and is done. After
+//! that the buffer fills pages, which are programmed on the dies in turn. A program of random
+//! writes makes its die owe collection (`collection.rs`). The die does that before it programs
+//! anything else, in slices of a program each; every so many programs a block is erased. So the
+//! drive is in its steady state from the first write on: its sustained rate is what collection does
+//! not use. A write that goes on where one of the last few dozen ended is sequential and costs no
+//! collection: the data that it overwrites becomes free in whole blocks.
 //!
-//! Device time: every instant is divided equally among the commands that the drive holds, as on a
-//! real device, so the sum over all is the time in which it held any.
+//! A flush waits until the present content of the buffer is in the cells. With power-loss
+//! protection it has nothing to do. A write with FUA is one with a flush behind it.
+//!
+//! Device time: every instant is divided equally among the commands in flight, as on a real device,
+//! so the sum over all is the time in which any was in flight.
 //!
 //! Invariants: O(dies touched) for each request and nothing allocated in the steady state; FIFO on
 //! each die's reads, on each channel and on each direction of the link, by the time at which each
@@ -29,10 +29,10 @@
 //!
 //! - Always in steady state, full and long in use: no fresh drive, no SLC buffer, no free blocks
 //!   saved up for bursts, no collection put off until the drive is idle, no wear levelling.
-//! - Random writes count as if they went over the whole drive. Those that keep to a part of it cost
-//!   a real drive less; so do discards, which take a command's time here and change nothing.
-//! - Where data lies follows from its address, page by page over the dies, as after a sequential
-//!   fill. On a drive filled at random a sequential read meets some dies twice and others not at
+//! - Random writes count as if they went over the whole drive. On a real drive writes to a part of
+//!   it cost less. So do discards, which take a command's time here and change nothing.
+//! - The place of data follows from its address, page by page over the dies, as after a sequential
+//!   fill. On a drive filled at random a sequential read uses some dies twice and others not at
 //!   all.
 //! - Nothing is read ahead or from the write buffer: a small sequential read at depth 1 fetches its
 //!   page each time.
@@ -54,14 +54,14 @@ pub use facts::{Facts, Link};
 
 use std::collections::VecDeque;
 
-use buffer::Buffer;
+use buffer::WriteBuffer;
 use collection::{Collection, ONE};
-use die::{Die, Page, Times, Work};
+use die::{BufferedPage, Die, Times, Work};
 use events::{Events, What};
 use facts::ns_at;
 use lanes::{Lanes, Passing, Way};
 use penstock_core::{
-    Arrival, Device, Done, Errno, Flags, Io, Op, ReqId, Request, Sharing, Span, Table, Time,
+    Device, Done, Errno, Flags, Io, Op, ReqId, Request, Sharing, Span, Started, Table, Time,
 };
 
 /// The unit of addresses.
@@ -78,13 +78,13 @@ pub struct Ssd {
     /// When each channel is free, in nanoseconds.
     channels: Box<[u64]>,
     lanes: Lanes,
-    buffer: Buffer,
+    buffer: WriteBuffer,
     flights: Table<Flight>,
     /// When the controller may take up the next command.
     controller: u64,
     /// Commands by the time at which they are decoded, which is in the order of arrival.
     decoding: VecDeque<(u64, ReqId)>,
-    /// Of which are no reads: those may be done at once.
+    /// Commands other than reads among them: those may be done at once.
     quick: u32,
     /// Writes that wait for room in the buffer, in order.
     waiting: VecDeque<ReqId>,
@@ -92,13 +92,13 @@ pub struct Ssd {
     sharing: Sharing,
 }
 
-/// A command that the drive holds.
+/// A command in flight in the drive.
 #[derive(Debug)]
 struct Flight {
     req: Request,
     begun: Time,
-    arrival: Arrival,
-    /// Bytes for which the link is not booked yet.
+    started: Started,
+    /// Bytes that are not yet booked on the link.
     left: u32,
     random: bool,
     error: Option<Errno>,
@@ -129,7 +129,7 @@ impl Ssd {
             dies: (0..facts.dies).map(|_| Die::default()).collect(),
             channels: vec![0; facts.channels as usize].into(),
             lanes: Lanes::new(facts.link),
-            buffer: Buffer::new(facts.write_buffer, facts.program_bytes(), facts.dies),
+            buffer: WriteBuffer::new(facts.write_buffer, facts.program_bytes(), facts.dies),
             flights: Table::new(),
             controller: 0,
             decoding: VecDeque::new(),
@@ -141,12 +141,13 @@ impl Ssd {
         }
     }
 
-    /// What it writes to the cells for each byte of random writes, over the whole drive.
+    /// Bytes written to the cells for each byte of random writes, over the whole drive.
     pub fn write_amplification(&self) -> f64 {
         1.0 + self.rewritten as f64 / ONE as f64
     }
 
-    /// Goes through all that is due by `now`, in order of time; of one instant, what ends first.
+    /// Handles all events that are due by `now`, in order of time; at one instant, completions
+    /// first.
     fn settle(&mut self, now: Time, done: &mut Vec<Done>) {
         loop {
             let passed = self.lanes.next();
@@ -159,8 +160,8 @@ impl Ssd {
             if passed == first {
                 let passing = self.lanes.pop().expect("it is first");
                 if self.passed(&passing) {
-                    let Flight { req, begun, arrival, error, .. } = self.flights.remove(passing.id);
-                    let service = self.sharing.leave(now, arrival);
+                    let Flight { req, begun, started, error, .. } = self.flights.remove(passing.id);
+                    let service = self.sharing.complete(now, started);
                     done.push(Done { id: req.id, at: now, begun, service, len: req.len, error });
                 }
             } else if event == first {
@@ -203,7 +204,7 @@ impl Ssd {
             let mine = (pages - nth).div_ceil(dies);
             let lowest = (first + nth) * page;
             let highest = lowest + ((mine - 1) * dies + 1) * page;
-            // Whole pages, but for what lies outside of the range at either end.
+            // Whole pages, except for the parts outside of the range at either end.
             let bytes = mine * page - start.saturating_sub(lowest) - highest.saturating_sub(end);
             let die = ((first + nth) % dies) as u32;
             let takes = mine * self.facts.read_time.ns();
@@ -233,7 +234,7 @@ impl Ssd {
         }
     }
 
-    /// A die has ended what it did for writes, and goes on.
+    /// A die has ended an operation for writes, and goes on.
     fn worked(&mut self, at: u64, die: u32, work: Work) {
         if let Work::Program(page) = work {
             let part = self.rewritten * u64::from(page.random);
@@ -247,7 +248,7 @@ impl Ssd {
         self.go_on(at, die);
     }
 
-    /// Lets a die begin what is next for writes.
+    /// Starts the next operation for writes on a die.
     fn go_on(&mut self, at: u64, die: u32) {
         let bytes = self.facts.program_bytes();
         let rate = self.facts.channel_rate;
@@ -261,7 +262,7 @@ impl Ssd {
         }
     }
 
-    /// Lets writes into the buffer while there is room.
+    /// Admits writes into the buffer while there is room.
     fn admit(&mut self, at: u64) {
         while let Some(&id) = self.waiting.front() {
             let flight = flight(&mut self.flights, id);
@@ -284,11 +285,11 @@ impl Ssd {
         self.lanes.book(Way::ToHost, true, Passing { at, id, bytes: 0, last: true });
     }
 
-    /// Whether what has passed the link ends its command.
+    /// Whether the data that has passed the link ends its command.
     fn passed(&mut self, passing: &Passing) -> bool {
         let &Passing { at, id, bytes, last } = passing;
         let Flight { req, random, .. } = *flight(&mut self.flights, id);
-        // What ends a write with FUA carries no bytes.
+        // The end of a write with FUA carries no bytes.
         if req.op != Op::Write || bytes == 0 {
             return last;
         }
@@ -305,7 +306,7 @@ impl Ssd {
         last && durable
     }
 
-    /// Ends a command when what the buffer holds now is in the cells.
+    /// Ends a command when the present content of the buffer is in the cells.
     fn make_durable(&mut self, at: u64, id: ReqId) {
         let waits = !self.facts.power_loss_protection && {
             let (waits, cut) = self.buffer.flush(id);
@@ -317,8 +318,8 @@ impl Ssd {
         }
     }
 
-    /// Hands a page that was closed to its die.
-    fn program(&mut self, at: u64, closed: Option<(u32, Page)>) {
+    /// Hands a closed page to its die.
+    fn program(&mut self, at: u64, closed: Option<(u32, BufferedPage)>) {
         if let Some((die, page)) = closed {
             self.dies[die as usize].push(page);
             self.go_on(at, die);
@@ -326,7 +327,7 @@ impl Ssd {
     }
 }
 
-/// A command that the drive holds, with the rest of the drive left to be borrowed.
+/// A command in flight; the rest of the drive can still be borrowed.
 fn flight(flights: &mut Table<Flight>, id: ReqId) -> &mut Flight {
     flights.get_mut(id).expect("a command that the drive holds")
 }
@@ -346,9 +347,9 @@ impl Device for Ssd {
 
     fn start(&mut self, now: Time, req: &Request) {
         debug_assert!(self.room() > 0, "started without room");
-        let arrival = self.sharing.enter(now);
+        let started = self.sharing.start(now);
         let (left, random) = (req.len, false);
-        let flight = Flight { req: *req, begun: now, arrival, left, random, error: None };
+        let flight = Flight { req: *req, begun: now, started, left, random, error: None };
         let id = self.flights.insert_with(|_| flight);
         let taken = self.controller.max(now.ns());
         self.controller = taken + self.facts.command_interval.ns();
@@ -357,7 +358,7 @@ impl Device for Ssd {
     }
 
     fn wakeup(&self) -> Time {
-        // No read is done sooner than its die has fetched it: a turn of the loop less for each.
+        // No read is done before its die has fetched it: that saves a turn of the loop for each.
         let fetch = if self.quick == 0 { self.facts.read_time.ns() } else { 0 };
         let decoded = self.decoding.front().map_or(u64::MAX, |&(at, _)| at + fetch);
         Time::from_ns(self.lanes.next().min(self.events.next()).min(decoded))

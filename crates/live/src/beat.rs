@@ -1,39 +1,39 @@
-//! Fifty milliseconds of real time, for who does something as fast as the machine can.
+//! Fifty milliseconds of real time, for work that goes as fast as the machine can.
 //!
-//! A modelled run is asked many million times a second whether it is time to report, and reading the
-//! clock each time would cost more than the run does. So the clock is read every so many times: as
-//! often as it takes to read it once a millisecond, as far as the last time is a guide.
+//! A modelled run asks many million times a second whether it is time to report. Reading the clock
+//! each time would cost more than the run does, so the clock is read only every so many calls. That
+//! number is chosen so that the clock is read about once a millisecond, judged by the last reading.
 
 use std::time::{Duration, Instant};
 
 /// Soon enough that Ctrl-C feels immediate, and a person sees no steps.
 const BETWEEN: Duration = Duration::from_millis(50);
 
-/// How often the clock is to be read.
+/// The intended time between two readings of the clock.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// It is not read more rarely than this, however fast it is asked: what comes next may be slow.
+/// The most calls between two readings, however fast they come: later calls may be slower.
 const ASKED_MOST: u32 = 128;
 
 /// Says when it is time to report. It decides nothing else, so results do not depend on it.
 #[derive(Debug)]
 pub struct Beat {
-    /// How often it is asked until the clock is read, and how often it was asked before that.
+    /// Calls until the next reading, and calls between the two readings before it.
     left: u32,
     asked: u32,
-    /// When the clock was read, and when it was time.
+    /// When the clock was last read, and when a report was last due.
     read: Option<Instant>,
-    told: Option<Instant>,
+    reported: Option<Instant>,
 }
 
 impl Default for Beat {
     fn default() -> Self {
-        Self { left: 1, asked: 1, read: None, told: None }
+        Self { left: 1, asked: 1, read: None, reported: None }
     }
 }
 
 impl Beat {
-    /// Whether it is time: when asked first, and then after every 50 ms of real time.
+    /// Whether a report is due: at the first call, and then after every 50 ms of real time.
     pub fn due(&mut self) -> bool {
         self.left -= 1;
         self.left == 0 && self.look()
@@ -45,12 +45,12 @@ impl Beat {
         let now = Instant::now();
         let passed = now.duration_since(self.read.replace(now).unwrap_or(now));
         let often = u128::from(self.asked) * LOOK.as_nanos() / passed.as_nanos().max(1);
-        // What was fast may become slow: only slowly rarer, and at once more often.
+        // Fast calls may become slow: readings become rarer slowly, and more frequent at once.
         self.asked = often.clamp(1, u128::from(ASKED_MOST.min(2 * self.asked))) as u32;
         self.left = self.asked;
-        let due = self.told.is_none_or(|told| now.duration_since(told) >= BETWEEN);
+        let due = self.reported.is_none_or(|last| now.duration_since(last) >= BETWEEN);
         if due {
-            self.told = Some(now);
+            self.reported = Some(now);
         }
         due
     }
@@ -64,9 +64,9 @@ mod tests {
     fn it_is_time_at_first_and_then_once_in_fifty_milliseconds() {
         let mut beat = Beat::default();
         assert!(beat.due(), "a run begins with a report");
-        let begun = beat.told;
+        let begun = beat.reported;
         while !beat.due() {}
-        assert!(beat.told.unwrap().duration_since(begun.unwrap()) >= BETWEEN);
+        assert!(beat.reported.unwrap().duration_since(begun.unwrap()) >= BETWEEN);
         assert!(!beat.due(), "once");
     }
 
@@ -83,7 +83,7 @@ mod tests {
         }
         // As if the last of them had taken two seconds.
         beat.read = Instant::now().checked_sub(Duration::from_secs(2));
-        beat.told = beat.read;
+        beat.reported = beat.read;
         assert!(beat.due());
         assert_eq!(beat.asked, 1);
     }

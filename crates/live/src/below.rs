@@ -1,7 +1,7 @@
 //! What lies below a target: disks, the schedulers of the kernel in front of them, or memory.
 //!
-//! Use it to say with a measured result what was measured. What is not listed is left out: a
-//! container may hide all of it.
+//! Use it to state with a measured result what was measured. Layers that are not listed are
+//! omitted: a container may hide all of them.
 
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -11,23 +11,23 @@ use crate::sysfs::{Disk, Stack, Sysfs};
 use crate::target::Target;
 use crate::target::file_system;
 
-/// Files on devices on files at most.
+/// The greatest depth of files on devices on files.
 const LAYERS_MOST: usize = 8;
 
 /// What lies below a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Below {
-    /// The disks, from the one that holds the target down to those below files that others are made
-    /// of.
+    /// The disks, from the one that holds the target down to those below files that devices are
+    /// made of.
     pub disks: Vec<Disk>,
-    /// What keeps it in memory, as `tmpfs` or the name of a device, if it lies there.
+    /// The memory that holds it, such as `tmpfs` or the name of a device, if it is in memory.
     pub memory: Option<String>,
 }
 
 impl Below {
     /// What lies below `target` now.
     pub fn of(target: &Target) -> Self {
-        // What is open, not what its path says: a loop device is made of a file that lies elsewhere.
+        // The open file, not its path: a loop device is made of a file in another place.
         let open = PathBuf::from(format!("/proc/self/fd/{}", target.file().as_raw_fd()));
         let memory = Some(target.file_system().to_owned()).filter(|name| in_memory(name));
         let mut below = Self { disks: Vec::new(), memory };
@@ -54,7 +54,7 @@ impl Below {
         }
     }
 
-    /// Disks that are not under their own scheduler because a run was killed that had switched it.
+    /// Disks under another scheduler than their own: the run that had switched it was killed.
     pub fn left_behind(&self) -> Vec<LeftBehind> {
         let mut left = left_behind();
         left.retain(|left| {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_loop_device_leads_to_the_disk_below_its_file() {
-        // The file lies where the tree does, whose file system has some number.
+        // The file is on the file system of the tree, which has some number.
         let tree = Tree::new("below");
         tree.file("image", "");
         let image = tree.root().join("image");

@@ -1,13 +1,13 @@
 //! The memory that disks read into and write from.
 //!
 //! One anonymous mapping, made once: a buffer for each command in flight, and behind them one
-//! region of seeded pseudo-random bytes that every write takes its data from, unless it carries an
-//! application's. Reads land in their own buffers, so what is made up depends on the seed and the
-//! place alone, never on what was read.
+//! region of seeded pseudo-random bytes. Every write takes its data from that region, unless it
+//! carries an application's. Reads go into their own buffers, so written data depends on the seed
+//! and the place alone, never on data that was read.
 //!
 //! Invariants: every buffer begins on a page; the source region is not written after `Area::new`;
-//! the mapping lives until the last holder of its `Arc` is gone, so an engine that the kernel may
-//! still be writing for keeps one.
+//! the mapping lives until the last holder of its `Arc` is dropped. An engine for which the kernel
+//! may still be writing holds one.
 
 use std::ptr::NonNull;
 
@@ -17,7 +17,7 @@ use rustix::mm::{MapFlags, ProtFlags};
 use crate::error::EngineError;
 use crate::filling::fill;
 
-/// Every buffer begins on a page of this many bytes: what direct I/O asks for at most.
+/// Every buffer begins on a page of this many bytes: the greatest alignment that direct I/O needs.
 pub(crate) const PAGE: u32 = 4096;
 
 /// The largest single command in bytes. Disks split far below it, and a buffer registered with
@@ -27,8 +27,8 @@ const MAX_LEN: u32 = 256 << 20;
 /// All buffers together, in bytes: a depth and a length that need more are a mistake.
 const MAX_TOTAL: u64 = 4 << 30;
 
-/// Writes begin at one of this many pages of the source, so that neighbours are not equal and a
-/// disk that folds equal blocks into one has nothing to fold.
+/// Writes begin at one of this many pages of the source. So neighbours are not equal, and a disk
+/// that deduplicates equal blocks finds none.
 const SOURCE_STEPS: u64 = 16;
 
 /// Where each buffer lies in the mapping.
@@ -90,14 +90,14 @@ pub(crate) struct Area {
     layout: Layout,
 }
 
-// SAFETY: the mapping belongs to the process, not to a thread; who may touch which bytes is the
-// contract of `buffer`.
+// SAFETY: the mapping belongs to the process, not to a thread. The contract of `buffer` says which
+// bytes may be accessed when.
 unsafe impl Send for Area {}
-// SAFETY: as above; safe methods read the source only, which nobody writes after `new`.
+// SAFETY: as above; safe methods read the source only, which is never written after `new`.
 unsafe impl Sync for Area {}
 
 impl Area {
-    /// Maps and fills: reads begin as zeros, the source is what `seed` makes of it.
+    /// Maps and fills: read buffers begin as zeros, `seed` determines the source.
     pub(crate) fn new(layout: Layout, seed: Seed) -> Result<Self, EngineError> {
         let len = layout.total();
         // Populated now: a page fault inside the run would be charged to the disk.
@@ -149,23 +149,25 @@ impl Area {
 
     /// The bytes from `offset` on, for the only holder of the area.
     pub(crate) fn own(&mut self, offset: usize, len: usize) -> &mut [u8] {
-        // SAFETY: nobody else has the area, so nobody has a part of it.
+        // SAFETY: this is the only holder of the area, so no other reference to a part of it
+        // exists.
         unsafe { self.buffer(offset, len) }
     }
 
     /// The bytes from `offset` on, to be read.
     ///
     /// # Safety
-    /// Nobody may be writing any of them: the source is safe, a buffer for who holds its slot.
+    /// No thread may be writing any of them: the source is safe, and so is a buffer for the holder
+    /// of its slot.
     pub(crate) unsafe fn bytes(&self, offset: usize, len: usize) -> &[u8] {
-        // SAFETY: mapped and initialised; nobody writes by the contract.
+        // SAFETY: mapped and initialised; never written meanwhile, by the contract.
         unsafe { std::slice::from_raw_parts(self.address(offset, len), len) }
     }
 }
 
 impl Drop for Area {
     fn drop(&mut self) {
-        // SAFETY: our own mapping, whole; an `Arc` guards every use, so none is left.
+        // SAFETY: our own mapping, whole; an `Arc` guards every use, so none remains.
         let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.len) };
         debug_assert!(unmapped.is_ok(), "a mapping of ours is unmapped once");
     }

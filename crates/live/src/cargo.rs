@@ -1,13 +1,13 @@
-//! What requests carry: the bytes of an application.
+//! The bytes of an application that requests carry.
 //!
-//! Runs make up what they write and forget what they read. A gate does neither: each of its requests
-//! names by its stream a [`Load`], and each piece of it carries the part of the load that its range
-//! says. A write that begins or ends inside a block reads that block first, because the disk takes
-//! whole ones only: exactly the bytes that are named change.
+//! Runs generate the data that they write and discard the data that they read. A gate does neither:
+//! each of its requests names a [`Load`] by its stream, and each piece of the request carries the
+//! part of the load in its range. A write that begins or ends inside a block reads that block
+//! first, because the disk takes only whole blocks: exactly the named bytes change.
 //!
-//! Always true: a load lies under its stream from before its request is started until after it has
-//! finished; two commands in flight share no block, or one may undo the other: whoever starts them
-//! sees to both.
+//! Invariants: a load is stored under its stream from before its request is started until after it
+//! has finished; two commands in flight share no block, or one may undo the other. The caller that
+//! starts them ensures both.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ use crate::driver::{Action, Command};
 pub struct Load {
     /// Where its first byte belongs in the target.
     pub start: u64,
-    /// What is to be written, or room for what is to be read.
+    /// The data to be written, or room for the data to be read.
     pub bytes: Vec<u8>,
 }
 
@@ -58,13 +58,13 @@ impl Cargo {
     }
 }
 
-/// Carries loads to the buffers of an engine and back.
+/// Copies loads to the buffers of an engine and back.
 pub(crate) struct Carriage {
     cargo: Cargo,
     area: Arc<Area>,
 }
 
-/// The way of one piece.
+/// The commands of one piece.
 #[derive(Clone, Copy)]
 pub(crate) struct Trip {
     stream: StreamId,
@@ -72,17 +72,17 @@ pub(crate) struct Trip {
     len: u32,
     /// Where in the area of buffers its first byte lies.
     data: usize,
-    /// All of it, in whole blocks.
+    /// The whole range, in whole blocks.
     whole: Command,
     /// Blocks to be read before it is written.
     edges: [Option<Command>; 2],
-    /// No command of it follows the one that was begun last.
+    /// The last command of the trip was begun.
     whole_begun: bool,
 }
 
 impl Trip {
-    /// The way of `req`, of which `whole` is the command in whole blocks of `unit`, with the buffer
-    /// at `buffer`; `None` if it carries nothing.
+    /// The trip of `req`, with `whole` as its command in whole blocks of `unit` and its buffer at
+    /// `buffer`; `None` if it carries no data.
     pub(crate) fn new(req: &Request, whole: Command, unit: u32, buffer: usize) -> Option<Self> {
         if !matches!(req.op, Op::Read | Op::Write) {
             return None;
@@ -114,8 +114,8 @@ impl Carriage {
         Self { cargo, area }
     }
 
-    /// The next command of `trip`, whose last one has gone well, if it had one before; `None` when
-    /// it has arrived.
+    /// The next command of `trip`, after its last one succeeded, if there was one; `None` when the
+    /// trip has ended.
     pub(crate) fn next(&self, trip: &mut Trip) -> Option<Command> {
         if trip.whole_begun {
             if trip.whole.action == Action::Read {
@@ -138,6 +138,6 @@ impl Carriage {
 #[allow(clippy::mut_from_ref)] // the slot is the trip's, and none of its commands is in flight
 fn buffer<'a>(area: &'a Area, trip: &Trip) -> &'a mut [u8] {
     // SAFETY: the buffer of the slot that the trip has for as long as it lasts, between two of its
-    // commands; the reference does not outlive the copy that it is made for.
+    // commands. The reference does not outlive the copy that it is made for.
     unsafe { area.buffer(trip.data, trip.len as usize) }
 }

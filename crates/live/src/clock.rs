@@ -1,11 +1,11 @@
 //! Real time. The clock owns waiting: it sleeps on the engine that its devices share.
 //!
-//! Deadlines are absolute. It sleeps until shortly before one and spins for the rest, looking at
-//! completions meanwhile, because a machine wakes late by tens of microseconds: by how many it
-//! learns from its own sleeps.
+//! Deadlines are absolute. The clock sleeps until shortly before a deadline and spins for the rest,
+//! polling completions meanwhile, because a machine wakes late by tens of microseconds. It learns
+//! the lateness from its own sleeps.
 //!
-//! Invariants: no wait is longer than [`LONGEST_PARK`], so the loop always comes back to look at
-//! interrupts; this file and `paced` alone read the machine's clock.
+//! Invariants: no wait is longer than [`LONGEST_PARK`], so the loop always returns to check for
+//! interrupts; only this file and `paced` read the machine's clock.
 
 use std::cell::RefCell;
 use std::num::NonZeroU64;
@@ -23,21 +23,21 @@ use crate::guard::Guard;
 use crate::hub::Hub;
 use crate::lateness::Lateness;
 
-/// No wait is longer: a signal handler sets a flag, and the loop must see it within a blink.
+/// The longest wait: a signal handler sets a flag, and the loop must see it soon.
 const LONGEST_PARK: Span = Span::from_ms(100);
 
-/// Nanoseconds since the run began, which is when it is first asked.
+/// Nanoseconds since the run began, which is when the clock is first read.
 /// [`Stage::open`](crate::Stage::open) makes it, with its devices.
 ///
 /// Made and used on one thread, whose timer slack it sets to a nanosecond for as long as it lives.
 pub struct LiveClock {
     hub: Rc<RefCell<Hub>>,
     begun: Option<Instant>,
-    /// What it last told: the time of the turn.
-    told: Time,
-    /// The loop had more to do at the time that it was told last.
+    /// The time that it returned last: the time of the turn.
+    turn: Time,
+    /// The loop had more to do at the time returned last.
     more: bool,
-    /// It was told that time twice.
+    /// It has returned that time twice.
     again: bool,
     spin: Spin,
     remarks: Vec<String>,
@@ -45,7 +45,8 @@ pub struct LiveClock {
 }
 
 impl LiveClock {
-    /// Real time for devices without a target: models that answer in it, or nothing at all.
+    /// Real time for devices without a target: models that answer in real time, or no device at
+    /// all.
     pub fn bare() -> Self {
         Self::new(Rc::new(RefCell::new(Hub::idle())), Vec::new())
     }
@@ -55,7 +56,7 @@ impl LiveClock {
         Self {
             hub,
             begun: None,
-            told: Time::ZERO,
+            turn: Time::ZERO,
             more: false,
             again: false,
             spin: Spin::default(),
@@ -69,13 +70,13 @@ impl LiveClock {
         &self.remarks
     }
 
-    /// Looks after the targets that it waits for.
+    /// A guard of the targets that it waits for.
     pub fn guard(&self) -> Guard {
         Guard::new(Rc::clone(&self.hub))
     }
 
-    /// What ends its waits from another thread; `None` if its engine has nothing of the kind. For
-    /// the thread that waits to ask.
+    /// Ends its waits from another thread; `None` if its engine cannot do so. The thread that waits
+    /// must ask for it.
     pub fn bell(&self) -> Option<Bell> {
         self.hub.borrow_mut().driver().bell()
     }
@@ -111,20 +112,20 @@ impl Stopwatch {
     }
 }
 
-/// How long before a deadline to wake: what this machine is late by, nine times out of ten.
+/// How long before a deadline to wake: the lateness that nine of ten sleeps stay within.
 ///
-/// A sleep that ends later raises it by nine steps, one that ends sooner lowers it by one: so it
+/// A sleep with more lateness raises it by nine steps, one with less lowers it by one. So it
 /// settles where one sleep in ten is later.
 struct Spin(Span);
 
 impl Spin {
     const STEP: Span = Span::from_us(1);
-    /// Timers are not better than this.
+    /// Timers are not more precise than this.
     const LEAST: Span = Span::from_us(10);
-    /// A machine that is worse would only burn its processor.
+    /// On a machine that is worse, more spinning would only use the processor.
     const MOST: Span = Span::from_us(200);
 
-    /// Told how `late` a sleep ended.
+    /// Learns from a sleep that ended `late`.
     fn learn(&mut self, late: Span) {
         self.0 = if late > self.0 {
             (self.0 + Self::STEP.share(9, 1)).min(Self::MOST)
@@ -140,7 +141,7 @@ impl Default for Spin {
     }
 }
 
-/// A timer slack of a nanosecond for this thread, which gets its own back in the end.
+/// A timer slack of a nanosecond for this thread; its own slack is restored at the end.
 struct FineTimers {
     before: Option<NonZeroU64>,
 }
@@ -148,7 +149,7 @@ struct FineTimers {
 impl FineTimers {
     fn new() -> Self {
         // Without it a sleep may be 50 us longer. A kernel that refuses costs accuracy only, and
-        // that is measured.
+        // the accuracy is measured.
         let before = rustix::thread::current_timer_slack().ok().and_then(NonZeroU64::new);
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         Self { before }
@@ -161,8 +162,8 @@ impl Drop for FineTimers {
     }
 }
 
-/// How late this machine wakes from `count` sleeps until absolute times, `every` apart. Nothing is
-/// spun: it is what a [`LiveClock`] starts from.
+/// The lateness of this machine over `count` sleeps until absolute times, `every` apart, without
+/// spinning: a [`LiveClock`] starts from it.
 pub fn timer_lateness(count: u32, every: Span) -> Lateness {
     const SECOND: u64 = 1_000_000_000;
     let _slack = FineTimers::new();
@@ -178,7 +179,7 @@ pub fn timer_lateness(count: u32, every: Span) -> Lateness {
             tv_sec: (until / SECOND).cast_signed(),
             tv_nsec: (until % SECOND).cast_signed(),
         };
-        // A machine that cannot sleep shows as one that wakes early: not late.
+        // A machine that cannot sleep appears as one that wakes early: not late.
         let _ = retry_on_intr(|| clock_nanosleep_absolute(ClockId::Monotonic, &at));
         lateness.record(now().saturating_sub(until));
     }
@@ -186,22 +187,23 @@ pub fn timer_lateness(count: u32, every: Span) -> Lateness {
 }
 
 impl Clock for LiveClock {
-    /// A turn that only carries on what the one before began is at the same time: to look costs as
-    /// much as to decide. A third is not, so that time never stands still.
+    /// A turn that only continues the work of the one before has the same time: reading the clock
+    /// costs as much as a decision. A third such turn reads it, so that time never stands still.
     fn now(&mut self) -> Time {
         self.again = std::mem::take(&mut self.more) && !self.again;
         if !self.again {
-            self.told = self.read();
+            self.turn = self.read();
         }
-        self.told
+        self.turn
     }
 
-    /// Gives the kernel what is queued and waits. `true` when something ended, `until` has come,
-    /// a signal came, or 100 ms have passed; `false` if nothing is in flight and `until` is never.
+    /// Submits queued commands to the kernel and waits. `true` when a command ended, `until` has
+    /// come, a signal came, or 100 ms have passed; `false` if nothing is in flight and `until` is
+    /// never.
     fn park(&mut self, until: Time) -> bool {
-        // The loop has more to do at this instant: no system call, and what is queued goes on
-        // waiting for company.
-        if until <= self.told {
+        // The loop has more to do at this instant: no system call, and queued commands wait for the
+        // rest of their batch.
+        if until <= self.turn {
             self.more = true;
             return true;
         }
@@ -210,8 +212,8 @@ impl Clock for LiveClock {
         if until == Time::NEVER && hub.in_flight() == 0 {
             return false;
         }
-        let longest = self.told + LONGEST_PARK;
-        // Only a deadline is worth spinning for.
+        let longest = self.turn + LONGEST_PARK;
+        // Spinning pays only for a deadline.
         let wake = if until <= longest { until - self.spin.0 } else { longest };
         if hub.ready() {
             hub.driver().hand_on();
@@ -222,7 +224,7 @@ impl Clock for LiveClock {
             hub.driver().hand_on();
         } else {
             hub.driver().wait(Duration::from_nanos(nap.ns()));
-            // A completion or a bell ends a wait early, and says nothing of timers.
+            // A completion or a bell ends a wait early, and does not measure timers.
             if !hub.ready() {
                 let woke = self.read();
                 if woke >= wake {

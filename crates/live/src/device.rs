@@ -10,16 +10,16 @@ use crate::hub::Hub;
 /// A target behind an engine. [`Stage::open`](crate::Stage::open) makes it, with its clock.
 ///
 /// Ranges are bytes; reads and writes are rounded outward to its block, discards are not rounded.
-/// What is written is pseudo-random, a function of the stage's seed and of the place. An error of
-/// the system comes back in [`Done::error`]; a file that was cut underneath reads as an I/O error.
-/// Clock and devices of a stage hold it together: when the last of them goes, what is in flight is
-/// waited for, no longer than the stage's time-out, and the target is released.
+/// Written data is pseudo-random, a function of the stage's seed and of the place. An error of the
+/// system comes back in [`Done::error`]; a file that was cut meanwhile reads as an I/O error. Clock
+/// and devices of a stage hold it together: when the last of them is dropped, commands in flight
+/// are waited for, no longer than the stage's time-out, and the target is released.
 pub struct LiveDevice {
     hub: Rc<RefCell<Hub>>,
     lane: usize,
     capacity: u64,
     block: u32,
-    /// Kept here too, so that asking costs no borrow.
+    /// A copy, so that `room` costs no borrow.
     room: u32,
 }
 
@@ -30,8 +30,8 @@ impl LiveDevice {
         Self { hub, lane, capacity: target.capacity(), block: target.block(), room: depth }
     }
 
-    /// How long something was in flight, as of the last start or completion: what the device time
-    /// of all commands adds up to whenever nothing is.
+    /// How long something was in flight, as of the last start or completion. Whenever nothing is in
+    /// flight, the device time of all commands adds up to it.
     pub fn busy(&self) -> Span {
         self.hub.borrow().busy(self.lane)
     }

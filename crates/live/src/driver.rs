@@ -1,4 +1,4 @@
-//! What an engine does: takes commands and gives back results, whatever the system call.
+//! The interface of an engine: it takes commands and returns results, whatever the system call.
 //!
 //! Everything that engines have in common (slots, rounding, short transfers, device time) is in
 //! `hub`; a new engine implements [`Driver`] and nothing else.
@@ -17,7 +17,7 @@ pub(crate) enum Action {
     Write,
     /// From the buffer; on stable media when it is done.
     WriteThrough,
-    /// What had finished goes to stable media. No range.
+    /// Data of completed writes goes to stable media. No range.
     Flush,
     /// The range reads as zeros from now on and takes no space.
     Discard,
@@ -50,35 +50,35 @@ pub(crate) struct Outcome {
 ///
 /// Dropping one waits until the kernel uses no buffer of its area any more.
 pub(crate) trait Driver {
-    /// Takes a command. It may wait for others; [`hand_on`](Self::hand_on) ends that.
+    /// Takes a command. It may wait for others; [`hand_on`](Self::hand_on) submits it.
     fn queue(&mut self, slot: u32, command: &Command);
 
-    /// Gives the kernel what was queued.
+    /// Submits queued commands to the kernel.
     fn hand_on(&mut self);
 
-    /// Whether [`reap`](Self::reap) has something.
+    /// Whether [`reap`](Self::reap) has results.
     fn ready(&mut self) -> bool;
 
-    /// Moves what has ended to `outcomes`.
+    /// Moves ended commands to `outcomes`.
     fn reap(&mut self, outcomes: &mut Vec<Outcome>);
 
-    /// Why the kernel took nothing when it was last given something; `None` if it did.
+    /// Why the kernel took nothing at the last submission; `None` if it took commands.
     fn refused(&self) -> Option<Errno> {
         None
     }
 
-    /// Gives the kernel what was queued, and sleeps until a command ends or `longest` has passed,
-    /// at most: a signal may end it early.
+    /// Submits queued commands to the kernel, and sleeps until a command ends or at most `longest`
+    /// has passed. A signal may end it early.
     fn wait(&mut self, longest: Duration);
 
-    /// What ends its waits from another thread; `None` if it has nothing of the kind. For the
-    /// thread that waits to ask, before it does.
+    /// Ends its waits from another thread; `None` if it cannot do so. The waiting thread must ask
+    /// for it before it waits.
     fn bell(&mut self) -> Option<Bell> {
         None
     }
 }
 
-/// Ends the wait of a clock on another thread, or the next one if it does not wait.
+/// Ends the wait of a clock on another thread, or its next wait if it is not waiting.
 #[derive(Clone)]
 pub struct Bell(Arc<dyn Fn() + Send + Sync>);
 

@@ -1,13 +1,13 @@
 //! A modelled device that answers in real time: a slow disk on a fast laptop.
 //!
-//! The model keeps its own schedule. However late the machine wakes, the model goes through its
-//! events at the instants at which they are due, and what is sent in answer to a completion counts
-//! as sent when that completion was due: the emulator is late, and the disk does not stand still for
-//! it. How late each completion was told is recorded. With a file underneath every request is carried out
+//! The model keeps its own schedule. However late the machine wakes, the model handles its events
+//! at the instants at which they are due. A request sent in answer to a completion counts as sent
+//! when that completion was due: the emulator is late, and the disk does not wait for it. The
+//! lateness of each completion is recorded. With a file underneath every request is carried out
 //! there too, and has finished when both have: data is kept, and a file that is slower than the
-//! model shows.
+//! model is visible.
 //!
-//! Source: fio's and DiskSim's habit of absolute deadlines; the papers' disks are models of ours.
+//! Source: absolute deadlines as in fio and DiskSim; the models of the papers' disks are ours.
 
 use penstock_core::{Device, Done, Op, Request, Span, Time};
 
@@ -32,7 +32,7 @@ impl Speed {
         scaled(real, u64::from(self.0), 1000, u128::div_euclid)
     }
 
-    /// The first instant of real time at which the model has come to `model`.
+    /// The first instant of real time at which the model has reached `model`.
     pub fn real(self, model: Time) -> Time {
         scaled(model, 1000, u64::from(self.0), u128::div_ceil)
     }
@@ -56,18 +56,18 @@ pub struct Emulated<D> {
     model: D,
     over: Option<LiveDevice>,
     speed: Speed,
-    /// What one of the two has finished and the other has not, if there is a file.
+    /// Completions of one of the two for which the other's is missing, if there is a file.
     halves: Vec<Half>,
     /// Emptied by every turn; kept for its memory.
     ended: Vec<Done>,
-    /// The turn in which the model last told of completions, and, in its own time, when the last of
-    /// them was due.
-    told: (Time, Time),
+    /// The turn in which the model last reported completions, and when the last of them was due in
+    /// its own time.
+    reported: (Time, Time),
     lateness: Lateness,
 }
 
-/// What the first of model and file to finish has said. Pieces of one request and length have the
-/// same ticket, and any two of them are a pair.
+/// The completion of the first of model and file to finish. Pieces of one request and length have
+/// the same ticket, and any two of them are a pair.
 struct Half {
     done: Done,
     /// Whether it was the model.
@@ -78,24 +78,25 @@ impl<D: Device> Emulated<D> {
     /// `model` running at `speed`, with every request carried out on `over` too, if there is one.
     pub fn new(model: D, speed: Speed, over: Option<LiveDevice>) -> Self {
         let lateness = Lateness::new();
-        let told = (Time::NEVER, Time::ZERO);
-        Self { model, over, speed, halves: Vec::new(), ended: Vec::new(), told, lateness }
+        let reported = (Time::NEVER, Time::ZERO);
+        Self { model, over, speed, halves: Vec::new(), ended: Vec::new(), reported, lateness }
     }
 
-    /// How late the model's completions were told, against its own schedule.
+    /// How late the model's completions were reported, against its own schedule.
     pub fn lateness(&self) -> &Lateness {
         &self.lateness
     }
 
-    /// Where the model is for who answers it at `now`, or sends before it has told what is due.
+    /// The model's time for a request at `now`: an answer to its completions, or sent before it has
+    /// reported those that are due.
     fn present(&self, now: Time) -> Time {
-        match self.told {
+        match self.reported {
             (turn, due) if turn == now => due,
             _ => self.speed.model(now).min(self.model.wakeup()),
         }
     }
 
-    /// What `done` of one half finishes, if the other half has come.
+    /// The completion that `done` of one half finishes, if the other half has completed.
     fn settle(&mut self, done: Done, modelled: bool) -> Option<Done> {
         let other = |half: &Half| {
             half.modelled != modelled && (half.done.id, half.done.len) == (done.id, done.len)
@@ -134,10 +135,10 @@ impl<D: Device> Device for Emulated<D> {
     }
 
     fn start(&mut self, now: Time, req: &Request) {
-        // What was due after the completion is no answer to it.
+        // A request that was due after the completion is no answer to it.
         let since = self.present(now).max(self.speed.model(req.due.min(now)));
-        if self.told.0 == now {
-            self.told.1 = since;
+        if self.reported.0 == now {
+            self.reported.1 = since;
         }
         self.model.start(since, req);
         if let Some(file) = &mut self.over {
@@ -174,9 +175,9 @@ impl<D: Device> Device for Emulated<D> {
             file.advance(now, &mut ended);
             done.extend(ended.drain(..).filter_map(|half| self.settle(half, false)));
         }
-        // What waited for the file is answered when the file was done.
+        // A completion that waited for the file is reported when the file was done.
         let answers_the_model = modelled > first && done.len() == modelled;
-        self.told = if answers_the_model { (now, due) } else { (Time::NEVER, due) };
+        self.reported = if answers_the_model { (now, due) } else { (Time::NEVER, due) };
         self.ended = ended;
     }
 

@@ -1,4 +1,4 @@
-//! What can go wrong before a run begins, and what the command exits with.
+//! Errors before a run begins, and the exit code of the command.
 
 use crate::engine::Engine;
 
@@ -19,7 +19,7 @@ pub enum EngineError {
     Missing {
         /// Which engine.
         engine: Engine,
-        /// What was asked of the system, and its answer.
+        /// The system call that was tried, and its answer.
         reason: String,
         /// What to do about it.
         hint: String,
@@ -34,7 +34,7 @@ pub enum EngineError {
         engine: Engine,
         /// The depth asked for.
         found: u32,
-        /// The targets that the depth is for, each.
+        /// The number of targets with this depth.
         targets: usize,
         /// Commands in flight over all targets, at most.
         max: u32,
@@ -76,7 +76,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// What the command exits with: 2 for wrong input, 77 for what this machine cannot do.
+    /// The exit code of the command: 2 for wrong input, 77 for what this machine cannot do.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Depth { .. } | Self::Length { .. } | Self::Memory { .. } => WRONG_INPUT,

@@ -1,8 +1,8 @@
-//! What runs write where no application says what: bytes that look random, and are known again.
+//! The data that runs write without an application: bytes that look random and are recognised.
 //!
-//! Each sector begins with eight random bytes and eight that are made of them. To a disk, also to
-//! one that compresses or folds equal blocks into one, they look like any others; who reads them
-//! knows with as good as certainty that no data of a person's lie there.
+//! Each sector begins with eight random bytes and eight bytes computed from them. To a disk, even
+//! to one that compresses or deduplicates, they look like any others. A reader knows with near
+//! certainty that the sector holds no other data.
 
 use penstock_core::Seed;
 use rand::Rng as _;
@@ -21,15 +21,15 @@ pub fn fill(seed: Seed, bytes: &mut [u8]) {
 
 /// Whether `bytes`, which begin at a sector, hold no data: each sector is as [`fill`] makes it, or
 /// all zeros or all ones, as on media that are new, erased or discarded.
-pub(crate) fn is_nobodys(bytes: &[u8]) -> bool {
+pub(crate) fn holds_no_data(bytes: &[u8]) -> bool {
     bytes.chunks(SECTOR).all(|sector| {
         let only = |byte| sector.iter().all(|&other| other == byte);
         only(0) || only(0xff) || (sector.len() == SECTOR && sector[8..16] == tag(sector))
     })
 }
 
-/// What stands behind the first eight bytes of a sector: they are mixed, with the finaliser of
-/// `SplitMix64` (Steele, Lea and Flood, 2014), after a number of our own is added.
+/// The second eight bytes of a sector: the first eight plus a number of our own, mixed with the
+/// finaliser of `SplitMix64` (Steele, Lea and Flood, 2014).
 fn tag(sector: &[u8]) -> [u8; 8] {
     const OURS: u64 = u64::from_le_bytes(*b"penstock");
     let random = u64::from_le_bytes(sector[..8].try_into().expect("eight bytes"));
@@ -53,31 +53,31 @@ mod tests {
     fn what_a_run_writes_is_known_whatever_its_seed_and_wherever_it_begins() {
         for seed in [0, 1, u64::MAX] {
             let bytes = filled(seed);
-            assert!(is_nobodys(&bytes));
-            assert!(is_nobodys(&bytes[4096 + 512..]));
+            assert!(holds_no_data(&bytes));
+            assert!(holds_no_data(&bytes[4096 + 512..]));
         }
-        assert!(is_nobodys(&[0; 4096]) && is_nobodys(&[0xff; 4096]));
+        assert!(holds_no_data(&[0; 4096]) && holds_no_data(&[0xff; 4096]));
         let mixed = [&[0; 512], &filled(1)[..1024], &[0xff; 512], &[0; 512]].concat();
-        assert!(is_nobodys(&mixed), "a run, and a discard");
+        assert!(holds_no_data(&mixed), "a run, and a discard");
     }
 
     #[test]
-    fn a_byte_of_somebodys_is_enough() {
+    fn one_byte_of_data_is_enough() {
         let mut bytes = filled(1);
         bytes[700 * 512 + 9] ^= 1;
-        assert!(!is_nobodys(&bytes));
+        assert!(!holds_no_data(&bytes));
         let mut zeros = [0; 4096];
         zeros[4095] = 1;
-        assert!(!is_nobodys(&zeros));
-        assert!(!is_nobodys(&[0x55; 4096]));
+        assert!(!holds_no_data(&zeros));
+        assert!(!holds_no_data(&[0x55; 4096]));
         let mut random = vec![0; 4096];
         Seed(1).stream("data written", 0).fill_bytes(&mut random);
-        assert!(!is_nobodys(&random), "bytes that only look random");
+        assert!(!holds_no_data(&random), "bytes that only look random");
     }
 
     #[test]
     fn it_does_not_compress() {
-        // The bytes of a million are as many of each as of any random ones.
+        // The bytes of a million are distributed like any random ones.
         let mut counts = [0_u32; 256];
         for byte in filled(3) {
             counts[usize::from(byte)] += 1;

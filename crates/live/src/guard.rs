@@ -1,11 +1,12 @@
-//! What ends a live run before its time: a target that does not answer, or that is not what it was.
+//! Ends a live run early: a target does not answer, or is not what it was.
 //!
-//! A [`Guard`] is asked on every turn and looks some times a second: at the oldest command in
-//! flight, and at the length of the file. Whoever runs a stage ends the run when it says so.
+//! A [`Guard`] is called on every turn and looks some times a second: at the oldest command in
+//! flight, and at the length of the file. The caller that runs a stage ends the run when the guard
+//! reports trouble.
 //!
 //! Invariants: a look makes a system call for each target and allocates nothing unless it finds
-//! something; nothing waits for a command longer than the stage's time-out, and what the kernel
-//! still holds then is given up, not freed: the buffers, the ring, and the lock on the file.
+//! trouble; no wait for a command is longer than the stage's time-out. Resources that the kernel
+//! still holds then are given up, not freed: the buffers, the ring, and the lock on the file.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -18,23 +19,23 @@ use crate::trouble::Trouble;
 /// How often it looks.
 const EVERY: Span = Span::from_ms(100);
 
-/// Turns that are further apart than this were not made by a process that ran: no wait of the loop
-/// is longer than a tenth of it.
+/// Turns that are further apart than this mean that the process was stopped: no wait of the loop is
+/// longer than a tenth of it.
 const STOPPED: Span = Span::from_secs(1);
 
-/// Looks after the targets of a stage. [`LiveClock::guard`](crate::LiveClock::guard) makes it.
+/// Watches the targets of a stage. [`LiveClock::guard`](crate::LiveClock::guard) makes it.
 pub struct Guard {
     hub: Rc<RefCell<Hub>>,
     next: Cell<Time>,
     /// The last turn.
     seen: Cell<Time>,
-    /// When the process last ran again after it had been stopped, as by Ctrl-Z or with its machine.
+    /// When the process last continued after it had been stopped, as by Ctrl-Z or with its machine.
     resumed: Cell<Time>,
     found: OnceCell<Trouble>,
 }
 
 impl Guard {
-    /// Of the targets of `hub`.
+    /// A guard of the targets of `hub`.
     pub(crate) fn new(hub: Rc<RefCell<Hub>>) -> Self {
         let start = || Cell::new(Time::ZERO);
         Self { hub, next: start(), seen: start(), resumed: start(), found: OnceCell::new() }
@@ -52,14 +53,14 @@ impl Guard {
         self.found.get().is_none()
     }
 
-    /// The run ended at `at`: waits for what is in flight, no longer than `patience` or the stage's
-    /// time-out, and looks once more. What was found, now or before.
+    /// The run ended at `at`: waits for commands in flight, no longer than `patience` or the
+    /// stage's time-out, and looks once more. Returns the trouble found, now or before.
     pub fn end(&self, at: Time, patience: Option<Span>) -> Option<&Trouble> {
         let mut hub = self.hub.borrow_mut();
         let patience = [hub.timeout(), patience].into_iter().flatten().min();
         if self.found.get().is_none() && !hub.drain(patience) {
             let patience = patience.expect("without a limit it waits to the end");
-            // The first to be found is the one to tell.
+            // The first trouble found is the one to report.
             let _ = self.found.set(hub.silent(at + patience, patience).expect("it did not drain"));
         }
         let silent = matches!(self.found.get(), Some(Trouble::Silent { .. }));
@@ -73,7 +74,7 @@ impl Guard {
         self.found.get()
     }
 
-    /// What was found so far.
+    /// The trouble found so far.
     pub fn found(&self) -> Option<&Trouble> {
         self.found.get()
     }

@@ -1,8 +1,8 @@
 //! Threads that hand over their result and are never joined.
 //!
-//! Use it for a thread that owns an engine. A thread whose ring was given up cannot leave the kernel
-//! before the device answers: the kernel takes the ring's own workers apart when the thread ends,
-//! and waits for the calls that they are in. A join would wait as long; the result must not.
+//! Use it for a thread that owns an engine. A thread with a ring that was given up cannot exit
+//! before the device answers: when the thread ends, the kernel takes the ring's own workers apart
+//! and waits for their calls. A join would wait as long; the result must not.
 
 use std::any::Any;
 use std::io;
@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::Builder;
 use std::time::Duration;
 
-/// What a thread panicked with, for [`resume_unwind`](std::panic::resume_unwind).
+/// The payload of a thread's panic, for [`resume_unwind`](std::panic::resume_unwind).
 pub type Panic = Box<dyn Any + Send>;
 
 /// The result of a thread, once it is there.
@@ -25,7 +25,7 @@ impl<T: Send + 'static> Handover<T> {
     pub fn spawn(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<Self> {
         let (sender, receiver) = sync_channel(1);
         Builder::new().name(name.into()).spawn(move || {
-            // A receiver that has gone does not want it any more.
+            // A dropped receiver does not need the result.
             let _ = sender.send(catch_unwind(AssertUnwindSafe(work)));
         })?;
         Ok(Self(receiver))

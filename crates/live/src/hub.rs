@@ -1,16 +1,16 @@
-//! What all devices and the clock of one stage share.
+//! The state that all devices and the clock of one stage share.
 //!
 //! A *lane* is one target: its slots, its account of device time. The hub turns requests into
-//! commands (only here are ranges rounded), continues short transfers, and sorts what the engine
-//! gives back to its lane.
+//! commands (ranges are rounded only here), continues short transfers, and sorts the results of the
+//! engine to its lanes.
 //!
-//! Invariants: one command for each slot at a time; nothing outside the usable bytes of a target
-//! is ever written; after construction nothing allocates. An engine is dropped when nothing is in
-//! flight any more; if that does not come to be within the time-out, it is never dropped.
+//! Invariants: one command for each slot at a time; nothing outside the usable bytes of a target is
+//! ever written; after construction nothing allocates. An engine is dropped when nothing is in
+//! flight any more; if commands remain in flight after the time-out, it is never dropped.
 
 use std::time::Duration;
 
-use penstock_core::{Arrival, Done, Errno, Flags, Op, ReqId, Request, Sharing, Span, Time};
+use penstock_core::{Done, Errno, Flags, Op, ReqId, Request, Sharing, Span, Started, Time};
 
 use crate::buffers::Layout;
 use crate::cargo::{Carriage, Trip};
@@ -19,7 +19,7 @@ use crate::idle::Idle;
 use crate::target::Target;
 use crate::trouble::Trouble;
 
-/// No wait for what is in flight is longer, so that it can be counted.
+/// The longest single wait for commands in flight, so that waits can be counted.
 const BEAT: Span = Span::from_ms(100);
 
 /// The engine and its lanes.
@@ -30,12 +30,12 @@ pub(crate) struct Hub {
     /// Slots of each lane.
     depth: u32,
     layout: Layout,
-    /// Carries what requests hold; without it they hold nothing.
+    /// Copies the loads of requests; without it requests carry no load.
     carriage: Option<Carriage>,
     /// Emptied by every `collect`; kept for its memory.
     outcomes: Vec<Outcome>,
     in_flight: u32,
-    /// Ended, and not yet asked for by their lane.
+    /// Commands that have ended and that their lane has not yet collected.
     unread: u32,
     /// How long a command may be in flight; without it, for ever.
     timeout: Option<Span>,
@@ -45,7 +45,7 @@ pub(crate) struct Hub {
 struct Lane {
     target: Target,
     flights: Vec<Option<Flight>>,
-    /// The way of each flight that carries something; nothing at all where none does.
+    /// The trip of each flight that carries a load; empty if none does.
     trips: Vec<Option<Trip>>,
     free: Vec<u32>,
     ended: Vec<(u32, Option<Errno>)>,
@@ -58,8 +58,8 @@ struct Flight {
     id: ReqId,
     len: u32,
     begun: Time,
-    arrival: Arrival,
-    /// What is left of it, or of a part of its trip.
+    started: Started,
+    /// The rest of it, or of a command of its trip.
     rest: Command,
 }
 
@@ -87,7 +87,7 @@ impl Hub {
         Self { driver, lanes, depth, layout, carriage, outcomes, in_flight, unread, timeout }
     }
 
-    /// The same, of requests that carry something.
+    /// The same, for requests that carry loads.
     pub(crate) fn carrying(mut self, carriage: Carriage) -> Self {
         self.carriage = Some(carriage);
         self.lanes.iter_mut().for_each(|lane| lane.trips = vec![None; lane.flights.len()]);
@@ -105,12 +105,12 @@ impl Hub {
         &mut *self.driver
     }
 
-    /// Commands of all lanes that have not been asked for yet.
+    /// Commands of all lanes that have not been collected yet.
     pub(crate) fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// Whether some lane has something to give.
+    /// Whether some lane has completions.
     pub(crate) fn ready(&mut self) -> bool {
         self.unread > 0 || self.driver.ready()
     }
@@ -137,14 +137,14 @@ impl Hub {
             *trip = Trip::new(req, rest, lane.target.unit(), self.layout.slot(number));
             rest = trip.as_mut().and_then(|trip| carriage.next(trip)).unwrap_or(rest);
         }
-        let arrival = lane.sharing.enter(now);
-        let flight = Flight { id: req.id, len: req.len, begun: now, arrival, rest };
+        let started = lane.sharing.start(now);
+        let flight = Flight { id: req.id, len: req.len, begun: now, started, rest };
         lane.flights[slot as usize] = Some(flight);
         self.in_flight += 1;
         self.driver.queue(number, &rest);
     }
 
-    /// Gives `done` what has ended on `lane`; how many those are.
+    /// Pushes the ended commands of `lane` to `done`. Returns how many they are.
     pub(crate) fn finish(&mut self, lane: usize, now: Time, done: &mut Vec<Done>) -> u32 {
         self.collect();
         let lane = &mut self.lanes[lane];
@@ -154,7 +154,7 @@ impl Hub {
         for (slot, error) in lane.ended.drain(..) {
             let flight = lane.flights[slot as usize].take().expect("a command ends once");
             lane.free.push(slot);
-            let service = lane.sharing.leave(now, flight.arrival);
+            let service = lane.sharing.complete(now, flight.started);
             let Flight { id, len, begun, .. } = flight;
             done.push(Done { id, at: now, begun, service, len, error });
         }
@@ -166,8 +166,8 @@ impl Hub {
         self.timeout
     }
 
-    /// What is wrong if a command is in flight at `now` that was begun more than `patience` ago.
-    /// Time before `resumed` does not count: the process did not run.
+    /// The trouble if a command in flight at `now` began more than `patience` ago. Time before
+    /// `resumed` does not count: the process did not run.
     pub(crate) fn late(&mut self, now: Time, patience: Span, resumed: Time) -> Option<Trouble> {
         let counted = now.since(resumed);
         let late = |flight: &Flight| now.since(flight.begun).min(counted) > patience;
@@ -175,13 +175,13 @@ impl Hub {
         if !self.lanes.iter().any(any) {
             return None;
         }
-        // The answer may have come and not been heard yet.
+        // The answer may have come and not been collected yet.
         self.collect();
         let too_long = |trouble: &Trouble| matches!(trouble, Trouble::Silent { waited, .. } if (*waited).min(counted) > patience);
         self.silent(now, patience).filter(too_long)
     }
 
-    /// What is wrong if what is in flight at `now` was waited for long enough.
+    /// The trouble if commands in flight at `now` were waited for long enough.
     pub(crate) fn silent(&self, now: Time, patience: Span) -> Option<Trouble> {
         let waiting = |lane: &Lane| {
             let ended = |slot: &usize| lane.ended.iter().any(|(other, _)| *other as usize == *slot);
@@ -197,7 +197,7 @@ impl Hub {
         Some(Trouble::Silent { path, command, others, waited, patience, refused })
     }
 
-    /// What is wrong if a target has another length than it should.
+    /// The trouble if a target has another length than it should.
     pub(crate) fn resized(&self) -> Option<Trouble> {
         self.lanes.iter().find_map(|lane| {
             let (found, expected) = lane.target.resized()?;
@@ -205,7 +205,7 @@ impl Hub {
         })
     }
 
-    /// Waits until everything has ended, for `longest` at most; whether it has.
+    /// Waits until every command has ended, for at most `longest`. Returns whether all have.
     pub(crate) fn drain(&mut self, longest: Option<Span>) -> bool {
         // Every wait ends with a beat or with a command.
         let mut left = longest.map(|longest| longest.ns().div_ceil(BEAT.ns()));
@@ -215,7 +215,7 @@ impl Hub {
             }
             self.driver.wait(Duration::from_nanos(BEAT.ns()));
             if self.driver.refused().is_some() {
-                // That was no wait.
+                // The engine did not wait.
                 Idle.wait(Duration::from_nanos(BEAT.ns()));
             }
             let silent = self.collect() == 0;
@@ -224,8 +224,8 @@ impl Hub {
         true
     }
 
-    /// Gives up the engine with all that the kernel may still use: nothing of it is freed or waited
-    /// for, and its targets stay locked for as long as the process lives.
+    /// Gives up the engine with all memory that the kernel may still use: nothing of it is freed or
+    /// waited for, and its targets stay locked for as long as the process lives.
     pub(crate) fn abandon(&mut self) {
         std::mem::forget(std::mem::replace(&mut self.driver, Box::new(Idle)));
         self.lanes.iter().for_each(|lane| std::mem::forget(lane.target.clone()));
@@ -236,11 +236,11 @@ impl Hub {
         (self.in_flight, self.unread) = (0, 0);
     }
 
-    /// Sorts what the engine has to its lanes, and sends the rest of short transfers again; how many
-    /// results there were.
+    /// Sorts the results of the engine to their lanes, and submits the rest of short transfers
+    /// again. Returns how many results there were.
     fn collect(&mut self) -> usize {
         self.driver.reap(&mut self.outcomes);
-        let heard = self.outcomes.len();
+        let results = self.outcomes.len();
         for Outcome { slot: number, result } in self.outcomes.drain(..) {
             let lane = &mut self.lanes[(number / self.depth) as usize];
             let slot = number % self.depth;
@@ -260,7 +260,7 @@ impl Hub {
                 }
             }
         }
-        heard
+        results
     }
 }
 
@@ -272,8 +272,8 @@ impl Drop for Hub {
     }
 }
 
-/// The command for `req` on `target`, with its range rounded outward to whole blocks. Only here does
-/// a place in a view become one in the file.
+/// The command for `req` on `target`, with its range rounded outward to whole blocks. Only here a
+/// place in a view becomes one in the file.
 fn command(target: &Target, req: &Request, layout: &Layout, slot: u32) -> Command {
     let action = match req.op {
         Op::Read => Action::Read,
@@ -288,11 +288,11 @@ fn command(target: &Target, req: &Request, layout: &Layout, slot: u32) -> Comman
     let end = req.start.checked_add(u64::from(req.len)).expect("a range ends");
     assert!(req.len > 0 && end <= capacity, "{req:?} is outside the {capacity} bytes");
     if action == Action::Discard {
-        // Exactly what was named: a neighbour's bytes must not go, and the call needs no alignment.
+        // Exactly the named range: a neighbour's bytes must stay, and the call needs no alignment.
         let start = target.start() + req.start;
         return Command { action, target: 0, start, len: req.len, buffer: 0 };
     }
-    // The capacity is whole blocks, so rounding outward cannot leave it.
+    // The capacity is whole blocks, so rounding outward stays within it.
     let block = u64::from(target.unit());
     let start = req.start / block * block;
     let end = end.next_multiple_of(block);
@@ -304,15 +304,15 @@ fn command(target: &Target, req: &Request, layout: &Layout, slot: u32) -> Comman
     Command { action, target: 0, start, len, buffer }
 }
 
-/// What follows a result.
+/// The next step after a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
     Again,
     Ended(Option<Errno>),
 }
 
-/// Books `result` on what was left of a command. Each repetition is shorter by a unit at least,
-/// so they end.
+/// Books `result` on the rest of a command. Each repetition is shorter by at least a unit, so they
+/// end.
 fn settle(rest: &mut Command, result: i32, unit: u32) -> Step {
     if result < 0 {
         return Step::Ended(Errno::new(-result));
@@ -322,8 +322,8 @@ fn settle(rest: &mut Command, result: i32, unit: u32) -> Step {
     if !transfers || count >= rest.len {
         return Step::Ended(None);
     }
-    // Direct I/O goes on at whole units only; less than one is no progress, as at the end of a
-    // file that somebody cut.
+    // Direct I/O continues at whole units only. Less than one is no progress, as at the end of a
+    // file that was cut.
     let count = count / unit * unit;
     if count == 0 {
         return Step::Ended(Some(Errno::EIO));

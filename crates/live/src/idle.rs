@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::driver::{Bell, Command, Driver, Outcome};
 
-/// Carries nothing out, because nothing is given to it.
+/// Carries out no command, because it gets none.
 pub(crate) struct Idle;
 
 impl Driver for Idle {

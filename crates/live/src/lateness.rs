@@ -1,11 +1,11 @@
-//! How late something came.
+//! How late events came.
 
 use hdrhistogram::Histogram;
 
-/// The longest lateness told apart, in nanoseconds; what is longer counts as this.
+/// The longest lateness recorded, in nanoseconds; a longer one counts as this.
 const LONGEST_NS: u64 = 60_000_000_000;
 
-/// How late what had a deadline came. Times are nanoseconds, percentiles to three digits.
+/// The lateness of events with a deadline. Times are nanoseconds, percentiles to three digits.
 #[derive(Clone, Debug)]
 pub struct Lateness {
     histogram: Histogram<u64>,

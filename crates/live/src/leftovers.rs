@@ -1,8 +1,8 @@
-//! What runs that were killed may have left behind: loop devices, half-made files, outputs.
+//! Leftovers of killed runs: loop devices, half-made files, outputs.
 //!
-//! Use it to tell of them and to clean up. A loop device counts as left behind if the file below
-//! carries our mark and nobody uses the device: it is not mounted nor held, no process has it open,
-//! and the kernel gives it to us alone.
+//! Use it to report them and to clean up. A loop device counts as left behind if the file below
+//! carries our mark and the device is unused: it is not mounted nor held, no process has it open,
+//! and the kernel grants us exclusive access.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,10 +17,10 @@ use crate::sysfs::{entries, name, text};
 use crate::target::device::alone;
 use crate::target::{GRAIN, Listed, MARK, Roots, begins_as_filled, is_ours};
 
-/// How the name of an output ends until it is whole.
+/// The ending of an output's name until the output is complete.
 const UNFINISHED: &str = ".penstock-unfinished";
 
-/// A loop device over an owned file that nobody uses.
+/// An unused loop device over an owned file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoopDevice {
     /// Its node, as `/dev/loop3`.
@@ -30,10 +30,10 @@ pub struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Takes it down. The file below stays as it is.
+    /// Detaches it. The file below stays as it is.
     ///
     /// # Errors
-    /// Somebody has begun to use it, or the user may not.
+    /// The device is in use by now, or the user lacks the permission.
     pub fn remove(&self) -> io::Result<()> {
         let device = alone(&self.node).map_err(io::Error::other)?;
         // By now it may be made of another file.
@@ -44,7 +44,7 @@ impl LoopDevice {
     }
 }
 
-/// Every loop device that a run left behind; none where they cannot be looked at.
+/// Every loop device that a run left behind; none where they cannot be listed.
 pub fn loop_devices() -> Vec<LoopDevice> {
     let roots = Roots::real();
     let names = entries(&roots.sys.join("block")).into_iter().map(|folder| name(&folder));
@@ -59,7 +59,7 @@ pub fn loop_devices() -> Vec<LoopDevice> {
 }
 
 /// The loop device called `name`, if it is made of an owned file and free as far as the kernel
-/// tells.
+/// reports.
 fn left(roots: &Roots, name: &str) -> Option<LoopDevice> {
     let file = text(&roots.sys.join("block").join(name).join("loop/backing_file"))?;
     let file = PathBuf::from(file);
@@ -73,7 +73,7 @@ fn left(roots: &Roots, name: &str) -> Option<LoopDevice> {
 }
 
 /// Files at `path`, or in it if it is a folder, that a creation began and did not finish. They are
-/// told by how they begin; nothing is removed, as somebody may be making one now.
+/// recognised by their beginning. Nothing is removed, as another process may be making one now.
 pub fn half_made(path: &Path) -> Vec<PathBuf> {
     let files = if path.is_dir() { entries(path) } else { vec![path.to_owned()] };
     let half = |path: &PathBuf| {
@@ -84,7 +84,7 @@ pub fn half_made(path: &Path) -> Vec<PathBuf> {
 }
 
 /// Files at `path`, or in it if it is a folder, that were to become a report, a picture or another
-/// output of a process that was killed meanwhile. Its lock on them went with it.
+/// output of a process that was killed meanwhile. Its lock on them ended with it.
 pub fn unfinished_outputs(path: &Path) -> Vec<PathBuf> {
     let files = if path.is_dir() { entries(path) } else { vec![path.to_owned()] };
     files.into_iter().filter(|path| unlocked_output(path).is_some()).collect()
@@ -93,27 +93,27 @@ pub fn unfinished_outputs(path: &Path) -> Vec<PathBuf> {
 /// Removes one of them.
 ///
 /// # Errors
-/// It is being written by now, or the user may not.
+/// It is being written by now, or the user lacks the permission.
 pub fn remove_unfinished_output(path: &Path) -> io::Result<()> {
     let _locked = unlocked_output(path).ok_or(io::ErrorKind::ResourceBusy)?;
     fs::remove_file(path)
 }
 
-/// The file at `path`, locked, if it is called as outputs are until they are whole, `.NAME.PID`
-/// and [`UNFINISHED`], and no process writes it.
+/// The file at `path`, locked, if it has the name of an incomplete output, `.NAME.PID` and
+/// [`UNFINISHED`], and no process writes it.
 fn unlocked_output(path: &Path) -> Option<File> {
     let name = name(path);
     let (_, process) = name.strip_prefix('.')?.strip_suffix(UNFINISHED)?.rsplit_once('.')?;
     let _: u32 = process.parse().ok()?;
-    // To open anything but a file can have effects of its own.
+    // Opening anything but a file can have effects of its own.
     let regular = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
     let file = regular.then(|| File::open(path).ok()).flatten()?;
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
     Some(file)
 }
 
-/// Whether a regular file with room for a block and a mark is there: to open anything else, as the
-/// files of `/proc`, can have effects of its own.
+/// Whether a regular file with room for a block and a mark is there. Opening anything else, such as
+/// the files of `/proc`, can have effects of its own.
 fn has_data(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() >= GRAIN + MARK)
 }
@@ -133,7 +133,7 @@ mod tests {
         drop(Target::open(&path, Some(65_536)).unwrap());
         fs::write(folder.join("theirs"), vec![7; 8192]).unwrap();
         assert!(half_made(&folder).is_empty());
-        // As a creation that is killed leaves it: no mark yet.
+        // The state after a creation was killed: no mark yet.
         File::options().write(true).open(&path).unwrap().set_len(65_536).unwrap();
         assert_eq!(half_made(&folder), [path.as_path()]);
         assert_eq!(half_made(&path), [path.as_path()]);

@@ -11,10 +11,10 @@
 //! # }
 //! ```
 //!
-//! From the bottom: a [`Target`] is a file or a block device that is safe to write over; an [`Engine`] takes
-//! commands to the kernel; a [`Stage`] puts a [`LiveClock`] and [`LiveDevice`]s on one of them.
-//! Nothing above can tell that time is real. For models there is [`Paced`]: virtual time that keeps
-//! step with real time. A [`Guard`] says when a run cannot go on.
+//! From the bottom: a [`Target`] is a file or a block device that is safe to write over; an
+//! [`Engine`] takes commands to the kernel; a [`Stage`] puts a [`LiveClock`] and [`LiveDevice`]s on
+//! one of them. Layers above cannot find out that time is real. For models there is [`Paced`]:
+//! virtual time that keeps step with real time. A [`Guard`] reports when a run cannot go on.
 //!
 //! Invariants: the only crate with hand-written unsafe code, in `buffers`, `cargo`, `uring`,
 //! `libaio`, `threads`, `loops` and `memory`; the only one that reads the machine's clock, in `clock`, `paced` and `beat`;
@@ -78,4 +78,4 @@ pub use sysfs::{Disk, Stack, Sysfs};
 pub use target::{Contents, DirectIo, Target, TargetError, User, file_system};
 pub use trouble::Trouble;
 pub use uring::registered_buffers;
-pub use work::{leave_processor, use_processor};
+pub use work::{lower_priority, use_processor};

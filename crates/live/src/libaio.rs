@@ -1,9 +1,9 @@
 //! The engine over Linux's older asynchronous calls (`io_submit`, `io_getevents`).
 //!
-//! Use it where io_uring is missing or forbidden, and to compare with what most databases and
-//! benchmarks of the last twenty years used. Two system calls carry many commands each; files and
-//! buffers are looked up anew for each of them. A discard has no such call: it is made on the spot,
-//! and the loop waits for it.
+//! Use it where io_uring is missing or forbidden, and to compare with the calls that most databases
+//! and benchmarks of the last twenty years used. Two system calls carry many commands each; files
+//! and buffers are looked up anew for each of them. No such call exists for a discard: it is made
+//! at once, and the loop waits for it.
 //!
 //! Invariants: a control block and its buffer stay where they are until the command has ended;
 //! dropping the engine waits for what is in flight.
@@ -26,7 +26,7 @@ use crate::target::Target;
 use crate::uring::{discard_flags, write_flags};
 
 /// Control blocks that one context takes; the system's bound over all processes is
-/// `/proc/sys/fs/aio-max-nr`, 65,536 unless somebody raised it.
+/// `/proc/sys/fs/aio-max-nr`, 65,536 unless it was raised.
 pub(crate) const MAX_SLOTS: u32 = 32_768;
 
 /// `struct iocb` of `linux/aio_abi.h` on a little-endian machine.
@@ -62,20 +62,20 @@ const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
 const FDSYNC: u16 = 3;
 
-/// One context of the kernel and what it holds.
+/// One context of the kernel and its commands.
 pub(crate) struct Aio {
     context: Context,
     files: Vec<Target>,
     area: Arc<Area>,
     /// One for each slot; they never move.
     blocks: Box<[ControlBlock]>,
-    /// Slots that the kernel was not given yet, in order.
+    /// Slots that were not submitted to the kernel yet, in order.
     queued: Vec<u32>,
     batch: usize,
-    /// With the kernel, and not yet in `outcomes`.
+    /// Commands with the kernel whose results are not yet in `outcomes`.
     submitted: usize,
     events: Box<[Event]>,
-    /// Ended, and not yet reaped.
+    /// Results that are not yet reaped.
     outcomes: Vec<Outcome>,
     refusals: Refusals,
 }
@@ -103,7 +103,7 @@ impl Aio {
         })
     }
 
-    /// Gives the kernel what is queued, as far as it takes it.
+    /// Submits queued commands, as many as the kernel takes.
     fn submit(&mut self) {
         while !self.queued.is_empty() {
             match self.context.submit(&self.queued, &mut self.blocks) {
@@ -117,7 +117,7 @@ impl Aio {
                     self.refusals.add(code);
                     return;
                 }
-                // The first of them is refused for what it is: that is its result.
+                // The first of them is refused as invalid: that is its result.
                 Err(code) => {
                     let slot = self.queued.remove(0);
                     self.outcomes.push(Outcome { slot, result: -code });
@@ -126,12 +126,12 @@ impl Aio {
         }
     }
 
-    /// Moves what has ended to `outcomes`, waiting for one of them for `longest` at most.
+    /// Moves results to `outcomes`, waiting for one of them for at most `longest`.
     fn gather(&mut self, least: usize, longest: Duration) {
         if self.submitted == 0 {
             return;
         }
-        // A signal ends a wait early; a context of our own refuses nothing else.
+        // A signal ends a wait early; the kernel refuses a context of our own for no other reason.
         let Ok(count) = self.context.events(least, &mut self.events, longest) else { return };
         self.submitted -= count;
         let outcome = |event: &Event| Outcome { slot: event.data as u32, result: event.res as i32 };
@@ -204,7 +204,7 @@ impl Driver for Aio {
     }
 }
 
-/// A context of the kernel; it goes with this, once nothing in it is in flight.
+/// A context of the kernel. It is destroyed when it is dropped, after its last command.
 struct Context(usize);
 
 impl Context {
@@ -226,8 +226,8 @@ impl Context {
         for (address, slot) in addresses.iter_mut().zip(slots) {
             *address = &raw mut blocks[*slot as usize];
         }
-        // SAFETY: the addresses are of blocks that stay in place until their command has ended,
-        // and so do the buffers that they name: the engine's drop waits for all of them.
+        // SAFETY: the addresses are of blocks that stay in place until their command has ended, and
+        // so do the buffers that they name: the engine's drop waits for all of them.
         let taken = unsafe {
             libc::syscall(libc::SYS_io_submit, self.0, count.cast_signed(), addresses.as_mut_ptr())
         };
@@ -256,8 +256,8 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // It waits for what is in flight: no block or buffer is in use behind it.
-        // SAFETY: nobody uses the context from here on.
+        // It waits for commands in flight: no block or buffer is in use afterwards. SAFETY: the
+        // context is not used from here on.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.0) };
     }
 }
@@ -271,7 +271,7 @@ pub(crate) fn probe() -> Result<(), EngineError> {
     Context::new(1).map(drop)
 }
 
-/// Why there is no context, for a person.
+/// Why there is no context, in words for a person.
 fn missing(error: &io::Error) -> EngineError {
     let (why, hint) = match error.raw_os_error() {
         Some(libc::ENOSYS) => ("the kernel has no asynchronous I/O", "use the engine `threads`"),

@@ -1,10 +1,10 @@
-//! Loop devices: a file with one of the kernel's queues, and so its schedulers, in front.
+//! Loop devices: a file behind one of the kernel's queues, and so behind its schedulers.
 //!
-//! A device made here is torn down by the kernel when its last user goes, however that comes about.
+//! A device made here is detached by the kernel when its last user closes it, for whatever reason.
 //! Source: loop(4).
 //!
-//! Invariants: a device is made of an open file, never of a path that somebody may change; it is
-//! opened alone before it is made, so nobody else has it.
+//! Invariants: a device is made of an open file, never of a path that may change; it is opened
+//! exclusively before it is made, so no other process has it.
 
 use std::ffi::{c_int, c_ulong};
 use std::fs::File;
@@ -25,10 +25,10 @@ const LOOP_CLR_FD: c_ulong = 0x4c01;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
 
-/// Free devices that somebody else may take before us, one after the other.
+/// How many free devices another process may take before us, one after the other.
 const TRIES: u32 = 16;
 
-/// What a device is made of, as the kernel reads it.
+/// The configuration of a device, as the kernel reads it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Config {
@@ -59,7 +59,7 @@ struct Info {
 
 const _: () = assert!(size_of::<Info>() == 232 && size_of::<Config>() == 304);
 
-/// Where loop devices come from.
+/// The control device that makes loop devices.
 pub(crate) struct Control(File);
 
 impl Control {
@@ -76,7 +76,8 @@ impl Control {
     }
 
     /// A device of the first `size` bytes of `file`, in blocks of `block` bytes and past the page
-    /// cache; it goes with what is returned. Errors call it by `path`, the file's.
+    /// cache. It is detached when the returned file is dropped. Errors name `path`, the path of the
+    /// file.
     pub(crate) fn make(
         &self,
         path: &Path,
@@ -110,14 +111,14 @@ impl Control {
     }
 }
 
-/// Takes the file away from the loop device `device`.
+/// Detaches the file from the loop device `device`.
 pub(crate) fn clear(device: &File) -> io::Result<()> {
     call(device, LOOP_CLR_FD, 0).map(drop)
 }
 
 fn config(path: &Path, file: RawFd, size: u64, block: u32) -> Config {
     let mut file_name = [0; 64];
-    // As much of it as there is room for, and a zero: it is only shown.
+    // As much of it as fits, and a zero: it is only displayed.
     let shown = path.as_os_str().as_bytes();
     let len = shown.len().min(63);
     file_name[..len].copy_from_slice(&shown[..len]);

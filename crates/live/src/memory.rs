@@ -11,18 +11,18 @@ use std::mem::zeroed;
 use std::ptr::null_mut;
 
 thread_local! {
-    /// The most bytes that the thread has asked for in vain; 0 if it always had what it asked for.
+    /// The largest allocation of the thread that failed, in bytes; 0 if none did.
     static LACKS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What the process ends with: that of a failed run.
+/// The exit code: that of a failed run.
 const RUN_FAILED: libc::c_int = 1;
 
-/// The system's allocator, which notes what it could not give.
+/// The system's allocator; it notes failed allocations.
 #[derive(Debug)]
 pub struct Noting;
 
-/// `given` for `bytes`, noted if it is nothing.
+/// `given` for `bytes`; a null pointer is noted.
 fn noted(given: *mut u8, bytes: usize) -> *mut u8 {
     if given.is_null() {
         LACKS.set(LACKS.get().max(bytes));
@@ -70,7 +70,7 @@ pub fn exit_without_memory() -> &'static str {
 extern "C" fn aborted(signal: libc::c_int) {
     let bytes = LACKS.get();
     if bytes == 0 {
-        // Aborted for another reason: as without a handler, once this one returns.
+        // Aborted for another reason: the default action follows, once this handler returns.
         // SAFETY: both may be called in a handler, and the action is whole.
         unsafe {
             let usual: libc::sigaction = zeroed();
@@ -87,17 +87,17 @@ extern "C" fn aborted(signal: libc::c_int) {
         HINT.as_bytes(),
         b"\n",
     ] {
-        // SAFETY: `part` is so long, and `write` may be called in a handler.
+        // SAFETY: `part` has this length, and `write` may be called in a handler.
         unsafe { libc::write(libc::STDERR_FILENO, part.as_ptr().cast(), part.len()) };
     }
     // SAFETY: it may be called in a handler.
     unsafe { libc::_exit(RUN_FAILED) }
 }
 
-/// What follows the number of bytes.
+/// The text after the number of bytes.
 const REST: &[u8] = b" bytes more than this process may have\n";
 
-/// What to do about memory.
+/// The hint about memory.
 const HINT: &str = "hint: let the run be shorter, the rates or `max_outstanding` lower, or use a \
                     machine with more memory";
 
@@ -127,7 +127,7 @@ mod tests {
         }
     }
 
-    /// What is freed or given meanwhile changes nothing.
+    /// Deallocations and successful allocations meanwhile change nothing.
     #[test]
     fn the_greatest_allocation_in_vain_is_noted() {
         let layout = Layout::array::<u8>(isize::MAX as usize - 7).unwrap();

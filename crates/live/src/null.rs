@@ -1,11 +1,11 @@
-//! A target that does nothing, at once: what is left is the cost of the generator itself.
+//! A target that does nothing, at once: the rest is the cost of the generator itself.
 //!
-//! Use it to see what the loop, the policy and the clock can do on this machine, as with fio's
-//! engine of that name. Nothing is read or written.
+//! Use it to measure the loop, the policy and the clock on this machine, as with fio's engine of
+//! that name. Nothing is read or written.
 
 use penstock_core::{Device, Done, ReqId, Request, Span, Time};
 
-/// Takes `depth` requests and has finished them when it is next looked at.
+/// Takes `depth` requests and has finished them at its next turn.
 #[derive(Debug)]
 pub struct Null {
     room: u32,
@@ -13,7 +13,7 @@ pub struct Null {
 }
 
 impl Null {
-    /// Bytes: as large as any disk, so that every job fits.
+    /// Bytes: at least as large as any disk, so that every job fits.
     pub const CAPACITY: u64 = 1 << 50;
 
     /// Room for `depth` requests.

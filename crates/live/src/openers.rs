@@ -1,9 +1,9 @@
 //! Processes that have a block device open, as far as `/proc` shows.
 //!
 //! Use it to find users of a device that the kernel does not report: a program that opened it
-//! without `O_EXCL`, as virtual machines do. What is not seen: processes that this
-//! user may not look into, and those of other containers and hosts; memory that is mapped from a
-//! device whose file is closed.
+//! without `O_EXCL`, as virtual machines do. It does not find processes that this user may not
+//! inspect, those of other containers and hosts, or memory mapped from a device that was closed
+//! since.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -16,7 +16,7 @@ use crate::sysfs::{entries, name, text};
 pub(crate) struct Opener {
     /// The number of the process.
     pub(crate) process: u32,
-    /// What it is called, as far as it shows.
+    /// Its name, as far as it is visible.
     pub(crate) name: String,
     /// Whether it may write.
     pub(crate) writes: bool,
@@ -24,13 +24,13 @@ pub(crate) struct Opener {
     pub(crate) device: u64,
 }
 
-/// Every process but this one that has a device open whose number is `wanted`, once for each time
-/// that it has it open, as `proc` tells.
+/// Every process but this one that has a device with a `wanted` number open, once for each open
+/// file, as `proc` lists it.
 pub(crate) fn openers(proc: &Path, wanted: impl Fn(u64) -> bool) -> Vec<Opener> {
     let us = std::process::id();
     let mut found = Vec::new();
     for folder in entries(proc) {
-        // `self` is there as well, under that name.
+        // `self` is listed as well, under that name.
         let Ok(process) = name(&folder).parse() else { continue };
         for fd in if process == us { Vec::new() } else { files(&folder) } {
             let Some(device) = device(&fd).filter(|&device| wanted(device)) else { continue };
@@ -41,7 +41,7 @@ pub(crate) fn openers(proc: &Path, wanted: impl Fn(u64) -> bool) -> Vec<Opener> 
     found
 }
 
-/// What a process has open. One whose first thread has ended has it with its other threads.
+/// The open files of a process. One whose first thread has ended lists them with its other threads.
 fn files(process: &Path) -> Vec<PathBuf> {
     let files = entries(&process.join("fd"));
     if !files.is_empty() {
@@ -56,13 +56,13 @@ fn device(fd: &Path) -> Option<u64> {
     meta.file_type().is_block_device().then(|| meta.rdev())
 }
 
-/// Whether the file that is open as `fd` was opened for writing. It counts as such if that cannot
-/// be seen.
+/// Whether the file that is open as `fd` was opened for writing. It counts as such if the flags are
+/// not visible.
 fn may_write(fd: &Path) -> bool {
     let about = fd.parent().and_then(Path::parent).map(|folder| folder.join("fdinfo"));
     let about = about.map(|folder| folder.join(name(fd)));
-    let told = about.and_then(|about| fs::read_to_string(about).ok()).unwrap_or_default();
-    let flags = told.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = about.and_then(|about| fs::read_to_string(about).ok()).unwrap_or_default();
+    let flags = flags.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|flags| libc::c_int::from_str_radix(flags.trim(), 8).ok());
     flags.is_none_or(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
 }
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_write_is_told_from_who_reads() {
+    fn writers_are_distinguished_from_readers() {
         let Some((node, device)) = some_device() else { return };
         let tree = Tree::new("openers");
         process(&tree, 11, &node, "0100000", "");

@@ -1,25 +1,25 @@
 //! Virtual time at the pace of real time, so that a person can watch a model at work.
 //!
-//! What is decided and what comes out are those of [`Virtual`](penstock_core::Virtual): parking
-//! goes to the same instants, only not at once. On the way it stops over where nothing is due, some
-//! times a second, so that the loop looks at interrupts.
+//! Decisions and results are those of [`Virtual`](penstock_core::Virtual): parking goes to the same
+//! instants, but not at once. On the way it pauses at instants without an event, some times a
+//! second, so that the loop checks for interrupts.
 //!
 //! Every wait is planned against one schedule, which begins with the first wait and runs `speed`
-//! times as fast as real time: who is behind catches up, and nothing drifts. A pause puts the rest
-//! of the schedule off by its length.
+//! times as fast as real time. A run that is behind catches up, and nothing drifts. A pause delays
+//! the rest of the schedule by its length.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use penstock_core::{Clock, Span, Time};
 
-/// No wait is longer, and word is due this often: a person sees no steps and Ctrl-C is immediate.
+/// The longest wait, and the time between reports: a person sees no steps and Ctrl-C is immediate.
 const BEAT: Duration = Duration::from_millis(50);
 
-/// Who is ahead by less goes on: a machine cannot sleep for much less than this.
+/// A run that is ahead by less goes on: a machine cannot sleep for much less than this.
 const AHEAD: Span = Span::from_ms(1);
 
-/// What a paced clock and those who watch it tell each other. It belongs to one run at a time.
+/// The state that a paced clock and its observers share. It belongs to one run at a time.
 #[derive(Debug, Default)]
 pub struct Pace {
     paused: AtomicBool,
@@ -27,7 +27,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Lets time stand still, or go on.
+    /// Stops time, or lets it continue.
     pub fn pause(&self, paused: bool) {
         self.paused.store(paused, Ordering::Relaxed);
     }
@@ -37,14 +37,14 @@ impl Pace {
         self.paused.load(Ordering::Relaxed)
     }
 
-    /// Whether it is time to tell how the run goes: at its beginning, and then after every 50 ms of
-    /// real time. Asking makes it not so.
-    pub fn word_due(&self) -> bool {
+    /// Whether a report is due: at the beginning, and then after every 50 ms of real time. The call
+    /// resets it.
+    pub fn report_due(&self) -> bool {
         self.due.load(Ordering::Relaxed) && self.due.swap(false, Ordering::Relaxed)
     }
 }
 
-/// Virtual time that waits until real time has come as far.
+/// Virtual time that waits until real time has reached it.
 #[derive(Debug)]
 pub struct Paced<'a> {
     pace: &'a Pace,
@@ -82,13 +82,13 @@ impl<'a> Paced<'a> {
         self.look()
     }
 
-    /// Where the schedule is at `real`. Floating point decides how long to sleep, and nothing else.
+    /// The schedule at `real`. Floating point decides how long to sleep, and nothing else.
     fn schedule(&mut self, real: Instant) -> Time {
         let since = real.duration_since(*self.begun.get_or_insert(real));
         Time::from_ns((since.as_nanos() as f64 * self.speed) as u64)
     }
 
-    /// Goes on to `place`, but not beyond `until`; always a little, for standing still is an error.
+    /// Advances to `place`, but not beyond `until`; always a little, as standing still is an error.
     fn go(&mut self, place: Time, until: Time) {
         self.now = until.min(place.max(self.now + Span::from_ns(1))).max(self.now);
     }
@@ -99,7 +99,7 @@ impl Clock for Paced<'_> {
         self.now
     }
 
-    /// Waits for `until`, but no longer than 50 ms: then the time lies between.
+    /// Waits for `until`, but no longer than 50 ms: then the new time lies between.
     fn park(&mut self, until: Time) -> bool {
         if until == Time::NEVER {
             return false;
@@ -148,13 +148,13 @@ mod tests {
     fn a_long_wait_stops_over_and_word_is_due() {
         let pace = Pace::default();
         let mut clock = Paced::new(1.0, &pace);
-        assert!(pace.word_due(), "a run begins with word");
-        assert!(!pace.word_due(), "once");
+        assert!(pace.report_due(), "a run begins with a report");
+        assert!(!pace.report_due(), "once");
         let a_month = at(30 * 86_400_000);
         for _ in 0..3 {
             assert!(clock.park(a_month));
             assert!(clock.now() < a_month);
-            assert!(pace.word_due());
+            assert!(pace.report_due());
         }
     }
 
@@ -176,7 +176,7 @@ mod tests {
         pace.pause(true);
         for _ in 0..20 {
             assert!(clock.park(at(864_000_000)));
-            assert!(pace.word_due(), "whoever watches can end it");
+            assert!(pace.report_due(), "an observer can end it");
         }
         assert_eq!(clock.now(), at(1) + Span::from_ns(20), "never the same instant twice");
         pace.pause(false);

@@ -1,9 +1,10 @@
-//! A kernel that takes no commands: how long to pause before the next try.
+//! A kernel that takes no commands: the pause before the next try.
 //!
-//! Under memory pressure the kernel refuses commands for a while. An engine that tried again at once
-//! would only take the processor from what frees the memory; one that slept long would add to the
-//! time of the device. So pauses begin short and double. No engine gives up by itself: the
-//! [`Guard`](crate::Guard) ends a run whose commands have waited for too long, with what there was.
+//! Under memory pressure the kernel refuses commands for a while. An engine that tried again at
+//! once would only take the processor from the work that frees the memory. One that slept long
+//! would add to the time of the device. So pauses begin short and double. No engine gives up by
+//! itself: the [`Guard`](crate::Guard) ends a run with commands that have waited for too long, and
+//! its partial result remains.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use penstock_core::Errno;
 /// The first pause: about as long as a fast disk takes for a command.
 const FIRST: Duration = Duration::from_micros(50);
 
-/// The longest: what a run loses at most after the kernel takes commands again.
+/// The longest pause: the most that a run loses after the kernel takes commands again.
 const LONGEST: Duration = Duration::from_millis(10);
 
 /// The refusals in a row, up to now.
@@ -22,7 +23,7 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    /// The kernel took something.
+    /// The kernel took a command.
     pub(crate) fn end(&mut self) {
         self.last = None;
     }
@@ -39,7 +40,7 @@ impl Refusals {
         self.last.map(|(_, pause)| pause)
     }
 
-    /// With what the last try was refused, if it was.
+    /// The error of the last try, if it was refused.
     pub(crate) fn error(&self) -> Option<Errno> {
         self.last.map(|(error, _)| error)
     }

@@ -1,7 +1,8 @@
-//! The kernel's own scheduler in front of a disk, switched for the time of a run.
+//! The kernel's own scheduler in front of a disk, switched for the duration of a run.
 //!
-//! It is put back when the run ends, however it does: by going out of scope, or, after a kill that
-//! leaves no time, by [`restore_left_behind`], which reads the note that every switch writes first.
+//! It is restored when the run ends, for whatever reason: when the guard is dropped, or, after a
+//! kill that gives no time, by [`restore_left_behind`], which reads the note that every switch
+//! writes first.
 //!
 //! Source: the kernel's documentation, `Documentation/block/switching-sched.rst`.
 
@@ -18,16 +19,17 @@ use crate::error::{CANNOT, FAILED, UNSAFE_TARGET, WRONG_INPUT};
 use crate::sysfs::{Disk, Sysfs, schedulers};
 use crate::target::Target;
 
-/// Where runs note what they changed. It does not survive a boot, and neither does a scheduler.
+/// The folder in which runs note their changes. It does not survive a boot, and neither does a
+/// scheduler.
 const NOTES: &str = "/run/penstock";
 
-/// What a note's name begins with; the disk follows.
+/// The beginning of a note's name; the disk follows.
 const NOTE: &str = "scheduler.";
 
 /// Why a disk's scheduler was not switched.
 #[derive(Debug, thiserror::Error)]
 pub enum SchedulerError {
-    /// What holds the data is no disk with a scheduler.
+    /// No disk with a scheduler holds the data.
     #[error(
         "{}: found no disk with a scheduler under it; expected a file or a device on one\n\
          hint: `penstock doctor {}` says what lies there", path.display(), path.display()
@@ -36,7 +38,7 @@ pub enum SchedulerError {
         /// The target.
         path: PathBuf,
     },
-    /// The disk has others.
+    /// The disk has other schedulers.
     #[error(
         "{disk}: found the schedulers {}; expected {name} among them\n\
          hint: a scheduler may be a module that is not loaded: `modprobe {name}`, or \
@@ -45,9 +47,9 @@ pub enum SchedulerError {
     Unknown {
         /// The disk.
         disk: String,
-        /// What was asked for.
+        /// The scheduler asked for.
         name: String,
-        /// What it has.
+        /// Its schedulers.
         known: Vec<String>,
     },
     /// Another run has switched it, and measures.
@@ -59,7 +61,7 @@ pub enum SchedulerError {
         /// The disk.
         disk: String,
     },
-    /// Somebody else switched it during a run.
+    /// Another program switched it during a run.
     #[error(
         "{disk}: found it under {found} when the run ended; expected {name}\n\
          hint: something else switches schedulers, as udev rules or tuned do: stop it and run again"
@@ -67,26 +69,26 @@ pub enum SchedulerError {
     Changed {
         /// The disk.
         disk: String,
-        /// What it was given.
+        /// The scheduler that the run set.
         name: String,
-        /// What it has.
+        /// The scheduler that it has.
         found: String,
     },
-    /// The system did not let it happen.
+    /// The system refused.
     #[error("{disk}: cannot switch its scheduler to {name}: {source}\nhint: only root may")]
     Refused {
         /// The disk.
         disk: String,
-        /// What was asked for.
+        /// The scheduler asked for.
         name: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl SchedulerError {
-    /// What the command exits with: 77 for what this machine cannot do, 2 for a wrong target, 5 for
-    /// one that is in use.
+    /// The exit code of the command: 77 for what this machine cannot do, 2 for a wrong target, 5
+    /// for one that is in use.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::NoDisk { .. } => WRONG_INPUT,
@@ -97,7 +99,7 @@ impl SchedulerError {
     }
 }
 
-/// Disks under a scheduler that is not their own; put back when this goes.
+/// Disks under a scheduler that is not their own; restored when this is dropped.
 #[derive(Debug)]
 pub struct Switched {
     places: Places,
@@ -106,7 +108,7 @@ pub struct Switched {
     disks: Vec<Taken>,
 }
 
-/// A disk whose scheduler is ours to switch, as long as its note is locked.
+/// A disk with a scheduler that this run may switch, as long as its note is locked.
 #[derive(Debug)]
 struct Taken {
     disk: String,
@@ -142,8 +144,8 @@ impl Places {
         fs::write(self.scheduler(disk), name)
     }
 
-    /// Takes `disk`, which is under `current`; `None` if another run has it. What the note of a run
-    /// that was killed holds is the disk's own scheduler.
+    /// Takes `disk`, which is under `current`; `None` if another run has it. The note of a killed
+    /// run holds the disk's own scheduler.
     fn take(&self, disk: &str, current: &str) -> io::Result<Option<Taken>> {
         fs::create_dir_all(&self.notes)?;
         let note = self.note(disk);
@@ -163,7 +165,7 @@ impl Places {
             let mut before = String::new();
             lock.read_to_string(&mut before)?;
             if before.is_empty() {
-                // Before anything is switched: a kill in between puts back what was not changed.
+                // Before the switch: a kill in between restores a scheduler that was not changed.
                 current.clone_into(&mut before);
                 lock.write_all(before.as_bytes())?;
             }
@@ -175,10 +177,10 @@ impl Places {
 /// Puts every disk under `target` under the kernel's scheduler `name`.
 ///
 /// # Errors
-/// [`SchedulerError`]; what was switched by then is put back.
+/// [`SchedulerError`]; disks switched by then are restored.
 pub fn switch(target: &Target, name: &str) -> Result<Switched, SchedulerError> {
     let none = || SchedulerError::NoDisk { path: target.path().to_owned() };
-    // What is open, not what its path says: a loop device is made of a file that lies elsewhere.
+    // The open file, not its path: a loop device is made of a file in another place.
     let open = format!("/proc/self/fd/{}", target.file().as_raw_fd());
     let stack = Sysfs::new("/sys").under(open.as_ref()).ok().flatten().ok_or_else(none)?;
     let disks: Vec<Disk> =
@@ -212,14 +214,14 @@ impl Switched {
 }
 
 impl Switched {
-    /// That every disk still has the scheduler that it was given.
+    /// Checks that every disk still has the scheduler that it was given.
     ///
     /// # Errors
-    /// [`SchedulerError::Changed`]: somebody else gave it another.
+    /// [`SchedulerError::Changed`]: another program switched it.
     pub fn check(&self) -> Result<(), SchedulerError> {
         for Taken { disk, .. } in &self.disks {
             let text = fs::read_to_string(self.places.scheduler(disk)).unwrap_or_default();
-            // A disk that has gone says so itself.
+            // A disk that is gone reports that itself.
             if let (Some(found), _) = schedulers(&text)
                 && found != self.name
             {
@@ -241,10 +243,10 @@ impl Drop for Switched {
 }
 
 impl Taken {
-    /// Gives the disk its own scheduler back and lets go of it.
+    /// Restores the disk's own scheduler and releases the disk.
     fn put_back(self, places: &Places) -> io::Result<()> {
         match places.set(&self.disk, &self.before) {
-            // The disk has gone, and its scheduler with it.
+            // The disk is gone, and its scheduler with it.
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
@@ -254,7 +256,7 @@ impl Taken {
     }
 }
 
-/// A disk whose scheduler a run switched that was killed before it could put it back.
+/// A disk with a scheduler that a run switched and, because it was killed, did not restore.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeftBehind {
     /// The disk.
@@ -263,7 +265,7 @@ pub struct LeftBehind {
     pub scheduler: String,
 }
 
-/// What runs have left behind that do not live any more.
+/// Disks left behind by runs that have ended.
 pub fn left_behind() -> Vec<LeftBehind> {
     left_in(&Places::real())
 }
@@ -274,7 +276,7 @@ fn left_in(places: &Places) -> Vec<LeftBehind> {
         let name = entry.file_name();
         let disk = name.to_str()?.strip_prefix(NOTE)?.to_owned();
         let note = File::open(entry.path()).ok()?;
-        // Whoever lives holds the lock; this one goes with the file.
+        // A living run holds the lock; this one is released with the file.
         rustix::fs::flock(&note, FlockOperation::NonBlockingLockShared).ok()?;
         let scheduler = fs::read_to_string(entry.path()).ok().filter(|text| !text.is_empty())?;
         Some(LeftBehind { disk, scheduler })
@@ -284,10 +286,10 @@ fn left_in(places: &Places) -> Vec<LeftBehind> {
     left
 }
 
-/// Gives `left` its own scheduler back.
+/// Restores the scheduler of the disk `left`.
 ///
 /// # Errors
-/// The system does not let it, or a run has the disk by now; the note stays.
+/// The system refuses, or a run has the disk by now; the note stays.
 pub fn restore_left_behind(left: &LeftBehind) -> io::Result<()> {
     restore_in(&Places::real(), left)
 }
@@ -349,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_by_somebody_else_is_told_and_undone() {
+    fn a_switch_by_another_program_is_reported_and_undone() {
         let (_tree, places) = Tree::new("changed");
         let switched = Switched::new(places.clone(), &[disk()], "kyber").unwrap();
         fs::write(places.scheduler("sda"), "none mq-deadline [kyber]\n").unwrap();
@@ -383,7 +385,7 @@ mod tests {
         assert_eq!(scheduler(&places), "mq-deadline");
     }
 
-    /// As a run leaves it that is killed under `kyber`.
+    /// The state after a run was killed under `kyber`.
     fn killed(places: &Places) {
         fs::create_dir_all(&places.notes).unwrap();
         fs::write(places.note("sda"), "mq-deadline").unwrap();

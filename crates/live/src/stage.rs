@@ -42,41 +42,42 @@ impl Engine {
     }
 }
 
-/// What a stage is built for.
+/// The settings of a stage.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Commands in flight on each target.
     pub depth: u32,
-    /// The largest command in bytes; 256 MiB at most. Longer ones are a mistake of the stack
-    /// above, except discards, which carry no data.
+    /// The largest command in bytes; at most 256 MiB. Longer ones are a mistake of the stack above,
+    /// except discards, which carry no data.
     pub max_len: u32,
-    /// Commands that are given to the kernel together, by engines that can.
+    /// Commands that are submitted to the kernel together, by engines that can.
     pub batch: u32,
-    /// What the bytes that are written descend from.
+    /// The seed of the written data.
     pub seed: Seed,
-    /// How long a command may be in flight before a [`Guard`](crate::Guard) finds trouble, and how
-    /// long anything is waited for at the end; without it, for ever.
+    /// How long a command may be in flight before a [`Guard`](crate::Guard) reports trouble, and
+    /// the longest wait at the end; without it, for ever.
     pub timeout: Option<Span>,
 }
 
 impl Settings {
-    /// How long a command may be in flight, unless somebody says: what the kernel gives a disk
-    /// before it resets it, as in `/sys/block/sda/device/timeout`.
+    /// How long a command may be in flight by default: the time that the kernel gives a disk before
+    /// it resets it, as in `/sys/block/sda/device/timeout`.
     pub const TIMEOUT: Span = Span::from_ms(30_000);
 
-    /// `depth` commands of at most `max_len` bytes in flight for 30 s at most, handed on in the
-    /// [usual](Self::usual_batch) numbers; seed 0.
+    /// `depth` commands of at most `max_len` bytes, each in flight for at most 30 s, submitted in
+    /// [usual](Self::usual_batch) batches; seed 0.
     pub const fn new(depth: u32, max_len: u32) -> Self {
         let (batch, timeout) = (Self::usual_batch(depth), Some(Self::TIMEOUT));
         Self { depth, max_len, batch, seed: Seed(0), timeout }
     }
 
-    /// How many of `depth` commands are handed on together unless somebody says otherwise.
+    /// How many of `depth` commands are submitted together by default.
     ///
-    /// What waits for company is missing at the disk: a tenth of the depth costs two or three
-    /// hundredths of the throughput at most, and saves a third of the processor's time. Everything
-    /// that was reaped together would run in lock step with the disk's interrupts. Never one alone:
-    /// that goes down in the call that waits for it.
+    /// A command that waits for its batch is missing at the disk. A tenth of the depth costs at
+    /// most two or three hundredths of the throughput, and saves a third of the processor's time.
+    /// If all commands reaped together were submitted together, they would run in lock step with
+    /// the disk's interrupts. A batch is never one command: the call that waits for it submits a
+    /// single one.
     pub const fn usual_batch(depth: u32) -> u32 {
         match depth / 10 {
             0 | 1 => 2,

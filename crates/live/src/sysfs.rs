@@ -1,14 +1,16 @@
-//! Block devices as the kernel lists them in `/sys`: which disks lie under a path, and how their
-//! queues are set.
+//! Block devices as the kernel lists them in `/sys`: the disks under a path, and the settings of
+//! their queues.
 //!
-//! Whatever is not listed is `None` or empty: a container may hide all of it, and kernels differ.
+//! Values that are not listed are `None` or empty: a container may hide all of them, and kernels
+//! differ.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Devices on devices at most: a file system on a mapping on an array on a partition has four.
+/// The greatest depth of devices on devices: a file system on a mapping on an array on a partition
+/// has four.
 const LAYERS_MOST: usize = 16;
 
 /// A tree like `/sys`.
@@ -31,13 +33,13 @@ pub struct Stack {
 pub struct Disk {
     /// Its name, as `vda`.
     pub name: String,
-    /// What its maker calls it.
+    /// Its name by the maker.
     pub model: Option<String>,
-    /// Whether it turns.
+    /// Whether it rotates.
     pub rotational: Option<bool>,
     /// The kernel's scheduler in front of it.
     pub scheduler: Option<String>,
-    /// The schedulers that it could have.
+    /// The schedulers that it can have.
     pub schedulers: Vec<String>,
     /// Requests that its queue holds.
     pub requests: Option<u32>,
@@ -48,7 +50,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// The scheduler that it is under: the one that it has, or the only one that there is.
+    /// The scheduler that it is under: the one in use, or the only one.
     pub fn in_force(&self) -> Option<&str> {
         let only = self.schedulers.first().filter(|_| self.schedulers.len() == 1);
         self.scheduler.as_ref().or(only).map(String::as_str)
@@ -61,11 +63,11 @@ impl Sysfs {
         Self { root: root.into() }
     }
 
-    /// What lies under `path`, a file, a folder or a block device; `None` if that is no block
+    /// The devices under `path`, a file, a folder or a block device; `None` if that is no block
     /// device (memory, a network, a container's overlay) or is not listed.
     ///
     /// # Errors
-    /// `path` cannot be looked at.
+    /// `path` cannot be inspected.
     pub fn under(&self, path: &Path) -> io::Result<Option<Stack>> {
         let meta = fs::metadata(path)?;
         let number = if meta.file_type().is_block_device() { meta.rdev() } else { meta.dev() };
@@ -73,7 +75,7 @@ impl Sysfs {
         if major != 0 {
             return Ok(self.stack(major, minor));
         }
-        // Some file systems, btrfs among them, number their volumes and not their devices.
+        // Some file systems, such as btrfs, number their volumes and not their devices.
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let source = mount_source(&mounts, &fs::canonicalize(path)?);
         let device = source.and_then(|source| fs::metadata(source).ok());
@@ -81,7 +83,7 @@ impl Sysfs {
         Ok(device.and_then(|n| self.stack(rustix::fs::major(n), rustix::fs::minor(n))))
     }
 
-    /// The device of this number, and what it stands on.
+    /// The device of this number, and the devices below it.
     pub fn stack(&self, major: u32, minor: u32) -> Option<Stack> {
         let folder = self.root.join(format!("dev/block/{major}:{minor}"));
         let mut stack = Stack { names: Vec::new(), disks: Vec::new() };
@@ -90,7 +92,7 @@ impl Sysfs {
     }
 }
 
-/// Adds the device of `folder` to `stack`, and what it stands on.
+/// Adds the device of `folder` to `stack`, and the devices below it.
 fn descend(folder: &Path, layers: usize, stack: &mut Stack) {
     let name = name(folder);
     if stack.names.contains(&name) || layers == 0 {
@@ -134,7 +136,7 @@ pub(crate) fn schedulers(text: &str) -> (Option<String>, Vec<String>) {
     (set.map(bare), text.split_whitespace().map(bare).collect())
 }
 
-/// What a line of `/proc/self/mountinfo` says is mounted where `path` lies.
+/// The source of the file system at `path`, by a line of `/proc/self/mountinfo`.
 fn mount_source(mounts: &str, path: &Path) -> Option<PathBuf> {
     let mount = |line: &str| {
         let (own, other) = line.split_once(" - ")?;
@@ -142,12 +144,12 @@ fn mount_source(mounts: &str, path: &Path) -> Option<PathBuf> {
         let source = plain(other.split(' ').nth(1)?);
         path.starts_with(&point).then_some((point.len(), source))
     };
-    // Of two at one place the later hides the earlier.
+    // Of two mounts at one place the later hides the earlier.
     let deepest = mounts.lines().filter_map(mount).max_by_key(|(len, _)| *len);
     deepest.map(|(_, source)| PathBuf::from(source))
 }
 
-/// A field of the mount table, whose spaces are written as numbers.
+/// A field of the mount table, with its escaped spaces.
 pub(crate) fn plain(field: &str) -> String {
     let signs = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
     signs.iter().fold(field.to_owned(), |text, (code, sign)| text.replace(code, sign))
@@ -163,7 +165,7 @@ pub(crate) fn text(path: &Path) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// What a folder holds, in order of names; nothing if there is none.
+/// The entries of a folder, in order of names; none if there is no folder.
 pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(found) = fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<_> = found.flatten().map(|entry| entry.path()).collect();

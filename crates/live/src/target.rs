@@ -1,13 +1,14 @@
 //! Targets, and why it is safe to write over them.
 //!
 //! A target is an *owned file*: one that a run created, or that carries the mark of an earlier one;
-//! a loop device over such a file; or a block device that a person named twice and that nothing is
-//! on (`device`); or, for a gate, a file that the application says is its own. Everything else is refused: a file without the mark, whatever is in use by
-//! another run. An existing file is never grown, cut or written over, and a missing one is never
-//! created unless a size is given. A target may be narrowed to a *view*.
+//! a loop device over such a file; or a block device that a person named twice and that carries
+//! nothing (`device`); or, for a gate, a file that the application declares its own. Everything
+//! else is refused: a file without the mark, or a target in use by another run. An existing file is
+//! never grown, cut or written over, and a missing one is never created unless a size is given. A
+//! target may be narrowed to a *view*.
 //!
-//! Invariants: nothing is written, nor locked, before the target is known to be free to use; that
-//! is looked at again once it is locked; what was checked and what is used are the same file.
+//! Invariants: nothing is written or locked before the target is known to be free to use, which is
+//! checked again once it is locked; the file that was checked is the file that is used.
 
 mod adopted;
 mod create;
@@ -41,7 +42,7 @@ use self::opened::{Locked, Opened, check_kind, not_ours, open_direct};
 pub use self::trial::{DirectIo, file_system};
 use crate::loops::Control;
 
-/// What may be written over, open for direct I/O and locked against other runs.
+/// A file or device that may be written over, open for direct I/O and locked against other runs.
 ///
 /// Clones share the file and its lock, which goes with the last of them: several runs after one
 /// another may use one target.
@@ -53,10 +54,10 @@ pub struct Target {
     len: u64,
 }
 
-/// On whose behalf an owned file is opened.
+/// The user of an owned file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum User {
-    /// A run, which makes up what it writes: a file with an application's data is refused.
+    /// A run, which generates its data: a file with an application's data is refused.
     Run,
     /// A run for which a person gave up the data in the file, which is a run's from then on.
     RunOverData,
@@ -65,7 +66,7 @@ pub enum User {
 }
 
 impl User {
-    /// What a file holds that it has written to.
+    /// The kind of data in a file that this user has written to.
     fn holds(self) -> Holds {
         match self {
             Self::Run | Self::RunOverData => Holds::Filling,
@@ -80,16 +81,16 @@ struct Inner {
     alignment: Alignment,
     file_system: String,
     file: Arc<File>,
-    /// How long the file is, its mark included.
+    /// The length of the file, including its mark.
     length: u64,
-    /// The file itself, or the one below a loop device, which goes before it; none of what is
-    /// only read.
+    /// The file itself, or the file below a loop device, in which case the device is closed first;
+    /// none for a target that is only read.
     lock: Option<Locked>,
 }
 
 impl Target {
-    /// Opens the owned file at `path` for a run; with a size in bytes, creates it if nothing is
-    /// there.
+    /// Opens the owned file at `path` for a run. With a size in bytes, creates the file if it is
+    /// missing.
     ///
     /// # Errors
     /// As [`Target::open_with`].
@@ -97,12 +98,12 @@ impl Target {
         Self::open_with(path, create, User::Run, &mut |_, _| ControlFlow::Continue(()))
     }
 
-    /// The same for any user, telling of a creation's progress in bytes written and bytes in all; `Break` stops
-    /// it and removes what there was.
+    /// The same for any user. `progress` is called with the bytes written and the bytes in all
+    /// while a file is created; `Break` stops the creation and removes the file.
     ///
     /// # Errors
-    /// [`TargetError`]: what is there is not ours or not the user's, is in use, has another size, or
-    /// cannot be opened; there is nothing, or no space; the file system has no direct I/O.
+    /// [`TargetError`]: the file is not ours or not the user's, is in use, has another size, or
+    /// cannot be opened; there is no file, or no space; the file system has no direct I/O.
     pub fn open_with(
         path: &Path,
         create: Option<u64>,
@@ -112,11 +113,11 @@ impl Target {
         Self::open_through(&Direct::REAL, path, create, user, progress)
     }
 
-    /// The same behind a loop device of its own, which the kernel takes down with the target: its
+    /// The same behind a loop device of its own, which the kernel detaches with the target. Its
     /// queue has the kernel's schedulers.
     ///
     /// # Errors
-    /// Those, and [`TargetError::NoLoopDevice`] where none can be made.
+    /// These errors, and [`TargetError::NoLoopDevice`] where none can be made.
     pub fn open_loop(
         path: &Path,
         create: Option<u64>,
@@ -125,7 +126,8 @@ impl Target {
     ) -> Result<Self, TargetError> {
         let control = Control::open(path)?;
         if create.is_some() && !path.exists() {
-            // Open as it was made it has no name, and the kernel would list the device over none.
+            // Opened while it is made it has no name, and the kernel would list the device over no
+            // file.
             open_file(&Direct::REAL, path, create, user, progress)?;
         }
         let Opened { direct: file, alignment, usable } =
@@ -140,7 +142,7 @@ impl Target {
     }
 
     /// Opens the block device at `path`, whatever its size, if `named` is its serial number or its
-    /// path once more, nothing is on it, and it holds no more than `contents`. What a run writes
+    /// path once more, it is unused, and it holds no more than `contents`. Data that a run writes
     /// there stays.
     ///
     /// # Errors
@@ -160,12 +162,11 @@ impl Target {
         Ok(Self::whole(inner, usable))
     }
 
-    /// Opens any regular file or block device for reading alone, whoever else uses it: nothing is
+    /// Opens any regular file or block device for reading alone, even if it is in use: nothing is
     /// locked, and a write fails.
     ///
     /// # Errors
-    /// [`TargetError`]: there is nothing, or nothing to read; it cannot be opened past the page
-    /// cache.
+    /// [`TargetError`]: there is no file, or no data; it cannot be opened past the page cache.
     pub fn open_reading(path: &Path) -> Result<Self, TargetError> {
         let looked = |error| TargetError::system(path, "look at it", error);
         let meta = std::fs::metadata(path).map_err(|error| match error.kind() {
@@ -179,7 +180,7 @@ impl Target {
         let file = Direct::open_reading(path)?;
         let alignment = Direct::REAL.alignment(path, &file)?;
         let whole = device::length(path, &file)?;
-        // The mark is read as any file is: where it lies nothing is aligned.
+        // The mark is read as any file is: its place is not aligned.
         let usable = match File::open(path).and_then(|plain| mark::read(&plain, whole)) {
             Ok(Found::Ours { usable, .. }) => usable,
             _ => whole,
@@ -266,11 +267,10 @@ impl Target {
         &self.inner.file
     }
 
-    /// The length of the file and the one that it should have, if they differ. The mark is never
-    /// written over, so a file that was cut stays too short whatever is written to it. What is only
-    /// read may grow.
+    /// The length of the file and its proper length, if they differ. The mark is never written
+    /// over, so a file that was cut stays too short. A file that is only read may grow.
     pub(crate) fn resized(&self) -> Option<(u64, u64)> {
-        // A file that cannot be asked for its length says so when it is read.
+        // A file whose length cannot be read fails when it is read.
         let now = rustix::fs::fstat(self.file()).ok()?;
         let (found, expected) = (now.st_size.cast_unsigned(), self.inner.length);
         let file = rustix::fs::FileType::from_raw_mode(now.st_mode).is_file();
@@ -300,7 +300,7 @@ fn open_file(
     }
 }
 
-/// Opens what is at `path`, if it is ours.
+/// Opens the file at `path`, if it is ours.
 fn open_existing(
     path: &Path,
     meta: &Metadata,
@@ -308,7 +308,7 @@ fn open_existing(
     user: User,
     direct: &Direct,
 ) -> Result<Opened, TargetError> {
-    // Before opening, because to open a device or a pipe can have effects of its own.
+    // Before opening, because opening a device or a pipe can have effects of its own.
     check_kind(path, meta.file_type())?;
     file_systems::check_not_the_kernels(path, path)?;
     let nonblock = OFlags::NONBLOCK.bits().cast_signed();
@@ -334,8 +334,8 @@ fn open_existing(
     Ok(opened)
 }
 
-/// The usable bytes of `file` and what they are, if it is ours, for `user` to write over, and of
-/// the size to create.
+/// The usable bytes of `file` and their kind. The file must be ours, `user` must be allowed to
+/// write over it, and it must have the size to create.
 fn check_mark(
     path: &Path,
     file: &File,
@@ -373,8 +373,8 @@ pub(crate) fn is_ours(file: &File) -> bool {
     len.and_then(|len| mark::read(file, len)).is_ok_and(|it| matches!(it, Found::Ours { .. }))
 }
 
-/// Whether a file has neither the room of an owned one nor anything in it. A small file that holds
-/// something is somebody's, and is refused as such.
+/// Whether a file has neither the room of an owned one nor any data. A small file with data belongs
+/// to a person, and is refused as such.
 fn is_nothing(file: &File, len: u64) -> io::Result<bool> {
     if len >= GRAIN + MARK {
         return Ok(false);

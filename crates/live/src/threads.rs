@@ -1,15 +1,14 @@
 //! The threads engine: blocking calls, with a worker thread for each slot.
 //!
 //! Use it where io_uring is missing or forbidden, and to compare with it. It costs more processor
-//! time: a wake-up for each command and one for each result. Each command is handed on at once,
-//! because a worker can take one only.
+//! time: a wake-up for each command and one for each result. Each command is submitted at once,
+//! because a worker can take only one.
 //!
 //! Desks and an outbox of our own rather than channels: a channel allocates when a thread first
 //! sleeps on it, which for the last of many workers is long after the run began.
 //!
-//! Invariants: a worker touches the buffer of the command that it holds and nothing else; dropping
-//! the pool ends every worker, and so every call, before the buffers can go; no lock is held over
-//! a call.
+//! Invariants: a worker uses only the buffer of the command that it holds; dropping the pool ends
+//! every worker, and so every call, before the buffers are freed; no lock is held over a call.
 
 use std::fs::File;
 use std::io::{IoSlice, IoSliceMut};
@@ -26,7 +25,7 @@ use crate::error::EngineError;
 use crate::target::Target;
 use crate::uring::{discard_flags, write_flags};
 
-/// Workers at most: beyond it the machine schedules threads rather than I/O.
+/// The limit on workers: beyond it the machine schedules threads rather than I/O.
 pub(crate) const MAX_SLOTS: u32 = 1024;
 
 /// Stack of a worker in bytes: it makes one call, not deep.
@@ -39,14 +38,14 @@ pub(crate) struct Pool {
     workers: Vec<JoinHandle<()>>,
 }
 
-/// Where the worker of one slot finds its work.
+/// The place where the worker of one slot finds its work.
 #[derive(Default)]
 struct Desk {
     task: Mutex<Task>,
     given: Condvar,
 }
 
-/// What lies on a desk.
+/// The content of a desk.
 #[derive(Clone, Copy, Default)]
 enum Task {
     #[default]
@@ -58,16 +57,16 @@ enum Task {
 /// Where every worker puts its results.
 struct Outbox {
     ended: Mutex<Ended>,
-    /// Told only while somebody waits: a wake-up is a system call even if nobody sleeps.
+    /// Notified only while the loop waits: a wake-up is a system call even if no thread sleeps.
     added: Condvar,
-    /// How many are in it, to be looked at without the lock while spinning.
+    /// The number of results, readable without the lock while spinning.
     count: AtomicU32,
 }
 
 struct Ended {
     outcomes: Vec<Outcome>,
     waiting: bool,
-    /// Somebody wants the wait to end.
+    /// Another thread wants the wait to end.
     rung: bool,
 }
 
@@ -104,7 +103,8 @@ impl Pool {
             pool.desks.push(desk);
             pool.workers.push(started);
         }
-        // A thread sets itself up, and allocates, when it first gets a processor: not in the run.
+        // A thread initialises itself, and allocates, when it first gets a processor. That must not
+        // happen in the run.
         ups.iter().take(slots as usize).for_each(drop);
         Ok(pool)
     }
@@ -161,9 +161,9 @@ impl Driver for Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.desks.iter().for_each(|desk| desk.leave());
+        self.desks.iter().for_each(|desk| desk.dismiss());
         for worker in self.workers.drain(..) {
-            // A worker that panicked has said so on stderr; a second panic would hide the first.
+            // A panic of a worker is on stderr already; a second panic would hide the first.
             let _ = worker.join();
         }
     }
@@ -179,21 +179,21 @@ impl Desk {
         self.given.notify_one();
     }
 
-    /// Takes what is put there, waiting for it.
+    /// Waits for the task on the desk and takes it.
     fn take(&self) -> Task {
         let empty = |task: &mut Task| matches!(task, Task::Nothing);
         let waited = self.given.wait_while(lock(&self.task), empty);
         std::mem::take(&mut waited.unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Sends the worker away. What it has not begun is dropped with the run.
-    fn leave(&self) {
+    /// Ends the worker. A command that it has not begun is dropped with the run.
+    fn dismiss(&self) {
         *lock(&self.task) = Task::Leave;
         self.given.notify_one();
     }
 }
 
-/// The lock, whoever panicked with it: what it guards is whole between any two statements.
+/// The lock, even after a panic: its content is consistent between any two statements.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -208,7 +208,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// Serves until it is sent away.
+    /// Serves commands until it is ended.
     fn work(&self) {
         while let Task::Serve(command) = self.desk.take() {
             let result = self.serve(&command);
@@ -236,7 +236,7 @@ impl Worker {
                 retry_on_intr(|| preadv2(file, &mut [IoSliceMut::new(bytes)], start, none))
             }
             Action::Write | Action::WriteThrough => {
-                // SAFETY: the source, which nobody writes, or the slot's own buffer, as above.
+                // SAFETY: the source, which is never written, or the slot's own buffer, as above.
                 let bytes = unsafe { self.area.bytes(buffer, len_of_buffer) };
                 let flags = write_flags(action);
                 retry_on_intr(|| pwritev2(file, &[IoSlice::new(bytes)], start, flags))

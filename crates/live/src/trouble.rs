@@ -8,7 +8,7 @@ use penstock_core::{Errno, Span};
 /// Why a live run cannot go on. The command exits with 1.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Trouble {
-    /// A command is in flight for longer than it may be.
+    /// A command is in flight for longer than allowed.
     #[error(
         "{}: found no answer for {} to {command}{}{}; expected one within {}\n\
          hint: look at the kernel's log (`dmesg`) and at the disk; for one that is only slow, raise \
@@ -18,15 +18,15 @@ pub enum Trouble {
     Silent {
         /// The target.
         path: PathBuf,
-        /// The oldest command, in words: what it does, how long it is, where.
+        /// The oldest command, in words: its operation, length and place.
         command: String,
         /// How many more are in flight there.
         others: u32,
         /// How long it has waited.
         waited: Span,
-        /// How long it was waited for.
+        /// How long it may be in flight.
         patience: Span,
-        /// Why the kernel took no commands when it was last given some, if it did not.
+        /// Why the kernel took no commands at the last submission, if it took none.
         refused: Option<Errno>,
     },
     /// The file was cut or has grown.
@@ -40,7 +40,7 @@ pub enum Trouble {
         path: PathBuf,
         /// Its length in bytes.
         found: u64,
-        /// What it had, in bytes.
+        /// Its length at the beginning, in bytes.
         expected: u64,
     },
 }

@@ -1,12 +1,12 @@
 //! The io_uring engine: one ring for all targets of a stage.
 //!
 //! Use it wherever the kernel has it: one system call carries many commands, files and buffers are
-//! registered once, and the clock sleeps in the same call that submits. Commands go to the kernel
-//! a few at a time: handing on everything that was reaped together runs in lock step with the
-//! disk's interrupts and costs throughput, handing on each alone costs a call for each.
+//! registered once, and the clock sleeps in the same call that submits. Commands go to the kernel a
+//! few at a time. Submitting everything that was reaped together runs in lock step with the disk's
+//! interrupts and costs throughput; submitting each alone costs a call for each.
 //!
-//! Invariants: the ring holds an entry for each slot, so a push never fails; a buffer that the
-//! kernel knows of outlives the kernel's use of it, whatever happens.
+//! Invariants: the ring has an entry for each slot, so a push never fails; a buffer that the kernel
+//! knows outlives the kernel's use of it in all cases.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -34,28 +34,29 @@ pub(crate) const MAX_SLOTS: u32 = 32_768;
 /// Bytes that one registered buffer may have.
 const MAX_REGISTERED: usize = 1 << 30;
 
-/// What marks the entry that tells of the bell; no slot has that number.
+/// Marks the entry of the bell; no slot has that number.
 const BELL: u64 = u64::MAX;
 
-/// The ring, its buffers, and what it owes.
+/// The ring, its buffers, and its outstanding entries.
 pub(crate) struct Ring {
     queues: IoUring,
     area: Arc<Area>,
-    /// Bytes of the area under each registered index, while buffers are registered; the source of
+    /// Bytes of the area for each registered index, while buffers are registered; the source of
     /// writes has the index after them.
     registered: Option<usize>,
     batch: u32,
-    /// Pushed, and not yet given to the kernel.
+    /// Entries pushed and not yet submitted to the kernel.
     queued: u32,
-    /// With the kernel, and not yet reaped.
+    /// Entries with the kernel and not yet reaped.
     submitted: u32,
     refusals: Refusals,
-    /// What other threads ring, if they may.
+    /// The bell for other threads, if there is one.
     bell: Option<Arc<OwnedFd>>,
 }
 
 impl Ring {
-    /// A ring of `slots` entries over `targets`, and a remark on what the machine did not grant.
+    /// A ring of `slots` entries over `targets`, and a remark on features that the machine did not
+    /// grant.
     pub(crate) fn new(
         targets: &[Target],
         slots: u32,
@@ -94,7 +95,7 @@ impl Ring {
         }
     }
 
-    /// Registers every buffer, in as few pieces as the kernel's bound allows.
+    /// Registers every buffer, in as few pieces as the kernel's limit allows.
     fn register_buffers(&mut self) -> io::Result<()> {
         let layout = *self.area.layout();
         let piece = MAX_REGISTERED / layout.stride() * layout.stride();
@@ -156,10 +157,10 @@ impl Ring {
         Some(index as u16)
     }
 
-    /// Has the kernel tell once when the bell rings from now on.
+    /// Submits a poll that completes when the bell rings next.
     fn listen(&mut self) {
         let Some(bell) = &self.bell else { return };
-        // Quiet again before anybody looks at what it was rung for. It may be quiet already.
+        // Resets the bell before the loop handles the reason. It may be reset already.
         let _ = rustix::io::read(bell, &mut [0; 8]);
         let readable = PollFlags::IN.bits().into();
         let poll = opcode::PollAdd::new(Fd(bell.as_raw_fd()), readable).build().user_data(BELL);
@@ -178,14 +179,14 @@ impl Ring {
                 self.queues.submitter().submit_with_args(1, &args)
             }
         };
-        // The result counts what was taken, but tells a timeout or a signal in its place.
+        // The result is the number of taken entries, but a timeout or a signal replaces it.
         let left = self.queues.submission().len() as u32;
         self.submitted += self.queued - left;
         self.queued = left;
         match result.map_err(|error| error.raw_os_error()) {
             Ok(_) | Err(Some(libc::ETIME | libc::EINTR)) => self.refusals.end(),
-            // Mostly no memory for it now: a later turn tries again. Whatever else it is, a panic
-            // would leave buffers to a kernel that still writes to them.
+            // Mostly a temporary lack of memory: a later turn tries again. On any other error a
+            // panic would free buffers that the kernel still writes to.
             Err(code) => self.refusals.add(code.unwrap_or(libc::EIO)),
         }
     }
@@ -213,7 +214,7 @@ impl Driver for Ring {
         if !self.queues.completion().is_empty() {
             return true;
         }
-        // The kernel has results but waits for a system call of ours to write them down.
+        // The kernel has results but writes them only during a system call of ours.
         if self.queues.submission().taskrun() {
             self.enter(Some(Duration::ZERO));
             return !self.queues.completion().is_empty();
@@ -257,11 +258,11 @@ impl Driver for Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // What listens for the bell is in flight too.
+        // The poll of the bell is in flight too.
         if let Some(bell) = &self.bell {
             ring(bell);
         }
-        // What the kernel was not given yet is forgotten: closing the ring takes it back.
+        // Entries that were not submitted are forgotten: closing the ring takes them back.
         while self.submitted > 0 {
             // `enter` with nothing to submit: waits only.
             // SAFETY: no argument is passed.
@@ -278,13 +279,13 @@ impl Drop for Ring {
                 return;
             }
         }
-        // A ring is taken apart some time after it is closed; files that it knows of would stay
-        // open until then, and a device in use. An error says that it knows of none.
+        // A ring is taken apart some time after it is closed. Files that it knows would stay open
+        // until then, and a device in use. An error means that it knows no file.
         let _ = self.queues.submitter().unregister_files();
     }
 }
 
-/// Rings `bell`. It can only be full of rings already.
+/// Rings `bell`. A write can fail only because it is full of rings already.
 fn ring(bell: &OwnedFd) {
     let _ = rustix::io::write(bell, &1_u64.to_ne_bytes());
 }
@@ -302,16 +303,16 @@ pub(crate) fn discard_flags() -> FallocateFlags {
     FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE
 }
 
-/// Whether this machine has what the engine needs, or why not.
+/// Whether this machine has the features that the engine needs. The error says what is missing.
 pub(crate) fn probe() -> Result<(), EngineError> {
     require(&build(1)?)
 }
 
-/// Registers buffers for `commands` commands of at most `max_len` bytes with a ring, and gives them
-/// up again; how many bytes that were.
+/// Registers buffers for `commands` commands of at most `max_len` bytes with a ring, and releases
+/// them again. Returns their size in bytes.
 ///
 /// # Errors
-/// Why it cannot, in words for a person.
+/// The reason of the failure, in words for a person.
 pub fn registered_buffers(commands: u32, max_len: u32) -> Result<u64, String> {
     let layout = Layout::new(commands, max_len, PAGE).map_err(|error| error.to_string())?;
     let area = Area::new(layout, Seed(0)).map_err(|error| error.to_string())?;
@@ -321,10 +322,10 @@ pub fn registered_buffers(commands: u32, max_len: u32) -> Result<u64, String> {
     Ok(layout.total() as u64)
 }
 
-/// The ring, with what newer kernels offer if they do.
+/// The ring, with features of newer kernels where they exist.
 fn build(slots: u32) -> Result<IoUring, EngineError> {
     // One thread submits, and completions are written down when it asks for them, all at once
-    // (Linux 6.1): they interrupt nothing.
+    // (Linux 6.1): they cause no interrupts.
     let modern = IoUring::builder()
         .setup_single_issuer()
         .setup_defer_taskrun()
@@ -368,7 +369,7 @@ fn require(ring: &IoUring) -> Result<(), EngineError> {
     }
 }
 
-/// Why there is no ring, for a person.
+/// Why there is no ring, in words for a person.
 fn missing(error: &io::Error) -> EngineError {
     let (why, hint) = match error.raw_os_error() {
         Some(libc::ENOSYS) => ("the kernel has no io_uring", "use the engine `threads`"),

@@ -1,11 +1,11 @@
-//! What a program does with a processor: it uses it, or leaves it to others.
+//! The use of a processor by a program: it computes, or lowers its priority.
 
 use penstock_core::Span;
 use rustix::process::setpriority_process;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// Keeps a processor busy until this thread has had `time` of one. While others have it, that takes
-/// longer.
+/// Keeps a processor busy until this thread has had `time` of one. While other threads have it,
+/// that takes longer.
 pub fn use_processor(time: Span) {
     let until = had() + time.ns();
     while had() < until {
@@ -19,12 +19,12 @@ fn had() -> u64 {
     tv_sec.cast_unsigned() * 1_000_000_000 + tv_nsec.cast_unsigned()
 }
 
-/// Leaves the processor to all others from now on: niceness 19, of this thread alone, which Linux
-/// takes for a process of its own here.
+/// Lowers the priority of this thread below all others from now on: niceness 19, of this thread
+/// alone, which Linux treats as a process of its own here.
 ///
 /// # Errors
-/// What the system said.
-pub fn leave_processor() -> std::io::Result<()> {
+/// The system's error.
+pub fn lower_priority() -> std::io::Result<()> {
     const NICEST: i32 = 19;
     Ok(setpriority_process(None, NICEST)?)
 }
@@ -45,7 +45,7 @@ mod tests {
         let nice = || rustix::process::getpriority_process(None).unwrap();
         let before = nice();
         std::thread::spawn(move || {
-            leave_processor().unwrap();
+            lower_priority().unwrap();
             assert_eq!(nice(), 19);
         })
         .join()

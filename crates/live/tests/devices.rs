@@ -32,7 +32,7 @@ fn a_free_device_is_used_by_every_engine() {
         let written = std::fs::read(&disk.file).unwrap();
         assert!(written[..65_536].iter().all(|&byte| byte == 0), "discarded");
         assert!(written[65_536..262_144].chunks(512).all(|block| block.iter().any(|&b| b != 0)));
-        assert!(written[262_144..].iter().all(|&byte| byte == 0), "nobody wrote there");
+        assert!(written[262_144..].iter().all(|&byte| byte == 0), "no byte is written there");
     }
 }
 
@@ -45,7 +45,7 @@ fn a_device_that_is_named_once_or_otherwise_is_refused() {
         assert_eq!(error.exit_code(), 5, "{error}");
         assert!(error.to_string().contains("expected it to be named twice\nhint: "), "{error}");
     }
-    // As a file it is none of ours, whoever names it.
+    // As a file it is not ours, under either name.
     assert_eq!(Target::open(&disk.node, None).expect_err("a device").exit_code(), 5);
     assert!(std::fs::read(&disk.file).unwrap().iter().all(|&byte| byte == 0));
 }
@@ -86,7 +86,7 @@ fn a_table_of_partitions_is_refused_even_if_nobody_read_it() {
 fn a_partition_is_free_beside_one_that_is_mounted() {
     let Some(mut disk) = Disk::new("partitions", &[]) else { return };
     for (number, start) in [("1", "2048"), ("2", "8192")] {
-        // Told to the kernel, which may not know this kind of table.
+        // The kernel gets the partition directly: it may not know this kind of table.
         let words = [&disk.node, Path::new(number), Path::new(start), Path::new("6144")];
         call("addpart", &words);
     }
@@ -139,7 +139,7 @@ fn a_superblock_at_the_end_is_refused() {
     disk.refused("found a member of an md array (1.0) at byte 8380416");
 }
 
-/// What tools of the machine make of a device, and what is said of it.
+/// Formats that tools of the machine write, and the message for each.
 const MADE: &[(&str, &[&str], &str)] = &[
     ("mkfs.minix", &["-1"], "a MINIX file system at byte 1040"),
     ("mkfs.minix", &["-2"], "a MINIX file system at byte 1040"),
@@ -189,7 +189,7 @@ fn data_that_no_format_announces_are_refused_until_they_may_be_lost() {
     assert!((start - 512..start + 100_000).contains(&at), "{error}");
     disk.refused("`--even-if-not-empty`");
     assert_eq!(may_be_lost(&disk.node).unwrap().capacity(), SIZE);
-    // The word is about data, not about what can be recognised.
+    // The confirmation covers data, not formats that are recognised.
     call("mkswap", &[&disk.node]);
     let error = may_be_lost(&disk.node).expect_err("swap space").to_string();
     assert!(error.contains("found swap space at byte 4086"), "{error}");
@@ -206,7 +206,7 @@ fn may_be_lost(node: &Path) -> Result<Target, TargetError> {
     Target::open_device(node, Some(node.to_str().unwrap()), Contents::MayBeLost)
 }
 
-/// Another process that has `node` open, until this goes.
+/// Another process that has `node` open, until this is dropped.
 struct Holder(std::process::Child);
 
 impl Holder {
@@ -244,7 +244,7 @@ fn what_another_process_has_open_for_writing_is_refused() {
     disk.refused_at(&partition, &format!("found it {}", process(&holder)));
     drop(holder);
     let _reads = Holder::new(&disk.node, "<");
-    assert!(named_twice(&partition).is_ok(), "who reads is let");
+    assert!(named_twice(&partition).is_ok(), "a reader is no obstacle");
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn a_view_is_all_that_is_touched() {
     check_view(&disk.open().unwrap(), &disk.file);
 }
 
-/// Writes all of a view of `target`, and looks at what lies around it in the file below.
+/// Writes all of a view of `target`, and checks the bytes around it in the file below.
 fn check_view(target: &Target, file: &Path) {
     const START: u64 = 1 << 20;
     const LEN: u64 = 2 << 20;

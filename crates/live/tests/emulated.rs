@@ -109,8 +109,8 @@ fn a_machine_that_wakes_late_does_not_slow_the_model() {
         Queued::new(Fcfs::default(), Emulated::new(Server::default(), Speed::ONE, None));
     let mut source = Closed::new(4, 200, small);
     let (_, end) = drain(&mut source, &mut stack, &mut Tardy::default());
-    assert_eq!(end.at, Time::ZERO + Span::from_ms(200) + LATE, "only who waits last is late");
-    assert!(stack.device().lateness().max_ns() >= LATE.ns(), "and what was late is told");
+    assert_eq!(end.at, Time::ZERO + Span::from_ms(200) + LATE, "only the last wait is late");
+    assert!(stack.device().lateness().max_ns() >= LATE.ns(), "and the lateness is recorded");
 }
 
 /// The shortest first.
@@ -145,7 +145,7 @@ impl Source for Plan {
 
 #[test]
 fn a_machine_that_wakes_late_hears_things_in_their_order() {
-    // Long ones that are there from the start, and short ones that come while they are served.
+    // Long requests from the start, and short ones that come while they are served.
     let long = (0..40).map(|n| io(Op::Write, n * 8192, 8192));
     let short = (0..30).map(|n| Io {
         due: Time::ZERO + Span::from_us(1_130 * n + 400),

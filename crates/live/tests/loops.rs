@@ -1,4 +1,4 @@
-//! Loop devices over owned files: they come and go with a target, and what is left is found.
+//! Loop devices over owned files: they come and go with a target, and leftovers are found.
 
 mod common;
 
@@ -13,7 +13,7 @@ use common::{Closed, Fcfs, Scratch, drain, io};
 use penstock_core::{Op, Queued};
 use penstock_live::{Engine, Settings, Stage, Target, TargetError, User, loop_devices};
 
-/// Waits until `over` says so, some seconds at most.
+/// Waits until `over` returns true, some seconds at most.
 #[allow(clippy::disallowed_methods)] // a test may look at the clock
 fn eventually(mut over: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
@@ -98,12 +98,12 @@ fn a_loop_device_that_nobody_uses_is_left_behind_and_removed() {
     let Some(disk) = Disk::over(scratch, path.clone(), &["--sizelimit", &size]) else { return };
     let find = || loop_devices().into_iter().find(|one| one.file == path);
     let open = File::open(&disk.node).unwrap();
-    assert!(find().is_some(), "whoever has it open is this process");
+    assert!(find().is_some(), "only this process has it open");
     let mut other = Command::new("sleep").arg("60").stdin(open).spawn().unwrap();
     assert_eq!(find(), None, "another process has it open");
     other.kill().unwrap();
     other.wait().unwrap();
-    let left = find().expect("nobody uses it");
+    let left = find().expect("it is unused");
     assert_eq!(left.node, disk.node);
     left.remove().unwrap();
     assert!(loops_over(&path).is_empty());

@@ -1,5 +1,5 @@
-//! The loop over a real file, on both engines: everything ends once, device time adds up, and the
-//! bytes that are named change, and no others.
+//! The loop over a real file, on both engines: every request ends once, device time adds up, and
+//! exactly the named bytes change.
 
 mod common;
 
@@ -52,7 +52,7 @@ fn a_closed_loop_ends_and_its_device_time_adds_up() {
         let (seen, end) = drain(&mut source, &mut device, &mut clock);
         clean(&seen, 2_000);
         assert_eq!(device.room(), depth, "nothing is left behind");
-        assert_eq!(seen.service, device.busy(), "every busy instant is somebody's");
+        assert_eq!(seen.service, device.busy(), "every busy instant is charged");
         assert!(seen.service.ns() <= end.at.ns(), "there is one disk");
     });
 }
@@ -184,7 +184,7 @@ fn a_file_that_is_cut_during_a_run_ends_it_and_does_not_grow_back() {
     }
     impl Observer for Cutter<'_> {
         fn turn(&mut self, now: Time) -> bool {
-            assert!(now < Time::ZERO + Span::from_secs(60), "nobody noticed");
+            assert!(now < Time::ZERO + Span::from_secs(60), "the run did not end");
             self.guard.look(now)
         }
         fn finished(&mut self, _: Time, _: &Request, _: &Done) {
@@ -205,7 +205,7 @@ fn a_file_that_is_cut_during_a_run_ends_it_and_does_not_grow_back() {
         let trouble = guard.end(end.at, None).cloned();
         let Some(Trouble::Resized { found, expected, .. }) = trouble else { panic!("{trouble:?}") };
         assert!((SIZE / 2..=SIZE).contains(&found) && expected == SIZE + 4096, "{found} bytes");
-        assert!(std::fs::metadata(path).unwrap().len() <= SIZE, "nobody repairs it");
+        assert!(std::fs::metadata(path).unwrap().len() <= SIZE, "the file stays as it is");
     });
 }
 

@@ -1,4 +1,4 @@
-//! Every refusal of a target: its message, its exit code, and that nothing was touched.
+//! Every refusal of a target: its message, its exit code, and an untouched file.
 
 mod common;
 
@@ -58,17 +58,17 @@ fn a_created_file_is_ours_ever_after() {
 }
 
 #[test]
-fn progress_is_told_to_the_end() {
+fn progress_is_reported_to_the_end() {
     let scratch = Scratch::new("progress");
-    let mut told = Vec::new();
+    let mut reports = Vec::new();
     let mut progress = |done, all| {
-        told.push((done, all));
+        reports.push((done, all));
         ControlFlow::Continue(())
     };
     Target::open_with(&scratch.path("data.img"), Some(3 << 20), User::Run, &mut progress).unwrap();
-    assert_eq!(told.first(), Some(&(0, 3 << 20)));
-    assert_eq!(told.last(), Some(&(3 << 20, 3 << 20)));
-    assert!(told.is_sorted());
+    assert_eq!(reports.first(), Some(&(0, 3 << 20)));
+    assert_eq!(reports.last(), Some(&(3 << 20, 3 << 20)));
+    assert!(reports.is_sorted());
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn sizes_are_whole_blocks_and_stay() {
 }
 
 #[test]
-fn a_lack_of_space_is_told_before_anything_is_made() {
+fn a_lack_of_space_is_reported_before_anything_is_made() {
     let scratch = Scratch::new("space");
     let path = scratch.path("data.img");
     refused(&path, Some(1 << 60), 1, &["bytes free", "expected 1152921504606851072"]);
@@ -270,7 +270,7 @@ fn two_runs_do_not_share_a_file() {
     assert!(Target::open(&path, None).is_ok());
 }
 
-/// Set for a child of the test below, which runs as nobody.
+/// Set for a child of the test below, which runs as the user `nobody`.
 const AS_NOBODY: &str = "PENSTOCK_TEST_AS_NOBODY";
 
 #[test]
@@ -297,8 +297,8 @@ fn without_permission_the_message_says_so() {
         check(&path);
         return allow(&locked, 0o755);
     }
-    // Root may do everything: a child that is nobody tries. It runs from a copy, as nobody may
-    // not look into the folder that this program was built in.
+    // Root may do everything, so a child tries as the user `nobody`. It runs from a copy, as that
+    // user may not look into the folder that this program was built in.
     let copy = scratch.path("test");
     std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
     allow(&scratch.path("."), 0o755);
@@ -356,7 +356,7 @@ fn an_applications_data_is_not_a_runs_to_write_over_until_it_is_given_up() {
         assert!(message.contains("found a file with an application's data"), "{message}");
         assert!(message.contains(&hint), "{message}");
     }
-    assert!(Target::open_reading(&path).is_ok(), "who only reads changes nothing");
+    assert!(Target::open_reading(&path).is_ok(), "a reader changes nothing");
     assert!(std::fs::read(&path).unwrap() == before);
     drop(open(User::Application, None).unwrap());
     drop(open(User::RunOverData, None).unwrap());

@@ -1,17 +1,17 @@
 //! One-way sweeps: from the lowest request upwards to the highest, then again from the lowest.
 //!
-//! Use it where a disk should be kept busy and nobody should be forgotten: with many requests
-//! waiting it serves as much as `sstf`, with a few less, and it treats every address alike, which
-//! neither `sstf` nor `look` does. O(log n) a request. Nothing is merged.
+//! Use it to keep a disk busy without starving any request: with many requests waiting it serves as
+//! much as `sstf`, with a few less. It treats every address alike, which neither `sstf` nor `look`
+//! does. O(log n) a request. Nothing is merged.
 //!
-//! Ahead lies what begins behind the first byte of the last command. Not behind its end: then a
-//! request whose beginning others cover would be passed over in every sweep. Of those with one
-//! first byte the one that came first goes, the others in later sweeps.
+//! A request lies ahead if it begins behind the first byte of the last command. The end of that
+//! command does not count, or every sweep would pass over a request whose beginning others cover.
+//! Of several requests with one first byte the oldest goes; the others go in later sweeps.
 //!
 //! Promise: a request waits for the rest of this sweep and for what lies below it in the next, and
 //! a sweep more for each older one with its first byte. Every command begins further on, so a sweep
-//! ends; but a flood just ahead of the arm can make it as long as the device is. That is no number
-//! of commands, so the registry states none.
+//! ends. But a flood just ahead of the arm can make the sweep as long as the device is. That is not
+//! a number of commands, so the registry states no bound.
 //!
 //! Source: B. L. Worthington, G. R. Ganger, Y. N. Patt, "Scheduling algorithms for modern disk
 //! drives", SIGMETRICS 1994; `look` (A. G. Merten, 1970) made cyclic.
@@ -38,7 +38,7 @@ pub const ENTRY: Entry = Entry {
 #[derive(Debug, Default)]
 pub struct CLook {
     queue: Positions,
-    /// What begins here or later lies ahead.
+    /// Requests that begin here or later lie ahead.
     position: u64,
 }
 

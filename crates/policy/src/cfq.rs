@@ -47,7 +47,7 @@ pub const ENTRY: Entry = Entry {
             name: "fifo_expire_async",
             kind: Kind::Duration,
             default: Value::Duration(Span::from_ms(250)),
-            doc: "the same for a request for which nobody waits",
+            doc: "the same for a request that no caller waits for",
             source: KERNEL,
         },
         MAX_SECTORS,
@@ -60,7 +60,7 @@ pub const ENTRY: Entry = Entry {
     facts: Facts { merges: max_sectors, ..Facts::NONE },
 };
 
-/// A queue for each stream, and whose turn it is.
+/// A queue for each stream, and the order of turns.
 #[derive(Debug)]
 pub struct Cfq {
     quantum: u32,
@@ -74,7 +74,7 @@ pub struct Cfq {
     turns: VecDeque<u32>,
     /// Commands that the first stream may still send; 0 before its turn begins.
     left: u32,
-    /// When the founder in a slot expires.
+    /// By founder's slot: when it expires.
     expires: Vec<Time>,
 }
 
@@ -102,8 +102,8 @@ impl Cfq {
         }
     }
 
-    /// The stream's next command: at the beginning of a turn its oldest request if that has
-    /// expired, else the next by position, going round at the end.
+    /// The stream's next command. At the beginning of a turn it is the oldest request, if that has
+    /// expired; otherwise the next by position, beginning again at the lowest.
     fn next(&self, now: Time, stream: u32, turn_begins: bool) -> Option<u32> {
         let Stream { fifo, position } = &self.streams[stream as usize];
         let oldest = fifo.front()?;

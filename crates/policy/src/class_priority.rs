@@ -1,15 +1,16 @@
 //! Strict order of the classes' priorities; within one, the order of arrival.
 //!
 //! Use it where a class must not notice the others and never fills the disk itself. The lowest
-//! `prio` goes first, whatever waits behind it, until a request has waited for `aging`: the oldest
-//! of these goes before every class. So classes that ask for more than the disk has end as `fcfs`,
-//! `aging` late. O(1) a request, and a step for each priority. Nothing is merged.
+//! `prio` goes first, whatever waits behind it, until a request has waited for `aging`. The oldest
+//! of such requests goes before every class. So classes that ask for more than the disk can serve
+//! are served as under `fcfs`, `aging` late. O(1) a request, and a step for each priority. Nothing
+//! is merged.
 //!
 //! Promise: once a request has waited for `aging`, nothing that came after it goes before it.
 //! Without ageing, none: a busy class stops those below it for good.
 //!
-//! Source: static priorities with ageing, as in textbooks on operating systems; how long is the
-//! kernel's, from its documentation.
+//! Source: static priorities with ageing, as in textbooks on operating systems. The default of
+//! `aging` is the kernel's, from its documentation.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

@@ -89,7 +89,7 @@ pub struct Deadline {
     chains: Chains,
     links: Links,
     directions: [Direction; 2],
-    /// When the founder in a slot expires.
+    /// By founder's slot: when it expires.
     expires: Vec<Time>,
     /// The running batch: its direction, and how many commands it may still send.
     batch: (usize, u32),
@@ -127,7 +127,8 @@ impl Deadline {
         }
     }
 
-    /// The direction of the next batch: reads, unless only writes wait or have waited enough.
+    /// The direction of the next batch: reads, unless only writes wait or writes have waited long
+    /// enough.
     fn choose(&mut self) -> Option<usize> {
         let waits = |d: usize| !self.directions[d].fifo.is_empty();
         match (waits(READ), waits(WRITE)) {
@@ -143,8 +144,8 @@ impl Deadline {
         Some(WRITE)
     }
 
-    /// The command with which a batch begins: the oldest if it has expired, else the next by
-    /// position, going round at the end.
+    /// The command with which a batch begins: the oldest request if it has expired, otherwise the
+    /// next by position, beginning again at the lowest.
     fn first(&self, now: Time, direction: usize) -> Option<u32> {
         let Direction { fifo, position, .. } = &self.directions[direction];
         let oldest = fifo.front()?;
@@ -172,7 +173,7 @@ impl Policy for Deadline {
 
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
         let (direction, left) = self.batch;
-        // A batch goes on while it may and something lies ahead of it.
+        // A batch goes on while its limit allows and something lies ahead.
         let ahead = self.chains.at_or_after(direction as u32, self.directions[direction].position);
         let (direction, founder) = match ahead {
             Some(founder) if left > 0 => (direction, founder),

@@ -6,20 +6,20 @@ use penstock_core::{Policy, Served, Span};
 
 use crate::params::{Kind, Param, Params, Value};
 
-/// What everyone else knows of a policy.
+/// What the other crates know of a policy.
 pub struct Entry {
-    /// As it is called on the command line and in job files.
+    /// Its name on the command line and in job files.
     pub name: &'static str,
     /// One sentence: what it does.
     pub summary: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// Makes one from its parameters, for what it serves.
+    /// Builds the policy from its parameters, for what it serves.
     pub build: fn(&Params, &Served<'_>) -> Box<dyn Policy>,
     /// How long it may keep a request waiting while `streams` streams are active; `None` if it
     /// promises nothing. The contract tests hold it to this.
     pub bound: fn(&Params, streams: u32) -> Option<Bound>,
-    /// What callers have to know of it.
+    /// Facts that callers need.
     pub facts: Facts,
 }
 
@@ -28,14 +28,15 @@ pub struct Entry {
 pub struct Facts {
     /// The longest command that it makes by merging, in bytes; `None` if it merges nothing.
     pub merges: fn(&Params) -> Option<u32>,
-    /// The longest request that it calls short, in bytes; `None` if it does not tell them by length.
+    /// The longest request that it treats as short, in bytes; `None` if it does not distinguish by
+    /// length.
     pub short: fn(&Params) -> Option<u32>,
-    /// It shares by the weights of the classes.
+    /// It divides the device by the weights of the classes.
     pub heeds_weights: bool,
 }
 
 impl Facts {
-    /// It merges nothing, no request is short to it, and weights say nothing to it.
+    /// It merges nothing, treats no request as short and does not use weights.
     pub const NONE: Self = Self { merges: |_| None, short: |_| None, heeds_weights: false };
 }
 
@@ -45,7 +46,7 @@ impl Entry {
         Params::defaults(self.params)
     }
 
-    /// `params` for a real device: where `auto` stands for a table there, the table.
+    /// `params` for a real device: a parameter `auto` becomes its table, where it has one.
     #[must_use]
     pub fn real(&self, mut params: Params) -> Params {
         for param in self.params {
@@ -59,14 +60,15 @@ impl Entry {
     }
 }
 
-/// A starvation bound. Once a request has waited `after`, the policy may send at most `overtakes`
-/// commands of younger requests before the next command of an older one, or of itself.
+/// A starvation bound. Once a request has waited for `after`, the policy may send at most
+/// `overtakes` commands of younger requests before the next command of this request or of an older
+/// one.
 ///
 /// So a request behind `n` commands of older ones begins after at most `(n + 1) · overtakes`
-/// commands of younger ones, counted from its patience's end.
+/// commands of younger ones, counted from the end of `after`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bound {
-    /// Its patience.
+    /// How long a request waits before the bound holds.
     pub after: Span,
     /// Commands of younger requests for each command of an older one or of itself.
     pub overtakes: u32,

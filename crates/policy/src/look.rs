@@ -1,17 +1,18 @@
 //! The elevator: up to the highest request, down to the lowest, and up again.
 //!
-//! Use it beside `c-look` to see what turning costs: the arm saves the long way back, and requests
+//! Use it to compare with `c-look` what turning costs. The arm saves the long way back. Requests
 //! near either end of the busy range are served twice in a row and then not for two sweeps, so the
 //! tail is longer. O(log n) a request. Nothing is merged.
 //!
-//! Ahead lies what begins behind the first byte of the last command, downwards what begins before
-//! it. So the arm moves on with every command and does not stick to a place at which requests keep
-//! coming: of those with one first byte the one that came first goes, the others in later sweeps.
+//! On the way up, requests that begin behind the first byte of the last command lie ahead; on the
+//! way down, requests that begin before it. So the arm moves on with every command and does not
+//! stay at a place where requests keep coming. Of several requests with one first byte the oldest
+//! goes; the others go in later sweeps.
 //!
 //! Promise: a request waits for the rest of this sweep and for the next, and a sweep more for each
 //! older one with its first byte. As with `c-look` a sweep ends, but a flood just ahead of the arm
-//! can make it as long as the device is; that is no number of commands, so the registry states
-//! none.
+//! can make it as long as the device is. That is not a number of commands, so the registry states
+//! no bound.
 //!
 //! Source: A. G. Merten, "Some quantitative techniques for file organization", University of
 //! Wisconsin 1970; T. J. Teorey, T. B. Pinkerton, "A comparative analysis of disk scheduling
@@ -65,8 +66,8 @@ impl Policy for Look {
     fn complete(&mut self, _: Time, _: &Request, _: &Part) {}
 }
 
-/// Where an elevator stands, and where it is heading: upwards what begins at `at` or later lies
-/// ahead, downwards what begins before. The rest is ahead after a turn.
+/// Where an elevator stands and its direction. On the way up, requests that begin at `at` or later
+/// lie ahead; on the way down, requests that begin before. The rest lies ahead after a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sweep {
     pub(crate) heading: Heading,
@@ -104,7 +105,7 @@ impl Sweep {
         Self { heading, ..self }
     }
 
-    /// When it has served the request in `slot`.
+    /// The sweep after it has served the request in `slot`.
     pub(crate) fn past(self, slot: u32, queue: &Positions) -> Self {
         let at = match self.heading {
             Heading::Up => queue.start(slot) + 1,

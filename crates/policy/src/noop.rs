@@ -1,8 +1,8 @@
 //! The order of arrival, with neighbours merged.
 //!
-//! Use it where position costs nothing: on flash, or above a device that orders for itself. One
-//! queue of chains; O(log n) a request, for finding the neighbour. Promise: nothing overtakes
-//! anything, but a merged request travels with its earlier neighbour.
+//! Use it where position costs nothing: on flash, or above a device that orders by itself. One
+//! queue of chains; O(log n) a request, to find the neighbour. Promise: nothing overtakes anything,
+//! but a merged request travels with its earlier neighbour.
 //!
 //! Source: the noop scheduler as lectures and the kernel's documentation describe it: a FIFO that
 //! only merges.

@@ -7,19 +7,19 @@ use penstock_core::Span;
 /// A parameter of a policy.
 #[derive(Debug)]
 pub struct Param {
-    /// As it is written; kernel tunables keep the kernel's names.
+    /// Its name in a job; kernel tunables keep the kernel's names.
     pub name: &'static str,
-    /// What it may be.
+    /// The values that it may have.
     pub kind: Kind,
-    /// What it is when nobody says.
+    /// Its value if the job does not set it.
     pub default: Value,
-    /// What it does, in one sentence.
+    /// Its effect, in one sentence.
     pub doc: &'static str,
     /// Where its default comes from.
     pub source: &'static str,
 }
 
-/// What a parameter may be.
+/// The values that a parameter may have.
 #[derive(Debug)]
 pub enum Kind {
     /// A size of at least one byte, with its unit.
@@ -27,7 +27,7 @@ pub enum Kind {
     /// A size, or one of these words.
     SizeOr(&'static [&'static str]),
     /// A size, one of these words, or a table of these parameters. Where `auto` is one of the
-    /// words, a real device takes the table for it.
+    /// words, it stands for the table on a real device.
     SizeOrGroup(&'static [&'static str], &'static [Param]),
     /// A length of time, with its unit.
     Duration,
@@ -109,7 +109,7 @@ impl Params {
         }
     }
 
-    /// A size of a command: what exceeds the longest possible one is that.
+    /// A size of a command, cut to the longest possible one.
     pub fn len(&self, name: &str) -> Option<u32> {
         self.size(name).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX))
     }

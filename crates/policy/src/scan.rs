@@ -3,19 +3,19 @@
 //! Use it to see what textbooks mean by SCAN, and why disks got `look` instead: with a few requests
 //! waiting it may serve less than `fcfs`. O(log n) a request. Nothing is merged.
 //!
-//! What it sends next is what `look` sends, but for what happens on the way to the end. A policy
-//! cannot send the arm anywhere, so that way is time in which nothing is sent: as long as the
-//! device says that reaching its last block (its first, on the way down) would take. The arm is
-//! thought to move evenly meanwhile. So the order differs from `look`'s in two cases:
+//! It sends requests in the order of `look`, except for what happens on the way to the end. A
+//! policy cannot send the arm anywhere, so that way is time in which nothing is sent. It lasts as
+//! long as the device says that reaching its last block (its first, on the way down) would take.
+//! The arm is assumed to move evenly meanwhile. So the order differs from `look`'s in two cases:
 //!
 //! - a request that arrives during the way, ahead of the arm, goes before those behind it, for
 //!   which `look` would have turned at once;
-//! - the way is also made when nothing is queued, and the arm then rests at that end: what comes
-//!   later is served from there inwards.
+//! - the way is also made when nothing is queued, and the arm then rests at that end: later
+//!   requests are served from there inwards.
 //!
-//! Where position costs nothing the way takes no time, and only the second is left. In a modelled
-//! disk the arm really stays at the last request, so a seek after the way is that from there: the
-//! way to the end is paid, the way back only as far as `look` pays it.
+//! Where position costs nothing the way takes no time, and only the second difference remains. In a
+//! modelled disk the arm really stays at the last request, so a seek after the way starts from
+//! there. The way to the end is paid; the way back is paid only as far as `look` pays it.
 //!
 //! Promise: as `look`, with two ways more; the registry states no number.
 //!
@@ -61,7 +61,7 @@ struct Way {
 }
 
 impl Way {
-    /// From where `sweep` stands to the end at which it is heading.
+    /// From the position of `sweep` to the end that it moves towards.
     fn new(now: Time, sweep: Sweep, below: &dyn Device) -> Self {
         let (to, block) = match sweep.heading {
             Heading::Up => (below.capacity(), u64::from(below.block())),
@@ -75,7 +75,7 @@ impl Way {
         self.begun + self.takes
     }
 
-    /// Where the arm is that left `from`; before the end of the way.
+    /// Where the arm is after it left `from`, before the end of the way.
     fn place(&self, from: u64, now: Time) -> u64 {
         let bytes = u128::from(from.abs_diff(self.to));
         let elapsed = u128::from(now.since(self.begun).ns());
@@ -90,7 +90,8 @@ impl Scan {
         Self::default()
     }
 
-    /// Where the arm stands at `now`. At the end of its way it has turned, and all lies ahead.
+    /// Where the arm stands at `now`. At the end of its way it has turned, and all requests lie
+    /// ahead.
     fn arm(&mut self, now: Time) -> Sweep {
         match &self.way {
             Some(way) if way.ends() <= now => {
@@ -103,7 +104,8 @@ impl Scan {
         }
     }
 
-    /// At the end from which one is `heading`, with everything ahead, even what lies past the end.
+    /// At the end from which a sweep is `heading`, with everything ahead, even requests past the
+    /// end.
     fn at_end(heading: Heading) -> Sweep {
         Sweep { heading, at: if heading == Heading::Up { 0 } else { u64::MAX } }
     }
@@ -120,7 +122,7 @@ impl Policy for Scan {
         let rests = arm == Self::at_end(arm.heading);
         if next.is_none() && self.way.is_none() && !rests {
             self.way = Some(Way::new(now, arm, out.below));
-            // Where position costs nothing it is there at once.
+            // Where position costs nothing the arm is there at once.
             arm = self.arm(now);
             next = arm.ahead(&self.queue);
         }

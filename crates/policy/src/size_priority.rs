@@ -1,13 +1,13 @@
 //! Short requests go before long ones; long ones are split, so that short ones wait for a piece.
 //!
-//! The control of online and batch work on one disk: no task is named, length alone tells them
-//! apart. At every piece boundary the oldest short request goes, else the next piece of a long one.
-//! Without the guard this is the paper's rule, under which enough short requests stop the long ones
-//! for good; with it one long piece goes after `guard.after` short ones, or when the long ones have
-//! not moved for `guard.stall`. O(1) a request.
+//! The control of online and batch work on one disk. No task is named: the length alone separates
+//! them. At every piece boundary the oldest short request goes, otherwise the next piece of a long
+//! one. Without the guard this is the paper's rule, under which enough short requests starve the
+//! long ones. With it one long piece goes after `guard.after` short requests, or when the long ones
+//! have not moved for `guard.stall`. O(1) a request.
 //!
-//! Promise, with the guard: a long request's piece waits for at most `guard.after` short ones; a
-//! short one for the short ones before it and a piece of a long one each.
+//! Promise, with the guard: a piece of a long request waits for at most `guard.after` short
+//! requests. A short request waits for the short ones before it and a piece of a long one for each.
 //!
 //! Source: Tanabe and others, "Disk I/O Control Mechanism for Online and Batch Processing" (2019),
 //! section IV.A (two queues, division, priority) and V.B (lengths); the guard and the bound on
@@ -22,10 +22,10 @@ use crate::entry::{Bound, Entry, Facts};
 use crate::feedback::Feedback;
 use crate::params::{Kind, Param, Params, Value};
 
-/// Long enough that a disk's throughput bears it, short enough for a person not to notice.
+/// Long enough for a disk's throughput, short enough that a person does not notice.
 const SPLIT: u32 = 64 << 10;
 
-/// Near what a flash disk needs for a short write alone, and far below what a flood makes of it.
+/// Near what a flash disk needs for a short write alone, and far below the latency under a flood.
 pub const TARGET: Span = Span::from_us(500);
 
 const OURS: &str = "ours";
@@ -190,9 +190,9 @@ impl Bytes {
 struct Guard {
     after: u32,
     stall: Span,
-    /// Short requests sent since a long one waits and had its last piece.
+    /// Short requests sent since a long one waits and the last piece of a long one went.
     passed: u32,
-    /// When the long ones last moved, or began to wait.
+    /// When a piece of a long request last went, or when the long requests began to wait.
     moved: Time,
 }
 
@@ -200,8 +200,8 @@ struct Guard {
 const LONG: usize = 0;
 
 impl SizePriority {
-    /// Takes `split`, `threshold`, `priority`, `order`, `guard` and `long_in_flight`, of which `auto`
-    /// stands for unlimited: who knows that the device is real says so.
+    /// Takes `split`, `threshold`, `priority`, `order`, `guard` and `long_in_flight`. There `auto`
+    /// stands for unlimited: the caller replaces it on a real device.
     pub fn new(params: &Params) -> Self {
         let split = params.len("split");
         Self {
@@ -257,8 +257,9 @@ impl SizePriority {
         Some(Go::all(id))
     }
 
-    /// Whether the long ones have been passed over for long enough. A short one has gone since
-    /// their last piece in any case, or a device slower than `stall` would serve only long ones.
+    /// Whether the long requests have been passed over for long enough. In any case a short one
+    /// must have gone since their last piece, or a device slower than `stall` would serve only long
+    /// ones.
     fn guard_fires(&self, now: Time) -> bool {
         let stalled = |g: &Guard| g.passed > 0 && now.since(g.moved) >= g.stall;
         let fires = |g: &Guard| g.passed >= g.after || stalled(g);

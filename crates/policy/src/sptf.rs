@@ -1,20 +1,22 @@
-//! Shortest positioning time first: the device itself says what reaching each request would cost.
+//! Shortest positioning time first: the device itself states the cost of reaching each request.
 //!
-//! Use it as a disk's own queue, or above a modelled disk, to see how much rotation hides from
-//! policies that know only addresses. Seek and rotational wait count, the transfer does not. Ties
-//! go to who came first, so where position costs nothing (flash, real devices, which do not tell)
-//! it is `fcfs` among the candidates. Nothing is merged.
+//! Use it as a disk's own queue, or above a modelled disk, to find out how much rotation hides from
+//! policies that know only addresses. Seek and rotational wait count, the transfer does not. Of
+//! equal costs the oldest request goes. So where position costs nothing (flash, and real devices,
+//! which do not report it) it is `fcfs` among the candidates. Nothing is merged.
 //!
-//! `candidates` requests are asked: the nearest to where the last command ended, from both sides in
-//! order of address. With at most that many queued it is exact. Asking all of 100,000 would take
-//! milliseconds for each dispatch and gain nothing: the more are queued the closer together lie the
-//! nearest, and one of them comes round soon. O(log n + candidates) a request.
+//! The device is asked for `candidates` requests: the nearest to where the last command ended, from
+//! both sides in order of address. With at most that many queued the choice is exact. Asking for
+//! all of 100,000 would take milliseconds for each dispatch and gain nothing: the more requests are
+//! queued, the closer together lie the nearest, and one of them comes round soon. O(log n +
+//! candidates) a request.
 //!
-//! Promise: none. Greed for time starves as greed for distance does, if less at the edges.
+//! Promise: none. Choosing the shortest time starves as choosing the shortest distance does, though
+//! less at the edges.
 //!
 //! Source: M. Seltzer, P. Chen, J. Ousterhout, "Disk scheduling revisited", USENIX Winter 1990;
 //! D. M. Jacobson, J. Wilkes, "Disk scheduling algorithms based on rotational position",
-//! HPL-CSL-91-7, 1991. Candidates are ours.
+//! HPL-CSL-91-7, 1991. The limit on candidates is ours.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -50,14 +52,14 @@ pub struct Sptf {
     sorted: Sorted<(u64, u64)>,
     arrivals: u64,
     /// By slot.
-    nodes: Vec<Node>,
+    nodes: Vec<LinkedRequest>,
     /// Where the last command ended.
     position: u64,
 }
 
 /// A request and its neighbours: a step to the next costs no search.
 #[derive(Clone, Debug)]
-struct Node {
+struct LinkedRequest {
     id: ReqId,
     op: Op,
     start: u64,
@@ -79,7 +81,7 @@ impl Sptf {
         }
     }
 
-    fn node(&self, slot: u32) -> &Node {
+    fn node(&self, slot: u32) -> &LinkedRequest {
         &self.nodes[slot as usize]
     }
 
@@ -101,7 +103,7 @@ impl Sptf {
             } else {
                 below = self.node(slot).below;
             }
-            let Node { op, start, arrival, .. } = *self.node(slot);
+            let LinkedRequest { op, start, arrival, .. } = *self.node(slot);
             let candidate = (out.below.position(now, op, start), arrival, slot);
             best = Some(best.map_or(candidate, |best| candidate.min(best)));
         }
@@ -127,7 +129,7 @@ impl Policy for Sptf {
         self.arrivals += 1;
         let Request { id, .. } = *req;
         let (start, arrival) = key;
-        let node = Node { id, op: req.op, start, end: req.end(), arrival, below, above };
+        let node = LinkedRequest { id, op: req.op, start, end: req.end(), arrival, below, above };
         if id.index() >= self.nodes.len() {
             self.nodes.resize(id.index() + 1, node.clone());
         }
@@ -138,7 +140,7 @@ impl Policy for Sptf {
 
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
         let slot = self.cheapest(now, out)?;
-        let Node { id, end, below, above, .. } = *self.node(slot);
+        let LinkedRequest { id, end, below, above, .. } = *self.node(slot);
         self.sorted.remove(slot);
         self.join(below, above);
         self.position = end;

@@ -1,9 +1,9 @@
 //! Shortest seek first: the request that begins nearest to where the last command ended.
 //!
-//! Use it to see what greed does: with a few requests waiting it serves more than a sweep, with
-//! many no more, and its tail shows who paid for it. Distance is in bytes, in either direction. Of
-//! two equally near requests the one ahead goes; of those with one first byte, the one that came
-//! first. O(log n) a request. Nothing is merged.
+//! Use it to compare a greedy choice with sweeps: with a few requests waiting it serves more than a
+//! sweep, with many no more, and requests far away wait in its tail. Distance is in bytes, in
+//! either direction. Of two equally near requests the one ahead goes; of several with one first
+//! byte, the oldest. O(log n) a request. Nothing is merged.
 //!
 //! Promise: none. A request far away waits for as long as nearer ones keep coming.
 //!
@@ -28,7 +28,7 @@ pub const ENTRY: Entry = Entry {
     facts: Facts::NONE,
 };
 
-/// What is queued, and where the arm is thought to be.
+/// What is queued, and the assumed position of the arm.
 #[derive(Debug, Default)]
 pub struct Sstf {
     queue: Positions,

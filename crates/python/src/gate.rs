@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use penstock_core::{Errno, Span};
 use penstock_run::gate::{Gate as Opened, GateError, GateFile, GateOptions};
-use penstock_run::online_batch::{Cell, run};
+use penstock_run::papers::online_batch::{Cell, run};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

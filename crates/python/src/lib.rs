@@ -21,7 +21,8 @@ mod watch;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
-use penstock_run::{Candidate, Foreign, Options, Step, replay};
+use penstock_run::record::replay;
+use penstock_run::{Candidate, Foreign, Options, Step};
 use penstock_spec::list;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;

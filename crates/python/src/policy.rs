@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_core::{ClassInfo, Errno, Flags, Go, Out, Part, Policy, Request, Served, Time};
-use penstock_run::{Build, Leave, Quit};
+use penstock_run::{Build, Quit, QuitFlag};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -43,7 +43,7 @@ struct Scripted {
     /// How often in a row it asked for time, although there is nothing to wait for but time.
     idle: Cell<u32>,
     raised: Raised,
-    leave: Leave,
+    leave: QuitFlag,
 }
 
 /// Types and words of `penstock.policy`.
@@ -102,7 +102,7 @@ impl Scripted {
         object: &Py<PyAny>,
         served: &Served<'_>,
         raised: &Raised,
-        leave: &Leave,
+        leave: &QuitFlag,
     ) -> PyResult<Self> {
         let module = py.import("penstock.policy")?;
         let kind = |name| Ok::<_, PyErr>(module.getattr(name)?.cast_into::<PyType>()?.unbind());

@@ -49,7 +49,7 @@ impl Seen {
     }
 
     /// `result`, which has just ended, with all that.
-    pub(crate) fn told(&self, result: RunResult) -> RunResult {
+    pub(crate) fn written_to(&self, result: RunResult) -> RunResult {
         let (before, after) = (self.schedulers(), schedulers(&Below::of(&self.target)));
         let changed = before.iter().filter_map(|(disk, scheduler)| {
             let now = after.get(disk).filter(|&now| now != scheduler)?;

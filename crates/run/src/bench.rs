@@ -1,14 +1,12 @@
 //! One policy's run: the stack is put together, driven, and measured.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::rc::Rc;
 
 use penstock_core::{
-    Clock, Device, Done, End, Limits, Observer, Policy, Queued, ReqId, Request, RunError, Seed,
-    Served, Source, Tap, Time, Virtual, Witness, run,
+    Clock, Device, End, Limits, Observer, Policy, Queued, ReqId, RunError, Seed, Served, Source,
+    Time, Virtual, Witness, run,
 };
 use penstock_device::PageCache;
 use penstock_device::page_cache::Options;
@@ -17,21 +15,25 @@ use penstock_spec::PageCacheSpec;
 use penstock_spec::devices::DeviceSpec;
 use penstock_spec::{Job, Stop};
 
-use crate::below::{Schedulers, Seen};
-use crate::busy::Busy;
-use crate::candidate::{Chosen, Leave, Quit, Until};
-use crate::device_stats::DeviceStats;
+use crate::below::Seen;
+use crate::candidate::{Chosen, Quit, QuitFlag};
 use crate::ending::Ending;
 use crate::failure::Failure;
-use crate::ledger::Ledger;
-use crate::load::Load;
+use crate::measures;
+use crate::measures::busy::DeviceBusy;
+use crate::measures::device_stats::DeviceStats;
+use crate::measures::ledger::Ledger;
+use crate::measures::measure::Measure;
+use crate::measures::programs::ProgramBook;
+use crate::measures::subject::Subject;
+use crate::observer::{CellObserver, Ends};
 use crate::place::{Live, Place};
-use crate::program_stats::ProgramBook;
+use crate::progress::{Progress, Reporter, Rhythm};
+use crate::record::recorded::Recorded;
 use crate::record::{Header, RecordedServed, Recorder};
-use crate::recorded::Recorded;
 use crate::result::RunResult;
 use crate::snapshot::{Watch, Watched};
-use crate::stats::{Progress, Stats};
+use crate::workload::Load;
 
 /// One policy's run, ready to begin.
 #[derive(Clone, Copy)]
@@ -46,16 +48,14 @@ pub(crate) struct Bench<'a> {
 }
 
 /// What observes a run from outside its stack.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 struct Observers<'a> {
     /// Of a device that may not answer.
     guard: Option<&'a Guard>,
-    /// Of the disks of a model.
-    disks: Option<&'a DeviceStats>,
-    /// Of a real device.
-    busy: Option<&'a RefCell<Busy>>,
     /// Of programs, which run on models only.
     programs: Option<&'a ProgramBook>,
+    /// The measures of the device and of programs.
+    below: Vec<Box<dyn Measure>>,
 }
 
 impl Bench<'_> {
@@ -67,14 +67,18 @@ impl Bench<'_> {
     ) -> Result<RunResult, Failure> {
         match place {
             Place::Modelled(spec) => {
-                let (disks, device) = self.watched(spec, Speed::ONE);
-                let programs = self.load.program_book(self.job.warmup);
-                let device = match &programs {
-                    Some(book) => Box::new(book.over_device(device)),
+                let (disks, device) = self.observed(spec, Speed::ONE);
+                let warmup = self.job.warmup;
+                let book = self.load.workload.program_book(self.load.classes.len(), warmup);
+                let mut below: Vec<Box<dyn Measure>> = vec![Box::new(disks)];
+                let device = match &book {
+                    Some(book) => {
+                        below.push(Box::new(book.clone()));
+                        Box::new(book.over_device(device))
+                    }
                     None => device,
                 };
-                let programs = programs.as_ref();
-                let observers = Observers { disks: Some(&disks), programs, ..Observers::default() };
+                let observers = Observers { programs: book.as_ref(), below, guard: None };
                 match self.watch.and_then(Watch::paced) {
                     Some((speed, pace)) => {
                         self.run(place, device, &mut Paced::new(speed, pace), progress, observers)
@@ -87,9 +91,9 @@ impl Bench<'_> {
                     Some(live) => self.stage(live).map(|(clock, file)| (clock, Some(file)))?,
                     None => (LiveClock::bare(), None),
                 };
-                let (disks, model) = self.watched(spec, *speed);
+                let (disks, model) = self.observed(spec, *speed);
                 let mut device = Emulated::new(model, *speed, file);
-                let observers = Observers { disks: Some(&disks), ..Observers::default() };
+                let observers = Observers { below: vec![Box::new(disks)], ..Observers::default() };
                 let result =
                     self.run_guarded(place, &mut device, &mut clock, progress, observers)?;
                 Ok(RunResult { emulation: Some(device.lateness().into()), ..result })
@@ -98,7 +102,7 @@ impl Bench<'_> {
                 // Before there is a clock: it takes a moment.
                 let seen = Seen::now(&live.target);
                 let (mut clock, device) = self.stage(live)?;
-                Ok(seen.told(self.run_live(place, device, &mut clock, progress)?))
+                Ok(seen.written_to(self.run_live(place, device, &mut clock, progress)?))
             }
             Place::Null => {
                 let device = Null::new(self.job.live.depth);
@@ -113,8 +117,8 @@ impl Bench<'_> {
         }
     }
 
-    /// The model of `spec`, which runs at `speed`, and who watches its disks.
-    fn watched(&self, spec: &DeviceSpec, speed: Speed) -> (DeviceStats, Box<dyn Device>) {
+    /// The model of `spec`, which runs at `speed`, and the measure of its disks.
+    fn observed(&self, spec: &DeviceSpec, speed: Speed) -> (DeviceStats, Box<dyn Device>) {
         let disks = DeviceStats::new(spec.disks(), Time::ZERO + self.job.warmup, speed);
         let device = spec.build_watched(Seed(self.seed), &|number| disks.of(number));
         (disks, device)
@@ -128,16 +132,9 @@ impl Bench<'_> {
         clock: &mut LiveClock,
         progress: &mut dyn Progress,
     ) -> Result<RunResult, Failure> {
-        let busy = Rc::new(RefCell::new(Busy::new(Time::ZERO + self.job.warmup)));
-        let (begun, ended) = (Rc::clone(&busy), Rc::clone(&busy));
-        let started = move |now, _: &Request| begun.borrow_mut().started(now);
-        let finished = move |now, done: &[Done]| {
-            for _ in done {
-                ended.borrow_mut().finished(now);
-            }
-        };
-        let device = Tap::new(device, started, finished);
-        let observers = Observers { busy: Some(&busy), ..Observers::default() };
+        let busy = DeviceBusy::new(Time::ZERO + self.job.warmup);
+        let device = busy.over(device);
+        let observers = Observers { below: vec![Box::new(busy)], ..Observers::default() };
         self.run_guarded(place, device, clock, progress, observers)
     }
 
@@ -179,14 +176,14 @@ impl Bench<'_> {
         progress: &mut dyn Progress,
         observers: Observers<'_>,
     ) -> Result<RunResult, Failure> {
-        let leave = Leave::default();
+        let quit = QuitFlag::default();
         let served = Served { classes: &self.load.classes, disks: place.disks() };
-        let policy = self.policy.build(&served, &leave);
+        let policy = self.policy.build(&served, &quit);
         let patient = self.job.programs.is_some();
         let Some(path) = self.record else {
-            let mut stack = Queued::new(policy, device).patient(patient);
-            let result = self.drive(&mut stack, clock, progress, observers, None, &leave)?;
-            return self.counted(stack.policy(), &leave, result);
+            let mut stack = Queued::new(policy, device).arrivals_first(patient);
+            let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
+            return self.counted(stack.policy(), &quit, result);
         };
         let header = Header {
             penstock: crate::version::VERSION.into(),
@@ -204,10 +201,10 @@ impl Bench<'_> {
         let above = recorder.clone();
         let decided = move |at, go, chain: &[ReqId]| above.decided(at, go, chain);
         let device = Recorded::new(device, recorder.clone());
-        let mut stack = Queued::new(Witness::new(policy, decided), device).patient(patient);
+        let mut stack = Queued::new(Witness::new(policy, decided), device).arrivals_first(patient);
         let result =
-            self.drive(&mut stack, clock, progress, observers, Some(recorder.clone()), &leave);
-        let result = result.and_then(|result| self.counted(stack.policy(), &leave, result));
+            self.drive(&mut stack, clock, progress, observers, Some(recorder.clone()), &quit);
+        let result = result.and_then(|result| self.counted(stack.policy(), &quit, result));
         let written = recorder.finish().map_err(|error| Failure::half_written(path, &error));
         // The run's own error says more than a file that ended with it.
         result.and_then(|result| written.map(|()| result))
@@ -220,112 +217,100 @@ impl Bench<'_> {
         progress: &mut dyn Progress,
         observers: Observers<'_>,
         recorder: Option<Recorder>,
-        leave: &Leave,
+        quit: &QuitFlag,
     ) -> Result<RunResult, Failure> {
-        let Observers { guard, programs, .. } = observers;
+        let Observers { guard, programs, below } = observers;
         let most = self.job.max_outstanding;
-        let mut source = self.load.source(Seed(self.seed), most, programs);
+        let mut source = self.load.workload.source(Seed(self.seed), most, programs);
         let names: Vec<&str> = self.load.classes.iter().map(|class| class.name.as_str()).collect();
         let cache = self.job.buffered().map(|spec| (spec, Ledger::default()));
         let ledger = cache.as_ref().map(|(_, ledger)| ledger.clone());
-        let mut stats = self.stats(&names, guard.is_some(), progress, recorder).charged_by(ledger);
+        let subject = self.subject(guard.is_some());
+        let mut observer = CellObserver {
+            warmup: subject.warmup,
+            arrivals: 0,
+            measures: measures::all(&subject),
+            ledger,
+            recorder,
+            reporter: self.reporter(&names, guard.is_some(), progress),
+            ends: Ends { quit, guard, programs },
+        };
+        observer.measures.extend(below);
         let until = self.until();
         let limits = Limits { until, max_outstanding: most };
-        let mut observer = Until { observer: &mut stats, leave, guard, programs };
         let end = match &cache {
             None => run(&mut source, stack, clock, &mut observer, limits),
             Some(cache) => buffered(cache, &mut source, stack, clock, &mut observer, limits),
         };
-        // What it says of itself says more than how the run ended without it.
-        self.check(leave)?;
-        let end = end.map_err(|error| self.failed(error, &names, stats.arrivals()))?;
+        // The policy's own message says more than how the run ended without it.
+        self.check(quit)?;
+        let end = end.map_err(|error| self.failed(error, &names, observer.arrivals))?;
         if let Some((class, at)) = programs.and_then(ProgramBook::full) {
             return Err(self.too_many(names[class.index()], at));
         }
         let over = programs.and_then(ProgramBook::over);
         let at = over.unwrap_or(end.at);
-        stats.ended(&mut source, at, until);
-        let early = over.is_none() && end.interrupted || leave.get().is_some();
+        observer.ended(&mut *source, at, until);
+        let early = over.is_none() && end.interrupted || quit.get().is_some();
         let Ending { ended, failure, remarks } = Ending::of(early, at, guard);
         // A run that is done early counts until the load's end, as it might have been asked until then.
         let asked = self.load.asks_until.map_or(at, |asked| asked.min(until).max(at));
         let at = if over.is_some() || ended.is_some() { at } else { asked };
-        let classes = stats.classes(&names, at);
-        let device_stats = observers.disks.map(|disks| disks.told(at));
-        let responses = self.load.measured.as_ref().zip(stats.take_responses());
-        Ok(RunResult {
-            against_measured: responses.and_then(|(measured, found)| measured.against(found)),
-            policy: self.policy.name().into(),
-            round: None,
-            seed: None,
-            params: self.policy.params_json(),
-            duration_s: stats.measured_s(at),
+        let mut result = RunResult {
             interrupted: ended.is_some(),
             ended,
             failure,
-            schedule: stats.schedule(),
-            emulation: None,
             remarks,
-            schedulers: Schedulers::new(),
-            device_busy: match &device_stats {
-                Some(disks) => disks.all.utilisation,
-                None => observers.busy.map_or(0.0, |busy| stats.share_of(&busy.borrow(), at)),
-            },
-            device_stats,
-            policy_stats: BTreeMap::new(),
-            classes: programs.iter().fold(classes, |classes, book| book.told(classes, at)),
-            detail: stats.take_detail(&names, at),
-        })
+            ..RunResult::new(self.policy.name(), self.policy.params_json())
+        };
+        observer.write(at, &mut result);
+        Ok(result)
     }
 
     /// `result`, with what `policy` has counted.
     fn counted(
         &self,
         policy: &impl Policy,
-        leave: &Leave,
+        quit: &QuitFlag,
         result: RunResult,
     ) -> Result<RunResult, Failure> {
         let mut policy_stats = BTreeMap::new();
         policy.counters(&mut |name, value| {
             policy_stats.insert(name.to_owned(), value);
         });
-        self.check(leave)?;
+        self.check(quit)?;
         Ok(RunResult { policy_stats, ..result })
     }
 
     /// That the policy has not failed.
-    fn check(&self, leave: &Leave) -> Result<(), Failure> {
-        let Some(Quit::Failed { at, what, hint }) = leave.get() else { return Ok(()) };
+    fn check(&self, quit: &QuitFlag) -> Result<(), Failure> {
+        let Some(Quit::Failed { at, what, hint }) = quit.get() else { return Ok(()) };
         let name = self.policy.name();
         let message = format!("policy {name}, at {}: {what}", Seconds(*at));
         Err(Failure::run(message).hint(hint))
     }
 
-    /// What measures a run of the classes `names`, on a real clock if it is `live`.
-    fn stats<'a>(
+    /// This run, in real time if it is `live`, as far as its measures need to know it.
+    fn subject(&self, live: bool) -> Subject<'_> {
+        let warmup = Time::ZERO + self.job.warmup;
+        Subject { load: self.load, warmup, live, depth: self.job.live.depth, detail: self.detail }
+    }
+
+    /// Reports the progress of a run of the classes `names`, in real time if it is `live`.
+    fn reporter<'a>(
         &'a self,
         names: &[&str],
         live: bool,
         progress: &'a mut dyn Progress,
-        recorder: Option<Recorder>,
-    ) -> Stats<'a> {
-        let (warmup, duration) = (self.job.warmup, self.load.duration);
-        let schedule = live.then(|| self.load.schedule(warmup, self.job.live.depth));
-        let mut stats = Stats::new(names.len(), warmup, duration, schedule, progress, recorder)
-            .rated(self.load.asks_until);
-        if self.detail {
-            stats = stats.detailed();
-        }
-        if let Some(measured) = &self.load.measured {
-            stats = stats.compared(measured.len());
-        }
-        if let Some(watch) = self.watch {
-            stats = stats.watched(Watched::new(names, duration, watch.window(duration, live)));
-            if let Some((_, pace)) = watch.paced().filter(|_| !live) {
-                stats = stats.paced(pace);
-            }
-        }
-        stats
+    ) -> Reporter<'a> {
+        let duration = self.load.duration;
+        let watch = |watch: Watch<'_>| Watched::new(names, duration, watch.window(duration, live));
+        let rhythm = match self.watch.and_then(Watch::paced) {
+            _ if live => Rhythm::Live,
+            Some((_, pace)) => Rhythm::Paced(pace),
+            None => Rhythm::Model,
+        };
+        Reporter::new(duration, progress, rhythm, self.watch.map(watch))
     }
 
     /// When the run ends, whatever is outstanding.

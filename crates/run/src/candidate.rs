@@ -10,8 +10,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use penstock_core::{ClassId, Done, Observer, Policy, Request, Served, Time};
-use penstock_live::Guard;
+use penstock_core::{ClassId, Policy, Served, Time};
 use penstock_policy::{Entry, POLICIES, Params, fcfs};
 use penstock_spec::Job;
 use penstock_spec::diagnose::quote;
@@ -20,7 +19,6 @@ use penstock_spec::params;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::program_stats::ProgramBook;
 
 /// A policy that is asked for.
 #[derive(Clone, Debug)]
@@ -47,7 +45,7 @@ pub struct Foreign {
 }
 
 /// Makes a policy from outside: given what it serves, and where to say that it quits.
-pub type Build = Arc<dyn Fn(&Served<'_>, Leave) -> Box<dyn Policy> + Send + Sync>;
+pub type Build = Arc<dyn Fn(&Served<'_>, QuitFlag) -> Box<dyn Policy> + Send + Sync>;
 
 impl fmt::Debug for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -57,12 +55,12 @@ impl fmt::Debug for Foreign {
 
 /// Where a policy from outside says that it quits. A policy that has quit is asked no more than the
 /// rest of one instant, in which it names a wake-up at once.
-pub type Leave = Rc<OnceCell<Quit>>;
+pub type QuitFlag = Rc<OnceCell<Quit>>;
 
 /// Why a policy from outside does not go on.
 #[derive(Clone, Debug)]
 pub enum Quit {
-    /// It was told to: what there is so far is the result, marked as interrupted.
+    /// It was interrupted: what there is so far is the result, marked as interrupted.
     Interrupted,
     /// It failed.
     Failed {
@@ -100,7 +98,7 @@ impl Chosen {
     /// The `candidates`, or all of the registry, with their parameters from the job.
     ///
     /// # Errors
-    /// A name that nobody has, and one from outside that somebody else has.
+    /// An unknown name, and a name from outside that is already taken.
     pub(crate) fn all(job: &Job, candidates: &[Candidate]) -> Result<Vec<Self>, Failure> {
         let known = |entry: &'static Entry| Ok(Self::Known(entry, job.params(entry.name)?));
         if candidates.is_empty() {
@@ -174,10 +172,10 @@ impl Chosen {
     }
 
     /// Makes it for a run in which it serves `served`.
-    pub(crate) fn build(&self, served: &Served<'_>, leave: &Leave) -> Box<dyn Policy> {
+    pub(crate) fn build(&self, served: &Served<'_>, quit: &QuitFlag) -> Box<dyn Policy> {
         match self {
             Self::Known(entry, params) => (entry.build)(params, served),
-            Self::Foreign(foreign) => (foreign.build)(served, leave.clone()),
+            Self::Foreign(foreign) => (foreign.build)(served, quit.clone()),
             Self::Kernel(_) | Self::Alone(..) => (fcfs::ENTRY.build)(&Params::NONE, served),
         }
     }
@@ -251,37 +249,5 @@ impl Foreign {
             return Err(Failure::wrong(format_args!("two policies are called {name}"), hint));
         }
         Ok(())
-    }
-}
-
-/// `observer`, and the end of the run once the policy has quit or the target is in trouble.
-pub(crate) struct Until<'a, O> {
-    pub(crate) observer: &'a mut O,
-    pub(crate) leave: &'a Leave,
-    pub(crate) guard: Option<&'a Guard>,
-    /// Of programs, which may be what the run waits for.
-    pub(crate) programs: Option<&'a ProgramBook>,
-}
-
-impl<O: Observer> Observer for Until<'_, O> {
-    fn turn(&mut self, now: Time) -> bool {
-        self.leave.get().is_none()
-            // What is decided at the end's instant is heard.
-            && self.programs.and_then(ProgramBook::over).is_none_or(|over| now <= over)
-            && self.programs.and_then(ProgramBook::full).is_none()
-            && self.guard.is_none_or(|guard| guard.look(now))
-            && self.observer.turn(now)
-    }
-
-    fn goes_on(&mut self, now: Time) -> bool {
-        self.observer.goes_on(now)
-    }
-
-    fn arrived(&mut self, now: Time, req: &Request) {
-        self.observer.arrived(now, req);
-    }
-
-    fn finished(&mut self, now: Time, req: &Request, done: &Done) {
-        self.observer.finished(now, req, done);
     }
 }

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use crate::design::Cell;
 use crate::failure::Failure;
+use crate::progress::Progress;
 use crate::result::RunResult;
 use crate::snapshot::Snapshot;
-use crate::stats::Progress;
 use crate::step::{Patience, Step};
 
 /// The longest time between two calls of the progress function, which may stop the cells.

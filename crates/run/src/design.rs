@@ -3,8 +3,8 @@
 use penstock_spec::Job;
 
 use crate::candidate::Chosen;
-use crate::load::Load;
 use crate::place::Place;
+use crate::workload::Load;
 
 /// One job of a design, ready to run under its candidates.
 pub(crate) struct Task {

@@ -2,22 +2,11 @@
 
 use penstock_core::{Span, Time};
 use penstock_live::{Guard, Trouble};
-use serde::Serialize;
 
-/// Who asks for the end of a run does not want to wait for a device that does not answer.
+use crate::result::Ended;
+
+/// A person who ends a run does not want to wait long for a device that does not answer.
 const PATIENCE: Span = Span::from_secs(2);
-
-/// Why a run ended early.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ended {
-    /// Somebody asked for it, as by Ctrl-C.
-    Asked,
-    /// The target did not answer.
-    Timeout,
-    /// The target's length changed.
-    Resized,
-}
 
 /// Why a run ended early, if it did, and what is said of it.
 #[derive(Default)]
@@ -39,9 +28,9 @@ impl Ending {
         match trouble {
             None => Self { ended, ..Self::default() },
             Some(silent @ Trouble::Silent { .. }) if asked => {
-                let told = silent.to_string();
-                // The hint is for who waits.
-                let remarks = told.lines().take(1).map(str::to_owned).collect();
+                let message = silent.to_string();
+                // The hint is for a person who waits.
+                let remarks = message.lines().take(1).map(str::to_owned).collect();
                 Self { ended, remarks, failure: None }
             }
             Some(trouble) => {

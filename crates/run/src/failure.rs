@@ -1,4 +1,4 @@
-//! Why a command failed, as a person is told.
+//! Why a command failed, in words for a person.
 
 use std::fmt;
 use std::io;

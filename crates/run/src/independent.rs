@@ -16,17 +16,17 @@ use penstock_live::scheduler;
 use crate::below::Seen;
 use crate::bench::Bench;
 use crate::failure::Failure;
+use crate::measures::values::ratio;
 use crate::place::{Live, Place};
+use crate::progress::Progress;
 use crate::result::RunResult;
 use crate::snapshot::Snapshot;
-use crate::stats::Progress;
-use crate::values::ratio;
 
 /// Bytes of the buffers of all engines together, as of one by itself.
 const BUFFERS_MOST: u64 = 4 << 30;
 
 /// What a result says of its device time.
-const REMARK: &str = "each class ran beside the others on a thread and an engine of its own: device time is what each of \
+const REMARK: &str = "each class ran at the same time as the others on a thread and an engine of its own: device time is what each of \
                       them saw, and counts twice where both had something at the disk";
 
 /// The run of `bench` on `live` with the disks below under the kernel's scheduler `name`.
@@ -167,7 +167,7 @@ struct Member<'a> {
 impl Progress for Member<'_> {
     fn update(&mut self, fraction: f64, _: Option<&Snapshot>) -> bool {
         if self.first {
-            // Nobody listens any more if the run is over.
+            // The receiver is gone if the run is over.
             let _ = self.words.send(Word::Over(fraction));
         }
         !self.stop.load(Ordering::Relaxed)

@@ -25,8 +25,8 @@ pub(crate) fn machine(real: bool, engine: Option<&'static str>) -> Machine {
 /// How long this thread was ready and had no processor; `None` if the kernel does not say. Source:
 /// the kernel's documentation of scheduler statistics, the second figure of a task.
 pub(crate) fn processor_wait() -> Option<Span> {
-    let told = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    told.split_ascii_whitespace().nth(1)?.parse().ok().map(Span::from_ns)
+    let statistics = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    statistics.split_ascii_whitespace().nth(1)?.parse().ok().map(Span::from_ns)
 }
 
 #[allow(clippy::disallowed_methods, reason = "when a result was made decides nothing in it")]

@@ -9,16 +9,16 @@ use crate::cells::{self, Report};
 use crate::design::{self, Cell, Task};
 use crate::failure::Failure;
 use crate::independent;
-use crate::load::Load;
 use crate::machine::machine;
 use crate::options::Options;
 use crate::place::{Asked, Place};
+use crate::progress::Progress;
 use crate::record::Recorder;
 use crate::result::{Comparison, JobResult, Machine, RunResult};
 use crate::snapshot::Watch;
-use crate::stats::Progress;
 use crate::step::Step;
 use crate::weights;
+use crate::workload;
 
 /// What stays while jobs run on one target: the target itself, open and locked, how it is driven, and
 /// what the machine is.
@@ -123,8 +123,8 @@ impl Session {
             Some(place) => place.viewed(job)?,
         };
         place.check(&asked, self.options.speed.as_deref())?;
-        let load = Load::new(job, place.capacity(), place.block())?;
-        if self.options.target.read_only && load.writes() {
+        let load = workload::load(job, place.capacity(), place.block())?;
+        if self.options.target.read_only && load.workload.writes() {
             let message = "the job writes, and the target is only to be read";
             return Err(Failure::wrong(message, "leave --read-only out, or name a job that reads"));
         }

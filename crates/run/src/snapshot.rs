@@ -1,14 +1,16 @@
 //! How a run goes at the moment: what a person watches.
 //!
-//! Kept only when somebody watches. Figures are those of the last window that has ended, of about a
-//! second of the run's time; only what is outstanding, and errors, are told as they stand.
+//! Kept only when a person watches. Figures are those of the last window that has ended, of about a
+//! second of the run's time; requests outstanding and errors are those of the moment.
 
-use penstock_core::{Span, Time};
+use penstock_core::{Request, Span, Time};
 use penstock_live::Pace;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::windows::{Counts, Finished, Windows};
+use crate::measures::ledger::Spent;
+use crate::measures::measure::Finished;
+use crate::measures::windows::{Counts, Windows};
 
 /// A run at one moment.
 #[derive(Clone, Debug, Serialize)]
@@ -49,7 +51,7 @@ pub struct ClassSnapshot {
 /// How much time of the run a window has if it may choose: what a person can follow.
 const WINDOW: Span = Span::from_secs(1);
 
-/// New figures come at most so many times a second: nobody reads faster.
+/// New figures come at most so many times a second: a person reads no faster.
 const FIGURES_A_SECOND: f64 = 4.0;
 
 /// The shortest run has so many windows, and a run that does not keep step with real time ten times
@@ -65,7 +67,7 @@ pub(crate) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// By whoever holds `pace`, if there is one, at the speed that is written so.
+    /// By the holder of `pace`, if there is one, at the speed that is written so.
     pub(crate) fn new(
         pace: Option<&'a Pace>,
         speed: Option<&str>,
@@ -115,7 +117,7 @@ pub(crate) struct Watched {
     windows: Windows,
     /// What each class got in the window that ended last.
     last: Vec<Counts>,
-    told: Snapshot,
+    shown: Snapshot,
 }
 
 impl Watched {
@@ -131,60 +133,60 @@ impl Watched {
             outstanding: 0,
             errors: 0,
         };
-        let told = Snapshot {
+        let shown = Snapshot {
             at_s: 0.0,
             planned_s: seconds(duration),
             window_s: seconds(window),
             windows: 0,
             classes: names.iter().map(class).collect(),
         };
-        Self { windows: Windows::new(names.len(), window), last: Vec::new(), told }
+        Self { windows: Windows::new(names.len(), window), last: Vec::new(), shown }
     }
 
-    pub(crate) fn arrived(&mut self, now: Time, class: usize) {
+    pub(crate) fn arrived(&mut self, now: Time, req: &Request) {
         self.roll(now);
-        self.windows.arrived(now, class);
+        self.windows.arrived(now, req.class.index());
     }
 
-    pub(crate) fn finished(&mut self, now: Time, class: usize, what: &Finished) {
+    pub(crate) fn finished(&mut self, now: Time, req: &Request, how: &Finished) {
         self.roll(now);
-        self.windows.finished(now, class, what);
-        self.told.classes[class].errors += u64::from(!what.ok);
+        self.windows.finished(now, req, how);
+        self.shown.classes[req.class.index()].errors += u64::from(how.error.is_some());
     }
 
-    /// `service` of the device was spent on `class`, and on no request of it.
-    pub(crate) fn spent(&mut self, now: Time, class: usize, service: Span) {
-        self.roll(now);
-        self.windows.spent(class, service);
+    /// Device time was spent below a page cache.
+    pub(crate) fn spent(&mut self, spent: &Spent) {
+        self.roll(spent.at);
+        self.windows.spent(spent.class.index(), spent.service);
     }
 
     /// The run as it stands at `now`.
     pub(crate) fn look(&mut self, now: Time) -> &Snapshot {
         self.roll(now);
         if !self.last.is_empty() {
-            self.tell();
+            self.show_last();
         }
-        self.told.at_s = seconds(now.since(Time::ZERO));
-        for (number, class) in self.told.classes.iter_mut().enumerate() {
+        self.shown.at_s = seconds(now.since(Time::ZERO));
+        for (number, class) in self.shown.classes.iter_mut().enumerate() {
             class.outstanding = self.windows.outstanding(number);
         }
-        &self.told
+        &self.shown
     }
 
     fn roll(&mut self, now: Time) {
         while self.windows.close(now) {
             self.last.clear();
-            self.last.extend((0..self.told.classes.len()).map(|class| self.windows.take(class)));
-            self.told.windows += 1;
+            self.last.extend((0..self.shown.classes.len()).map(|class| self.windows.take(class)));
+            self.shown.windows += 1;
         }
     }
 
-    /// Tells the window that ended last, once: nobody has seen the ones before.
-    fn tell(&mut self) {
+    /// Shows the window that ended last, once: the ones before were never shown.
+    fn show_last(&mut self) {
         let all: Span = self.last.iter().fold(Span::ZERO, |sum, class| sum + class.device_time);
-        for (class, counts) in self.told.classes.iter_mut().zip(self.last.drain(..)) {
-            class.iops = counts.requests as f64 / self.told.window_s;
-            class.bw_bytes = counts.bytes as f64 / self.told.window_s;
+        for (class, counts) in self.shown.classes.iter_mut().zip(self.last.drain(..)) {
+            class.iops = counts.requests as f64 / self.shown.window_s;
+            class.bw_bytes = counts.bytes as f64 / self.shown.window_s;
             class.p50_ns = counts.percentile(0.5);
             class.p99_ns = counts.percentile(0.99);
             class.share = counts.device_time.ns() as f64 / all.ns().max(1) as f64;
@@ -198,32 +200,41 @@ fn seconds(span: Span) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use penstock_core::Errno;
+
     use super::*;
+    use crate::measures::measure::samples;
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_ms(ms)
     }
 
-    fn finished(ok: bool) -> Finished {
-        let (latency, service) = (Span::from_ms(5), Span::from_ms(2));
-        Finished { bytes: 1000, latency, service, ok }
+    fn request(class: u16) -> Request {
+        samples::request(class, Time::ZERO)
+    }
+
+    fn finished(error: Option<Errno>) -> Finished {
+        samples::finished(&request(0), Span::from_ms(3), Span::from_ms(2), error)
     }
 
     #[test]
     fn figures_are_of_the_last_window_and_the_queue_of_now() {
         let mut watched = Watched::new(&["a", "b"], Span::from_secs(10), Span::from_secs(1));
         for begin in (0..1000).step_by(10) {
-            watched.arrived(at(begin), 0);
-            watched.finished(at(begin + 5), 0, &finished(true));
+            watched.arrived(at(begin), &request(0));
+            watched.finished(at(begin + 5), &request(0), &finished(None));
         }
-        watched.arrived(at(990), 1);
+        watched.arrived(at(990), &request(1));
         let early = watched.look(at(995));
         assert_eq!((early.windows, early.classes[0].iops), (0, 0.0), "no window has ended");
-        watched.finished(at(999), 1, &finished(false));
-        watched.arrived(at(1001), 1);
-        let told = watched.look(at(1500)).clone();
-        assert_eq!((told.at_s, told.planned_s, told.window_s, told.windows), (1.5, 10.0, 1.0, 1));
-        let [a, b] = &told.classes[..] else { panic!("two classes") };
+        watched.finished(at(999), &request(1), &finished(Errno::new(5)));
+        watched.arrived(at(1001), &request(1));
+        let shown = watched.look(at(1500)).clone();
+        assert_eq!(
+            (shown.at_s, shown.planned_s, shown.window_s, shown.windows),
+            (1.5, 10.0, 1.0, 1)
+        );
+        let [a, b] = &shown.classes[..] else { panic!("two classes") };
         assert_eq!((a.iops, a.bw_bytes, a.outstanding, a.errors), (100.0, 100_000.0, 0, 0));
         assert!(a.p50_ns.is_some_and(|ns| ns.abs_diff(5_000_000) < 50_000));
         assert!((a.share - 200.0 / 202.0).abs() < 1e-9, "errors take device time too");
@@ -233,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_a_second_unless_nobody_could_follow() {
+    fn a_window_is_a_second_unless_that_is_too_fast_to_follow() {
         let hour = Span::from_secs(3600);
         assert_eq!(window(hour, Some(1.0)), Span::from_secs(1));
         assert_eq!(window(hour, Some(40.0)), Span::from_secs(10));

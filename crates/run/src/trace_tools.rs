@@ -1,4 +1,4 @@
-//! What can be done with a trace beside playing it: describe it, and write it in another format.
+//! Tools for traces: describe one, and write it in another format.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -35,7 +35,7 @@ pub fn describe(
     drawn: bool,
 ) -> Result<Value, Failure> {
     let (trace, format) = trace_file::load(path, format)?;
-    let mut told = json!({
+    let mut described = json!({
         "file": path.display().to_string(),
         "format": format.name,
         "requests": trace.records.len(),
@@ -53,25 +53,25 @@ pub fn describe(
     let figures = stats::by_class(&trace.records, &of_record, names.len());
     let frame = drawn.then(|| Frame::of(&trace.records));
     if let Some(frame) = &frame {
-        told["frame"] = json!({"window_s": seconds(frame.window), "band_bytes": frame.bands});
+        described["frame"] = json!({"window_s": seconds(frame.window), "band_bytes": frame.bands});
     }
     let class = |(index, (name, figures)): (usize, (&String, &stats::Stats))| {
-        let mut told = class_json(name, figures);
+        let mut of_class = class_json(name, figures);
         if let Some(frame) = &frame {
             let with_class = trace.records.iter().zip(&of_record);
             let members = with_class.filter(|(_, class)| class.index() == index);
-            told["series"] = series_json(&series::of(members.map(|(record, _)| record), frame));
+            of_class["series"] = series_json(&series::of(members.map(|(record, _)| record), frame));
         }
-        told
+        of_class
     };
-    told["classes"] = names
+    described["classes"] = names
         .iter()
         .zip(&figures)
         .enumerate()
         .filter(|(_, (name, figures))| *name != OTHER || figures.all.requests > 0)
         .map(class)
         .collect();
-    Ok(told)
+    Ok(described)
 }
 
 /// The class of each request by the rules of the job at `job`, and the classes' names.

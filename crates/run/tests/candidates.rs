@@ -7,7 +7,7 @@ use penstock_core::{ClassInfo, Go, Out, Part, Policy, Request, Served, Time};
 use penstock_policy::Params;
 use penstock_policy::fcfs::Fcfs;
 use penstock_run::{
-    Candidate, Failure, Foreign, Leave, Options, Quit, TargetOptions, compare_text,
+    Candidate, Failure, Foreign, Options, Quit, QuitFlag, TargetOptions, compare_text,
 };
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ arrivals = { kind = "poisson", rate = "1000/s" }
 struct Until {
     policy: Fcfs,
     left: u32,
-    leave: Leave,
+    leave: QuitFlag,
     quit: Quit,
 }
 
@@ -54,7 +54,7 @@ impl Policy for Until {
 
 /// A policy called `name` that quits after `after` requests.
 fn until(name: &str, after: u32, quit: Quit) -> Candidate {
-    let build = move |served: &Served<'_>, leave: Leave| -> Box<dyn Policy> {
+    let build = move |served: &Served<'_>, leave: QuitFlag| -> Box<dyn Policy> {
         assert_eq!(served.classes.len(), 2);
         let policy = Fcfs::new(&Params::NONE);
         Box::new(Until { policy, left: after, leave, quit: quit.clone() })
@@ -113,7 +113,7 @@ impl Policy for Counting {
 
 #[test]
 fn counters_of_a_policy_are_in_its_result_alone() {
-    let build = |_: &Served<'_>, _: Leave| -> Box<dyn Policy> {
+    let build = |_: &Served<'_>, _: QuitFlag| -> Box<dyn Policy> {
         Box::new(Counting(Fcfs::new(&Params::NONE), 0))
     };
     let counting = Foreign { name: "counting".into(), build: Arc::new(build) };
@@ -127,7 +127,7 @@ fn counters_of_a_policy_are_in_its_result_alone() {
 fn served(job: &str, on: Option<&str>) -> (Vec<String>, u32) {
     let found = Arc::new(Mutex::new(None));
     let inside = Arc::clone(&found);
-    let build = move |served: &Served<'_>, _: Leave| -> Box<dyn Policy> {
+    let build = move |served: &Served<'_>, _: QuitFlag| -> Box<dyn Policy> {
         let known = |class: &ClassInfo| {
             let ClassInfo { name, weight, prio } = class;
             format!("{name}/{weight}/{}", prio.0)

@@ -2,7 +2,7 @@
 //! twenty times as fast as the paper's disk.
 
 use penstock_core::Span;
-use penstock_run::online_batch::{Cell, CellResult, run};
+use penstock_run::papers::online_batch::{Cell, CellResult, run};
 
 fn cell(mode: &str, online: u32, batch: u32) -> Cell {
     Cell {

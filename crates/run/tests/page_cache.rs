@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use penstock_run::replay::replay;
+use penstock_run::record::replay::replay;
 use penstock_run::result::{ClassResult, Comparison, RunResult};
 use penstock_run::{Failure, Options, TargetOptions, compare, compare_text};
 use penstock_spec::Job;

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use penstock_core::Span;
+use penstock_run::record::replay;
 use penstock_run::result::{Comparison, RunResult};
-use penstock_run::{Options, TargetOptions, compare_text, replay};
+use penstock_run::{Options, TargetOptions, compare_text};
 use penstock_spec::{Job, Stop};
 use penstock_workload::program::{Cpus, Order, Pick, Starts};
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use penstock_run::record::decisions_of;
-use penstock_run::replay::replay;
+use penstock_run::record::replay::replay;
 use penstock_run::{Failure, Options, compare};
 use serde_json::{Value, json};
 

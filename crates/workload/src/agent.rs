@@ -1,9 +1,9 @@
 //! Load generators: a stream of requests of one kind each.
 //!
-//! Open loops (fixed, Poisson) ask on a schedule, whatever the device does; closed loops keep a
-//! depth and think between requests; agents that take turns ask one at a time, in an order that is
-//! random in each round, so that what is compared meets the same moods of a device. The intended arrival travels with each request as its `due`,
-//! so that being late is never hidden.
+//! Open loops (fixed, Poisson) issue requests on a schedule, whatever the device does. Closed loops
+//! keep a depth and think between requests. Agents that take turns issue one request at a time, in
+//! a random order in each round, so that compared agents meet the same states of a device. The
+//! intended arrival travels with each request as its `due`, so that lateness is never hidden.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,7 +16,7 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, Exp1};
 
-/// What one agent does. Its index among the agents is its stream.
+/// One agent. Its index among the agents is its stream.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Agent {
     /// The class that its requests belong to.
@@ -33,22 +33,22 @@ pub struct Agent {
     pub pattern: Pattern,
     /// Bytes of the target that it uses.
     pub region: Range<u64>,
-    /// When it asks.
+    /// When it issues requests.
     pub arrivals: Arrivals,
-    /// When it begins and when it stops asking.
+    /// When it begins and when it stops issuing requests.
     pub active: Range<Time>,
 }
 
 /// Where the next request begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pattern {
-    /// One behind the other, again from the beginning at the end of the region.
+    /// Each behind the one before; at the end of the region, again from its beginning.
     Sequential,
     /// Uniform over the multiples of the size, counted from the region's first byte.
     Random,
 }
 
-/// When an agent asks.
+/// When an agent issues requests.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Arrivals {
     /// On a schedule.
@@ -67,10 +67,10 @@ pub enum Arrivals {
         /// Pause between a completion and the next request.
         think: Span,
     },
-    /// In turn with all other agents that take turns: one request at a time, and each of them once
-    /// in a round, in an order of the round's own. Sequential ones share one position.
+    /// In turn with all other agents that take turns: one request at a time, and each agent once in
+    /// a round, in a random order for each round. Sequential ones share one position.
     Turns {
-        /// Requests of this agent; it leaves the rounds then.
+        /// Requests of this agent; after them it takes part in no further round.
         count: u64,
     },
 }
@@ -87,15 +87,15 @@ pub enum Pace {
 /// All agents of a job as one source.
 pub struct Agents {
     states: Vec<State>,
-    /// Next requests: when, of which agent, and a number that keeps ties in order.
+    /// Next requests: the time, the agent, and a number that keeps ties in order.
     due: BinaryHeap<Reverse<(Time, u32, u64)>>,
     issued: u64,
     turns: Turns,
 }
 
-/// Whose turn it is.
+/// The round of agents that take turns.
 struct Turns {
-    /// Who has not been in this round.
+    /// Agents that have not had their turn in this round.
     round: Vec<u32>,
     rng: Rng,
     /// Bytes from the beginning of the region to the next sequential one.
@@ -146,14 +146,14 @@ impl Agents {
         agents
     }
 
-    /// Whoever's turn it is from `now` on asks, when it has begun.
+    /// Lets the next agent in turn issue a request from `now` on, if it has begun.
     fn turn(&mut self, now: Time) {
         loop {
             let Self { states, turns: Turns { round, rng, .. }, .. } = self;
             if round.is_empty() {
                 let stays = |state: &State| match state.agent.arrivals {
                     Arrivals::Turns { count } => {
-                        // Who begins when its time is over never asks.
+                        // An agent that begins after its own end never issues a request.
                         let active = &state.agent.active;
                         state.taken < count && now.max(active.start) < active.end
                     }
@@ -181,19 +181,19 @@ impl Agents {
 }
 
 impl Agent {
-    /// Whether it asks so many times and no more.
+    /// Whether it issues a fixed number of requests.
     pub fn is_counted(&self) -> bool {
         matches!(self.arrivals, Arrivals::Turns { count } if count < u64::MAX)
     }
 
-    /// How many requests fit side by side into the region.
+    /// How many requests fit next to each other into the region.
     pub fn slots(&self) -> u64 {
         (self.region.end - self.region.start) / u64::from(self.size)
     }
 }
 
 impl Turns {
-    /// Where `size` bytes begin behind the last ones, in a region of `bytes` that holds them.
+    /// The beginning of `size` bytes behind the last ones, in a region of `bytes` that holds them.
     fn from(&mut self, size: u64, bytes: u64) -> u64 {
         let fits = self.position + size <= bytes;
         let from = if fits { self.position } else { 0 };
@@ -250,11 +250,11 @@ impl Source for Agents {
     }
 }
 
-/// Arrival times of an open loop: the next lies where the integral of the rate has grown by one
-/// (fixed) or by an exponential variate (Poisson). Floating point, but only sums, products and
+/// Arrival times of an open loop. The next arrival is where the integral of the rate has grown by
+/// one (fixed) or by an exponential variate (Poisson). Floating point, but only sums, products and
 /// quotients, so every machine computes the same.
 struct Schedule {
-    /// Where it stands, in nanoseconds.
+    /// The present point of the schedule, in nanoseconds.
     at: f64,
     end: f64,
     /// Nanoseconds of a part, and arrivals a nanosecond in each.
@@ -276,7 +276,7 @@ impl Schedule {
         Self { at: start, end, part, start, rates, first: true }
     }
 
-    /// The next arrival; [`Time::NEVER`] behind the end. A fixed pace begins at once.
+    /// The next arrival; [`Time::NEVER`] after the end. A fixed pace begins at once.
     fn next(&mut self, pace: Pace, rng: &mut Rng) -> Time {
         let mut need: f64 = match pace {
             Pace::Fixed if core::mem::take(&mut self.first) => 0.0,

@@ -1,4 +1,4 @@
-//! Who asks: sources of requests, one file each. Pure: the loop tells them the time.
+//! Sources of requests, one file each. Pure: the loop passes the time in.
 #![forbid(unsafe_code)]
 
 mod agent;

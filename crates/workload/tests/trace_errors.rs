@@ -1,4 +1,4 @@
-//! What a person reads when a file is not the trace that it should be: the whole message.
+//! The whole message that a person reads when a file is not the trace that it should be.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write as _};
@@ -49,13 +49,14 @@ fn blkparse() {
     assert_snapshot!("blkparse_errors", messages("blkparse", &inputs));
 }
 
-/// The kernel's hand-over to the disk is not used, but a file that ends in the middle of one is cut.
+/// The kernel's dispatch to the disk is not used, but a file that ends in the middle of such a line
+/// is cut.
 #[test]
-fn a_file_that_is_cut_within_a_line_that_is_skipped_is_told() {
+fn a_file_that_is_cut_within_a_skipped_line_is_refused() {
     let whole = format!("{EVENT}{}", EVENT.replace(" Q ", " D "));
     let cut = &whole[..whole.rfind(" + 16").unwrap()];
-    let told = message("blkparse", cut.as_bytes());
-    assert!(told.contains("line 2") && told.contains("`+` and how many sectors"), "{told}");
+    let text = message("blkparse", cut.as_bytes());
+    assert!(text.contains("line 2") && text.contains("`+` and how many sectors"), "{text}");
     let trace = read(whole.as_bytes(), format("blkparse").unwrap()).unwrap();
     assert_eq!(trace.records.len(), 1);
 }
@@ -150,7 +151,7 @@ fn fio_iologs() {
 }
 
 #[test]
-fn a_foreign_file_is_told_at_its_first_line() {
+fn a_foreign_file_is_refused_at_its_first_line() {
     let long = vec![b'a'; 100_000];
     let mut names = String::from("1.0 0 0 8 1\n").repeat(3).into_bytes();
     names.extend_from_slice(&long);
@@ -179,7 +180,7 @@ fn a_foreign_file_is_told_at_its_first_line() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_is_told_at_its_last_line() {
+fn a_file_that_is_cut_off_is_refused_at_its_last_line() {
     let text = EVENT.repeat(2_000);
     // Within the last line; in the middle of the packed data; its checksum.
     let cut = &text.as_bytes()[..text.len() - 20];
@@ -199,7 +200,7 @@ fn a_file_that_is_cut_off_is_told_at_its_last_line() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_told() {
+fn a_file_that_cannot_be_read_is_refused() {
     struct Broken(usize);
     impl Read for Broken {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

@@ -1,4 +1,4 @@
-//! Every format read from a sample, and read again from what is written.
+//! Every format read from a sample, and read again from the written file.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -85,7 +85,7 @@ fn fio_iologs() {
     assert_snapshot!("fio_iolog3", table(&read_sample("sample.iolog3", "fio-iolog3"), 9));
 }
 
-/// Counted apart from the reader: `zcat … | awk '$6 == "Q" { n[$7]++; b[$7] += $10 * 512 }'`.
+/// Counted independently of the reader: `zcat … | awk '$6 == "Q" { n[$7]++; b[$7] += $10 * 512 }'`.
 #[test]
 fn the_real_trace_has_as_many_requests_as_awk_counts() {
     let path = root().join("examples/traces/pgbench-backup.blkparse.gz");
@@ -109,7 +109,7 @@ fn the_real_trace_has_as_many_requests_as_awk_counts() {
         [547, 548, 549, 550, 579, 578, 505].map(of),
         [16_147, 15_120, 15_692, 14_903, 34_444, 877, 30_361]
     );
-    // Matched apart from the reader, by a search of all waiting requests for each completion.
+    // Matched independently of the reader, by a search of all waiting requests for each completion.
     let took = |op| {
         let latency = stats::of(trace.records.iter().filter(|r| r.op == op)).latency.unwrap();
         (latency.known, latency.mean.ns(), latency.p50.ns(), latency.p99.ns(), latency.max.ns())
@@ -179,7 +179,7 @@ fn every_format_is_recognised() {
 
 /// Both have five columns; `mqsim` has whole nanoseconds, `disksim` milliseconds of any kind.
 #[test]
-fn mqsim_and_disksim_are_told_apart_or_both_are_named() {
+fn mqsim_and_disksim_are_distinguished_or_both_are_named() {
     let of = |text: &str| detect(text.as_bytes()).map(|format| format.name);
     let far = "938513000 4 264719034 16 0\n938828000 3 197570570 16 1\n";
     assert_eq!(of(far), Some("mqsim"), "no disk waits minutes for each request");
@@ -204,7 +204,8 @@ fn round_trip(name: &str, original: &Trace) -> (Trace, Written, Vec<u8>) {
 
 #[test]
 fn what_is_written_is_read_again() {
-    // What each format keeps of times, in nanoseconds, and whether it has words for all operations.
+    // The resolution of times in each format, in nanoseconds, and whether it can express all
+    // operations.
     for (name, step_ns, all) in
         [("disksim", 1, false), ("msr", 100, false), ("fio-iolog3", 1_000, true)]
     {

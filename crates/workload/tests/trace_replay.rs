@@ -1,4 +1,4 @@
-//! A trace as a source: when its requests come, where they go, whose they are.
+//! A trace as a source: when its requests come, where they go, and their streams and classes.
 
 use penstock_core::{ClassId, Done, Flags, Io, Op, Prio, ReqId, Source, Span, StreamId, Time};
 use penstock_workload::trace::{self, Fit, Record, Replay, ReplayError, Timing, Trace};
@@ -91,7 +91,7 @@ fn as_fast_as_possible_keeps_its_depth() {
     assert_eq!((replay.next_due(), replay.take(ms(1))), (Time::NEVER, None));
     finish(&mut replay, second, ms(4));
     finish(&mut replay, first, ms(6));
-    // Due since a place is free, however late it is asked.
+    // It is due since a place became free, however late it is taken.
     assert_eq!(replay.next_due(), ms(4));
     assert_eq!(replay.take(ms(7)).unwrap().due, ms(4));
     let last = replay.take(ms(7)).unwrap();
@@ -139,7 +139,7 @@ fn a_request_larger_than_the_device_never_fits() {
     }
 }
 
-/// Measured one at a time: a slower device is asked later, after the same pauses.
+/// Measured one at a time: on a slower device requests come later, after the same pauses.
 #[test]
 fn one_at_a_time_each_waits_for_the_last_and_thinks_as_long() {
     let text = b"op,lbn,blocks,measured_response_ms,think_time_after_completion_ms\n\
@@ -156,7 +156,7 @@ fn one_at_a_time_each_waits_for_the_last_and_thinks_as_long() {
     ] {
         let mut replay =
             Replay::new(&recorded, 1 << 20, None, timing, |_| (ClassId(0), Prio(0))).unwrap();
-        assert_eq!(replay.last_due(), None, "nobody knows before");
+        assert_eq!(replay.last_due(), None, "unknown before");
         for due in dues {
             assert_eq!(replay.next_due(), due);
             assert!(due == Time::ZERO || replay.take(due - Span::from_ns(1)).is_none());

@@ -1,23 +1,23 @@
 """The command line: its verbs, and how a failure ends it."""
 
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 from typer.main import get_command
 
 from penstock import __version__
 from penstock._native import Failure, exit_without_memory
 from penstock.cli import output
+from penstock.cli.verb import Lazy
 from penstock.errors import RUN_FAILED
 
 if TYPE_CHECKING:
-    # Types of Typer's methods, which it does not export.
-    from typer._click.core import Command, Context
-    from typer._click.formatting import HelpFormatter
+    # A type of Typer's methods, which it does not export.
+    from typer._click.core import Command
 
 VERBS = {
     "compare": "Run a workload under several policies.",
@@ -42,26 +42,16 @@ EXIT_CODES = (
 )
 
 
-class Verbs(TyperGroup):
-    """The verbs. A verb's file is imported when the verb is called: the command starts sooner."""
+class Verbs(Lazy):
+    """The verbs, a file each."""
 
-    def list_commands(self, ctx: "Context") -> list[str]:
-        """The names of all verbs."""
-        return list(VERBS)
+    def lines(self) -> Mapping[str, str]:
+        """Each verb and its line of help."""
+        return VERBS
 
-    def get_command(self, ctx: "Context", cmd_name: str) -> "Command | None":
-        """The verb called `cmd_name`."""
-        if cmd_name not in VERBS:
-            return None
-        verb = get_command(import_module(f"penstock.cli.{cmd_name.replace('-', '_')}").app)
-        verb.name = cmd_name
-        verb.help = verb.help or VERBS[cmd_name]
-        return verb
-
-    def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
-        """The verbs with their lines."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(VERBS.items()))
+    def load(self, name: str) -> "Command":
+        """The verb called `name`."""
+        return get_command(import_module(f"penstock.cli.{name.replace('-', '_')}").app)
 
 
 app = typer.Typer(

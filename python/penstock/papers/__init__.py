@@ -1,1 +1,23 @@
-"""Papers whose figures are made again."""
+"""Papers whose figures are made again: a folder and a line each.
+
+A folder below this one holds what is a paper's own: in `paper.py` its settings, its simulation, its
+claims, tables and pictures; in `live_command.py` its command in real time, if it has one. Of that
+the modules here make what the command prints, the report and the page of the documentation.
+"""
+
+from typing import NamedTuple
+
+
+class Listed(NamedTuple):
+    """What is known of a paper before its folder is imported."""
+
+    line: str
+    """Its line of help."""
+    live: bool = False
+    """It has programs that run in real time too."""
+
+
+PAPERS = {
+    "online-batch": Listed("Disk I/O control for online and batch work (2019).", live=True),
+}
+"""The papers by name. A folder has the same name, with `_` in the place of `-`."""

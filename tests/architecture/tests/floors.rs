@@ -1,4 +1,4 @@
-//! The floors of the building: which crate may know which, and what the lower ones forbid.
+//! The floors of the workspace: which crate may depend on which, and what the lower ones forbid.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 use penstock_policy::POLICIES;
 use serde_json::Value;
 
-/// Every crate and the crates that it may use. Siblings of one floor never import one another.
+/// Every crate and the crates that it may use. Crates of one floor never import one another.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("policy", &["core"]),
@@ -63,7 +63,7 @@ fn the_lower_floors_forbid_what_they_must() {
     for (name, _) in MAY_USE {
         let path = root().join("crates").join(name).join("src/lib.rs");
         let text = std::fs::read_to_string(&path).expect("every crate has a lib.rs");
-        // The bindings' macros expand to unsafe code; `live` talks to the kernel.
+        // The bindings' macros expand to unsafe code; `live` calls the kernel.
         if !matches!(*name, "live" | "python") {
             assert!(text.contains("#![forbid(unsafe_code)]"), "{} allows unsafe", path.display());
         }
@@ -73,8 +73,8 @@ fn the_lower_floors_forbid_what_they_must() {
     }
 }
 
-/// Text of people is read, and JSON written, above the lower floors: nothing there may depend on
-/// the libraries that do.
+/// Jobs are read, and JSON written, above the lower floors: no manifest there may depend on the
+/// libraries that do either.
 #[test]
 fn nothing_below_spec_knows_toml_or_json() {
     for name in ["core", "policy", "device", "workload", "live"] {
@@ -106,7 +106,8 @@ fn sources() -> Vec<PathBuf> {
     found
 }
 
-/// What is known of a policy stands in its entry: to compare names is to know it somewhere else.
+/// Facts about a policy stand in its entry. Code that compares names would hold such a fact
+/// elsewhere.
 #[test]
 fn nothing_is_decided_by_the_name_of_a_policy() {
     for path in sources() {

@@ -1,5 +1,5 @@
-//! Files import one way: in no crate is there a circle of files, and no file imports from the root of
-//! its crate, which hides the file that a name is from.
+//! Files import in one direction: no crate has a circle of files, and no file imports from the root
+//! of its crate, which hides the file that a name comes from.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use syn::{Attribute, ItemMod, ItemUse, Meta, UseTree};
 
 const CRATES: [&str; 8] = ["core", "policy", "device", "workload", "live", "spec", "run", "python"];
 
-/// A module by its path in the crate: no name for the root.
+/// A module by its path in the crate; empty for the root.
 type Module = Vec<String>;
 
-/// The files of a crate but for its tests.
+/// The files of a crate without its tests.
 fn files(root: &Path) -> BTreeMap<Module, PathBuf> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
@@ -45,7 +45,7 @@ struct Paths<'a> {
 }
 
 impl Paths<'_> {
-    /// The path from the crate's root, if it does not lead out of the crate.
+    /// Adds the path from the crate's root, if it stays in the crate.
     fn add(&mut self, path: &[String]) {
         let mut base = match path.first().map_or("", String::as_str) {
             "crate" => vec![],
@@ -137,7 +137,7 @@ fn imports(root: &Path) -> Result<BTreeMap<Module, BTreeSet<Module>>, String> {
 /// A circle of files, if there is one.
 fn circle(imports: &BTreeMap<Module, BTreeSet<Module>>) -> Option<Vec<String>> {
     let mut left = imports.clone();
-    // What imports nothing that is left is in no circle.
+    // A module that imports no remaining module is in no circle.
     loop {
         let known: BTreeSet<Module> = left.keys().cloned().collect();
         let before = left.len();

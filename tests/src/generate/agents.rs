@@ -7,7 +7,7 @@ const BYTES_MOST: u64 = 64 << 20;
 /// Requests that go through the page cache, roughly, at most.
 const HITS_MOST: u64 = 2_000;
 
-/// What all agents have in common.
+/// Settings that all agents of a job share.
 struct Scene<'a> {
     medium: &'a Medium,
     shape: Shape,
@@ -135,7 +135,7 @@ fn closed(draw: &mut Draw<'_>, scene: &Scene<'_>) -> String {
 
 fn page_cache(draw: &mut Draw<'_>, duration: u64) -> String {
     let memory = draw.pick(&[1 << 20, 1 << 16, 100_000, 1 << 24]);
-    // Whatever hits takes no more than this: the shorter it is, the more do.
+    // A request that hits takes no more than this: the shorter it is, the more requests hit.
     let least = (duration * 40 / HITS_MOST).clamp(1_000, 1_000_000_000);
     let mut text = format!("[page_cache]\nmemory = \"{memory}B\"\nbase = \"{least}ns\"\n");
     if draw.one_in(2) {
@@ -148,7 +148,7 @@ fn page_cache(draw: &mut Draw<'_>, duration: u64) -> String {
             &format!("dirty_ratio = \"{dirty}%\"\ndirty_background_ratio = \"{background}%\"\n");
     }
     if draw.one_in(2) {
-        // A run may last a hundred times as long as its agents ask.
+        // A run may last a hundred times as long as its agents issue requests.
         let often = draw.pick(&[0, duration, duration * 3, duration / 3]);
         text += &format!("dirty_writeback = \"{often}ns\"\n");
         text += &format!("dirty_expire = \"{}ns\"\n", draw.pick(&[0, duration / 4, duration]));

@@ -12,11 +12,11 @@ pub(super) struct Medium {
     pub(super) named: Option<&'static str>,
     /// Bytes that it has at least.
     pub(super) capacity: u64,
-    /// Nanoseconds between two completions, roughly, at the most that it can do.
+    /// Nanoseconds between two completions at its highest rate, roughly.
     pub(super) quick: u64,
 }
 
-/// Devices that are built in, and what of them is roughly known.
+/// Devices that are built in, and their approximate figures.
 const NAMED: [(&str, u64); 9] = [
     ("flash", 80_000),
     ("paper-io-path", 1_000_000),
@@ -57,7 +57,7 @@ pub(super) fn any(draw: &mut Draw<'_>) -> Medium {
     medium
 }
 
-/// A law of length without faults, of which a short reference knows all.
+/// A law of length without faults, which a short reference can compute.
 pub(super) fn plain(draw: &mut Draw<'_>) -> Medium {
     let (table, capacity, quick) = fixed(draw);
     Medium { table, named: None, capacity, quick }

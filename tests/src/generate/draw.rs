@@ -11,12 +11,12 @@ impl<'a> Draw<'a> {
         Self(Unstructured::new(bytes))
     }
 
-    /// Whether all bytes were used: whatever is drawn now is its first choice.
+    /// Whether all bytes were used: every further choice is its first.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// A number from `least` to `most`; `least` if the two are the wrong way round.
+    /// A number from `least` to `most`; `least` if the two are in the wrong order.
     pub fn between(&mut self, least: u64, most: u64) -> u64 {
         if least >= most {
             return least;

@@ -1,59 +1,59 @@
-//! What an application asks of a gate.
+//! Requests of an application to a gate.
 
 use super::{Draw, policies};
 
-/// A gate and what is asked of it.
+/// A gate and the requests to it.
 #[derive(Clone, Debug)]
 pub struct GateCase {
     /// Bytes of its files, each of them an application's own or made by Penstock.
     pub files: Vec<(u64, Owner)>,
-    /// Who decides, and with which parameters.
+    /// The policy, with its parameters.
     pub policy: String,
-    /// The length of pieces, if requests are sent in such.
+    /// The length of pieces, if requests are split.
     pub split: Option<u64>,
     /// Commands in flight.
     pub depth: u32,
-    /// Whether it is driven by threads.
+    /// Whether its engine is `threads`.
     pub threads: bool,
     /// The keys of a model in front of the file, if there is one; it may fail.
     pub model: Option<String>,
-    /// One after another, or side by side: then no two share a byte.
+    /// One after another, or in parallel: then no two share a byte.
     pub asked: Asked,
 }
 
-/// Whose a file is.
+/// The owner of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Owner {
     /// Made by Penstock.
     Penstock,
-    /// It lay there, and may grow.
+    /// The application's: the file existed before, and may grow.
     Application,
 }
 
-/// What is asked for.
+/// The requests.
 #[derive(Clone, Debug)]
 pub enum Asked {
     /// In this order.
     InTurn(Vec<Order>),
-    /// Writes of so many bytes each, one behind the other, by so many threads.
+    /// Writes of so many bytes each, one behind the other, by several threads.
     SideBySide {
         /// Bytes of a write.
         each: u64,
         /// How many there are.
         count: u64,
-        /// Threads that ask.
+        /// Threads that write.
         threads: u64,
     },
 }
 
-/// One thing that is asked for.
+/// One request.
 #[derive(Clone, Copy, Debug)]
 pub enum Order {
     /// Bytes from a place on, durable or not.
     Write(u32, u64, u64, bool),
     /// Bytes from a place on.
     Read(u32, u64, u64),
-    /// All that was written.
+    /// Makes all earlier writes durable.
     Flush(u32),
 }
 
@@ -104,7 +104,7 @@ fn model(draw: &mut Draw<'_>) -> String {
 }
 
 fn order(draw: &mut Draw<'_>) -> Order {
-    // Now and then of a file that there is not, or behind the end.
+    // Sometimes to a missing file, or behind the end.
     let file = draw.pick(&[0, 0, 0, 1, 2]);
     let at = draw.magnitude(0, SIZE + 10);
     let len = match draw.between(0, 2) {

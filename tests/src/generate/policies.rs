@@ -1,4 +1,4 @@
-//! Who decides, and with which parameters: any that the registry declares.
+//! Policies and their parameters: any that the registry declares.
 
 use penstock_policy::{Kind, POLICIES, Param};
 

@@ -1,4 +1,4 @@
-//! Arguments of `--set`: keys and values that the schema knows, and whatever else.
+//! Arguments of `--set`: keys and values from the schema, and arbitrary ones.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Draw;
 
-/// What the schema says of a key.
+/// The values that the schema allows for a key.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Kind {
     Word(String),
@@ -109,7 +109,7 @@ fn usual(key: &str) -> String {
     steps.join(".")
 }
 
-/// Every key that the schema of a job knows, with what it may hold.
+/// Every key in the schema of a job, with its possible values.
 fn keys() -> &'static BTreeMap<String, Vec<Kind>> {
     static KEYS: OnceLock<BTreeMap<String, Vec<Kind>>> = OnceLock::new();
     KEYS.get_or_init(|| {

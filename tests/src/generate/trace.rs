@@ -1,10 +1,10 @@
-//! Traces in every format, and what a job says of one.
+//! Traces in every format, and the section of a job for one.
 
 use super::{Draw, Medium, Shape};
 
 /// A request of a trace.
 #[derive(Clone, Copy)]
-struct Asked {
+struct TracedRequest {
     /// When, in nanoseconds.
     at: u64,
     op: Op,
@@ -37,7 +37,7 @@ pub(super) fn sections(
     name: &str,
 ) -> (String, Vec<u8>) {
     let format = draw.pick(&FORMATS);
-    // Some requests lie behind the end of the device, if the job says what becomes of them.
+    // Some requests lie behind the end of the device, if the job has a `fit`.
     let fit = if shape == Shape::Any { draw.pick(&["", "wrap", "scale"]) } else { "" };
     let room = if fit.is_empty() { medium.capacity } else { medium.capacity.saturating_mul(3) };
     let all = requests(draw, medium, shape, room / SECTOR);
@@ -62,7 +62,7 @@ pub(super) fn sections(
     (job, bytes)
 }
 
-fn requests(draw: &mut Draw<'_>, medium: &Medium, shape: Shape, room: u64) -> Vec<Asked> {
+fn requests(draw: &mut Draw<'_>, medium: &Medium, shape: Shape, room: u64) -> Vec<TracedRequest> {
     let mut at = draw.pick(&[0, 1_000, 3_600_000_000_000]);
     let mut all = Vec::new();
     let mut next = 0;
@@ -86,7 +86,7 @@ fn requests(draw: &mut Draw<'_>, medium: &Medium, shape: Shape, room: u64) -> Ve
         let sector = if draw.one_in(3) { next } else { draw.between(0, room - sectors) };
         let sector = sector.min(room - sectors);
         next = sector + sectors;
-        all.push(Asked { at, op, sector, sectors, pid: draw.between(0, 3) });
+        all.push(TracedRequest { at, op, sector, sectors, pid: draw.between(0, 3) });
     }
     // Few traces are written in perfect order.
     if shape == Shape::Any && draw.one_in(4) && all.len() > 1 {
@@ -96,7 +96,7 @@ fn requests(draw: &mut Draw<'_>, medium: &Medium, shape: Shape, room: u64) -> Ve
     all
 }
 
-fn text(format: &str, all: &[Asked]) -> String {
+fn text(format: &str, all: &[TracedRequest]) -> String {
     let mut text = match format {
         "fio-iolog3" => "fio version 3 iolog\n0 /srv/a add\n0 /srv/a open\n".to_owned(),
         "fio-iolog2" => "fio version 2 iolog\n/srv/a add\n/srv/a open\n".to_owned(),
@@ -110,9 +110,9 @@ fn text(format: &str, all: &[Asked]) -> String {
     text
 }
 
-/// The lines of a request, or none if the format has no words for it.
-fn line(format: &str, asked: &Asked, before: u64, number: usize) -> String {
-    let Asked { at, op, sector, sectors, pid } = *asked;
+/// The lines of a request, or none if the format cannot express it.
+fn line(format: &str, asked: &TracedRequest, before: u64, number: usize) -> String {
+    let TracedRequest { at, op, sector, sectors, pid } = *asked;
     let (start, len) = (sector * SECTOR, sectors * SECTOR);
     let seconds = format!("{}.{:09}", at / 1_000_000_000, at % 1_000_000_000);
     let read = u8::from(op == Op::Read);

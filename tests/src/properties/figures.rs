@@ -1,8 +1,8 @@
-//! What is true of the figures of every run over a model, whatever the job.
+//! Properties of the figures of every run over a model, for any job.
 
 use std::collections::BTreeMap;
 
-use penstock_run::detail::{ClassDetail, Detail};
+use penstock_run::result::{ClassDetail, Detail};
 use penstock_run::result::{
     ClassResult, DeviceStatsResult, DiskResult, Distribution, Milliseconds, ProgramResult,
     RunResult,
@@ -10,9 +10,9 @@ use penstock_run::result::{
 use penstock_spec::devices::Model;
 use penstock_spec::{Job, Stop};
 
-/// What floating point may lose in a sum of thousands of terms.
+/// The relative error of floating point in a sum of thousands of terms.
 const EXACT: f64 = 1e-9;
-/// The same of figures that were divided by a length of time and multiplied again.
+/// The same for figures that were divided by a length of time and multiplied again.
 const NEAR: f64 = 1e-6;
 
 /// Whether two figures are the same but for a part `of` the larger.
@@ -25,7 +25,7 @@ fn equal(one: f64, other: f64, of: f64) -> bool {
     close(one, other, of) || (one - other).abs() <= 1e-9
 }
 
-/// What is true of `run` of `job` by itself.
+/// The properties of `run` of `job` by itself.
 pub(super) fn sound(job: &Job, run: &RunResult) {
     assert!(run.duration_s.is_finite() && run.duration_s >= 0.0, "duration {}", run.duration_s);
     assert!(run.failure.is_none() && run.ended.is_none() && run.remarks.is_empty());
@@ -60,7 +60,7 @@ pub(super) fn sound(job: &Job, run: &RunResult) {
     }
 }
 
-/// Whether a run of `job` ends when all that was asked for is done.
+/// Whether a run of `job` ends when all its requests are done.
 pub(super) fn drained(job: &Job) -> bool {
     job.stop == Stop::Drained
 }
@@ -161,8 +161,8 @@ fn device_time(job: &Job, run: &RunResult, stats: &DeviceStatsResult) {
     let busy = run.device_busy * run.duration_s * disks;
     let charged: f64 = run.classes.iter().map(|class| class.device_time_s).sum();
     assert!(charged <= busy * (1.0 + EXACT) + EXACT, "{charged} s charged of {busy} s");
-    // What a page cache writes back may be under way at the end, and is not charged then; what a
-    // disk does for its own cache is no request's.
+    // Write-back of a page cache may be under way at the end, and is not charged then; work of a
+    // disk for its own cache belongs to no request.
     let buffered = job.agents.iter().any(|agent| agent.buffered);
     let cached = job
         .device
@@ -174,7 +174,7 @@ fn device_time(job: &Job, run: &RunResult, stats: &DeviceStatsResult) {
     }
 }
 
-/// No processor is had for longer than it is there.
+/// No processor is used for longer than it exists.
 fn processors(job: &Job, run: &RunResult) {
     let programs: Vec<&ProgramResult> =
         run.classes.iter().filter_map(|class| class.programs.as_ref()).collect();
@@ -204,8 +204,9 @@ fn buckets(buckets: &[(u64, u64)], requests: u64, of: &Distribution) {
     }
 }
 
-/// Little's law of a run that was measured whole: the requests in the system, added up over time,
-/// are their latencies, added up over requests. So it is of the rows' counts, bytes and times.
+/// Little's law for a run that was measured whole: the requests in the system, added up over time,
+/// equal their latencies, added up over requests. The same holds for the rows' counts, bytes and
+/// times.
 fn little(run: &RunResult, detail: &Detail) {
     for (found, result) in detail.classes.iter().zip(&run.classes) {
         let ClassDetail { name, series, .. } = found;

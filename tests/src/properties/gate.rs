@@ -1,4 +1,4 @@
-//! Gates against memory: exactly the bytes that are named change, and what failed says how far it
+//! Gates against memory: exactly the named bytes change, and an error says how far its request
 //! came.
 
 use std::fs;
@@ -11,17 +11,17 @@ use penstock_run::gate::{Gate, GateError, GateFile, GateOptions};
 use crate::generate::{Asked, GateCase, Order, Owner};
 use crate::scratch::Scratch;
 
-/// No answer for so long is none.
+/// A gate that does not answer within this time gives no answer.
 const PATIENCE: &str = "20s";
 /// Why a command of a model fails.
 const EIO: i32 = 5;
 
-/// What `bytes` stand for, to be read.
+/// The case that `bytes` stand for, as text.
 pub fn gate_text(bytes: &[u8]) -> String {
     format!("{:#?}", GateCase::of(bytes))
 }
 
-/// The gate that `bytes` stand for, and all that is asked of it, against memory.
+/// The gate that `bytes` stand for, and all requests to it, against memory.
 pub fn gate(bytes: &[u8]) {
     let case = GateCase::of(bytes);
     if std::env::var_os("PENSTOCK_SHOW").is_some() {
@@ -46,7 +46,7 @@ pub fn gate(bytes: &[u8]) {
     super::run::count(1);
 }
 
-/// A file as it is to be.
+/// A file with its expected content.
 struct File {
     path: PathBuf,
     owner: Owner,
@@ -54,7 +54,7 @@ struct File {
 }
 
 impl File {
-    /// What there is; behind the bytes of a file that Penstock made lies its mark.
+    /// The present content; a file that Penstock made has its mark behind its bytes.
     fn found(&self) -> Vec<u8> {
         let mut bytes = fs::read(&self.path).unwrap();
         if self.owner == Owner::Penstock {
@@ -68,9 +68,9 @@ impl File {
         assert!(self.found() == self.bytes, "{} is not as in memory", self.path.display());
     }
 
-    /// Takes over what there is after a write of `new` at `at` that failed: what is `done` is there,
-    /// of what lies within `loose` bytes behind it each is as before or as asked, and all else is as
-    /// before.
+    /// Takes over the content after a failed write of `new` at `at`. The first `done` bytes are
+    /// written. Each byte within `loose` bytes behind them is as before or as asked, and all others
+    /// are as before.
     fn after_failure(&mut self, at: usize, new: &[u8], done: usize, loose: usize) {
         let (found, before) = (self.found(), std::mem::take(&mut self.bytes));
         let old = |place: usize| before.get(place).copied().unwrap_or(0);
@@ -91,7 +91,7 @@ impl File {
     }
 }
 
-/// Bytes that tell `number` and their place.
+/// Bytes that identify `number` and their place.
 fn pattern(number: u64, len: usize) -> Vec<u8> {
     (0..len).map(|at| (number * 31 + at as u64 * 7 + at as u64 / 251 + 1) as u8).collect()
 }
@@ -125,7 +125,7 @@ fn open(case: &GateCase, folder: &Scratch) -> Option<(Gate, Vec<File>)> {
     let gate = match Gate::open(&options) {
         Ok(gate) => gate,
         Err(failure) => {
-            // This machine cannot drive a file so.
+            // This machine has no such engine.
             assert_eq!(failure.exit_code(), 77, "{failure}");
             return None;
         }
@@ -136,9 +136,9 @@ fn open(case: &GateCase, folder: &Scratch) -> Option<(Gate, Vec<File>)> {
     Some((gate, files))
 }
 
-/// Bytes from the first that failed that may be written all the same: where pieces go one at a time
-/// no more than those of one, for nothing is sent after it. Of several on their way the others may
-/// be answered, and followed by more, before it is.
+/// Bytes from the first failed one on that may be written all the same. Where pieces go one at a
+/// time these are at most those of one piece, as none is sent after it. With several in flight the
+/// others may be answered, and followed by more, before the failure is.
 fn loose(case: &GateCase) -> usize {
     case.split.filter(|_| case.depth == 1).map_or(usize::MAX, |split| split as usize)
 }
@@ -172,7 +172,7 @@ fn in_turn(case: &GateCase, gate: &Gate, files: &mut [File], order: Order, numbe
                 Err(error) => failed_as_the_model(case, &error),
             }
         }
-        // Models fail at no flush.
+        // Models never fail a flush.
         Order::Flush(_) => gate.flush(file).unwrap_or_else(|error| panic!("{error}")),
     }
     files.iter().for_each(File::same);

@@ -1,11 +1,11 @@
-//! Records of runs: replayed they decide alike, and damaged they end in words or in a difference.
+//! Records of runs: a replay decides alike; a damaged record ends in a message or in a difference.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use penstock_policy::POLICIES;
 use penstock_run::record::decisions_of;
-use penstock_run::replay::{Replay, replay};
+use penstock_run::record::replay::{Replay, replay};
 use penstock_run::{Candidate, Options};
 
 use super::run::Bench;
@@ -28,11 +28,11 @@ enum How {
     Cut,
     Insert,
     Remove,
-    /// Some bytes once more.
+    /// Some bytes repeated.
     Repeat,
 }
 
-/// What `bytes` stand for: a case, who decides, and what is changed in the files then.
+/// The case that `bytes` stand for: a job, a policy, and the changes to the files.
 struct Drawn {
     case: Case,
     policy: &'static str,
@@ -54,14 +54,14 @@ impl Drawn {
     }
 }
 
-/// What `bytes` stand for, to be read.
+/// The case that `bytes` stand for, as text.
 pub fn record_text(bytes: &[u8]) -> String {
     let Drawn { case, policy, damages } = Drawn::of(bytes);
     format!("{case}# recorded under {policy}, then {damages:?}")
 }
 
-/// The run that `bytes` stand for, recorded: its replay decides alike, and whatever is changed in
-/// its files ends in words or in decisions that differ.
+/// The run that `bytes` stand for, recorded: its replay decides alike, and a replay of its changed
+/// files ends in a message or in decisions that differ.
 pub fn record(bytes: &[u8]) {
     let Drawn { case, policy, damages } = Drawn::of(bytes);
     let bench = Bench::new(case);
@@ -76,9 +76,9 @@ pub fn record(bytes: &[u8]) {
     let alike = replay(&path, &[]).unwrap_or_else(|failure| panic!("{failure}"));
     assert!(alike.first_difference.is_none(), "{alike:?}");
     assert_eq!(alike.alike, alike.decisions);
-    let told = &comparison.runs[0].classes;
+    let classes = &comparison.runs[0].classes;
     let requests: u64 =
-        told.iter().map(|class| class.requests + class.errors + class.unfinished).sum();
+        classes.iter().map(|class| class.requests + class.errors + class.unfinished).sum();
     // Requests that were due before the end of the warm-up are in the record alone.
     assert!(alike.requests >= requests, "{alike:?} of {requests} requests");
     let files = [path.clone(), decisions_of(&path)].map(|path| (fs::read(&path).unwrap(), path));
@@ -126,8 +126,8 @@ fn apply(whole: &[u8], damage: Damage) -> Vec<u8> {
     bytes
 }
 
-/// Whether two files hold the same decisions: what lies behind their end is not read, and
-/// their head depends on the record.
+/// Whether two files hold the same decisions: bytes behind their end are not read, and their head
+/// depends on the record.
 fn same_decisions(one: &[u8], other: &[u8]) -> bool {
     let parts = |bytes: &[u8]| -> Option<[Vec<u8>; 2]> {
         let mut lines = bytes.splitn(3, |&byte| byte == b'\n');

@@ -1,4 +1,4 @@
-//! `fcfs` in front of one disk that is a law of length, simulated once more and independently:
+//! `fcfs` in front of one disk that is a law of length, simulated a second time and independently:
 //! requests in order of arrival, into a device that holds a few and serves them batch by batch.
 //!
 //! It shares no code with the simulator but the job as it was read. It knows arrivals without
@@ -18,18 +18,19 @@ use super::figures::close;
 
 /// A request.
 #[derive(Clone, Copy)]
-struct Asked {
+struct Issued {
     due: u64,
     class: usize,
     read: bool,
     len: u32,
-    /// The agent that asks.
+    /// The agent that issues it.
     agent: usize,
     /// When it was handed to the device.
     sent: u64,
 }
 
-/// What a class got: response, wait and service of each request, in nanoseconds, and all bytes.
+/// The figures of a class: response, wait and service of each request, in nanoseconds, and all
+/// bytes.
 #[derive(Default)]
 pub(super) struct Got {
     latency: Vec<u64>,
@@ -38,8 +39,8 @@ pub(super) struct Got {
     bytes: u64,
 }
 
-/// What each class of `job` gets, with `classes` of them and the `trace` that it plays, if the
-/// reference knows all of it. `class` says of which class a record is.
+/// The figures of each of the `classes` classes of `job`, with the `trace` that it plays, if the
+/// reference covers the job. `class` returns the class of a record.
 pub(super) fn fcfs(job: &Job, trace: Option<&Trace>, classes: usize) -> Option<Vec<Got>> {
     let device = job.device.as_ref()?;
     let Model::Fixed(spec) = &device.model else { return None };
@@ -60,12 +61,12 @@ pub(super) fn fcfs(job: &Job, trace: Option<&Trace>, classes: usize) -> Option<V
     Some(got)
 }
 
-/// Serves all that `plan` asks for, and tells of each request when it is done.
-fn simulate(spec: &FixedSpec, mut plan: Plan, mut done: impl FnMut(&Asked, u64, u64)) {
-    let law = |asked: &Asked| if asked.read { &spec.reads } else { &spec.writes };
-    let (mut queue, mut inside) = (VecDeque::new(), VecDeque::<Asked>::new());
-    // In service: when each ends, and for how long it has the server.
-    let mut batch = VecDeque::<(u64, u64, Asked)>::new();
+/// Serves all requests of `plan`, and calls `done` for each when it is finished.
+fn simulate(spec: &FixedSpec, mut plan: Plan, mut done: impl FnMut(&Issued, u64, u64)) {
+    let law = |asked: &Issued| if asked.read { &spec.reads } else { &spec.writes };
+    let (mut queue, mut inside) = (VecDeque::new(), VecDeque::<Issued>::new());
+    // In service: when each ends, and its time on the server.
+    let mut batch = VecDeque::<(u64, u64, Issued)>::new();
     while let Some(now) = [plan.next(), batch.front().map(|one| one.0)].into_iter().flatten().min()
     {
         while let Some((_, service, asked)) = batch.pop_front_if(|one| one.0 <= now) {
@@ -78,10 +79,10 @@ fn simulate(spec: &FixedSpec, mut plan: Plan, mut done: impl FnMut(&Asked, u64, 
         while inside.len() + batch.len() < spec.depth as usize
             && let Some(asked) = queue.pop_front()
         {
-            inside.push_back(Asked { sent: now, ..asked });
+            inside.push_back(Issued { sent: now, ..asked });
         }
         if batch.is_empty() {
-            // One latency for all that are taken together, the longest.
+            // One latency for all requests of a batch, the longest.
             let latency = inside.iter().map(|asked| law(asked).latency.ns()).max().unwrap_or(0);
             let (mut ends, mut first) = (now + latency, latency);
             for asked in inside.drain(..) {
@@ -110,12 +111,12 @@ struct Plan {
     /// The next requests: when, of which agent, and the number that keeps ties in order.
     next: BTreeSet<(u64, usize, u64)>,
     issued: u64,
-    trace: VecDeque<Asked>,
+    trace: VecDeque<Issued>,
 }
 
-/// An agent: what it asks for, until when, and when it asks again.
+/// An agent: its requests, its end, and when it issues the next one.
 struct Agent {
-    asked: Asked,
+    asked: Issued,
     end: u64,
     again: Again,
 }
@@ -136,14 +137,14 @@ impl Plan {
             let spec = job.trace.as_ref()?;
             let simple = spec.timing == Timing::Original && spec.fit.is_none() && !trace.one_by_one;
             let flushes = trace.records.iter().any(|record| record.op == Op::Flush);
-            // Which class a request is of is no matter of this simulation: one is enough.
+            // The class of a request does not matter to this simulation: one is enough.
             if !simple || flushes || !spec.rules.is_empty() {
                 return None;
             }
             plan.trace = trace
                 .records
                 .iter()
-                .map(|record| Asked {
+                .map(|record| Issued {
                     due: record.at.ns(),
                     class: job.classes.len(),
                     read: record.op == Op::Read,
@@ -173,7 +174,7 @@ impl Plan {
             if spec.buffered || matches!(spec.region.from, Edge::At(u64::MAX)) {
                 return None;
             }
-            let asked = Asked {
+            let asked = Issued {
                 due: start,
                 class: spec.class.index(),
                 read: spec.op == Op::Read,
@@ -198,14 +199,14 @@ impl Plan {
         }
     }
 
-    /// When somebody asks next.
+    /// When the next request is due.
     fn next(&self) -> Option<u64> {
         let traced = self.trace.front().map(|asked| asked.due);
         traced.or_else(|| self.next.first().map(|&(at, ..)| at))
     }
 
-    /// What is asked for at `now`.
-    fn take(&mut self, now: u64) -> Option<Asked> {
+    /// The request that is due at `now`.
+    fn take(&mut self, now: u64) -> Option<Issued> {
         if let Some(asked) = self.trace.pop_front_if(|asked| asked.due <= now) {
             return Some(asked);
         }
@@ -214,7 +215,7 @@ impl Plan {
         if let Again::Every(period) = self.agents[agent].again {
             self.ask(agent, due + period);
         }
-        Some(Asked { due, ..self.agents[agent].asked })
+        Some(Issued { due, ..self.agents[agent].asked })
     }
 
     /// A request of `agent` is done.
@@ -226,19 +227,20 @@ impl Plan {
 }
 
 impl Got {
-    /// That `found` says the same: counts and extremes to the nanosecond, means to a millionth.
+    /// Checks that `found` is the same: counts and extremes to the nanosecond, means to a
+    /// millionth.
     pub(super) fn same(&self, found: &ClassResult) {
         let name = &found.name;
         let counts = (self.latency.len() as u64, self.bytes, 0, 0);
-        let told = (found.requests, found.bytes, found.errors, found.unfinished);
-        assert_eq!(told, counts, "{name}: requests, bytes, errors, unfinished");
-        let of = |what: &str, own: &[u64], told: &Distribution| {
+        let figures = (found.requests, found.bytes, found.errors, found.unfinished);
+        assert_eq!(figures, counts, "{name}: requests, bytes, errors, unfinished");
+        let of = |what: &str, own: &[u64], found: &Distribution| {
             let extremes = (own.iter().min().copied(), own.iter().max().copied());
             let extremes = (extremes.0.unwrap_or(0), extremes.1.unwrap_or(0));
-            assert_eq!((told.min, told.max), extremes, "{what} of {name}");
+            assert_eq!((found.min, found.max), extremes, "{what} of {name}");
             let sum: u128 = own.iter().map(|&ns| u128::from(ns)).sum();
             let mean = if own.is_empty() { 0.0 } else { sum as f64 / own.len() as f64 };
-            assert!(close(told.mean, mean, 1e-6), "{what} of {name}: {} for {mean}", told.mean);
+            assert!(close(found.mean, mean, 1e-6), "{what} of {name}: {} for {mean}", found.mean);
         };
         of("latency", &self.latency, &found.lat_ns);
         of("wait", &self.wait, &found.wait_ns);

@@ -28,7 +28,7 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new(case: Case) -> Self {
-        // Where a panic ends the process, nothing else tells what ran.
+        // Where a panic ends the process, only this message shows what ran.
         if std::env::var_os("PENSTOCK_SHOW").is_some() {
             eprintln!("{case}");
         }
@@ -72,7 +72,7 @@ impl Bench {
         }
     }
 
-    /// The job, run; none if it is refused in words, fails in words, or takes too long.
+    /// The result of the job; none if it is refused or fails with a message, or takes too long.
     pub(super) fn run(&self, sets: &[String], options: &Options) -> Option<Comparison> {
         self.run_within(REPORTS_MOST, sets, options)
     }
@@ -107,7 +107,7 @@ fn played(job: &Job) -> Option<Trace> {
     trace::load(&spec.file, format).ok().map(|(trace, _)| trace)
 }
 
-/// The job that `bytes` stand for: it is refused in words, or every figure of its run holds.
+/// The job that `bytes` stand for: it is refused with a message, or every figure of its run holds.
 pub fn whole_run(bytes: &[u8]) {
     let case = Case::of(bytes);
     let bench = Bench::new(case);
@@ -131,7 +131,7 @@ pub fn whole_run(bytes: &[u8]) {
     }
 }
 
-/// What is written of a job is read as the same job.
+/// The written text of a job is read as the same job.
 pub(super) fn reads_back(job: &Job) {
     let text = job.text();
     let again = Job::parse(&job.name, &text, &[]);
@@ -139,12 +139,13 @@ pub(super) fn reads_back(job: &Job) {
     assert_eq!(again.text(), text);
 }
 
-/// Counts `more` whole runs, in the file that `PENSTOCK_RUNS` names: a fuzzer ends without a word.
+/// Counts `more` whole runs, in the file that `PENSTOCK_RUNS` names: a fuzzer ends without a
+/// message.
 pub(super) fn count(more: usize) {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let runs = RUNS.fetch_add(more as u64, Ordering::Relaxed) + more as u64;
     if let Some(path) = std::env::var_os("PENSTOCK_RUNS") {
-        // A count that is lost is no finding.
+        // A lost count is no finding.
         let _ = std::fs::write(path, format!("{runs}\n"));
     }
 }
@@ -185,7 +186,7 @@ fn scheduled(job: &Job, trace: Option<&Trace>, class: usize) -> bool {
     job.programs.is_none() && own.all(|agent| open(&agent.arrivals))
 }
 
-/// Nothing is lost: a run that ends when all is done has done all.
+/// No request is lost: a run that ends when all requests are done has done all.
 fn arrivals(job: &Job, trace: Option<&Trace>, comparison: &Comparison) {
     if !drained(job) {
         return;
@@ -223,7 +224,7 @@ fn arrivals(job: &Job, trace: Option<&Trace>, comparison: &Comparison) {
     }
 }
 
-/// A class alone asks as it does among others; a job of one class is that class alone.
+/// A class issues the same requests alone as among others; a job of one class is that class alone.
 fn alone(job: &Job, comparison: &Comparison) {
     let found = |name: &str| comparison.runs.iter().find(|run| run.policy == name);
     let alone = comparison.runs.iter().find(|run| run.policy.starts_with("alone:"));

@@ -1,4 +1,4 @@
-//! Jobs changed by `--set`: refused in words, or read back alike and run whole.
+//! Jobs changed by `--set`: refused with a message, or read back alike and run whole.
 
 use penstock_spec::Job;
 use penstock_spec::devices::Model;
@@ -11,7 +11,7 @@ use crate::generate::{Case, Draw};
 /// Bytes that the arguments are made of.
 const ARGUMENTS: usize = 80;
 
-/// What `bytes` stand for, to be read.
+/// The case that `bytes` stand for, as text.
 pub fn set_text(bytes: &[u8]) -> String {
     let (bench, sets) = drawn(bytes);
     format!("{}# changed by {sets:?}", bench.case())
@@ -27,8 +27,8 @@ fn drawn(bytes: &[u8]) -> (Bench, Vec<String>) {
     (bench, sets)
 }
 
-/// The job that `bytes` stand for, changed by arguments: no panic, and what is accepted reads back
-/// and, if it is small, runs.
+/// The job that `bytes` stand for, changed by arguments: no panic. An accepted job reads back and,
+/// if it is small, runs.
 pub fn set(bytes: &[u8]) {
     let (bench, sets) = drawn(bytes);
     let Some(job) = bench.job(&sets) else { return };
@@ -43,7 +43,7 @@ pub fn set(bytes: &[u8]) {
     count(comparison.runs.len());
 }
 
-/// Whether a run of `job` takes little time and memory before it is looked at.
+/// Whether a run of `job` will take little time and memory.
 fn is_small(job: &Job) -> bool {
     const DEPTH: u32 = 10_000;
     const SIZE: u32 = 4 << 20;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use penstock_core::Request;
 
-/// A disk, and what it is to serve.
+/// A disk, and the pieces for it.
 #[derive(Debug)]
 pub(super) struct Disk<D> {
     pub(super) device: D,
@@ -12,6 +12,6 @@ pub(super) struct Disk<D> {
     pub(super) room: u32,
     /// Pieces that it has not yet taken.
     pub(super) waiting: VecDeque<Request>,
-    /// Pieces that it has or is to have.
+    /// Pieces at the disk and waiting for it.
     pub(super) outstanding: u32,
 }

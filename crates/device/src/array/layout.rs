@@ -1,4 +1,4 @@
-//! What becomes of a request: its pieces, level by level.
+//! How a request becomes pieces, level by level.
 
 use penstock_core::Op;
 
@@ -12,14 +12,14 @@ use super::{raid1, raid5};
 #[derive(Debug)]
 pub(super) enum Layout {
     Raid0(Stripes),
-    /// So many mirrors.
+    /// The number of mirrors.
     Raid1(usize),
     Raid5(Stripes),
     Jbod(Row),
 }
 
 impl Layout {
-    /// The layout over disks of these `sizes`, one at least; `None` if a stripe unit is nothing.
+    /// The layout over disks of these `sizes`, at least one; `None` if a stripe unit has no bytes.
     pub(super) fn new(
         level: Level,
         max_extent: u32,
@@ -53,7 +53,7 @@ impl Layout {
         if reads { Step::Before } else { Step::Itself }
     }
 
-    /// The pieces of a step of a range, none of no bytes; a mirror is read from `mirror`.
+    /// The pieces of a step of a range, none of them empty; mirrors are read from `mirror`.
     pub(super) fn pieces(
         &self,
         step: Step,

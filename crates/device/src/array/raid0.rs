@@ -60,7 +60,7 @@ impl Joined {
         Self { disk, op, most, from: 0, to: 0 }
     }
 
-    /// The bytes from `from` to `to`; what cannot be joined with them goes to `each`.
+    /// Adds the bytes from `from` to `to`. Bytes that cannot be joined with them go to `each`.
     pub(super) fn add(&mut self, from: u64, to: u64, each: &mut impl FnMut(Piece)) {
         if self.to != from || to - self.from > self.most {
             self.flush(each);
@@ -69,7 +69,7 @@ impl Joined {
         self.to = to;
     }
 
-    /// What is left goes to `each`.
+    /// Passes the last piece to `each`.
     pub(super) fn flush(&mut self, each: &mut impl FnMut(Piece)) {
         if self.to > self.from {
             let len = (self.to - self.from) as u32;

@@ -1,10 +1,10 @@
 //! Writes to stripes with parity.
 //!
 //! In row `r` of `n` disks the parity lies on disk `n − 1 − (r mod n)` and data unit `k` on disk
-//! `(k − r) mod n`. A row is written with its new parity, which is made in the way that reads from
-//! fewer disks: of the old data and the old parity (read-modify-write), or of the data that stays
-//! (reconstruct-write); if both read from as many, the first, which leaves the other disks alone. A
-//! whole row needs no read.
+//! `(k − r) mod n`. A row is written with its new parity. The parity is made in the way that reads
+//! from fewer disks: of the old data and the old parity (read-modify-write), or of the unchanged
+//! data (reconstruct-write). If both read from as many, the first way is taken, which does not
+//! touch the other disks. A whole row needs no read.
 
 use penstock_core::Op;
 
@@ -41,7 +41,7 @@ pub(super) fn writes(
     }
 }
 
-/// What is written of one row, in bytes of its data.
+/// The written part of one row, in bytes of its data.
 struct Written {
     /// Bytes of a unit.
     unit: u64,
@@ -49,7 +49,7 @@ struct Written {
     parity: u64,
     from: u64,
     to: u64,
-    /// Parity is made of the data that stays.
+    /// The parity is made of the unchanged data.
     reconstructs: bool,
 }
 
@@ -68,12 +68,12 @@ impl Written {
         row
     }
 
-    /// The first and the last unit that are written to.
+    /// The first and the last unit that are written.
     fn units(&self) -> (u64, u64) {
         (self.from / self.unit, (self.to - 1) / self.unit)
     }
 
-    /// What is written to data unit `unit`, in bytes from its beginning.
+    /// The written part of data unit `unit`, in bytes from its beginning.
     fn data(&self, unit: u64) -> (u64, u64) {
         let begins = unit * self.unit;
         let to = self.to.clamp(begins, begins + self.unit) - begins;
@@ -81,8 +81,8 @@ impl Written {
         if to > from { (from, to) } else { NOTHING }
     }
 
-    /// Where the parity changes: at what is written of one unit, and in the whole of it if there
-    /// are several.
+    /// Where the parity changes: at the written part of one unit, or in the whole unit if several
+    /// are written.
     fn changed(&self) -> (u64, u64) {
         let (first, last) = self.units();
         if first == last { self.data(first) } else { (0, self.unit) }
@@ -100,8 +100,8 @@ impl Written {
             return NOTHING;
         }
         let ((from, to), (lowest, highest)) = (self.data(unit), self.changed());
-        // Written at its end, at its beginning, in the whole, or not at all: what is left is one
-        // range. Of several units no other case can be, and of one there is nothing left.
+        // The unit is written at its end, at its beginning, as a whole, or not at all, so the rest
+        // is one range. Several units have no other case, and one unit has no rest.
         match (from > lowest, to < highest) {
             _ if (from, to) == NOTHING => (lowest, highest),
             (true, _) => (lowest, from),

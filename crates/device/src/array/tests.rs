@@ -65,7 +65,8 @@ proptest! {
         for (one, next) in pieces.iter().zip(&pieces[1..]) {
             let joined = u64::from(one.len + next.len);
             let neighbours = one.disk == next.disk && one.start + u64::from(one.len) == next.start;
-            // The next unit did not fit in; how much of it comes with its own neighbours is its.
+            // The next unit did not fit in. Its own part includes what it shares with its
+            // neighbours.
             let unit = u64::from(one.len) + su.min(u64::from(next.len));
             prop_assert!(!neighbours || joined > most && unit > most, "{one:?} {next:?}");
         }
@@ -124,7 +125,8 @@ proptest! {
                 let modifies = all(&new) && before.contains(&(parity, byte));
                 prop_assert!(modifies || all(&old), "parity of byte {byte} cannot be made");
             }
-            // The fewer reads of the two: of what is written and the parity, or of what stays.
+            // The smaller number of reads: of the written data and the parity, or of the unchanged
+            // data.
             let touched: BTreeSet<usize> =
                 of(&written).iter().map(|place| place.0).filter(|&disk| disk != parity).collect();
             let whole = |disk: usize| changed.iter().all(|&byte| data.contains_key(&(disk, byte)));
@@ -157,8 +159,8 @@ fn a_row_written_whole_is_not_read() {
     assert_eq!(pieces(&layout, Step::Itself, (Op::Write, 24, 48)).len(), 4, "neighbours join");
 }
 
-/// The last byte of a range of none was the one before its first, and before byte 0 the last of all:
-/// as many units as 64 bits number were looked at.
+/// The last byte of an empty range was the one before its first, and before byte 0 the last byte of
+/// all. As many units as 64 bits number were then looked at.
 #[test]
 fn a_range_of_no_bytes_has_no_pieces() {
     let row = Layout::Jbod(Row::new([4096, 4096].into_iter()));

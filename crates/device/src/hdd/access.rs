@@ -5,8 +5,8 @@ use penstock_core::Span;
 /// One access, part by part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
-    /// From the request's arrival until the arm begins to move: the rest of the turnaround and
-    /// the command overhead.
+    /// From the request's arrival until the arm begins to move: the rest of the turnaround and the
+    /// command overhead.
     pub overhead: Span,
     /// Arm, head switch and settling, to the first track.
     pub seek: Span,
@@ -14,21 +14,21 @@ pub struct Access {
     pub rotation: Span,
     /// From there until the last wanted sector has passed, switches between tracks included.
     pub transfer: Span,
-    /// What the bus still carries when the last sector has passed.
+    /// Time on the bus after the last sector has passed.
     pub bus: Span,
     /// Cylinders that the arm moved to the first track.
     pub distance: u32,
-    /// Where the arm is left.
+    /// The arm after the access.
     pub(super) arm: Arm,
 }
 
 impl Access {
-    /// Whether it is a command that asked nothing of the platter and cost its overhead alone.
+    /// Whether the command needed nothing of the platter and cost its overhead alone.
     pub fn is_decoding(&self) -> bool {
         self.service() == self.overhead
     }
 
-    /// The whole of it.
+    /// The sum of its parts.
     pub fn service(&self) -> Span {
         self.overhead + self.seek + self.rotation + self.transfer + self.bus
     }

@@ -1,38 +1,38 @@
 //! The cache of a drive: segments, read-ahead, write-back.
 //!
-//! Use it for what a drive does with its cache on. The rules are those that Ruemmler and Wilkes
-//! describe (section "Data caching") and whose parameters `DIXtrac` extracts; where a drive's
-//! facts leave something open, it is as in `DiskSim` 4.0, whose answers the tests hold it to.
+//! Use it to model a drive with its cache on. The rules are those that Ruemmler and Wilkes describe
+//! (section "Data caching") and whose parameters `DIXtrac` extracts. Where a drive's facts do not
+//! decide, the rule is `DiskSim` 4.0's, and the tests compare with its answers.
 //!
-//! *Segments.* A segment holds one run of sectors, and slides: what it has no room for goes at the
-//! front. A new run takes an empty segment, or the one used longest ago. A write empties every
-//! other segment that holds some of its sectors.
+//! *Segments.* A segment holds one run of sectors, and slides: when it is full, its first sectors
+//! are dropped. A new run takes an empty segment, or the one used longest ago. A write empties
+//! every other segment that holds some of its sectors.
 //!
-//! *Reads.* A read whose first sector is held is a hit: the shorter overhead, and the bus begins at
-//! once with what is there. If some of the rest is missing the arm fetches it, and goes on if it is
-//! fetching it already. After a read the arm reads on as far as the drive's rule says. It stops for
-//! any other command, at the end of the sector or seek that has begun, and the command's overhead
-//! comes after that. Data that nobody has taken from the buffer yet is never replaced: the
-//! arm then loses turns.
+//! *Reads.* A read is a hit if its first sector is held. It then has the shorter overhead, and the
+//! bus begins at once with the held sectors. If some of the rest is missing the arm fetches it, or
+//! continues if it is fetching it already. After a read the arm reads on as far as the drive's rule
+//! says. It stops for any other command, at the end of the sector or seek that has begun, and the
+//! command's overhead comes after that. Data that the host has not yet taken from the buffer is
+//! never replaced: the arm then loses turns.
 //!
 //! *Writes.* With write-back a write is answered when its data is in the buffer, and goes to the
-//! platter at once. A write that continues it joins it. Everything else waits until it is there,
-//! a hit too: the drives described here serve one command at a time. Without write-back, and for a
-//! write with FUA, the answer comes from the platter.
+//! platter at once. A write that continues it joins it. Every other command, even a hit, waits
+//! until the data is on the platter: the drives described here serve one command at a time. Without
+//! write-back, and for a write with FUA, the answer comes from the platter.
 //!
-//! Invariants: nothing is dirty but the rest of one sweep; a flush is answered when that has ended;
-//! work per request is a few steps for each segment and each track.
+//! Invariants: only the rest of one sweep is dirty; a flush is answered when that has ended; work
+//! per request is a few steps for each segment and each track.
 //!
 //! # Divergence from real disks
 //!
-//! - What was asked for is pushed out by what is read behind it, if the drive reads on that far and
-//!   is not said to keep it: the greatest read-ahead counts alone, as in `DiskSim`.
-//! - The overhead of a command that stops a read-ahead comes after the sector or seek that ends, as
-//!   in `DiskSim`, and not meanwhile.
+//! - Sectors read ahead may push requested sectors out, if the drive reads on that far and its
+//!   facts do not say that it keeps them. Only the greatest read-ahead counts, as in `DiskSim`.
+//! - The overhead of a command that stops a read-ahead begins after that sector or seek has ended,
+//!   as in `DiskSim`, and not meanwhile.
 //! - Levels 1 and 2 of `DiskSim`'s fast writes are one: with one command at a time they do not
 //!   differ.
-//! - A write does not join what it precedes, and its sectors are written in their order, whatever
-//!   passes first.
+//! - A write does not join data that it precedes. Its sectors are written in their order, whichever
+//!   passes the head first.
 
 mod segments;
 
@@ -46,9 +46,9 @@ use super::mechanism::Mechanism;
 use super::options::Overheads;
 use super::sweep::{Flow, Motion, Order, Sweep};
 
-/// What a drive has in its cache, and what its arm does beside what is asked for.
+/// The cache of a drive, and what its arm does in addition to the requests.
 #[derive(Debug)]
-pub(super) struct Buffer {
+pub(super) struct SegmentBuffer {
     cache: Cache,
     /// Nanoseconds of overhead if the buffer answers: `[write][after a write]`.
     hits: [[u64; 2]; 2],
@@ -63,15 +63,15 @@ pub(super) struct Buffer {
 struct Active {
     segment: usize,
     sweep: Sweep,
-    /// The sector up to which it is read whoever waits.
+    /// The sector up to which the read-ahead goes on even if a command waits.
     least: u64,
-    /// What it was about when somebody last asked.
+    /// Its motion at the last command.
     motion: Motion,
 }
 
-/// Sectors that are asked for.
+/// A request for sectors.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Command {
+pub(super) struct SectorRequest {
     /// When the drive takes it up, in nanoseconds.
     pub(super) now: u64,
     /// The first sector.
@@ -80,7 +80,7 @@ pub(super) struct Command {
     pub(super) end: u64,
 }
 
-impl Buffer {
+impl SegmentBuffer {
     /// An empty one.
     ///
     /// # Errors
@@ -99,19 +99,19 @@ impl Buffer {
         }))
     }
 
-    /// Commands are decoded before they come to it.
+    /// The overheads are zero: commands are decoded before they come to the cache.
     pub(super) fn decode_for_free(&mut self) {
         self.hits = Default::default();
     }
 
-    /// Serves a read; when it is answered.
-    pub(super) fn read(&mut self, drive: &mut Mechanism, command: &Command) -> u64 {
-        let Command { now, first, end } = *command;
+    /// Serves a read. Returns when it is answered.
+    pub(super) fn read(&mut self, drive: &mut Mechanism, command: &SectorRequest) -> u64 {
+        let SectorRequest { now, first, end } = *command;
         let missed = drive.overhead(Op::Read);
         let written = self.settle(drive, now);
         let reading = self.active.map(|active| active.segment);
         let found = self.segments.find(first, end, reading).or_else(|| self.coming(first));
-        // Who must wait for the arm is told so, with all that it costs.
+        // A read that must wait for the arm is reported, with all its costs.
         let hit = found.is_some() && written <= now;
         let overhead = if hit { self.overhead(drive, Op::Read, first) } else { missed };
         (drive.wrote, self.last_end) = (false, end);
@@ -144,14 +144,14 @@ impl Buffer {
             if going.is_some() || self.cache.ahead_on_hit {
                 self.active = Some(active);
                 if let Some(sweep) = begun {
-                    drive.tell_sweep(sweep, |_| 0);
+                    drive.report_sweep(sweep, |_| 0);
                 }
             }
             return flow.done();
         }
         let read = drive.reach(&mut active.sweep, end);
         if let Some(sweep) = begun {
-            drive.tell_sweep(sweep, |_| read);
+            drive.report_sweep(sweep, |_| read);
         }
         self.active = Some(active);
         active.sweep.flow.done().max(read)
@@ -165,16 +165,21 @@ impl Buffer {
         self.hits[usize::from(write)][usize::from(same == write)]
     }
 
-    /// The segment that is being filled, if `sector` is the next one that it gets.
+    /// The segment that is being filled, if `sector` is the next one of it.
     fn coming(&self, sector: u64) -> Option<usize> {
         let Active { segment, sweep, .. } = self.active?;
         let comes = sweep.op == Op::Read && sweep.next == sector && sector < sweep.end;
         (comes && self.cache.hits_on_coming).then_some(segment)
     }
 
-    /// Serves a write; when it is answered, from the platter if it must be `durable`.
-    pub(super) fn write(&mut self, drive: &mut Mechanism, command: &Command, durable: bool) -> u64 {
-        let Command { now, first, end } = *command;
+    /// Serves a write. Returns when it is answered, from the platter if it must be `durable`.
+    pub(super) fn write(
+        &mut self,
+        drive: &mut Mechanism,
+        command: &SectorRequest,
+        durable: bool,
+    ) -> u64 {
+        let SectorRequest { now, first, end } = *command;
         let durable = durable || !self.cache.write_back;
         let missed = drive.overhead(Op::Write);
         let overhead = if durable { missed } else { self.overhead(drive, Op::Write, first) };
@@ -188,7 +193,7 @@ impl Buffer {
         let segment = self.segments.for_write(first, end, reading);
         self.segments.void(first, end);
         self.segments.begin(segment, first);
-        // What is longer than a segment goes through it part by part.
+        // A write longer than a segment goes through it part by part.
         let room = self.segments.sectors();
         let part = end.min(first + room);
         let flow = self.flow(drive, first, part, written.max(now + overhead));
@@ -202,14 +207,14 @@ impl Buffer {
         }
         self.segments.extend(segment, end);
         self.active = Some(Active { segment, sweep, least: end, motion: Motion::Done });
-        drive.tell_sweep(begun, |drive| drive.finish(&mut { sweep }));
+        drive.report_sweep(begun, |drive| drive.finish(&mut { sweep }));
         if durable { drive.finish(&mut sweep) } else { sweep.flow.done() }
     }
 
-    /// Joins a write to the data on its way to the platter, if it continues that; when it is
-    /// answered.
-    fn append(&mut self, drive: &Mechanism, command: &Command, decoded: u64) -> Option<u64> {
-        let Command { now, first, end } = *command;
+    /// Joins a write to the data on its way to the platter, if it continues that data. Returns when
+    /// it is answered.
+    fn append(&mut self, drive: &Mechanism, command: &SectorRequest, decoded: u64) -> Option<u64> {
+        let SectorRequest { now, first, end } = *command;
         let room = self.segments.sectors();
         let joins = self.cache.combine && end - first <= room;
         let mut active = self
@@ -218,7 +223,7 @@ impl Buffer {
         if matches!(drive.follow(&mut active.sweep, now), Motion::Done) {
             return None;
         }
-        // It enters the buffer when enough has left that.
+        // It enters the buffer when enough sectors have left the buffer.
         let leaves = end.saturating_sub(room);
         let enters = if leaves > active.sweep.next {
             drive.reach(&mut { active.sweep }, leaves).max(decoded)
@@ -268,8 +273,8 @@ impl Buffer {
         drive.leg(&mut sweep).begins - begun
     }
 
-    /// Brings the arm to the time `now`, and past the end of a write, which nothing stops; when
-    /// that is.
+    /// Advances the arm to the time `now`, or past the end of a write, which nothing stops. Returns
+    /// that time.
     fn settle(&mut self, drive: &mut Mechanism, now: u64) -> u64 {
         let Some(active) = &mut self.active else { return now };
         if active.sweep.op != Op::Write {
@@ -290,7 +295,7 @@ impl Buffer {
         written.max(now)
     }
 
-    /// Stops reading ahead, which was settled; when the arm is free of it.
+    /// Stops a read-ahead that was settled. Returns when the arm is free.
     fn stop(&mut self, drive: &mut Mechanism, now: u64) -> u64 {
         let Some(mut active) = self.active.take() else { return now };
         if active.sweep.next < active.least.min(active.sweep.end) {
@@ -309,7 +314,8 @@ impl Buffer {
         }
     }
 
-    /// Takes into the segment what passes on the way to the first sector of `sweep` on its track.
+    /// Keeps in the segment the sectors that pass on the way to the first sector of `sweep` on its
+    /// track.
     fn keep_passing(&mut self, drive: &Mechanism, segment: usize, mut sweep: Sweep) {
         sweep.end = sweep.flow.end;
         let leg = drive.leg(&mut sweep);
@@ -319,7 +325,8 @@ impl Buffer {
         self.segments.extend(segment, sweep.next);
     }
 
-    /// How far it reads on behind a request that ends before `end`, in a segment from `start` on.
+    /// How far the drive reads on behind a request that ends before `end`, in a segment from
+    /// `start` on.
     fn limit(&self, drive: &Mechanism, start: u64, end: u64) -> u64 {
         let map = &drive.map;
         let zone = |sector| map.zone_of(sector);
@@ -350,7 +357,7 @@ impl Buffer {
         Flow { first, end, base, pace: drive.bus, room: self.segments.sectors() }
     }
 
-    /// A sweep from where the arm rests, free to move `at` a time.
+    /// A sweep from where the arm rests, free to move at the time `at`.
     fn sweep(&self, drive: &Mechanism, op: Op, sectors: Range<u64>, at: u64, flow: Flow) -> Sweep {
         let order = match op {
             Op::Read if self.cache.zero_latency => Order::Any,

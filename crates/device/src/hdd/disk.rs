@@ -5,32 +5,32 @@ use std::ops::Range;
 use penstock_core::{Device, Done, Errno, Flags, Op, Request, Span, Time};
 
 use super::access::Access;
-use super::buffer::{Buffer, Command};
+use super::buffer::{SectorRequest, SegmentBuffer};
 use super::drive::{Drive, DriveError};
 use super::geometry::{Angle, Place};
 use super::mechanism::{Mechanism, SECTOR, sectors};
+use super::observer::AccessObserver;
 use super::options::Options;
-use super::watcher::Watcher;
 
 /// One drive.
 #[derive(Debug)]
 pub struct Hdd {
     pub(super) mechanism: Mechanism,
     /// The cache, if it takes part.
-    pub(super) buffer: Option<Box<Buffer>>,
-    serving: Option<Serving>,
+    pub(super) buffer: Option<Box<SegmentBuffer>>,
+    serving: Option<CommandInService>,
 }
 
 #[derive(Debug)]
-struct Serving {
+struct CommandInService {
     req: Request,
     begun: Time,
     ends: Time,
     error: Option<Errno>,
 }
 
-impl Serving {
-    /// What is over by `now` of the command in service.
+impl CommandInService {
+    /// The completion of the command in service, if it has ended by `now`.
     fn finish(serving: &mut Option<Self>, now: Time) -> Option<Done> {
         let Self { req, begun, ends, error } = serving.take_if(|s| s.ends <= now)?;
         Some(Done { id: req.id, at: now, begun, service: ends.since(begun), len: req.len, error })
@@ -44,7 +44,7 @@ impl Hdd {
     /// [`DriveError`]: the facts contradict each other.
     pub fn new(drive: &Drive, options: Options) -> Result<Self, DriveError> {
         let mechanism = Mechanism::new(drive, &options)?;
-        let buffer = options.cache.map(|cache| Buffer::new(&cache, options.overheads));
+        let buffer = options.cache.map(|cache| SegmentBuffer::new(&cache, options.overheads));
         Ok(Self { mechanism, buffer: buffer.transpose()?, serving: None })
     }
 
@@ -55,12 +55,12 @@ impl Hdd {
         self
     }
 
-    /// The same, with a `listener` that is called for every access, with its start and all of its
-    /// parts: an access does not change once it has begun. With the cache, the call comes when a
-    /// command makes the access certain; the access may begin later, and has neither overhead nor bus.
+    /// The same, with an `observer` that is called for every access with its start and its parts;
+    /// an access does not change once it has begun. With the cache, the call comes when a command
+    /// makes the access certain. The access may begin later, and then has neither overhead nor bus.
     #[must_use]
-    pub fn watched(mut self, listener: impl FnMut(Time, &Access) + 'static) -> Self {
-        self.mechanism.watcher = Watcher::new(listener);
+    pub fn observed(mut self, observer: impl FnMut(Time, &Access) + 'static) -> Self {
+        self.mechanism.observer = AccessObserver::new(observer);
         self
     }
 
@@ -77,8 +77,8 @@ impl Hdd {
         Span::from_ns(self.mechanism.seeks.ns(op, distance, false))
     }
 
-    /// What a read or write of `len` bytes from `start` would cost if it came `now`, without the
-    /// cache.
+    /// What a read or write of `len` bytes from `start` would cost without the cache if it came
+    /// `now`.
     ///
     /// # Panics
     /// If the range is empty or passes the drive's end.
@@ -88,7 +88,7 @@ impl Hdd {
 
     /// When the data of the command in service crosses the bus, if that takes time.
     pub(super) fn bus_taken(&self) -> Option<Range<Time>> {
-        let Serving { req, begun, ends, .. } = self.serving.as_ref()?;
+        let CommandInService { req, begun, ends, .. } = self.serving.as_ref()?;
         let takes = Span::from_ns(sectors(req.start, req.len).1 * self.mechanism.bus);
         match req.op {
             Op::Read => Some(*ends - takes..*ends),
@@ -105,15 +105,16 @@ impl Hdd {
         std::mem::take(&mut self.mechanism.overheads)
     }
 
-    /// Serves a read or write with the cache; when it is answered.
+    /// Serves a read or write with the cache. Returns when it is answered.
     fn start_cached(
         mechanism: &mut Mechanism,
-        buffer: &mut Buffer,
+        buffer: &mut SegmentBuffer,
         now: Time,
         req: &Request,
     ) -> Time {
         let (first, sectors) = sectors(req.start, req.len);
-        let command = Command { now: now.max(mechanism.ready).ns(), first, end: first + sectors };
+        let command =
+            SectorRequest { now: now.max(mechanism.ready).ns(), first, end: first + sectors };
         Time::from_ns(match req.op {
             Op::Write => buffer.write(mechanism, &command, req.flags.has(Flags::FUA)),
             _ => buffer.read(mechanism, &command),
@@ -170,7 +171,7 @@ impl Device for Hdd {
                     ends = Self::start_cached(&mut self.mechanism, buffer, now, req);
                 } else {
                     let access = self.mechanism.access(now, req.op, req.start, req.len);
-                    self.mechanism.watcher.tell(now, &access);
+                    self.mechanism.observer.report(now, &access);
                     ends = now + access.service();
                     self.mechanism.arm = access.arm;
                     self.mechanism.wrote = req.op == Op::Write;
@@ -180,7 +181,7 @@ impl Device for Hdd {
         if req.op != Op::Flush {
             self.mechanism.ready = ends + self.mechanism.turnaround;
         }
-        self.serving = Some(Serving { req: *req, begun: now, ends, error });
+        self.serving = Some(CommandInService { req: *req, begun: now, ends, error });
     }
 
     fn wakeup(&self) -> Time {
@@ -188,6 +189,6 @@ impl Device for Hdd {
     }
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        done.extend(Serving::finish(&mut self.serving, now));
+        done.extend(CommandInService::finish(&mut self.serving, now));
     }
 }

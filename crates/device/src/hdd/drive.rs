@@ -27,7 +27,7 @@ pub struct Drive {
     pub seek: SeekLaw,
     /// Time to change heads on one cylinder.
     pub head_switch: Span,
-    /// What a write's seek takes longer than a read's, in nanoseconds. May be negative: some
+    /// How much longer a write's seek takes than a read's, in nanoseconds. May be negative: some
     /// tables were measured with writes.
     pub write_settle_ns: i64,
     /// Time to decode a command that finds nothing in a cache.
@@ -50,9 +50,9 @@ pub struct Cache {
     pub write_segment: bool,
     /// How far it reads on behind a request.
     pub ahead: ReadAhead,
-    /// What it reads on at least, even if something else waits.
+    /// The least read-ahead, even if a command waits.
     pub ahead_least: u32,
-    /// What it reads on at most.
+    /// The greatest read-ahead.
     pub ahead_most: u32,
     /// Whether it goes on reading ahead when a request was found whole in a segment at rest.
     pub ahead_on_hit: bool,
@@ -70,11 +70,11 @@ pub struct Cache {
     pub hits_on_written: bool,
     /// Reading ahead stops before what was asked for would be pushed out.
     pub keeps_asked: bool,
-    /// The overhead after a command of the same kind is for one that begins where that ended; any
-    /// other costs as much as after the other kind.
+    /// The short overhead after a command of the same kind applies only to a command that begins
+    /// where that one ended. Any other command costs as much as after the other kind.
     pub short_if_continued: bool,
-    /// What the arm takes at least for a command that needs the platter, even if it stands there:
-    /// it has read on or stood idle, and finds the track anew.
+    /// The least time of the arm for a command that needs the platter, even if it stands there: it
+    /// has read on or stood idle, and finds the track anew.
     pub settle: Span,
     /// Time to decode a command that the buffer can answer: a read whose beginning it holds, a
     /// write if writes are answered from it.
@@ -93,8 +93,7 @@ pub enum ReadAhead {
     /// As far as it may.
     Segment,
     /// To the end of the track; to the end of the next one if the segment's data came from before
-    /// this track, as that of a sequential stream does. Without regard to
-    /// [`Cache::ahead_most`].
+    /// this track, as that of a sequential stream does. [`Cache::ahead_most`] does not apply.
     Stream,
 }
 
@@ -230,7 +229,7 @@ impl CommandOverheads {
     }
 }
 
-/// Facts that cannot be of a drive.
+/// Facts that no drive can have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DriveError {
     /// The whole drive: what is wrong with it.

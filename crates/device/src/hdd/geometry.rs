@@ -42,8 +42,8 @@ impl Angle {
     }
 }
 
-/// Parts of a drive whose zones are looked up beforehand: many more than it has zones, so that few
-/// of them lie in two.
+/// Parts of a drive with a prepared zone: many more than it has zones, so that few parts lie in two
+/// zones.
 const PARTS: u64 = 256;
 
 const TOO_LARGE: &str = "more sectors than the map can count";
@@ -78,8 +78,8 @@ pub(super) struct Run {
 /// The map of one drive.
 #[derive(Debug)]
 pub(super) struct Map {
-    /// The zone of the first block of each part of `2^part` blocks: a block's own is that one or, if
-    /// the part lies in several, soon after. A search would miss the processor's guesses.
+    /// The zone of the first block of each part of `2^part` blocks. A block lies in that zone or,
+    /// if the part lies in several, soon after. A binary search would cost mispredicted branches.
     parts: Box<[u32]>,
     part: u32,
     zones: Box<[ZoneMap]>,
@@ -123,7 +123,7 @@ struct Slip {
     block: u64,
     /// Where it lies in the zone.
     position: u64,
-    /// Which interval it belongs to; a slip pushes nothing beyond.
+    /// Its interval; a slip pushes nothing beyond it.
     interval: u64,
     /// Positions passed over in this interval up to here, itself included.
     passed: u64,
@@ -218,8 +218,8 @@ impl Map {
         Run { place, zone, blocks, sectors: last - first + 1 }
     }
 
-    /// Position in the zone of its block `x`, empty ones counted, and how many blocks from there on
-    /// follow each other without a gap, at least.
+    /// The position in the zone of its block `x`, empty ones counted, and how many blocks from
+    /// there on follow each other without a gap, at least.
     fn physical(&self, zone: &ZoneMap, x: u64) -> (u64, u64) {
         let (rest, interval, full) = zone.split(x, |interval| &interval.usable);
         let together = zone.interval.as_ref().map_or(u64::MAX, |i| i.usable.by - rest);
@@ -299,7 +299,7 @@ impl ZoneMap {
         if zone.sectors_per_track < 2 || full < spares + 2 {
             return Err("a track, and what is not spare of an interval, needs two sectors or more");
         }
-        // What the divisors below are exact for.
+        // The divisors below are exact up to this.
         all.checked_mul(cylinder.max(full.min(all))).ok_or(TOO_LARGE)?;
         let usable = full - spares;
         let first_slip = slips.len();

@@ -1,19 +1,19 @@
-//! What moves in a drive: the arm over the map of its sectors, above the turning platter.
+//! The moving parts of a drive: the arm over the map of its sectors, above the turning platter.
 
 use penstock_core::{Op, Span, Time};
 
 use super::access::{Access, Arm};
 use super::drive::{Drive, DriveError};
 use super::geometry::{Map, Place, Run};
+use super::observer::AccessObserver;
 use super::options::{Bus, Options};
 use super::platter::Platter;
 use super::seek::SeekTimes;
-use super::watcher::Watcher;
 
 /// Bytes of a sector.
 pub(super) const SECTOR: u32 = 512;
 
-/// The mechanism of one drive, and what of its electronics takes time.
+/// The mechanism of one drive, and the times of its electronics.
 #[derive(Debug)]
 pub(super) struct Mechanism {
     pub(super) map: Map,
@@ -29,11 +29,11 @@ pub(super) struct Mechanism {
     pub(super) wrote: bool,
     /// When the next command may be taken up.
     pub(super) ready: Time,
-    pub(super) watcher: Watcher,
+    pub(super) observer: AccessObserver,
 }
 
 impl Mechanism {
-    /// Of a drive of these facts, at rest.
+    /// The mechanism of a drive of these facts, at rest.
     pub(super) fn new(drive: &Drive, options: &Options) -> Result<Self, DriveError> {
         let map = Map::new(drive)?;
         let cylinders = drive.cylinders.max(map.end_cylinder());
@@ -49,7 +49,7 @@ impl Mechanism {
             arm: Arm::default(),
             wrote: false,
             ready: Time::ZERO,
-            watcher: Watcher::default(),
+            observer: AccessObserver::default(),
         })
     }
 
@@ -62,8 +62,8 @@ impl Mechanism {
         self.map.place(self.map.zone_of(sector), sector)
     }
 
-    /// What a read or write of `len` bytes from `start` would cost if it came `now`, without the
-    /// cache.
+    /// What a read or write of `len` bytes from `start` would cost without the cache if it came
+    /// `now`.
     ///
     /// # Panics
     /// If the range is empty or passes the drive's end.
@@ -118,8 +118,8 @@ impl Mechanism {
     /// The sectors of one track pass the head, and a read's pass the bus.
     fn pass(&self, op: Op, run: &Run, left: u64, clock: &mut u64, bus: &mut u64) {
         if self.bus > 0 && op == Op::Read {
-            // Nothing is on the bus before its sector has passed, and all that is left follows it.
-            // Within a track either the first sector or the last is what the bus waits for longest.
+            // No sector is on the bus before it has passed the head, and the rest follows it.
+            // Within a track the bus waits longest for either the first sector or the last.
             let first = *clock + self.platter.pass(run.zone, 1) + left * self.bus;
             let rest = left - run.blocks + 1;
             let last = *clock + self.platter.pass(run.zone, run.sectors) + rest * self.bus;
@@ -133,10 +133,10 @@ impl Mechanism {
         self.seeks.ns(op, to.cylinder.abs_diff(from.cylinder), to.head != from.head)
     }
 
-    /// A command that asks nothing of the platter takes its overhead: when it ends.
+    /// A command that needs nothing of the platter takes its overhead. Returns when it ends.
     pub(super) fn decode_only(&mut self, now: Time, op: Op) -> Time {
         let ends = now.max(self.ready) + Span::from_ns(self.overhead(op));
-        self.watcher.tell_decoding(now, ends, self.arm);
+        self.observer.report_decoding(now, ends, self.arm);
         ends
     }
 

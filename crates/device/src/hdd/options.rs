@@ -1,10 +1,10 @@
-//! What of a drive takes part in a run.
+//! Which parts of a drive take part in a run.
 
 use penstock_core::Span;
 
 use super::drive::{Cache, CommandOverheads};
 
-/// What of a drive's own electronics takes part.
+/// Which of a drive's electronics take part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// Time to decode a command.

@@ -1,8 +1,8 @@
 //! The arm on its way along consecutive sectors.
 //!
-//! A sweep is what is still to be read or written, and from where. It goes on by legs, a track's
-//! part each: one closed form says when a leg begins and ends, and another one how far it is at a
-//! given time. Nothing happens per sector, and nothing at all until somebody asks.
+//! A sweep is the rest of a read or write, and where it begins. It goes on by legs, each a part of
+//! one track. One closed form gives the beginning and the end of a leg, another one its progress at
+//! a given time. Nothing is computed per sector, and nothing before a caller asks.
 
 use penstock_core::{Op, Span, Time};
 
@@ -26,12 +26,12 @@ pub(super) struct Sweep {
     pub(super) settle: u64,
     /// In which order sectors of a track are read.
     pub(super) order: Order,
-    /// What of it passes the bus.
+    /// How its sectors pass the bus.
     pub(super) flow: Flow,
 }
 
 impl Sweep {
-    /// It is on the track of `leg`, and free to go on `at` a time.
+    /// The arm is on the track of `leg` and free to go on at the time `at`.
     fn rest(&mut self, at: u64, leg: &Leg) {
         (self.at, self.arm, self.settle) = (at, leg.arm(), 0);
     }
@@ -77,13 +77,13 @@ impl Flow {
         self.passed(self.end)
     }
 
-    /// When the buffer has room for `sector`, which takes the place of one that must have left.
+    /// When the buffer has room for `sector`, which takes the place of an earlier one.
     fn room_for(&self, sector: u64) -> u64 {
         sector.checked_sub(self.room).map_or(0, |replaced| self.passed(replaced))
     }
 
-    /// The first of `sectors` sectors from `from` on, each `media` after the one before, that comes
-    /// when there is no room for it. The first of all has room, and the bus is the slower.
+    /// The first of `sectors` sectors from `from` on, each `media` after the one before, that finds
+    /// no room. The first of all has room, and the bus is the slower part.
     fn first_without_room(&self, from: u64, sectors: u64, begins: u64, media: u64) -> Option<u64> {
         let lacks = |sector: u64| begins + (sector - from) * media < self.room_for(sector);
         // The head gains on the bus until the last sector that the bus still carries.
@@ -121,21 +121,21 @@ impl Leg {
     }
 }
 
-/// What a sweep is about at some time.
+/// The state of a sweep at some time.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Motion {
     /// It has ended.
     Done,
     /// The arm moves until then, and will be there.
     Seeking(u64, Arm),
-    /// A sector passes until then, or it waits until then for one.
+    /// A sector passes until then, or the arm waits until then for one.
     Passing(u64),
 }
 
 impl Mechanism {
     /// The next leg of `sweep`, which has not ended. Only the flow's base may change.
     pub(super) fn leg(&self, sweep: &mut Sweep) -> Leg {
-        // What passes the bus goes in legs of its own.
+        // Sectors that pass the bus go in legs of their own.
         let bound = match sweep.op {
             Op::Write => sweep.flow.first,
             _ => sweep.flow.end,
@@ -154,7 +154,7 @@ impl Mechanism {
         }
     }
 
-    /// A write begins when what has arrived will last to the end of the track.
+    /// A write begins when its data arrives fast enough to the end of the track.
     fn write_leg(&self, sweep: &Sweep, run: Run, arrives: u64) -> Leg {
         let passes = self.platter.pass(run.zone, run.sectors);
         let but_one = passes - self.platter.pass(run.zone, 1);
@@ -185,7 +185,7 @@ impl Mechanism {
         }
         let mut passing = run.sectors;
         if self.takes_any(sweep.order, &run, next) {
-            // What has passed of the wanted ones when they next begin has been taken already.
+            // Wanted sectors that pass before the first one were taken already.
             let turn = self.platter.pass(run.zone, u64::from(run.place.sectors_per_track));
             let before = turn.saturating_sub(begins - arrives).div_ceil(media.max(1));
             passing = passing.min(before.max(1));
@@ -207,12 +207,13 @@ impl Mechanism {
         }
     }
 
-    /// Ends `sweep`; when.
+    /// Ends `sweep`. Returns when.
     pub(super) fn finish(&self, sweep: &mut Sweep) -> u64 {
         self.reach(sweep, sweep.end)
     }
 
-    /// Brings `sweep` as far as `sector`, if it goes so far; when all before it have passed.
+    /// Advances `sweep` to `sector`, if it goes so far. Returns when all sectors before it have
+    /// passed.
     pub(super) fn reach(&self, sweep: &mut Sweep, sector: u64) -> u64 {
         let end = sweep.end;
         sweep.end = sector.min(end);
@@ -224,7 +225,7 @@ impl Mechanism {
         sweep.at
     }
 
-    /// Brings `sweep` to the time `now`.
+    /// Advances `sweep` to the time `now`.
     pub(super) fn follow(&self, sweep: &mut Sweep, now: u64) -> Motion {
         while sweep.next < sweep.end {
             if now < sweep.at {
@@ -236,7 +237,7 @@ impl Mechanism {
             } else if now < leg.arrives {
                 return Motion::Seeking(leg.arrives, leg.arm());
             } else if now < leg.begins {
-                // A turn lost passes sector by sector, the wait for the first one does not.
+                // A lost turn passes sector by sector; the wait for the first one does not.
                 let until = if now < leg.comes { leg.comes } else { now };
                 sweep.rest(now, &leg);
                 return Motion::Passing(until);
@@ -258,10 +259,10 @@ impl Mechanism {
 }
 
 impl Mechanism {
-    /// Tells of the access that begins with `sweep` and takes the arm until `ends`, which is worked
-    /// out only if somebody listens.
-    pub(super) fn tell_sweep(&mut self, sweep: Sweep, ends: impl FnOnce(&Self) -> u64) {
-        if !self.watcher.listens() || sweep.next >= sweep.end {
+    /// Reports the access that begins with `sweep` and takes the arm until `ends`. `ends` is
+    /// computed only if there is an observer.
+    pub(super) fn report_sweep(&mut self, sweep: Sweep, ends: impl FnOnce(&Self) -> u64) {
+        if !self.observer.is_set() || sweep.next >= sweep.end {
             return;
         }
         let leg = self.leg(&mut { sweep });
@@ -275,6 +276,6 @@ impl Mechanism {
             distance: leg.run.place.cylinder.abs_diff(sweep.arm.cylinder),
             arm: leg.arm(),
         };
-        self.watcher.tell(Time::from_ns(sweep.at), &access);
+        self.observer.report(Time::from_ns(sweep.at), &access);
     }
 }

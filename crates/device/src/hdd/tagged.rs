@@ -1,9 +1,9 @@
 //! A drive with a queue of its own (tagged command queueing): commands come while the arm works.
 //!
-//! Commands cross the bus one at a time, and each takes the command overhead. A drive with
-//! something to do goes on meanwhile, so that the overhead of a command that waits delays nobody;
-//! only a drive that stands idle waits for it. While data crosses the bus no command does: what
-//! comes then is not among those that the drive picks from when it has finished.
+//! Commands cross the bus one at a time, and each takes the command overhead. A busy drive goes on
+//! meanwhile, so the overhead of a waiting command delays no other command; only an idle drive
+//! waits for it. While data crosses the bus no command does: a command that comes then is not among
+//! those that the drive picks from when it has finished.
 //!
 //! # Divergence from real disks
 //!
@@ -21,7 +21,7 @@ use super::disk::Hdd;
 pub struct Tagged<P> {
     queue: Queued<P, Hdd>,
     depth: u32,
-    /// Commands that it has, those on their way included.
+    /// Commands at the drive, including those on their way.
     held: u32,
     coming: VecDeque<Request>,
     /// When the first of them is in the queue.
@@ -40,7 +40,7 @@ impl<P: Policy> Tagged<P> {
         Self { queue, depth, held: 0, coming, arrives, overheads, wrote: false }
     }
 
-    /// When the first command that comes is in the queue, if it may not have the bus before `now`.
+    /// When the first command that comes is in the queue, if it cannot have the bus before `now`.
     fn arrival(&self, now: Time) -> Time {
         let Some(req) = self.coming.front() else { return Time::NEVER };
         let overhead = self.overheads[usize::from(req.op != Op::Read)][usize::from(self.wrote)];
@@ -51,7 +51,7 @@ impl<P: Policy> Tagged<P> {
         begins + Span::from_ns(overhead)
     }
 
-    /// Takes in what has come.
+    /// Queues the commands that have arrived.
     fn take(&mut self, now: Time) {
         while self.arrives <= now {
             let req = self.coming.pop_front().expect("something has come");
@@ -99,7 +99,8 @@ impl<P: Policy> Device for Tagged<P> {
         }
         self.held -= (done.len() - from) as u32;
         self.take(now);
-        // What the drive has begun may have the bus before the next command is over it.
+        // Data of the command that has begun may have the bus before the next command has crossed
+        // it.
         if let Some(data) = self.queue.device().bus_taken()
             && (data.start..data.end).contains(&self.arrives)
         {

@@ -61,7 +61,7 @@ fn request(op: Op, sector: u64, sectors: u32) -> Request {
     io.with(ReqId { slot: 0, age: 0 })
 }
 
-/// Serves one request from `now` on; when it ends.
+/// Serves one request from `now` on. Returns when it ends.
 fn serve(hdd: &mut Hdd, now: u64, op: Op, sector: u64, sectors: u32) -> u64 {
     let mut done = Vec::new();
     hdd.start(Time::from_ns(now), &request(op, sector, sectors));
@@ -228,7 +228,7 @@ fn a_command_that_comes_while_the_arm_works_costs_no_overhead() {
     let [(begun, ended)] = tagged(&[0])[..] else { panic!("one request") };
     assert_eq!(begun, OVERHEAD, "a disk that stands idle waits for it");
     assert_eq!(tagged(&[0, 1_000_000])[1].0, ended, "a busy one goes on at once");
-    // The sector crosses the bus for the last 0.2 ms: what comes then is heard behind it.
+    // The sector crosses the bus for the last 0.2 ms: a command that comes then follows it.
     for during in [ended - 200_000, ended - 1] {
         assert_eq!(tagged(&[0, during])[1].0, ended + OVERHEAD);
     }

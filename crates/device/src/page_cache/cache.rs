@@ -7,37 +7,37 @@ use penstock_core::{Device, Done, Errno, Io, ReqId, Span, Table, Time};
 
 use super::commands::Commands;
 use super::dirty::WriteBack;
-use super::entry::Entry;
+use super::entry::CacheRequest;
 use super::options::{Options, PAGE};
 use super::pages::Pages;
-use super::read_ahead::Streams;
+use super::read_ahead::ReadStreams;
 
 /// A page cache over `D`.
 pub struct PageCache<D> {
     pub(super) below: D,
     pub(super) base: Span,
     pub(super) per_mb: Span,
-    /// Dirty pages that there may be.
+    /// The limit on dirty pages.
     pub(super) limit: u32,
     pub(super) pages: Pages,
-    pub(super) streams: Streams,
-    pub(super) requests: Table<Entry>,
+    pub(super) streams: ReadStreams,
+    pub(super) requests: Table<CacheRequest>,
     pub(super) commands: Commands,
     pub(super) back: WriteBack,
-    /// What is being copied, by the time at which it is done; a number keeps ties in order.
+    /// Copies under way by the time at which they are done; a number keeps ties in order.
     pub(super) copies: BinaryHeap<Reverse<(Time, u64, ReqId)>>,
     pub(super) copied: u64,
     /// Writers that wait until less is dirty.
     pub(super) throttled: VecDeque<ReqId>,
     /// Requests that wait for a page.
     pub(super) starved: VecDeque<ReqId>,
-    /// Flushes that wait until pages are written that are as old as they are.
+    /// Flushes that wait until the pages that are as old as they are have been written.
     pub(super) flushes: VecDeque<ReqId>,
     /// Requests that wait for no command any more.
     pub(super) ready: Vec<ReqId>,
     /// Completions from below.
-    pub(super) heard: Vec<Done>,
-    /// Why write-back failed, until a flush tells it.
+    pub(super) completions: Vec<Done>,
+    /// Why write-back failed, until a flush reports it.
     pub(super) failed: Option<Errno>,
 }
 
@@ -60,7 +60,7 @@ impl<D: Device> PageCache<D> {
             per_mb: options.per_mb,
             limit,
             pages: Pages::new(memory),
-            streams: Streams::new(pages(options.read_ahead)),
+            streams: ReadStreams::new(pages(options.read_ahead)),
             requests: Table::new(),
             commands: Commands::default(),
             back: WriteBack::new(background, options.dirty_expire, options.dirty_writeback),
@@ -70,12 +70,12 @@ impl<D: Device> PageCache<D> {
             starved: VecDeque::new(),
             flushes: VecDeque::new(),
             ready: Vec::new(),
-            heard: Vec::new(),
+            completions: Vec::new(),
             failed: None,
         }
     }
 
-    /// Bytes that the device may not have yet.
+    /// Bytes that may not yet be on the device.
     pub fn dirty(&self) -> u64 {
         u64::from(self.pages.unclean()) * u64::from(PAGE)
     }
@@ -87,14 +87,15 @@ impl<D: Device> PageCache<D> {
         }
     }
 
-    /// The bytes of `pages` pages from `first` on, as `io`; the device may end within the last.
+    /// The bytes of `pages` pages from `first` on, as `io`; the device may end within the last
+    /// page.
     pub(super) fn range(&self, first: u64, pages: u32, io: Io) -> Io {
         let start = first * u64::from(PAGE);
         let end = (start + u64::from(pages * PAGE)).min(self.below.capacity());
         Io { start, len: (end - start) as u32, ..io }
     }
 
-    pub(super) fn entry(&mut self, id: ReqId) -> &mut Entry {
+    pub(super) fn entry(&mut self, id: ReqId) -> &mut CacheRequest {
         self.requests.get_mut(id).expect("a request that is not here")
     }
 }

@@ -6,12 +6,12 @@ use penstock_core::{Io, ReqId, Request, Table};
 
 const NIL: u32 = u32::MAX;
 
-/// What a command is.
+/// The kinds of commands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// Pages are filled.
     Read,
-    /// Pages are written back because somebody waits for it.
+    /// Pages are written back because a request waits for it.
     Write,
     /// Pages are written back because they are many or old.
     Background,
@@ -27,13 +27,13 @@ impl Kind {
 
 /// A command below.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Command {
+pub(super) struct CacheCommand {
     pub(super) kind: Kind,
     pub(super) first: u64,
     pub(super) pages: u32,
-    /// The request that its device time is charged to.
+    /// The request that pays for its device time.
     pub(super) payer: Option<ReqId>,
-    /// The first of those who wait for it.
+    /// The first of the requests that wait for it.
     waits: u32,
     /// Its place among the writes.
     place: u32,
@@ -46,15 +46,15 @@ struct Wait {
     next: u32,
 }
 
-/// All of them.
+/// All commands of a cache.
 #[derive(Debug)]
 pub(super) struct Commands {
-    table: Table<Command>,
+    table: Table<CacheCommand>,
     waits: Vec<Wait>,
     free: u32,
     /// Writes of pages that have not come back.
     writes: Vec<ReqId>,
-    /// What waits for room below, in order.
+    /// Commands that wait for room below, in order.
     queue: VecDeque<Request>,
 }
 
@@ -74,7 +74,7 @@ impl Commands {
     /// A command whose first page is `first`, of no pages yet.
     pub(super) fn begin(&mut self, kind: Kind, first: u64, payer: Option<ReqId>) -> ReqId {
         let place = self.writes.len() as u32;
-        let command = Command { kind, first, pages: 0, payer, waits: NIL, place };
+        let command = CacheCommand { kind, first, pages: 0, payer, waits: NIL, place };
         let id = self.table.insert_with(|_| command);
         if kind.writes() {
             self.writes.push(id);
@@ -88,17 +88,17 @@ impl Commands {
         self.queue.push_back(io.with(id));
     }
 
-    /// The command `id` is not to be.
+    /// Drops the command `id`.
     pub(super) fn forget(&mut self, id: ReqId) {
         self.end(id);
     }
 
-    /// What goes below next.
+    /// The next command to go below.
     pub(super) fn next(&self) -> Option<&Request> {
         self.queue.front()
     }
 
-    /// That went.
+    /// The next command was sent.
     pub(super) fn sent(&mut self) {
         self.queue.pop_front();
     }
@@ -126,7 +126,7 @@ impl Commands {
     }
 
     /// The command came back.
-    pub(super) fn end(&mut self, id: ReqId) -> Command {
+    pub(super) fn end(&mut self, id: ReqId) -> CacheCommand {
         let command = self.table.remove(id);
         if command.kind.writes() {
             self.writes.swap_remove(command.place as usize);
@@ -137,8 +137,8 @@ impl Commands {
         command
     }
 
-    /// One who waited for `command`, the latest first; he does so no more.
-    pub(super) fn waiter(&mut self, command: &mut Command) -> Option<ReqId> {
+    /// Takes out a request that waited for `command`, the latest first.
+    pub(super) fn waiter(&mut self, command: &mut CacheCommand) -> Option<ReqId> {
         let at = command.waits;
         let Wait { request, next } = *self.waits.get(at as usize)?;
         command.waits = next;

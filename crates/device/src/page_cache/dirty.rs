@@ -9,15 +9,15 @@ use super::pages::Pages;
 /// What decides on write-back.
 #[derive(Debug)]
 pub(super) struct WriteBack {
-    /// Dirty pages from which on it begins.
+    /// The number of dirty pages at which write-back begins.
     background: u32,
     expire: Span,
     pub(super) interval: Span,
     /// When it looks for old pages.
     pub(super) tick: Time,
-    /// Pages that became dirty until then are old.
+    /// Pages that became dirty before this time are old.
     old: Option<Time>,
-    /// Numbers and slots of the pages of this pass that are left, the last of them first.
+    /// Numbers and slots of the pages that remain in this pass, the last of them first.
     pass: Vec<(u64, u32)>,
     /// Commands below.
     pub(super) below: u32,
@@ -42,13 +42,13 @@ impl WriteBack {
         }
     }
 
-    /// A command of it came back.
+    /// A command of write-back completed.
     pub(super) fn ended(&mut self) {
         self.below -= 1;
     }
 
-    /// The page that is written next, if one is to be; `covered` is the newest stamp that a flush
-    /// waits for.
+    /// The next page to write, if there is one; `covered` is the newest stamp that a flush waits
+    /// for.
     pub(super) fn next(&mut self, pages: &Pages, covered: Option<u64>) -> Option<u32> {
         let (many, old) = (pages.dirty() > self.background, self.old);
         let wanted = |&slot: &u32| {

@@ -1,4 +1,4 @@
-//! A request in the cache, and how far it has come.
+//! A request in the cache, and its progress.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use penstock_core::{Errno, Flags, Op, Request, Span, Time};
 
 use super::options::PAGE;
 
-/// A request of the layer above, and how far it has come.
+/// A request of the layer above, and its progress.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    /// As the layer above knows it.
+pub(super) struct CacheRequest {
+    /// The request as the layer above knows it.
     pub(super) req: Request,
     pub(super) arrived: Time,
     pub(super) begun: Time,
@@ -17,12 +17,12 @@ pub(super) struct Entry {
     pub(super) error: Option<Errno>,
     /// Commands that it waits for.
     pub(super) pending: u32,
-    /// It stands in a queue, for memory or for leave to write.
+    /// It waits in a queue, for memory or for permission to write.
     pub(super) stalled: bool,
     pub(super) phase: Phase,
-    /// The page that is next. Of a flush, the newest page that it covers.
+    /// The next page. Of a flush, the newest page that it covers.
     pub(super) at: u64,
-    /// Where reading ends, what is read ahead included; not known until a page is missed.
+    /// Where reading ends, including the read-ahead; unknown until a page is missed.
     pub(super) upto: Option<u64>,
     /// It begins in the page in which its stream's last request ended.
     pub(super) again: bool,
@@ -34,15 +34,15 @@ pub(super) struct Entry {
 pub(super) enum Phase {
     /// It goes through its pages.
     Pages,
-    /// It has its range written back.
+    /// Its range is being written back.
     Back,
-    /// It is below, whole, or a flush is.
+    /// The whole request is below, or a flush is.
     Below,
     /// A flush waits until what it covers is written.
     Flush,
 }
 
-impl Entry {
+impl CacheRequest {
     /// The page of its first byte, and the one behind its last byte's.
     pub(super) fn pages(&self) -> Range<u64> {
         let page = u64::from(PAGE);

@@ -1,8 +1,8 @@
-//! Which slot holds a page: open addressing, with neighbours side by side.
+//! The index from pages to slots: open addressing, with neighbours next to each other.
 //!
 //! Sixteen neighbours share one place of the hash and lie next to each other behind it, so that a
-//! long request touches few lines of the processor's cache. At most half of the cells are in use;
-//! what is taken out leaves no mark behind, so searches stay short for ever.
+//! long request touches few lines of the processor's cache. At most half of the cells are in use. A
+//! removed page does not mark its cell, so searches stay short.
 
 /// Pages that lie together.
 const TOGETHER: u64 = 16;
@@ -10,7 +10,7 @@ const TOGETHER: u64 = 16;
 /// Slots by the number of their page.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// A page's number and one; zero where nothing is.
+    /// A page's number plus one; zero in an empty cell.
     keys: Vec<u64>,
     slots: Vec<u32>,
     mask: usize,
@@ -43,13 +43,13 @@ impl Index {
         (self.keys[at] != 0).then(|| self.slots[at])
     }
 
-    /// Puts `page`, which is not here, at `slot`.
+    /// Puts `page`, which is not in the index, at `slot`.
     pub(super) fn insert(&mut self, page: u64, slot: u32) {
         let at = self.cell(page);
         (self.keys[at], self.slots[at]) = (page + 1, slot);
     }
 
-    /// Takes `page`, which is here, out, and closes the gap.
+    /// Takes `page`, which is in the index, out, and closes the gap.
     pub(super) fn remove(&mut self, page: u64) {
         let mut gap = self.cell(page);
         let mut at = gap;
@@ -59,7 +59,7 @@ impl Index {
                 self.keys[gap] = 0;
                 return;
             }
-            // What lies between its home and itself, with the gap on the way, moves into the gap.
+            // An entry moves into the gap if the gap lies between its home and its cell.
             let way = at.wrapping_sub(self.home(self.keys[at] - 1)) & self.mask;
             if way >= at.wrapping_sub(gap) & self.mask {
                 (self.keys[gap], self.slots[gap]) = (self.keys[at], self.slots[at]);

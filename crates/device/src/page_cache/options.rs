@@ -1,4 +1,4 @@
-//! What a page cache is made from.
+//! The settings of a page cache.
 
 use penstock_core::Span;
 
@@ -8,7 +8,7 @@ pub const PAGE: u32 = 4096;
 /// Pages of the longest command that it makes: 1 MiB.
 pub(super) const LONGEST: u32 = 256;
 
-/// How large it is, how fast, and when it writes.
+/// Its size, its speed, and when it writes back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Bytes of all pages.
@@ -21,11 +21,11 @@ pub struct Options {
     pub dirty_background: u64,
     /// Dirty bytes from which on writers wait.
     pub dirty: u64,
-    /// How old a dirty page becomes before it is written back.
+    /// The age at which a dirty page is written back.
     pub dirty_expire: Span,
-    /// How often is looked for dirty pages that are that old; zero: never.
+    /// How often the cache looks for dirty pages of that age; zero: never.
     pub dirty_writeback: Span,
-    /// Bytes of the longest window that is read ahead; zero: none is.
+    /// Bytes of the longest window that is read ahead; zero: no read-ahead.
     pub read_ahead: u64,
 }
 

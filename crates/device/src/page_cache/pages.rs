@@ -1,20 +1,20 @@
-//! The pages of the cache: where each stands, and which goes when another needs its place.
+//! The pages of the cache: the list of each, and which page is replaced next.
 //!
-//! A page is clean (in one of two lists), dirty (in a third, in the order in which they became so),
-//! being read, or being written; a dirty page may be written at the same time, when it was changed
-//! since. Only clean pages are ever replaced.
+//! A page is clean (in one of two lists), dirty (in a third, in the order in which they became
+//! dirty), being read, or being written. A page may be dirty and being written at the same time, if
+//! it was changed meanwhile. Only clean pages are ever replaced.
 //!
-//! Replacement is by two lists, as Unix page caches do: a page that was used once stands in the
+//! Replacement is by two lists, as in Unix page caches: a page that was used once stands in the
 //! inactive list, one that was used again in the active list, of at most two thirds of the memory.
-//! The least recently used inactive page goes first. So what is read once and in passing does not
-//! displace what is used again and again, unless it is itself too much for a third of the memory.
+//! The least recently used inactive page goes first. So pages that are read once do not displace
+//! pages that are used repeatedly, unless the former need more than a third of the memory.
 
 use penstock_core::{ClassId, Io, Prio, ReqId, StreamId, Time};
 
 use super::index::Index;
 
 const NIL: u32 = u32::MAX;
-/// The number of a page that is none: its slot is free.
+/// The number of no page: its slot is free.
 const NONE: u64 = u64::MAX;
 
 /// A read is under way: the page has no content yet.
@@ -27,7 +27,7 @@ const WRITING: u8 = 4;
 const ACTIVE: u8 = 8;
 /// It was used.
 const USED: u8 = 16;
-/// What is being read is out of date.
+/// The content being read is out of date.
 const STALE: u8 = 32;
 /// It is clean, and stands in the list that its bits name.
 const RESTING: u8 = 64;
@@ -38,23 +38,23 @@ const DIRTY_LIST: usize = 2;
 
 /// A page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Page {
+pub(super) struct CachedPage {
     /// Which one: its first byte over the length of a page.
     pub(super) number: u64,
     /// When it became dirty, as a number that only grows.
     pub(super) stamp: u64,
-    /// The same as a time.
+    /// The time at which it became dirty.
     pub(super) dirtied: Time,
     /// The command that reads or writes it.
     pub(super) command: ReqId,
     prev: u32,
     next: u32,
-    /// Who wrote it last.
+    /// Its last writer.
     pub(super) writer: Writer,
     bits: u8,
 }
 
-/// Whoever wrote a page.
+/// The stream and class that wrote a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Writer {
     pub(super) stream: StreamId,
@@ -68,7 +68,7 @@ impl Writer {
     }
 }
 
-impl Page {
+impl CachedPage {
     pub(super) fn reading(&self) -> bool {
         self.bits & READING != 0
     }
@@ -82,12 +82,12 @@ impl Page {
         self.bits & (DIRTY | READING) == DIRTY
     }
 
-    /// It counts as dirty: it has content that the device has not or may not have yet.
+    /// It counts as dirty: the device does not have its content, or may not have it yet.
     pub(super) fn unclean(&self) -> bool {
         self.bits & (DIRTY | WRITING) != 0
     }
 
-    /// What is being read is out of date: it is dropped when it comes.
+    /// The content being read is out of date: it is dropped when it comes.
     pub(super) fn stale(&self) -> bool {
         self.bits & STALE != 0
     }
@@ -100,11 +100,11 @@ struct List {
     len: u32,
 }
 
-/// All of them.
+/// All pages of a cache.
 #[derive(Debug)]
 pub(super) struct Pages {
-    arena: Vec<Page>,
-    /// How many there may be.
+    arena: Vec<CachedPage>,
+    /// The limit on their number.
     capacity: u32,
     free: u32,
     index: Index,
@@ -129,17 +129,18 @@ impl Pages {
         }
     }
 
-    /// The slot of the page `number`, if it is here.
+    /// The slot of the page `number`, if it is in memory.
     pub(super) fn find(&self, number: u64) -> Option<u32> {
         self.index.get(number)
     }
 
     /// The page at `slot`.
-    pub(super) fn page(&self, slot: u32) -> &Page {
+    pub(super) fn page(&self, slot: u32) -> &CachedPage {
         &self.arena[slot as usize]
     }
 
-    /// Pages that count as dirty: those that are, those being written, those dirty when read.
+    /// Pages that count as dirty: dirty ones, those being written, and those that were dirty when
+    /// they were read.
     pub(super) fn unclean(&self) -> u32 {
         self.unclean
     }
@@ -161,16 +162,16 @@ impl Pages {
         std::iter::successors(some(first), move |&slot| some(self.page(slot).next))
     }
 
-    /// A slot for the page `number`, which is not here: a free one, or that of the clean page that
-    /// goes first. `None` if no page is clean. The page stands in no list until the caller says
-    /// what becomes of it.
+    /// A slot for the page `number`, which is not in memory: a free slot, or that of the clean page
+    /// to be replaced. `None` if no page is clean. The page is in no list until the caller reads or
+    /// writes it.
     pub(super) fn take(&mut self, number: u64) -> Option<u32> {
         let slot = if self.free != NIL {
             let slot = self.free;
             self.free = self.arena[slot as usize].next;
             slot
         } else if (self.arena.len() as u32) < self.capacity {
-            self.arena.push(Page::default());
+            self.arena.push(CachedPage::default());
             self.arena.len() as u32 - 1
         } else {
             let list = usize::from(self.lists[INACTIVE_LIST].len == 0);
@@ -182,7 +183,7 @@ impl Pages {
             self.index.remove(self.arena[slot as usize].number);
             slot
         };
-        self.arena[slot as usize] = Page { number, ..Page::default() };
+        self.arena[slot as usize] = CachedPage { number, ..CachedPage::default() };
         self.index.insert(number, slot);
         Some(slot)
     }
@@ -197,7 +198,7 @@ impl Pages {
         }
     }
 
-    /// A page with content that nobody waits for and nothing is done to goes to the front.
+    /// Puts a page that has its content and is idle at the front of its list.
     fn rest(&mut self, slot: u32) {
         let page = &mut self.arena[slot as usize];
         page.bits |= RESTING;
@@ -211,7 +212,7 @@ impl Pages {
         }
     }
 
-    /// Takes a clean page out of its list; whether it was one.
+    /// Takes a clean page out of its list. Returns whether it was clean.
     fn wake(&mut self, slot: u32) -> bool {
         let page = &mut self.arena[slot as usize];
         let bits = page.bits;
@@ -244,7 +245,7 @@ impl Pages {
         }
     }
 
-    /// `writer` wrote into the page, which was just taken, is clean, or anything else but stale.
+    /// `writer` wrote into the page. The page is new, clean or dirty, but not stale.
     pub(super) fn write(&mut self, slot: u32, now: Time, writer: Writer) {
         self.wake(slot);
         let page = &mut self.arena[slot as usize];
@@ -283,7 +284,7 @@ impl Pages {
         }
     }
 
-    /// What the page holds is out of date. A dirty page stays: its writer came after.
+    /// The content of the page is out of date. A dirty page stays: its writer came after.
     pub(super) fn outdate(&mut self, slot: u32) {
         let page = &mut self.arena[slot as usize];
         match page.bits & (READING | DIRTY | WRITING) {
@@ -300,7 +301,7 @@ impl Pages {
     fn release(&mut self, slot: u32) {
         let page = &mut self.arena[slot as usize];
         self.index.remove(page.number);
-        *page = Page { next: self.free, ..Page::default() };
+        *page = CachedPage { next: self.free, ..CachedPage::default() };
         self.free = slot;
     }
 
@@ -327,7 +328,7 @@ impl Pages {
     }
 
     fn unlink(&mut self, list: usize, slot: u32) {
-        let Page { prev, next, .. } = self.arena[slot as usize];
+        let CachedPage { prev, next, .. } = self.arena[slot as usize];
         match prev {
             NIL => self.lists[list].head = next,
             prev => self.arena[prev as usize].next = next,
@@ -340,7 +341,7 @@ impl Pages {
     }
 }
 
-impl Default for Page {
+impl Default for CachedPage {
     fn default() -> Self {
         let none = ReqId { slot: NIL, age: 0 };
         let writer = Writer { stream: StreamId(0), class: ClassId(0), prio: Prio(0) };

@@ -1,11 +1,11 @@
-//! What each stream is likely to read next.
+//! The pages that each stream is likely to read next.
 //!
 //! The scheme is that of F. Wu, H. Xi and C. Xu, "On the design of a new Linux readahead framework"
 //! (ACM SIGOPS Operating Systems Review 42(5), 2008): a read that goes on where the last one ended
-//! and misses opens a window, of twice its own length and at least four pages, in powers of two. The
-//! first page of the window that it did not ask for is marked; a read that comes to the mark lets
-//! the next window be read, twice as long up to the most, and marks that one's first page. So the
-//! next window is under way while this one is used. A read elsewhere ends all this.
+//! and misses opens a window, of twice its own length and at least four pages, in powers of two.
+//! The first page of the window that the read did not ask for is marked. A read that comes to the
+//! mark starts the next window, twice as long up to the limit, and marks the first page of that
+//! one. So the next window is under way while this one is used. A read elsewhere ends the window.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ const NOWHERE: u64 = u64::MAX;
 
 /// The streams, by their number.
 #[derive(Debug)]
-pub(super) struct Streams {
+pub(super) struct ReadStreams {
     /// Pages of the longest window.
     most: u64,
     streams: Vec<Stream>,
@@ -26,24 +26,24 @@ pub(super) struct Streams {
 
 #[derive(Clone, Debug)]
 struct Stream {
-    /// The page behind the last that was asked for.
+    /// The page behind the last requested page.
     next: u64,
     /// The newest window.
     window: Range<u64>,
-    /// The page that lets the next window be read.
+    /// The page that starts the next window.
     mark: u64,
 }
 
-/// What an arriving read is to its stream.
+/// How an arriving read continues its stream.
 #[derive(Clone, Debug)]
 pub(super) struct Arrival {
     /// It goes on where the last one ended, or in the last page of it.
     pub(super) sequential: bool,
-    /// It came to the mark: these pages are next.
+    /// It came to the mark: these pages are read next.
     pub(super) ahead: Option<Range<u64>>,
 }
 
-impl Streams {
+impl ReadStreams {
     /// Windows of up to `most` pages; none, if that is zero.
     pub(super) fn new(most: u64) -> Self {
         Self { most, streams: Vec::new() }
@@ -58,8 +58,8 @@ impl Streams {
         &mut self.streams[index]
     }
 
-    /// Whether `page` is the last that the stream asked for: asking again for another part of it
-    /// is no second use.
+    /// Whether `page` is the last that the stream asked for. Another part of the same page is not a
+    /// second use.
     pub(super) fn again(&mut self, id: StreamId, page: u64) -> bool {
         self.stream(id).next == page + 1
     }
@@ -87,15 +87,15 @@ impl Streams {
         Arrival { sequential, ahead: Some(stream.window.clone()) }
     }
 
-    /// The stream reads `pages`, goes on where it was, and not all of them are here: the end of
-    /// what is to be read.
+    /// The stream reads `pages` and goes on where it was, and some of them are missing. Returns the
+    /// end of the pages to read.
     pub(super) fn missed(&mut self, id: StreamId, pages: &Range<u64>) -> u64 {
         let (most, asked) = (self.most, pages.end - pages.start);
         if most == 0 {
             return pages.end;
         }
         let length = (2 * asked).next_power_of_two().max(LEAST).min(most);
-        // What is longer than any window is followed by one.
+        // A request longer than any window is followed by one.
         let end = if length > asked { pages.start + length } else { pages.end + most };
         let stream = self.stream(id);
         (stream.window, stream.mark) = (pages.start..end, pages.end);
@@ -112,9 +112,14 @@ mod tests {
 
     const ONE: StreamId = StreamId(0);
 
-    /// Reads `count` pages one by one from `from` on, where a page that was not read ahead is
-    /// missed; what was read ahead, as (when, from, to).
-    fn windows(streams: &mut Streams, id: StreamId, from: u64, count: u64) -> Vec<(u64, u64, u64)> {
+    /// Reads `count` pages one by one from `from` on; a page that was not read ahead is missed.
+    /// Returns the read-ahead, as (when, from, to).
+    fn windows(
+        streams: &mut ReadStreams,
+        id: StreamId,
+        from: u64,
+        count: u64,
+    ) -> Vec<(u64, u64, u64)> {
         let (mut here, mut found) = (from, Vec::new());
         for page in from..from + count {
             let pages = page..page + 1;
@@ -135,7 +140,7 @@ mod tests {
 
     #[test]
     fn windows_double_up_to_the_most_and_are_asked_for_a_window_before() {
-        let found = windows(&mut Streams::new(32), ONE, 100, 80);
+        let found = windows(&mut ReadStreams::new(32), ONE, 100, 80);
         let wanted = [
             (101, 101, 105),
             (102, 105, 113),
@@ -149,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_read_elsewhere_begins_anew() {
-        let mut streams = Streams::new(32);
+        let mut streams = ReadStreams::new(32);
         windows(&mut streams, ONE, 0, 64);
         let away = streams.read(ONE, &(1000..1001));
         assert!(!away.sequential && away.ahead.is_none());
@@ -158,7 +163,7 @@ mod tests {
 
     #[test]
     fn streams_do_not_disturb_one_another() {
-        let (mut apart, mut mixed) = (Streams::new(32), Streams::new(32));
+        let (mut apart, mut mixed) = (ReadStreams::new(32), ReadStreams::new(32));
         let alone = windows(&mut apart, ONE, 0, 40);
         let mut found = Vec::new();
         let mut here = [0, 500];
@@ -185,7 +190,7 @@ mod tests {
 
     #[test]
     fn long_requests_are_followed_by_a_window_too() {
-        let mut streams = Streams::new(32);
+        let mut streams = ReadStreams::new(32);
         streams.read(ONE, &(0..64));
         assert!(streams.read(ONE, &(64..128)).sequential);
         assert_eq!(streams.missed(ONE, &(64..128)), 160);
@@ -194,6 +199,6 @@ mod tests {
 
     #[test]
     fn without_a_window_nothing_is_read_ahead() {
-        assert_eq!(windows(&mut Streams::new(0), ONE, 0, 50), []);
+        assert_eq!(windows(&mut ReadStreams::new(0), ONE, 0, 50), []);
     }
 }

@@ -1,7 +1,7 @@
 //! The way of a request through the cache.
 //!
-//! A request goes through its pages, page by page; where it must wait it stops, and goes on from
-//! there. A forced write then goes through them once more to have them written back, a direct
+//! A request goes through its pages one by one. It stops where it must wait, and goes on from
+//! there. A forced write then goes through them once more to have them written back. A direct
 //! request does only that before it goes below.
 
 use std::cmp::Reverse;
@@ -11,14 +11,14 @@ use penstock_core::{Device, Flags, Io, Op, ReqId, Request, Span, Time};
 
 use super::cache::PageCache;
 use super::commands::Kind;
-use super::entry::{Entry, Phase};
+use super::entry::{CacheRequest, Phase};
 use super::options::PAGE;
 use super::walks::Walk;
 
 impl<D: Device> PageCache<D> {
     /// Takes `req` in.
     pub(super) fn arrive(&mut self, now: Time, req: &Request) {
-        let mut entry = Entry {
+        let mut entry = CacheRequest {
             req: *req,
             arrived: now,
             begun: Time::NEVER,
@@ -61,7 +61,7 @@ impl<D: Device> PageCache<D> {
         }
     }
 
-    /// Takes a request as far as it gets.
+    /// Advances a request as far as possible.
     pub(super) fn step(&mut self, now: Time, id: ReqId) {
         loop {
             let entry = *self.entry(id);
@@ -101,20 +101,21 @@ impl<D: Device> PageCache<D> {
         }
     }
 
-    /// All that `id` waited for is here: it is copied, and done.
+    /// All pages that `id` waited for are in memory: it is copied, and done.
     fn copy(&mut self, now: Time, id: ReqId) {
         let len = self.entry(id).req.len;
         let takes = self.base + self.per_mb.share(len.into(), 1_000_000);
         self.end(now + takes, id);
     }
 
-    /// The request is done `at` then.
+    /// The request will be done at the time `at`.
     fn end(&mut self, at: Time, id: ReqId) {
         self.copied += 1;
         self.copies.push(Reverse((at, self.copied, id)));
     }
 
-    /// A direct request goes below as it is; for a flush, or what was not forced, a flush does.
+    /// A direct request goes below as it is; for a flush, or a write that was not forced, a flush
+    /// goes below.
     fn pass(&mut self, now: Time, id: ReqId) {
         let entry = *self.entry(id);
         let mut io = entry.req.io;
@@ -131,7 +132,7 @@ impl<D: Device> PageCache<D> {
         self.wait(command, id);
     }
 
-    /// What [`pass`](Self::pass) sent below came back.
+    /// The command that [`pass`](Self::pass) sent below completed.
     fn came_back(&mut self, now: Time, id: ReqId) {
         let entry = *self.entry(id);
         if entry.buffered() {
@@ -145,7 +146,7 @@ impl<D: Device> PageCache<D> {
         self.end(now, id);
     }
 
-    /// What pages hold of a range that is written past them is out of date.
+    /// Pages of a range that is written past them are out of date.
     fn outdate(&mut self, io: &Io) {
         if matches!(io.op, Op::Write | Op::Discard) {
             let page = u64::from(PAGE);
@@ -157,7 +158,7 @@ impl<D: Device> PageCache<D> {
         }
     }
 
-    /// Lets those go on who waited for memory or for leave to write, as far as they get.
+    /// Continues requests that wait for memory or for permission to write, as far as possible.
     pub(super) fn resume(&mut self, now: Time) {
         self.resume_queue(now, |cache| &mut cache.starved);
         self.resume_queue(now, |cache| &mut cache.throttled);
@@ -167,7 +168,7 @@ impl<D: Device> PageCache<D> {
         while let Some(id) = queue(self).pop_front() {
             self.entry(id).stalled = false;
             self.step(now, id);
-            // Who did not get through stays the first.
+            // A request that did not get through stays the first.
             if queue(self).back() == Some(&id) {
                 queue(self).rotate_right(1);
                 return;

@@ -1,4 +1,4 @@
-//! What a command that came back means to its pages, and to the requests that waited for it.
+//! The effect of a completed command on its pages, and on the requests that waited for it.
 
 use penstock_core::{Device, Done, Time};
 
@@ -6,7 +6,7 @@ use super::cache::PageCache;
 use super::commands::Kind;
 
 impl<D: Device> PageCache<D> {
-    /// A command came back from below.
+    /// A command from below completed.
     pub(super) fn settle(&mut self, now: Time, done: &Done) {
         let mut command = self.commands.end(done.id);
         for number in command.first..command.first + u64::from(command.pages) {

@@ -1,4 +1,4 @@
-//! What can be told of the inside: replacement, the index, times, what goes below and when.
+//! The inside of the cache: replacement, the index, times, which commands go below and when.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use super::index::Index;
 use super::pages::Pages;
 use super::{Options, PAGE, PageCache};
 
-/// Two lists as the module's text tells of them, the most recently used first.
+/// Two lists as the module's text describes them, the most recently used first.
 #[derive(Default)]
 struct Lists {
     inactive: VecDeque<u64>,
@@ -94,7 +94,7 @@ proptest! {
     }
 }
 
-/// A device that does nothing by itself: a test looks at what it was given, and ends it.
+/// A device that does nothing by itself: a test looks at its commands, and ends them.
 #[derive(Default)]
 struct Hand {
     given: Vec<Request>,
@@ -155,11 +155,11 @@ impl Stage {
         self.cache.start(self.now, &io.with(ReqId { slot: self.asked, age: 0 }));
     }
 
-    /// What went below since the last look: what, from which page on, how many, of whom.
+    /// Commands that went below since the last look: operation, first page, number of pages, class.
     fn below(&mut self) -> Vec<(Op, u64, u32, u16)> {
         let page = u64::from(PAGE);
-        let told = |c: &Request| (c.op, c.start / page, c.len / PAGE, c.class.0);
-        let found = self.cache.below.given.iter().map(told).collect();
+        let command = |c: &Request| (c.op, c.start / page, c.len / PAGE, c.class.0);
+        let found = self.cache.below.given.iter().map(command).collect();
         let done = self.cache.below.given.drain(..).map(|c| {
             let (begun, service) = (c.due, Span::from_ms(1));
             Done { id: c.id, at: begun, begun, service, len: c.len, error: None }
@@ -168,7 +168,7 @@ impl Stage {
         found
     }
 
-    /// What is answered when `ms` have passed: which request, when it was begun, its device time.
+    /// The requests answered when `ms` have passed: which, when they began, their device time.
     fn after(&mut self, ms: u64) -> Vec<(u32, Time, Span)> {
         let mut done = Vec::new();
         let until = self.now + Span::from_ms(ms);

@@ -6,7 +6,7 @@ use penstock_core::{Device, Flags, Io, Op, ReqId, Time};
 
 use super::cache::PageCache;
 use super::commands::Kind;
-use super::entry::Entry;
+use super::entry::CacheRequest;
 use super::options::{LONGEST, PAGE};
 use super::pages::Writer;
 
@@ -24,7 +24,7 @@ pub(super) enum Walk {
 
 impl<D: Device> PageCache<D> {
     pub(super) fn read_pages(&mut self, now: Time, id: ReqId) -> Walk {
-        let Entry { req, at: mut number, again, .. } = *self.entry(id);
+        let CacheRequest { req, at: mut number, again, .. } = *self.entry(id);
         let Range { start, end } = self.entry(id).pages();
         while number < end {
             let Some(slot) = self.pages.find(number) else {
@@ -56,7 +56,7 @@ impl<D: Device> PageCache<D> {
         Walk::Through
     }
 
-    /// Where reading for `id` ends, now that it missed a page.
+    /// The end of the read for `id`, which has just missed a page.
     fn upto(&mut self, id: ReqId) -> u64 {
         let entry = *self.entry(id);
         let (whole, pages) = (self.below.capacity().div_ceil(PAGE.into()), entry.pages());
@@ -66,7 +66,7 @@ impl<D: Device> PageCache<D> {
         upto
     }
 
-    /// Reads the pages of `window` that are not here, as far as there is memory.
+    /// Reads the pages of `window` that are not in memory, as far as there is room.
     pub(super) fn read_ahead(&mut self, now: Time, io: &Io, window: Range<u64>) {
         let end = window.end.min(self.below.capacity().div_ceil(PAGE.into()));
         let mut number = window.start;
@@ -82,8 +82,8 @@ impl<D: Device> PageCache<D> {
         }
     }
 
-    /// One command that reads the pages from the first of `asked` on that are not here, up to
-    /// `upto`; `payer` waits for it. How many they are: none if there is no memory.
+    /// Sends one command that reads the missing pages from the first of `asked` on, up to `upto`;
+    /// `payer` waits for it. Returns how many pages they are: none if there is no memory.
     fn read_run(
         &mut self,
         now: Time,
@@ -120,7 +120,7 @@ impl<D: Device> PageCache<D> {
     }
 
     pub(super) fn write_pages(&mut self, now: Time, id: ReqId) -> Walk {
-        let Entry { req, at: mut number, again, .. } = *self.entry(id);
+        let CacheRequest { req, at: mut number, again, .. } = *self.entry(id);
         let Range { start, end } = self.entry(id).pages();
         let writer = Writer::of(&req.io);
         while number < end {
@@ -166,7 +166,7 @@ impl<D: Device> PageCache<D> {
         io.start <= page.start && page.end() <= io.end()
     }
 
-    /// Has what is dirty in the range of `id` written back.
+    /// Writes back the dirty pages in the range of `id`.
     pub(super) fn write_back_pages(&mut self, now: Time, id: ReqId) -> Walk {
         let entry = *self.entry(id);
         let (mut number, end) = (entry.at, entry.pages().end);

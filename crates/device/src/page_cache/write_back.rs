@@ -1,10 +1,10 @@
 //! When dirty pages are written, and in which order.
 //!
 //! Reasons are those of the `vm.dirty_*` sysctls: more is dirty than `dirty_background`, or a page
-//! is dirty for `dirty_expire`, which is looked at every `dirty_writeback`; and a flush. Pages are
-//! written in passes: a pass takes all that is dirty (or old, if that is the reason) and goes
-//! through it in the order of addresses. Neighbours of one class that are dirty go in one command.
-//! A pass that was begun is gone on with before the next begins, so no page waits for ever.
+//! is dirty for `dirty_expire`, which is checked every `dirty_writeback`; and a flush. Pages are
+//! written in passes: a pass takes all dirty pages (or all old ones, if that is the reason) and
+//! goes through them in the order of addresses. Dirty neighbours of one class go in one command. A
+//! pass ends before the next begins, so no page waits for ever.
 
 use penstock_core::{Device, Flags, Io, Op, ReqId, Span, Time};
 
@@ -12,12 +12,12 @@ use super::cache::PageCache;
 use super::commands::Kind;
 use super::options::LONGEST;
 
-/// Commands that write-back has below at once, of what nobody waits for: the usual `nr_requests` of
-/// a disk's queue.
+/// The limit on commands of write-back that are below at once without a waiting request: the usual
+/// `nr_requests` of a disk's queue.
 const AT_ONCE: u32 = 128;
 
 impl<D: Device> PageCache<D> {
-    /// Writes back what is to be, as far as there may be commands below.
+    /// Writes back pages that are due, as far as the limit on commands allows.
     pub(super) fn write_back(&mut self, now: Time) {
         let flush = self.flushes.back().copied();
         let covered = flush.map(|id| self.entry(id).covers_until());
@@ -33,8 +33,8 @@ impl<D: Device> PageCache<D> {
         }
     }
 
-    /// One command that writes the dirty pages of one class from `slot` on, up to the page `upto`;
-    /// `payer` waits for it, or it is of the background. How many they are.
+    /// Sends one command that writes the dirty pages of one class from `slot` on, up to the page
+    /// `upto`. `payer` waits for it, or it is of the background. Returns how many pages they are.
     pub(super) fn write_run(
         &mut self,
         now: Time,
@@ -68,8 +68,8 @@ impl<D: Device> PageCache<D> {
         count
     }
 
-    /// A flush goes on when all that it covers is on its way; then it waits for that, and flushes
-    /// below.
+    /// Continues a flush when all pages that it covers are under way. It then waits for them, and
+    /// flushes below.
     pub(super) fn release_flushes(&mut self, now: Time) {
         while let Some(&id) = self.flushes.front() {
             let covered = self.entry(id).covers_until();

@@ -1,29 +1,30 @@
-//! The write buffer: what was taken from the host and is not yet in the cells.
+//! The write buffer: data from the host that is not yet in the cells.
 //!
 //! Bytes fill an open page; a full one goes to the next die in turn. Pages are counted by epochs,
-//! which flushes close: a flush is done when no page of its epoch or an earlier one is left.
+//! which flushes close. A flush is done when all pages of its epoch and of earlier ones are
+//! programmed.
 
 use std::collections::VecDeque;
 
 use penstock_core::ReqId;
 
-use super::die::Page;
+use super::die::BufferedPage;
 
 /// Ends of streams that are remembered: more than most loads have.
 const STREAMS: usize = 32;
 
 #[derive(Debug)]
-pub(super) struct Buffer {
+pub(super) struct WriteBuffer {
     free: u64,
     /// Bytes of a full page.
     full: u32,
-    open: Page,
+    open: BufferedPage,
     dies: u32,
     next_die: u32,
     epochs: VecDeque<Epoch>,
     /// Number of the first of `epochs`.
     first: u64,
-    streams: Streams,
+    streams: WriteStreams,
 }
 
 /// Pages between two flushes.
@@ -35,18 +36,18 @@ struct Epoch {
     flush: Option<ReqId>,
 }
 
-impl Buffer {
+impl WriteBuffer {
     pub(super) fn new(bytes: u64, program_bytes: u32, dies: u32) -> Self {
         assert!(bytes >= u64::from(program_bytes), "a buffer holds what one program writes");
         Self {
             free: bytes,
             full: program_bytes,
-            open: Page::default(),
+            open: BufferedPage::default(),
             dies,
             next_die: 0,
             epochs: VecDeque::from([Epoch::default()]),
             first: 0,
-            streams: Streams::default(),
+            streams: WriteStreams::default(),
         }
     }
 
@@ -55,16 +56,16 @@ impl Buffer {
         self.streams.continues(start, end)
     }
 
-    /// Sets room for `bytes` aside, or for as many as there are.
+    /// Reserves room for `bytes`, or for as many as there are.
     pub(super) fn reserve(&mut self, bytes: u32) -> u32 {
         let taken = u64::from(bytes).min(self.free);
         self.free -= taken;
         taken as u32
     }
 
-    /// Puts up to `bytes` into the open page: how many remain, and the page with its die if it is
-    /// full now.
-    pub(super) fn fill(&mut self, bytes: u32, random: bool) -> (u32, Option<(u32, Page)>) {
+    /// Puts up to `bytes` into the open page. Returns how many remain, and the page with its die if
+    /// it is now full.
+    pub(super) fn fill(&mut self, bytes: u32, random: bool) -> (u32, Option<(u32, BufferedPage)>) {
         let taken = bytes.min(self.full - self.open.bytes);
         self.open.bytes += taken;
         self.open.random += if random { taken } else { 0 };
@@ -72,17 +73,18 @@ impl Buffer {
         (bytes - taken, closed)
     }
 
-    fn close(&mut self) -> (u32, Page) {
+    fn close(&mut self) -> (u32, BufferedPage) {
         let epoch = self.first + self.epochs.len() as u64 - 1;
-        let page = Page { epoch, ..core::mem::take(&mut self.open) };
+        let page = BufferedPage { epoch, ..core::mem::take(&mut self.open) };
         self.epochs.back_mut().expect("an epoch is open").pages += 1;
         let die = self.next_die;
         self.next_die = (die + 1) % self.dies;
         (die, page)
     }
 
-    /// Closes the epoch for `flush`: whether it must wait, and the page that it cut short.
-    pub(super) fn flush(&mut self, flush: ReqId) -> (bool, Option<(u32, Page)>) {
+    /// Closes the epoch for `flush`. Returns whether the flush must wait, and the page that it
+    /// closed early.
+    pub(super) fn flush(&mut self, flush: ReqId) -> (bool, Option<(u32, BufferedPage)>) {
         let cut = (self.open.bytes > 0).then(|| self.close());
         if self.epochs.iter().all(|epoch| epoch.pages == 0) {
             return (false, cut);
@@ -93,12 +95,12 @@ impl Buffer {
     }
 
     /// A page is in the cells: its room is free again.
-    pub(super) fn programmed(&mut self, page: &Page) {
+    pub(super) fn programmed(&mut self, page: &BufferedPage) {
         self.free += u64::from(page.bytes);
         self.epochs[(page.epoch - self.first) as usize].pages -= 1;
     }
 
-    /// A flush whose pages are all in the cells, once.
+    /// A flush with all its pages in the cells, once.
     pub(super) fn flushed(&mut self) -> Option<ReqId> {
         let flush = self.epochs.front().filter(|epoch| epoch.pages == 0)?.flush?;
         self.epochs.pop_front();
@@ -107,20 +109,20 @@ impl Buffer {
     }
 }
 
-/// Where the last writes ended, so that those which go on from there are known.
+/// The ends of the last writes, to recognise writes that go on from there.
 #[derive(Debug)]
-struct Streams {
+struct WriteStreams {
     ends: [u64; STREAMS],
     oldest: usize,
 }
 
-impl Default for Streams {
+impl Default for WriteStreams {
     fn default() -> Self {
         Self { ends: [u64::MAX; STREAMS], oldest: 0 }
     }
 }
 
-impl Streams {
+impl WriteStreams {
     fn continues(&mut self, start: u64, end: u64) -> bool {
         if let Some(known) = self.ends.iter_mut().find(|known| **known == start) {
             *known = end;
@@ -142,9 +144,9 @@ mod tests {
 
     #[test]
     fn full_pages_go_to_the_dies_in_turn() {
-        let mut buffer = Buffer::new(64, 16, 2);
+        let mut buffer = WriteBuffer::new(64, 16, 2);
         assert_eq!(buffer.fill(10, false), (0, None));
-        let page = Page { bytes: 16, random: 6, epoch: 0 };
+        let page = BufferedPage { bytes: 16, random: 6, epoch: 0 };
         assert_eq!(buffer.fill(20, true), (14, Some((0, page))));
         assert_eq!(buffer.fill(14, true), (0, None));
         let (rest, closed) = buffer.fill(2, true);
@@ -153,13 +155,13 @@ mod tests {
 
     #[test]
     fn room_is_what_there_is() {
-        let mut buffer = Buffer::new(64, 16, 2);
+        let mut buffer = WriteBuffer::new(64, 16, 2);
         assert_eq!([40, 40, 40].map(|bytes| buffer.reserve(bytes)), [40, 24, 0]);
     }
 
     #[test]
     fn a_flush_waits_for_what_came_before_it() {
-        let mut buffer = Buffer::new(64, 16, 2);
+        let mut buffer = WriteBuffer::new(64, 16, 2);
         assert_eq!(buffer.flush(flush(0)), (false, None), "nothing to write back");
         let (_, first) = buffer.fill(16, false);
         buffer.fill(4, false);
@@ -179,10 +181,10 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_told_from_random_writes() {
-        let mut buffer = Buffer::new(64, 16, 2);
-        let told = [(0, 8), (100, 108), (8, 16), (108, 116), (50, 58), (16, 24), (16, 24)];
-        let told = told.map(|(start, end)| buffer.continues(start, end));
-        assert_eq!(told, [false, false, true, true, false, true, false]);
+    fn streams_are_separated_from_random_writes() {
+        let mut buffer = WriteBuffer::new(64, 16, 2);
+        let continues = [(0, 8), (100, 108), (8, 16), (108, 116), (50, 58), (16, 24), (16, 24)];
+        let continues = continues.map(|(start, end)| buffer.continues(start, end));
+        assert_eq!(continues, [false, false, true, true, false, true, false]);
     }
 }

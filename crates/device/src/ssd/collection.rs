@@ -1,10 +1,10 @@
-//! What random writes cost beside themselves.
+//! The cost of random writes in addition to the writes themselves.
 //!
-//! Flash is erased in blocks and written in pages, so a drive writes elsewhere and later collects:
-//! what is still valid in a block is written again, then the block is erased. Under random writes
-//! over the whole drive and greedy collection (the block with the least valid data goes first) the
-//! valid part `u` of that block satisfies `u = e^(-a(1-u))`, where `a` is flash over capacity, and
-//! each page written by the host costs `1/(1-u)` in all.
+//! Flash is erased in blocks and written in pages, so a drive writes elsewhere and collects later:
+//! the valid pages of a block are written again, then the block is erased. Assume random writes
+//! over the whole drive and greedy collection (the block with the least valid data goes first).
+//! Then the valid part `u` of that block satisfies `u = e^(-a(1-u))`, where `a` is flash over
+//! capacity, and each page written by the host costs `1/(1-u)` in all.
 //!
 //! Source: Xiang and Kurkoski, "An Improved Analytical Expression for Write Amplification in NAND
 //! Flash", ICNC 2012 (arXiv 1110.4245); Desnoyers, "Analytic Modeling of SSD Write Performance",
@@ -13,10 +13,10 @@
 //! Floating point appears only here, when a drive is built, and only in operations that IEEE 754
 //! rounds exactly, so that every machine builds the same drive.
 
-/// One, in the fixed-point numbers that the drive counts pages in.
+/// One, in the fixed-point numbers in which the drive counts pages.
 pub(super) const ONE: u64 = 1 << 16;
 
-/// What collection does for each page of random writes.
+/// The work of collection for each page of random writes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Collection {
     /// The valid part of the block that is collected.
@@ -45,8 +45,8 @@ impl Collection {
         (self.valid / (1.0 - self.valid) * ONE as f64).round() as u64
     }
 
-    /// Pages read to fill one that is written again, in parts of [`ONE`]: the rest of what is read
-    /// is no longer valid.
+    /// Pages read to fill one that is written again, in parts of [`ONE`]. The rest of the read
+    /// pages is no longer valid.
     pub(super) fn reads(self) -> u64 {
         (ONE as f64 / self.valid).round() as u64
     }

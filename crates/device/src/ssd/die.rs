@@ -1,30 +1,30 @@
-//! One die: reads as they come, and behind them what it does for writes.
+//! One die: reads as they come, and behind them its operations for writes.
 //!
-//! Reads are a timeline: each begins when the last has ended. Programs, collection and erasures
-//! are one operation at a time, which reads put off: before it begins, and within it if the drive
-//! suspends. Once it was put off for as long as it takes, it goes on to its end, so that reads
-//! cannot starve writes.
+//! Reads are a timeline: each begins when the last has ended. Programs, collection and erasures are
+//! one operation at a time. Reads delay it before it begins, and within it if the drive suspends.
+//! When it was delayed for as long as it takes, it goes on to its end, so that reads cannot starve
+//! writes.
 
 use std::collections::VecDeque;
 
 use super::collection::ONE;
 
-/// What waits in the write buffer to be programmed.
+/// A page in the write buffer that waits to be programmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Page {
+pub(super) struct BufferedPage {
     /// Bytes of the host's; fewer than a program takes if a flush cut it short.
     pub(super) bytes: u32,
-    /// Of which came from random writes.
+    /// The bytes among them from random writes.
     pub(super) random: u32,
     /// The flush that waits for it, by number.
     pub(super) epoch: u64,
 }
 
-/// What a die does for writes.
+/// Operations of a die for writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Work {
     /// Data of the host's is written.
-    Program(Page),
+    Program(BufferedPage),
     /// As much data is written again, so that a block can be erased.
     Collect,
     /// A block is erased.
@@ -35,7 +35,7 @@ pub(super) enum Work {
 struct Operation {
     work: Work,
     ends: u64,
-    /// Its own time, and for how long reads have put it off.
+    /// Its own time, and how long reads have delayed it.
     takes: u64,
     put_off: u64,
 }
@@ -56,7 +56,7 @@ pub(super) struct Die {
     /// When the reads that it has will have ended.
     reads_until: u64,
     operation: Option<Operation>,
-    pages: VecDeque<Page>,
+    pages: VecDeque<BufferedPage>,
     /// Programs that collection still has to do, in parts of [`ONE`].
     owed: u64,
     /// Programs since the last erasure.
@@ -64,7 +64,7 @@ pub(super) struct Die {
 }
 
 impl Die {
-    /// Takes a read of `takes` nanoseconds at `now`; when it will have ended.
+    /// Takes a read of `takes` nanoseconds at `now`. Returns when it will have ended.
     pub(super) fn read(&mut self, now: u64, takes: u64, times: &Times) -> u64 {
         let begins = match &mut self.operation {
             None => self.reads_until.max(now),
@@ -87,13 +87,13 @@ impl Die {
     }
 
     /// Hands it a page to program.
-    pub(super) fn push(&mut self, page: Page) {
+    pub(super) fn push(&mut self, page: BufferedPage) {
         self.pages.push_back(page);
     }
 
-    /// Begins what is next at `now`, if nothing is under way: when it will have ended, unless reads
-    /// come. What was owed goes first. `transfer` moves so many programs' data over the channel and
-    /// tells when it has.
+    /// Begins the next operation at `now`, if none is under way. Returns when it will have ended,
+    /// unless reads come. Collection goes first. `transfer` moves the data of so many programs over
+    /// the channel and returns when that has ended.
     pub(super) fn begin(
         &mut self,
         now: u64,
@@ -116,7 +116,7 @@ impl Die {
         Some(ends)
     }
 
-    /// What has ended at `now`, or when it will have.
+    /// The operation that has ended at `now`, or when it will have ended.
     pub(super) fn end(&mut self, now: u64) -> Result<Work, u64> {
         let operation = self.operation.as_ref().expect("an operation is under way");
         if operation.ends > now {
@@ -145,7 +145,7 @@ impl Die {
 mod tests {
     use super::*;
 
-    const PAGE: Page = Page { bytes: 32_768, random: 0, epoch: 0 };
+    const PAGE: BufferedPage = BufferedPage { bytes: 32_768, random: 0, epoch: 0 };
 
     fn times(suspend: Option<u64>) -> Times {
         Times { program: 700, collect: 800, erase: 4_000, suspend, block_programs: 2 }

@@ -1,4 +1,4 @@
-//! What dies and channels will have ended, in order of time.
+//! Future events of dies and channels, in order of time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,7 +25,7 @@ struct Event {
 #[derive(Debug, Default)]
 pub(super) struct Events {
     dies: Heap,
-    /// Few at a time, so they are sooner found in a heap of their own.
+    /// Few at a time, so a heap of their own is faster.
     channels: Heap,
     /// Events so far, modulo 2^32: those of one instant go in the order in which they were planned.
     planned: u32,
@@ -53,7 +53,7 @@ impl Events {
         self.dies.next().min(self.channels.next())
     }
 
-    /// Takes the next off; of one instant, what a channel has done before what a die has.
+    /// Takes the next event off; at one instant, events of a channel before those of a die.
     pub(super) fn pop(&mut self) -> Option<What> {
         let die = self.dies.next() < self.channels.next();
         let heap = if die { &mut self.dies } else { &mut self.channels };

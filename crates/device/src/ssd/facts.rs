@@ -13,7 +13,7 @@ pub struct Facts {
     pub channels: u32,
     /// Bytes of a page: what one read fetches.
     pub page: u32,
-    /// Planes of a die: so many pages are programmed together.
+    /// Planes of a die: the number of pages that are programmed together.
     pub planes: u32,
     /// Pages of a plane that one erasure frees.
     pub block_pages: u32,
@@ -36,11 +36,11 @@ pub struct Facts {
     pub command_interval: Span,
     /// Bytes of the write buffer: at least what one program writes.
     pub write_buffer: u64,
-    /// Whether the write buffer outlives a loss of power, so that a flush has nothing to do.
+    /// Whether the write buffer survives a loss of power, so that a flush has nothing to do.
     pub power_loss_protection: bool,
-    /// Flash that collection has beside the capacity, as a part of the capacity; above zero.
+    /// Flash for collection in addition to the capacity, as a part of the capacity; above zero.
     pub over_provisioning: f64,
-    /// Commands that it holds at once.
+    /// Commands in flight at once.
     pub depth: u32,
 }
 
@@ -51,7 +51,7 @@ pub struct Link {
     pub rate: u64,
     /// Whether both directions go at once (PCI Express), or one at a time (SATA).
     pub full_duplex: bool,
-    /// What each command takes of the link beside its data.
+    /// The time of each command on the link in addition to its data.
     pub overhead: Span,
 }
 

@@ -13,14 +13,14 @@ pub(super) enum Way {
     FromHost,
 }
 
-/// What passes the link.
+/// A transfer over the link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passing {
-    /// When it may, and then when it has.
+    /// When it may begin, and then when it has ended.
     pub(super) at: u64,
     pub(super) id: ReqId,
     pub(super) bytes: u32,
-    /// Nothing of its command follows.
+    /// Whether it is the last of its command.
     pub(super) last: bool,
 }
 
@@ -42,7 +42,8 @@ impl Lanes {
         Self { link, lanes: [Lane::default(), Lane::default()] }
     }
 
-    /// Lets it pass behind all that was booked before, with what a `command` takes beside its data.
+    /// Books a transfer behind all earlier ones, with the overhead of a `command` in addition to
+    /// its data.
     pub(super) fn book(&mut self, way: Way, command: bool, passing: Passing) {
         let Link { rate, full_duplex, overhead } = self.link;
         let lane = &mut self.lanes[usize::from(full_duplex && matches!(way, Way::FromHost))];
@@ -51,7 +52,7 @@ impl Lanes {
         lane.passing.push_back(Passing { at: lane.free, ..passing });
     }
 
-    /// When the next has passed.
+    /// When the next transfer has ended.
     pub(super) fn next(&self) -> u64 {
         self.lanes[0].next().min(self.lanes[1].next())
     }

@@ -53,7 +53,7 @@ fn page(nth: u64) -> u64 {
     nth * 16_384
 }
 
-/// Starts all at once and lets the drive run dry: when each was done, by slot.
+/// Starts all at once and lets the drive run dry. Returns when each was done, by slot.
 fn serve(ssd: &mut Ssd, requests: &[Request]) -> Vec<u64> {
     for req in requests {
         ssd.start(Time::ZERO, req);
@@ -129,7 +129,7 @@ fn a_write_is_done_when_the_buffer_has_it() {
 
 #[test]
 fn a_full_buffer_lets_writes_wait_for_a_program() {
-    // 128 KiB pass at once, and fill four pages; what comes then waits for the first of these.
+    // 128 KiB pass at once, and fill four pages; later writes wait for the first of these.
     let mut ssd = Ssd::new(&facts());
     let first = request(0, Op::Write, 0, 131_072);
     let ended = serve(&mut ssd, &[first, request(1, Op::Write, 131_072, 4096)]);
@@ -151,7 +151,7 @@ fn a_link_of_two_directions_lets_writes_pass_reads() {
 #[test]
 fn reads_wait_for_a_program_or_suspend_it() {
     let read_at = |suspend_time| {
-        // So much spare flash that one program owes no collection.
+        // Enough spare flash that one program owes no collection.
         let mut ssd = Ssd::new(&Facts { suspend_time, over_provisioning: 1.0, ..facts() });
         ssd.start(Time::ZERO, &request(0, Op::Write, 0, 32_768));
         let mut done = Vec::new();
@@ -242,7 +242,7 @@ fn a_discard_costs_a_command() {
     assert_eq!(serve(&mut ssd, &[request(0, Op::Discard, 0, 1 << 20)]), [22_000]);
 }
 
-/// Whatever comes, all of it is done, once, and what it cost is the time in which there was any.
+/// Every request is done, once, and the sum of device times is the time in which any was in flight.
 #[test]
 fn every_request_is_done_once_and_device_time_is_busy_time() {
     let facts = Facts { suspend_time: Some(Span::from_us(10)), ..facts() };
@@ -273,7 +273,7 @@ fn every_request_is_done_once_and_device_time_is_busy_time() {
         }
         assert!(!open.contains(&true));
         assert_eq!(charged, now.since(begun).ns());
-        // What it still does for writes is nobody's, whether it ends by then or not.
+        // Its remaining work for writes belongs to no request, whether it ends by then or not.
         now += Span::from_us(rng.random_range(0..2_000));
         ssd.advance(now, &mut Vec::new());
     }

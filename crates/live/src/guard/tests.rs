@@ -23,7 +23,7 @@ const SIZE: u64 = 1 << 20;
 const LEN: u32 = 64 << 10;
 const DEPTH: u32 = 4;
 
-/// A folder of its own that goes with it.
+/// A folder that is removed when it is dropped.
 struct Scratch(std::path::PathBuf);
 
 impl Scratch {
@@ -131,7 +131,7 @@ struct Seen<'a> {
 impl Observer for Seen<'_> {
     fn turn(&mut self, now: Time) -> bool {
         // A run that goes on for ever fails here, not in a test that hangs.
-        assert!(now < Time::ZERO + Span::from_secs(60), "nobody ended it");
+        assert!(now < Time::ZERO + Span::from_secs(60), "the run did not end");
         self.guard.look(now)
     }
 
@@ -185,7 +185,7 @@ fn transfers_that_come_short_go_on_to_their_end() {
         let whole = Arc::clone(&area);
         let answer = move |command: &Command| {
             calls += 1;
-            // Some blocks and a bit at first, one block, then all that is asked for.
+            // Some blocks and a bit at first, one block, then the whole length.
             let len = command.len.min([9_000, 4_096, LEN][calls % 3]) as usize;
             if command.action == Action::Read {
                 let from = command.start as usize;
@@ -279,7 +279,7 @@ fn time_in_which_the_process_was_stopped_is_not_the_devices() {
     let at = |ms: u64| Time::ZERO + Span::from_ms(ms);
     let ends = |from: u64| (from..).step_by(100).find(|&ms| !guard.look(at(ms)));
     assert!(guard.look(at(0)) && guard.look(at(100)));
-    // Nothing is heard of it for an hour; then the device has all its time again.
+    // It does not answer for an hour; then the device has its whole time again.
     assert_eq!(ends(3_600_000), Some(3_602_100));
 }
 
@@ -295,7 +295,10 @@ fn an_answer_that_came_while_the_process_was_stopped_counts() {
     let guard = LiveClock::new(hub, Vec::new()).guard();
     let io = Sweep::of(Op::Read).take(Time::ZERO).unwrap();
     device.start(Time::ZERO, &io.with(ReqId { slot: 0, age: 0 }));
-    assert!(guard.look(Time::ZERO + Span::from_ms(900)), "it is heard before it is judged");
+    assert!(
+        guard.look(Time::ZERO + Span::from_ms(900)),
+        "its result is collected before it is judged"
+    );
     let mut done = Vec::new();
     device.advance(Time::ZERO + Span::from_ms(901), &mut done);
     assert_eq!(done.len(), 1);
@@ -306,7 +309,7 @@ fn what_is_in_flight_when_a_run_fails_is_not_waited_for_without_end() {
     let scratch = Scratch::new("dropped");
     let target = scratch.target();
     let (sender, receiver) = std::sync::mpsc::channel();
-    // On a thread of its own, which is left behind if it hangs.
+    // On a thread of its own, which stays behind if it hangs.
     std::thread::spawn(move || {
         let driver = Box::new(StandIn { answer: |_: &Command| None, ended: Vec::new() });
         let layout = Layout::new(DEPTH, LEN, target.unit()).unwrap();
@@ -343,12 +346,12 @@ fn a_file_that_is_cut_ends_the_run_though_writes_make_it_grow() {
     let guard = clock.guard();
     let limits = Limits::default();
     let end = run(&mut Sweep::of(Op::Write), &mut device, &mut clock, &mut (), limits).unwrap();
-    // However short the run was, its end is looked at.
+    // However short the run was, its end is checked.
     let trouble = guard.end(end.at, None).cloned();
     let (path, expected) = (target.path().to_owned(), SIZE + 4096);
     assert_eq!(trouble, Some(Trouble::Resized { path, found: SIZE, expected }));
     assert!(!guard.look(end.at), "once found, it stays");
-    assert_eq!(std::fs::metadata(target.path()).unwrap().len(), SIZE, "nobody repairs it");
+    assert_eq!(std::fs::metadata(target.path()).unwrap().len(), SIZE, "the file stays as it is");
 }
 
 #[test]

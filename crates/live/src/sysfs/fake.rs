@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// A tree that goes with the test.
+/// A tree that is removed when it is dropped.
 pub(crate) struct Tree(PathBuf);
 
 impl Tree {
@@ -44,7 +44,7 @@ impl Tree {
         self
     }
 
-    /// Lets `upper` stand on `lower`.
+    /// Puts `upper` on `lower`.
     pub(crate) fn stands_on(&self, upper: &str, lower: &str) -> &Self {
         for (at, list, other) in [(upper, "slaves", lower), (lower, "holders", upper)] {
             let list = self.0.join("devices").join(at).join(list);

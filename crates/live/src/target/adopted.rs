@@ -1,8 +1,9 @@
-//! Files that an application says are its own.
+//! Files that an application declares its own.
 //!
-//! A run writes over files of ours alone, because it makes up what it writes. What goes through a
-//! gate is meant, and the file is the application's to write to. Such a file goes through the page
-//! cache: it grows, any byte may be written alone, and whoever else has it open sees the same.
+//! A run writes over files of ours alone, because it generates its data. Data that goes through a
+//! gate is an application's, and the file is the application's to write to. Such a file goes
+//! through the page cache: it grows, any byte may be written alone, and other processes that have
+//! it open see the same bytes.
 
 use std::fs::File;
 use std::io;
@@ -19,12 +20,12 @@ use super::{Inner, Target};
 const ADOPTED: u64 = 1 << 44;
 
 impl Target {
-    /// Opens the file at `path` because it is the caller's own to write to: whatever it holds, and
-    /// through the page cache, so that it may grow and any byte may be written alone. Nothing is
-    /// locked, as its owner may have it open too.
+    /// Opens the file at `path` because it is the caller's own to write to, whatever it holds. It
+    /// goes through the page cache, so that it may grow and any byte may be written alone. Nothing
+    /// is locked, as its owner may have it open too.
     ///
     /// # Errors
-    /// [`TargetError`]: there is nothing, or no regular file; it cannot be opened.
+    /// [`TargetError`]: there is no file, or no regular one; it cannot be opened.
     pub fn adopt(path: &Path) -> Result<Self, TargetError> {
         let opened = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => TargetError::Missing { path: path.to_owned() },
@@ -41,7 +42,7 @@ impl Target {
         Ok(Self::whole(inner, ADOPTED))
     }
 
-    /// How many bytes can be read now: of an adopted file those that it has.
+    /// How many bytes can be read now: of an adopted file its present length.
     pub fn readable(&self) -> u64 {
         if self.len < ADOPTED {
             return self.len;

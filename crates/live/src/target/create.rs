@@ -1,12 +1,12 @@
-//! Making an owned file.
+//! Creates an owned file.
 //!
-//! Space is set aside and then really written once: a first write into a fresh extent converts it,
-//! and that would be timed. The mark comes last, after the data are durable, so a half-made file is
-//! never ours.
+//! Space is reserved and then really written once: a first write into a fresh extent converts it,
+//! and that time would be measured. The mark comes last, after the data are durable, so an
+//! incomplete file is never ours.
 //!
-//! The file has no name until it is whole, so that nothing of it is left whatever ends the process.
-//! Where the file system cannot do so it has its name from the start: a creation that fails or is
-//! interrupted removes it, and one that is killed leaves a file without a mark.
+//! The file has no name until it is complete, so that nothing of it remains whatever ends the
+//! process. Where the file system cannot do that, it has its name from the start: a creation that
+//! fails or is interrupted removes it, and a killed one leaves a file without a mark.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -30,10 +30,10 @@ use super::opened::{Locked, Opened, open_direct};
 /// Bytes of one write while filling: large enough for the full rate of a disk.
 const CHUNK: u32 = 1 << 20;
 
-/// How the caller hears of progress: bytes written, bytes in all. `Break` stops the creation.
+/// The callback of progress: bytes written, bytes in all. `Break` stops the creation.
 pub(super) type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>;
 
-/// Makes an owned file of `usable` bytes at `path`, where nothing is.
+/// Creates an owned file of `usable` bytes at `path`, where no file exists.
 pub(super) fn create(
     path: &Path,
     usable: u64,
@@ -50,7 +50,7 @@ pub(super) fn create(
     let site = Site { path, folder: &handle, usable, holds, direct };
     site.check_space()?;
     if let Some(file) = (direct.nameless)(folder).map_err(|error| site.cannot_create(error))? {
-        // Its name in /proc is the only one that it has.
+        // Its name in /proc is its only one.
         let name = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
         if name.exists() {
             let opened = site.open_nameless(&name)?;
@@ -71,20 +71,20 @@ pub(super) fn create(
     Ok(opened)
 }
 
-/// What a file holds at first. It does not matter to a run, so its seed is fixed; it is not zeros,
+/// The first content of a file. It does not matter to a run, so its seed is fixed. It is not zeros,
 /// which some disks and file systems do not store.
 fn filling() -> impl rand::Rng {
     Seed(0).stream("owned file", 0)
 }
 
-/// Whether `file` begins as every file does that is filled here.
+/// Whether `file` begins as every file that is filled here.
 pub(crate) fn begins_as_filled(file: &File) -> bool {
     let (mut found, mut filled) = ([0; GRAIN as usize], [0; GRAIN as usize]);
     filling().fill_bytes(&mut filled);
     file.read_exact_at(&mut found, 0).is_ok() && found == filled
 }
 
-/// Where a file is made, and how large.
+/// The place of a new file, and its size.
 struct Site<'a> {
     path: &'a Path,
     folder: &'a File,
@@ -94,8 +94,8 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Opens the file that is known as `name` past the page cache, and locks it before anybody
-    /// else can see it.
+    /// Opens the file that is known as `name` past the page cache, and locks it before any other
+    /// process can open it.
     fn open_nameless(&self, name: &Path) -> Result<Opened, TargetError> {
         let direct = self.direct.open_as(name, self.path)?;
         let direct = Locked::new(self.path, Arc::new(direct))?;
@@ -103,7 +103,7 @@ impl Site<'_> {
         Ok(Opened { direct, alignment, usable: self.usable })
     }
 
-    /// Makes an owned file of `plain` and what it was opened as, durable but for its name.
+    /// Makes an owned file of `plain` and its direct descriptor, durable except for its name.
     fn make(
         &self,
         plain: &File,
@@ -123,8 +123,8 @@ impl Site<'_> {
         self.direct.probe(path, direct, *alignment)
     }
 
-    /// Gives the file known as `name` its own, durably; whether it can have one. What is there by
-    /// now is not replaced.
+    /// Gives the file known as `name` its own name, durably. Returns whether it can have one. A
+    /// file that exists by now is not replaced.
     fn link(&self, name: &Path) -> Result<bool, TargetError> {
         let Some(own) = self.path.file_name() else { return Ok(false) };
         let follow = AtFlags::SYMLINK_FOLLOW;
@@ -133,7 +133,7 @@ impl Site<'_> {
             Err(Errno::EXIST) => return Err(self.cannot_create(Errno::EXIST.into())),
             Err(_) => return Ok(false),
         }
-        // Without it a crash may take the name away again, and with it the whole file.
+        // Without it a crash may remove the name again, and with it the whole file.
         let durable = self.folder.sync_all();
         durable.map_err(|error| {
             let _ = std::fs::remove_file(self.path);
@@ -142,7 +142,7 @@ impl Site<'_> {
         Ok(true)
     }
 
-    /// Refuses what cannot fit, before anything is made.
+    /// Refuses a file that cannot fit, before anything is made.
     fn check_space(&self) -> Result<(), TargetError> {
         let usable = self.usable;
         if usable == 0 || !usable.is_multiple_of(GRAIN) || usable > i64::MAX as u64 - MARK {
@@ -155,12 +155,13 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// Bytes of the file, its mark included.
+    /// Bytes of the file, including its mark.
     fn whole(&self) -> u64 {
         self.usable + MARK
     }
 
-    /// Sets the space aside. A file system that cannot gets it from the writing that follows.
+    /// Reserves the space. A file system that cannot do that allocates it during the writes that
+    /// follow.
     fn reserve(&self, file: &File) -> Result<(), TargetError> {
         let reserve = || rustix::fs::fallocate(file, FallocateFlags::empty(), 0, self.whole());
         match rustix::io::retry_on_intr(reserve) {
@@ -204,13 +205,13 @@ impl Site<'_> {
             }
             written += len as u64;
         }
-        // What is said at the end does not stop a file that is whole.
+        // The last answer of the callback does not stop a complete file.
         let _ = progress(written, usable);
         Ok(())
     }
 
-    /// The error for a failed step, which may be a lack of space. There may be room for the data and
-    /// none for a file, or a quota: then the system's own words say more.
+    /// The error for a failed step, which may be a lack of space. There may be room for the data
+    /// and none for a file, or a quota: then the system's own message says more.
     fn failed(&self, doing: &'static str, error: io::Error) -> TargetError {
         let short = available(self.folder).is_some_and(|available| self.whole() > available);
         match error.raw_os_error() {
@@ -239,10 +240,10 @@ fn available(folder: &File) -> Option<u64> {
     Some(answer.f_bavail.saturating_mul(answer.f_frsize))
 }
 
-/// Removes the file again unless it is finished.
+/// Removes the file when it is dropped unless it is finished.
 struct Unfinished {
     path: PathBuf,
-    /// Device and inode: what is at the path by then may be somebody else's.
+    /// Device and inode: by then another file may be at the path.
     identity: Option<(u64, u64)>,
 }
 

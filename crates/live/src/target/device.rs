@@ -1,13 +1,13 @@
-//! Block devices as targets: used only if a person names one twice, and nothing is on it.
+//! Block devices as targets: used only if a person names one twice, and it is unused.
 //!
-//! A file carries a mark that says that it is ours; a disk has no room for one. So a person says by
-//! the device's serial number or path once more that what is on it may be lost, and even then a
-//! device is refused that is in use or carries anything that can be recognised: the
-//! owner must remove it first. Data without a known format are refused as well, unless the person
-//! says that they may be lost.
+//! A file carries a mark that it is ours; a disk has no room for one. So a person confirms by the
+//! device's serial number, or by its path once more, that its data may be lost. Even then a device
+//! is refused that is in use or carries anything that can be recognised: the owner must remove it
+//! first. Data without a known format is refused as well, unless the person confirms that it may be
+//! lost.
 //!
-//! Invariants: all is looked at before the device is opened for writing, and again once it is
-//! opened alone, which the kernel refuses for what is mounted or held.
+//! Invariants: all checks are made before the device is opened for writing, and again once it is
+//! opened exclusively, which the kernel refuses for a device that is mounted or held.
 
 mod sample;
 mod usage;
@@ -27,22 +27,22 @@ use super::error::TargetError;
 use super::opened::{Locked, Opened, check_kind, not_ours};
 use super::signature;
 
-/// How often a device that is taken is tried again, and how long apart: what has ended a moment ago
-/// lets go a little later.
+/// How often a busy device is tried again, and the time between: a user that has just ended
+/// releases it a little later.
 const TRIES: u32 = 20;
 const APART: Duration = Duration::from_millis(50);
 
-/// What a device may hold that no format announces.
+/// Contents that a device may have without a known format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Contents {
-    /// Nothing but what runs have written.
+    /// Only data that runs have written.
     Empty,
-    /// Anything: it may be lost.
+    /// Any data: it may be lost.
     MayBeLost,
 }
 
-/// Opens the block device at `path` for direct I/O and alone, if it is free, `named` is its serial
-/// number or its path, and it holds no more than `contents`.
+/// Opens the block device at `path` for direct I/O and exclusively, if it is free, `named` is its
+/// serial number or its path, and it holds no more than `contents`.
 pub(super) fn open(
     path: &Path,
     named: Option<&str>,
@@ -78,7 +78,7 @@ pub(super) fn open(
     }
     let device = Arc::new(device);
     let locked = retried(|| Locked::new(path, Arc::clone(&device)))?;
-    // Somebody may have begun to use it before it was ours alone.
+    // Another process may have begun to use it before it was ours alone.
     check_free(path, &listed, number, contents)?;
     let direct = Direct::REAL;
     let alignment = direct.alignment(path, &device)?;
@@ -100,7 +100,7 @@ pub(crate) fn alone(path: &Path) -> Result<File, TargetError> {
     })
 }
 
-/// Tries again what is in use.
+/// Tries a step again while the device is in use.
 fn retried<T>(mut step: impl FnMut() -> Result<T, TargetError>) -> Result<T, TargetError> {
     for _ in 1..TRIES {
         match step() {
@@ -111,8 +111,8 @@ fn retried<T>(mut step: impl FnMut() -> Result<T, TargetError>) -> Result<T, Tar
     step()
 }
 
-/// What is in the way, if it stays there: a process that is just being started has for a moment
-/// all that the one has open that starts it, and that may be ours.
+/// The obstacle, if it stays: a process that is just being started shares for a moment all open
+/// files of the process that starts it, which may be ours.
 fn lasting<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     for _ in 1..TRIES {
         look()?;
@@ -121,12 +121,12 @@ fn lasting<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     look()
 }
 
-#[allow(clippy::disallowed_methods)] // the kernel does not tell when it lets go
+#[allow(clippy::disallowed_methods)] // the kernel does not report when it lets go
 fn pause() {
     std::thread::sleep(APART);
 }
 
-/// The number of the block device that `meta` is of.
+/// The number of the block device with this `meta`.
 fn device_number(path: &Path, meta: &std::fs::Metadata) -> Result<u64, TargetError> {
     if meta.file_type().is_block_device() {
         return Ok(meta.rdev());
@@ -163,7 +163,7 @@ fn check_free(
 ) -> Result<(), TargetError> {
     let not_free = |found, hint| TargetError::NotFree { path: path.to_owned(), found, hint };
     let obstacle = listed.obstacle().map_err(|error| {
-        let found = format!("that the kernel does not tell what is in use ({error})");
+        let found = format!("that the kernel does not report what is in use ({error})");
         not_free(found, "name it where /proc is whole".into())
     })?;
     if let Some(usage::Obstacle { found, hint }) = obstacle.or_else(|| lasting(|| listed.writer()))
@@ -180,8 +180,8 @@ fn check_free(
     let found = signature::find(&device, len).map_err(read)?;
     let found =
         found.map(|signature::Signature { name, offset }| format!("{name} at byte {offset}"));
-    let told = || signature::ask(&device).map(|name| format!("what libblkid calls {name}"));
-    if let Some(found) = found.or_else(told) {
+    let by_libblkid = || signature::ask(&device).map(|name| format!("what libblkid calls {name}"));
+    if let Some(found) = found.or_else(by_libblkid) {
         let hint = format!(
             "nothing is written over what can be recognised: if it is not needed, remove it with \
              `wipefs -a {}`, and add `--even-if-not-empty` for what is left of it",
@@ -192,7 +192,7 @@ fn check_free(
     if contents == Contents::MayBeLost {
         return Ok(());
     }
-    match sample::somebodys(&device, len).map_err(read)? {
+    match sample::first_data(&device, len).map_err(read)? {
         Some(at) => Err(TargetError::NotEmpty { path: path.to_owned(), at }),
         None => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! Past the page cache: how a file is opened for it, how it must be aligned, whether it works.
+//! Direct I/O, past the page cache: how a file is opened for it, its alignment, whether it works.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -13,26 +13,26 @@ use super::error::TargetError;
 use super::file_systems::{self, unknown};
 use crate::buffers::{Area, Layout, PAGE};
 
-/// What is assumed where the kernel does not tell: a page satisfies every disk.
+/// The assumed alignment where the kernel reports none: a page satisfies every disk.
 const ASSUMED: u32 = PAGE;
 
-/// What direct I/O to a file must be aligned to, in bytes.
+/// The alignment that direct I/O to a file needs, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Alignment {
     pub(super) offset: u32,
     pub(super) memory: u32,
 }
 
-/// The calls that a file system may refuse. A test puts a stand-in that refuses in their place,
-/// as there may be no such file system at hand.
+/// The calls that a file system may refuse. A test replaces them by stand-ins that refuse, as no
+/// such file system may be at hand.
 #[derive(Clone, Copy)]
 pub(super) struct Direct {
-    /// A new file in a folder, without a name and so gone with its last user; `None` where the
-    /// file system has no such thing.
+    /// A new file in a folder, without a name, so that it is gone with its last user; `None` where
+    /// the file system has none.
     pub(super) nameless: fn(&Path) -> io::Result<Option<File>>,
     /// Opens for direct reading and writing.
     pub(super) open: fn(&Path) -> io::Result<File>,
-    /// The alignment; `None` where the kernel does not tell.
+    /// The alignment; `None` where the kernel reports none.
     pub(super) alignment: fn(&File) -> Option<Alignment>,
     /// Reads the beginning.
     pub(super) read: fn(&File, &mut [u8]) -> io::Result<usize>,
@@ -110,7 +110,7 @@ impl Direct {
         }
     }
 
-    /// Writes a block of `file`, which is nobody's.
+    /// Writes a block of `file`, which holds no data.
     pub(super) fn probe_writing(
         path: &Path,
         file: &File,
@@ -139,7 +139,7 @@ pub(super) fn buffer(path: &Path, len: u32) -> Result<Area, TargetError> {
 /// A new file in `folder` without a name.
 fn nameless(folder: &Path) -> io::Result<Option<File>> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    // As any new file: what it may be used for is up to the umask.
+    // Like any new file: the umask decides its permissions.
     match rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)) {
         Ok(file) => Ok(Some(file.into())),
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
@@ -147,19 +147,18 @@ fn nameless(folder: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// What the kernel says of the alignment of `file`; for a block device, its logical blocks at
-/// least.
+/// The alignment of `file` by the kernel; for a block device, at least its logical blocks.
 fn alignment(file: &File) -> Option<Alignment> {
-    told(file).or_else(|| {
+    reported(file).or_else(|| {
         let block = rustix::fs::ioctl_blksszget(file).ok()?;
         Some(Alignment { offset: block, memory: block })
     })
 }
 
-fn told(file: &File) -> Option<Alignment> {
+fn reported(file: &File) -> Option<Alignment> {
     let answer = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
-    let told = StatxFlags::from_bits_retain(answer.stx_mask).contains(StatxFlags::DIOALIGN);
-    told.then_some(Alignment {
+    let known = StatxFlags::from_bits_retain(answer.stx_mask).contains(StatxFlags::DIOALIGN);
+    known.then_some(Alignment {
         offset: answer.stx_dio_offset_align,
         memory: answer.stx_dio_mem_align,
     })

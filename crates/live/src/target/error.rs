@@ -9,13 +9,13 @@ use crate::error::{CANNOT, FAILED, UNSAFE_TARGET, WRONG_INPUT};
 /// Why a target is refused. Nothing was written to it, and a creation that failed left nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// There is no such file, and creating it was not asked for.
+    /// The file does not exist, and no size was given to create it.
     #[error("{}: found no file; expected {}", path.display(), expected_at(path))]
     Missing {
         /// Where.
         path: PathBuf,
     },
-    /// A symbolic link that leads nowhere: creation does not follow links.
+    /// A symbolic link to nothing: creation does not follow links.
     #[error(
         "{}: found a symbolic link to nothing; expected an owned file, or no file to create one\n\
          hint: name the place itself", path.display()
@@ -54,7 +54,7 @@ pub enum TargetError {
         /// Where.
         path: PathBuf,
     },
-    /// What is no file, although it looks like one, or a place for such.
+    /// A file that is none, although it looks like one, or a place for such.
     #[error(
         "{}: found a file of the kernel's own ({file_system}); expected a file on a disk\n\
          hint: to write there would change the machine: name a file elsewhere, as ./data.img",
@@ -66,14 +66,14 @@ pub enum TargetError {
         /// The type of the file system.
         file_system: &'static str,
     },
-    /// A file is to be made where nodes of devices lie.
+    /// A file is to be created where nodes of devices lie.
     #[error(
         "{}: found no such device, and no place for files; expected a device that is there, or a \
          file elsewhere\nhint: look for its name with `lsblk`, or name a file on a disk, as \
          ./data.img", path.display()
     )]
     AmongDevices {
-        /// Where it was to be.
+        /// The path of the new file.
         path: PathBuf,
     },
     /// A regular file that is not ours.
@@ -101,7 +101,7 @@ pub enum TargetError {
         /// Where.
         path: PathBuf,
     },
-    /// A file with nothing in it and no place for a block and a mark.
+    /// A file without data and without room for a block and a mark.
     #[error(
         "{}: found a file of {len} bytes with nothing in it; expected at least {} bytes, a block \
          and Penstock's mark\nhint: remove it, and give a size to create it (`--create 256MiB`)",
@@ -119,14 +119,14 @@ pub enum TargetError {
          hint: 256MiB is enough to try", path.display()
     )]
     BadSize {
-        /// Where it was to be.
+        /// The path of the new file.
         path: PathBuf,
         /// The size asked for, in bytes.
         size: u64,
-        /// What sizes must be a multiple of there, in bytes.
+        /// Sizes must be a multiple of this many bytes there.
         grain: u64,
     },
-    /// Ours, with another size than the one to create.
+    /// Ours, but not of the size to create.
     #[error(
         "{}: found an owned file of {found} usable bytes; expected {asked}, the size to create\n\
          hint: a file is never grown or cut; remove it, or leave the size out to use it as it is",
@@ -140,7 +140,7 @@ pub enum TargetError {
         /// The size asked for, in bytes.
         asked: u64,
     },
-    /// The user may not.
+    /// The user lacks the permission.
     #[error(
         "{}: found no permission to {doing} ({source}); expected a file to read and write\n\
          hint: change its permissions, or name a place of your own", path.display()
@@ -148,9 +148,9 @@ pub enum TargetError {
     NoPermission {
         /// Where.
         path: PathBuf,
-        /// What was tried.
+        /// The step that failed.
         doing: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Another run uses it, or the kernel does.
@@ -168,16 +168,16 @@ pub enum TargetError {
          hint: choose a smaller size, or another file system", path.display()
     )]
     NoSpace {
-        /// Where it was to be.
+        /// The path of the new file.
         path: PathBuf,
         /// The type of the file system.
         file_system: String,
-        /// Bytes that it needs, the mark included.
+        /// Bytes needed, including the mark.
         needed: u64,
-        /// Bytes that there are.
+        /// Bytes available.
         available: u64,
     },
-    /// The file system does not read and write past the page cache.
+    /// The file system does not support direct I/O.
     #[error(
         "{}: found that {file_system} refuses O_DIRECT ({why}); expected a file system with direct \
          I/O\nhint: with the page cache between, memory would be measured; try a file on ext4, xfs \
@@ -225,7 +225,7 @@ pub enum TargetError {
         /// What it could be named the second time.
         name: String,
     },
-    /// A block device that is in use, or that something is on.
+    /// A block device that is in use, or that carries something.
     #[error(
         "{}: found {found}; expected a block device that is free, with nothing on it\nhint: {hint}",
         path.display()
@@ -233,7 +233,7 @@ pub enum TargetError {
     NotFree {
         /// Where.
         path: PathBuf,
-        /// What is in the way.
+        /// The obstacle.
         found: String,
         /// What to do about it.
         hint: String,
@@ -247,7 +247,7 @@ pub enum TargetError {
     NotEmpty {
         /// Where.
         path: PathBuf,
-        /// Byte of the device at which some were found.
+        /// The first byte with data that was found.
         at: u64,
     },
     /// No loop device can be made.
@@ -255,9 +255,9 @@ pub enum TargetError {
     NoLoopDevice {
         /// The file that it was to be made of.
         path: PathBuf,
-        /// What was tried.
+        /// The step that failed.
         doing: &'static str,
-        /// What the system said.
+        /// The system's error.
         why: String,
         /// What to do about it.
         hint: String,
@@ -290,15 +290,15 @@ pub enum TargetError {
     Io {
         /// Where.
         path: PathBuf,
-        /// What was tried.
+        /// The step that failed.
         doing: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl TargetError {
-    /// What the command exits with: 2 wrong input, 5 unsafe target, 77 this machine cannot, 1
+    /// The exit code of the command: 2 wrong input, 5 unsafe target, 77 this machine cannot, 1
     /// otherwise.
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -343,8 +343,8 @@ impl TargetError {
     }
 }
 
-/// What should be at `path`, and a hint. A new file below `/dev` is always a slip, except
-/// in `/dev/shm`.
+/// The expected file at `path`, and a hint. A new file below `/dev` is always a slip, except in
+/// `/dev/shm`.
 fn expected_at(path: &Path) -> &'static str {
     if path.starts_with("/dev") && !path.starts_with("/dev/shm") {
         "a block device\nhint: look for its name with `lsblk`"

@@ -1,4 +1,4 @@
-//! File systems by their type: what `mount` calls them, and where no file can be a target.
+//! File systems by their type: their names in `mount`, and those where no file can be a target.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -7,8 +7,8 @@ use std::path::Path;
 use super::error::TargetError;
 use crate::sysfs::plain;
 
-/// File systems whose files are no files: to read or write them is to ask something of the kernel.
-/// The numbers of statfs(2).
+/// File systems of the kernel: reading or writing their files calls the kernel. The numbers of
+/// statfs(2).
 const KERNELS: [(u32, &str); 16] = [
     (0x0000_9fa0, "proc"),
     (0x6265_6572, "sysfs"),
@@ -61,8 +61,8 @@ pub(super) fn unknown() -> String {
     "its file system".to_owned()
 }
 
-/// Refuses what lies at `path`, or in the folder `path`, if it is the kernel's own. It is asked of
-/// the path: to open such a file can have effects.
+/// Refuses `path`, or files in the folder `path`, if they are the kernel's own. It checks the path,
+/// because opening such a file can have effects.
 pub(super) fn check_not_the_kernels(path: &Path, shown: &Path) -> Result<(), TargetError> {
     let Ok(answer) = rustix::fs::statfs(path) else { return Ok(()) };
     let number = answer.f_type as u32;
@@ -74,7 +74,7 @@ pub(super) fn check_not_the_kernels(path: &Path, shown: &Path) -> Result<(), Tar
     }
 }
 
-/// Refuses to make the file `path` in `folder` if that is where nodes of devices lie: a slip in a
+/// Refuses to create the file `path` in `folder` if nodes of devices lie there: a slip in a
 /// device's name would become a file in memory.
 pub(super) fn check_not_among_devices(path: &Path, folder: &Path) -> Result<(), TargetError> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
@@ -87,8 +87,9 @@ pub(super) fn check_not_among_devices(path: &Path, folder: &Path) -> Result<(), 
     Ok(())
 }
 
-/// Whether devices lie on the file system of this number, which holds `folder`: it is of their type,
-/// or mounted on `/dev`, as in containers. Memory for files, `/dev/shm`, is another one.
+/// Whether devices lie on the file system of this number, which holds `folder`: it is of their
+/// type, or mounted on `/dev`, as in containers. The file system for files in memory, `/dev/shm`,
+/// is another one.
 fn holds_devices(mounts: &str, number: &str, folder: &Path) -> bool {
     let mut of_devices = mounts.lines().filter_map(|line| {
         let (own, other) = line.split_once(" - ")?;
@@ -137,13 +138,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_kernels_is_told_before_it_is_opened() {
+    fn files_of_the_kernel_are_recognised_before_they_are_opened() {
         let refused = |path: &str| check_not_the_kernels(path.as_ref(), path.as_ref());
         let error = refused("/proc/self/status").unwrap_err();
         assert_eq!(error.exit_code(), 5);
         assert!(error.to_string().contains("a file of the kernel's own (proc)"), "{error}");
         assert!(refused("/proc").is_err());
         assert!(refused(env!("CARGO_MANIFEST_DIR")).is_ok());
-        assert!(refused("/no/such/file").is_ok(), "somebody else says so");
+        assert!(refused("/no/such/file").is_ok(), "another check reports it");
     }
 }

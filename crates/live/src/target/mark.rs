@@ -1,12 +1,12 @@
 //! The mark of an owned file: a block of 4096 bytes behind the usable ones.
 //!
-//! A trailer rather than an extended attribute: other data copied over a marked file takes the mark
-//! away with it, and every file system can keep one. The file's length must be exactly what the
-//! mark says, so a file that grew or was cut is no longer ours.
+//! A trailer rather than an extended attribute: other data copied over a marked file removes the
+//! mark, and every file system can store one. The file's length must be exactly the one in the
+//! mark, so a file that grew or was cut is no longer ours.
 //!
-//! Layout, little-endian: 16 bytes of magic, format version (u32), what the file holds (u32: 0 what
-//! runs made up, 1 an application's data), usable bytes (u64), zeros to the end. Versions before the
-//! second kind wrote zero for both, and refuse a file of that kind.
+//! Layout, little-endian: 16 bytes of magic, format version (u32), kind of content (u32: 0 data of
+//! runs, 1 an application's data), usable bytes (u64), zeros to the end. Versions before the second
+//! kind wrote zero for both, and refuse a file of that kind.
 
 use std::fs::File;
 use std::io;
@@ -21,16 +21,16 @@ pub(crate) const GRAIN: u64 = 4096;
 const MAGIC: &[u8; 16] = b"penstock owned\n\0";
 const VERSION: u32 = 1;
 
-/// What an owned file holds.
+/// The kind of content of an owned file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Holds {
-    /// What runs made up: the next one writes over it.
+    /// Data of runs: the next run writes over it.
     Filling,
-    /// What an application wrote through a gate.
+    /// Data that an application wrote through a gate.
     Data,
 }
 
-/// What the end of a file says.
+/// The result of reading the end of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Found {
     /// Ours, with this many usable bytes.
@@ -43,7 +43,7 @@ pub(crate) enum Found {
     Broken,
 }
 
-/// The mark of a file of `usable` bytes that holds such.
+/// The mark of a file of `usable` bytes with this kind of content.
 fn block(usable: u64, holds: Holds) -> [u8; MARK as usize] {
     let mut block = [0; MARK as usize];
     block[..16].copy_from_slice(MAGIC);

@@ -31,13 +31,13 @@ impl Locked {
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // A child of a fork shares the lock: it is not the child's to give back.
+        // A child of a fork shares the lock, but must not release it.
         if self.process != std::process::id() {
             return;
         }
-        // Closing is not enough. The kernel closes a ring, and so the files registered with it, some
-        // time after we do; a process that is just being started has all files until it is another
-        // program. It cannot fail on a file that is locked.
+        // Closing is not enough. The kernel closes a ring, and so the files registered with it,
+        // some time after we do; a process that is just being started holds all files until its
+        // program begins. Unlocking cannot fail on a locked file.
         let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
     }
 }

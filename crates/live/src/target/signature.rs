@@ -1,10 +1,9 @@
-//! What a block device carries, found by the marks that formats put at fixed places.
+//! Formats on a block device, found by the marks that they put at fixed places.
 //!
 //! Use it to find out that a device holds something before it is written over. The tables are
-//! written from the published descriptions of the formats. A mark of few bytes counts only with a
-//! plausible surrounding, so that bytes which a run wrote are not taken for a file system; with
-//! longer marks a false alarm is as good as impossible. What the system's own libblkid knows is
-//! asked for as well (`blkid`).
+//! written from the published descriptions of the formats. A short mark counts only with a
+//! plausible surrounding, so that data of a run is not taken for a file system; with longer marks a
+//! false alarm is practically impossible. The system's own libblkid is asked as well (`blkid`).
 //!
 //! Invariant: nothing is written.
 
@@ -28,14 +27,13 @@ use self::volumes::VOLUMES;
 /// A format found on a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Signature {
-    /// What it is a mark of.
+    /// The name of its format.
     pub(crate) name: &'static str,
     /// First byte of the mark on the device.
     pub(crate) offset: u64,
 }
 
-/// Everything that is looked for. Tables of partitions stand behind file systems whose first
-/// sector looks like one.
+/// All formats. Tables of partitions come after file systems whose first sector looks like one.
 fn formats() -> impl Iterator<Item = &'static Format> {
     [FILE_SYSTEMS, VOLUMES, LABELS].into_iter().flatten()
 }

@@ -1,10 +1,10 @@
-//! What only a stand-in can show: file systems that refuse direct I/O, and creations that fail.
+//! Cases that need a stand-in: file systems that refuse direct I/O, and creations that fail.
 
 use super::*;
 
 const SIZE: u64 = 64 << 10;
 
-/// A folder of its own that goes with it.
+/// A folder that is removed when it is dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -116,7 +116,7 @@ fn a_file_that_somebody_still_has_open_is_free_once_we_are_done() {
     for create in [Some(SIZE), None] {
         let mut nothing = |_, _| ControlFlow::Continue(());
         let opened = open_file(&Direct::REAL, &path, create, User::Run, &mut nothing).unwrap();
-        // As a process has it that is being started meanwhile.
+        // As a process that is being started meanwhile has it.
         let _copy = opened.direct.file.try_clone().unwrap();
         drop(opened);
         Target::open(&path, None).unwrap();
@@ -137,7 +137,7 @@ fn what_is_only_read_may_be_anybody_s_and_stays_as_it_is() {
     assert_eq!(written, Err(rustix::io::Errno::BADF), "the kernel sees to it");
     assert_eq!(target.resized(), None);
     File::options().append(true).open(&path).unwrap().write_all(b"more").unwrap();
-    assert_eq!(target.resized(), None, "who owns it may go on writing");
+    assert_eq!(target.resized(), None, "its owner may go on writing");
     File::options().write(true).open(&path).unwrap().set_len(SIZE).unwrap();
     assert_eq!(target.resized(), Some((SIZE, SIZE + 100)));
 }

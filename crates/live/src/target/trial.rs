@@ -1,4 +1,4 @@
-//! A trial of direct I/O in a folder, without an owned file and with nothing left behind.
+//! A trial of direct I/O in a folder, without an owned file and without leftovers.
 
 use std::fs::File;
 use std::io;
@@ -9,24 +9,24 @@ use super::direct::{Alignment, Direct};
 use super::error::TargetError;
 use super::file_systems;
 
-/// What direct I/O to files in a folder needs.
+/// The needs of direct I/O to files in a folder.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DirectIo {
     /// The type of the file system, as `mount` names it.
     pub file_system: String,
-    /// What places in a file are aligned to, in bytes.
+    /// The alignment of places in a file, in bytes.
     pub offset: u32,
-    /// What memory is aligned to, in bytes.
+    /// The alignment of memory, in bytes.
     pub memory: u32,
-    /// Whether the kernel told the alignment; if not, a page is assumed.
-    pub told: bool,
+    /// Whether the kernel reported the alignment; if not, a page is assumed.
+    pub reported: bool,
 }
 
 impl DirectIo {
     /// Writes and reads a block past the page cache, in a file without a name in `folder`.
     ///
     /// # Errors
-    /// No file can be made there, or the file system refuses.
+    /// No file can be created there, or the file system refuses.
     pub fn try_in(folder: &Path) -> Result<Self, TargetError> {
         Self::try_through(&Direct::REAL, folder)
     }
@@ -34,30 +34,30 @@ impl DirectIo {
     fn try_through(direct: &Direct, folder: &Path) -> Result<Self, TargetError> {
         let make = |error| TargetError::system(folder, "make a file there", error);
         let plain = nameless(direct, folder).map_err(make)?;
-        // Its name in /proc is the only one that it has.
+        // Its name in /proc is its only one.
         let name = PathBuf::from(format!("/proc/self/fd/{}", plain.as_raw_fd()));
         let file = direct.open_as(&name, folder)?;
-        let told = (direct.alignment)(&file).is_some();
+        let reported = (direct.alignment)(&file).is_some();
         let alignment = direct.alignment(folder, &file)?;
         Direct::probe_writing(folder, &file, alignment)?;
         direct.probe(folder, &file, alignment)?;
         let Alignment { offset, memory } = alignment;
-        Ok(Self { file_system: file_systems::name(&file), offset, memory, told })
+        Ok(Self { file_system: file_systems::name(&file), offset, memory, reported })
     }
 }
 
 /// The type of the file system that holds `path`, as `mount` names it; `None` if it cannot be
-/// looked at.
+/// inspected.
 pub fn file_system(path: &Path) -> Option<String> {
     File::open(path).ok().map(|file| file_systems::name(&file))
 }
 
-/// A new file in `folder` that goes with its last user.
+/// A new file in `folder` that is gone with its last user.
 fn nameless(direct: &Direct, folder: &Path) -> io::Result<File> {
     if let Some(file) = (direct.nameless)(folder)? {
         return Ok(file);
     }
-    // File systems that cannot: a name, for as long as it takes to remove it.
+    // For file systems without nameless files: a name until the file is removed.
     let path = folder.join(format!(".penstock-trial-{}", std::process::id()));
     let file = File::options().read(true).write(true).create_new(true).open(&path)?;
     std::fs::remove_file(&path)?;
@@ -72,7 +72,7 @@ mod tests {
     fn a_trial_leaves_nothing() {
         let folder = std::env::temp_dir().join(format!("penstock-trial-{}", std::process::id()));
         std::fs::create_dir(&folder).unwrap();
-        // /tmp may be memory, which may refuse: what counts is that it ends in an answer.
+        // /tmp may be memory, which may refuse: the trial must end in an answer.
         let answer = DirectIo::try_in(&folder);
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
         std::fs::remove_dir(&folder).unwrap();

@@ -11,7 +11,7 @@ use super::Scratch;
 
 pub(crate) const SIZE: u64 = 8 << 20;
 
-/// A loop device over a file of zeros; both go with it.
+/// A loop device over a file of zeros; both are removed when it is dropped.
 pub(crate) struct Disk {
     pub(crate) node: PathBuf,
     pub(crate) file: PathBuf,
@@ -76,13 +76,13 @@ impl Disk {
         self.refused_at(&self.node, text);
     }
 
-    /// A node of its own for a partition: not every machine has somebody who makes them.
+    /// A node of its own for a partition: some machines have no program that makes them.
     pub(crate) fn partition(&self, number: u32) -> PathBuf {
         let name = self.node.file_name().unwrap().display();
-        let told = format!("/sys/block/{name}/{name}p{number}/dev");
-        let told = std::fs::read_to_string(told).unwrap();
+        let number_file = format!("/sys/block/{name}/{name}p{number}/dev");
+        let number_file = std::fs::read_to_string(number_file).unwrap();
         let node = self.file.with_file_name(format!("p{number}"));
-        make_node(&node, told.trim().split_once(':').unwrap());
+        make_node(&node, number_file.trim().split_once(':').unwrap());
         node
     }
 }

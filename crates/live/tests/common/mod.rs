@@ -13,7 +13,7 @@ use penstock_core::{
     ReqId, Request, Source, Span, Time, run,
 };
 
-/// A folder of its own that goes with it.
+/// A folder that is removed when it is dropped.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
@@ -34,7 +34,7 @@ impl Drop for Scratch {
     }
 }
 
-/// What to ask for, without the particulars that do not matter here.
+/// A request, with the fields that matter here.
 pub(crate) fn io(op: Op, start: u64, len: u32) -> Io {
     Io {
         due: Time::ZERO,
@@ -103,7 +103,7 @@ impl<F: FnMut(u32) -> Io> Source for Closed<F> {
     }
 }
 
-/// What crossed the top of the stack.
+/// The completions at the top of the stack.
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) now: Time,

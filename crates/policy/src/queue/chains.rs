@@ -3,8 +3,8 @@
 //! A request that begins where a chain ends is merged behind it (back merge); one that ends where a
 //! chain begins, before it (front merge). A chain keeps the place in every queue of the request
 //! that founded it. Only requests of one lane and operation merge, never one with forced unit
-//! access, and never past the limit. Flushes are not here: no chain crosses one, because whatever
-//! is queued was not finished when the flush came.
+//! access, and never past the limit. Flushes are not queued here, and no chain crosses one: no
+//! request that is still queued had finished when the flush came.
 
 use alloc::vec::Vec;
 
@@ -19,18 +19,18 @@ pub struct Chains {
     limit: u32,
     front_merges: bool,
     arrivals: u64,
-    nodes: Vec<Node>,
+    nodes: Vec<ChainMember>,
     /// Founders by lane and first byte.
     by_start: Sorted<Key>,
     /// Founders by lane and the byte after the last.
     by_end: Sorted<Key>,
 }
 
-/// Lane, position, arrival number: ties go to who came first.
+/// Lane, position, arrival number: of equal positions the oldest goes first.
 type Key = (u32, u64, u64);
 
 #[derive(Clone, Debug)]
-struct Node {
+struct ChainMember {
     id: ReqId,
     /// The neighbour behind it in its chain.
     next: u32,
@@ -77,7 +77,7 @@ impl Chains {
             arrival: self.arrivals,
         };
         self.arrivals += 1;
-        let node = Node { id: req.id, next: NIL, chain };
+        let node = ChainMember { id: req.id, next: NIL, chain };
         reach(&mut self.nodes, slot, node.clone());
         self.nodes[slot as usize] = node;
         if self.merge_back(slot) || self.merge_front(slot) {

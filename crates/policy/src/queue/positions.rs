@@ -33,12 +33,12 @@ impl Positions {
         self.sorted.is_empty()
     }
 
-    /// The oldest of those that begin first at `position` or later.
+    /// The oldest of the requests at the lowest first byte that is at least `position`.
     pub fn at_or_after(&self, position: u64) -> Option<u32> {
         self.sorted.at_or_after((position, 0))
     }
 
-    /// The oldest of those that begin last before `position`.
+    /// The oldest of the requests at the highest first byte below `position`.
     pub fn before(&self, position: u64) -> Option<u32> {
         let youngest = self.sorted.before((position, 0))?;
         self.at_or_after(self.start(youngest))
@@ -54,7 +54,7 @@ impl Positions {
         self.requests[slot as usize].1
     }
 
-    /// Takes it out and sends it.
+    /// Takes a request out and returns the decision to send it.
     pub fn take(&mut self, slot: u32) -> Go {
         self.sorted.remove(slot);
         Go::all(self.requests[slot as usize].0)

@@ -11,20 +11,20 @@ use super::slots::{NIL, reach};
 /// Slots in the order of their keys; each slot at most once, all keys different.
 #[derive(Debug)]
 pub struct Sorted<K> {
-    nodes: Vec<Node<K>>,
+    nodes: Vec<TreeNode<K>>,
     root: u32,
     turn: u32,
 }
 
 #[derive(Clone, Debug)]
-struct Node<K> {
+struct TreeNode<K> {
     key: K,
     rank: u32,
     left: u32,
     right: u32,
 }
 
-/// Where a subtree hangs: at the root, or left or right below a node.
+/// Where a subtree is attached: at the root, or left or right below a node.
 #[derive(Clone, Copy)]
 enum Place {
     Root,
@@ -83,7 +83,7 @@ impl<K: Copy + Ord + Default> Sorted<K> {
     pub fn insert(&mut self, slot: u32, key: K) {
         self.turn = self.turn.wrapping_add(1);
         let rank = scramble(slot ^ self.turn.rotate_left(16));
-        let empty = Node { key: K::default(), rank: 0, left: NIL, right: NIL };
+        let empty = TreeNode { key: K::default(), rank: 0, left: NIL, right: NIL };
         reach(&mut self.nodes, slot, empty);
         let (mut place, mut at) = (Place::Root, self.root);
         while at != NIL && self.nodes[at as usize].rank >= rank {
@@ -94,14 +94,14 @@ impl<K: Copy + Ord + Default> Sorted<K> {
                 (Place::Right(at), node.right)
             };
         }
-        self.nodes[slot as usize] = Node { key, rank, left: NIL, right: NIL };
+        self.nodes[slot as usize] = TreeNode { key, rank, left: NIL, right: NIL };
         self.hang(place, slot);
         self.split(at, key, slot);
     }
 
     /// Takes `slot`, which is in the index, out.
     pub fn remove(&mut self, slot: u32) {
-        let Node { key, left, right, .. } = self.nodes[slot as usize];
+        let TreeNode { key, left, right, .. } = self.nodes[slot as usize];
         let (mut place, mut at) = (Place::Root, self.root);
         while at != slot {
             let node = &self.nodes[at as usize];
@@ -122,7 +122,8 @@ impl<K: Copy + Ord + Default> Sorted<K> {
         }
     }
 
-    /// Hangs what is below `key` in the tree `at` left of `slot`, and the rest right of it.
+    /// Attaches the part of the tree `at` that is below `key` left of `slot`, and the rest right of
+    /// it.
     fn split(&mut self, mut at: u32, key: K, slot: u32) {
         let (mut less, mut more) = (Place::Left(slot), Place::Right(slot));
         while at != NIL {
@@ -141,7 +142,7 @@ impl<K: Copy + Ord + Default> Sorted<K> {
         self.hang(more, NIL);
     }
 
-    /// Hangs two trees, every key of `left` below every key of `right`, as one at `place`.
+    /// Attaches two trees, every key of `left` below every key of `right`, as one at `place`.
     fn join(&mut self, mut place: Place, mut left: u32, mut right: u32) {
         while left != NIL && right != NIL {
             if self.nodes[left as usize].rank >= self.nodes[right as usize].rank {

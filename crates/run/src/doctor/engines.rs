@@ -64,9 +64,13 @@ const fn works(engine: Engine) -> &'static str {
 fn simulation() -> Check {
     let options = Options { policies: vec!["noop".into()], ..Options::default() };
     match compare_text("doctor", TRIAL, &[], &options, &mut |_| true) {
-        Ok(told) => {
-            let requests: u64 =
-                told.runs.iter().flat_map(|run| &run.classes).map(|class| class.requests).sum();
+        Ok(comparison) => {
+            let requests: u64 = comparison
+                .runs
+                .iter()
+                .flat_map(|run| &run.classes)
+                .map(|class| class.requests)
+                .sum();
             let found = format!("{requests} requests in a second of model time");
             Check::ok(SIMULATION, found).fact("requests", requests)
         }

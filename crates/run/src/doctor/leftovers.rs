@@ -12,7 +12,7 @@ use penstock_live::{
 
 use super::check::{Check, State};
 
-/// What is to be done about what is found: it is told, or removed.
+/// What is to be done about what is found: it is reported, or removed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leftovers {
     Tell,
@@ -32,7 +32,7 @@ pub(super) fn checks(path: &Path, what: Leftovers) -> Vec<Check> {
 
 fn loops(what: Leftovers) -> Vec<Check> {
     const NAME: &str = "loop device";
-    let told = |one: &LoopDevice| {
+    let finding = |one: &LoopDevice| {
         let over = format!("{} over {}", one.node.display(), one.file.display());
         let check = match what {
             Leftovers::Tell => {
@@ -53,7 +53,7 @@ fn loops(what: Leftovers) -> Vec<Check> {
             .fact("file", one.file.display().to_string())
             .fact("removed", removed)
     };
-    loop_devices().iter().map(told).collect()
+    loop_devices().iter().map(finding).collect()
 }
 
 fn half(file: &Path) -> Check {

@@ -17,17 +17,17 @@ const USEFUL: [(u32, &str, &str); 2] = [
 ];
 
 pub(super) fn checks(roots: &Roots) -> Vec<Check> {
-    let told = machine::machine(false, None);
-    let kernel = Check::ok("kernel", &told.kernel).fact("release", told.kernel);
-    let cpus = format!("{} × {}", told.cpus, told.cpu);
-    let cpus = match told.cpus {
+    let machine = machine::machine(false, None);
+    let kernel = Check::ok("kernel", &machine.kernel).fact("release", machine.kernel);
+    let cpus = format!("{} × {}", machine.cpus, machine.cpu);
+    let cpus = match machine.cpus {
         1 => {
             let advice = "a live run shares it with everything else: look at the lateness";
             Check::limited("CPUs", cpus, advice)
         }
         _ => Check::ok("CPUs", cpus),
     };
-    let cpus = cpus.fact("count", told.cpus).fact("model", told.cpu);
+    let cpus = cpus.fact("count", machine.cpus).fact("model", machine.cpu);
     vec![kernel, cpus, memory(&roots.proc), privileges(&roots.proc)]
 }
 

@@ -1,7 +1,7 @@
 //! What this machine can do, and why not: probed, not guessed.
 //!
 //! Each finding says what was found and what to do about it. Nothing is left behind, and what runs
-//! that were killed left is told, or removed if that is asked for. Nothing needs root, and what cannot be read is a finding and not an error: containers hide much. `/sys`,
+//! that were killed left is reported, or removed if that is asked for. Nothing needs root, and what cannot be read is a finding and not an error: containers hide much. `/sys`,
 //! `/proc` and `/dev` are looked at below roots that a test may put elsewhere.
 
 mod check;

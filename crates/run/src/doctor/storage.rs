@@ -44,16 +44,19 @@ fn folder_of(file: &Path) -> PathBuf {
 fn direct(folder: &Path) -> Check {
     const NAME: &str = "direct I/O";
     match DirectIo::try_in(folder) {
-        Ok(DirectIo { offset, memory, told, .. }) => {
-            let who =
-                if told { "as the kernel tells" } else { "assumed, as the kernel does not tell" };
+        Ok(DirectIo { offset, memory, reported, .. }) => {
+            let who = if reported {
+                "as the kernel tells"
+            } else {
+                "assumed, as the kernel does not tell"
+            };
             let found = format!(
                 "written and read; aligned to {offset} bytes in files and {memory} in memory, {who}"
             );
             Check::ok(NAME, found)
                 .fact("offset_alignment_bytes", offset)
                 .fact("memory_alignment_bytes", memory)
-                .fact("told", told)
+                .fact("told", reported)
         }
         Err(error) => {
             let check = Check::of_error(NAME, State::No, &error.to_string());

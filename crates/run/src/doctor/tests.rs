@@ -54,7 +54,7 @@ fn a_machine_that_tells_nothing_is_a_finding() {
 }
 
 #[test]
-fn a_machine_is_told_as_it_tells_of_itself() {
+fn a_machine_is_reported_as_it_describes_itself() {
     let status = "Name:\tx\nUid:\t5\t1000\t5\t5\nCapEff:\t0000000000204000\n";
     let tree = Tree::new(
         "tells",
@@ -96,13 +96,13 @@ fn without_an_engine_nothing_runs_live() {
 #[test]
 fn this_machine_can_run_something() {
     let folder = Tree::new("here", &[]);
-    let told = doctor(&folder.0, false).unwrap();
-    assert!(told.able);
+    let report = doctor(&folder.0, false).unwrap();
+    assert!(report.able);
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0, "nothing stays behind");
-    let mut groups: Vec<_> = told.checks.iter().map(|check| check.group).collect();
+    let mut groups: Vec<_> = report.checks.iter().map(|check| check.group).collect();
     groups.dedup();
     assert_eq!(groups, ["machine", "engines", "path", "kernel", "time", "leftovers"]);
-    assert_eq!(find(&told.checks, "simulation").state, State::Ok);
+    assert_eq!(find(&report.checks, "simulation").state, State::Ok);
     let missing = doctor(&folder.0.join("none"), false).unwrap_err();
     assert_eq!(missing.exit_code(), 2);
     assert!(missing.to_string().contains("\nhint: "), "{missing}");
@@ -110,6 +110,6 @@ fn this_machine_can_run_something() {
 
 #[test]
 fn figures_have_three_digits() {
-    let told = [0, 7, 63_871, 999_900, 1_234_567].map(about);
-    assert_eq!(told, ["0s", "7ns", "63.9us", "1ms", "1.23ms"]);
+    let texts = [0, 7, 63_871, 999_900, 1_234_567].map(about);
+    assert_eq!(texts, ["0s", "7ns", "63.9us", "1ms", "1.23ms"]);
 }

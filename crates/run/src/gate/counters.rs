@@ -3,8 +3,8 @@
 use penstock_core::{ClassInfo, Done, Request, Span, Time};
 use serde::Serialize;
 
+use crate::measures::values::Values;
 use crate::result::Distribution;
-use crate::values::Values;
 
 /// What length makes of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -114,24 +114,24 @@ impl Counters {
         self.long_first = long_first;
     }
 
-    /// What there is at `now`.
-    pub(super) fn told(&self, now: Time) -> GateStats {
+    /// The counters at `now`.
+    pub(super) fn stats(&self, now: Time) -> GateStats {
         let open = now.ns().max(1) as f64;
         let [short, long, flush] = &self.kinds;
         GateStats {
             open_s: open / 1e9,
             busy: self.busy.ns() as f64 / open,
             threshold: self.threshold,
-            short: short.told(),
-            long: long.told(),
-            flush: flush.told(),
+            short: short.stats(),
+            long: long.stats(),
+            flush: flush.stats(),
             long_first: self.long_first,
         }
     }
 }
 
 impl Kind {
-    fn told(&self) -> LengthStats {
+    fn stats(&self) -> LengthStats {
         LengthStats {
             requests: self.latency.count(),
             bytes: self.bytes,

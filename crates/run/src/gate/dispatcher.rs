@@ -55,7 +55,7 @@ impl Source for Desk {
         let stream = self.cargo.put(Load { start: order.offset, bytes: order.bytes });
         let (reply, sync) = (order.reply, order.sync);
         self.register.put(stream, Entry { reply, class, sync, start, pieces: 0, failed: None });
-        // A merged command would carry the bytes of its first request alone: nobody merges what is
+        // A merged command would carry the bytes of its first request alone: nothing merges what is
         // to be durable, and the carrier takes the flag off again where it was not asked for.
         let flags = Flags::SYNC.with(Flags::FUA);
         let class = ClassId(class as u16);

@@ -1,4 +1,4 @@
-//! Where the threads of an application leave what they ask for, and the dispatcher finds it.
+//! Orders of an application's threads on their way to the dispatcher.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -35,14 +35,14 @@ pub(super) struct Answer {
 
 /// Orders, and how many there may be.
 pub(super) struct Inbox {
-    state: Mutex<State>,
+    state: Mutex<InboxState>,
     /// Told when an order has been answered.
     room: Condvar,
     most: u32,
     bell: Bell,
 }
 
-struct State {
+struct InboxState {
     orders: VecDeque<Order>,
     /// Left here, and not yet answered.
     outstanding: u32,
@@ -80,9 +80,9 @@ impl Closed {
 }
 
 impl Inbox {
-    /// An inbox for `most` orders that are not yet answered, whose dispatcher hears `bell`.
+    /// An inbox for `most` orders that are not yet answered, whose dispatcher is woken by `bell`.
     pub(super) fn new(most: u32, bell: Bell) -> Self {
-        let state = State { orders: VecDeque::new(), outstanding: 0, closed: None };
+        let state = InboxState { orders: VecDeque::new(), outstanding: 0, closed: None };
         Self { state: Mutex::new(state), room: Condvar::new(), most, bell }
     }
 
@@ -97,7 +97,8 @@ impl Inbox {
         beat: Duration,
         interrupted: impl Fn() -> bool,
     ) -> Result<(), Closed> {
-        let full = |state: &mut State| state.closed.is_none() && state.outstanding >= self.most;
+        let full =
+            |state: &mut InboxState| state.closed.is_none() && state.outstanding >= self.most;
         let mut state = self.lock();
         while full(&mut state) {
             let waited = self.room.wait_timeout_while(state, beat, full);
@@ -135,7 +136,7 @@ impl Inbox {
         self.lock().closed = Some(Closed { kind, why: why.into() });
     }
 
-    /// The dispatcher has gone: whoever waits is answered by that.
+    /// The dispatcher has gone: every waiting thread gets that as its answer.
     pub(super) fn end(&self) {
         self.shut(Closed::ended);
         self.lock().orders.clear();
@@ -180,7 +181,7 @@ impl Inbox {
         self.room.notify_one();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, InboxState> {
         // What it guards is whole between any two statements.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -7,7 +7,7 @@
 //! Always true: exactly the bytes that are named change, at any place and of any length; a request
 //! that fails says how many bytes from its first on are certainly done, and no piece of it is sent
 //! after that is known; what was asked for before the gate is closed is carried out, unless a disk
-//! does not answer: that ends the gate, and whoever waits or asks is told so. No order is
+//! does not answer: that ends the gate, and every waiting or later call fails with that error. No order is
 //! promised between requests that are under way together, and a long one is not atomic against
 //! short ones: who writes one place twice at a time has to agree with itself.
 //!
@@ -160,7 +160,7 @@ impl Gate {
     pub fn stats(&self) -> Result<GateStats, GateError> {
         let what = || What("statistics of the gate".into());
         self.mine().map_err(|error| what().with(0, error))?;
-        Ok(lock(&self.counters).told(self.now()))
+        Ok(lock(&self.counters).stats(self.now()))
     }
 
     /// Bytes of its first file, or of its model.

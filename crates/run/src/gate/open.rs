@@ -251,7 +251,7 @@ fn timeout(options: &GateOptions) -> Result<Option<Span>, JobError> {
     timeout_in("the gate", text)
 }
 
-/// An engine whose waits nobody can end.
+/// An engine whose waits cannot be ended.
 fn deaf(engine: Engine) -> EngineError {
     EngineError::Missing {
         engine,

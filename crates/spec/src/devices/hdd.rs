@@ -213,7 +213,7 @@ impl HddSpec {
         let options = Options { cache, ..self.options };
         let mut hdd = Hdd::new(&drive, options).expect("checked when it was read").turned(phase);
         if let Some(watch) = watch.clone() {
-            hdd = hdd.watched(move |at, access| watch.accessed(at, access));
+            hdd = hdd.observed(move |at, access| watch.accessed(at, access));
         }
         let disk: Box<dyn Device> = match self.queue.build() {
             Some(policy) => Box::new(Tagged::new(policy, hdd, self.queue.depth)),

@@ -91,7 +91,7 @@ fn agents_that_take_turns_ask_one_at_a_time_and_each_once_in_a_round() {
     assert_eq!(rounds, [&[0, 1, 2][..], &[0, 1], &[0, 1]]);
 }
 
-/// As every agent of another class is while a class runs alone.
+/// The state of every agent of another class while a class runs alone.
 #[test]
 fn an_agent_in_turns_that_begins_later_and_never_asks_is_left_out_of_the_rounds() {
     let later = Time::from_ns(1_000);

@@ -20,7 +20,7 @@ pub enum Starts {
         /// How many a second.
         rate: f64,
     },
-    /// So many, one after the other.
+    /// A fixed number, one after the other.
     Once {
         /// How many.
         count: u32,
@@ -35,30 +35,30 @@ pub(super) struct Calendar {
     starts: Starts,
     active: Range<Time>,
     rng: Rng,
-    /// How many have been told.
-    told: u64,
-    /// When the next one is; [`Time::NEVER`] behind the last.
+    /// Tasks that have arrived.
+    arrived: u64,
+    /// When the next task arrives; [`Time::NEVER`] after the last.
     next: Time,
-    /// Where a random one stands, in nanoseconds.
+    /// The present point of random arrivals, in nanoseconds.
     at: f64,
 }
 
 impl Calendar {
     pub(super) fn new(starts: Starts, active: Range<Time>, rng: Rng) -> Self {
         let at = active.start.ns() as f64;
-        let mut calendar = Self { starts, active, rng, told: 0, next: Time::NEVER, at };
+        let mut calendar = Self { starts, active, rng, arrived: 0, next: Time::NEVER, at };
         calendar.plan();
         calendar
     }
 
-    /// When the next task arrives; [`Time::NEVER`] if none does any more.
+    /// When the next task arrives; [`Time::NEVER`] if none remains.
     pub(super) fn next(&self) -> Time {
         self.next
     }
 
     /// The next task has arrived.
     pub(super) fn pass(&mut self) {
-        self.told += 1;
+        self.arrived += 1;
         self.plan();
     }
 
@@ -67,8 +67,8 @@ impl Calendar {
         let at = match &self.starts {
             Starts::Groups { offsets, .. } if offsets.is_empty() => Time::NEVER,
             Starts::Groups { offsets, period } => {
-                let group = self.told / offsets.len() as u64;
-                let offset = offsets[(self.told % offsets.len() as u64) as usize];
+                let group = self.arrived / offsets.len() as u64;
+                let offset = offsets[(self.arrived % offsets.len() as u64) as usize];
                 start + period.share(group, 1) + offset
             }
             Starts::Poisson { rate } => {
@@ -76,8 +76,8 @@ impl Calendar {
                 self.at += gap * 1e9 / rate;
                 Time::from_ns(self.at.round() as u64)
             }
-            Starts::Once { count, .. } if self.told >= u64::from(*count) => Time::NEVER,
-            Starts::Once { stagger, .. } => start + stagger.share(self.told, 1),
+            Starts::Once { count, .. } if self.arrived >= u64::from(*count) => Time::NEVER,
+            Starts::Once { stagger, .. } => start + stagger.share(self.arrived, 1),
         };
         self.next = if at < self.active.end { at } else { Time::NEVER };
     }

@@ -1,61 +1,61 @@
-//! Who has which processor.
+//! The allocation of processors to tasks.
 
 use std::collections::VecDeque;
 
 use penstock_core::{Span, Time};
 
-/// The processors and how they are given out. A task stays on the processor that it is given first.
+/// The processors and how they are allocated. A task stays on its first processor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cpus {
     /// How many there are.
     pub count: u32,
-    /// So long a task computes at most before the next has its turn.
+    /// The longest time that a task computes before the next one has its turn.
     pub slice: Span,
-    /// Who goes first.
+    /// Which waiting task goes first.
     pub order: Order,
-    /// Under [`Order::Priority`]: who finds no idle processor takes one from a task of lower
-    /// priority at once, and not when its slice ends.
+    /// Under [`Order::Priority`]: a task that finds no idle processor takes one from a task of
+    /// lower priority at once, and not when its slice ends.
     pub preempt: bool,
-    /// Which idle processor a task is given first.
+    /// The idle processor that a new task gets.
     pub pick: Pick,
 }
 
-/// Who goes first among tasks that wait for a processor.
+/// Which of the tasks that wait for a processor goes first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// Who has waited longest.
+    /// The task that has waited longest.
     Fifo,
-    /// The class with the lower `prio`; among equals who has waited longest.
+    /// The task with the lower `prio`; among equals the one that has waited longest.
     Priority,
 }
 
-/// Which idle processor a task is given first.
+/// The idle processor that a new task gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pick {
-    /// The next one behind the last that was given so.
+    /// The next one behind the last allocated.
     RoundRobin,
-    /// That with the lowest number.
+    /// The one with the lowest number.
     Lowest,
 }
 
-/// Priorities that there are.
+/// The number of priorities.
 const LEVELS: usize = 8;
 
-/// What a processor does.
+/// A processor at work on a task.
 #[derive(Clone, Copy, Debug)]
 struct Running {
     task: u32,
     level: usize,
-    /// Since when, and until when at the latest.
+    /// The beginning, and the latest end.
     since: Time,
     until: Time,
-    /// What was left of its burst then.
+    /// The rest of its burst at the beginning.
     left: Span,
 }
 
-/// A task that wants a processor.
+/// A task that waits for a processor.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct ReadyTask {
     task: u32,
     left: Span,
 }
@@ -65,10 +65,10 @@ struct Waiting {
 pub(super) struct Scheduler {
     cpus: Cpus,
     running: Vec<Option<Running>>,
-    ready: [VecDeque<Waiting>; LEVELS],
-    /// Of each task, the processor that it stays on.
+    ready: [VecDeque<ReadyTask>; LEVELS],
+    /// By task: the processor that it stays on.
     bound: Vec<Option<usize>>,
-    /// Where the search for an idle processor begins.
+    /// The processor at which the search for an idle one begins.
     next: usize,
 }
 
@@ -94,10 +94,10 @@ impl Scheduler {
         self.bound[slot] = None;
     }
 
-    /// `task` wants to compute for `left`.
+    /// `task` is ready to compute for `left`.
     pub(super) fn ready(&mut self, task: u32, prio: u8, left: Span) {
         let level = self.level(prio);
-        self.ready[level].push_back(Waiting { task, left });
+        self.ready[level].push_back(ReadyTask { task, left });
     }
 
     fn level(&self, prio: u8) -> usize {
@@ -112,7 +112,7 @@ impl Scheduler {
         self.running.iter().flatten().map(|run| run.until).min().unwrap_or(Time::NEVER)
     }
 
-    /// The next task, by the number of its processor, whose burst is over at `now`. Tasks before it
+    /// The next task whose burst is over at `now`, by the number of its processor. Tasks before it
     /// whose slice is over wait again.
     pub(super) fn ended(&mut self, now: Time, moved: &mut impl FnMut(Moved)) -> Option<u32> {
         for cpu in 0..self.running.len() {
@@ -123,13 +123,13 @@ impl Scheduler {
             if left == Span::ZERO {
                 return Some(run.task);
             }
-            self.ready[run.level].push_back(Waiting { task: run.task, left });
+            self.ready[run.level].push_back(ReadyTask { task: run.task, left });
         }
         None
     }
 
-    /// Gives out what is idle: by priority, who has waited longest first. Who may not go where there
-    /// is an idle processor is passed over.
+    /// Allocates idle processors: by priority, and then by waiting time. A task that may not use
+    /// any idle processor is skipped.
     pub(super) fn dispatch(&mut self, now: Time, moved: &mut impl FnMut(Moved)) {
         for level in 0..LEVELS {
             let mut at = 0;
@@ -148,7 +148,7 @@ impl Scheduler {
         }
     }
 
-    /// The idle processor that `task` may have.
+    /// The idle processor that `task` may use.
     fn idle_for(&mut self, task: u32) -> Option<usize> {
         let count = self.running.len();
         if let Some(cpu) = self.bound[task as usize] {
@@ -182,13 +182,13 @@ impl Scheduler {
                 let run = self.running[cpu].take().expect("it runs a task of lower priority");
                 moved(Moved::Off { cpu });
                 let left = run.left - now.since(run.since);
-                self.ready[run.level].push_front(Waiting { task: run.task, left });
+                self.ready[run.level].push_front(ReadyTask { task: run.task, left });
                 self.run(now, level, at, cpu, moved);
             }
         }
     }
 
-    /// Puts the task at place `at` of its queue on `cpu`, for good.
+    /// Binds the task at place `at` of its queue to `cpu`.
     fn run(
         &mut self,
         now: Time,
@@ -197,7 +197,7 @@ impl Scheduler {
         cpu: usize,
         moved: &mut impl FnMut(Moved),
     ) {
-        let Waiting { task, left } = self.ready[level].remove(at).expect("it waits there");
+        let ReadyTask { task, left } = self.ready[level].remove(at).expect("it waits there");
         self.bound[task as usize] = Some(cpu);
         let until = now + left.min(self.cpus.slice);
         self.running[cpu] = Some(Running { task, level, since: now, until, left });
@@ -207,7 +207,7 @@ impl Scheduler {
 
 #[cfg(test)]
 impl Scheduler {
-    /// Whether a task waits that could have an idle processor.
+    /// Whether a task waits that could use an idle processor.
     pub(super) fn wastes(&self) -> bool {
         let idle = |cpu: usize| self.running[cpu].is_none();
         let any = (0..self.running.len()).any(idle);

@@ -1,12 +1,12 @@
 //! Programs on processors: each computes, asks for I/O, waits for it, and computes again.
 //!
-//! Use it where processors decide when requests come: online transactions beside batch jobs, say.
-//! A program is a list of phases, done over as often as it repeats; each of its arrivals is a task
-//! that goes through them. [`Cpus`] says how tasks share the processors.
+//! Use it where processors decide when requests come: online transactions next to batch jobs, for
+//! example. A program is a list of phases, repeated as its settings say. Each of its arrivals is a
+//! task that goes through them. [`Cpus`] says how tasks share the processors.
 //!
 //! Order at one instant: completions, as the loop hands them over; processors whose slice or burst
-//! ends, by number; arrivals, in the order of the programs; then idle processors are given out.
-//! What tasks ask for goes out in the order in which they came to it.
+//! ends, by number; arrivals, in the order of the programs; then the allocation of idle processors.
+//! Requests of tasks go out in the order in which the tasks came to them.
 //!
 //! Source: the model of Tanabe and others, "Disk I/O Control Mechanism for Online and Batch
 //! Processing" (2019), section V; what it leaves open are options here.

@@ -7,16 +7,16 @@ use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
 use super::arrivals::Starts;
 use crate::agent::Pattern;
 
-/// What a kind of program does.
+/// A kind of program.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Program {
     /// The class of its requests.
     pub class: ClassId,
     /// Priority of that class, at the device and for processors that know priorities.
     pub prio: Prio,
-    /// What a task does, one after the other.
+    /// What a task does, in this order.
     pub phases: Vec<Phase>,
-    /// How often it does all of that.
+    /// How often a task repeats its phases.
     pub repeat: u32,
     /// Where its next request begins.
     pub pattern: Pattern,
@@ -24,16 +24,16 @@ pub struct Program {
     pub region: Range<u64>,
     /// When tasks arrive.
     pub starts: Starts,
-    /// When the first may arrive, and when no more do.
+    /// When the first task may arrive, and when the last.
     pub active: Range<Time>,
 }
 
 /// One thing that a task does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// It computes for so long.
+    /// It computes for this long.
     Cpu(Span),
-    /// It asks for this and waits until it is done.
+    /// It issues this request and waits until it is done.
     Io {
         /// What it asks for.
         op: Op,
@@ -45,12 +45,12 @@ pub enum Phase {
 }
 
 impl Program {
-    /// Whether it asks for anything but reads.
+    /// Whether it issues requests other than reads.
     pub fn writes(&self) -> bool {
         self.phases.iter().any(|phase| matches!(phase, Phase::Io { op, .. } if *op != Op::Read))
     }
 
-    /// Bytes of its largest request; 0 if it asks for nothing.
+    /// Bytes of its largest request; 0 if it issues none.
     pub fn longest(&self) -> u32 {
         let len = |phase: &Phase| match phase {
             Phase::Cpu(_) => 0,

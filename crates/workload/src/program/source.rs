@@ -10,7 +10,7 @@ use super::cpus::{Cpus, Moved, Scheduler};
 use super::phases::{Phase, Program};
 use crate::agent::Pattern;
 
-/// What happens to tasks, for whoever measures.
+/// Events of tasks, for an observer that measures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A task arrived.
@@ -51,7 +51,8 @@ pub enum Event {
         /// No task of the class is left, and none will come.
         last: bool,
     },
-    /// A task arrived where as many are under way as may be. It is not begun, and nothing goes on.
+    /// A task arrived while as many were under way as are allowed. It is not begun, and the run
+    /// stops.
     Full {
         /// Its class.
         class: ClassId,
@@ -60,28 +61,28 @@ pub enum Event {
     },
 }
 
-/// All programs of a job as one source; `hear` is told what happens to their tasks.
-pub struct Programs<H> {
+/// All programs of a job as one source; `observer` gets the events of their tasks.
+pub struct Programs<O> {
     kinds: Vec<Kind>,
     scheduler: Scheduler,
     /// Tasks that may be under way.
     most: usize,
     tasks: Vec<Task>,
     free: Vec<u32>,
-    /// What tasks ask for at this instant and has not gone out.
+    /// Requests of tasks at this instant that have not gone out.
     asked: VecDeque<Io>,
     now: Time,
     /// A completion may have made a task ready since processors were given out.
     unsettled: bool,
-    hear: H,
+    observer: O,
 }
 
-/// A program, and how far it has come.
+/// A program, and its progress.
 struct Kind {
     program: Program,
     calendar: Calendar,
     rng: Rng,
-    /// Where a sequential pattern stands.
+    /// The position of a sequential pattern.
     cursor: u64,
     /// Tasks that have not ended.
     alive: u32,
@@ -92,17 +93,17 @@ struct Task {
     kind: u32,
     arrived: Time,
     phase: u32,
-    /// How often it has been through all of them.
+    /// How often the task has been through all phases.
     rounds: u32,
 }
 
-impl<H: FnMut(Event)> Programs<H> {
-    /// The programs on `cpus`, each with streams of random numbers of its own from `seed`, of which
+impl<O: FnMut(Event)> Programs<O> {
+    /// The programs on `cpus`, each with streams of random numbers of its own from `seed`. At most
     /// `most` tasks may be under way.
     ///
     /// # Panics
     /// If there is no processor, a program has no phase, or its region holds no request of it.
-    pub fn new(programs: Vec<Program>, cpus: Cpus, most: u32, seed: Seed, hear: H) -> Self {
+    pub fn new(programs: Vec<Program>, cpus: Cpus, most: u32, seed: Seed, observer: O) -> Self {
         assert!(cpus.count > 0, "tasks without a processor");
         let kind = |(index, program): (u64, Program)| {
             let room = program.region.end - program.region.start;
@@ -122,7 +123,7 @@ impl<H: FnMut(Event)> Programs<H> {
             asked: VecDeque::new(),
             now: Time::ZERO,
             unsettled: false,
-            hear,
+            observer,
         }
     }
 
@@ -132,7 +133,7 @@ impl<H: FnMut(Event)> Programs<H> {
         arrival.unwrap_or(Time::NEVER).min(self.scheduler.next_end())
     }
 
-    /// All that happens at `now`, completions left aside.
+    /// Handles all that happens at `now`, except completions.
     fn settle(&mut self, now: Time) {
         self.now = now;
         self.unsettled = false;
@@ -144,18 +145,18 @@ impl<H: FnMut(Event)> Programs<H> {
             while self.kinds[kind].calendar.next() <= now {
                 if self.tasks.len() - self.free.len() == self.most {
                     let class = self.kinds[kind].program.class;
-                    return (self.hear)(Event::Full { class, at: now });
+                    return (self.observer)(Event::Full { class, at: now });
                 }
                 self.arrive(kind, now);
             }
         }
-        let Self { scheduler, tasks, kinds, hear, .. } = self;
-        scheduler.dispatch(now, &mut |moved| hear(told(moved, now, tasks, kinds)));
+        let Self { scheduler, tasks, kinds, observer, .. } = self;
+        scheduler.dispatch(now, &mut |moved| observer(event(moved, now, tasks, kinds)));
     }
 
     fn ended(&mut self, now: Time) -> Option<u32> {
-        let Self { scheduler, tasks, kinds, hear, .. } = self;
-        scheduler.ended(now, &mut |moved| hear(told(moved, now, tasks, kinds)))
+        let Self { scheduler, tasks, kinds, observer, .. } = self;
+        scheduler.ended(now, &mut |moved| observer(event(moved, now, tasks, kinds)))
     }
 
     fn arrive(&mut self, kind: usize, now: Time) {
@@ -169,11 +170,11 @@ impl<H: FnMut(Event)> Programs<H> {
         }
         self.tasks[slot as usize] = task;
         self.scheduler.born(slot);
-        (self.hear)(Event::Arrived { class: self.kinds[kind].program.class, at: arrived });
+        (self.observer)(Event::Arrived { class: self.kinds[kind].program.class, at: arrived });
         self.go_on(slot, now);
     }
 
-    /// The task begins the phase that it stands at, or ends.
+    /// The task begins its present phase, or ends.
     fn go_on(&mut self, slot: u32, now: Time) {
         let task = &mut self.tasks[slot as usize];
         let kind = &mut self.kinds[task.kind as usize];
@@ -205,7 +206,7 @@ impl<H: FnMut(Event)> Programs<H> {
         self.free.push(slot);
         let more = |kind: &Kind| kind.alive > 0 || kind.calendar.next() < Time::NEVER;
         let last = !self.kinds.iter().any(|kind| kind.program.class == class && more(kind));
-        (self.hear)(Event::Ended { task: slot, class, arrived, at: now, last });
+        (self.observer)(Event::Ended { task: slot, class, arrived, at: now, last });
     }
 
     #[cfg(test)]
@@ -214,7 +215,7 @@ impl<H: FnMut(Event)> Programs<H> {
     }
 }
 
-fn told(moved: Moved, at: Time, tasks: &[Task], kinds: &[Kind]) -> Event {
+fn event(moved: Moved, at: Time, tasks: &[Task], kinds: &[Kind]) -> Event {
     match moved {
         Moved::On { cpu, task } => {
             let class = kinds[tasks[task as usize].kind as usize].program.class;
@@ -242,7 +243,7 @@ impl Kind {
     }
 }
 
-impl<H: FnMut(Event)> Source for Programs<H> {
+impl<O: FnMut(Event)> Source for Programs<O> {
     fn next_due(&self) -> Time {
         if self.unsettled || !self.asked.is_empty() { self.now } else { self.due() }
     }

@@ -1,4 +1,5 @@
-//! Tasks beside a disk that serves one request after the other, a millisecond for each begun 10 kB.
+//! Tasks next to a disk that serves one request after the other, a millisecond for each begun 10
+//! kB.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -48,12 +49,12 @@ fn cpus(count: u32, order: Order) -> Cpus {
     Cpus { count, slice: Span::from_ms(10), order, preempt: false, pick: Pick::RoundRobin }
 }
 
-/// What was heard, and whether a processor was ever idle beside a task that could have had it.
+/// The events, and whether a processor was ever idle while a task could have used it.
 fn events(programs: &[Program], cpus: Cpus) -> (Vec<Event>, bool) {
-    let heard = Rc::new(RefCell::new(Vec::new()));
-    let ear = Rc::clone(&heard);
-    let hear = move |event| ear.borrow_mut().push(event);
-    let mut source = Programs::new(programs.to_vec(), cpus, u32::MAX, Seed(1), hear);
+    let events = Rc::new(RefCell::new(Vec::new()));
+    let log = Rc::clone(&events);
+    let observer = move |event| log.borrow_mut().push(event);
+    let mut source = Programs::new(programs.to_vec(), cpus, u32::MAX, Seed(1), observer);
     let (mut disk, mut ends, mut now): (VecDeque<Io>, _, _) =
         (VecDeque::new(), Time::NEVER, Time::ZERO);
     let mut wasted = false;
@@ -81,7 +82,7 @@ fn events(programs: &[Program], cpus: Cpus) -> (Vec<Event>, bool) {
             ends = now + Span::from_ms(u64::from(io.len.div_ceil(10_000)));
         }
     }
-    (heard.take(), wasted)
+    (events.take(), wasted)
 }
 
 /// When tasks of `class` ended, in milliseconds after they had arrived.
@@ -148,7 +149,7 @@ fn a_task_is_given_the_next_idle_processor_or_the_lowest() {
 }
 
 #[test]
-fn the_last_of_a_class_is_told() {
+fn the_last_of_a_class_is_reported() {
     let three =
         program(BATCH, vec![cpu(5)], 1, Starts::Once { count: 3, stagger: Span::from_ms(2) });
     let (events, _) = events(&[three], cpus(1, Order::Fifo));
@@ -217,21 +218,21 @@ fn any_cpus() -> impl Strategy<Value = Cpus> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// One task a processor and one processor a task, for good; no processor idle beside a task that
-    /// could have it; every task computes for exactly as long as its program says; and all of it
-    /// again alike.
+    /// One task a processor and one processor a task, for good. No processor is idle while a task
+    /// could use it. Every task computes for exactly as long as its program says. A second run is
+    /// the same.
     #[test]
     fn processors_are_given_out_as_is_promised(
         programs in prop::collection::vec(any_program(), 1..4),
         cpus in any_cpus(),
     ) {
-        let (heard, wasted) = events(&programs, cpus);
-        prop_assert!(!wasted, "a processor was idle beside a task that waited for it");
-        prop_assert_eq!(&events(&programs, cpus).0, &heard);
+        let (seen, wasted) = events(&programs, cpus);
+        prop_assert!(!wasted, "a processor was idle while a task waited for it");
+        prop_assert_eq!(&events(&programs, cpus).0, &seen);
         let mut running = vec![None; cpus.count as usize];
         let mut bound = Vec::new();
         let (mut used, mut arrived, mut ended) = ([Span::ZERO; 3], [0_u64; 3], [0_u64; 3]);
-        for event in heard {
+        for event in seen {
             match event {
                 Event::Arrived { class, .. } => arrived[class.index()] += 1,
                 Event::On { cpu, task, class, at } => {

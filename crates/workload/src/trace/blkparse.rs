@@ -1,5 +1,5 @@
-//! The text that `blkparse` prints by default: a line an event, of which `Q`, a request that was
-//! asked for, is a request here.
+//! The text that `blkparse` prints by default: one event a line. A `Q` event, a queued request, is
+//! a request here.
 //!
 //! ```text
 //! 254,0    1        2    0.000079000   549  Q  WS 40393264 + 16 [postgres]
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `C`, a completion, gives the requests that it covers their latency. `D`, `G`, `I`, `M`, `X` and
-//! the others tell how the kernel worked on requests, and are skipped, as are passthrough commands
+//! the others describe the kernel's work on requests. They are skipped, as are passthrough commands
 //! and the summary at the end. `F` before another letter is a flush before the data: without data,
 //! a flush; with data, two requests of the same time. Sectors are of 512 bytes. Source: the manual
 //! page blkparse(1).
@@ -79,7 +79,7 @@ impl Reader {
             b"Q" => self.asked(line, fields, device, at_ns, pid),
             b"C" => self.completed(fields, device, at_ns),
             b"D" => {
-                // Nothing of it is used, but a line that is cut or damaged is no trace.
+                // No figure of it is used, but a line that is cut or damaged is an error.
                 self.trace.skipped += 1;
                 What::parse(fields.word())?;
                 place(&mut fields).map(drop)
@@ -183,7 +183,7 @@ impl What {
         Ok(Self { op, flush_first, flags })
     }
 
-    /// The flags of this part of it: what is forced is the data, not the flush before.
+    /// The flags of this part of the request: the data is forced, not the flush before it.
     fn flags_of(&self, op: Op) -> Flags {
         match op {
             Op::Flush if self.flags.has(Flags::SYNC) => Flags::SYNC,

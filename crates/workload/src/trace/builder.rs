@@ -44,8 +44,7 @@ impl Builder {
         self.processes.id(name).map(ProcessId)
     }
 
-    /// Takes a request that stands in line `line`, to be completed by the caller; `text` is what a
-    /// message quotes.
+    /// Adds a request of line `line`, to be completed by the caller; messages quote `text`.
     pub(super) fn push(&mut self, line: u32, text: &[u8], asked: &Asked) -> Parsed<&mut Record> {
         let &Asked { at_ns, op, start, len, flags, device } = asked;
         let (start, len) = if op == Op::Flush { (0, 0) } else { (start, len) };
@@ -121,13 +120,13 @@ pub(super) fn bytes(blocks: u64, text: &[u8]) -> Parsed<u64> {
     bytes.ok_or_else(|| Wrong::new(text, "a block number below 2^55"))
 }
 
-/// Names, each kept once, numbered as they come.
+/// Names, each stored once, numbered as they come.
 struct Names {
     /// What they name, for messages.
     kind: &'static str,
     listed: Vec<String>,
     ids: BTreeMap<Vec<u8>, u16>,
-    /// The last one asked for: mostly the next is the same.
+    /// The last name looked up: mostly the next is the same.
     last: (Vec<u8>, u16),
 }
 
@@ -137,7 +136,7 @@ impl Names {
     }
 
     fn add(&mut self, name: &[u8]) -> Option<u16> {
-        // The highest number is nobody's, so that `last` can begin with it.
+        // The highest number is never used, so that `last` can begin with it.
         let id = u16::try_from(self.listed.len()).ok().filter(|&id| id < u16::MAX)?;
         self.listed.push(String::from_utf8_lossy(name).into_owned());
         self.ids.insert(name.to_vec(), id);

@@ -1,8 +1,8 @@
-//! Which requests a completion ends: matched by device and range, as nothing else ties them.
+//! Which requests a completion ends: matched by device and range, as no other field connects them.
 //!
 //! A completion of exactly a waiting request's range ends the oldest such request. Otherwise it
-//! counts towards every request that it overlaps: the kernel merges neighbours and splits what is
-//! too long, and a request has ended when all of its bytes have. A flush ends the oldest flush.
+//! counts towards every request that it overlaps: the kernel merges neighbours and splits long
+//! requests. A request has ended when all of its bytes have. A flush ends the oldest flush.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,13 +10,13 @@ use penstock_core::{Op, Span};
 
 use super::record::DeviceId;
 
-/// A completion that did not come in this time was lost, or lies before the trace's end: the kernel
+/// A completion that did not come in this time was lost, or lies after the trace's end: the kernel
 /// itself gives a command up after thirty seconds.
 const LOST_AFTER_NS: u64 = 30_000_000_000;
-/// Requests that are waited for at once. More are not in flight in any real system, so the oldest
-/// are given up: a trace without completions must not be kept twice.
+/// The limit on waiting requests. No real system has more in flight, so the oldest are given up: a
+/// trace without completions must not be held in memory twice.
 const WAITING_MAX: usize = 1 << 16;
-/// How many requests that begin before a completion are looked at for one that it is a piece of.
+/// How many requests that begin before a completion are checked for one that it is a piece of.
 const LOOK_BACK: usize = 8;
 
 /// Where a request or a completion lies, in bytes.
@@ -30,7 +30,7 @@ pub(super) struct Range {
 /// By device, operation, start, and number of the request: equal ranges keep their order.
 type Key = (DeviceId, Op, u64, usize);
 
-struct Waiting {
+struct PendingRequest {
     at_ns: u64,
     end: u64,
     /// Bytes that no completion covered yet.
@@ -38,9 +38,9 @@ struct Waiting {
 }
 
 pub(super) struct Completions {
-    waiting: BTreeMap<Key, Waiting>,
+    waiting: BTreeMap<Key, PendingRequest>,
     flushes: BTreeMap<DeviceId, VecDeque<(usize, u64)>>,
-    /// Those that a completion touches: kept, so that none is allocated for each.
+    /// Requests that a completion touches; the memory is reused.
     touched: Vec<Key>,
 }
 
@@ -49,7 +49,7 @@ impl Completions {
         Self { waiting: BTreeMap::new(), flushes: BTreeMap::new(), touched: Vec::new() }
     }
 
-    /// The request numbered `index` was asked.
+    /// The request numbered `index` was queued.
     pub(super) fn asked(&mut self, index: usize, at_ns: u64, range: &Range) {
         if range.op == Op::Flush {
             let flushes = self.flushes.entry(range.device).or_default();
@@ -61,14 +61,14 @@ impl Completions {
         }
         let left = range.end - range.start;
         let key = (range.device, range.op, range.start, index);
-        self.waiting.insert(key, Waiting { at_ns, end: range.end, left });
+        self.waiting.insert(key, PendingRequest { at_ns, end: range.end, left });
         if self.waiting.len() >= 2 * WAITING_MAX {
             let oldest = index - WAITING_MAX;
             self.waiting.retain(|&(.., index), _| index > oldest);
         }
     }
 
-    /// A completion: `ended` is told of each request that it ends, and how long that took.
+    /// A completion: `ended` is called for each request that it ends, with its latency.
     pub(super) fn completed(
         &mut self,
         at_ns: u64,
@@ -121,7 +121,8 @@ impl Completions {
         let before = self.waiting.range((device, op, 0, 0)..first).rev().take(LOOK_BACK);
         let inside = self.waiting.range(first..(device, op, end, 0));
         let overlapping = before.filter(|(_, waiting)| waiting.end > start).chain(inside);
-        // Lines of several CPUs may be out of order: what was asked later is not meant.
+        // Lines of several CPUs may be out of order: a request that was queued later does not
+        // match.
         let earlier = overlapping.filter(|(_, waiting)| waiting.at_ns <= at_ns);
         self.touched.extend(earlier.map(|(&key, _)| key));
     }
@@ -137,7 +138,7 @@ mod tests {
         Range { device: DeviceId(0), op, start, end }
     }
 
-    /// The requests that this completion ends, and the seconds that they took.
+    /// The requests that this completion ends, and their latencies in seconds.
     fn ended(completions: &mut Completions, at_s: u64, range: &Range) -> Vec<(usize, u64)> {
         let mut found = Vec::new();
         let mut note = |index, latency: Span| found.push((index, latency.ns() / SECOND_NS));

@@ -1,10 +1,9 @@
-//! Finds out the format of a file by its first lines.
+//! Detects the format of a file by its first lines.
 //!
-//! A format is meant if all of these lines are of it, and of no other. `disksim` and `mqsim` have
-//! the same five columns, and lines of whole times fit both, as milliseconds and as nanoseconds. The
-//! times decide: where whole milliseconds would mean that the disk hears of a request each ten
-//! seconds at most, they are nanoseconds. Where they are closer nothing is guessed: the message
-//! names both.
+//! A format matches if all of these lines are of it, and of no other. `disksim` and `mqsim` have
+//! the same five columns, and lines of whole times fit both, as milliseconds and as nanoseconds.
+//! The times decide: if, as milliseconds, requests would reach the disk only each ten seconds or
+//! more, they are nanoseconds. Closer times are ambiguous: the message names both formats.
 
 use super::error::{TraceError, quoted};
 use super::format::Format;
@@ -13,12 +12,12 @@ use super::{disksim, mqsim};
 
 /// Lines by which a format is recognised. One could be chance.
 const LINES: usize = 16;
-/// The longest beginning of a file that is looked at for it.
+/// The longest beginning of a file that detection reads.
 pub(super) const BYTES: usize = 16 << 10;
 
 /// Formats of the same columns.
 const BOTH: (&str, &str) = (disksim::FORMAT.name, mqsim::FORMAT.name);
-/// The mean gap that tells nanoseconds from milliseconds: 10 µs, or 10 s.
+/// The mean gap that separates nanoseconds from milliseconds: 10 µs, or 10 s.
 const GAP: u64 = 10_000;
 
 /// The format of a file that begins with `head`, unpacked; `None` if no format fits or if several
@@ -60,7 +59,7 @@ fn are_nanoseconds(head: &[u8]) -> bool {
     })
 }
 
-/// What to say of a file that begins with `head`, and whose format cannot be told.
+/// The error for a file that begins with `head` and has no format that can be detected.
 pub(super) fn unknown(head: &[u8]) -> TraceError {
     let names = |formats: &[&Format]| {
         formats.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")

@@ -1,11 +1,11 @@
 //! DiskSim's ASCII traces: `time_ms device lbn blocks flags`, one request a line.
 //!
 //! Blocks are of 512 bytes. Flags are hexadecimal; bit 0 is 1 for a read and 0 for a write, the
-//! others are DiskSim's own. Times are milliseconds; what lies below a nanosecond is cut off.
+//! others are DiskSim's own. Times are milliseconds; digits below a nanosecond are cut off.
 //!
-//! Written are times from the first request, to the nanosecond; reads and writes in whole blocks
-//! (the request is widened to them); devices by their number if their name is one, otherwise in
-//! their order. Flushes, discards and all that is known beside the range are left out.
+//! The writer writes times from the first request, to the nanosecond; reads and writes in whole
+//! blocks (the request is widened to them); devices by their number if their name is one, otherwise
+//! in their order. Flushes, discards and all facts other than the range are omitted.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! Why a file is not the trace that it should be: where, what was found, what was expected.
+//! Why a file is not the trace that it should be: where, what was found, and what was expected.
 
 use std::fmt;
 use std::io;
@@ -78,9 +78,9 @@ impl fmt::Display for Hint<'_> {
     }
 }
 
-/// What a reader finds wrong with a line: what was found, and what was expected. The line's number
-/// is added by [`Lines`](super::lines::Lines). Boxed, so that the way without an error stays
-/// narrow.
+/// A reader's error in a line: what was found, and what was expected.
+/// [`Lines`](super::lines::Lines) adds the line's number. Boxed, so that the path without an error
+/// stays narrow.
 #[derive(Debug)]
 pub(super) struct Wrong(Box<(String, String)>);
 
@@ -106,7 +106,7 @@ pub(super) fn quoted(text: &[u8]) -> String {
     if text.is_empty() {
         return "nothing".into();
     }
-    // Four bytes a character at most: what lies behind is not shown, however long it is.
+    // A character has four bytes at most: the message shows no bytes behind these.
     let head = String::from_utf8_lossy(&text[..text.len().min(QUOTED_CHARS * 4 + 4)]);
     let cut = if head.chars().count() > QUOTED_CHARS { "…" } else { "" };
     let shown: String = head.chars().take(QUOTED_CHARS).collect();

@@ -30,12 +30,12 @@ impl<'a> Fields<'a> {
         cell.trim_ascii()
     }
 
-    /// What is left of the line, without white space around it.
+    /// The rest of the line, without white space around it.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest.trim_ascii()
     }
 
-    /// Nothing may be left.
+    /// Checks that nothing remains.
     pub(super) fn end(&self) -> Parsed<()> {
         match self.rest() {
             [] => Ok(()),

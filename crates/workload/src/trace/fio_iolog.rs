@@ -2,15 +2,15 @@
 //! `FILE read|write|sync|datasync|trim OFFSET LENGTH`, with a time before each line in version 3.
 //!
 //! Offsets and lengths are bytes; times are microseconds. Files are devices here; `add`, `open` and
-//! `close` tell nothing about requests and are skipped. In version 2 requests follow one another at
-//! once but for `FILE wait TIME`, which puts off all that follows by so many microseconds, counted
-//! from the `wait` before. Source: fio's documentation, "Trace file format". It states no unit for
-//! the times of version 3; logs that fio wrote count microseconds, and fio 3.33 replays them as
-//! such. fio's own replay of `wait` differs from its documentation: users report that it takes the
-//! time as milliseconds since the start.
+//! `close` describe no request and are skipped. In version 2 requests follow one another at once,
+//! except for `FILE wait TIME`. It delays all that follows by so many microseconds, counted from
+//! the `wait` before. Source: fio's documentation, "Trace file format". It states no unit for the
+//! times of version 3; logs that fio wrote count microseconds, and fio 3.33 replays them as such.
+//! fio's own replay of `wait` differs from its documentation: users report that it takes the time
+//! as milliseconds since the start.
 //!
-//! Written is version 3, with times from the first request; devices are the files. Names may hold
-//! no white space there, so `_` stands for it. A flush is a `sync`, a discard a `trim`.
+//! The writer writes version 3, with times from the first request; devices are the files. Names may
+//! hold no white space there, so `_` stands for it. A flush is a `sync`, a discard a `trim`.
 
 use std::io::{self, Write};
 

@@ -24,11 +24,11 @@ pub struct Format {
 /// Writes a trace in one format.
 pub type WriteTrace = fn(&Trace, &mut dyn Write) -> io::Result<Written>;
 
-/// What became of a trace's requests when it was written.
+/// The outcome of writing a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Written {
     /// Requests in the file.
     pub requests: u64,
-    /// Requests that the format has no words for, as a flush in a format of reads and writes.
+    /// Requests that the format cannot express, such as a flush in a format of reads and writes.
     pub left_out: u64,
 }

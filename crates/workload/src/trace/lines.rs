@@ -1,5 +1,5 @@
-//! Lines of a file that may be packed, without a copy of each, and never more of it in memory than
-//! one buffer.
+//! Lines of a file that may be packed. No line is copied, and only one buffer of the file is in
+//! memory.
 
 use std::io::{self, Read};
 
@@ -8,7 +8,7 @@ use memchr::memchr;
 use super::error::{Parsed, TraceError, quoted};
 use super::packing::{Packing, unpack};
 
-/// A trace's line has some hundred bytes; what is longer is something else, perhaps an image.
+/// A trace's line has some hundred bytes; a longer one is something else, perhaps an image.
 const LINE_BYTES_MAX: usize = 64 << 10;
 /// Larger than the longest line, small enough for the processor's cache.
 const BUFFER_BYTES: usize = 256 << 10;
@@ -48,7 +48,7 @@ impl<'a> Lines<'a> {
         self.number
     }
 
-    /// What the next lines begin with, at least one line unless the file ends before.
+    /// The beginning of the next lines, at least one line unless the file ends before.
     pub(super) fn peek(&mut self) -> Result<&[u8], TraceError> {
         while !self.ended && self.filled - self.start < LINE_BYTES_MAX {
             self.fill()?;
@@ -63,7 +63,7 @@ impl<'a> Lines<'a> {
     ) -> Result<(), TraceError> {
         while let Some((start, end)) = self.next()? {
             let text = &self.buffer[start..end];
-            // A trace of more lines than 32 bits hold keeps their order; only the numbers stop.
+            // A trace of more lines than 32 bits hold stays in order; only the line numbers stop.
             let number = u32::try_from(self.number).unwrap_or(u32::MAX);
             if text.first().is_none_or(u8::is_ascii_whitespace) && text.trim_ascii().is_empty() {
                 continue;
@@ -75,7 +75,7 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
-    /// What a line that is not of the format may come from.
+    /// A possible reason why a line is not of the format.
     #[cold]
     fn hint(&self, text: &[u8]) -> Option<&'static str> {
         if self.number == 1 && !is_text(text) {
@@ -116,7 +116,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Reads on behind what is there; moves it to the front first.
+    /// Reads more behind the present content, after moving that to the front.
     fn fill(&mut self) -> Result<(), TraceError> {
         self.buffer.copy_within(self.start..self.filled, 0);
         self.filled -= self.start;
@@ -162,7 +162,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Whether this error, or one that it stands for, is that the data ends too early.
+/// Whether this error, or its source, means that the data ends too early.
 fn is_cut(error: &io::Error) -> bool {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
@@ -182,7 +182,7 @@ fn is_cut(error: &io::Error) -> bool {
 /// Whether the first bytes are those of a text.
 fn is_text(head: &[u8]) -> bool {
     let head = &head[..head.len().min(256)];
-    // A character that the cut divides is none that is wrong.
+    // A character that is cut at the end does not count as wrong.
     let utf8 = std::str::from_utf8(head).map_or_else(|e| e.error_len().is_none(), |_| true);
     utf8 && !head.iter().any(|&byte| byte < b' ' && !byte.is_ascii_whitespace())
 }

@@ -1,15 +1,16 @@
-//! What a drive took, measured one request at a time, comma-separated:
+//! Measured response times of a drive, one request at a time, comma-separated:
 //! `op,lbn,blocks,measured_response_ms,think_time_after_completion_ms`.
 //!
-//! The operation is `R` or `W`, blocks are of 512 bytes, times milliseconds; what lies below a
-//! nanosecond is cut off. The first line may name the columns. No request has a time of its own:
-//! each was sent so long after the one before had completed as its own line says, and a replay does
-//! the same ([`Trace::one_by_one`]); the think time of the first is passed over. Source: the form in
-//! which the validation set of DiskSim 4.0 is kept here. That the think time comes before its
-//! request is seen in the data: a platter that turns freely meets the sectors of two reads of one
-//! track at the times measured, and with the other reading it does not (`docs/validation.md`).
+//! The operation is `R` or `W`, blocks are of 512 bytes, times milliseconds; digits below a
+//! nanosecond are cut off. The first line may name the columns. No request has a time of its own:
+//! each was sent after the completion of the one before and a pause, which its own line states. A
+//! replay does the same ([`Trace::one_by_one`]); the think time of the first is ignored. Source:
+//! the form in which the validation set of DiskSim 4.0 is stored here. That the think time comes
+//! before its request is visible in the data: a platter that turns freely meets the sectors of two
+//! reads of one track at the measured times, and with the other reading it does not
+//! (`docs/validation.md`).
 //!
-//! It cannot be written: other traces do not know what each request took.
+//! The format cannot be written: other traces do not record how long each request took.
 
 use penstock_core::{Flags, Op, Span, Time};
 
@@ -45,7 +46,7 @@ fn read(lines: &mut Lines<'_>) -> Result<Trace, TraceError> {
     Ok(Trace { one_by_one: true, ..trace.finish(lines, EXAMPLE)? })
 }
 
-/// Reads a request; when it completed, if the one before had `completed` then.
+/// Reads a request. Returns when it completed, if the one before had `completed` then.
 fn request(text: &[u8], line: u32, completed: Option<u64>, trace: &mut Builder) -> Parsed<u64> {
     let mut fields = Fields::new(text);
     let op = match fields.cell() {

@@ -1,12 +1,12 @@
 //! Recorded workloads: read in the formats in which they are kept, described, and replayed.
 //!
 //! [`FORMATS`] names every format; each has a file of its own here. [`read`] reads a file of a
-//! known format, [`read_any`] finds the format out. Files packed by gzip or zstd are unpacked while
-//! they are read. A [`Trace`] is the same whatever it was read from: [`stats`] describes it,
-//! [`Replay`] asks for its requests again, and the formats that can be written write it.
+//! known format, [`read_any`] detects the format. Files packed by gzip or zstd are unpacked while
+//! they are read. A [`Trace`] does not depend on the format that it was read from: [`stats`]
+//! describes it, [`Replay`] issues its requests again, and formats with a writer write it.
 //!
-//! Always true: arbitrary bytes end in a [`Trace`] or in a [`TraceError`] that says at which line;
-//! beside the requests themselves, memory is bounded.
+//! Invariants: arbitrary bytes end in a [`Trace`] or in a [`TraceError`] that names the line; apart
+//! from the requests themselves, memory is bounded.
 //!
 //! To add a format: one file with a [`Format`], and one line in [`FORMATS`].
 
@@ -46,8 +46,8 @@ pub use replay::{Fit, Replay, ReplayError, Timing};
 
 use detect::unknown;
 
-/// Reads the trace in the file `path`, of the given format or of the one that it seems to have;
-/// which it was stands beside it.
+/// Reads the trace in the file `path`, of the given format or of the detected one. Also returns the
+/// format.
 ///
 /// # Errors
 /// As [`read`] and [`read_any`], and if the file cannot be opened.
@@ -69,8 +69,8 @@ pub fn load(
 /// Reads a trace of the given format, packed or not.
 ///
 /// # Errors
-/// If it is not of that format, cut off, damaged or unreadable: at which line, and what was
-/// expected.
+/// If it is not of that format, cut off, damaged or unreadable. The error names the line and what
+/// was expected.
 pub fn read(input: impl Read, format: &Format) -> Result<Trace, TraceError> {
     let mut lines = Lines::new(input)?;
     let head = head(&mut lines)?;
@@ -85,7 +85,7 @@ pub fn read(input: impl Read, format: &Format) -> Result<Trace, TraceError> {
     })
 }
 
-/// Reads a trace whose format is to be found out.
+/// Reads a trace and detects its format.
 ///
 /// # Errors
 /// As [`read`], and if no format or more than one fits the first lines.

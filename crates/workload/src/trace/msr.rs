@@ -6,8 +6,8 @@
 //! line may name the columns. A response time of 0 stands for none recorded. Source: the traces'
 //! README; D. Narayanan, A. Donnelly, A. Rowstron, "Write Off-Loading", FAST 2008.
 //!
-//! Written are reads and writes with the file's own clock, in steps of 100 ns. Flushes, discards
-//! and processes are left out.
+//! The writer writes reads and writes with the file's own clock, in steps of 100 ns. Flushes,
+//! discards and processes are omitted.
 
 use std::io::{self, Write};
 
@@ -105,8 +105,8 @@ fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<Written> {
     Ok(written)
 }
 
-/// `usr.0` is disk 0 of `usr`; another name is a host's with the disk 0. A comma would end the
-/// field.
+/// `usr.0` is disk 0 of `usr`; any other name is that of a host with the disk 0. A comma would end
+/// the field.
 fn host_and_disk(name: &str) -> (String, u64) {
     let split = name.rsplit_once('.').and_then(|(host, disk)| Some((host, disk.parse().ok()?)));
     let (host, disk) = split.unwrap_or((name, 0));

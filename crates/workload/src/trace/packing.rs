@@ -57,8 +57,8 @@ pub(super) fn unpack<'a>(mut input: impl Read + 'a) -> io::Result<(Packing, Box<
 /// All frames of a zstd file, one behind the other.
 ///
 /// `ruzstd` and not the bindings to the C library: it is slower, but a trace is read once, a file
-/// of unknown origin meets no C code, and nothing but a Rust compiler is needed. It refuses windows
-/// of more than 128 MiB, so that a few bytes cannot ask for all memory.
+/// of unknown origin meets no C code, and only a Rust compiler is needed. It refuses windows of
+/// more than 128 MiB, so that a few bytes cannot demand all memory.
 struct Zstd<R> {
     packed: R,
     decoder: FrameDecoder,

@@ -1,8 +1,8 @@
-//! What a trace is: its requests in order of time, and the names that they refer to.
+//! A trace: its requests in order of time, and the names that they refer to.
 
 use penstock_core::{Flags, Op, Span, Time};
 
-/// A process as an index into [`Trace::processes`]; 0 is the one that was not recorded.
+/// A process as an index into [`Trace::processes`]; 0 stands for a process that was not recorded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct ProcessId(pub u16);
 
@@ -27,11 +27,11 @@ impl DeviceId {
 /// One request of a trace. A flush has neither place nor length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// When it was asked, counted from the trace's first request.
+    /// When it was issued, counted from the trace's first request.
     pub at: Time,
     /// First byte on its device.
     pub start: u64,
-    /// How long it took when it was recorded; [`Span::MAX`] stands for unknown, half the room of an
+    /// Its recorded latency; [`Span::MAX`] stands for unknown and takes half the room of an
     /// `Option`.
     latency: Span,
     /// Bytes.
@@ -50,11 +50,11 @@ pub struct Record {
     pub flags: Flags,
 }
 
-// A trace of ten million requests fits half a gibibyte; a field more should be a decision.
+// A trace of ten million requests fits half a gibibyte. Adding a field should be a decision.
 const _: () = assert!(size_of::<Record>() == 48);
 
 impl Record {
-    /// A request of nobody in particular, on the first device, whose latency is unknown.
+    /// A request of no process, on the first device, with unknown latency.
     pub const fn new(at: Time, op: Op, start: u64, len: u32) -> Self {
         Self {
             at,
@@ -70,7 +70,7 @@ impl Record {
         }
     }
 
-    /// How long it took when it was recorded, from the request to its completion.
+    /// Its recorded latency, from the request to its completion.
     pub fn latency(&self) -> Option<Span> {
         (self.latency != Span::MAX).then_some(self.latency)
     }
@@ -87,7 +87,7 @@ impl Record {
         self.start + self.len as u64
     }
 
-    /// Whether somebody waits for it: every read, and what is flagged so.
+    /// Whether a caller waits for it: every read, and every request flagged synchronous.
     pub const fn is_sync(&self) -> bool {
         matches!(self.op, Op::Read) || self.flags.has(Flags::SYNC)
     }

@@ -1,9 +1,9 @@
-//! Asks for the requests of a trace again: at their own times, faster or slower, or as fast as the
+//! Issues the requests of a trace again: at their own times, faster or slower, or as fast as the
 //! device takes them.
 //!
-//! A trace comes from another device, mostly a larger one. What lies past the end of this one is an
-//! error unless it is told how to make it fit. One stream a process number, one class a request as
-//! the caller says. Always true: every request of the trace is asked once, in its order, and lies
+//! A trace comes from another device, mostly a larger one. A request past the end of this one is an
+//! error unless a [`Fit`] is given. Each process number is one stream; the caller names the class
+//! of each request. Invariant: every request of the trace is issued once, in its order, and lies
 //! inside the device.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -14,16 +14,16 @@ use thiserror::Error;
 
 use super::record::{Record, Trace};
 
-/// When requests are asked.
+/// When requests are issued.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Timing {
-    /// As recorded: at its own time, or, of a trace that was recorded one request at a time, as long
-    /// after the last has completed as it was then.
+    /// As recorded: at its own time. In a trace recorded one request at a time: as long after the
+    /// last completion as it was then.
     Original,
-    /// So many times as fast as recorded: at 2 a trace lasts half as long, at 0.5 twice.
+    /// At a multiple of the recorded speed: at 2 a trace lasts half as long, at 0.5 twice.
     Scaled(f64),
-    /// As fast as possible: the next as soon as fewer than `depth` are outstanding. Each is due
-    /// when its place became free.
+    /// As fast as possible: the next request goes as soon as fewer than `depth` are outstanding.
+    /// Each is due when its place became free.
     Afap {
         /// Requests outstanding, at least one.
         depth: u32,
@@ -45,17 +45,17 @@ impl Timing {
     }
 }
 
-/// What becomes of requests past the end of the device.
+/// What happens to requests past the end of the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fit {
-    /// They go round: offsets modulo the capacity. Distances stay, distant places meet.
+    /// They wrap around: offsets modulo the capacity. Distances stay, distant places meet.
     Wrap,
     /// The trace's whole range is mapped to the device, with offsets in steps of 4 KiB. Order and
-    /// coverage stay; neighbours move apart or overlap, so that sequential runs are broken up.
+    /// coverage stay. Neighbours move apart or overlap, so that sequential runs are broken up.
     Scale,
 }
 
-/// Offsets that a fit makes up are multiples of this, a block of any present device.
+/// Offsets that a fit computes are multiples of this, a block of any present device.
 const ALIGN_BYTES: u64 = 4096;
 
 /// A trace that does not fit the device.
@@ -103,26 +103,27 @@ pub enum ReplayError {
 /// A trace as a source. A clone made before the run replays it once more, without a copy.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// Each with its time; of one request at a time, with the time since the last.
+    /// Each with its time; in a trace of one request at a time, with the time since the last
+    /// completion.
     ios: Arc<Vec<Io>>,
     /// The next request.
     next: usize,
-    pace: Pace,
+    pace: ReplayPace,
 }
 
 #[derive(Clone, Debug)]
-enum Pace {
+enum ReplayPace {
     /// Each request is due at its own time.
     Timed,
-    /// Each is due so long after the one before has completed: from `ready` on.
+    /// Each is due so long after the completion of the one before: from `ready` on.
     OneByOne { ready: Time },
-    /// Places that nobody used yet, and when the others became free, earliest first.
+    /// Places not yet used, and when the others became free, earliest first.
     Afap { unused: u32, free: VecDeque<Time> },
 }
 
 impl Replay {
-    /// The requests of `trace` for a device of `capacity` bytes, each of the class and priority
-    /// that `class` says. Without a `fit` the trace goes as it is or not at all.
+    /// The requests of `trace` for a device of `capacity` bytes. `class` returns the class and
+    /// priority of each. Without a `fit` every request must lie inside the device.
     ///
     /// # Errors
     /// If a request does not fit the device.
@@ -137,9 +138,9 @@ impl Replay {
         mut class: impl FnMut(&Record) -> (ClassId, Prio),
     ) -> Result<Self, ReplayError> {
         let pace = match timing {
-            Timing::Afap { depth } => Pace::Afap { unused: depth, free: VecDeque::new() },
-            _ if trace.one_by_one => Pace::OneByOne { ready: Time::ZERO },
-            Timing::Original | Timing::Scaled(_) => Pace::Timed,
+            Timing::Afap { depth } => ReplayPace::Afap { unused: depth, free: VecDeque::new() },
+            _ if trace.one_by_one => ReplayPace::OneByOne { ready: Time::ZERO },
+            Timing::Original | Timing::Scaled(_) => ReplayPace::Timed,
         };
         assert!(!matches!(timing, Timing::Scaled(speed) if speed.is_nan() || speed <= 0.0));
         assert!(!matches!(timing, Timing::Afap { depth: 0 }));
@@ -152,7 +153,7 @@ impl Replay {
         for record in &trace.records {
             let start = place(record, capacity, end, fit)?;
             let mut due = timing.due(record.at);
-            if let Pace::OneByOne { .. } = pace {
+            if let ReplayPace::OneByOne { .. } = pace {
                 due = timing.due(Time::ZERO + record.at.since(before));
                 before = record.at + record.latency().unwrap_or(Span::ZERO);
             }
@@ -180,20 +181,20 @@ impl Replay {
         self.ios.is_empty()
     }
 
-    /// Whether anything in it is no read.
+    /// Whether it has requests other than reads.
     pub fn writes(&self) -> bool {
         self.ios.iter().any(|io| io.op != Op::Read)
     }
 
-    /// Requests that were not asked yet.
+    /// Requests that were not issued yet.
     pub fn left(&self) -> usize {
         self.ios.len() - self.next
     }
 
-    /// When the last request is due; `None` if that is known only when others have completed.
+    /// When the last request is due; `None` if that depends on completions.
     pub fn last_due(&self) -> Option<Time> {
         let last = self.ios.last().map_or(Time::ZERO, |last| last.due);
-        matches!(self.pace, Pace::Timed).then_some(last)
+        matches!(self.pace, ReplayPace::Timed).then_some(last)
     }
 }
 
@@ -201,10 +202,12 @@ impl Source for Replay {
     fn next_due(&self) -> Time {
         match (self.ios.get(self.next), &self.pace) {
             (None, _) => Time::NEVER,
-            (Some(io), Pace::Timed) => io.due,
-            (Some(_), Pace::OneByOne { ready }) => *ready,
-            (Some(_), Pace::Afap { unused: 1.., .. }) => Time::ZERO,
-            (Some(_), Pace::Afap { free, .. }) => free.front().copied().unwrap_or(Time::NEVER),
+            (Some(io), ReplayPace::Timed) => io.due,
+            (Some(_), ReplayPace::OneByOne { ready }) => *ready,
+            (Some(_), ReplayPace::Afap { unused: 1.., .. }) => Time::ZERO,
+            (Some(_), ReplayPace::Afap { free, .. }) => {
+                free.front().copied().unwrap_or(Time::NEVER)
+            }
         }
     }
 
@@ -214,9 +217,9 @@ impl Source for Replay {
             return None;
         }
         match &mut self.pace {
-            Pace::Timed => {}
-            Pace::OneByOne { ready } => *ready = Time::NEVER,
-            Pace::Afap { unused, free } => match unused.checked_sub(1) {
+            ReplayPace::Timed => {}
+            ReplayPace::OneByOne { ready } => *ready = Time::NEVER,
+            ReplayPace::Afap { unused, free } => match unused.checked_sub(1) {
                 Some(fewer) => *unused = fewer,
                 None => drop(free.pop_front()),
             },
@@ -228,17 +231,17 @@ impl Source for Replay {
 
     fn finished(&mut self, now: Time, _: &Request, _: &Done) {
         match &mut self.pace {
-            Pace::Timed => {}
-            Pace::OneByOne { ready } => {
+            ReplayPace::Timed => {}
+            ReplayPace::OneByOne { ready } => {
                 let think = self.ios.get(self.next).map_or(Time::ZERO, |io| io.due);
                 *ready = now + think.since(Time::ZERO);
             }
-            Pace::Afap { free, .. } => free.push_back(now),
+            ReplayPace::Afap { free, .. } => free.push_back(now),
         }
     }
 }
 
-/// Where a request goes on a device of `capacity` bytes, if the trace ends at `end`.
+/// The place of a request on a device of `capacity` bytes, if the trace ends at `end`.
 fn place(record: &Record, capacity: u64, end: u64, fit: Option<Fit>) -> Result<u64, ReplayError> {
     let &Record { start, len, line, .. } = record;
     if record.op == Op::Flush {
@@ -247,7 +250,7 @@ fn place(record: &Record, capacity: u64, end: u64, fit: Option<Fit>) -> Result<u
     let Some(room) = capacity.checked_sub(u64::from(len)) else {
         return Err(ReplayError::TooLong { line, len, capacity });
     };
-    // The last place that is aligned, so that what is moved inside stays aligned.
+    // The last aligned place, so that a request moved inside stays aligned.
     let last = room - room % ALIGN_BYTES;
     match fit {
         None if start <= room => Ok(start),
@@ -269,7 +272,7 @@ fn place(record: &Record, capacity: u64, end: u64, fit: Option<Fit>) -> Result<u
 #[derive(Default)]
 struct Streams {
     known: BTreeMap<u32, StreamId>,
-    /// Mostly the next request is of the same process.
+    /// The last process: mostly the next request is of the same one.
     last: Option<(u32, StreamId)>,
 }
 

@@ -1,7 +1,7 @@
-//! A trace by time, place and size, in so few figures that they can be drawn.
+//! A trace by time, place and size, in few enough figures to draw.
 //!
-//! Lengths are sorted into half octaves: each bucket begins at 2^n or 3 · 2^(n-1), and is told by
-//! where it begins; 0 has one of its own.
+//! Lengths are sorted into half octaves: each bucket begins at 2^n or 3 · 2^(n-1), and is named by
+//! its beginning; 0 has one of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,20 +13,21 @@ use super::record::Record;
 const WINDOWS: u64 = 100;
 /// Bands of addresses at most.
 const BANDS: usize = 48;
-/// Pieces that the addresses are divided into to see which are used at all.
+/// Pieces that the addresses are divided into to find out which are used.
 const PIECES: u64 = 4096;
 
-/// Where all classes of a trace are drawn: in the same windows and bands.
+/// The windows and bands that all classes of a trace share.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
     /// Length of a window.
     pub window: Span,
-    /// The first byte of each band, in order. Stretches where nothing is asked are left out, so that
-    /// what lies far apart can be seen together.
+    /// The first byte of each band, in order. Unused stretches are skipped, so that distant places
+    /// are visible together.
     pub bands: Vec<u64>,
 }
 
-/// What is drawn of a trace or of one class of it. Only what occurs is listed, in order.
+/// The figures to draw of a trace or of one class of it. Only those that occur are listed, in
+/// order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Series {
     /// Requests in each window, by the window's number, as [`Mix`] counts them.
@@ -37,8 +38,8 @@ pub struct Series {
     pub sizes: Vec<(u64, Mix)>,
     /// Gaps between requests in nanoseconds.
     pub gaps: Vec<(u64, u64)>,
-    /// Runs, each of requests of one process that begin where the one before ended, by how many
-    /// requests they have: how many requests are in runs of this length.
+    /// Runs, each of requests of one process that begin where the one before ended, by their number
+    /// of requests: how many requests are in runs of this length.
     pub runs: Vec<(u64, u64)>,
     /// Recorded latencies in nanoseconds.
     pub latencies: Vec<(u64, Mix)>,
@@ -90,11 +91,11 @@ impl Frame {
     }
 }
 
-/// What is to be drawn of these requests, which are in order of time and fit `frame`.
+/// The figures to draw of these requests, which are in order of time and fit `frame`.
 pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>, frame: &Frame) -> Series {
     let (mut arrivals, mut sizes, mut latencies) = <(Mixes, Mixes, Mixes)>::default();
     let (mut places, mut gaps) = (BTreeMap::new(), Counts::new());
-    let mut runs = Runs::default();
+    let mut runs = SequentialRuns::default();
     let mut last: Option<Time> = None;
     for record in records {
         let window = record.at.ns() / frame.window.ns();
@@ -137,13 +138,13 @@ fn bucket(value: u64) -> u64 {
 
 /// Sequential runs of each process on each device.
 #[derive(Default)]
-struct Runs {
+struct SequentialRuns {
     /// Where the last request ended, and how many the run has so far.
     open: BTreeMap<(u16, u32), (u64, u64)>,
     ended: Counts,
 }
 
-impl Runs {
+impl SequentialRuns {
     fn count(&mut self, record: &Record) {
         let run = self.open.entry((record.device.0, record.pid)).or_insert((record.start, 0));
         if run.0 != record.start {

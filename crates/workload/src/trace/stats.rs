@@ -1,4 +1,4 @@
-//! What a trace asks for, in figures: how much, how large, how often, how regularly, where.
+//! A trace in figures: how much, how large, how often, how regularly, where.
 //!
 //! Percentiles are exact, by nearest rank. Rates count over windows laid from the trace's start.
 
@@ -27,11 +27,11 @@ pub struct Stats {
     pub flushes: Tally,
     /// Discards among them.
     pub discards: Tally,
-    /// Those that somebody waits for: every read, and what is flagged synchronous.
+    /// Requests that a caller waits for: every read, and every request flagged synchronous.
     pub sync: u64,
-    /// When the first was asked.
+    /// When the first was issued.
     pub first: Time,
-    /// When the last was asked.
+    /// When the last was issued.
     pub last: Time,
     /// How large they are.
     pub sizes: Sizes,
@@ -40,11 +40,11 @@ pub struct Stats {
     /// Share of the requests with data that begin where the one before of the same process and
     /// device ended.
     pub sequential_by_process: f64,
-    /// The same of the one before on the same device, whoever asked for it.
+    /// The same for the request before on the same device, of any process.
     pub sequential_by_device: f64,
     /// Bytes that are touched at all, in blocks of 4 KiB.
     pub footprint_bytes: u64,
-    /// How long they took when they were recorded; `None` if that is not known of any.
+    /// Recorded latencies; `None` if none is known.
     pub latency: Option<Latency>,
 }
 
@@ -84,7 +84,7 @@ pub struct Arrivals {
     /// Index of dispersion, variance over mean of the counts of each second: 1 if independent, 0 if
     /// even, above 1 in bursts. `None` of a single window.
     pub dispersion_1s: Option<f64>,
-    /// The same of tenths of a second.
+    /// The same for tenths of a second.
     pub dispersion_100ms: Option<f64>,
     /// Coefficient of variation of the gaps: 1 if independent, 0 if even. `None` if there is no
     /// gap.
@@ -114,7 +114,7 @@ pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Stats {
     let (mut sizes, mut latencies, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
     let (mut seconds, mut tenths) = (Windows::new(SECOND_NS), Windows::new(SECOND_NS / 10));
     let mut gaps = Gaps::default();
-    let (mut by_process, mut by_device) = (Runs::default(), Runs::default());
+    let (mut by_process, mut by_device) = (StreamEnds::default(), StreamEnds::default());
     for record in records {
         stats.count(record);
         seconds.count(record.at);
@@ -230,7 +230,7 @@ impl Windows {
     }
 }
 
-/// Moments of the gaps between requests, by Welford's method: exact also of many equal gaps.
+/// Moments of the gaps between requests, by Welford's method: exact even with many equal gaps.
 #[derive(Default)]
 struct Gaps {
     last: Option<Time>,
@@ -257,12 +257,12 @@ impl Gaps {
 
 /// Where the last request of each stream ended.
 #[derive(Default)]
-struct Runs {
+struct StreamEnds {
     ends: BTreeMap<(u16, u32), u64>,
     sequential: u64,
 }
 
-impl Runs {
+impl StreamEnds {
     fn count(&mut self, stream: (u16, u32), record: &Record) {
         let before = self.ends.insert(stream, record.end());
         self.sequential += u64::from(before == Some(record.start));

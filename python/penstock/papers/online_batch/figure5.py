@@ -4,17 +4,16 @@ The figure shows the mean time in which 1,000 bytes are written against the numb
 nothing controlled. It is drawn without numbers: the text gives two points, and sentences.
 """
 
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import pairwise
 from typing import Literal, TypeAlias, TypedDict
 
-from penstock import _native
-from penstock.papers.online_batch.claims import WITHIN, Claim
+from penstock.papers import files
+from penstock.papers.claims import Claim, alike, grow
 from penstock.papers.online_batch.live import MODES, Figures
-from penstock.papers.online_batch.tables import Table
+from penstock.papers.online_batch.simulation import NAME
+from penstock.papers.published import percent
+from penstock.papers.table import Table
 from penstock.results.rounds import Spread
 
 PLAIN = "fifo"
@@ -53,13 +52,12 @@ class Point:
     @property
     def deviation_pct(self) -> float:
         """How far ours is from the paper's, in percent of that."""
-        return 100 * (self.ours_ms / self.paper_ms - 1)
+        return percent(self.ours_ms, self.paper_ms)
 
 
-@cache
 def published() -> list[Published]:
     """The points that the paper gives."""
-    found: list[Published] = tomllib.loads(_native.paper("online-batch/published.toml"))["figure5"]
+    found: list[Published] = files.published(NAME)["figure5"]
     return found
 
 
@@ -98,7 +96,7 @@ def told(found: Sequence[Point]) -> Table:
         ]
         for one in found
     ]
-    return Table(["figure 5", "control", "paper, ms", "here, ms", "deviation"], rows)
+    return Table(["figure 5", "control", "paper, ms", "here, ms", "deviation"], rows, words=2)
 
 
 def short_times(figures: Sequence[Figures], batch: int) -> Table:
@@ -149,15 +147,15 @@ def _claims(figures: Sequence[Figures]) -> Iterator[Claim]:
     alone = _series(figures, PLAIN, _short, batch=0)
     if len(alone) > 1:
         text = "online programs write more slowly the more of them there are"
-        yield _claim("III.D-online", text, _grow(alone), {"fifo, no batch": alone})
+        yield _claim("III.D-online", text, grow(alone), {"fifo, no batch": alone})
     for batch in batches[:1]:
         found = _series(figures, PLAIN, _long, batch=batch)
         text = "batch programs are not affected by the number of online programs"
-        yield _claim("III.D-batch", text, _alike(found), {f"fifo, {batch} batch": found})
+        yield _claim("III.D-batch", text, alike(found), {f"fifo, {batch} batch": found})
     stuck = _series(figures, PLAIN, _short, online=few)
     if few and len(stuck) > 1:
         text = "online programs write more slowly the more batch programs there are"
-        yield _claim("III.D-stuck", text, _grow(stuck), {f"fifo, {few} online": stuck})
+        yield _claim("III.D-stuck", text, grow(stuck), {f"fifo, {few} online": stuck})
     for batch in batches[-1:]:
         plain, ours = (_series(figures, mode, _short, batch=batch) for mode in (PLAIN, PROPOSED))
         if plain and len(plain) == len(ours):
@@ -194,11 +192,3 @@ def _series(
 
 def _claim(name: str, text: str, holds: bool, numbers: dict[str, list[float]]) -> Claim:
     return {"id": name, "text": text, "holds": holds, "numbers": numbers}
-
-
-def _grow(values: Sequence[float]) -> bool:
-    return all(one < other for one, other in pairwise(values))
-
-
-def _alike(values: Sequence[float]) -> bool:
-    return max(values) - min(values) <= WITHIN * max(values)

@@ -3,8 +3,7 @@
 Pseudo-online programs make transactions of a write of 1,000 bytes, 2 ms of processor time and
 another write; pseudo-batch programs have 60 ms of processor time and write 1,000,000 bytes twice,
 five times over. Each combination of controls and numbers of programs is a cell; cells run in rounds
-of all of them, so that what drifts drifts for all. Nothing here takes part in a measurement: the
-programs are threads of the engine.
+of all of them. Nothing here takes part in a measurement: the programs are threads of the engine.
 
 Source: Tanabe and others, "Disk I/O Control Mechanism for Online and Batch Processing" (2019),
 section III.
@@ -18,6 +17,7 @@ from statistics import fmean
 from typing import IO, Any, Self, TypeAlias
 
 from penstock import _native
+from penstock.design import Design
 from penstock.errors import translated, wrong
 from penstock.results.rounds import Spread
 from penstock.text import places
@@ -260,29 +260,23 @@ def online_batch_live(
         raise wrong("found 0 programs; expected 1 to 256", "as --online 1 --batch 0")
     with translated():
         cpu = _calibrated(where) if calibrate else (ONLINE_CPU_NS, BATCH_CPU_NS)
-        cells = [
-            Cell(mode=mode, cpu_priority=first, online=n, batch=m)
-            for n in online
-            for m in batch
-            if n + m
-            # Without a batch there is nobody to leave the processor.
-            for first in cpu_priority
-            for mode in modes
-        ]
-        seen: list[list[dict[str, Any]]] = [[] for _ in cells]
-        for number in range(rounds):
-            for at, cell in enumerate(cells):
-                if told is not None:
-                    told(_words(cell), (number * len(cells) + at) / (rounds * len(cells)))
-                seen[at].append(_run(where, cell, cpu, overlap=overlap, writes=writes))
+        design = Design(
+            factors={"online": online, "batch": batch, "cpu_priority": cpu_priority, "mode": modes},
+            rounds=rounds,
+            where=lambda cell: cell["online"] + cell["batch"] > 0,
+        )
+        met = []
+        for _, levels, done in design.runs():
+            cell = Cell(**levels)
+            if told is not None:
+                told(_words(cell), done)
+            met.append(_run(where, cell, cpu, overlap=overlap, writes=writes))
     return Live(
         where=where,
         online_cpu_ns=cpu[0],
         batch_cpu_ns=cpu[1],
         calibrated=calibrate,
-        cells=tuple(
-            replace(cell, rounds=tuple(met)) for cell, met in zip(cells, seen, strict=True)
-        ),
+        cells=tuple(Cell(**levels, rounds=tuple(found)) for levels, found in design.by_cell(met)),
     )
 
 

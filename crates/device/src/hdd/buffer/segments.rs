@@ -41,15 +41,15 @@ impl Segments {
         self.sectors
     }
 
-    /// The segment that holds `first` and most of what follows up to `end`: one with all of it
-    /// goes before the others, then the one being filled, `active`, then what was used longest ago.
+    /// The segment that holds `first` and most of what follows up to `end`. One with all of it goes
+    /// before the others, then the one being filled, `active`, then the one used longest ago.
     pub(super) fn find(&self, first: u64, end: u64, active: Option<usize>) -> Option<usize> {
         let holds = self.readable().filter(|&at| self.all[at].holds(first));
         holds.min_by_key(|&at| (self.all[at].end < end, Some(at) != active, self.all[at].used))
     }
 
-    /// Whether `sector` is held, in a segment of which `filled` says up to where it holds by now
-    /// perhaps.
+    /// Whether `sector` is held. `filled` is a segment being filled, and the sector up to which it
+    /// is filled by now.
     pub(super) fn holds(&self, sector: u64, filled: Option<(usize, u64)>) -> bool {
         self.readable().any(|at| match filled {
             Some((active, end)) if at == active => {
@@ -60,14 +60,14 @@ impl Segments {
         })
     }
 
-    /// The segment for sectors that are in none: an empty one, or what was used longest ago; the
-    /// one being filled, `active`, only if there is no other.
+    /// The segment for sectors that no segment holds: an empty one, or the one used longest ago.
+    /// The one being filled, `active`, is taken only if there is no other.
     pub(super) fn for_read(&self, active: Option<usize>) -> usize {
         let key = |&at: &usize| (Some(at) == active, !self.is_empty(at), self.all[at].used);
         self.readable().min_by_key(key).expect("a segment for reads")
     }
 
-    /// The segment for a write: one that it makes void, or as for a read.
+    /// The segment for a write: one that the write empties, or as for a read.
     pub(super) fn for_write(&self, first: u64, end: u64, active: Option<usize>) -> usize {
         if self.write_segment {
             return 0;
@@ -76,7 +76,7 @@ impl Segments {
         self.readable().find(void).unwrap_or_else(|| self.for_read(active))
     }
 
-    /// Begins anew at `start`, where nothing is held yet.
+    /// Begins anew at `start`, with no sector held yet.
     pub(super) fn begin(&mut self, at: usize, start: u64) {
         (self.all[at].start, self.all[at].end) = (start, start);
         self.touch(at);
@@ -88,7 +88,8 @@ impl Segments {
         self.all[at].used = self.uses;
     }
 
-    /// A segment holds what lies before `end` now; what it has no room for goes at the front.
+    /// Extends a segment to the sectors before `end`. If it becomes too long, its first sectors are
+    /// dropped.
     pub(super) fn extend(&mut self, at: usize, end: u64) {
         let segment = &mut self.all[at];
         segment.end = end;
@@ -104,7 +105,7 @@ impl Segments {
         self.all[at].end = self.all[at].start;
     }
 
-    /// Empties every segment that holds something of these sectors.
+    /// Empties every segment that holds some of these sectors.
     pub(super) fn void(&mut self, first: u64, end: u64) {
         for segment in self.all.iter_mut().filter(|segment| segment.overlaps(first, end)) {
             segment.end = segment.start;

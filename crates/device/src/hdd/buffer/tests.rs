@@ -1,4 +1,4 @@
-//! The cache against models told sector by sector, and what it promises of dirty data.
+//! The cache against models that go sector by sector, and its promises about dirty data.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -70,7 +70,7 @@ fn request(op: Op, first: u64, sectors: u64, flags: Flags) -> Request {
     io.with(ReqId { slot: 0, age: 0 })
 }
 
-/// Serves one request from `now` on; when it is answered.
+/// Serves one request from `now` on. Returns when it is answered.
 fn serve(hdd: &mut Hdd, now: u64, request: &Request) -> u64 {
     let mut done = Vec::new();
     hdd.start(Time::from_ns(now), request);
@@ -83,7 +83,7 @@ fn read(hdd: &mut Hdd, now: u64, first: u64, sectors: u64) -> u64 {
     serve(hdd, now, &request(Op::Read, first, sectors, Flags::NONE))
 }
 
-/// When the platter has everything, if it has not by `now`.
+/// When the platter has everything, if it does not have it by `now`.
 fn clean_at(hdd: &Hdd, now: u64) -> u64 {
     hdd.buffer.as_ref().expect("it has a cache").flushed(&hdd.mechanism, now)
 }
@@ -108,7 +108,7 @@ fn a_hit_costs_its_overhead_and_the_bus() {
 fn what_was_not_read_ahead_is_not_read_before_it_is_asked_for() {
     let mut hdd = hdd(cache());
     read(&mut hdd, 0, 0, 10);
-    // Sectors up to 39 are held. The next five need the arm, which starts for them when a command
+    // Sectors up to 39 are held. The next five need the arm. It starts for them when a command
     // comes, as it would for them alone.
     read(&mut hdd, SECOND, 35, 10);
     let mut apart = super::tests::hdd(cache());
@@ -161,28 +161,29 @@ fn a_write_that_continues_joins_the_one_before() {
 }
 
 #[test]
-fn what_the_arm_begins_is_told_with_its_parts_and_a_hit_is_not() {
+fn the_observer_gets_what_the_arm_begins_with_its_parts_but_no_hit() {
     let facts = Cache { ahead_on_hit: true, ..cache() };
     let log = Rc::new(RefCell::new(Vec::new()));
     let seen = Rc::clone(&log);
-    let mut hdd = hdd(facts).watched(move |at, access| seen.borrow_mut().push((at.ns(), *access)));
-    let told = || log.take().into_iter().map(|(at, access)| (at, access, access.service().ns()));
+    let mut hdd = hdd(facts).observed(move |at, access| seen.borrow_mut().push((at.ns(), *access)));
+    let accesses =
+        || log.take().into_iter().map(|(at, access)| (at, access, access.service().ns()));
     let sector = 100_000;
     let answered = read(&mut hdd, 0, 10, 4);
-    let (at, access, takes) = told().next().expect("a miss");
+    let (at, access, takes) = accesses().next().expect("a miss");
     assert_eq!((at, access.transfer.ns()), (300_000, 4 * sector), "what is read ahead is left out");
     assert_eq!(access.rotation + access.transfer, Span::from_ns(takes), "the arm was there");
     assert!(at + takes < answered, "the bus is behind");
 
     read(&mut hdd, SECOND, 14, 8);
-    let (_, access, _) = told().next().expect("reading on, for nobody");
-    assert_eq!(access.transfer, Span::ZERO, "nothing was asked for");
+    let (_, access, _) = accesses().next().expect("reading on without a request");
+    assert_eq!(access.transfer, Span::ZERO, "no sector was requested");
     read(&mut hdd, SECOND + 5_000_000, 18, 8);
-    assert!(told().next().is_none(), "a hit while the arm reads on");
+    assert!(accesses().next().is_none(), "a hit while the arm reads on");
 
     let answered = serve(&mut hdd, 2 * SECOND, &request(Op::Write, 900, 4, Flags::NONE));
     serve(&mut hdd, answered, &request(Op::Write, 904, 4, Flags::NONE));
-    let wrote: Vec<_> = told().collect();
+    let wrote: Vec<_> = accesses().collect();
     assert_eq!(wrote.len(), 1, "one joins the other");
     let (at, access, takes) = wrote[0];
     assert!(access.seek > Span::ZERO && access.transfer.ns() == 4 * sector);
@@ -211,11 +212,11 @@ fn only_what_continues_the_last_command_costs_the_short_overhead() {
         write_after_read: Span::from_us(40),
         write_after_write: Span::from_us(30),
     };
-    let told = |short_if_continued| {
+    let overheads_of = |short_if_continued| {
         let mut hdd = hdd(Cache { short_if_continued, overheads, ..cache() });
         read(&mut hdd, 0, 100, 4);
         let mut now = 0;
-        // Each long after the one before, which is on the platter by then.
+        // Each comes long after the one before, which is on the platter by then.
         [(Op::Read, 104), (Op::Read, 112), (Op::Write, 900), (Op::Write, 904), (Op::Write, 920)]
             .map(|(op, first)| {
                 now += SECOND;
@@ -223,14 +224,14 @@ fn only_what_continues_the_last_command_costs_the_short_overhead() {
                 (answered - now - 4 * BUS) / 1_000
             })
     };
-    assert_eq!(told(false), [10, 10, 40, 30, 30]);
-    assert_eq!(told(true), [10, 20, 40, 30, 40]);
+    assert_eq!(overheads_of(false), [10, 10, 40, 30, 30]);
+    assert_eq!(overheads_of(true), [10, 20, 40, 30, 40]);
 }
 
 #[test]
 fn what_was_asked_for_is_kept_if_the_drive_keeps_it() {
     let again = |keeps_asked| {
-        // The segment is too small for the request and what may be read behind it.
+        // The segment is too small for the request and the sectors that may be read behind it.
         let mut hdd = hdd(Cache { ahead_most: 40, keeps_asked, ..cache() });
         read(&mut hdd, 0, 10, 4);
         read(&mut hdd, SECOND, 10, 4) - SECOND
@@ -270,8 +271,8 @@ proptest! {
             let sector = walk.next;
             passed.push(drive.reach(&mut walk, sector + 1));
         }
-        // A write's part of a track begins when all of it will arrive in time, so a walk may
-        // begin sooner; it is not sooner done.
+        // A write's part of a track begins when all of it will arrive in time, so a walk may begin
+        // sooner. It does not finish sooner.
         let whole = drive.finish(&mut { sweep });
         let last = passed[passed.len() - 1];
         let close = |a: u64, b: u64| a.abs_diff(b) <= 400;
@@ -279,8 +280,8 @@ proptest! {
         for time in times.into_iter().filter(|_| !write) {
             let mut at = sweep;
             drive.follow(&mut at, start + time);
-            let told = passed.iter().filter(|&&at| at <= start + time).count() as u64;
-            prop_assert!((at.next - first).abs_diff(told) <= 1, "{} or {told}", at.next - first);
+            let sectors = passed.iter().filter(|&&at| at <= start + time).count() as u64;
+            prop_assert!((at.next - first).abs_diff(sectors) <= 1, "{} or {sectors}", at.next - first);
         }
     }
 
@@ -292,16 +293,16 @@ proptest! {
         let facts = Cache { ahead_most: most, ..cache() };
         let mut hdd = hdd(facts);
         // Segments as queues of sectors, the one used last at the end.
-        let mut told: Vec<VecDeque<u64>> = vec![VecDeque::new(); 3];
+        let mut segments: Vec<VecDeque<u64>> = vec![VecDeque::new(); 3];
         let mut now = 0;
         for (first, sectors) in reads {
             let end = first + sectors;
             let holds = |held: &VecDeque<u64>, sector| held.contains(&sector);
-            let whole = told.iter().position(|held| (first..end).all(|sector| holds(held, sector)));
-            let part = told.iter().position(|held| holds(held, first));
-            let empty = told.iter().position(VecDeque::is_empty);
+            let whole = segments.iter().position(|held| (first..end).all(|sector| holds(held, sector)));
+            let part = segments.iter().position(|held| holds(held, first));
+            let empty = segments.iter().position(VecDeque::is_empty);
             let at = whole.or(part).or(empty).unwrap_or(0);
-            let mut held = told.remove(at);
+            let mut held = segments.remove(at);
             let answered = read(&mut hdd, now, first, sectors);
             if whole.is_some() {
                 prop_assert_eq!(answered, now + HIT + sectors * BUS);
@@ -319,7 +320,7 @@ proptest! {
                 }
                 prop_assert!(answered >= now + HIT + sectors * BUS);
             }
-            told.push(held);
+            segments.push(held);
             // Long enough for all that is read ahead.
             now = answered + SECOND;
             let buffer = hdd.buffer.as_mut().expect("it has a cache");
@@ -329,7 +330,7 @@ proptest! {
                 .map(|segment| (segment.start, segment.end))
                 .filter(|(start, end)| start < end)
                 .collect();
-            let spans = told.iter().filter_map(|held| Some((*held.front()?, held.back()? + 1)));
+            let spans = segments.iter().filter_map(|held| Some((*held.front()?, held.back()? + 1)));
             prop_assert_eq!(found, spans.collect::<BTreeSet<_>>());
         }
     }

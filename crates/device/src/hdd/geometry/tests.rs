@@ -139,7 +139,7 @@ fn a_slip_at_the_front_of_a_track_belongs_to_that_track() {
         let Run { blocks, sectors, .. } = map.run(0, block, 30);
         (blocks, sectors)
     };
-    assert_eq!(run(0), (9, 9), "the slip at the end of the first track is nobody's");
+    assert_eq!(run(0), (9, 9), "the slip at the end of the first track is not counted");
     assert_eq!(run(9), (10, 10));
     assert_eq!(run(19), (9, 9));
 }

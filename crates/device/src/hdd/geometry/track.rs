@@ -1,4 +1,4 @@
-//! Where tracks begin and end, for whoever reads more than was asked for.
+//! Where tracks begin and end, for reads of more sectors than a request asks for.
 
 use super::{Map, Run};
 

@@ -1,10 +1,9 @@
-//! Whether a device holds data that no format announces: what a database or a virtual machine
-//! wrote to it as it is.
+//! Whether a device holds data without a known format: raw data of a database or a virtual machine.
 //!
-//! A sample is looked at: both ends, and a block in each of so many equal parts between, at a place
-//! that is random but the same for every device of this size. Data that fill two of the 128 parts
-//! are found wherever they lie; where one block in twenty has data, all but one or two devices of a
-//! thousand are found.
+//! A sample is read: both ends, and a block in each of many equal parts between, at a place that is
+//! random but the same for every device of this size. Data that fill two of the 128 parts are found
+//! wherever they lie. Where one block in twenty has data, all but one or two devices of a thousand
+//! are found.
 
 use std::fs::File;
 use std::io;
@@ -14,29 +13,29 @@ use penstock_core::Seed;
 use rand::RngExt as _;
 use rustix::fs::Advice;
 
-use crate::filling::{SECTOR, is_nobodys};
+use crate::filling::{SECTOR, holds_no_data};
 
-/// Bytes at each end that are looked at.
+/// Bytes at each end that are read.
 const EDGE: u64 = 1 << 20;
 /// Equal parts with a block in each: a second on a disk with an arm.
 const PARTS: u64 = 128;
 /// Bytes of a block.
 const BLOCK: u64 = 4096;
 
-/// The first sector of the sample of `device`, of `len` bytes, that holds somebody's data.
+/// The first sector with data in the sample of `device`, of `len` bytes.
 ///
 /// # Errors
 /// It cannot be read.
-pub(super) fn somebodys(device: &File, len: u64) -> io::Result<Option<u64>> {
-    // A block here and one there: what lies behind each is not wanted. Advice that is not taken
-    // costs time and nothing else.
+pub(super) fn first_data(device: &File, len: u64) -> io::Result<Option<u64>> {
+    // The sample needs single blocks and nothing behind them. A kernel that ignores the advice only
+    // costs time.
     let _ = rustix::fs::fadvise(device, 0, None, Advice::Random);
     for (start, count) in places(len) {
         let mut bytes = vec![0; count as usize];
         device.read_exact_at(&mut bytes, start)?;
         let sectors = bytes.chunks(SECTOR).enumerate();
         for (number, sector) in sectors {
-            if !is_nobodys(sector) {
+            if !holds_no_data(sector) {
                 return Ok(Some(start + (number * SECTOR) as u64));
             }
         }
@@ -83,7 +82,7 @@ mod tests {
         assert_eq!(places(4096), [(0, 4096), (0, 4096)]);
     }
 
-    /// A file of holes that goes with the test, with `bytes` at `offset`.
+    /// A file of holes that is removed with the test, with `bytes` at `offset`.
     fn image(name: &str, len: u64, offset: u64, bytes: &[u8]) -> File {
         let path = std::env::temp_dir().join(format!("penstock-{name}-{}", std::process::id()));
         let mut options = File::options();
@@ -100,26 +99,26 @@ mod tests {
     fn a_byte_at_either_end_is_found() {
         for offset in [0, 99_999, LEN - 99_999, LEN - 1] {
             let file = image("byte", LEN, offset, b"x");
-            assert_eq!(somebodys(&file, LEN).unwrap(), Some(offset / 512 * 512), "{offset}");
+            assert_eq!(first_data(&file, LEN).unwrap(), Some(offset / 512 * 512), "{offset}");
         }
     }
 
     #[test]
     fn data_of_two_parts_in_the_middle_are_found() {
         let file = image("middle", LEN, LEN / 2 + 4096, &vec![7; (LEN / PARTS * 2) as usize]);
-        let found = somebodys(&file, LEN).unwrap().expect("data");
+        let found = first_data(&file, LEN).unwrap().expect("data");
         assert!((LEN / 2..LEN / 2 + LEN / PARTS * 2).contains(&found), "{found}");
     }
 
     #[test]
-    fn what_earlier_runs_wrote_and_erased_is_nobodys() {
+    fn what_earlier_runs_wrote_and_erased_is_no_data() {
         let mut bytes = vec![0; 2 << 20];
         fill(Seed(9), &mut bytes);
         let len = 6 << 20;
         let file = image("runs", len, 0, &bytes);
         file.write_all_at(&vec![0xff; 1 << 20], 3 << 20).unwrap();
-        assert_eq!(somebodys(&file, len).unwrap(), None);
+        assert_eq!(first_data(&file, len).unwrap(), None);
         file.write_all_at(&vec![0xa5; 1 << 20], 4 << 20).unwrap();
-        assert!(somebodys(&file, len).unwrap().is_some());
+        assert!(first_data(&file, len).unwrap().is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Every refusal that the kernel's trees lead to, over trees that stand for a machine.
+//! Every refusal that depends on the kernel's trees, over trees that stand for a machine.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ fn listed(tree: &Tree, minor: u32) -> Listed {
     Listed::find(&roots(tree), rustix::fs::makedev(8, minor)).expect("it is listed")
 }
 
-/// What is in the way of the device 8:`minor`; nothing, if that is empty.
+/// The obstacle to the device 8:`minor`; empty if there is none.
 fn found(tree: &Tree, minor: u32) -> String {
     let obstacle = listed(tree, minor).obstacle().unwrap();
     obstacle.map_or_else(String::new, |Obstacle { found, hint }| {

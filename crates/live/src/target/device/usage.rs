@@ -1,7 +1,7 @@
-//! Whether a block device is free, as the kernel tells in `/sys` and `/proc`.
+//! Whether a block device is free, according to `/sys` and `/proc`.
 //!
-//! What concerns a device is said of it, of its partitions, of the disk that it is a partition of,
-//! and of partitions that overlap it. Whatever cannot be seen counts as not free.
+//! An obstacle may concern the device, its partitions, the disk that it is a partition of, or
+//! partitions that overlap it. A state that is not visible counts as not free.
 
 use std::fs;
 use std::io;
@@ -15,7 +15,7 @@ use crate::sysfs::{entries, name, plain, text};
 /// Bytes of a sector as `/sys` counts them, whatever the device has.
 const SECTOR: u64 = 512;
 
-/// Where the kernel tells of itself.
+/// The places where the kernel describes itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Roots {
     /// `/sys`, or one that a test has made.
@@ -31,10 +31,10 @@ impl Roots {
     }
 }
 
-/// What stands in the way of a device's use.
+/// An obstacle to the use of a device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Obstacle {
-    /// What was found, to be read behind "found".
+    /// The obstacle, to be read after "found".
     pub(crate) found: String,
     /// What to do first.
     pub(crate) hint: String,
@@ -47,10 +47,10 @@ pub(crate) struct Listed {
     roots: Roots,
 }
 
-/// A device that shares bytes with the one that is asked about.
+/// A device that shares bytes with the one in question.
 struct Related {
     folder: PathBuf,
-    /// How a person reads of it.
+    /// Its description for a person.
     who: String,
 }
 
@@ -62,7 +62,7 @@ impl Listed {
         Some(Self { folder, roots: roots.clone() })
     }
 
-    /// What the kernel calls it, as `sda1`.
+    /// Its name in the kernel, such as `sda1`.
     pub(crate) fn name(&self) -> String {
         name(&self.folder)
     }
@@ -77,12 +77,13 @@ impl Listed {
         text(&self.disk().join("device/model"))
     }
 
-    /// What tells it from others of its kind: serial numbers and worldwide names; those of its disk
+    /// Its identity among others of its kind: serial numbers and worldwide names; those of its disk
     /// if it is a partition.
     pub(crate) fn serials(&self) -> Vec<String> {
         let disk = self.disk();
-        let told = ["device/serial", "serial", "wwid", "device/wwid"];
-        let mut serials: Vec<_> = told.iter().filter_map(|place| text(&disk.join(place))).collect();
+        let files = ["device/serial", "serial", "wwid", "device/wwid"];
+        let mut serials: Vec<_> =
+            files.iter().filter_map(|place| text(&disk.join(place))).collect();
         // SCSI's page of the serial number: a head of four bytes, then text.
         let page = fs::read(disk.join("device/vpd_pg80")).unwrap_or_default();
         let page = String::from_utf8_lossy(page.get(4..).unwrap_or_default());
@@ -92,7 +93,7 @@ impl Listed {
         serials
     }
 
-    /// The first thing that stands in its way.
+    /// The first obstacle to its use.
     ///
     /// # Errors
     /// The tables of mounts or of swap cannot be read.
@@ -109,7 +110,7 @@ impl Listed {
         Ok(obstacle)
     }
 
-    /// Another process that has it open for writing, and did not ask the kernel to be alone.
+    /// Another process that has it open for writing without exclusive access.
     pub(crate) fn writer(&self) -> Option<Obstacle> {
         let related = self.related();
         let numbers: Vec<_> = related.iter().map(|one| text(&one.folder.join("dev"))).collect();
@@ -136,15 +137,15 @@ impl Listed {
         parent.unwrap_or(&self.folder)
     }
 
-    /// The device itself, and all that share bytes with it.
+    /// The device itself, and all devices that share bytes with it.
     fn related(&self) -> Vec<Related> {
         let mut related = vec![Related { folder: self.folder.clone(), who: "it".into() }];
         if self.is_partition() {
             let disk = self.disk().to_owned();
             let who = format!("{}, the disk of it,", name(&disk));
-            let beside = partitions(&disk).into_iter();
+            let siblings = partitions(&disk).into_iter();
             related.push(Related { folder: disk, who });
-            related.extend(beside.filter(|other| self.overlaps(other)).map(|folder| Related {
+            related.extend(siblings.filter(|other| self.overlaps(other)).map(|folder| Related {
                 who: format!("{}, which overlaps it,", name(&folder)),
                 folder,
             }));
@@ -170,8 +171,8 @@ impl Listed {
     }
 
     fn read_only(&self) -> Option<Obstacle> {
-        let told = text(&self.folder.join("ro"))? != "0";
-        told.then(|| Obstacle {
+        let read_only = text(&self.folder.join("ro"))? != "0";
+        read_only.then(|| Obstacle {
             found: "a block device that is read-only".into(),
             hint: "name another device, or let this one be written to".into(),
         })
@@ -184,7 +185,8 @@ impl Listed {
             let mut own = own.split(' ').skip(2);
             let (number, point) = (own.next()?, plain(own.nth(1)?));
             let source = plain(other.split(' ').nth(1)?);
-            // Some file systems number their volumes and not their devices: then the source tells.
+            // Some file systems number their volumes and not their devices: then the source
+            // identifies it.
             let on = |one: &&Related| one.is_number(number) || one.is_at(Path::new(&source));
             let who = &related.iter().find(on)?.who;
             let found = format!("{who} mounted at {point}");
@@ -208,7 +210,7 @@ impl Listed {
         Ok(swaps.lines().skip(1).find_map(used))
     }
 
-    /// A loop device may be made of another device, and says so only itself.
+    /// A loop device may be made of another device; only the loop device names it.
     fn under_a_loop(&self, related: &[Related]) -> Option<Obstacle> {
         let made_of = |device: PathBuf| {
             let file = text(&device.join("loop/backing_file"))?;
@@ -257,7 +259,7 @@ impl Related {
     }
 }
 
-/// What stands on any of them: arrays, mappings, logical volumes.
+/// The holders of any of them: arrays, mappings, logical volumes.
 fn held(related: &[Related]) -> Option<Obstacle> {
     related.iter().find_map(|one| {
         let holders = entries(&one.folder.join("holders"));

@@ -1,10 +1,10 @@
-//! What the system's own libblkid finds on a device, through the program `blkid`.
+//! The format that the system's own libblkid finds on a device, through the program `blkid`.
 //!
-//! It knows formats that came after our tables. The program rather than the library: what hangs or
-//! dies there takes nothing of ours along. It reads the device that is open as its standard input,
+//! It knows formats that came after our tables. A program is used rather than the library: if it
+//! hangs or dies, this process is not affected. It reads the open device as its standard input,
 //! whatever a path names by then, and has no cache, no environment and no privilege of its own.
 //!
-//! Invariant: a program that is missing, fails or does not answer is no answer, and no error.
+//! Invariant: a program that is missing, fails or does not answer gives no answer, and no error.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,44 +14,44 @@ use std::process::{Child, Command, Stdio};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 
-/// Where distributions have it. The search path is somebody's to set, and this may run as root.
+/// Where distributions install it. Another user may set the search path, and this may run as root.
 const PROGRAMS: [&str; 3] = ["/usr/sbin/blkid", "/sbin/blkid", "/usr/bin/blkid"];
 
 /// Its answer takes some milliseconds; a disk that has to spin up takes seconds.
 const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
 
-/// What it exits with where a device carries more than one format, and it does not choose.
+/// Its exit code where a device carries more than one format and it does not choose.
 const AMBIVALENT: i32 = 8;
 
-/// What libblkid calls the format that `device` carries; `None` if it finds none, or is not there.
+/// The name in libblkid of the format on `device`; `None` if it finds none, or is missing.
 pub(crate) fn ask(device: &File) -> Option<String> {
     let program = PROGRAMS.into_iter().find(|program| Path::new(program).exists())?;
     answer(Command::new(program), device, PATIENCE)
 }
 
-/// What `command` answers that is asked as `blkid` is.
+/// The answer of `command`, called as `blkid` is.
 fn answer(mut command: Command, device: &File, patience: Timespec) -> Option<String> {
     // Low-level probing, of what is open as its standard input.
     command.args(["-p", "-o", "export", "/proc/self/fd/0"]).env_clear().current_dir("/");
     command.stdin(device.try_clone().ok()?).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
-    let Some(said) = hear(&mut child, patience) else {
+    let Some(said) = output_of(&mut child, patience) else {
         let _ = child.kill();
-        // It is not waited for: one that hangs in the kernel does not end even so.
+        // It is not waited for: a program that hangs in the kernel does not end even then.
         return None;
     };
-    // There is no status where somebody else waits for all children: then what was said counts.
+    // Without a status, because other code waits for all children, the output counts.
     match child.wait().ok().and_then(|status| status.code()) {
         Some(AMBIVALENT) => Some("more than one format".into()),
         _ => format(&said),
     }
 }
 
-/// All that `child` says until it closes its output; `None` if it does not within `patience`.
-fn hear(child: &mut Child, patience: Timespec) -> Option<String> {
+/// The output of `child` until it closes it; `None` if it does not within `patience`.
+fn output_of(child: &mut Child, patience: Timespec) -> Option<String> {
     let mut output = child.stdout.take()?;
-    // A poll for no event still reports that the other end has closed. What blkid says fits
-    // in the pipe, so it never waits to be read.
+    // A poll for no event still reports that the other end has closed. The output of blkid fits in
+    // the pipe, so it never blocks.
     let mut waited = [PollFd::new(&output, PollFlags::empty())];
     if retry_on_intr(|| poll(&mut waited, Some(&patience))) != Ok(1) {
         return None;
@@ -60,8 +60,8 @@ fn hear(child: &mut Child, patience: Timespec) -> Option<String> {
     output.read_to_string(&mut said).ok().map(|_| said)
 }
 
-/// The format of a file system, a volume or a table of partitions. What is said of the table that
-/// a partition stands in is not about what it carries.
+/// The format of a file system, a volume or a table of partitions. Entries about the table that
+/// contains a partition do not describe its content.
 fn format(said: &str) -> Option<String> {
     let value = |key: &str| said.lines().find_map(|line| line.strip_prefix(key));
     value("TYPE=").or_else(|| value("PTTYPE=")).map(str::to_owned)
@@ -71,7 +71,7 @@ fn format(said: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// What a line of shell answers in the place of `blkid`.
+    /// The format that a line of shell reports in place of `blkid`.
     fn said(line: &str, patience: Timespec) -> Option<String> {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", line]);
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_format_or_a_table_is_told_and_a_table_around_a_partition_is_not() {
+    fn a_format_or_a_table_is_reported_and_a_table_around_a_partition_is_not() {
         let said = |line| said(line, PATIENCE);
         let newfs = said("printf 'DEVNAME=x\\nUUID=1\\nTYPE=newfs\\nUSAGE=filesystem\\n'");
         assert_eq!(newfs.as_deref(), Some("newfs"));

@@ -1,10 +1,10 @@
-//! A device as signatures are looked for on it.
+//! A device as the search for signatures reads it.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// The device as it is read. Nearly all marks lie at its ends, which are read at once.
+/// The content of the device. Nearly all marks lie at its ends, which are read at once.
 pub(super) struct Bytes<'a> {
     device: &'a File,
     pub(super) len: u64,
@@ -66,7 +66,7 @@ impl<'a> Bytes<'a> {
         self.array(offset).map(u32::from_be_bytes)
     }
 
-    /// Whether a number of two bytes, whichever comes first, is `most` at most.
+    /// Whether a number of two bytes, in either byte order, is at most `most`.
     pub(super) fn is_small(&self, offset: u64, most: u16) -> bool {
         let both = [self.u16(offset), self.u16_be(offset)];
         both.into_iter().flatten().any(|number| number <= most)

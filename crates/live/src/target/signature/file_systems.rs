@@ -1,4 +1,4 @@
-//! File systems, swap space, and what file systems keep on devices of their own.
+//! File systems, swap space, and auxiliary devices of file systems.
 
 use super::bytes::Bytes;
 use super::format::Place::{self, Aligned, Head, Start};
@@ -23,7 +23,7 @@ const UFS_MAGICS: &[&[u8]] = &[
     b"\x05\x23\x19\x94",
 ];
 
-/// Ten bytes before the end of the first page, whose size is the machine's that made it.
+/// Ten bytes before the end of the first page, of the page size of the machine that made it.
 const SWAP: &[Place] = &[Start(4086), Start(8182), Start(16374), Start(32758), Start(65526)];
 
 /// A superblock of System V lies 512 bytes behind one of these places, its mark 504 bytes further.
@@ -147,20 +147,20 @@ pub(super) const FILE_SYSTEMS: &[Format] = &[
 /// The same sixteen bytes in every superblock of bcachefs.
 const BCACHEFS: &[u8] = b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef";
 
-/// Whether the superblock's revision and block size are ones that there are.
+/// Whether the superblock's revision and block size exist.
 fn ext(bytes: &Bytes<'_>, mark: u64) -> bool {
     let superblock = mark - 56;
     bytes.u32(superblock + 76).is_some_and(|revision| revision <= 1)
         && bytes.u32(superblock + 24).is_some_and(|shift| shift <= 6)
 }
 
-/// Whether the version and the byte order of a record of the log are ones that there are.
+/// Whether the version and the byte order of a record of the log exist.
 fn xfs_log(bytes: &Bytes<'_>, mark: u64) -> bool {
     bytes.u32_be(mark + 8).is_some_and(|version| (1..=2).contains(&version))
         && bytes.u32_be(mark + 300).is_some_and(|order| order <= 3)
 }
 
-/// Whether the revisions are ones that there are, and the superblock fits its block.
+/// Whether the revisions exist, and the superblock fits its block.
 fn nilfs(bytes: &Bytes<'_>, mark: u64) -> bool {
     let superblock = mark - 6;
     bytes.u32(superblock).is_some_and(|revision| revision <= 2)
@@ -174,7 +174,7 @@ fn hfs(bytes: &Bytes<'_>, mark: u64) -> bool {
         && bytes.array::<1>(mark + 36).is_some_and(|[len]| len <= 27)
 }
 
-/// Whether a zone is at most 64 blocks, and the state has no bits but the two that there are.
+/// Whether a zone is at most 64 blocks, and the state has only the two defined bits.
 fn minix(bytes: &Bytes<'_>, mark: u64) -> bool {
     bytes.is_small(mark - 6, 6) && bytes.is_small(mark + 2, 3)
 }

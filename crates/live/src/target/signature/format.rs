@@ -1,4 +1,4 @@
-//! A format as the tables declare it: its marks, and where they lie.
+//! A format as the tables declare it: its marks, and their places.
 
 use super::bytes::Bytes;
 
@@ -11,20 +11,20 @@ pub(super) enum Place {
     End(u64),
     /// Before the end, then down to a multiple of `step`, then on by `plus`.
     Aligned { back: u64, step: u64, plus: u64 },
-    /// At the start of any of the first so many sectors.
+    /// At the start of any of the first sectors, up to this number.
     Head(u64),
-    /// At the start of any of the last so many sectors.
+    /// At the start of any of the last sectors, up to this number.
     Tail(u64),
     /// In any of the 128 slots of the ring in each of ZFS's four labels.
     Ring,
 }
 
-/// A format: what it is called, where its marks may lie, and what they are.
+/// A format: its name, the possible places of its marks, and the marks.
 pub(super) struct Format {
     pub(super) name: &'static str,
     pub(super) places: &'static [Place],
     pub(super) magics: &'static [&'static [u8]],
-    /// Whether the device around the mark at this place looks like it, where the mark is short.
+    /// Whether the bytes around a short mark at this place look like the format.
     pub(super) plausible: fn(&Bytes<'_>, u64) -> bool,
 }
 
@@ -46,7 +46,7 @@ const RING: u64 = 128 << 10;
 const SLOT: u64 = 1 << 10;
 
 impl Place {
-    /// Where that is on a device of `len` bytes; nowhere if it is too small.
+    /// The offsets of this place on a device of `len` bytes; none if it is too small.
     pub(super) fn offsets(self, len: u64) -> Vec<u64> {
         let one = |offset: Option<u64>| offset.into_iter().collect();
         match self {

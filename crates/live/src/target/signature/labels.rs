@@ -52,7 +52,7 @@ pub(super) const LABELS: &[Format] = &[
     format("the mark of a file that Penstock owns", &[End(4096)], &[b"penstock owned\n\0"]),
 ];
 
-/// Whether each of the four entries says of itself, by 0x80 or 0, whether it is booted from.
+/// Whether the first byte of each of the four entries is a valid boot flag, 0x80 or 0.
 fn partitions(bytes: &Bytes<'_>, _: u64) -> bool {
     let entries = bytes.array::<64>(446);
     entries.is_some_and(|entries| entries.iter().step_by(16).all(|flag| matches!(flag, 0 | 0x80)))
@@ -63,13 +63,13 @@ fn boots(bytes: &Bytes<'_>, _: u64) -> bool {
     bytes.array(0).is_some_and(|head: [u8; 3]| matches!(head, [0xe9, ..] | [0xeb, _, 0x90]))
 }
 
-/// Whether the blocks have a size that there is, and the table begins in the second of them.
+/// Whether the block size exists, and the table begins in the second block.
 fn apple(bytes: &Bytes<'_>, mark: u64) -> bool {
     let Some(block @ (512 | 1024 | 2048 | 4096)) = bytes.u16_be(mark + 2) else { return false };
     bytes.array(block.into()).is_some_and(|head| head == *b"PM")
 }
 
-/// Whether the exclusive or over all numbers of the label is none.
+/// Whether the exclusive or over all numbers of the label is zero.
 fn sun(bytes: &Bytes<'_>, mark: u64) -> bool {
     bytes.array::<512>(mark - 508).is_some_and(|label| {
         label.chunks_exact(2).fold([0, 0], |sum, pair| [sum[0] ^ pair[0], sum[1] ^ pair[1]])

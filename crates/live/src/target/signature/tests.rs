@@ -2,7 +2,7 @@ use std::os::unix::fs::FileExt;
 
 use super::*;
 
-/// A file of holes that goes with the test.
+/// A file of holes that is removed with the test.
 struct Image(File);
 
 impl Image {

@@ -1,0 +1,140 @@
+//! What each class got: its requests, their latencies and waits, its device time.
+
+use penstock_core::{Request, Span, Time};
+
+use crate::measures::errors::Errors;
+use crate::measures::ledger::Spent;
+use crate::measures::measure::{Finished, Measure};
+use crate::measures::subject::Subject;
+use crate::measures::values::{Values, ratio};
+use crate::result::{ClassResult, RunResult};
+
+/// Requests that completed without error.
+#[derive(Default)]
+struct Completed {
+    requests: u64,
+    bytes: u64,
+    /// When the last of them did.
+    last: Time,
+}
+
+impl Completed {
+    fn add(&mut self, at: Time, len: u32) {
+        self.requests += 1;
+        self.bytes += u64::from(len);
+        self.last = at;
+    }
+}
+
+struct ClassFigures {
+    arrivals: u64,
+    /// Of what was due after the warm-up.
+    measured: Completed,
+    /// After the warm-up, whenever it was due.
+    completed: Completed,
+    errors: Errors,
+    latency: Values,
+    wait: Values,
+    service: Values,
+    device_time: Span,
+}
+
+impl ClassFigures {
+    fn new() -> Self {
+        Self {
+            arrivals: 0,
+            measured: Completed::default(),
+            completed: Completed::default(),
+            errors: Errors::default(),
+            latency: Values::new(),
+            wait: Values::new(),
+            service: Values::new(),
+            device_time: Span::ZERO,
+        }
+    }
+}
+
+/// The figures of every class. Requests due before the warm-up's end are served but not counted.
+struct Classes<'a> {
+    names: Vec<&'a str>,
+    warmup: Time,
+    /// Until when the load asks, as far as that is known.
+    asks_until: Time,
+    figures: Vec<ClassFigures>,
+}
+
+/// The measure of all classes of `subject`.
+pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Box<dyn Measure + 'a> {
+    Box::new(Classes {
+        names: subject.class_names(),
+        warmup: subject.warmup,
+        asks_until: subject.load.asks_until.unwrap_or(Time::NEVER),
+        figures: subject.load.classes.iter().map(|_| ClassFigures::new()).collect(),
+    })
+}
+
+impl Classes<'_> {
+    /// Seconds that the rates of `class` are of, in a run that ended at `end`: as long as the load
+    /// asks, or until the class has been served if that is later.
+    fn rated_s(&self, class: &ClassFigures, end: Time) -> f64 {
+        let rated = self.asks_until.max(class.completed.last).min(end);
+        rated.since(self.warmup).ns() as f64 / 1e9
+    }
+}
+
+impl Measure for Classes<'_> {
+    fn arrived(&mut self, _: Time, req: &Request) {
+        if req.due >= self.warmup {
+            self.figures[req.class.index()].arrivals += 1;
+        }
+    }
+
+    fn finished(&mut self, _: Time, req: &Request, how: &Finished) {
+        let class = &mut self.figures[req.class.index()];
+        if how.error.is_none() && (how.counted || how.at > self.warmup) {
+            class.completed.add(how.at, req.len);
+        }
+        if !how.counted {
+            return;
+        }
+        class.device_time += how.charged;
+        if let Some(error) = how.error {
+            class.errors.add(error, how.at, req);
+            return;
+        }
+        class.measured.add(how.at, req.len);
+        class.latency.add(how.latency);
+        class.wait.add(how.wait);
+        class.service.add(how.service);
+    }
+
+    fn spent(&mut self, spent: &Spent) {
+        // How much of a command lay behind the end of the warm-up is not known: all, or nothing.
+        if spent.begun >= self.warmup {
+            self.figures[spent.class.index()].device_time += spent.service;
+        }
+    }
+
+    fn write(&mut self, end: Time, result: &mut RunResult) {
+        result.duration_s = end.since(self.warmup).ns() as f64 / 1e9;
+        let all: f64 = self.figures.iter().map(|class| class.device_time.ns() as f64).sum();
+        let of_class = |(class, name): (&ClassFigures, &&str)| ClassResult {
+            name: (*name).to_owned(),
+            requests: class.measured.requests,
+            bytes: class.measured.bytes,
+            iops: ratio(class.completed.requests as f64, self.rated_s(class, end)),
+            bw_bytes: ratio(class.completed.bytes as f64, self.rated_s(class, end)),
+            lat_ns: class.latency.distribution(),
+            wait_ns: class.wait.distribution(),
+            service_ns: class.service.distribution(),
+            device_time_s: class.device_time.ns() as f64 / 1e9,
+            share: ratio(class.device_time.ns() as f64, all),
+            errors: class.errors.count(),
+            error_codes: class.errors.by_name(),
+            unfinished: class.arrivals - class.measured.requests - class.errors.count(),
+            schedule: None,
+            programs: None,
+        };
+        result.classes = self.figures.iter().zip(&self.names).map(of_class).collect();
+    }
+}

@@ -1,0 +1,198 @@
+//! What the disks of a modelled device did while a run went on: their accesses, part by part, and
+//! for how long they were busy.
+//!
+//! An access counts if it ended behind the warm-up and within the run. Busy is what lies between the
+//! two of any access. A device without an arm, and a disk with its cache, is busy while it has
+//! something to do, and its service is that of each request: a hit is a request without an access,
+//! and some accesses of a cache belong to no request (`penstock_device::hdd`'s watcher says which).
+//! Where a model answers at another speed than its own, all figures are in real time.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use penstock_core::{Device, Done, Request, Span, Tap, Time};
+use penstock_device::hdd::Access;
+use penstock_live::Speed;
+use penstock_spec::devices::Watch;
+
+use crate::measures::busy::Busy;
+use crate::measures::measure::Measure;
+use crate::measures::values::{Values, ratio};
+use crate::result::{DeviceStatsResult, DiskResult, Milliseconds, RunResult};
+
+/// The disks of one run. Clones are of the same.
+#[derive(Clone)]
+pub(crate) struct DeviceStats {
+    warmup: Time,
+    disks: Vec<Rc<DiskObserver>>,
+}
+
+/// Observes one disk.
+struct DiskObserver(RefCell<Disk>);
+
+struct Disk {
+    speed: Speed,
+    warmup: Time,
+    /// Of a device with an arm.
+    parts: Option<AccessParts>,
+    service: Values,
+    busy: Busy,
+    /// The accesses that began last, and when: they count when they have ended. Only the one before
+    /// the last may still go on when another begins.
+    begun: VecDeque<(Time, Access)>,
+    /// Service and busy are those of requests, and not of accesses.
+    of_requests: bool,
+}
+
+struct AccessParts {
+    seek: Values,
+    rotation: Values,
+    transfer: Values,
+}
+
+impl DeviceStats {
+    /// For `disks` disks whose models run at `speed`; what ends before `warmup` does not count.
+    pub(crate) fn new(disks: u32, warmup: Time, speed: Speed) -> Self {
+        let disk = || Disk {
+            speed,
+            warmup,
+            parts: None,
+            service: Values::new(),
+            busy: Busy::new(warmup),
+            begun: VecDeque::new(),
+            of_requests: false,
+        };
+        let observer = |_| Rc::new(DiskObserver(RefCell::new(disk())));
+        Self { warmup, disks: (0..disks).map(observer).collect() }
+    }
+
+    /// The observer of the disk numbered `number`.
+    pub(crate) fn of(&self, number: u32) -> Rc<dyn Watch> {
+        Rc::clone(&self.disks[number as usize]) as Rc<dyn Watch>
+    }
+}
+
+impl Measure for DeviceStats {
+    fn write(&mut self, end: Time, result: &mut RunResult) {
+        let measured = end.since(self.warmup);
+        let mut disks = self.disks.iter().map(|disk| disk.0.borrow_mut());
+        let mut all = disks.next().expect("a device has a disk");
+        let mut busy = all.ended(end);
+        let mut each = vec![all.result(busy, measured)];
+        for mut disk in disks {
+            let own = disk.ended(end);
+            each.push(disk.result(own, measured));
+            all.join(&disk);
+            busy += own;
+        }
+        let whole = Span::from_ns(measured.ns().saturating_mul(self.disks.len() as u64));
+        let all = all.result(busy, whole);
+        result.device_busy = all.utilisation;
+        let disks = if each.len() > 1 { each } else { Vec::new() };
+        result.device_stats = Some(DeviceStatsResult { all, disks });
+    }
+}
+
+impl Watch for DiskObserver {
+    fn accessed(&self, at: Time, access: &Access) {
+        let disk = &mut *self.0.borrow_mut();
+        while disk.begun.len() > 1 {
+            disk.settle(Time::NEVER);
+        }
+        disk.begun.push_back((at, *access));
+    }
+
+    fn over(self: Rc<Self>, device: Box<dyn Device>) -> Box<dyn Device> {
+        self.0.borrow_mut().of_requests = true;
+        let observer = Rc::clone(&self);
+        let started = move |now, _: &Request| observer.0.borrow_mut().started(now);
+        let finished = move |now, done: &[Done]| {
+            let disk = &mut *self.0.borrow_mut();
+            for done in done {
+                disk.finished(now, done.service);
+            }
+        };
+        Box::new(Tap::new(device, started, finished))
+    }
+}
+
+impl Disk {
+    /// Books the first of the accesses that began as far as it lies before `end`.
+    fn settle(&mut self, end: Time) {
+        let Some((begun, access)) = self.begun.pop_front() else { return };
+        let service = access.service();
+        let ended = self.speed.real(begun + service);
+        if !self.of_requests {
+            self.busy.worked(self.speed.real(begun), ended.min(end));
+        }
+        // A command that asks nothing of the platter is no access.
+        if ended < self.warmup || ended > end || access.is_decoding() {
+            return;
+        }
+        let speed = self.speed;
+        let parts = self.parts.get_or_insert_with(AccessParts::new);
+        parts.seek.add(speed.span(access.seek));
+        parts.rotation.add(speed.span(access.rotation));
+        parts.transfer.add(speed.span(access.transfer));
+        if !self.of_requests {
+            self.service.add(speed.span(service));
+        }
+    }
+
+    fn started(&mut self, now: Time) {
+        self.busy.started(self.speed.real(now));
+    }
+
+    fn finished(&mut self, now: Time, service: Span) {
+        let now = self.speed.real(now);
+        self.busy.finished(now);
+        if now >= self.warmup {
+            self.service.add(self.speed.span(service));
+        }
+    }
+
+    /// Books all of a run that ended at `end`: how long it was busy.
+    fn ended(&mut self, end: Time) -> Span {
+        while !self.begun.is_empty() {
+            self.settle(end);
+        }
+        self.busy.until(end)
+    }
+
+    /// Takes in what `other` did.
+    fn join(&mut self, other: &Self) {
+        if let Some(theirs) = &other.parts {
+            let ours = self.parts.get_or_insert_with(AccessParts::new);
+            ours.seek.join(&theirs.seek);
+            ours.rotation.join(&theirs.rotation);
+            ours.transfer.join(&theirs.transfer);
+        }
+        self.service.join(&other.service);
+    }
+
+    fn result(&self, busy: Span, measured: Span) -> DiskResult {
+        let part = |part: fn(&AccessParts) -> &Values| {
+            self.parts.as_ref().map(|parts| part(parts).milliseconds())
+        };
+        DiskResult {
+            seek_ms: part(|parts| &parts.seek),
+            rotation_ms: part(|parts| &parts.rotation),
+            transfer_ms: part(|parts| &parts.transfer),
+            service_ms: self.service.milliseconds(),
+            utilisation: ratio(busy.ns() as f64, measured.ns() as f64),
+        }
+    }
+}
+
+impl AccessParts {
+    fn new() -> Self {
+        Self { seek: Values::new(), rotation: Values::new(), transfer: Values::new() }
+    }
+}
+
+impl Values {
+    fn milliseconds(&self) -> Milliseconds {
+        Milliseconds::new(self.count(), &self.distribution())
+    }
+}

@@ -1,0 +1,57 @@
+//! Device time by class, where a page cache stands between the device and the classes.
+//!
+//! What is written back was written by a request that ended long ago, and what is read ahead by one
+//! that did not wait for it: so device time is booked by the class of each command below the cache,
+//! when it comes back.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use penstock_core::{ClassId, Device, Done, Request, Span, Tap, Time};
+
+/// A command that came back.
+#[derive(Clone, Copy)]
+pub(crate) struct Spent {
+    pub(crate) class: ClassId,
+    pub(crate) begun: Time,
+    pub(crate) at: Time,
+    pub(crate) service: Span,
+}
+
+/// What came back and is not booked yet. Clones are of the same.
+#[derive(Clone, Default)]
+pub(crate) struct Ledger(Rc<RefCell<LedgerEntries>>);
+
+#[derive(Default)]
+struct LedgerEntries {
+    /// Of each command below, by its ticket's slot.
+    classes: Vec<ClassId>,
+    spent: Vec<Spent>,
+}
+
+impl Ledger {
+    /// `device`, with what its commands cost entered here.
+    pub(crate) fn over<D: Device>(&self, device: D) -> impl Device + use<D> {
+        let (begun, ended) = (Rc::clone(&self.0), Rc::clone(&self.0));
+        let begin = move |_, req: &Request| {
+            let classes = &mut begun.borrow_mut().classes;
+            if classes.len() <= req.id.index() {
+                classes.resize(req.id.index() + 1, ClassId(0));
+            }
+            classes[req.id.index()] = req.class;
+        };
+        let end = move |_, done: &[Done]| {
+            let LedgerEntries { classes, spent } = &mut *ended.borrow_mut();
+            spent.extend(done.iter().map(|done| {
+                let Done { begun, at, service, .. } = *done;
+                Spent { class: classes[done.id.index()], begun, at, service }
+            }));
+        };
+        Tap::new(device, begin, end)
+    }
+
+    /// Books what came back since the last time, in order.
+    pub(crate) fn book(&self, mut book: impl FnMut(Spent)) {
+        self.0.borrow_mut().spent.drain(..).for_each(&mut book);
+    }
+}

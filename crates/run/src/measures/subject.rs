@@ -1,0 +1,26 @@
+//! The run that is measured, as far as measures need to know it.
+
+use penstock_core::Time;
+
+use crate::workload::Load;
+
+/// The run that is measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) load: &'a Load,
+    /// When the warm-up ends. What is due before is not counted.
+    pub(crate) warmup: Time,
+    /// It takes place in real time.
+    pub(crate) live: bool,
+    /// Commands that fill the queue of a real target.
+    pub(crate) depth: u32,
+    /// Whole distributions and the course over time are asked for.
+    pub(crate) detail: bool,
+}
+
+impl<'a> Subject<'a> {
+    /// The names of its classes, in the order of the job.
+    pub(crate) fn class_names(&self) -> Vec<&'a str> {
+        self.load.classes.iter().map(|class| class.name.as_str()).collect()
+    }
+}

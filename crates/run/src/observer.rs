@@ -1,0 +1,119 @@
+//! What observes the run of one cell: it measures, records and reports, and ends the run early where
+//! that is due.
+
+use penstock_core::{Done, Observer, Request, Source, Span, Time};
+use penstock_live::Guard;
+
+use crate::candidate::QuitFlag;
+use crate::measures::ledger::Ledger;
+use crate::measures::measure::{Finished, Measure};
+use crate::measures::programs::ProgramBook;
+use crate::progress::Reporter;
+use crate::record::Recorder;
+use crate::result::RunResult;
+
+/// What may end a run before its time.
+pub(crate) struct Ends<'a> {
+    /// The policy quits.
+    pub(crate) quit: &'a QuitFlag,
+    /// The target is in trouble.
+    pub(crate) guard: Option<&'a Guard>,
+    /// The programs that the run waits for have ended, or too many are under way.
+    pub(crate) programs: Option<&'a ProgramBook>,
+}
+
+impl Ends<'_> {
+    /// Whether the run goes on at `now`.
+    fn goes_on(&self, now: Time) -> bool {
+        self.quit.get().is_none()
+            // What is decided at the end's instant belongs to the run.
+            && self.programs.and_then(ProgramBook::over).is_none_or(|over| now <= over)
+            && self.programs.and_then(ProgramBook::full).is_none()
+            && self.guard.is_none_or(|guard| guard.look(now))
+    }
+}
+
+/// Observes the run of one cell.
+pub(crate) struct CellObserver<'a> {
+    pub(crate) warmup: Time,
+    /// Requests handed over that were due after the warm-up.
+    pub(crate) arrivals: u64,
+    /// In the order in which they write.
+    pub(crate) measures: Vec<Box<dyn Measure + 'a>>,
+    /// Knows what the device's time was spent on, if completions do not: below a page cache.
+    pub(crate) ledger: Option<Ledger>,
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) reporter: Reporter<'a>,
+    pub(crate) ends: Ends<'a>,
+}
+
+impl CellObserver<'_> {
+    /// The run ended at `end`; what `source` plans before `until` did not take place.
+    pub(crate) fn ended(&mut self, source: &mut dyn Source, end: Time, until: Time) {
+        self.charge();
+        for measure in &mut self.measures {
+            measure.ended(source, end, until);
+        }
+    }
+
+    /// Writes what was measured until `end`.
+    pub(crate) fn write(&mut self, end: Time, result: &mut RunResult) {
+        for measure in &mut self.measures {
+            measure.write(end, result);
+        }
+    }
+
+    /// Charges what the ledger holds.
+    fn charge(&mut self) {
+        let Some(ledger) = &self.ledger else { return };
+        ledger.book(|spent| {
+            for measure in &mut self.measures {
+                measure.spent(&spent);
+            }
+            self.reporter.spent(&spent);
+        });
+    }
+}
+
+impl Observer for CellObserver<'_> {
+    fn turn(&mut self, now: Time) -> bool {
+        if !self.ends.goes_on(now) {
+            return false;
+        }
+        self.charge();
+        if let Some(recorder) = &self.recorder {
+            recorder.turn(now);
+            if !recorder.sound() {
+                return false;
+            }
+        }
+        for measure in &mut self.measures {
+            measure.turn();
+        }
+        self.reporter.turn(now)
+    }
+
+    fn goes_on(&mut self, now: Time) -> bool {
+        self.reporter.goes_on(now)
+    }
+
+    fn arrived(&mut self, now: Time, req: &Request) {
+        if let Some(recorder) = &self.recorder {
+            recorder.arrived(&req.io);
+        }
+        for measure in &mut self.measures {
+            measure.arrived(now, req);
+        }
+        self.reporter.arrived(now, req);
+        self.arrivals += u64::from(req.due >= self.warmup);
+    }
+
+    fn finished(&mut self, now: Time, req: &Request, done: &Done) {
+        let charged = if self.ledger.is_some() { Span::ZERO } else { done.service };
+        let how = Finished::new(req, done, self.warmup, charged);
+        for measure in &mut self.measures {
+            measure.finished(now, req, &how);
+        }
+        self.reporter.finished(now, req, &how);
+    }
+}

@@ -1,0 +1,3 @@
+//! Programs of papers, a file each: experiments on the engine, and no part of it.
+
+pub mod online_batch;

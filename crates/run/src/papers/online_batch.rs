@@ -1,0 +1,412 @@
+//! The evaluation programs of the online-batch paper, on a real disk or a model in real time.
+//!
+//! Use it to see what a control of the disk does for short writes next to long ones when everything
+//! else is real: threads, processors, the disk. A pseudo-online program makes transactions of a
+//! short write, some processor time and another short write; a pseudo-batch program has processor
+//! time and then two long writes, some times over. All write through one [`Gate`] with one command
+//! in service, each in a region of its own, and begin together.
+//!
+//! Source: Tanabe and others, "Disk I/O Control Mechanism for Online and Batch Processing" (2019),
+//! sections III (programs), IV (priority, with no guard against starvation) and V.B (lengths of
+//! pieces). That the mechanism is a gate in user space, and that online programs go on until the
+//! batch has ended, are ours. Without a guard enough of them keep the batch from the disk for good,
+//! so there is an end to that.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use penstock_core::{Seed, Span, Time};
+use penstock_live::{User, fill, lower_priority, use_processor};
+use penstock_spec::nearest::suggest;
+use serde::Serialize;
+
+use crate::below::Seen;
+use crate::failure::Failure;
+use crate::gate::{Gate, GateError, GateFile, GateOptions, GateStats};
+use crate::measures::values::Values;
+use crate::result::{BelowResult, Distribution};
+
+/// Bytes of a short write.
+const SHORT: u32 = 1_000;
+/// Bytes of a long one.
+const LONG: u32 = 1_000_000;
+/// Bytes of a piece of it.
+const PIECE: u32 = 10_000;
+/// Transactions of an online program, at least.
+const TRANSACTIONS: u32 = 50;
+/// Repetitions of a batch program.
+const REPETITIONS: u32 = 5;
+/// Bytes in which a program writes.
+const REGION: u64 = 4 << 20;
+/// Programs at most.
+const PROGRAMS: u32 = 256;
+/// How often the caller is asked whether to go on.
+const BEAT: Duration = Duration::from_millis(50);
+
+/// How the disk is controlled: a name, the policy, whether it is given the piece, and its other
+/// parameters.
+const MODES: [(&str, &str, bool, &[&str]); 5] = [
+    ("fifo", "fcfs", false, &[]),
+    ("split", "size-priority", true, &["priority=false"]),
+    ("prio", "size-priority", false, &["split=off", "guard=off"]),
+    ("split+prio", "size-priority", true, &["guard=off"]),
+    ("split-rr", "size-priority", true, &["priority=false", "order=rr"]),
+];
+
+/// One run of some programs.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// The file that they write to, if there is one.
+    pub file: Option<GateFile>,
+    /// The model that answers in real time, if there is one: `DEVICE[@SPEED]`.
+    pub emulate: Option<String>,
+    /// As in a [`GateOptions`].
+    pub engine: Option<String>,
+    /// How the disk is controlled: `fifo`, `split`, `prio`, `split+prio` or `split-rr`.
+    pub mode: String,
+    /// Online programs.
+    pub online: u32,
+    /// Batch programs.
+    pub batch: u32,
+    /// Processor time of a transaction.
+    pub online_cpu: Span,
+    /// Processor time of a repetition.
+    pub batch_cpu: Span,
+    /// Batch programs leave the processor to online ones.
+    pub cpu_priority: bool,
+    /// Online programs that have made their transactions go on until no batch program is left, or
+    /// until they have run for so long.
+    pub overlap: Span,
+    /// Tell of every write.
+    pub writes: bool,
+}
+
+/// What the programs of a cell met. Times are nanoseconds.
+#[derive(Debug, Serialize)]
+pub struct CellResult {
+    /// Short writes.
+    pub short: Measured,
+    /// Long ones.
+    pub long: Measured,
+    /// Transactions: both short writes and what lies between.
+    pub transaction: Measured,
+    /// What each batch program took.
+    pub batch_ns: Vec<u64>,
+    /// From the common start until the last program ended.
+    pub total_ns: u64,
+    /// It was ended early.
+    pub interrupted: bool,
+    /// The batch had not ended when online programs had gone on next to it for as long as they may.
+    pub outlasted: bool,
+    /// Bytes of a short write, of a long one and of a piece, as the disk has them in its blocks.
+    pub lengths: [u32; 3],
+    /// Every write, if it was asked for.
+    pub writes: Vec<Write>,
+    /// What lay below, of a file that is no model's.
+    #[serde(flatten)]
+    pub below: BelowResult,
+    /// What the gate counted.
+    pub gate: GateStats,
+}
+
+/// How many there were, and how long they took.
+#[derive(Debug, Serialize)]
+pub struct Measured {
+    /// How many.
+    pub count: u64,
+    /// How long.
+    pub ns: Distribution,
+}
+
+/// One write.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Write {
+    /// Number of its program, the online ones first.
+    pub program: u32,
+    /// Whether that is an online one.
+    pub online: bool,
+    /// When it was asked for, since the gate was opened, in nanoseconds.
+    pub at_ns: u64,
+    /// How long it took, in nanoseconds.
+    pub ns: u64,
+}
+
+/// What a program tells.
+enum Event {
+    Wrote(Write),
+    Transaction(Span),
+    /// A batch program has ended.
+    Batch(Span),
+    Failed(String),
+}
+
+/// Runs the programs of `cell` once. `go_on` is asked some times a second.
+///
+/// # Errors
+/// [`Failure`]: an unknown mode, too many programs, a file that is refused or too small, a write
+/// that failed.
+pub fn run(cell: &Cell, go_on: &mut dyn FnMut() -> bool) -> Result<CellResult, Failure> {
+    let programs = cell.online.saturating_add(cell.batch);
+    if programs == 0 || programs > PROGRAMS {
+        let message = format!("found {programs} programs; expected 1 to {PROGRAMS}");
+        return Err(Failure::wrong(message, "choose fewer of each kind, and one at least"));
+    }
+    let (gate, lengths, below) = open(cell)?;
+    let needed = u64::from(programs) * REGION;
+    if gate.capacity() < needed {
+        let message = format!(
+            "found {} bytes for {programs} programs; expected {needed}, 4MiB for each",
+            gate.capacity()
+        );
+        return Err(Failure::wrong(message, "name a larger file, or choose fewer programs"));
+    }
+    let stage = Stage {
+        cell,
+        gate: &gate,
+        lengths,
+        start: Barrier::new(programs as usize + 1),
+        batch_left: AtomicU32::new(cell.batch),
+        stop: AtomicBool::new(false),
+        outlasted: AtomicBool::new(false),
+    };
+    let mut figures = ProgramFigures::new(cell.writes);
+    let total = std::thread::scope(|scope| {
+        let (sender, events) = channel();
+        for number in 0..programs {
+            let (sender, stage) = (sender.clone(), &stage);
+            scope.spawn(move || stage.program(number, &sender));
+        }
+        drop(sender);
+        stage.start.wait();
+        let begun = gate.now();
+        loop {
+            match events.recv_timeout(BEAT) {
+                Ok(event) => figures.book(event, &stage.stop),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if figures.is_time(gate.now()) && !go_on() {
+                stage.stop.store(true, Ordering::Relaxed);
+                figures.interrupted = true;
+            }
+        }
+        gate.now().since(begun)
+    });
+    gate.close();
+    figures.result(total, &stage, below)
+}
+
+/// The gate of `cell`, the lengths of short writes, long ones and pieces in whole blocks of its
+/// disk, and what lies below a disk that is no model.
+fn open(cell: &Cell) -> Result<(Gate, [u32; 3], BelowResult), Failure> {
+    let names = || MODES.iter().map(|(name, ..)| *name);
+    let mode = MODES.iter().find(|(name, ..)| *name == cell.mode).ok_or_else(|| {
+        Failure::wrong(format_args!("unknown mode {}", cell.mode), suggest(&cell.mode, names()))
+    })?;
+    let (_, policy, splits, sets) = *mode;
+    let mut options = GateOptions {
+        files: cell.file.iter().cloned().collect(),
+        policy: policy.into(),
+        sets: sets.iter().map(|&set| set.into()).collect(),
+        emulate: cell.emulate.clone(),
+        engine: cell.engine.clone(),
+        // One request in service, as a disk has an arm.
+        depth: 1,
+        timeout: None,
+        interrupted: None,
+    };
+    let targets = options.targets(User::Run)?;
+    let unit = targets.iter().map(penstock_live::Target::unit).max().unwrap_or(1);
+    let lengths = [SHORT, LONG, PIECE].map(|len| len.next_multiple_of(unit));
+    if splits {
+        options.sets.push(format!("split={}B", lengths[2]));
+    }
+    let measured = targets.first().filter(|_| cell.emulate.is_none());
+    let below = measured.map(|target| Seen::now(target).result()).unwrap_or_default();
+    Ok((Gate::over(&options, targets)?, lengths, below))
+}
+
+/// What all programs share.
+struct Stage<'a> {
+    cell: &'a Cell,
+    gate: &'a Gate,
+    lengths: [u32; 3],
+    start: Barrier,
+    batch_left: AtomicU32,
+    stop: AtomicBool,
+    outlasted: AtomicBool,
+}
+
+impl Stage<'_> {
+    /// The program numbered `number`, from the common start on.
+    fn program(&self, number: u32, events: &Sender<Event>) {
+        let online = number < self.cell.online;
+        let len = self.lengths[usize::from(!online)];
+        // Bytes that a run writes are recognised later, so that a device does not count as holding data.
+        let mut bytes = vec![0; len as usize];
+        fill(Seed(number.into()), &mut bytes);
+        let mut program = Program { number, online, bytes, at: 0 };
+        let niced = if !online && self.cell.cpu_priority { lower_priority() } else { Ok(()) };
+        self.start.wait();
+        let ended = match niced {
+            Err(error) => Err(format!("cannot leave the processor to others: {error}")),
+            Ok(()) if online => self.online(&mut program, events),
+            Ok(()) => self.batch(&mut program, events),
+        };
+        if !online {
+            self.batch_left.fetch_sub(1, Ordering::Relaxed);
+        }
+        if let Err(failed) = ended {
+            let _ = events.send(Event::Failed(failed));
+        }
+    }
+
+    fn online(&self, program: &mut Program, events: &Sender<Event>) -> Result<(), String> {
+        let first = self.gate.now();
+        let mut made = 0;
+        while (made < TRANSACTIONS || self.during_batch(first)) && !self.stopped() {
+            let begun = self.gate.now();
+            self.write(program, events)?;
+            use_processor(self.cell.online_cpu);
+            self.write(program, events)?;
+            let _ = events.send(Event::Transaction(self.gate.now().since(begun)));
+            made += 1;
+        }
+        Ok(())
+    }
+
+    /// Whether an online program that began at `first` goes on during the batch.
+    fn during_batch(&self, first: Time) -> bool {
+        let left = self.batch_left.load(Ordering::Relaxed) > 0;
+        let long = self.gate.now().since(first) >= self.cell.overlap;
+        if left && long && self.cell.overlap > Span::ZERO {
+            self.outlasted.store(true, Ordering::Relaxed);
+        }
+        left && !long
+    }
+
+    fn batch(&self, program: &mut Program, events: &Sender<Event>) -> Result<(), String> {
+        let begun = self.gate.now();
+        for _ in 0..REPETITIONS {
+            use_processor(self.cell.batch_cpu);
+            for _ in 0..2 {
+                if self.stopped() {
+                    return Ok(());
+                }
+                self.write(program, events)?;
+            }
+        }
+        let _ = events.send(Event::Batch(self.gate.now().since(begun)));
+        Ok(())
+    }
+
+    /// The next write of `program`, in order through its region and round again.
+    fn write(&self, program: &mut Program, events: &Sender<Event>) -> Result<(), String> {
+        let len = program.bytes.len() as u64;
+        let place = u64::from(program.number) * REGION + program.at;
+        program.at = if program.at + 2 * len > REGION { 0 } else { program.at + len };
+        let asked = self.gate.now();
+        let said = |error: GateError| error.to_string();
+        self.gate.write(0, place, &program.bytes, true).map_err(said)?;
+        let ns = self.gate.now().since(asked).ns();
+        let (number, online) = (program.number, program.online);
+        // Booking comes after the measured time.
+        let _ = events.send(Event::Wrote(Write { program: number, online, at_ns: asked.ns(), ns }));
+        Ok(())
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// A program's own.
+struct Program {
+    number: u32,
+    online: bool,
+    bytes: Vec<u8>,
+    /// Where in its region it writes next.
+    at: u64,
+}
+
+/// What the programs have met so far.
+struct ProgramFigures {
+    short: Values,
+    long: Values,
+    transaction: Values,
+    batch_ns: Vec<u64>,
+    writes: Option<Vec<Write>>,
+    failed: Option<String>,
+    interrupted: bool,
+    asked: Time,
+}
+
+impl ProgramFigures {
+    fn new(writes: bool) -> Self {
+        Self {
+            short: Values::new(),
+            long: Values::new(),
+            transaction: Values::new(),
+            batch_ns: Vec::new(),
+            writes: writes.then(Vec::new),
+            failed: None,
+            interrupted: false,
+            asked: Time::ZERO,
+        }
+    }
+
+    fn book(&mut self, event: Event, stop: &AtomicBool) {
+        match event {
+            Event::Wrote(write) => {
+                let values = if write.online { &mut self.short } else { &mut self.long };
+                values.add(Span::from_ns(write.ns));
+                if let Some(writes) = &mut self.writes {
+                    writes.push(write);
+                }
+            }
+            Event::Transaction(took) => self.transaction.add(took),
+            Event::Batch(took) => self.batch_ns.push(took.ns()),
+            Event::Failed(why) => {
+                self.failed.get_or_insert(why);
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Whether it is time to ask again whether to go on.
+    fn is_time(&mut self, now: Time) -> bool {
+        let due = now.since(self.asked) >= Span::from_ms(BEAT.as_millis() as u64);
+        if due {
+            self.asked = now;
+        }
+        due
+    }
+
+    fn result(
+        self,
+        total: Span,
+        stage: &Stage<'_>,
+        below: BelowResult,
+    ) -> Result<CellResult, Failure> {
+        if let Some(why) = self.failed {
+            return Err(Failure::run(why));
+        }
+        let measured =
+            |values: &Values| Measured { count: values.count(), ns: values.distribution() };
+        Ok(CellResult {
+            short: measured(&self.short),
+            long: measured(&self.long),
+            transaction: measured(&self.transaction),
+            batch_ns: self.batch_ns,
+            total_ns: total.ns(),
+            interrupted: self.interrupted,
+            outlasted: stage.outlasted.load(Ordering::Relaxed),
+            lengths: stage.lengths,
+            writes: self.writes.unwrap_or_default(),
+            below,
+            gate: stage.gate.stats().map_err(Failure::run)?,
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! How far a run has come, reported while it goes on.
+
+use penstock_core::{Request, Span, Time};
+use penstock_live::{Beat, Pace};
+
+use crate::measures::ledger::Spent;
+use crate::measures::measure::Finished;
+use crate::snapshot::{Snapshot, Watched};
+
+/// Receives how far a run has come; `false` ends it with the result so far.
+pub(crate) trait Progress {
+    /// `fraction` of the run's time is over, 0 to 1; `now` is its state, if a person watches.
+    fn update(&mut self, fraction: f64, now: Option<&Snapshot>) -> bool;
+}
+
+impl Progress for () {
+    fn update(&mut self, _: f64, _: Option<&Snapshot>) -> bool {
+        true
+    }
+}
+
+/// How often a live run reports; a modelled one does when its [`Beat`] says so.
+const LIVE_EVERY: Span = Span::from_ms(50);
+
+/// When a run reports.
+pub(crate) enum Rhythm<'a> {
+    /// Now and then in real time, whatever the time of the model.
+    Model,
+    /// Every [`LIVE_EVERY`].
+    Live,
+    /// When this says so: a model that keeps step with real time.
+    Paced(&'a Pace),
+}
+
+/// Reports the progress of a run.
+pub(crate) struct Reporter<'a> {
+    duration: Span,
+    progress: &'a mut dyn Progress,
+    rhythm: Rhythm<'a>,
+    beat: Beat,
+    reported: Time,
+    watched: Option<Watched>,
+}
+
+impl<'a> Reporter<'a> {
+    /// For a run of `duration`, with what a person watches, if one does.
+    pub(crate) fn new(
+        duration: Span,
+        progress: &'a mut dyn Progress,
+        rhythm: Rhythm<'a>,
+        watched: Option<Watched>,
+    ) -> Self {
+        let (beat, reported) = (Beat::default(), Time::ZERO);
+        Self { duration, progress, rhythm, beat, reported, watched }
+    }
+
+    /// A turn begins at `now`; whether the run goes on.
+    pub(crate) fn turn(&mut self, now: Time) -> bool {
+        let due = match self.rhythm {
+            Rhythm::Paced(pace) => pace.report_due(),
+            Rhythm::Live => now.since(self.reported) >= LIVE_EVERY,
+            Rhythm::Model => self.beat.due(),
+        };
+        !due || self.report(now)
+    }
+
+    /// A long turn is at `now`; whether the run goes on.
+    pub(crate) fn goes_on(&mut self, now: Time) -> bool {
+        !self.beat.due() || self.report(now)
+    }
+
+    fn report(&mut self, now: Time) -> bool {
+        self.reported = now;
+        let fraction = now.ns() as f64 / self.duration.ns() as f64;
+        let now = self.watched.as_mut().map(|watched| watched.look(now));
+        self.progress.update(fraction.min(1.0), now)
+    }
+
+    /// `req` was handed over at `now`.
+    pub(crate) fn arrived(&mut self, now: Time, req: &Request) {
+        if let Some(watched) = &mut self.watched {
+            watched.arrived(now, req);
+        }
+    }
+
+    /// `req` has finished.
+    pub(crate) fn finished(&mut self, now: Time, req: &Request, how: &Finished) {
+        if let Some(watched) = &mut self.watched {
+            watched.finished(now, req, how);
+        }
+    }
+
+    /// Device time was spent below a page cache.
+    pub(crate) fn spent(&mut self, spent: &Spent) {
+        if let Some(watched) = &mut self.watched {
+            watched.spent(spent);
+        }
+    }
+}

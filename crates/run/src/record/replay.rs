@@ -1,0 +1,408 @@
+//! Feeds a record to the same policy in virtual time and compares the decisions, one by one.
+//!
+//! Clock, source and bottom device all read one tape: the clock gives the recorded turns, the
+//! source the arrivals of each, the device its completions. Everything between them is the code
+//! that ran live.
+
+use std::cell::RefCell;
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+
+use penstock_core::{
+    Clock, Decision, Device, Done, Go, Io, Limits, Observer, Op, Policy, Queued, ReqId, Request,
+    Served, Source, Span, Time, Witness, run,
+};
+use penstock_device::PageCache;
+use penstock_spec::Job;
+use penstock_spec::params;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::record::recorded::{Usual, count};
+use crate::record::{Decisions, Event, Events, Header};
+
+/// What a comparison of decisions found.
+#[derive(Debug, Serialize)]
+pub struct Replay {
+    /// Version of Penstock that replayed.
+    pub penstock: &'static str,
+    /// Version that recorded.
+    pub recorded_by: String,
+    /// The policy.
+    pub policy: String,
+    /// Decisions that the record holds, up to the first difference.
+    pub decisions: u64,
+    /// How many of them the replay made alike, in the same order.
+    pub alike: u64,
+    /// Requests that arrived.
+    pub requests: u64,
+    /// The first difference; null if there is none.
+    pub first_difference: Option<Difference>,
+}
+
+/// Where a replay went another way.
+#[derive(Debug, Serialize)]
+pub struct Difference {
+    /// Number of the decision, from 0.
+    pub decision: u64,
+    /// What was recorded; null if the record ends here.
+    pub recorded: Option<String>,
+    /// What the replay did; null if it did nothing more.
+    pub replayed: Option<String>,
+}
+
+/// Replays the record at `path`, its job changed by `sets` on top of what it was recorded with.
+///
+/// # Errors
+/// When the record or its decisions cannot be read, or its job is not one that this version knows.
+pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
+    let at = |error: io::Error| Failure::unreadable(path, &error);
+    let (events, header) = Events::open(path).map_err(at)?;
+    let decisions = Decisions::open(path).map_err(|error| {
+        let hint = "a record needs the decisions that were written with it";
+        Failure::unreadable(&crate::record::decisions_of(path), &error).hint(hint)
+    })?;
+    let job = Job::parse(&format!("the job in {}", path.display()), &header.text, sets)?;
+    let policy = policy(&header, &job)?;
+
+    // A trace may have a stream for each process, and a job one for each task; more than a machine has is a damaged file.
+    let many = job.trace.is_some() || job.programs.is_some();
+    let streams = if many { 1 << 22 } else { job.agents.len() };
+    let tape = Rc::new(RefCell::new(Tape::new(events, streams, header.capacity).map_err(at)?));
+    let verdict = Rc::new(RefCell::new(Verdict::new(decisions)));
+    let judge = Rc::clone(&verdict);
+    let policy = Witness::new(policy, move |at, go, chain: &[ReqId]| {
+        judge.borrow_mut().compare(at, go, chain);
+    });
+    let device = Played {
+        tape: Rc::clone(&tape),
+        room: header.room,
+        usual: Usual::default(),
+        header: header.clone(),
+        started: Vec::new(),
+    };
+    let mut stack = Queued::new(policy, device).arrivals_first(job.programs.is_some());
+    let (mut clock, mut source) = (Turns(Rc::clone(&tape)), Arrivals(Rc::clone(&tape)));
+    let mut watch =
+        ReplayObserver { tape: Rc::clone(&tape), verdict: Rc::clone(&verdict), requests: 0 };
+    // The tape's end leaves requests outstanding when the recorded run was ended: no failure here.
+    let limits = Limits { until: Time::NEVER, max_outstanding: u32::MAX };
+    let _ = match job.buffered() {
+        None => run(&mut source, &mut stack, &mut clock, &mut watch, limits),
+        Some(spec) => {
+            let mut cache = PageCache::new(&spec.options(), stack);
+            run(&mut source, &mut cache, &mut clock, &mut watch, limits)
+        }
+    };
+    if let Some(error) = tape.borrow_mut().failed.take() {
+        return Err(at(error));
+    }
+    let verdict = &mut *verdict.borrow_mut();
+    verdict.end(tape.borrow().next);
+    if let Some(error) = verdict.failed.take() {
+        return Err(Failure::unreadable(&crate::record::decisions_of(path), &error));
+    }
+    Ok(Replay {
+        penstock: crate::version::VERSION,
+        recorded_by: header.penstock,
+        policy: header.policy,
+        decisions: verdict.recorded,
+        alike: verdict.alike,
+        requests: watch.requests,
+        first_difference: verdict.difference.take(),
+    })
+}
+
+/// The policy that is recorded, for what it served then.
+fn policy(header: &Header, job: &Job) -> Result<Box<dyn Policy>, Failure> {
+    let (entry, params) = (params::policy(&header.policy)?, job.params(&header.policy)?);
+    Ok(match &header.served {
+        Some(served) => {
+            let (classes, disks) = served.parts();
+            (entry.build)(&params, &Served { classes: &classes, disks })
+        }
+        None => (entry.build)(&params, &Served::ONE_DISK),
+    })
+}
+
+/// The record as it is read: one event ahead.
+struct Tape {
+    events: Events,
+    /// Streams that the job can have.
+    streams: usize,
+    /// Bytes of its device.
+    capacity: u64,
+    next: Event,
+    now: Time,
+    failed: Option<io::Error>,
+}
+
+impl Tape {
+    fn new(events: Events, streams: usize, capacity: u64) -> io::Result<Self> {
+        let (next, now) = (Event::End, Time::ZERO);
+        let mut tape = Self { events, streams, capacity, next, now, failed: None };
+        tape.next = tape.read()?;
+        Ok(tape)
+    }
+
+    fn pass(&mut self) {
+        self.next = self.read().unwrap_or_else(|error| {
+            self.failed = Some(error);
+            Event::End
+        });
+    }
+
+    fn read(&mut self) -> io::Result<Event> {
+        let event = self.events.read()?;
+        let what = match event {
+            Event::Arrival(io) if io.stream.0 as usize >= self.streams => {
+                format!("it holds a request of stream {}, which its job has not", io.stream.0)
+            }
+            Event::Arrival(io) if io.end() > self.capacity => {
+                let (end, capacity) = (io.end(), self.capacity);
+                format!("it holds a request up to byte {end} of a device of {capacity} bytes")
+            }
+            event => return Ok(event),
+        };
+        Err(io::Error::new(io::ErrorKind::InvalidData, what))
+    }
+}
+
+/// The recorded turns as a clock.
+struct Turns(Rc<RefCell<Tape>>);
+
+impl Clock for Turns {
+    fn now(&mut self) -> Time {
+        let tape = &mut *self.0.borrow_mut();
+        if let Event::Turn(at) = tape.next {
+            tape.now = at;
+            tape.pass();
+        }
+        tape.now
+    }
+
+    fn park(&mut self, _: Time) -> bool {
+        matches!(self.0.borrow().next, Event::Turn(_))
+    }
+}
+
+/// The recorded arrivals as a source.
+struct Arrivals(Rc<RefCell<Tape>>);
+
+impl Source for Arrivals {
+    fn next_due(&self) -> Time {
+        let tape = self.0.borrow();
+        match tape.next {
+            // As the source said then, which shows whether it was asked before completions.
+            Event::Arrival(io) => io.due.min(tape.now),
+            Event::End => Time::NEVER,
+            // There is more to come in a later turn.
+            _ => Time::from_ns(u64::MAX - 1),
+        }
+    }
+
+    fn take(&mut self, _: Time) -> Option<Io> {
+        let tape = &mut *self.0.borrow_mut();
+        let Event::Arrival(io) = tape.next else { return None };
+        tape.pass();
+        Some(io)
+    }
+
+    fn finished(&mut self, _: Time, _: &Request, _: &Done) {}
+}
+
+/// The recorded completions and answers as a device.
+struct Played {
+    tape: Rc<RefCell<Tape>>,
+    header: Header,
+    room: u32,
+    usual: Usual,
+    /// Tickets and lengths in flight.
+    started: Vec<(ReqId, u32, Time)>,
+}
+
+impl Device for Played {
+    fn capacity(&self) -> u64 {
+        self.header.capacity
+    }
+
+    fn block(&self) -> u32 {
+        self.header.block
+    }
+
+    fn room(&self) -> u32 {
+        self.room
+    }
+
+    fn admits(&self, _: Op, _: u64, _: u32) -> bool {
+        let tape = &mut *self.tape.borrow_mut();
+        match tape.next {
+            Event::Refused { after } if after == self.usual.admitted.get() => {
+                self.usual.admitted.set(0);
+                tape.pass();
+                false
+            }
+            _ => {
+                count(&self.usual.admitted);
+                true
+            }
+        }
+    }
+
+    fn position(&self, _: Time, _: Op, _: u64) -> Span {
+        let tape = &mut *self.tape.borrow_mut();
+        match tape.next {
+            Event::Position { after, takes } if after == self.usual.reached.get() => {
+                self.usual.reached.set(0);
+                tape.pass();
+                takes
+            }
+            _ => {
+                count(&self.usual.reached);
+                Span::ZERO
+            }
+        }
+    }
+
+    fn start(&mut self, now: Time, req: &Request) {
+        self.started.push((req.id, req.len, now));
+        self.room = self.room.saturating_sub(1);
+        self.play_room();
+    }
+
+    fn wakeup(&self) -> Time {
+        match self.tape.borrow().next {
+            Event::Advance => Time::ZERO,
+            _ => Time::NEVER,
+        }
+    }
+
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        self.play_completions(now, done);
+        self.play_room();
+    }
+
+    fn polled(&self) -> bool {
+        self.header.polled
+    }
+}
+
+impl Played {
+    /// The room that is recorded here, if it is not the usual one.
+    fn play_room(&mut self) {
+        let tape = &mut *self.tape.borrow_mut();
+        match tape.next {
+            Event::Room { after, room } if after == self.usual.room.get() => {
+                self.usual.room.set(0);
+                self.room = room;
+                tape.pass();
+            }
+            _ => count(&self.usual.room),
+        }
+    }
+
+    fn play_completions(&mut self, now: Time, done: &mut Vec<Done>) {
+        let tape = &mut *self.tape.borrow_mut();
+        if tape.next == Event::Advance {
+            tape.pass();
+        }
+        while let Event::Completion { id, service, len, error } = tape.next {
+            // A command that was never sent here: a decision before it differed, and is reported.
+            let Some(at) = self.started.iter().position(|&(i, l, _)| (i, l) == (id, len)) else {
+                return;
+            };
+            let (_, _, begun) = self.started.swap_remove(at);
+            done.push(Done { id, at: now, begun, service, len, error });
+            self.room = self.room.saturating_add(1);
+            tape.pass();
+        }
+    }
+}
+
+/// Ends the replay at the first difference.
+struct ReplayObserver {
+    tape: Rc<RefCell<Tape>>,
+    verdict: Rc<RefCell<Verdict>>,
+    requests: u64,
+}
+
+impl Observer for ReplayObserver {
+    fn turn(&mut self, _: Time) -> bool {
+        self.tape.borrow().failed.is_none() && self.verdict.borrow().agrees()
+    }
+
+    fn arrived(&mut self, _: Time, _: &Request) {
+        self.requests += 1;
+    }
+}
+
+/// Compares decisions as they are made.
+struct Verdict {
+    tape: Decisions,
+    recorded: u64,
+    alike: u64,
+    difference: Option<Difference>,
+    failed: Option<io::Error>,
+}
+
+impl Verdict {
+    fn new(tape: Decisions) -> Self {
+        Self { tape, recorded: 0, alike: 0, difference: None, failed: None }
+    }
+
+    fn agrees(&self) -> bool {
+        self.difference.is_none() && self.failed.is_none()
+    }
+
+    fn recorded(&mut self) -> Option<Decision> {
+        let next = self.tape.read().unwrap_or_else(|error| {
+            self.failed = Some(error);
+            None
+        });
+        self.recorded += u64::from(next.is_some());
+        next
+    }
+
+    fn compare(&mut self, at: Time, go: Go, chain: &[ReqId]) {
+        if !self.agrees() {
+            return;
+        }
+        let recorded = self.recorded();
+        match &recorded {
+            Some(d) if (d.at, d.go, d.chain.as_slice()) == (at, go, chain) => self.alike += 1,
+            _ => {
+                let replayed = Decision { at, go, chain: chain.to_vec() };
+                self.differ(recorded, Some(replayed));
+            }
+        }
+    }
+
+    /// The replay is over, before `next` of the record. A decision that it did not make is a
+    /// difference too, and so is a completion that it had no command for.
+    fn end(&mut self, next: Event) {
+        if !self.agrees() {
+            return;
+        }
+        if let Some(recorded) = self.recorded() {
+            self.differ(Some(recorded), None);
+        } else if self.agrees() && next != Event::End {
+            let recorded = Some(format!("{next:?}"));
+            self.difference = Some(Difference { decision: self.alike, recorded, replayed: None });
+        }
+    }
+
+    fn differ(&mut self, recorded: Option<Decision>, replayed: Option<Decision>) {
+        let text = |d: Decision| {
+            let (slot, age, len) = (d.go.id.slot, d.go.id.age, d.go.len);
+            let what = if len == 0 { "the rest".to_owned() } else { format!("{len} bytes") };
+            format!("at {:?}: {what} of request {slot}/{age}, {} merged", d.at, d.chain.len())
+        };
+        let decision = self.alike;
+        self.difference = Some(Difference {
+            decision,
+            recorded: recorded.map(text),
+            replayed: replayed.map(text),
+        });
+    }
+}

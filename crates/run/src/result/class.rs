@@ -1,0 +1,54 @@
+//! What one class got.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::distribution::Distribution;
+use super::errors::ErrorResult;
+use super::programs::ProgramResult;
+use super::schedule::ScheduleResult;
+
+/// What one class got. Arrivals = requests + unfinished + errors.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Class")]
+pub struct ClassResult {
+    /// Name of the class.
+    pub name: String,
+    /// Requests that were due after the warm-up and completed without error.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Requests a second: those that completed without error after the warm-up, whenever they were
+    /// due, over the time in which the job asks. That is the time from the end of the warm-up until
+    /// no agent asks any more, or until the last arrival of a trace. It is longer for a class that
+    /// was served later, until its last completion, and shorter if the run ended before. A load that
+    /// is as long as it takes, as a trace played as fast as possible, asks until the run ends.
+    pub iops: f64,
+    /// Bytes a second, of the same requests over the same time.
+    pub bw_bytes: f64,
+    /// From the intended arrival until the last piece was done.
+    pub lat_ns: Distribution,
+    /// From the intended arrival until the first piece was dispatched.
+    pub wait_ns: Distribution,
+    /// Device time of all its pieces.
+    pub service_ns: Distribution,
+    /// Device time of the class in seconds, failed requests included.
+    pub device_time_s: f64,
+    /// Its part of the time in which the device was busy: its device time over the sum of all
+    /// classes'.
+    pub share: f64,
+    /// Requests that failed.
+    pub errors: u64,
+    /// How many of them with which error, by its name.
+    pub error_codes: BTreeMap<Cow<'static, str>, ErrorResult>,
+    /// Requests that had not finished when the run ended.
+    pub unfinished: u64,
+    /// How its schedule was held; null in virtual time, and if nothing was planned ahead.
+    pub schedule: Option<ScheduleResult>,
+    /// What its programs did; left out of a job without programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub programs: Option<ProgramResult>,
+}

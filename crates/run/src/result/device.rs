@@ -1,0 +1,41 @@
+//! What the disks of a model did.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::distribution::Milliseconds;
+
+/// What the disks of a model did: all of them together, and each if there are several.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "DeviceStats")]
+pub struct DeviceStatsResult {
+    /// Every access of every disk.
+    #[serde(flatten)]
+    pub all: DiskResult,
+    /// One for each disk of an array, in their order; left out if there is one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<DiskResult>,
+}
+
+/// What disks did. Counted are accesses that ended after the warm-up and before the run did; a
+/// device without an arm has neither seek, rotation nor transfer. A disk with its cache has those of
+/// its accesses to the platter, up to the end of what was asked for; written back or read ahead after
+/// a hit, they belong to no request. A hit is a request without an access.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Disk")]
+pub struct DiskResult {
+    /// Arm, head switch and settling, to the first track.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seek_ms: Option<Milliseconds>,
+    /// Until the first wanted sector came round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rotation_ms: Option<Milliseconds>,
+    /// From there until the last wanted sector had passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfer_ms: Option<Milliseconds>,
+    /// The whole access, overhead and bus included; with a cache, and without an arm, what each
+    /// request took.
+    pub service_ms: Milliseconds,
+    /// Share of the measured time in which the disk was busy; of several, the mean.
+    pub utilisation: f64,
+}

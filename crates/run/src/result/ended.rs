@@ -1,0 +1,16 @@
+//! Why a run ended early.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Why a run ended early.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ended {
+    /// On request, as by Ctrl-C.
+    Asked,
+    /// The target did not answer.
+    Timeout,
+    /// The target's length changed.
+    Resized,
+}

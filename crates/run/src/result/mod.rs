@@ -1,0 +1,181 @@
+//! The one schema of results, for modelled and for live runs. Field names follow fio's JSON where
+//! fio has one.
+
+mod against_measured;
+mod class;
+mod detail;
+mod device;
+mod distribution;
+mod emulation;
+mod ended;
+mod errors;
+mod programs;
+mod schedule;
+
+use std::collections::BTreeMap;
+
+use penstock_core::ClassId;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use self::against_measured::AgainstMeasured;
+pub use self::class::ClassResult;
+pub use self::detail::{ClassDetail, Detail, Row};
+pub use self::device::{DeviceStatsResult, DiskResult};
+pub use self::distribution::{Distribution, Milliseconds};
+pub use self::emulation::EmulationResult;
+pub use self::ended::Ended;
+pub use self::errors::{ErrorResult, FirstError};
+pub use self::programs::ProgramResult;
+pub use self::schedule::{Held, ScheduleResult};
+
+/// What `compare` and `run` print with `--json`.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct Comparison {
+    /// Version of Penstock.
+    pub penstock: &'static str,
+    /// The job as it was read, with what `--set` changed.
+    pub job: JobResult,
+    /// Seed of every random number.
+    pub seed: u64,
+    /// `simulated`, `emulated` or `measured`.
+    pub world: World,
+    /// Name of the modelled device, or path of the target.
+    pub device: String,
+    /// Where it ran.
+    pub machine: Machine,
+    /// What has to be known of all runs to read their figures, in words; left out if there is nothing
+    /// to say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+    /// One for each policy, in the order in which they were named.
+    pub runs: Vec<RunResult>,
+}
+
+/// The job of a result.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Job")]
+pub struct JobResult {
+    /// The file, as it was named.
+    pub file: String,
+    /// The whole job as TOML, with every default in place.
+    pub text: String,
+    /// What `--set` said, in order.
+    pub set: Vec<String>,
+}
+
+/// Whether a figure comes from a model or from the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum World {
+    /// Virtual time over a modelled device.
+    Simulated,
+    /// Real time over a modelled device.
+    Emulated,
+    /// Real time over a real target.
+    Measured,
+}
+
+/// The machine that ran it.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct Machine {
+    /// Model name of the processor.
+    pub cpu: String,
+    /// Processors that this run could use.
+    pub cpus: usize,
+    /// Name and release of the kernel.
+    pub kernel: String,
+    /// When a live comparison began, in seconds since 1970. A model's result does not depend on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub began_unix_s: Option<u64>,
+    /// How the target was driven; none for a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<&'static str>,
+}
+
+/// One policy's run.
+#[derive(Debug, Default, JsonSchema, Serialize)]
+#[schemars(rename = "Run")]
+pub struct RunResult {
+    /// Name of the policy.
+    pub policy: String,
+    /// Number of the round, from 0, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round: Option<u32>,
+    /// Seed of the round, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Its parameters.
+    pub params: serde_json::Value,
+    /// Of a trace of measured response times, how far the run is from them.
+    #[serde(flatten)]
+    pub against_measured: Option<AgainstMeasured>,
+    /// Seconds that were measured: from the end of the warm-up to the end of the run. A run that has
+    /// done everything early lasts as long as it might have been asked.
+    pub duration_s: f64,
+    /// It was ended early; the figures are of the part that ran.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// Why it was ended early, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
+    /// What failed, in words, if the run could not go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// How the schedule was held; null in virtual time, and if nothing was planned ahead.
+    pub schedule: Option<ScheduleResult>,
+    /// How late a model answered in real time; left out elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulation: Option<EmulationResult>,
+    /// What the machine did not grant to a live run, in words; left out if there is nothing to say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+    /// The kernel's scheduler in front of each disk below a real target, by its name; null of a disk
+    /// without one. Left out elsewhere, and where no disk is listed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub schedulers: BTreeMap<String, Option<String>>,
+    /// Share of the measured time in which the device had something to do; of several disks, the
+    /// mean.
+    pub device_busy: f64,
+    /// What the disks of a model did; left out of what was measured on a real target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_stats: Option<DeviceStatsResult>,
+    /// Counters of the policy's own, by name; left out of a policy that has none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub policy_stats: BTreeMap<String, u64>,
+    /// One for each class, in the order of the job.
+    pub classes: Vec<ClassResult>,
+    /// Whole distributions and the course over time, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Detail>,
+}
+
+impl RunResult {
+    /// The run of `policy` with `params`, of which nothing is known yet.
+    pub(crate) fn new(policy: &str, params: serde_json::Value) -> Self {
+        Self { policy: policy.into(), params, ..Self::default() }
+    }
+
+    /// What it says of one class only.
+    pub(crate) fn only(mut self, class: ClassId) -> Self {
+        let keep = |number: usize| number == class.index();
+        let mut number = 0..;
+        self.classes.retain(|_| number.next().is_some_and(keep));
+        if let Some(detail) = &mut self.detail {
+            let mut number = 0..;
+            detail.classes.retain(|_| number.next().is_some_and(keep));
+        }
+        self
+    }
+}
+
+/// What lay below a real target.
+#[derive(Debug, Default, Serialize)]
+pub struct BelowResult {
+    /// As of a [`RunResult`].
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub schedulers: BTreeMap<String, Option<String>>,
+    /// What has to be known of it to read the figures, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+}

@@ -1,0 +1,44 @@
+//! What is known of every workload, whatever its kind.
+
+use std::num::NonZeroU32;
+
+use penstock_core::{ClassId, ClassInfo, Prio, Span, Time};
+use penstock_spec::{Class, Job};
+
+use super::source::Workload;
+
+/// The workload of a job on one target.
+pub(crate) struct Load {
+    pub(crate) workload: Box<dyn Workload>,
+    /// The classes; a `ClassId` is an index into them.
+    pub(crate) classes: Vec<ClassInfo>,
+    /// How long it asks, as far as that is known beforehand.
+    pub(crate) duration: Span,
+    /// When its last request can arrive.
+    pub(crate) last: Time,
+    /// Until when it asks, whatever the device does; none if it asks so many times, or as fast as it
+    /// is served.
+    pub(crate) asks_until: Option<Time>,
+    /// The largest request in bytes.
+    pub(crate) longest: u32,
+    /// What its requests took on the drive that they were recorded on, one at a time, in nanoseconds
+    /// and in ascending order.
+    pub(crate) measured_ns: Option<Vec<u64>>,
+}
+
+impl Load {
+    /// The same of one class only.
+    pub(crate) fn only(&self, class: ClassId) -> Self {
+        let (workload, classes) = (self.workload.only(class), self.classes.clone());
+        Self { workload, classes, measured_ns: None, ..*self }
+    }
+}
+
+/// The classes of `job` as policies are given them.
+pub(super) fn classes(job: &Job) -> Vec<ClassInfo> {
+    let info = |class: &Class| {
+        let weight = NonZeroU32::new(class.weight).expect("checked when it was read");
+        ClassInfo { name: class.name.clone(), weight, prio: Prio(class.prio) }
+    };
+    job.classes.iter().map(info).collect()
+}

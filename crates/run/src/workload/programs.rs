@@ -1,0 +1,74 @@
+//! The programs of a job, on its modelled processors.
+
+use penstock_core::{ClassId, Seed, Source, Span, StreamId, Time};
+use penstock_spec::{Job, ProgramsSpec, Stop};
+use penstock_workload::program::{Cpus, Starts};
+use penstock_workload::{Program, Programs};
+
+use super::load::{Load, classes};
+use super::source::Workload;
+use crate::failure::Failure;
+use crate::measures::programs::ProgramBook;
+
+/// Programs and what they run on.
+struct OnProcessors {
+    programs: Vec<Program>,
+    cpus: Cpus,
+    /// The run ends when all programs of this class have ended.
+    until: Option<ClassId>,
+}
+
+/// The workload of a `job` with the programs `spec`.
+pub(super) fn load(
+    job: &Job,
+    spec: &ProgramsSpec,
+    capacity: u64,
+    block: u32,
+) -> Result<Load, Failure> {
+    let programs = job.programs_on(capacity, block)?.unwrap_or_default();
+    let goes_on = programs.iter().filter(|one| !matches!(one.starts, Starts::Once { .. }));
+    let until = match job.stop {
+        Stop::Done(class) => Some(class),
+        _ => None,
+    };
+    Ok(Load {
+        classes: classes(job),
+        duration: job.duration,
+        last: programs.iter().map(|one| one.active.end).max().unwrap_or(Time::ZERO),
+        asks_until: goes_on.map(|one| one.active.end).max(),
+        longest: programs.iter().map(Program::longest).max().unwrap_or(0),
+        measured_ns: None,
+        workload: Box::new(OnProcessors { programs, cpus: spec.cpus, until }),
+    })
+}
+
+impl Workload for OnProcessors {
+    fn source(&self, seed: Seed, most: u32, book: Option<&ProgramBook>) -> Box<dyn Source> {
+        let book = book.cloned();
+        let happened = move |event| book.iter().for_each(|book| book.book(event));
+        Box::new(Programs::new(self.programs.clone(), self.cpus, most, seed, happened))
+    }
+
+    fn writes(&self) -> bool {
+        self.programs.iter().any(Program::writes)
+    }
+
+    fn only(&self, class: ClassId) -> Box<dyn Workload> {
+        let mut programs = self.programs.clone();
+        for program in programs.iter_mut().filter(|program| program.class != class) {
+            program.active.end = program.active.start;
+        }
+        // Without the class that the run waits for, programs run for their own duration.
+        let until = self.until.filter(|&until| until == class);
+        Box::new(Self { programs, cpus: self.cpus, until })
+    }
+
+    /// What they ask for follows from what came before.
+    fn is_planned(&self, _: StreamId) -> bool {
+        false
+    }
+
+    fn program_book(&self, classes: usize, warmup: Span) -> Option<ProgramBook> {
+        Some(ProgramBook::new(classes, self.cpus.count, warmup, self.until))
+    }
+}

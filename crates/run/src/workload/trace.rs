@@ -1,0 +1,81 @@
+//! A recorded trace.
+
+use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time};
+use penstock_spec::Job;
+use penstock_spec::traces::{OTHER, TraceSpec};
+use penstock_workload::trace::{Record, Replay, Timing, Trace};
+
+use super::load::{Load, classes};
+use super::source::Workload;
+use crate::failure::Failure;
+use crate::measures::programs::ProgramBook;
+use crate::trace_file;
+
+/// A trace that is played.
+struct PlayedTrace {
+    replay: Replay,
+    /// It keeps the times of its requests.
+    planned: bool,
+}
+
+/// The workload of a `job` with the trace `spec`.
+pub(super) fn load(job: &Job, spec: &TraceSpec, capacity: u64) -> Result<Load, Failure> {
+    let (trace, _) = trace_file::load(&spec.file, spec.format)?;
+    let mut classes = classes(job);
+    let other = ClassId(classes.len() as u16);
+    let mut others = false;
+    let replay = Replay::new(&trace, capacity, spec.fit, spec.timing, |record| {
+        let class = spec.class(&trace, record, other);
+        others |= class == other;
+        (class, classes.get(class.index()).map_or(Prio(0), |class| class.prio))
+    });
+    let replay = replay.map_err(|error| Failure::wrong_in(&spec.file, &error))?;
+    if others {
+        classes.push(ClassInfo::new(OTHER));
+    }
+    let planned = replay.last_due();
+    if planned.is_some_and(|last| last >= Time::LAST) {
+        let error = "its last request is due after more than a hundred years\n\
+                     hint: no run lasts so long; are its times in the unit of its format?";
+        return Err(Failure::wrong_in(&spec.file, &error));
+    }
+    // One that waits for the device takes as long as that does: as long as before, perhaps.
+    let fast = matches!(spec.timing, Timing::Afap { .. });
+    let waits = if fast { Span::ZERO } else { trace.span() };
+    Ok(Load {
+        classes,
+        duration: planned.map_or(waits, |last| last.since(Time::ZERO)).max(Span::from_ms(1)),
+        // The last request belongs to the run, which ends just behind it.
+        last: planned.unwrap_or(Time::NEVER) + Span::from_ns(1),
+        asks_until: planned,
+        longest: trace.records.iter().map(|record| record.len).max().unwrap_or(0),
+        measured_ns: (trace.one_by_one && !fast).then(|| response_times(&trace)),
+        workload: Box::new(PlayedTrace { replay, planned: planned.is_some() }),
+    })
+}
+
+/// What the requests of `trace` took where it was recorded, in nanoseconds and in ascending order.
+fn response_times(trace: &Trace) -> Vec<u64> {
+    let mut took: Vec<u64> =
+        trace.records.iter().filter_map(Record::latency).map(Span::ns).collect();
+    took.sort_unstable();
+    took
+}
+
+impl Workload for PlayedTrace {
+    fn source(&self, _: Seed, _: u32, _: Option<&ProgramBook>) -> Box<dyn Source> {
+        Box::new(self.replay.clone())
+    }
+
+    fn writes(&self) -> bool {
+        self.replay.writes()
+    }
+
+    fn only(&self, class: ClassId) -> Box<dyn Workload> {
+        Box::new(Self { replay: self.replay.only(class), planned: self.planned })
+    }
+
+    fn is_planned(&self, _: StreamId) -> bool {
+        self.planned
+    }
+}

@@ -1,0 +1,1 @@
+"""The mean wait of Poisson arrivals, as a formula of 1930 has it."""

@@ -1,0 +1,27 @@
+"""Options that are lists: words or numbers with commas between them."""
+
+from collections.abc import Iterable
+
+from penstock.errors import wrong
+
+
+def words(option: str, text: str, known: Iterable[str]) -> list[str]:
+    """The words, each of them a known one."""
+    known = list(known)
+    found = [word.strip() for word in text.split(",")]
+    for word in found:
+        if word not in known:
+            raise wrong(
+                f"{option}: found {word!r}; expected one of {', '.join(known)}",
+                f"as {option} {known[0]}",
+            )
+    return found
+
+
+def numbers(option: str, text: str) -> list[int]:
+    """The whole numbers."""
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError:
+        hint = f"as {option} 1,2,5"
+        raise wrong(f"{option}: found {text!r}; expected whole numbers", hint) from None

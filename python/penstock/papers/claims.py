@@ -1,0 +1,74 @@
+"""What a paper says of its figures, held to ours."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypedDict
+
+from penstock.papers.published import Row
+from penstock.papers.table import Table
+
+WITHIN = 0.10
+"""Figures that are nearer to one another, as a share of the largest, are called alike."""
+
+
+class Claim(TypedDict):
+    """A sentence of the paper, whether it holds here, and the figures that decide it."""
+
+    id: str
+    text: str
+    holds: bool
+    numbers: dict[str, list[float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A sentence of the paper, and how it is held to our figures."""
+
+    id: str
+    text: str
+    figure: str
+    """The figure of the rows that it is about."""
+    series: Sequence[str]
+    """The series of rows that decide it."""
+    holds: Callable[[Mapping[str, list[float]]], bool]
+    """Whether it holds, of the figures of each series."""
+
+
+def judged(rules: Sequence[Rule], rows: Sequence[Row], series: str) -> list[Claim]:
+    """Each claim, held to these rows; the column `series` says which series a row is of."""
+    found: list[Claim] = []
+    for rule in rules:
+        numbers: dict[str, list[float]] = {
+            name: [row[rule.figure] for row in rows if row[series] == name] for name in rule.series
+        }
+        holds = rule.holds(numbers)
+        found.append({"id": rule.id, "text": rule.text, "holds": holds, "numbers": numbers})
+    return found
+
+
+def grow(values: Sequence[float]) -> bool:
+    """Whether each is larger than the one before."""
+    return all(one < other for one, other in pairwise(values))
+
+
+def alike(values: Sequence[float]) -> bool:
+    """Whether they differ by little."""
+    return max(values) - min(values) <= WITHIN * max(values)
+
+
+def table(claims: Sequence[Claim], numbers_of: str) -> Table:
+    """The claims, each with whether it holds and its figures below the heading `numbers_of`."""
+    rows = [
+        [one["id"], one["text"], "holds" if one["holds"] else "does not hold", numbers(one)]
+        for one in claims
+    ]
+    return Table(["claim", "the paper says", "here", numbers_of], rows, words=4)
+
+
+def numbers(claim: Claim) -> str:
+    """The figures of each series that a claim is about."""
+    return "; ".join(
+        f"{series} {', '.join(f'{figure:.4g}' for figure in figures)}"
+        for series, figures in claim["numbers"].items()
+    )

@@ -1,0 +1,236 @@
+"""`penstock paper online-batch-live`: the paper's programs on a disk of today."""
+
+import json
+from dataclasses import asdict
+from io import StringIO
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from penstock.cli import output
+from penstock.cli.bar import bar
+from penstock.cli.console import drawn
+from penstock.cli.job import errors_end
+from penstock.cli.lists import numbers, words
+from penstock.cli.options import Create, Engine, EvenIfNotEmpty, Json, LoseData
+from penstock.cli.verb import verb
+from penstock.papers import table
+from penstock.papers.online_batch import figure5, live
+from penstock.papers.online_batch.live import (
+    EMULATED,
+    MODES,
+    ROUNDS,
+    Cell,
+    Figures,
+    Live,
+    Where,
+    verdict,
+)
+from penstock.papers.table import Table
+from penstock.report import files
+from penstock.results.rounds import ROUNDS_MOST, Spread
+from penstock.text import units
+
+app = verb()
+
+ALL_MODES = ",".join(MODES)
+CPU = {"off": (False,), "on": (True,), "both": (False, True)}
+"""What the batch does with the processors, as it is asked for."""
+
+
+On = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        metavar="PATH|emulated:…",
+        help="Where the programs write: a file that penstock owns, a block device, or "
+        "emulated:DEVICE[@SPEED][:PATH]. 4MiB are needed for each program.",
+    ),
+]
+
+Modes = Annotated[
+    str,
+    typer.Option("--modes", metavar="MODE,…", help="How the disk is controlled."),
+]
+
+CpuPriority = Annotated[
+    str,
+    typer.Option(
+        "--cpu-priority",
+        metavar="off|on|both",
+        help="Whether batch programs leave the processors to online ones, by niceness.",
+    ),
+]
+
+Online = Annotated[str, typer.Option("--online", metavar="N,…", help="Online programs.")]
+
+Batch = Annotated[str, typer.Option("--batch", metavar="N,…", help="Batch programs.")]
+
+Rounds = Annotated[
+    int,
+    typer.Option("--repeat", metavar="N", min=1, max=ROUNDS_MOST, help="Rounds of all cells."),
+]
+
+Calibrate = Annotated[
+    bool,
+    typer.Option(
+        "--calibrate",
+        help="Compute for as long as this disk takes for the writes, not for 2 ms and 60 ms.",
+    ),
+]
+
+Overlap = Annotated[
+    bool,
+    typer.Option(
+        "--overlap/--no-overlap",
+        help="Online programs go on until the batch has ended, for ten seconds at most.",
+    ),
+]
+
+Csv = Annotated[
+    str | None,
+    typer.Option("--csv", metavar="WRITES.csv", help="Write what each write took; a new file."),
+]
+
+
+@app.command()
+def run(
+    *,
+    on: On = "emulated:paper-disk",
+    modes: Modes = ALL_MODES,
+    cpu_priority: CpuPriority = "off",
+    online: Online = "1",
+    batch: Batch = "0,5",
+    repeat: Rounds = ROUNDS,
+    calibrate: Calibrate = False,
+    overlap: Overlap = True,
+    csv: Csv = None,
+    create: Create = None,
+    i_will_lose_data: LoseData = None,
+    even_if_not_empty: EvenIfNotEmpty = False,
+    engine: Engine = None,
+    as_json: Json = False,
+) -> None:
+    """Run the evaluation programs of section III on a disk, in real time.
+
+    Online programs write 1,000 bytes, compute for 2 ms and write again; batch programs compute for
+    60 ms and write 1,000,000 bytes twice, five times over. All write through one gate with one
+    command at the disk. Each combination of controls and numbers of programs is a cell; cells run
+    in rounds of all of them.
+    """
+    where = Where(
+        on=on,
+        create=create,
+        i_will_lose_data=i_will_lose_data,
+        even_if_not_empty=even_if_not_empty,
+        engine=engine,
+    )
+    with errors_end():
+        asked = words("--modes", modes, MODES)
+        (first,) = words("--cpu-priority", cpu_priority, CPU)[:1]
+        to = _new(csv)
+        with bar() as told:
+            found = live.online_batch_live(
+                where,
+                modes=asked,
+                cpu_priority=CPU[first],
+                online=numbers("--online", online),
+                batch=numbers("--batch", batch),
+                rounds=repeat,
+                calibrate=calibrate,
+                overlap=overlap,
+                writes=to is not None,
+                told=told,
+            )
+        if as_json:
+            output.data(f"{json.dumps(_told(found), indent=2, ensure_ascii=False)}\n")
+        else:
+            drawn(lambda console: _show(found, console))
+        if to is not None:
+            content = StringIO()
+            found.write_csv(content)
+            files.write_new(to, content.getvalue())
+            output.talk(f"wrote {csv}")
+
+
+def _new(csv: str | None) -> Path | None:
+    """Where the writes go, if they are asked for."""
+    if csv is None:
+        return None
+    files.check_new(Path(csv))
+    return Path(csv)
+
+
+def _told(found: Live) -> dict[str, object]:
+    """All that was met, its figures, and the paper's beside them."""
+    figures = found.figures()
+    beside = [
+        {**asdict(one), "deviation_pct": one.deviation_pct} for one in figure5.points(figures)
+    ]
+    return {**asdict(found), "figures": [asdict(one) for one in figures], "figure5": beside}
+
+
+def _show(found: Live, console: Console) -> None:
+    world = "EMULATED" if found.where.on.startswith(EMULATED) else "MEASURED"
+    cpu = f"{units.latency(found.online_cpu_ns)} and {units.latency(found.batch_cpu_ns)}"
+    how = "as this disk takes for the writes" if found.calibrated else "as in the paper"
+    console.print(Text.assemble((world, "bold"), f"  {found.where.on}"), soft_wrap=True)
+    console.print(Text(f"  processor time of a transaction and a repetition: {cpu}, {how}"))
+    rounds = len(found.cells[0].rounds) if found.cells else 0
+    of = f"{rounds} round{'s' if rounds != 1 else ''}"
+    console.print(Text(f"  medians of {of}, with the least and the greatest mean"))
+    for note in found.notes:
+        console.print(Text(f"  {note}"), soft_wrap=True)
+    console.print()
+    console.print(table.drawn(_cells(found), ruled=False))
+    console.print()
+    _show_figure5(found.figures(), console)
+    for sentence in verdict(found):
+        console.print(Text(sentence), soft_wrap=True)
+
+
+def _cells(found: Live) -> Table:
+    headings = ["control", "cpu", "online", "batch"]
+    figures = ["short write", "", "p50", "p99", "max", "transaction", "batch program"]
+    rows = [
+        [
+            cell.mode,
+            "first" if cell.cpu_priority else "equal",
+            str(cell.online),
+            str(cell.batch),
+            *_of_short(cell),
+            "–" if cell.batch_ns is None else units.latency(cell.batch_ns.median),
+        ]
+        for cell in found.cells
+    ]
+    return Table([*headings, *figures], rows, words=len(headings))
+
+
+def _of_short(cell: Cell) -> list[str]:
+    """What short writes met, and transactions: mean, its range, and the others."""
+    if not cell.online:
+        return ["–", "", "–", "–", "–", "–"]
+    mean = cell.short_mean_ns
+    others = (cell.short_p50_ns, cell.short_p99_ns, cell.short_max_ns, cell.transaction_ns)
+    return [
+        units.latency(mean.median),
+        _range(mean),
+        *(units.latency(one.median) for one in others),
+    ]
+
+
+def _show_figure5(figures: list[Figures], console: Console) -> None:
+    """The paper's points beside ours, where it has some."""
+    found = figure5.points(figures)
+    if not found:
+        return
+    console.print(table.drawn(figure5.told(found), ruled=False))
+    console.print(Text(figure5.NOTE, style="dim"), soft_wrap=True)
+    console.print()
+
+
+def _range(spread: Spread) -> str:
+    return f"({units.latency(spread.low)}–{units.latency(spread.high)})"

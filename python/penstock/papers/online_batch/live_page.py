@@ -1,0 +1,53 @@
+"""What the page of the online-batch paper says of its programs in real time."""
+
+from typing import Any
+
+from penstock.papers import claims
+from penstock.papers.online_batch import figure5
+from penstock.papers.online_batch.live import EMULATED, Figures
+from penstock.papers.table import markdown
+from penstock.text import units
+
+ROUNDS = 3
+
+MATRIX = ("--online", "0,1,2,5,10", "--batch", "0,1", "--repeat", str(ROUNDS))
+
+WORDS = ("paper", "online-batch-live", *MATRIX)
+"""The command whose figures the page shows."""
+
+
+def kept(found: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What `live.json` keeps of what the command printed: about all of it, and a line a cell."""
+    about = {
+        "words": WORDS,
+        "on": found["where"]["on"],
+        "rounds": ROUNDS,
+        "online_cpu_ns": found["online_cpu_ns"],
+        "batch_cpu_ns": found["batch_cpu_ns"],
+    }
+    return about, found["figures"]
+
+
+def words(kept: dict[str, Any]) -> dict[str, str]:
+    """The texts at the places of `page.md` that begin with `live_`."""
+    figures = [Figures.read(one) for one in kept["figures"]]
+    batches = sorted({one.batch for one in figures})
+    cpu = [units.latency(kept[key]) for key in ("online_cpu_ns", "batch_cpu_ns")]
+    short = [f"{_beside(n)}:\n\n{markdown(figure5.short_times(figures, n))}" for n in batches]
+    long = [f"{_beside(n)}:\n\n{markdown(figure5.long_times(figures, n))}" for n in batches if n]
+    return {
+        "live_device": kept["on"].removeprefix(EMULATED),
+        "live_command": f"$ penstock {' '.join(kept['words'])}",
+        "live_cpu": f"{cpu[0]} and {cpu[1]}",
+        "live_rounds": f"{kept['rounds']}",
+        "live_points": markdown(figure5.told(figure5.points(figures))),
+        "live_short": "\n\n".join(short),
+        "live_long": "\n\n".join(long),
+        "live_claims": markdown(claims.table(figure5.claims(figures), "ms")),
+    }
+
+
+def _beside(batch: int) -> str:
+    if not batch:
+        return "Online programs alone"
+    return f"{batch} batch program{'s' if batch > 1 else ''}"

@@ -1,0 +1,150 @@
+"""A published table, and how far each of our cells is from it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+from penstock.papers import files
+from penstock.papers.table import Table
+
+Row: TypeAlias = Mapping[str, Any]
+"""What came of one run, or what the paper has of it: figures by name."""
+
+
+class Cell(NamedTuple):
+    """A column of figures that was published."""
+
+    heading: str
+    unit: str
+    digits: int = 2
+    """Of ours, after the point."""
+    published_digits: int = 1
+    """Of the paper's."""
+
+
+class Away(NamedTuple):
+    """In what deviations are counted."""
+
+    words: str
+    unit: str
+    """What stands behind a deviation in a sentence."""
+    heading: str
+    """What it is called above a column."""
+    key: str
+    """What ends the names of such figures."""
+
+
+POINTS = Away("percentage points", " points", "pp", "pp")
+"""Ours less the paper's, where both are in percent."""
+
+PERCENT = Away("percent", " %", "%", "pct")
+"""Ours less the paper's, as a share of that."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deviation:
+    """One of our figures and the published one."""
+
+    row: Row
+    figure: str
+    ours: float
+    paper: float
+    suspect: bool
+    of: Away
+
+    @property
+    def away(self) -> float:
+        """How far ours is from the paper's."""
+        if self.of is PERCENT:
+            return percent(self.ours, self.paper)
+        return self.ours - self.paper
+
+
+def percent(ours: float, paper: float) -> float:
+    """How far ours is from the paper's, in percent of that."""
+    return 100 * (ours / paper - 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """Rows that a paper published (`[[row]]` in `published.toml`), in the order of our own.
+
+    A published row lists in `suspect` the cells that contradict others.
+    """
+
+    paper: str
+    names: Mapping[str, Mapping[Any, str]]
+    """The columns that say which row it is, and how their values are called, if not as they are."""
+    cells: Mapping[str, Cell]
+    away: Away = POINTS
+    noun: str = "cell"
+    """What a cell is called."""
+    suspect_because: str = ""
+    """What is wrong with the suspect cells, as "contradict the paper's own total"."""
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows."""
+        found: list[Row] = files.published(self.paper)["row"]
+        return found
+
+    def deviations(self, ours: Sequence[Row]) -> Iterator[Deviation]:
+        """Each cell of ours with the paper's."""
+        for row, paper in zip(ours, self.rows, strict=True):
+            for figure in self.cells:
+                yield Deviation(
+                    row=row,
+                    figure=figure,
+                    ours=row[figure],
+                    paper=paper[figure],
+                    suspect=figure in paper.get("suspect", []),
+                    of=self.away,
+                )
+
+    def farthest(self, ours: Sequence[Row]) -> float:
+        """The largest deviation of a cell that is not suspect."""
+        return max(abs(one.away) for one in self.deviations(ours) if not one.suspect)
+
+    def called(self, row: Row) -> list[str]:
+        """Which row it is, a text for each column that says so."""
+        return [names.get(row[column], str(row[column])) for column, names in self.names.items()]
+
+    def table(self, ours: Sequence[Row]) -> Table:
+        """Our rows with the published cells and how far apart they are."""
+        headings = [f"{cell.heading}, {cell.unit}" for cell in self.cells.values()]
+        texts = map(self._text, self.deviations(ours))
+        rows = [[*self.called(row), *(next(texts) for _ in self.cells)] for row in ours]
+        return Table([*self.names, *headings], rows)
+
+    def remarks(self, ours: Sequence[Row]) -> Iterator[str]:
+        """What a reader of the table has to know."""
+        suspect = [one for one in self.deviations(ours) if one.suspect]
+        aside = f", {_many(suspect)} left aside" if suspect else ""
+        yield (
+            f"Each {self.noun} is ours / the paper's (the difference in {self.away.words}). The "
+            f"farthest cell is {self.farthest(ours):.2f}{self.away.unit} away{aside}."
+        )
+        if suspect:
+            cells = "; ".join(map(self._place, suspect))
+            marked = "They are" if len(suspect) > 1 else "It is"
+            many = _many(suspect).capitalize()
+            yield f"{many} {self.suspect_because}: {cells}. {marked} marked with *."
+
+    def _text(self, one: Deviation) -> str:
+        cell = self.cells[one.figure]
+        away = f"{one.away:+.1f} %" if one.of is PERCENT else f"{one.away:+.2f}"
+        star = "*" if one.suspect else ""
+        ours, paper = f"{one.ours:.{cell.digits}f}", f"{one.paper:.{cell.published_digits}f}"
+        return f"{ours} / {paper} ({away}){star}"
+
+    def _place(self, one: Deviation) -> str:
+        cell = self.cells[one.figure]
+        paper = f"{cell.heading} {one.paper:.{cell.published_digits}f} {cell.unit}"
+        pairs = zip(self.names.items(), self.called(one.row), strict=True)
+        # A name speaks for itself; a number does not.
+        row = (text if names else f"{column} {text}" for (column, names), text in pairs)
+        return ", ".join((*row, paper))
+
+
+def _many(suspect: Sequence[Deviation]) -> str:
+    return {1: "one cell", 2: "two cells"}.get(len(suspect), f"{len(suspect)} cells")

@@ -1,0 +1,90 @@
+"""What came of a paper's simulation, as JSON and in a terminal."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from penstock import __version__
+from penstock.papers import claims, files, sensitivity
+from penstock.papers.claims import Claim
+from penstock.papers.paper import Paper
+from penstock.papers.published import Row
+from penstock.papers.sensitivity import Found
+from penstock.papers.table import Table, drawn
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """The rows of a paper under some settings, its claims, and how much hangs on what is open."""
+
+    paper: Paper
+    given: Mapping[str, str]
+    rows: Sequence[Row]
+    claims: Sequence[Claim]
+    variants: Sequence[Found] = ()
+
+    def data(self) -> dict[str, Any]:
+        """All figures, with the published ones."""
+        return {
+            "rows": self.rows,
+            "claims": self.claims,
+            "paper": self.paper.published.rows,
+            "sensitivity": list(self.variants),
+        }
+
+    def json(self) -> dict[str, Any]:
+        """What the command prints."""
+        data = self.data()
+        if not self.variants:
+            del data["sensitivity"]
+        return {"penstock": __version__, "set": self.given, **data}
+
+
+def simulated(
+    paper: Paper,
+    given: Mapping[str, str],
+    *,
+    vary: bool = False,
+    told: Callable[[str], object] = lambda _: None,
+) -> Result:
+    """Simulate a paper; with `vary` its variants too, if it has some. `told` hears of each."""
+    rows = paper.simulate(given)
+    found: Sequence[Found] = ()
+    if vary and paper.sensitivity is not None:
+        away = paper.published.away
+        found = sensitivity.found(paper.sensitivity, paper.judge, away, given, told)
+    return Result(paper=paper, given=given, rows=rows, claims=paper.claims(rows), variants=found)
+
+
+def show(result: Result, console: Console) -> None:
+    """Print the tables, the remarks and the claims."""
+    paper, rows = result.paper, result.rows
+    world = Text.assemble(("SIMULATED", "bold"), f"  {files.source(paper.name)}")
+    console.print(world, soft_wrap=True)
+    _table(console, paper.published.table(rows))
+    for line in paper.published.remarks(rows):
+        _faint(console, line)
+    for block in paper.more(rows):
+        _table(console, block.table)
+    for claim in result.claims:
+        holds = "holds         " if claim["holds"] else "DOES NOT HOLD "
+        console.print(Text(f"{holds} {claim['id']:<11} {claim['text']}"), soft_wrap=True)
+        _faint(console, f"{'':26} {claims.numbers(claim)}")
+    if paper.sensitivity is not None and result.variants:
+        _table(console, sensitivity.table(result.variants, paper.published.away))
+        _faint(console, paper.sensitivity.legend(paper.published.away))
+        for one in result.variants:
+            _faint(console, f"{one['variant']}: {one['text']}")
+
+
+def _table(console: Console, of: Table) -> None:
+    console.print()
+    console.print(drawn(of), no_wrap=True, crop=False)
+    console.print()
+
+
+def _faint(console: Console, line: str) -> None:
+    console.print(Text(line, style="dim"), soft_wrap=True)

@@ -1,0 +1,102 @@
+"""How much of a paper's table hangs on what the paper does not say.
+
+Each variant of the model runs at many points: with other values of something that is left open.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from os import cpu_count
+from statistics import median, quantiles
+from typing import Any, NamedTuple, TypeAlias
+
+from penstock.papers.claims import Claim
+from penstock.papers.published import Away
+from penstock.papers.table import Table
+
+
+class Variant(NamedTuple):
+    """A variant of the model, in words and as settings."""
+
+    text: str
+    changes: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensitivity:
+    """Variants, and the points at which each runs."""
+
+    variants: Mapping[str, Variant]
+    points: Sequence[Mapping[str, str]]
+    """What is set at each point."""
+    noun: str
+    """What the points are called."""
+    about: str
+    """What the points are, as a sentence."""
+    help: str
+    """What the option does."""
+
+    def legend(self, away: Away) -> str:
+        """What the figures of the table are."""
+        return (
+            f"{self.about} Each number says at how many of them a claim held; the last two, how "
+            f"far the farthest cell was, in {away.words}."
+        )
+
+
+Found: TypeAlias = Mapping[str, Any]
+"""Of one variant over all points: how often each claim held (`holds`), and the farthest cell.
+
+`farthest_pp` or `farthest_pct` has the median and the 90th percentile of that.
+"""
+
+Judged: TypeAlias = tuple[Sequence[Claim], float]
+"""The claims under some settings, and how far the farthest cell is."""
+
+Judge: TypeAlias = Callable[[Mapping[str, str]], Judged]
+"""Judges some settings."""
+
+
+def found(
+    of: Sensitivity,
+    judge: Judge,
+    away: Away,
+    given: Mapping[str, str],
+    told: Callable[[str], object] = lambda _: None,
+) -> list[Found]:
+    """Every variant on top of what is set; `told` hears which one is next."""
+    results: list[Found] = []
+    for name, variant in of.variants.items():
+        told(f"{len(of.points)} {of.noun} of {name}: {variant.text}")
+        each = [{**given, **variant.changes, **point} for point in of.points]
+        with ThreadPoolExecutor(cpu_count()) as pool:
+            judged = list(pool.map(judge, each))
+        about = {"variant": name, "text": variant.text, of.noun: len(of.points)}
+        results.append({**about, **_counted(judged, away)})
+    return results
+
+
+def _counted(results: Sequence[Judged], away: Away) -> Found:
+    far = [farthest for _, farthest in results]
+    ids = [claim["id"] for claim in results[0][0]]
+    held = zip(*([claim["holds"] for claim in claims] for claims, _ in results), strict=True)
+    return {
+        "holds": {one: sum(holds) for one, holds in zip(ids, held, strict=True)},
+        f"farthest_{away.key}": {"median": median(far), "p90": quantiles(far, n=10)[-1]},
+    }
+
+
+def table(results: Sequence[Found], away: Away) -> Table:
+    """How often each claim held, and the farthest cell."""
+    far = f"farthest_{away.key}"
+    rows = [
+        [
+            one["variant"],
+            *(f"{held}" for held in one["holds"].values()),
+            f"{one[far]['median']:.1f}",
+            f"{one[far]['p90']:.1f}",
+        ]
+        for one in results
+    ]
+    ids = list(results[0]["holds"]) if results else []
+    return Table(["variant", *ids, f"median, {away.heading}", f"p90, {away.heading}"], rows)

@@ -1,0 +1,148 @@
+"""What holds of every registered paper: its command, its claims, its report, its page."""
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+import papers
+from command import ROOT, penstock
+from penstock import __version__
+from penstock.cli.app import app
+from penstock.papers import PAPERS, files
+from penstock.papers.paper import Paper, load
+from penstock.papers.result import Result, simulated
+from reference_commands import commands
+
+
+@pytest.fixture(params=PAPERS)
+def paper(request: pytest.FixtureRequest) -> Paper:
+    return load(request.param)
+
+
+def test_it_is_listed_with_a_line(paper: Paper) -> None:
+    help_ = " ".join(penstock("paper", "--help").out.split())
+    assert f" {paper.name} {PAPERS[paper.name].line}" in help_
+    assert (f" {paper.name}-live " in help_) == PAPERS[paper.name].live
+
+
+def test_it_is_registered_as_its_folder_is() -> None:
+    folders = {path.parent.name for path in (ROOT / "python/penstock/papers").glob("*/paper.py")}
+    assert folders == {name.replace("-", "_") for name in PAPERS}
+    for name, listed in PAPERS.items():
+        assert load(name).name == name
+        command = f"penstock.papers.{name.replace('-', '_')}.live_command"
+        assert (find_spec(command) is not None) == listed.live
+
+
+def test_no_paper_is_imported_before_one_is_asked_for() -> None:
+    script = (
+        "import sys\n"
+        "from typer.testing import CliRunner\n"
+        "from penstock.cli.app import app\n"
+        "for words in (['--version'], ['--help'], ['list', 'devices'], ['paper', '--help']):\n"
+        "    assert CliRunner().invoke(app, words).exit_code == 0\n"
+        "print([name for name in sys.modules if name.startswith('penstock.papers.')\n"
+        "       and name.count('.') > 2])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_it_says_who_published_what_where(paper: Paper) -> None:
+    of = files.published(paper.name)
+    assert all(of[key] in files.source(paper.name) for key in ("authors", "title", "published"))
+
+
+def test_every_claim_is_about_a_figure_that_the_paper_published(paper: Paper) -> None:
+    drawn = {one.figure for one in paper.pictures.figures} if paper.pictures else set()
+    names = {rule.id for rule in paper.rules}
+    assert len(names) == len(paper.rules) > 0
+    series = {row[paper.series] for row in paper.published.rows}
+    for rule in paper.rules:
+        assert rule.figure in {*paper.published.cells, *drawn}, rule.id
+        assert set(rule.series) <= series, rule.id
+
+
+def test_every_published_cell_is_there_and_every_suspect_one_is_explained(paper: Paper) -> None:
+    for row in paper.published.rows:
+        assert set(paper.published.cells) < set(row)
+        assert set(row.get("suspect", [])) <= set(paper.published.cells)
+        assert paper.published.suspect_because or "suspect" not in row
+
+
+def test_its_json_has_rows_claims_and_what_was_published(paper: Paper) -> None:
+    ended = penstock("paper", paper.name, "--json")
+    assert (ended.code, ended.err) == (0, "")
+    found = json.loads(ended.out)
+    ours = json.loads(json.dumps(paper.simulate({})))
+    assert list(found) == ["penstock", "set", "rows", "claims", "paper"]
+    assert (found["penstock"], found["set"]) == (__version__, {})
+    assert found["rows"] == ours
+    assert found["claims"] == paper.claims(ours)
+    assert found["paper"] == paper.published.rows
+
+
+def test_its_text_has_the_source_the_table_and_the_claims(paper: Paper) -> None:
+    result = simulated(paper, {})
+    ended = penstock("paper", paper.name)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith(f"SIMULATED  {files.source(paper.name)}\n")
+    for row in paper.published.table(result.rows).rows:
+        assert any(all(cell in line for cell in row) for line in ended.out.splitlines()), row
+    for claim in result.claims:
+        holds = "holds" if claim["holds"] else "DOES NOT HOLD"
+        assert f"\n{holds:<14} {claim['id']:<11} {claim['text']}\n" in ended.out
+
+
+def test_an_unknown_setting_is_refused(paper: Paper) -> None:
+    ended = penstock("paper", paper.name, "--set", "no.such.key=1")
+    assert (ended.code, "unknown key no.such.key" in ended.err) == (2, True)
+    for example in paper.settings.examples:
+        assert list(paper.settings.read([example])) == [example.partition("=")[0]]
+
+
+def test_its_report_and_its_page_have_the_same_figures(paper: Paper, tmp_path: Path) -> None:
+    path = tmp_path / "paper.html"
+    ended = penstock("paper", paper.name, "--report", path)
+    assert (ended.code, ended.err.splitlines()[-1]) == (0, f"wrote {path}")
+    text = path.read_text()
+    drawn = paper.pictures.figures if paper.pictures else ()
+    assert text.count('<svg class="chart"') == len(drawn)
+    data = json.loads(text.partition('id="penstock-data">')[2].partition("</script>")[0])
+    result = Result(
+        paper=paper,
+        given={},
+        rows=data["rows"],
+        claims=data["claims"],
+        variants=data["sensitivity"],
+    )
+    assert papers.place(paper.name).read_text() == papers.page(result), "run `make papers`"
+    of = paper.sensitivity
+    assert [one["variant"] for one in result.variants] == list(of.variants if of else ())
+    assert all(of and one[of.noun] == len(of.points) for one in result.variants)
+    again = penstock("paper", paper.name, "--report", papers.place(paper.name))
+    assert again.code == 2, "only a report is written over"
+
+
+def test_the_pictures_of_its_page_are_there(paper: Paper) -> None:
+    for _, file in papers.images(paper):
+        assert (papers.FOLDER / paper.name / file).is_file()
+
+
+@pytest.mark.parametrize("name", [name for name, listed in PAPERS.items() if listed.live])
+def test_its_simulation_knows_the_options_of_its_programs(name: str) -> None:
+    """As `--live` hands over to them; none is shown, and their own help names no such option."""
+    found = dict(commands(get_command(app), "penstock"))
+    simulation, live = found[f"penstock paper {name}"], found[f"penstock paper {name}-live"]
+    assert {one.name for one in live.params} <= {one.name for one in simulation.params}
+    shown = penstock("paper", name, "--help").out
+    assert "--live" not in shown
+    assert "--on" not in shown
+    assert "--live" not in penstock("paper", f"{name}-live", "--help").out
