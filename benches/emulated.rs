@@ -7,7 +7,7 @@
 #![allow(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
 
 use penstock_run::result::{Comparison, Distribution};
-use penstock_run::{Options, compare_text};
+use penstock_run::{Options, TargetOptions, compare_text};
 
 const JOB: &str = r#"
 duration = "60s"
@@ -37,7 +37,8 @@ split = "10000B"
 
 fn run(on: Option<&str>) -> Comparison {
     let policies = ["fcfs", "size-priority"].map(Into::into).into();
-    let options = Options { policies, on: on.map(Into::into), ..Options::default() };
+    let target = TargetOptions { on: on.map(Into::into), ..TargetOptions::default() };
+    let options = Options { policies, target, ..Options::default() };
     let result = compare_text("bench.toml", JOB, &[], &options, &mut |_| true);
     result.unwrap_or_else(|failure| panic!("{failure}"))
 }

@@ -13,7 +13,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use penstock_run::{Options, compare_text};
+use penstock_run::{Options, TargetOptions, compare_text};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Rounds of each comparison: one of each program.
@@ -55,7 +55,11 @@ fn penstock(place: &Place<'_>, depth: u32) -> Reached {
         Place::File(path) => path.display().to_string(),
         Place::Null => "null".into(),
     };
-    let options = Options { policies: vec!["fcfs".into()], on: Some(on), ..Options::default() };
+    let options = Options {
+        policies: vec!["fcfs".into()],
+        target: TargetOptions::on(on),
+        ..Options::default()
+    };
     let begun = cpu_seconds();
     let compared = compare_text("bench.toml", &job, &[], &options, &mut |_| true);
     let spent = cpu_seconds() - begun;

@@ -4,14 +4,17 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Final, final
 
+from penstock.job import Job
 from penstock.policy import Op, Policy
 from penstock.results.steps import Step
+from penstock.target import Target
 
 __all__ = [
     "Below",
     "Failure",
     "Gate",
     "Pace",
+    "Session",
     "__version__",
     "compare",
     "devices",
@@ -79,13 +82,30 @@ class Pace:
     def __new__(cls) -> Pace:
         """Of a run that goes on."""
 
+@final
+class Session:
+    """A target that stays open and locked while jobs run on it; `penstock.session` is its face."""
+
+    def __new__(
+        cls,
+        jobs: Sequence[Job],
+        *,
+        policies: Sequence[str],
+        target: Target,
+        detail: bool = False,
+    ) -> Session:
+        """Open `target`. A missing file is made only if `jobs` can run on it."""
+
+    def run(
+        self, jobs: Sequence[Job], *, progress: Callable[[Step], object] | None = None
+    ) -> list[str]: ...
+    def close(self) -> None: ...
+
 def compare(
     job: str | PathLike[str],
     *,
     policies: Sequence[str | tuple[str, Policy]],
-    on: str | None = None,
-    create: str | None = None,
-    engine: str | None = None,
+    target: Target | None = None,
     sets: Sequence[str] = ...,
     record: str | PathLike[str] | None = None,
     detail: bool = False,
@@ -94,9 +114,6 @@ def compare(
     watch: Pace | None = None,
     speed: str | None = None,
     repeat: int | None = None,
-    i_will_lose_data: str | None = None,
-    even_if_not_empty: bool = False,
-    read_only: bool = False,
 ) -> str:
     """Run a job under each policy and return the comparison as JSON.
 
@@ -104,9 +121,7 @@ def compare(
     With `text` that is the job, and `job` only what it is called. With `watch` the steps that
     `progress` hears of tell how the run goes, and a model goes `speed` times as fast as real time,
     once if not given, or as fast as it can: `max`. With `repeat` each policy runs so often, in
-    rounds of all of them, each with the next seed. `i_will_lose_data` names the block device of
-    `on` once more, which may hold data with `even_if_not_empty`. With `read_only` the target is
-    only read, and may be anybody's.
+    rounds of all of them, each with the next seed.
 
     An interrupt, or anything that `progress` raises, ends the run: after an interrupt the result so
     far is returned, if there is one.

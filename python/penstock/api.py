@@ -1,7 +1,7 @@
 """`penstock.compare`: the command of that name, for programs and notebooks."""
 
 from collections.abc import Callable, Mapping, Sequence
-from os import PathLike, fspath
+from os import PathLike
 
 from penstock import _native
 from penstock.comparison import Comparison
@@ -9,6 +9,7 @@ from penstock.errors import translated, wrong
 from penstock.job import Job, Plain, plain
 from penstock.policy import Policy, made
 from penstock.results.rounds import ROUNDS_MOST
+from penstock.target import Target, path
 
 
 def compare(
@@ -41,16 +42,19 @@ def compare(
     if repeat is not None and not (isinstance(repeat, int) and 1 <= repeat <= ROUNDS_MOST):
         hint = "leave it out to run every policy once"
         raise wrong(f"found repeat={repeat!r}; expected a number from 1 to {ROUNDS_MOST}", hint)
+    target = Target(
+        on=path(on),
+        create=create,
+        i_will_lose_data=path(i_will_lose_data),
+        even_if_not_empty=even_if_not_empty,
+        read_only=read_only,
+        engine=engine,
+    )
     with translated():
         text = _native.compare(
             job.name if isinstance(job, Job) else job,
             policies=made(policies or ()),
-            on=None if on is None else fspath(on),
-            create=create,
-            i_will_lose_data=None if i_will_lose_data is None else fspath(i_will_lose_data),
-            even_if_not_empty=even_if_not_empty,
-            read_only=read_only,
-            engine=engine,
+            target=target,
             sets=[f"{key}={_written(value)}" for key, value in (set or {}).items()],
             detail=detail,
             repeat=repeat,

@@ -1,6 +1,7 @@
 """`penstock calibrate`: a disk is measured, and the device file predicts it."""
 
 import json
+from collections.abc import Callable, Sequence
 from io import StringIO
 from pathlib import Path
 
@@ -15,13 +16,18 @@ from penstock.calibrate import (
     Calibration,
     Compared,
     calibrate,
+    measure,
     probes,
     simplest,
 )
 from penstock.calibrate.fit import Fit
 from penstock.calibrate.models import MODELS, Known, Model
-from penstock.calibrate.probes import WHOLE, Figures, Measured, Probe, Target
+from penstock.calibrate.probes import WHOLE, Figures, Measured, Probe
 from penstock.cli import calibrate as verb
+from penstock.job import Job
+from penstock.results.steps import Step
+from penstock.session import Session
+from penstock.target import Target
 
 pytest.importorskip("scipy")
 
@@ -139,19 +145,27 @@ class TestSimplest:
         assert (best.model.name, len(seen)) == (kept, tried)
 
 
-def test_no_two_runs_go_to_the_same_addresses() -> None:
-    seeds: list[int] = []
+def test_no_two_runs_go_to_the_same_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "SECONDS", (0.02,))
+    monkeypatch.setattr(measure, "ENOUGH", 1)
+    texts: list[str] = []
 
-    class Heard(Target):
-        def run(self, _probe: Probe, seed: int) -> Figures:
-            seeds.append(seed)
-            return Figures(1.0, 1.0)
+    class Heard(Session):
+        def run(
+            self, jobs: Sequence[Job], *, told: Callable[[Step], object] | None = None
+        ) -> list[penstock.Comparison]:
+            texts.extend(job.text for job in jobs)
+            return super().run(jobs, told=told)
 
     some, _ = probes.plan(("read",), 1 << 30)
-    assert len(list(probes.rounds(Heard("disk"), some, 3))) == 3 * len(some)
-    assert len(set(seeds)) == 3 * len(some)
-    texts = {some[0].job(1.0, seed=seed).text for seed in seeds}
-    assert len(texts) == len(seeds)
+    target = Target(on="flash")
+    with Heard(target, policies=["fcfs"]) as session:
+        subject = measure.Subject(session, target, {}, ())
+        found = measure.in_rounds(subject, some, 3, lambda _what, _fraction: None)
+    assert [len(rounds) for rounds in found.values()] == [3] * len(some)
+    assert len(set(texts)) == 3 * len(some)
+    seeds = {line for text in texts for line in text.splitlines() if line.startswith("seed")}
+    assert len(seeds) == 3 * len(some)
 
 
 def test_places_are_looked_at_where_there_is_room_for_them() -> None:
@@ -197,8 +211,8 @@ class TestFiles:
 
     @pytest.fixture(autouse=True)
     def short(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(probes, "SECONDS", (0.02,))
-        monkeypatch.setattr(probes, "ENOUGH", 1)
+        monkeypatch.setattr(measure, "SECONDS", (0.02,))
+        monkeypatch.setattr(measure, "ENOUGH", 1)
         monkeypatch.setattr("penstock.calibrate.MODELS", MODELS[:1])
 
     def test_an_owned_file_is_read_and_written(self, disk: Path) -> None:

@@ -37,13 +37,13 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 
 FLOORS = (
-    {"design", "errors", "signals"},
+    {"design", "errors", "signals", "target"},
     {"results"},
     {"text"},
     {"charts"},
     {"report"},
     {"comparison"},
-    {"api", "gate", "job", "policy"},
+    {"api", "gate", "job", "policy", "session"},
     {""},
     {"advise", "calibrate", "papers", "watch"},
     {"cli", "papers.*.live_command"},

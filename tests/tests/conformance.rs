@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use penstock_policy::{Entry, Kind, POLICIES, Param, Value};
 use penstock_run::record::replay::{Replay, replay};
-use penstock_run::{Options, compare};
+use penstock_run::{Options, TargetOptions, compare};
 
 /// More requests outstanding than the device takes, so that there is always a decision to make:
 /// random reads, sequential writes that merge, long writes that are split.
@@ -80,9 +80,11 @@ fn record(folder: &Folder, policy: &str, engine: &str) -> PathBuf {
         let path = folder.at(&format!("{policy}-{ms}.record"));
         let options = Options {
             policies: vec![policy.into()],
-            on: Some(folder.at("disk.img").display().to_string()),
-            create: Some("64MiB".into()),
-            engine: Some(engine.into()),
+            target: TargetOptions {
+                create: Some("64MiB".into()),
+                engine: Some(engine.into()),
+                ..TargetOptions::on(folder.at("disk.img").display().to_string())
+            },
             record: Some(path.clone()),
             ..Options::default()
         };

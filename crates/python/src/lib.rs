@@ -12,6 +12,8 @@ mod gate;
 mod ledger;
 mod papers;
 mod policy;
+mod session;
+mod target;
 mod traces;
 mod units;
 mod watch;
@@ -28,7 +30,7 @@ use pyo3::prelude::*;
 use crate::answer::{Failure, json, raise};
 use crate::below::Below;
 use crate::policy::Raised;
-use crate::watch::Watched;
+use crate::target::Target;
 
 /// So that a command can say that memory has run out.
 #[global_allocator]
@@ -46,6 +48,8 @@ mod _native {
     use crate::gate::{Gate, online_batch};
     #[pymodule_export]
     use crate::papers::paper;
+    #[pymodule_export]
+    use crate::session::Session;
     #[pymodule_export]
     use crate::traces::{trace_convert, trace_describe, trace_formats};
     #[pymodule_export]
@@ -90,9 +94,8 @@ impl Pace {
 /// there: an interrupt gives the result so far, anything else is raised.
 #[pyfunction]
 #[pyo3(signature = (
-    job, *, policies, on=None, create=None, engine=None, sets=Vec::new(), record=None,
-    detail=false, text=None, progress=None, watch=None, speed=None, repeat=None,
-    i_will_lose_data=None, even_if_not_empty=false, read_only=false
+    job, *, policies, target=None, sets=Vec::new(), record=None, detail=false, text=None,
+    progress=None, watch=None, speed=None, repeat=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
@@ -100,9 +103,7 @@ fn compare(
     py: Python<'_>,
     job: PathBuf,
     policies: Vec<Named>,
-    on: Option<String>,
-    create: Option<String>,
-    engine: Option<String>,
+    target: Option<Target>,
     sets: Vec<String>,
     record: Option<PathBuf>,
     detail: bool,
@@ -111,28 +112,13 @@ fn compare(
     watch: Option<PyRef<'_, Pace>>,
     speed: Option<String>,
     repeat: Option<u32>,
-    i_will_lose_data: Option<String>,
-    even_if_not_empty: bool,
-    read_only: bool,
 ) -> PyResult<String> {
     let scripts = policies.iter().any(|named| matches!(named, Named::Script(..)));
     let thrown = Raised::default();
     let policies = policies.into_iter().map(|named| named.candidate(&thrown)).collect();
     let watch = watch.map(|pace| Arc::clone(&pace.0));
-    let options = Options {
-        policies,
-        on,
-        create,
-        i_will_lose_data,
-        even_if_not_empty,
-        read_only,
-        engine,
-        record,
-        detail,
-        watch,
-        speed,
-        repeat,
-    };
+    let target = target.map(Into::into).unwrap_or_default();
+    let options = Options { policies, target, record, detail, watch, speed, repeat };
     let work = move |progress: &mut dyn FnMut(Step<'_>) -> bool| {
         let comparison = match &text {
             Some(text) => {
@@ -143,29 +129,15 @@ fn compare(
         };
         comparison.map(|comparison| json(&comparison))
     };
-    let Watched { result, raised, stuck } = if scripts {
+    let watched = if scripts {
         watch::run_here(py, progress.as_ref(), work)
     } else {
         watch::run(py, progress.as_ref(), work)
     };
     let thrown = thrown.lock().unwrap_or_else(PoisonError::into_inner).take();
-    match (result, raised) {
-        (Err(failure), None) => {
-            let error = raise(py, &failure);
-            error.value(py).setattr("stuck", stuck)?;
-            error.set_cause(py, thrown);
-            Err(error)
-        }
-        (Err(failure), Some(raised)) => {
-            let cause = raise(py, &failure);
-            cause.value(py).setattr("stuck", stuck)?;
-            raised.set_cause(py, Some(cause));
-            Err(raised)
-        }
-        (Ok(comparison), raised) => match raised.or(thrown) {
-            Some(raised) if !raised.is_instance_of::<PyKeyboardInterrupt>(py) => Err(raised),
-            _ => Ok(comparison),
-        },
+    match watched.ended(py, thrown)? {
+        (_, Some(raised)) if !raised.is_instance_of::<PyKeyboardInterrupt>(py) => Err(raised),
+        (comparison, _) => Ok(comparison),
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use penstock_run::{Failure, Handover, Patience, Step};
 use pyo3::prelude::*;
 
-use crate::answer::json;
+use crate::answer::{json, raise};
 
 /// How often the watcher looks: soon enough that Ctrl-C feels immediate.
 const BEAT: Duration = Duration::from_millis(50);
@@ -24,11 +24,37 @@ const LAST_WORD: Duration = Duration::from_secs(4);
 /// What became of the work.
 pub(crate) struct Watched<T> {
     /// What it returned.
-    pub(crate) result: Result<T, Failure>,
+    result: Result<T, Failure>,
     /// Why it was asked to end early, if it was.
-    pub(crate) raised: Option<PyErr>,
+    raised: Option<PyErr>,
     /// It was given up, in a call from which the kernel does not return.
-    pub(crate) stuck: bool,
+    stuck: bool,
+}
+
+impl<T> Watched<T> {
+    /// The result, and what was raised meanwhile by who watches or by what the work called, which
+    /// has `thrown`.
+    ///
+    /// # Errors
+    /// The failure of the work, as the cause of what was raised if anything was.
+    pub(crate) fn ended(
+        self,
+        py: Python<'_>,
+        thrown: Option<PyErr>,
+    ) -> PyResult<(T, Option<PyErr>)> {
+        let Self { result, raised, stuck } = self;
+        let failure = match result {
+            Ok(result) => return Ok((result, raised.or(thrown))),
+            Err(failure) => raise(py, &failure),
+        };
+        failure.value(py).setattr("stuck", stuck)?;
+        let Some(raised) = raised else {
+            failure.set_cause(py, thrown);
+            return Err(failure);
+        };
+        raised.set_cause(py, Some(failure));
+        Err(raised)
+    }
 }
 
 /// Does `work`, and tells `progress` of its steps until something is raised.

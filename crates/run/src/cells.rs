@@ -1,4 +1,4 @@
-//! The cells of a comparison: one run for each policy and round, in sequence or in parallel.
+//! The cells of a design run in sequence or in parallel.
 //!
 //! Modelled cells share no state, so they run in parallel on all cores, and the results do not depend
 //! on the number of cores. Cells on one real device run in sequence.
@@ -9,52 +9,41 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use crate::candidate::Chosen;
+use crate::design::Cell;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::result::{RunResult, World};
+use crate::result::RunResult;
 use crate::snapshot::Snapshot;
 use crate::step::{Patience, Step};
 
 /// The longest time between two calls of the progress function, which may stop the cells.
 const REPORT_EVERY: Duration = Duration::from_millis(50);
 
-/// One run of a comparison.
-#[derive(Clone, Copy)]
-pub(crate) struct Cell<'a> {
-    /// From 0, in the order of the results.
-    pub(crate) number: usize,
-    /// From 0.
-    pub(crate) round: u32,
-    pub(crate) policy: &'a Chosen,
-}
-
-/// Every policy in every round, round by round.
-pub(crate) fn cells(policies: &[Chosen], rounds: u32) -> Vec<Cell<'_>> {
-    let all = (0..rounds).flat_map(|round| policies.iter().map(move |policy| (round, policy)));
-    let cell = |(number, (round, policy))| Cell { number, round, policy };
-    all.enumerate().map(cell).collect()
-}
-
-/// Reports the steps of all cells to the caller of the comparison.
+/// Reports the steps of all cells to the caller of the session.
 pub(crate) struct Report<'a> {
     pub(crate) of: usize,
     /// Whether rounds were asked for.
     pub(crate) rounds: bool,
-    pub(crate) device: &'a str,
-    pub(crate) world: World,
-    pub(crate) patience: Patience,
     pub(crate) progress: &'a mut dyn FnMut(Step<'_>) -> bool,
 }
 
 impl Report<'_> {
     fn running(&mut self, cell: Cell<'_>, fraction: f64, now: Option<&Snapshot>) -> bool {
-        let Self { of, device, world, patience, .. } = *self;
-        let round = self.rounds.then_some(cell.round);
-        let (policy, number) = (cell.policy.name(), cell.number);
-        let step =
-            Step::Running { policy, round, number, of, fraction, device, world, patience, now };
-        (self.progress)(step)
+        let place = &cell.task.place;
+        (self.progress)(Step::Running {
+            policy: cell.policy.name(),
+            round: self.rounds.then_some(cell.round),
+            number: cell.number,
+            of: self.of,
+            fraction,
+            device: place.name(),
+            world: place.world(),
+            patience: match place.live() {
+                Some(_) => Patience::Target(cell.task.job.live.timeout),
+                None => Patience::Model,
+            },
+            now,
+        })
     }
 
     /// The answer is ignored: the caller answers the next step alike, and that run is interrupted.

@@ -1,10 +1,10 @@
 //! How a job is run: from what `penstock-spec` read to results, and the only crate that writes JSON.
 //!
-//! `run` makes the `cells` of a comparison, `bench` builds the stack of one and drives it at its
-//! `place` under its `candidate` with its `workload`; `measures` observe, and `result` is what they
-//! write. `record` proves that a run and its replay decide alike. `doctor` says what the machine can
-//! do, `gate` puts a policy before an application's own requests, and `papers` run the programs of
-//! papers over one.
+//! `session` keeps a target open and runs the `cells` of a `design` on it, and a comparison (`run`)
+//! is a session of one job. `bench` builds the stack of a cell and drives it at its `place` under its
+//! `candidate` with its `workload`; `measures` observe, and `result` is what they write. `record`
+//! proves that a run and its replay decide alike. `doctor` says what the machine can do, `gate` puts
+//! a policy before an application's own requests, and `papers` run the programs of papers over one.
 
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,7 @@ mod below;
 mod bench;
 mod candidate;
 mod cells;
+mod design;
 mod ending;
 mod failure;
 mod independent;
@@ -30,9 +31,11 @@ mod place;
 mod progress;
 mod run;
 mod schema;
+mod session;
 mod snapshot;
 mod step;
 mod target;
+mod target_options;
 mod trace_file;
 mod version;
 mod weights;
@@ -45,7 +48,9 @@ pub use options::Options;
 pub use penstock_live::{Handover, Noting, Pace, exit_without_memory};
 pub use run::{compare, compare_text};
 pub use schema::schema;
+pub use session::Session;
 pub use snapshot::{ClassSnapshot, Snapshot};
 pub use step::{Patience, Step};
+pub use target_options::TargetOptions;
 pub use version::VERSION;
 pub use without_detail::without_detail;

@@ -16,6 +16,7 @@ use crate::options::Options;
 use crate::result::World;
 use crate::step::Step;
 use crate::target::{self, Named};
+use crate::target_options::TargetOptions;
 
 /// What begins an emulated device.
 pub(crate) const EMULATED: &str = "emulated:";
@@ -24,6 +25,7 @@ pub(crate) const EMULATED: &str = "emulated:";
 const NULL: &str = "null";
 
 /// Where a job runs.
+#[derive(Clone)]
 pub(crate) enum Place {
     /// On a model, in virtual time.
     Modelled(DeviceSpec),
@@ -43,62 +45,119 @@ pub(crate) enum Place {
 }
 
 /// A real target and how it is driven.
+#[derive(Clone)]
 pub(crate) struct Live {
     pub(crate) target: Target,
     pub(crate) engine: Engine,
     path: String,
-    /// By this run.
+    /// By this session.
     made: bool,
 }
 
-impl Place {
-    /// What `options` name, or the job's device.
-    pub(crate) fn find(
-        job: &Job,
-        policies: &[Chosen],
-        options: &Options,
-        progress: &mut dyn FnMut(Step<'_>) -> bool,
-    ) -> Result<Self, Failure> {
-        let Some(on) = options.on.as_deref() else {
-            let none = || Failure::wrong("the job names no device", "name one with --on");
-            return Self::modelled(job.device.clone().ok_or_else(none)?, policies, options);
-        };
-        let emulated = on.strip_prefix(EMULATED);
-        if emulated.is_some() || on == NULL {
-            candidate::can_run_live(policies, on)?;
-            candidate::can_run_without_a_target(policies, on)?;
-            no_programs(job, on)?;
-            no_speed(on, options)?;
-            let Some(emulated) = emulated else {
-                not_buffered(job, on)?;
-                return no_file(on, options).map(|()| Self::Null);
-            };
-            return Self::emulated(on, emulated, job, options, progress);
+/// What `on` stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Model,
+    Emulated,
+    Target,
+    Null,
+}
+
+impl Kind {
+    fn of(on: &str, options: &TargetOptions) -> Self {
+        if on.starts_with(EMULATED) {
+            return Self::Emulated;
+        }
+        if on == NULL {
+            return Self::Null;
         }
         let known = devices::named().any(|(name, _)| name == on);
         let file = Path::new(on).extension().is_some_and(|ending| ending == "toml");
-        if known || file || !target::is_one(on, options) {
-            return Self::modelled(devices::find(on)?, policies, options);
-        }
-        candidate::can_run_live(policies, on)?;
-        not_buffered(job, on)?;
-        no_programs(job, on)?;
-        no_speed(on, options)?;
-        Ok(Self::Live(Live::open(on, job, options, progress)?))
+        if known || file || !target::is_one(on, options) { Self::Model } else { Self::Target }
     }
 
-    fn modelled(spec: DeviceSpec, policies: &[Chosen], options: &Options) -> Result<Self, Failure> {
-        candidate::can_run_without_a_target(policies, &spec.name)?;
-        no_file(&format!("the model {}", spec.name), options)?;
-        Ok(Self::Modelled(spec))
+    /// That `asked` can run on what is called `on`, at `speed` if one was given.
+    fn check(self, on: &str, asked: &Asked<'_>, speed: Option<&str>) -> Result<(), Failure> {
+        let Asked { job, policies } = asked;
+        if self != Self::Model {
+            candidate::can_run_live(policies, on)?;
+        }
+        if self != Self::Target {
+            candidate::can_run_without_a_target(policies, on)?;
+        }
+        if matches!(self, Self::Target | Self::Null) {
+            not_buffered(job, on)?;
+        }
+        if self != Self::Model {
+            no_programs(job, on)?;
+            no_speed(on, speed)?;
+        }
+        Ok(())
+    }
+}
+
+/// A job and who is to decide in it.
+pub(crate) struct Asked<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) policies: Vec<Chosen>,
+}
+
+impl Place {
+    /// Opens what `options` name, for `asked` among others; none if each job has its own device.
+    pub(crate) fn open(
+        asked: &[Asked<'_>],
+        options: &Options,
+        progress: &mut dyn FnMut(Step<'_>) -> bool,
+    ) -> Result<Option<Self>, Failure> {
+        let (target, speed) = (&options.target, options.speed.as_deref());
+        let Some(on) = target.on.as_deref() else {
+            for one in asked {
+                let place = Self::own(one.job)?;
+                place.check(one, speed)?;
+                no_file(&format!("the model {}", place.name()), target)?;
+            }
+            return Ok(None);
+        };
+        let kind = Kind::of(on, target);
+        let model = (kind == Kind::Model).then(|| devices::find(on)).transpose()?;
+        let name = model.as_ref().map_or(on, |spec| &spec.name);
+        asked.iter().try_for_each(|one| kind.check(name, one, speed))?;
+        if let Some(spec) = model {
+            no_file(&format!("the model {}", spec.name), target)?;
+            return Ok(Some(Self::Modelled(spec)));
+        }
+        let jobs: Vec<&Job> = asked.iter().map(|one| one.job).collect();
+        let place = match (kind, on.strip_prefix(EMULATED)) {
+            (_, Some(what)) => Self::emulated(on, what, &jobs, target, progress)?,
+            (Kind::Null, _) => no_file(on, target).map(|()| Self::Null)?,
+            _ => Self::Live(Live::open(on, &jobs, target, progress)?),
+        };
+        Ok(Some(place))
+    }
+
+    /// The modelled device that `job` names.
+    pub(crate) fn own(job: &Job) -> Result<Self, Failure> {
+        let none = || Failure::wrong("the job names no device", "name one with --on");
+        job.device.clone().map(Self::Modelled).ok_or_else(none)
+    }
+
+    /// That `asked` can run here.
+    pub(crate) fn check(&self, asked: &Asked<'_>, speed: Option<&str>) -> Result<(), Failure> {
+        let kind = match self {
+            Self::Modelled(_) => Kind::Model,
+            Self::Emulated { .. } => Kind::Emulated,
+            Self::Live(_) => Kind::Target,
+            Self::Null => Kind::Null,
+        };
+        kind.check(self.name(), asked, speed)
     }
 
     /// `DEVICE[@SPEED][:PATH]`.
     fn emulated(
         name: &str,
         what: &str,
-        job: &Job,
-        options: &Options,
+        jobs: &[&Job],
+        options: &TargetOptions,
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<Self, Failure> {
         let (model, path) = match what.split_once(':') {
@@ -109,12 +168,21 @@ impl Place {
             return Err(nameless(what));
         }
         let (spec, speed) = self::model(model)?;
-        let open = |path| Live::open(path, job, options, progress);
+        let open = |path| Live::open(path, jobs, options, progress);
         let over = path.map(open).transpose()?;
         if over.is_none() {
             no_file(&format!("{name} without a file"), options)?;
         }
         Ok(Self::Emulated { name: name.into(), spec, speed, over })
+    }
+
+    /// The part of it that `job` views.
+    pub(crate) fn viewed(&self, job: &Job) -> Result<Self, Failure> {
+        let mut place = self.clone();
+        if let Self::Live(live) | Self::Emulated { over: Some(live), .. } = &mut place {
+            live.target = target::viewed(&live.target, job)?;
+        }
+        Ok(place)
     }
 
     /// `job` with everything that the place decides: the device, and parameters of policies that
@@ -129,11 +197,18 @@ impl Place {
         job
     }
 
-    /// Removes a file that was made a moment ago for a run that did not come about: wrong input
-    /// leaves nothing behind.
+    /// Removes a file that was made for runs that did not come about: wrong input leaves nothing
+    /// behind.
     pub(crate) fn leave(&self) {
         if let Some(Live { target, made: true, .. }) = self.live() {
             let _ = std::fs::remove_file(target.path());
+        }
+    }
+
+    /// Keeps its file from here on, whatever becomes of later runs.
+    pub(crate) fn keep(&mut self) {
+        if let Self::Live(live) | Self::Emulated { over: Some(live), .. } = self {
+            live.made = false;
         }
     }
 
@@ -205,21 +280,21 @@ impl Place {
 }
 
 impl Live {
-    /// The target at `path`, made if `options` say so.
+    /// The target at `path`, made if `options` say so and `jobs` fit it.
     fn open(
         path: &str,
-        job: &Job,
-        options: &Options,
+        jobs: &[&Job],
+        options: &TargetOptions,
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<Self, Failure> {
         let engine = engine(options.engine.as_deref())?;
-        let Named { target, made } = target::open(path, job, options, progress)?;
+        let Named { target, made } = target::open(path, jobs, options, progress)?;
         Ok(Self { target, engine, path: path.into(), made })
     }
 }
 
 /// That `what`, which has no file, is not asked to make or drive one.
-fn no_file(what: &str, options: &Options) -> Result<(), Failure> {
+fn no_file(what: &str, options: &TargetOptions) -> Result<(), Failure> {
     let live_only = [
         ("--create", &options.create),
         ("--engine", &options.engine),
@@ -251,8 +326,8 @@ fn no_programs(job: &Job, on: &str) -> Result<(), Failure> {
 }
 
 /// That nobody asks for another speed than real time has.
-fn no_speed(on: &str, options: &Options) -> Result<(), Failure> {
-    let Some(speed) = &options.speed else { return Ok(()) };
+fn no_speed(on: &str, speed: Option<&str>) -> Result<(), Failure> {
+    let Some(speed) = speed else { return Ok(()) };
     let message = format!("--speed {speed} does not go with {on}: it takes its own time");
     Err(Failure::wrong(message, "leave it out, or name a model with --on"))
 }

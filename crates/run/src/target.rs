@@ -10,8 +10,8 @@ use penstock_spec::units;
 use penstock_spec::{Job, View};
 
 use crate::failure::Failure;
-use crate::options::Options;
 use crate::step::Step;
+use crate::target_options::TargetOptions;
 
 /// What stands before the path of a file that a loop device is to be made of.
 const LOOP: &str = "loop:";
@@ -20,25 +20,25 @@ const LOOP: &str = "loop:";
 pub(crate) struct Named {
     /// What may be used of it.
     pub(crate) target: Target,
-    /// Whether its file was made for this run.
+    /// Whether its file was made just now.
     pub(crate) made: bool,
 }
 
 /// Whether `on` names a target: it is written like a file's name, or it is there, or it is to be
 /// made.
-pub(crate) fn is_one(on: &str, options: &Options) -> bool {
+pub(crate) fn is_one(on: &str, options: &TargetOptions) -> bool {
     let like_a_path = on.contains(['/', '.']) || on.starts_with(LOOP);
     like_a_path || Path::new(on).exists() || options.create.is_some()
 }
 
-/// Opens the target that `on` names, as narrow as `job` views it.
+/// Opens the target that `on` names; a file is made only if `jobs` fit it.
 ///
 /// # Errors
-/// Options that do not go with it; a target that is refused; a view that does not fit.
+/// Options that do not go with it; a target that is refused; a job that does not fit.
 pub(crate) fn open(
     on: &str,
-    job: &Job,
-    options: &Options,
+    jobs: &[&Job],
+    options: &TargetOptions,
     progress: &mut dyn FnMut(Step<'_>) -> bool,
 ) -> Result<Named, Failure> {
     let create = options.create.as_deref().map(created).transpose()?;
@@ -51,12 +51,12 @@ pub(crate) fn open(
         return Err(named_for_nothing(on));
     }
     if options.read_only {
-        return read(path, on, looped, job, options);
+        return read(path, on, looped, options);
     }
     let device = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device());
     if !device || looped {
         let user = user(path, options.i_will_lose_data.as_deref())?;
-        return owned(path, on, looped, create, user, job, progress);
+        return owned(path, on, looped, create, user, jobs, progress);
     }
     if create.is_some() {
         let message = format!("--create does not go with {on}, which is a block device");
@@ -64,7 +64,7 @@ pub(crate) fn open(
     }
     let named = options.i_will_lose_data.as_deref();
     let target = Target::open_device(path, named, contents(options.even_if_not_empty))?;
-    Ok(Named { target: viewed(&target, job)?, made: false })
+    Ok(Named { target, made: false })
 }
 
 /// What a device may hold that is opened.
@@ -79,13 +79,7 @@ pub(crate) fn named_for_nothing(on: impl fmt::Display) -> Failure {
 }
 
 /// Opens what is only read, whoever it belongs to.
-fn read(
-    path: &Path,
-    on: &str,
-    looped: bool,
-    job: &Job,
-    options: &Options,
-) -> Result<Named, Failure> {
+fn read(path: &Path, on: &str, looped: bool, options: &TargetOptions) -> Result<Named, Failure> {
     let others = [
         ("--create", options.create.is_some()),
         ("--i-will-lose-data", options.i_will_lose_data.is_some()),
@@ -98,7 +92,7 @@ fn read(
             format!("nothing is made or written: --on {on} alone"),
         ));
     }
-    Ok(Named { target: viewed(&Target::open_reading(path)?, job)?, made: false })
+    Ok(Named { target: Target::open_reading(path)?, made: false })
 }
 
 /// What a run may do to the file at `path`, which is `named` once more if an application's data in
@@ -126,13 +120,15 @@ fn owned(
     looped: bool,
     create: Option<u64>,
     user: User,
-    job: &Job,
+    jobs: &[&Job],
     progress: &mut dyn FnMut(Step<'_>) -> bool,
 ) -> Result<Named, Failure> {
     let made = !path.exists();
     if let Some(size) = create.filter(|_| made) {
         // A job that does not fit must not leave a file behind.
-        job.agents_on(viewed_of(size, job)?, 1)?;
+        for job in jobs {
+            job.agents_on(viewed_of(size, job)?, 1)?;
+        }
     }
     let mut told = |written: u64, of: u64| {
         let fraction = written as f64 / of as f64;
@@ -147,16 +143,7 @@ fn owned(
     } else {
         Target::open_with(path, create, user, &mut told)?
     };
-    match viewed(&target, job) {
-        Ok(target) => Ok(Named { target, made }),
-        Err(failure) => {
-            if made {
-                // Made a moment ago: wrong input leaves nothing behind.
-                let _ = std::fs::remove_file(path);
-            }
-            Err(failure)
-        }
-    }
+    Ok(Named { target, made })
 }
 
 /// How much `job` views of `size` bytes.
@@ -171,7 +158,10 @@ fn viewed_of(size: u64, job: &Job) -> Result<u64, Failure> {
 }
 
 /// What `job` views of `target`.
-fn viewed(target: &Target, job: &Job) -> Result<Target, Failure> {
+///
+/// # Errors
+/// A view that does not fit.
+pub(crate) fn viewed(target: &Target, job: &Job) -> Result<Target, Failure> {
     match job.live.view {
         None => Ok(target.clone()),
         Some(View { start, length }) => Ok(target.view(start, length)?),

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use penstock_core::{ClassInfo, Go, Out, Part, Policy, Request, Served, Time};
 use penstock_policy::Params;
 use penstock_policy::fcfs::Fcfs;
-use penstock_run::{Candidate, Failure, Foreign, Options, Quit, QuitFlag, compare_text};
+use penstock_run::{
+    Candidate, Failure, Foreign, Options, Quit, QuitFlag, TargetOptions, compare_text,
+};
 use serde_json::{Value, json};
 
 const JOB: &str = r#"duration = "2s"
@@ -136,7 +138,8 @@ fn served(job: &str, on: Option<&str>) -> (Vec<String>, u32) {
     };
     let policies =
         vec![Candidate::Foreign(Foreign { name: "mine".into(), build: Arc::new(build) })];
-    let options = Options { policies, on: on.map(Into::into), ..Options::default() };
+    let target = TargetOptions { on: on.map(Into::into), ..TargetOptions::default() };
+    let options = Options { policies, target, ..Options::default() };
     compare_text("job.toml", job, &[], &options, &mut |_| true).unwrap();
     found.lock().unwrap().take().unwrap()
 }
@@ -205,8 +208,8 @@ fn neither_a_live_run_nor_a_record_is_begun() {
     let folder = std::env::temp_dir();
     let file = folder.join(format!("penstock-candidates-{}", std::process::id()));
     let path = |path: &Path| path.display().to_string();
-    let live =
-        Options { on: Some(path(&file)), create: Some("16MiB".into()), ..Options::default() };
+    let target = TargetOptions { create: Some("16MiB".into()), ..TargetOptions::on(path(&file)) };
+    let live = Options { target, ..Options::default() };
     let (told, code) = message(vec!["fcfs".into(), whole("mine")], live);
     assert!(told.contains("policy mine is from outside and runs over a model"), "{told}");
     assert_eq!((code, file.exists()), (2, false));

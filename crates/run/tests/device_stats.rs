@@ -1,11 +1,12 @@
 //! What the disks of a model did, against DiskSim's figures and against each other.
 
 use penstock_run::result::{DeviceStatsResult, RunResult};
-use penstock_run::{Options, compare_text};
+use penstock_run::{Options, TargetOptions, compare_text};
 
 fn run(text: &str, sets: &[&str], on: Option<&str>) -> RunResult {
     let policies = vec!["fcfs".into()];
-    let options = Options { policies, on: on.map(Into::into), ..Options::default() };
+    let target = TargetOptions { on: on.map(Into::into), ..TargetOptions::default() };
+    let options = Options { policies, target, ..Options::default() };
     let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
     let comparison = compare_text("job.toml", text, &sets, &options, &mut |_| true);
     comparison.unwrap().runs.remove(0)

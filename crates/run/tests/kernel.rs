@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use penstock_run::result::Comparison;
-use penstock_run::{Failure, Options, Step, compare_text};
+use penstock_run::{Failure, Options, Step, TargetOptions, compare_text};
 
 /// Two programs that share a disk.
 const JOB: &str = r#"
@@ -127,9 +127,11 @@ fn run(
     let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
     let options = Options {
         policies: vec![format!("kernel:{scheduler}").as_str().into()],
-        on: Some(on.into()),
-        create: Some("8MiB".into()),
-        engine: Some("threads".into()),
+        target: TargetOptions {
+            create: Some("8MiB".into()),
+            engine: Some("threads".into()),
+            ..TargetOptions::on(on)
+        },
         ..Options::default()
     };
     compare_text("job.toml", JOB, &sets, &options, progress)
@@ -232,7 +234,7 @@ fn an_ordinary_run_names_the_scheduler_and_says_if_a_killed_run_left_it() {
         let ordinary = || {
             let options = Options {
                 policies: vec!["fcfs".into()],
-                on: Some(file.into()),
+                target: TargetOptions::on(file),
                 ..Options::default()
             };
             compare_text("job.toml", JOB, &[], &options, &mut |_| true).unwrap().runs.remove(0)
@@ -262,8 +264,11 @@ fn an_ordinary_run_names_the_scheduler_and_says_if_a_killed_run_left_it() {
 #[test]
 fn a_scheduler_that_somebody_switches_during_an_ordinary_run_is_told() {
     under_another("ordinary-changed", |file, scheduler| {
-        let options =
-            Options { policies: vec!["fcfs".into()], on: Some(file.into()), ..Options::default() };
+        let options = Options {
+            policies: vec!["fcfs".into()],
+            target: TargetOptions::on(file),
+            ..Options::default()
+        };
         let mut own = None;
         let mut told = |step: Step<'_>| {
             if let (Step::Running { .. }, None) = (step, &own) {

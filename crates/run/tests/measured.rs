@@ -5,7 +5,7 @@
 #![expect(clippy::print_stdout, reason = "how near the model comes is worth seeing")]
 
 use penstock_run::result::RunResult;
-use penstock_run::{Options, compare_text};
+use penstock_run::{Options, TargetOptions, compare_text};
 
 const DRIVES: [(&str, f64); 3] =
     [("barracuda", 6.6274), ("cheetah9LP", 4.2729), ("ibm18es", 5.2605)];
@@ -17,7 +17,7 @@ fn replay(drive: &str, on: &str) -> RunResult {
          format = \"measured\"\n"
     );
     let policies = vec!["noop".into()];
-    let options = Options { policies, on: Some(on.into()), ..Options::default() };
+    let options = Options { policies, target: TargetOptions::on(on), ..Options::default() };
     compare_text("job.toml", &text, &[], &options, &mut |_| true).unwrap().runs.remove(0)
 }
 
@@ -44,8 +44,11 @@ fn a_run_says_how_far_it_is_from_what_was_measured() {
 fn a_trace_with_times_of_its_own_is_compared_with_nothing() {
     let text = "[class.all]\n[[rule]]\nclass = \"all\"\n[trace]\nfile = \"-\"\n";
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/traces/sample.msr");
-    let options =
-        Options { policies: vec!["noop".into()], on: Some("flash".into()), ..Options::default() };
+    let options = Options {
+        policies: vec!["noop".into()],
+        target: TargetOptions::on("flash"),
+        ..Options::default()
+    };
     let set = [format!("trace.file={sample}")];
     let run = compare_text("job.toml", text, &set, &options, &mut |_| true).unwrap().runs.remove(0);
     assert!(run.against_measured.is_none());

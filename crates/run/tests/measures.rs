@@ -1,7 +1,7 @@
 //! What is counted: warm-up, errors, stop rules, device time.
 
 use penstock_run::result::{Comparison, RunResult};
-use penstock_run::{Options, Step, compare_text};
+use penstock_run::{Options, Step, TargetOptions, compare_text};
 
 /// One request a millisecond of a device that takes 0.4 ms, from the beginning to the tenth second.
 const JOB: &str = r#"
@@ -205,8 +205,11 @@ fn deviations_of_endless_queues_are_told() {
 /// A result carries its whole configuration: the device too, wherever it was named.
 #[test]
 fn the_text_of_a_result_names_the_device_it_ran_on() {
-    let options =
-        Options { policies: vec!["fcfs".into()], on: Some("flash".into()), ..Options::default() };
+    let options = Options {
+        policies: vec!["fcfs".into()],
+        target: TargetOptions::on("flash"),
+        ..Options::default()
+    };
     let told = compare_text("job.toml", JOB, &[], &options, &mut |_| true).unwrap();
     assert!(told.job.text.contains("name = \"flash\""), "{}", told.job.text);
     let own = compared(&[]);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use penstock_run::record::replay::replay;
 use penstock_run::result::{ClassResult, Comparison, RunResult};
-use penstock_run::{Failure, Options, compare, compare_text};
+use penstock_run::{Failure, Options, TargetOptions, compare, compare_text};
 use penstock_spec::Job;
 
 /// Somebody reads eight mebibytes over and over, somebody writes more than may be dirty.
@@ -50,7 +50,9 @@ arrivals = { kind = "fixed", rate = "100/s" }
 fn compared(sets: &[&str], on: Option<&str>) -> Result<Comparison, Failure> {
     let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
     let on = on.map(Into::into);
-    let options = Options { policies: vec!["fcfs".into()], on, detail: true, ..Options::default() };
+    let target = TargetOptions { on, ..TargetOptions::default() };
+    let policies = vec!["fcfs".into()];
+    let options = Options { policies, target, detail: true, ..Options::default() };
     compare_text("job.toml", JOB, &sets, &options, &mut |_| true)
 }
 

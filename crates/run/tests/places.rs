@@ -1,7 +1,7 @@
 //! Models that answer in real time, and a target that does nothing.
 
 use penstock_run::result::{Comparison, World};
-use penstock_run::{Failure, Options, compare_text};
+use penstock_run::{Failure, Options, TargetOptions, compare_text};
 
 /// Half a second of people and a batch.
 const JOB: &str = r#"
@@ -29,7 +29,7 @@ arrivals = { kind = "closed", depth = 2, think = "5ms" }
 fn on(on: Option<&str>, policies: &[&str]) -> Result<Comparison, Failure> {
     let options = Options {
         policies: policies.iter().map(|name| (*name).into()).collect(),
-        on: on.map(Into::into),
+        target: TargetOptions { on: on.map(Into::into), ..TargetOptions::default() },
         ..Options::default()
     };
     compare_text("job.toml", JOB, &[], &options, &mut |_| true)

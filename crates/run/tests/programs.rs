@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use penstock_core::Span;
 use penstock_run::record::replay;
 use penstock_run::result::{Comparison, RunResult};
-use penstock_run::{Options, compare_text};
+use penstock_run::{Options, TargetOptions, compare_text};
 use penstock_spec::{Job, Stop};
 use penstock_workload::program::{Cpus, Order, Pick, Starts};
 
@@ -170,7 +170,7 @@ fn decisions_under_programs_replay_alike() {
 #[test]
 fn programs_do_not_run_in_real_time() {
     for on in ["null", "emulated:hdd-7200", "./no-such-file.img"] {
-        let options = Options { on: Some(on.into()), ..options("noop") };
+        let options = Options { target: TargetOptions::on(on), ..options("noop") };
         let result = compare_text("job.toml", PAPER, &[], &options, &mut |_| true);
         let failure = result.expect_err("it is refused");
         assert_eq!(failure.exit_code(), 2);
@@ -181,7 +181,7 @@ fn programs_do_not_run_in_real_time() {
 #[test]
 fn the_same_programs_run_alike_on_a_disk_with_an_arm() {
     let run = |sets: &[&str]| {
-        let options = Options { on: Some("hdd-7200".into()), ..options("deadline") };
+        let options = Options { target: TargetOptions::on("hdd-7200"), ..options("deadline") };
         let run = compared(PAPER, sets, &options).runs.remove(0);
         serde_json::to_string(&run).unwrap()
     };

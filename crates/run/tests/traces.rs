@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use penstock_policy::POLICIES;
 use penstock_run::result::Comparison;
-use penstock_run::{Options, compare, compare_text, trace_tools};
+use penstock_run::{Options, TargetOptions, compare, compare_text, trace_tools};
 use penstock_spec::Job;
 
 fn example(name: &str) -> PathBuf {
@@ -23,7 +23,7 @@ const ARRIVALS: [(&str, u64); 4] =
 fn run(on: &str, policies: &[&str], sets: &[&str]) -> Comparison {
     let options = Options {
         policies: policies.iter().copied().map(Into::into).collect(),
-        on: Some(on.into()),
+        target: TargetOptions::on(on),
         ..Options::default()
     };
     let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
@@ -147,8 +147,11 @@ fn a_trace_that_does_not_fit_is_refused_unless_it_is_told_how() {
         let file = trace().display().to_string();
         format!("[trace]\nfile = {file:?}\nformat = \"blkparse\"\n{fit}\n[class.all]\n")
     };
-    let options =
-        Options { policies: vec!["noop".into()], on: Some("ibm18es".into()), ..Options::default() };
+    let options = Options {
+        policies: vec!["noop".into()],
+        target: TargetOptions::on("ibm18es"),
+        ..Options::default()
+    };
     let run = |fit| compare_text("job.toml", &text(fit), &[], &options, &mut |_| true);
     let refused = run("").unwrap_err();
     assert_eq!(refused.exit_code(), 2);

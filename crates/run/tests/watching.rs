@@ -6,7 +6,9 @@ use penstock_core::{Go, Out, Part, Policy, Request, Served, Time};
 use penstock_live::Beat;
 use penstock_policy::Params;
 use penstock_policy::fcfs::Fcfs;
-use penstock_run::{Candidate, Failure, Foreign, Options, Pace, Snapshot, Step, compare_text};
+use penstock_run::{
+    Candidate, Failure, Foreign, Options, Pace, Snapshot, Step, TargetOptions, compare_text,
+};
 
 /// People and a batch on a modelled disk.
 const JOB: &str = r#"
@@ -139,7 +141,8 @@ fn a_speed_is_a_number_above_zero_or_max() {
 fn a_real_file_takes_its_own_time() {
     let path = std::env::temp_dir().join(format!("penstock-watching-{}", std::process::id()));
     let on = path.join("disk.img").display().to_string();
-    let options = Options { on: Some(on), create: Some("1MiB".into()), ..options("max") };
+    let target = TargetOptions { create: Some("1MiB".into()), ..TargetOptions::on(on) };
+    let options = Options { target, ..options("max") };
     let message = refused(&options);
     assert!(message.contains("--speed max does not go with"), "{message}");
     assert!(!path.exists(), "wrong input writes nothing");

@@ -18,18 +18,11 @@ from math import ceil
 from os import PathLike, fspath
 from random import Random
 from statistics import median
-from typing import Literal, NamedTuple, TypeAlias
 
 from penstock import _native
-from penstock.api import compare
-from penstock.comparison import Comparison
+from penstock.advise.measure import Pattern, Told, Turns, measure
 from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
-from penstock.job import Agent, Job
-from penstock.results.percentile import percentile
-
-Pattern: TypeAlias = Literal["random", "sequential"]
-
-PATTERNS: tuple[Pattern, ...] = ("random", "sequential")
+from penstock.target import Target, path
 
 TOLERANCE = 0.37
 """By how much a piece may take longer than a block: 1.26 ms to 0.926 ms in the paper."""
@@ -37,11 +30,14 @@ TOLERANCE = 0.37
 TOLERANCES = (0.1, 0.2, TOLERANCE, 0.5)
 """The answers for these are told too."""
 
+BLOCK = "4KiB"
+"""A short write."""
+
+LONG = "1MB"
+"""The long request."""
+
 ROUNDS = 20
 """Rounds of each pattern."""
-
-TURNS = 10
-"""Writes of each length in a round."""
 
 STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768)
 """Lengths in blocks, as far as they are below the long request; twice and once and a half on."""
@@ -54,20 +50,6 @@ CERTAIN = 0.95
 
 A_LAW = 0.1
 """Medians that are off by no more follow a law of a time for each write and each byte."""
-
-_CLASS = "of-"
-"""Before the bytes of a length: the name of its class."""
-
-Told: TypeAlias = Callable[[str, float], None]
-"""Hears what goes on and how far it has come, from 0 to 1."""
-
-
-class Turns(NamedTuple):
-    """What the writes of one length took in one round."""
-
-    median_ns: int
-    every_ns: Sequence[int]
-    """Each of them, to a hundredth."""
 
 
 @dataclass(frozen=True)
@@ -214,8 +196,8 @@ class Split:
 def split(
     target: str | PathLike[str],
     *,
-    block: str = "4KiB",
-    long: str = "1MB",
+    block: str = BLOCK,
+    long: str = LONG,
     tolerance: float = TOLERANCE,
     allow_delay: str | None = None,
     create: str | None = None,
@@ -232,6 +214,36 @@ def split(
     request that is to be split. Raises `PenstockError` with the exit code 1 if noise hides the
     answer.
     """
+    return split_on(
+        Target(
+            on=fspath(target),
+            create=create,
+            i_will_lose_data=path(i_will_lose_data),
+            even_if_not_empty=even_if_not_empty,
+            engine=engine,
+        ),
+        block=block,
+        long=long,
+        tolerance=tolerance,
+        allow_delay=allow_delay,
+        rounds=rounds,
+        seed=seed,
+        told=told,
+    )
+
+
+def split_on(
+    target: Target,
+    *,
+    block: str = BLOCK,
+    long: str = LONG,
+    tolerance: float = TOLERANCE,
+    allow_delay: str | None = None,
+    rounds: int = ROUNDS,
+    seed: int = 1,
+    told: Told | None = None,
+) -> Split:
+    """Measure how long a piece may be, as `split` does, with the target as one object."""
     with translated():
         bytes_of_block, bytes_of_long = _native.size(block), _native.size(long)
         delay = None if allow_delay is None else _native.duration(allow_delay)
@@ -241,34 +253,19 @@ def split(
         message = f"a long request of {long} in blocks of {block}"
         raise wrong(message, "it has two blocks at least, and 1 GiB at most")
     sizes = lengths(bytes_of_block, bytes_of_long)
-    timed: dict[Pattern, list[Mapping[int, Turns]]] = {name: [] for name in PATTERNS}
-    say = told or (lambda _what, _fraction: None)
-    world = ""
-    schedulers: Mapping[str, str | None] = {}
-    remarks: dict[str, None] = {}
-    for number in range(rounds):
-        for at, pattern in enumerate(PATTERNS):
-            done = (number + at / len(PATTERNS)) / rounds
-            say(f"writing, {pattern}", done)
-            result = compare(
-                _round(sizes, pattern, seed + number * len(PATTERNS) + at),
-                policies=["fcfs"],
-                on=target,
-                create=create,
-                i_will_lose_data=i_will_lose_data,
-                even_if_not_empty=even_if_not_empty,
-                engine=engine,
-            )
-            (run,) = result.runs
-            world, schedulers = result.world, run.schedulers
-            remarks |= dict.fromkeys(run.remarks)
-            timed[pattern].append(_turns(result))
-    curves = {
-        pattern: Curve(pattern, tuple(_points(sizes, found, Random(seed))))
-        for pattern, found in timed.items()
-    }
-    where = (fspath(target), world)
-    found = Split(*where, tolerance, curves, delay, schedulers, tuple(remarks))
+    measured = measure(target, sizes, rounds=rounds, seed=seed, told=told)
+    found = Split(
+        target.on or "",
+        measured.world,
+        tolerance,
+        {
+            pattern: Curve(pattern, tuple(_points(sizes, found, Random(seed))))
+            for pattern, found in measured.rounds.items()
+        },
+        delay,
+        measured.schedulers,
+        measured.remarks,
+    )
     if found.between == (found.block, found.long):
         message = (
             "error: noise hides the answer: on this target one block and the long request may be "
@@ -283,45 +280,6 @@ def lengths(block: int, long: int) -> list[int]:
     """What is written: multiples of a block, and the long request in whole blocks."""
     whole = long // block
     return [block * step for step in (*(step for step in STEPS if step < whole), whole)]
-
-
-def _round(sizes: Sequence[int], pattern: Pattern, seed: int) -> Job:
-    """A job in which every length has its turns, one write at a time."""
-    agents = [
-        Agent(
-            class_=f"{_CLASS}{size}",
-            op="write",
-            sync=True,
-            size=f"{size}B",
-            pattern=pattern,
-            arrivals={"kind": "turns", "count": TURNS},
-        )
-        for size in sizes
-    ]
-    classes = [agent.class_ for agent in agents]
-    return Job(
-        name="split", duration="1h", seed=seed, classes=classes, agents=agents, live={"depth": 1}
-    )
-
-
-def _turns(result: Comparison) -> dict[int, Turns]:
-    """What each length took."""
-    (run,) = result.raw["runs"]
-    if run.get("interrupted"):
-        if failure := run.get("failure"):
-            raise PenstockError(f"error: {failure}", exit_code=RUN_FAILED)
-        raise KeyboardInterrupt
-    for one in run["classes"]:
-        if one["errors"]:
-            size = one["name"].removeprefix(_CLASS)
-            message = f"error: {one['errors']} writes of {size} bytes failed"
-            raise PenstockError(message, exit_code=RUN_FAILED)
-    return {
-        int(one["name"].removeprefix(_CLASS)): Turns(
-            percentile(one["lat_ns"], 50), [ns for ns, n in detail["lat_ns"] for _ in range(n)]
-        )
-        for one, detail in zip(run["classes"], run["detail"]["classes"], strict=True)
-    }
 
 
 def _points(

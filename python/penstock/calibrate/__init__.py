@@ -5,7 +5,7 @@ there is what one may expect of a prediction.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
@@ -14,9 +14,11 @@ from statistics import median
 
 from penstock.calibrate import probes
 from penstock.calibrate.fit import Fit, fit, off, percent, predict
+from penstock.calibrate.measure import Told, in_rounds, opened
 from penstock.calibrate.models import MODELS, Known, Model
-from penstock.calibrate.probes import Figures, Measured, Op, Probe, Target
+from penstock.calibrate.probes import Figures, Measured, Op, Probe
 from penstock.job import Plain, plain
+from penstock.target import Target, path
 from penstock.text import places
 
 ROUNDS = 5
@@ -39,9 +41,6 @@ NOT_WRITTEN = "It was only read: of what writes take nothing is known."
 
 MARK = "# Made by penstock calibrate"
 """The beginning of every file of ours."""
-
-Told = Callable[[str, float], None]
-"""Hears what goes on and how far it has come, from 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -154,39 +153,49 @@ def calibrate(
     `target` is what `compare` takes for `on`, or any file or disk: one that is not ours is only
     read. With `create` an owned file is made if it is missing.
     """
-    on = fspath(target)
-    lose = None if i_will_lose_data is None else fspath(i_will_lose_data)
+    return calibrate_on(
+        Target(
+            on=fspath(target),
+            create=create,
+            i_will_lose_data=path(i_will_lose_data),
+            even_if_not_empty=even_if_not_empty,
+            engine=engine,
+        ),
+        rounds=rounds,
+        told=told,
+    )
+
+
+def calibrate_on(target: Target, *, rounds: int = ROUNDS, told: Told | None = None) -> Calibration:
+    """Measure a target and fit a model, as `calibrate` does, with the target as one object."""
+    on = target.on or ""
     say = told or (lambda _what, _fraction: None)
     say(f"opening {on}", 0.0)
-    whom = Target(on, engine, lose, even_if_not_empty).opened(create)
-    ops: tuple[Op, ...] = ("read",) if whom.read_only else ("read", "write")
-    capacity = _capacity(on)
-    on_these, unseen = probes.plan(ops, capacity)
-    seen: dict[Probe, list[Figures]] = {probe: [] for probe in (*on_these, *unseen)}
-    for number, (probe, figures) in enumerate(probes.rounds(whom, list(seen), rounds)):
-        seen[probe].append(figures)
-        say(f"{probe}", (number + 1) / (rounds * len(seen)))
+    with opened(target) as subject:
+        read_only = subject.target.read_only
+        ops: tuple[Op, ...] = ("read",) if read_only else ("read", "write")
+        capacity = _capacity(on)
+        on_these, unseen = probes.plan(ops, capacity)
+        seen = in_rounds(subject, [*on_these, *unseen], rounds, say)
     measured = {probe: Measured(probe, figures) for probe, figures in seen.items()}
     known = Known({probe: measured[probe].middle for probe in on_these}, capacity)
     best, errors = simplest(known, say)
 
     def compared(some: Sequence[Probe]) -> list[Compared]:
-        return [
-            Compared(measured[probe], predict(best.device, probe, measured[probe].middle))
-            for probe in some
-        ]
+        predicted = predict(best.device, {probe: measured[probe].middle for probe in some})
+        return [Compared(measured[probe], one) for probe, one in zip(some, predicted, strict=True)]
 
     return Calibration(
         on,
-        whom.read_only,
+        read_only,
         best.model,
         best.device,
         best.error,
         compared(on_these),
         compared(unseen),
         errors,
-        whom.schedulers,
-        whom.remarks,
+        subject.schedulers,
+        subject.remarks,
     )
 
 
@@ -227,4 +236,12 @@ def _capacity(on: str) -> int:
     return LARGE
 
 
-__all__ = ["MARK", "NOT_WRITTEN", "Calibration", "Compared", "calibrate", "simplest"]
+__all__ = [
+    "MARK",
+    "NOT_WRITTEN",
+    "Calibration",
+    "Compared",
+    "calibrate",
+    "calibrate_on",
+    "simplest",
+]

@@ -1,17 +1,15 @@
 """The fit: the engine that will predict runs every guess, and least squares choose the next."""
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from math import exp, log, sqrt
-from os import cpu_count
 
-from penstock.api import compare
 from penstock.calibrate.models import Guess, Known, Model
 from penstock.calibrate.probes import POLICY, Figures, Probe
 from penstock.errors import needs
-from penstock.job import Plain
+from penstock.job import Job, Plain
+from penstock.session import Session
+from penstock.target import Target
 
 GOOD = 0.15
 """A model whose error is no larger explains a target."""
@@ -59,15 +57,22 @@ class Fit:
         return self.error <= GOOD
 
 
-def predict(device: Mapping[str, Plain], probe: Probe, seen: Figures) -> Figures:
-    """What a modelled device gives for `probe`, which runs about as long as `seen` took for it."""
+def predict(device: Mapping[str, Plain], seen: Mapping[Probe, Figures]) -> list[Figures]:
+    """What a modelled device gives for each probe, which runs about as long as it was measured."""
+    jobs = [_modelled(device, probe, figures) for probe, figures in seen.items()]
+    with Session(Target(), policies=[POLICY]) as models:
+        results = models.run(jobs)
+    classes = [one for result in results for one in result.runs[0].classes]
+    # Of a model that finishes nothing in the time of hundreds nothing is right.
+    return [Figures.of(one) if one.requests else Figures(1e-9, 1e18) for one in classes]
+
+
+def _modelled(device: Mapping[str, Plain], probe: Probe, seen: Figures) -> Job:
+    """The job of a probe on a modelled device."""
     seconds = max(REQUESTS, 20 * probe.depth) / seen.iops * 1.25
     if probe.op == "write" and device["model"] != "fixed":
         seconds = max(seconds, min(WRITTEN / probe.size / seen.iops, LONGEST))
-    result = compare(probe.job(seconds, dict(device)), policies=[POLICY], detail=False)
-    (one,) = result.runs[0].classes
-    # Of a model that finishes nothing in the time of hundreds nothing is right.
-    return Figures.of(one) if one.requests else Figures(1e-9, 1e18)
+    return probe.job(seconds, dict(device))
 
 
 def off(predicted: Figures, seen: Figures) -> tuple[float, float]:
@@ -89,15 +94,10 @@ def fit(model: Model, known: Known) -> Fit | None:
 
 
 def _residuals(known: Known, guess: Guess, x: Sequence[float]) -> list[float]:
-    """By how much each figure is off; the engine runs beside the interpreter, on every CPU."""
-    table = guess.device(x)
-    with ThreadPoolExecutor(cpu_count()) as pool:
-        predicted = pool.map(partial(predict, table), known.figures, known.figures.values())
-        return [
-            value
-            for one, seen in zip(predicted, known.figures.values(), strict=True)
-            for value in off(one, seen)
-        ]
+    """By how much each figure is off."""
+    predicted = predict(guess.device(x), known.figures)
+    pairs = zip(predicted, known.figures.values(), strict=True)
+    return [value for one, seen in pairs for value in off(one, seen)]
 
 
 def _cost(residuals: Sequence[float]) -> float:

@@ -1,12 +1,10 @@
 """Probes: small jobs that are run on a target to learn what it is, and what one of them gave."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import median
 from typing import Literal, TypeAlias
 
-from penstock.api import compare
-from penstock.errors import RUN_FAILED, PenstockError
 from penstock.job import Agent, Job, Plain
 from penstock.results.typed import ClassResult
 
@@ -23,15 +21,6 @@ END: Region = ("90%", "100%")
 
 POLICY = "fcfs"
 """Whoever asks gets: what is learnt is the target, not a policy."""
-
-UNSAFE = 5
-"""Exit code where a target is refused because it is not ours."""
-
-ENOUGH = 200
-"""So many requests tell a median."""
-
-SECONDS = (0.4, 4.0)
-"""A probe lasts so long, or so long where that does not bring enough."""
 
 
 @dataclass(frozen=True)
@@ -144,78 +133,3 @@ def plan(ops: Sequence[Op], capacity: int) -> tuple[list[Probe], list[Probe]]:
     fitted += [probe for probe in places if probe.fits(capacity)]
     unseen = [Probe(op, pattern, size, depth) for op in ops for pattern, size, depth in UNSEEN]
     return fitted, unseen
-
-
-@dataclass(frozen=True)
-class Target:
-    """What is measured, and how it is named to the engine."""
-
-    on: str
-    engine: str | None = None
-    i_will_lose_data: str | None = None
-    even_if_not_empty: bool = False
-    read_only: bool = False
-    schedulers: Mapping[str, str | None] = field(default_factory=dict)
-    remarks: Sequence[str] = ()
-
-    def opened(self, create: str | None) -> "Target":
-        """Itself, made if it is missing and `create` is its size; only read if it is not ours."""
-        try:
-            return self._looked_at(create)
-        except PenstockError as error:
-            told_to_write = create is not None or self.i_will_lose_data is not None
-            if error.exit_code != UNSAFE or told_to_write:
-                raise
-            return replace(self, read_only=True)._looked_at(None)
-
-    def _looked_at(self, create: str | None) -> "Target":
-        """Itself, with what a run on it says of what lies below."""
-        result = compare(
-            Probe("read", "random", 4 << 10, 1).job(0.001),
-            policies=[POLICY],
-            on=self.on,
-            create=create,
-            i_will_lose_data=self.i_will_lose_data,
-            even_if_not_empty=self.even_if_not_empty,
-            read_only=self.read_only,
-        )
-        (run,) = result.runs
-        return replace(self, schedulers=run.schedulers, remarks=run.remarks)
-
-    def run(self, probe: Probe, seed: int) -> Figures:
-        """What one run of `probe` gives; a longer one if that is too little."""
-        for seconds in SECONDS:
-            result = compare(
-                probe.job(seconds, seed=seed),
-                policies=[POLICY],
-                on=self.on,
-                engine=self.engine,
-                i_will_lose_data=self.i_will_lose_data,
-                even_if_not_empty=self.even_if_not_empty,
-                read_only=self.read_only,
-                detail=False,
-            )
-            (run,) = result.runs
-            if run.failure is not None:
-                raise PenstockError(f"error: {run.failure}", exit_code=RUN_FAILED)
-            if run.interrupted:
-                raise KeyboardInterrupt
-            (one,) = run.classes
-            if one.requests >= ENOUGH:
-                break
-        if not one.requests:
-            raise PenstockError(
-                f"error: {self.on}: {probe} finished none in {seconds} s\n"
-                "hint: what is that slow is not calibrated",
-                exit_code=1,
-            )
-        return Figures.of(one)
-
-
-def rounds(target: Target, probes: Sequence[Probe], count: int) -> Iterator[tuple[Probe, Figures]]:
-    """Every probe `count` times, in rounds of all of them: a mood of the machine meets each.
-
-    No two runs go to the same addresses, as what was read before may be in somebody's cache.
-    """
-    for number, probe in enumerate(list(probes) * count):
-        yield probe, target.run(probe, seed=number + 1)

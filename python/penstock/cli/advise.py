@@ -9,14 +9,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock.advise import Curve, Split, split
-from penstock.advise.split import ROUNDS, TOLERANCE, TURNS
+from penstock.advise import Curve, Split
+from penstock.advise.measure import TURNS
+from penstock.advise.split import BLOCK, LONG, ROUNDS, TOLERANCE, split_on
 from penstock.cli import output
 from penstock.cli.bar import bar
 from penstock.cli.console import drawn
 from penstock.cli.job import errors_end
-from penstock.cli.options import Create, Engine, EvenIfNotEmpty, Json, LoseData
+from penstock.cli.options import Json
+from penstock.cli.target import targeted
 from penstock.cli.verb import group
+from penstock.target import Target
 from penstock.text import places, units
 
 app = group()
@@ -74,17 +77,14 @@ Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the or
 
 
 @app.command("split", short_help="How long a piece of a long request may be.")
+@targeted(on=On, read_only=False)
 def run(
     *,
-    on: On,
-    block: Block = "4KiB",
-    long: Long = "1MB",
+    target: Target,
+    block: Block = BLOCK,
+    long: Long = LONG,
     tolerance: Tolerance = TOLERANCE,
     allow_delay: AllowDelay = None,
-    create: Create = None,
-    i_will_lose_data: LoseData = None,
-    even_if_not_empty: EvenIfNotEmpty = False,
-    engine: Engine = None,
     rounds: Rounds = ROUNDS,
     seed: Seed = 1,
     as_json: Json = False,
@@ -97,16 +97,12 @@ def run(
     longer the long request takes in such pieces.
     """
     with errors_end(), bar() as told:
-        found = split(
-            on,
+        found = split_on(
+            target,
             block=block,
             long=long,
             tolerance=tolerance,
             allow_delay=allow_delay,
-            create=create,
-            i_will_lose_data=i_will_lose_data,
-            even_if_not_empty=even_if_not_empty,
-            engine=engine,
             rounds=rounds,
             seed=seed,
             told=told,

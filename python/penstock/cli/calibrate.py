@@ -17,20 +17,22 @@ from penstock.calibrate import (
     WITHIN,
     Calibration,
     Compared,
-    calibrate,
+    calibrate_on,
 )
 from penstock.cli import output
 from penstock.cli.bar import bar
 from penstock.cli.console import drawn
 from penstock.cli.job import errors_end
-from penstock.cli.options import Create, Engine, EvenIfNotEmpty, Json, LoseData
+from penstock.cli.options import Json
+from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.report import files
+from penstock.target import Target
 from penstock.text import units
 
 app = verb()
 
-Target: TypeAlias = Annotated[
+Measured: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="TARGET",
@@ -55,14 +57,11 @@ Output: TypeAlias = Annotated[
 
 
 @app.command("calibrate")
+@targeted(on=Measured, read_only=False)
 def run(
-    target: Target,
     *,
     out: Output = None,
-    create: Create = None,
-    i_will_lose_data: LoseData = None,
-    even_if_not_empty: EvenIfNotEmpty = False,
-    engine: Engine = None,
+    target: Target,
     rounds: Rounds = ROUNDS,
     as_json: Json = False,
 ) -> None:
@@ -76,15 +75,7 @@ def run(
         if out is not None:
             files.check(Path(out), is_ours=_is_ours, what="device file")
         with bar() as told:
-            found = calibrate(
-                target,
-                create=create,
-                i_will_lose_data=i_will_lose_data,
-                even_if_not_empty=even_if_not_empty,
-                engine=engine,
-                rounds=rounds,
-                told=told,
-            )
+            found = calibrate_on(target, rounds=rounds, told=told)
         if as_json:
             output.data(f"{json.dumps(_plain(found), indent=2, ensure_ascii=False)}\n")
         else:

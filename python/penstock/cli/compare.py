@@ -5,23 +5,11 @@ from typing import Annotated
 import typer
 
 from penstock.cli.job import work
-from penstock.cli.options import (
-    Create,
-    Engine,
-    EvenIfNotEmpty,
-    Job,
-    Json,
-    LoseData,
-    On,
-    Plots,
-    ReadOnly,
-    Repeat,
-    Report,
-    Sets,
-    Xlsx,
-)
+from penstock.cli.options import Job, Json, Plots, Repeat, Report, Sets, Xlsx
+from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.report import Outputs
+from penstock.target import Target
 
 app = verb()
 
@@ -44,16 +32,12 @@ def named(policies: str | None) -> list[str]:
 
 
 @app.command("compare")
+@targeted()
 def compare(
     job: Job,
     *,
     policies: Policies = None,
-    on: On = None,
-    create: Create = None,
-    i_will_lose_data: LoseData = None,
-    even_if_not_empty: EvenIfNotEmpty = False,
-    read_only: ReadOnly = False,
-    engine: Engine = None,
+    target: Target,
     repeat: Repeat = None,
     sets: Sets = None,
     report: Report = None,
@@ -69,12 +53,7 @@ def compare(
     work(
         job,
         policies=named(policies),
-        on=on,
-        create=create,
-        i_will_lose_data=i_will_lose_data,
-        even_if_not_empty=even_if_not_empty,
-        read_only=read_only,
-        engine=engine,
+        target=target,
         sets=sets or [],
         record=None,
         outputs=Outputs(report=report, plots=plots, xlsx=xlsx),

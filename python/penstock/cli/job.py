@@ -20,6 +20,7 @@ from penstock.report import Outputs
 from penstock.results.json_types import Comparison
 from penstock.results.steps import Step
 from penstock.signals import Asked
+from penstock.target import Target
 from penstock.text import failures
 from penstock.text.table import show
 from penstock.text.verdict import verdict
@@ -39,12 +40,7 @@ def work(
     job: str,
     *,
     policies: Sequence[str],
-    on: str | None,
-    create: str | None,
-    i_will_lose_data: str | None,
-    even_if_not_empty: bool = False,
-    read_only: bool = False,
-    engine: str | None,
+    target: Target,
     sets: Sequence[str],
     record: str | None,
     outputs: Outputs,
@@ -67,12 +63,7 @@ def work(
         return _native.compare(
             job,
             policies=policies,
-            on=on,
-            create=create,
-            i_will_lose_data=i_will_lose_data,
-            even_if_not_empty=even_if_not_empty,
-            read_only=read_only,
-            engine=engine,
+            target=target,
             sets=sets,
             record=record,
             detail=bool(outputs),

@@ -5,21 +5,11 @@ from typing import Annotated
 import typer
 
 from penstock.cli.job import work
-from penstock.cli.options import (
-    Create,
-    Engine,
-    EvenIfNotEmpty,
-    Json,
-    LoseData,
-    Plots,
-    ReadOnly,
-    Repeat,
-    Report,
-    Sets,
-    Xlsx,
-)
+from penstock.cli.options import Json, Plots, Repeat, Report, Sets, Xlsx
+from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.report import Outputs
+from penstock.target import Target
 
 app = verb()
 
@@ -47,7 +37,7 @@ Format = Annotated[
     ),
 ]
 
-Target = Annotated[
+On = Annotated[
     str | None,
     typer.Option(
         "--on",
@@ -91,20 +81,16 @@ Fit = Annotated[
 
 
 @app.command("replay")
+@targeted(on=On)
 def replay(
     trace: Trace,
     *,
     file_format: Format = None,
-    on: Target = None,
+    target: Target,
     policy: Policies = "noop",
     classes: Classes = None,
     stop: Stop = None,
     fit: Fit = None,
-    create: Create = None,
-    i_will_lose_data: LoseData = None,
-    even_if_not_empty: EvenIfNotEmpty = False,
-    read_only: ReadOnly = False,
-    engine: Engine = None,
     repeat: Repeat = None,
     sets: Sets = None,
     report: Report = None,
@@ -121,12 +107,7 @@ def replay(
     work(
         classes or "trace",
         policies=[name.strip() for name in policy.split(",")],
-        on=on,
-        create=create,
-        i_will_lose_data=i_will_lose_data,
-        even_if_not_empty=even_if_not_empty,
-        read_only=read_only,
-        engine=engine,
+        target=target,
         sets=[f"{key}={value}" for key, value in given.items() if value is not None] + (sets or []),
         record=None,
         outputs=Outputs(report=report, plots=plots, xlsx=xlsx),

@@ -5,23 +5,11 @@ from typing import Annotated
 import typer
 
 from penstock.cli.job import work
-from penstock.cli.options import (
-    Create,
-    Engine,
-    EvenIfNotEmpty,
-    Job,
-    Json,
-    LoseData,
-    On,
-    Plots,
-    ReadOnly,
-    Repeat,
-    Report,
-    Sets,
-    Xlsx,
-)
+from penstock.cli.options import Job, Json, Plots, Repeat, Report, Sets, Xlsx
+from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.report import Outputs
+from penstock.target import Target
 
 app = verb()
 
@@ -47,16 +35,12 @@ Record = Annotated[
 
 
 @app.command("run")
+@targeted()
 def run(
     job: Job,
     *,
     policy: Policy,
-    on: On = None,
-    create: Create = None,
-    i_will_lose_data: LoseData = None,
-    even_if_not_empty: EvenIfNotEmpty = False,
-    read_only: ReadOnly = False,
-    engine: Engine = None,
+    target: Target,
     repeat: Repeat = None,
     sets: Sets = None,
     record: Record = None,
@@ -73,12 +57,7 @@ def run(
     work(
         job,
         policies=[policy],
-        on=on,
-        create=create,
-        i_will_lose_data=i_will_lose_data,
-        even_if_not_empty=even_if_not_empty,
-        read_only=read_only,
-        engine=engine,
+        target=target,
         sets=sets or [],
         record=record,
         outputs=Outputs(report=report, plots=plots, xlsx=xlsx),

@@ -10,25 +10,14 @@ from penstock.cli import output
 from penstock.cli.compare import Policies, named
 from penstock.cli.job import Engine as Run
 from penstock.cli.job import errors_end, work
-from penstock.cli.options import (
-    Create,
-    Engine,
-    EvenIfNotEmpty,
-    Job,
-    Json,
-    LoseData,
-    On,
-    Plots,
-    Repeat,
-    Report,
-    Sets,
-    Xlsx,
-)
+from penstock.cli.options import Job, Json, Plots, Repeat, Report, Sets, Xlsx
+from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.errors import needs
 from penstock.report import Outputs
 from penstock.results.steps import Step
 from penstock.signals import Asked
+from penstock.target import Target
 from penstock.watch.lines import Lines
 
 app = verb()
@@ -45,15 +34,12 @@ Speed = Annotated[
 
 
 @app.command("watch")
+@targeted(read_only=False)
 def watch(
     job: Job,
     *,
     policies: Policies = None,
-    on: On = None,
-    create: Create = None,
-    i_will_lose_data: LoseData = None,
-    even_if_not_empty: EvenIfNotEmpty = False,
-    engine: Engine = None,
+    target: Target,
     speed: Speed = None,
     repeat: Repeat = None,
     sets: Sets = None,
@@ -88,11 +74,7 @@ def watch(
     work(
         job,
         policies=named(policies),
-        on=on,
-        create=create,
-        i_will_lose_data=i_will_lose_data,
-        even_if_not_empty=even_if_not_empty,
-        engine=engine,
+        target=target,
         sets=sets or [],
         record=None,
         outputs=Outputs(report=report, plots=plots, xlsx=xlsx),

@@ -1,0 +1,172 @@
+//! A session: a target that stays open and locked while jobs run on it.
+
+use penstock_live::Engine;
+use penstock_spec::Job;
+
+use crate::bench::Bench;
+use crate::candidate::{self, Chosen};
+use crate::cells::{self, Report};
+use crate::design::{self, Cell, Task};
+use crate::failure::Failure;
+use crate::independent;
+use crate::machine::machine;
+use crate::options::Options;
+use crate::place::{Asked, Place};
+use crate::progress::Progress;
+use crate::record::Recorder;
+use crate::result::{Comparison, JobResult, Machine, RunResult};
+use crate::snapshot::Watch;
+use crate::step::Step;
+use crate::weights;
+use crate::workload;
+
+/// What stays while jobs run on one target: the target itself, open and locked, how it is driven, and
+/// what the machine is.
+pub struct Session {
+    options: Options,
+    /// None: each job runs on its own device, a model.
+    place: Option<Place>,
+    machine: Machine,
+}
+
+impl Session {
+    /// Opens the target of `options`; a missing file is made only if `jobs` can run on it, which are
+    /// those that run first.
+    ///
+    /// # Errors
+    /// [`Failure`]: wrong input, an unsafe target, or a machine that cannot.
+    pub fn open(
+        options: Options,
+        jobs: &[Job],
+        progress: &mut dyn FnMut(Step<'_>) -> bool,
+    ) -> Result<Self, Failure> {
+        let asked = |job| Ok(Asked { job, policies: Chosen::all(job, &options.policies)? });
+        let asked = jobs.iter().map(asked).collect::<Result<Vec<_>, Failure>>()?;
+        if let Some(record) = &options.record {
+            asked
+                .iter()
+                .try_for_each(|one| candidate::can_be_recorded(&one.policies, options.repeat))?;
+            Recorder::check(record).map_err(|error| Failure::unwritable(record, &error))?;
+        }
+        let place = Place::open(&asked, &options, progress)?;
+        let real = place.as_ref().is_some_and(Place::is_real);
+        let engine = place.as_ref().and_then(Place::engine);
+        Ok(Self { place, machine: machine(real, engine.map(Engine::name)), options })
+    }
+
+    /// Runs each of `jobs` under each candidate, in rounds of all of them: modelled cells on all
+    /// cores, those of a real target one after another. Returns the session and what came of each
+    /// job.
+    ///
+    /// `progress` hears of each step some times a second; when it says `false` the run ends there and
+    /// the results so far are returned, the last of them marked as interrupted; jobs that were not
+    /// reached have no runs.
+    ///
+    /// # Errors
+    /// [`Failure`]: wrong input, a machine that cannot, or a run that failed. Then the session is
+    /// over, and a file that was made for it is gone if nothing else has run on it.
+    pub fn run(
+        mut self,
+        jobs: &[Job],
+        progress: &mut dyn FnMut(Step<'_>) -> bool,
+    ) -> Result<(Self, Vec<Comparison>), Failure> {
+        match self.measure(jobs, progress) {
+            Ok(comparisons) => {
+                self.place.iter_mut().for_each(Place::keep);
+                Ok((self, comparisons))
+            }
+            Err(failure) => {
+                self.place.iter().for_each(Place::leave);
+                Err(failure)
+            }
+        }
+    }
+
+    fn measure(
+        &self,
+        jobs: &[Job],
+        progress: &mut dyn FnMut(Step<'_>) -> bool,
+    ) -> Result<Vec<Comparison>, Failure> {
+        let Options { repeat, detail, .. } = self.options;
+        let record = self.options.record.as_deref();
+        let tasks = jobs.iter().map(|job| self.task(job)).collect::<Result<Vec<_>, _>>()?;
+        let watch = Watch::new(self.options.watch.as_deref(), self.options.speed.as_deref())?;
+        let cells = design::cells(&tasks, repeat.unwrap_or(1));
+        let mut report = Report { of: cells.len(), rounds: repeat.is_some(), progress };
+        let run = |cell: Cell<'_>, progress: &mut dyn Progress| {
+            let Task { job, load, place, .. } = cell.task;
+            let (seed, policy) = (cell.seed(), cell.policy);
+            let bench = Bench { job, policy, load, seed, record, detail, watch };
+            let result = one_run(&bench, place, progress)?;
+            let round = repeat.map(|_| cell.round);
+            Ok(RunResult { round, seed: round.map(|_| seed), ..result })
+        };
+        // A watched run is shown alone, and one interpreter runs all policies in Python.
+        let alone = |cell: &Cell<'_>| cell.task.place.is_real() || cell.policy.is_foreign();
+        let results = if watch.is_some() || cells.iter().any(alone) {
+            cells::in_sequence(&cells, &mut report, run)?
+        } else {
+            cells::in_parallel(&cells, &mut report, run)?
+        };
+        let mut comparisons: Vec<_> = tasks.iter().map(|task| self.comparison(task)).collect();
+        for (cell, result) in cells.iter().zip(results) {
+            comparisons[cell.of].runs.push(result);
+        }
+        Ok(comparisons)
+    }
+
+    /// `job` with all that its runs have in common.
+    fn task(&self, job: &Job) -> Result<Task, Failure> {
+        let asked = Asked { job, policies: Chosen::all(job, &self.options.policies)? };
+        let place = match &self.place {
+            None => Place::own(job)?,
+            Some(place) => place.viewed(job)?,
+        };
+        place.check(&asked, self.options.speed.as_deref())?;
+        let load = workload::load(job, place.capacity(), place.block())?;
+        if self.options.target.read_only && load.workload.writes() {
+            let message = "the job writes, and the target is only to be read";
+            return Err(Failure::wrong(message, "leave --read-only out, or name a job that reads"));
+        }
+        // The whole configuration: the device too, and what depends on it.
+        let job = place.configure(job);
+        let policies = Chosen::all(&job, &self.options.policies)?;
+        Ok(Task { job, policies, place, load })
+    }
+
+    /// What is said of `task` before it has run.
+    fn comparison(&self, task: &Task) -> Comparison {
+        let Task { job, policies, place, .. } = task;
+        Comparison {
+            penstock: crate::version::VERSION,
+            job: JobResult { file: job.name.clone(), text: job.text(), set: Vec::new() },
+            seed: job.seed,
+            world: place.world(),
+            device: place.name().into(),
+            machine: self.machine.clone(),
+            remarks: weights::without_effect(job, policies).into_iter().collect(),
+            runs: Vec::new(),
+        }
+    }
+}
+
+/// The run of `bench` at `place`: of all classes over one stack, of one class alone, or of each on a
+/// thread of its own under a scheduler of the kernel.
+fn one_run(
+    bench: &Bench<'_>,
+    place: &Place,
+    progress: &mut dyn Progress,
+) -> Result<RunResult, Failure> {
+    match (bench.policy, place) {
+        (Chosen::Kernel(_), Place::Live(live)) => {
+            let scheduler = bench.policy.kernel().expect("it is one");
+            independent::run(bench, place, live, scheduler, progress)
+        }
+        (Chosen::Alone(class, _), _) => {
+            let alone = bench.load.only(*class);
+            let result = Bench { load: &alone, ..*bench }.run_whole(place, progress)?;
+            Ok(result.only(*class))
+        }
+        _ => bench.run_whole(place, progress),
+    }
+}

@@ -1,0 +1,26 @@
+//! Where a verb runs and what it may do there: the options that all of them share.
+
+/// Where a verb runs, and what it may do there.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TargetOptions {
+    /// A device's name, a device file, a target (its path, or `loop:` and the path of a file),
+    /// `emulated:DEVICE[@SPEED][:PATH]` or `null`; the job's device if not given.
+    pub on: Option<String>,
+    /// Size of the owned file to create at the path, if it is missing.
+    pub create: Option<String>,
+    /// The block device of `on` once more, by serial number or path: what is on it may be lost.
+    pub i_will_lose_data: Option<String>,
+    /// The block device may hold data that no format announces.
+    pub even_if_not_empty: bool,
+    /// The target is only read: it may be anybody's, and the job may not write.
+    pub read_only: bool,
+    /// How a target is driven; the first engine that works if not given.
+    pub engine: Option<String>,
+}
+
+impl TargetOptions {
+    /// Those of a run on `on`, with nothing else given.
+    pub fn on(on: impl Into<String>) -> Self {
+        Self { on: Some(on.into()), ..Self::default() }
+    }
+}

@@ -1,0 +1,113 @@
+"""Probes are measured: in rounds of all of them, on a target that is open meanwhile."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import NamedTuple, TypeAlias
+
+from penstock.calibrate.probes import POLICY, Figures, Probe
+from penstock.design import Design
+from penstock.errors import RUN_FAILED, PenstockError
+from penstock.results.steps import Step
+from penstock.results.typed import ClassResult
+from penstock.session import Session
+from penstock.target import Target
+
+Told: TypeAlias = Callable[[str, float], object]
+"""Called with what goes on and how far it has come, from 0 to 1."""
+
+UNSAFE = 5
+"""Exit code where a target is refused because it is not ours."""
+
+ENOUGH = 200
+"""So many requests tell a median."""
+
+SECONDS = (0.4, 4.0)
+"""A probe lasts so long, or so long where that does not bring enough."""
+
+LOOK = Probe("read", "random", 4 << 10, 1).job(0.001)
+"""The shortest run: it says what lies below a target."""
+
+_PROBE = "probe"
+"""The factor of the design."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A target that is open, and what a run on it says of what lies below."""
+
+    session: Session
+    target: Target
+    schedulers: Mapping[str, str | None]
+    remarks: Sequence[str]
+
+
+@contextmanager
+def opened(target: Target) -> Iterator[Subject]:
+    """Open a target; it is only read if it is not ours and nobody said that it may be written."""
+    try:
+        session = Session(target, [LOOK], policies=[POLICY])
+    except PenstockError as error:
+        told_to_write = target.create is not None or target.i_will_lose_data is not None
+        if error.exit_code != UNSAFE or told_to_write:
+            raise
+        target = replace(target, read_only=True)
+        session = Session(target, [LOOK], policies=[POLICY])
+    with session:
+        (looked,) = session.run([LOOK])
+        (run,) = looked.runs
+        yield Subject(session, target, run.schedulers, run.remarks)
+
+
+class Turn(NamedTuple):
+    """One run of a probe."""
+
+    number: int
+    """From 1, over all rounds: its seed too."""
+    probe: Probe
+
+
+def in_rounds(
+    subject: Subject, probes: Sequence[Probe], rounds: int, say: Told
+) -> dict[Probe, list[Figures]]:
+    """Every probe `rounds` times, in rounds of all of them: a mood of the machine meets each.
+
+    No two runs go to the same addresses, as what was read before may be in somebody's cache.
+    """
+    design = Design(factors={_PROBE: probes}, rounds=rounds)
+    figures: list[Figures] = []
+    total = rounds * len(probes)
+    for _, runs in groupby(enumerate(design.runs()), key=lambda one: one[1].round):
+        turns = [Turn(number + 1, run.cell[_PROBE]) for number, run in runs]
+        figures += _round(subject, turns, lambda turn: say(f"{turn.probe}", turn.number / total))
+    return {cell[_PROBE]: found for cell, found in design.by_cell(figures)}
+
+
+def _round(
+    subject: Subject, turns: Sequence[Turn], done: Callable[[Turn], object]
+) -> list[Figures]:
+    """What each turn of a round gives; those that were too short run longer behind the others."""
+    found: dict[Turn, ClassResult] = {}
+    short = list(turns)
+    for seconds in SECONDS:
+
+        def told(step: Step, running: Sequence[Turn] = short) -> None:
+            if step["step"] == "finished" and len(running) == len(turns):
+                done(running[step["number"]])
+
+        jobs = [turn.probe.job(seconds, seed=turn.number) for turn in short]
+        for turn, result in zip(short, subject.session.run(jobs, told=told), strict=True):
+            (run,) = result.runs
+            (found[turn],) = run.classes
+        short = [turn for turn in short if found[turn].requests < ENOUGH]
+        if not short:
+            break
+    for turn in short:
+        if not found[turn].requests:
+            raise PenstockError(
+                f"error: {subject.target.on}: {turn.probe} finished none in {SECONDS[-1]} s\n"
+                "hint: what is that slow is not calibrated",
+                exit_code=RUN_FAILED,
+            )
+    return [Figures.of(found[turn]) for turn in turns]

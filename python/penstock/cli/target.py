@@ -1,0 +1,54 @@
+"""The options of a target: a verb gets all of them as one `Target`."""
+
+from collections.abc import Callable, Iterator
+from inspect import Parameter, Signature, signature
+from typing import Any, get_args
+
+from penstock.cli.options import Create, Engine, EvenIfNotEmpty, LoseData, On, ReadOnly
+from penstock.target import Target
+
+OPTIONS = {
+    "on": On,
+    "create": Create,
+    "i_will_lose_data": LoseData,
+    "even_if_not_empty": EvenIfNotEmpty,
+    "read_only": ReadOnly,
+    "engine": Engine,
+}
+"""Every option of a target, by its field."""
+
+
+def targeted(
+    *, on: object = On, read_only: bool = True
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a verb the options of a target in the place of its parameter `target`.
+
+    `on` is the verb's own declaration of where it runs. Not every verb may be `read_only`.
+    """
+    options = {**OPTIONS, "on": on}
+    if not read_only:
+        del options["read_only"]
+
+    def decorated(verb: Callable[..., None]) -> Callable[..., None]:
+        def run(**given: object) -> None:
+            named: dict[str, Any] = {field: given.pop(field) for field in options}
+            verb(**given, target=Target(**named))
+
+        run.__doc__ = verb.__doc__
+        shown = Signature(list(_parameters(signature(verb), options)))
+        run.__signature__ = shown  # type: ignore[attr-defined]
+        return run
+
+    return decorated
+
+
+def _parameters(verb: Signature, options: dict[str, Any]) -> Iterator[Parameter]:
+    """The parameters of a verb with the options of a target in the place of `target`."""
+    for one in verb.parameters.values():
+        if one.name != "target":
+            yield one
+            continue
+        for field, declared in options.items():
+            kind = get_args(declared)[0]
+            default = Parameter.empty if kind is str else getattr(Target, field)
+            yield Parameter(field, one.kind, default=default, annotation=declared)
