@@ -326,7 +326,8 @@ class Run(TypedDict):
     classes: list[Class]
     """One for each class, in the order of the job."""
     detail: NotRequired[Detail]
-    """Whole distributions and the course over time, if they were asked for."""
+    """Whole distributions and the course over time, if they were asked for; `--json` does not print
+    them."""
     device_stats: NotRequired[DeviceStats]
     """What the disks of a model did; left out of what was measured on a real target."""
     emulation: NotRequired[Emulation]
