@@ -91,6 +91,11 @@ def test_an_import_from_above_is_found(tmp_path: Path) -> None:
     assert climbing(tmp_path) == ["penstock.report.page imports penstock.cli.run"]
 
 
+def test_a_papers_command_stands_on_the_floor_of_the_command_line() -> None:
+    assert floor("penstock.papers.any.live_command") == floor("penstock.cli.run")
+    assert floor("penstock.papers.any.live") == floor("penstock.papers.table")
+
+
 def test_there_is_no_circle_of_modules() -> None:
     TopologicalSorter(imports(ROOT / "python")).prepare()
 
