@@ -71,7 +71,7 @@ fn sstf_takes_the_nearest_to_where_the_last_one_ended() {
 }
 
 #[test]
-fn sstf_starves_who_is_far_away() {
+fn sstf_starves_a_distant_request() {
     let near = (0..200_u64).map(|n| read(n.saturating_sub(1), 10 * (n % 5)));
     let ios: Vec<Io> = near.chain([read(1, 900_000)]).collect();
     assert_eq!(order("sstf", &ios).last(), Some(&900_000));
@@ -220,7 +220,7 @@ fn class_priority_is_strict_and_first_in_first_out_within_a_class() {
 }
 
 #[test]
-fn class_priority_lets_nobody_wait_for_longer_than_aging() {
+fn class_priority_lets_no_request_wait_for_longer_than_aging() {
     let flood = (0..100).map(|n| class(u64::saturating_sub(n, 1), 0, n));
     let ios: Vec<Io> = flood.chain([class(5, 1, 9000), class(6, 1, 9100)]).collect();
     let begun = |aging| {

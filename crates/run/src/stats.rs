@@ -1,7 +1,7 @@
 //! What a run is measured by: latencies, waits and device time of each class.
 
 use penstock_core::{Done, Observer, Request, Source, Span, Time};
-use penstock_live::{Beat, Pace};
+use penstock_live::{Pace, ReportTimer};
 
 use crate::busy::Busy;
 use crate::detail::{Detail, Details};
@@ -71,7 +71,7 @@ impl Progress for () {
     }
 }
 
-/// How often a live run reports progress; a modelled one when its [`Beat`] says so.
+/// How often a live run reports progress; a modelled one when its [`ReportTimer`] says so.
 const TIME_A_REPORT: Span = Span::from_ms(50);
 
 /// Measures a run. Requests due before the warm-up's end are served but not counted.
@@ -84,7 +84,7 @@ pub(crate) struct Stats<'a> {
     /// How the schedule was held, live only: virtual time is never late.
     schedule: Option<Schedule<'a>>,
     progress: &'a mut dyn Progress,
-    beat: Beat,
+    report_timer: ReportTimer,
     reported: Time,
     recorder: Option<Recorder>,
     details: Option<Details>,
@@ -114,7 +114,7 @@ impl<'a> Stats<'a> {
             classes: (0..classes).map(|_| Class::new()).collect(),
             schedule,
             progress,
-            beat: Beat::default(),
+            report_timer: ReportTimer::default(),
             reported: Time::ZERO,
             recorder,
             details: None,
@@ -271,13 +271,13 @@ impl Observer for Stats<'_> {
         let report = match (self.pace, &self.schedule) {
             (Some(pace), _) => pace.report_due(),
             (None, Some(_)) => now.since(self.reported) >= TIME_A_REPORT,
-            (None, None) => self.beat.due(),
+            (None, None) => self.report_timer.due(),
         };
         !report || self.report(now)
     }
 
     fn goes_on(&mut self, now: Time) -> bool {
-        !self.beat.due() || self.report(now)
+        !self.report_timer.due() || self.report(now)
     }
 
     fn arrived(&mut self, now: Time, req: &Request) {
