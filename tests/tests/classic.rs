@@ -94,7 +94,7 @@ fn look_sweeps_up_and_down() {
     assert_eq!(order("look", &ios), [500, 530, 600, 480, 100, 90, 700]);
 }
 
-/// Some always find a newer request at their place, and no other request comes near the others.
+/// New requests keep coming at one place; two other requests wait far from it.
 #[test]
 fn sweeps_do_not_stick_to_a_place() {
     let sticky = (0..100).map(|n| read(n / 2, 500));
@@ -106,8 +106,8 @@ fn sweeps_do_not_stick_to_a_place() {
     }
 }
 
-/// A request that begins within others, one of which always waits. A sweep that goes on from their
-/// end never meets it.
+/// One request begins within longer ones, one of which always waits. A sweep that continued from
+/// the end of a longer one would never serve it.
 #[test]
 fn sweeps_do_not_pass_over_what_others_cover() {
     let long = |n: u64| Io { len: 64 * KIB as u32, ..read(n, 480) };
@@ -118,8 +118,8 @@ fn sweeps_do_not_pass_over_what_others_cover() {
     }
 }
 
-/// A device of 1 GiB. A position costs a millisecond for each 10 MiB of the way, and a command that
-/// and a millisecond.
+/// A device of 1 GiB. Positioning costs a millisecond for each 10 MiB of distance. A command costs
+/// that and a millisecond more.
 struct Arm {
     at: u64,
     serving: Option<(Time, Request, Time)>,
