@@ -8,7 +8,7 @@ use crate::arrivals;
 use crate::classes::{self, Class};
 use crate::diagnose::{JobError, Origin};
 use crate::keys::{Key, Maybe, keys, table};
-use crate::kinds::{Choice, Section, Switch, Text};
+use crate::kinds::{Choice, SWITCH, Text, section};
 use crate::reader::Reader;
 use crate::region::{self, Region};
 use crate::rows::Rows;
@@ -30,7 +30,7 @@ pub(crate) const CLASSES: Text = Text("the name of a class");
 
 keys! {
     /// Who asks.
-    AGENT agent: Node = Section(|| build::some(&table(KEYS)));
+    AGENT agent: Node = section(|| build::some(&table(KEYS)));
 }
 
 keys! {
@@ -41,11 +41,11 @@ keys! {
     /// What it asks for.
     OP op: Op = Choice(&[("read", Op::Read), ("write", Op::Write)]), needs "\"read\"";
     /// Whether somebody waits: a write is durable when it is done.
-    SYNC sync: bool = Switch, or false;
+    SYNC sync: bool = SWITCH, or false;
     /// Through the page cache, or past it.
     CACHE cache: bool = Choice(&[("buffered", true), ("direct", false)]), or false;
     /// Bytes of a request.
-    SIZE_OF size: u32 = REQUEST, needs "\"4KiB\"";
+    BYTES size: u32 = REQUEST, needs "\"4KiB\"";
     /// Where the next request begins.
     PATTERN pattern: Pattern = PATTERNS, needs "\"random\"";
     /// Its part of the device: shares, or bytes.
@@ -94,13 +94,13 @@ impl AgentSpec {
             op: reader.get(&OP)?,
             sync: reader.get(&SYNC)?,
             buffered: reader.get(&CACHE)?,
-            size: reader.get(&SIZE_OF)?,
+            size: reader.get(&BYTES)?,
             pattern: reader.get(&PATTERN)?,
             region: reader.get(&REGION)?.or_at(reader.origin(&REGION)),
             arrivals: reader.get(&ARRIVALS)?,
             start: reader.get(&START)?,
             stop: active(&reader, AGENT.name, (&START, &STOP), duration)?,
-            size_origin: reader.origin(&SIZE_OF).clone(),
+            size_origin: reader.origin(&BYTES).clone(),
             cache_origin: reader.origin(&CACHE).clone(),
         })
     }
@@ -153,7 +153,7 @@ impl AgentSpec {
             .put(&OP, &self.op)
             .put(&SYNC, &self.sync)
             .put(&CACHE, &self.buffered)
-            .put(&SIZE_OF, &self.size)
+            .put(&BYTES, &self.size)
             .put(&PATTERN, &self.pattern)
             .put(&REGION, &self.region)
             .put(&ARRIVALS, &self.arrivals)

@@ -26,7 +26,7 @@ const CLOSED: &str = "closed";
 const TURNS: &str = "turns";
 
 keys! {
-    /// The key that tells arrivals apart.
+    /// The key whose word says which others there are.
     HEAD:
     /// On a schedule (`poisson`, `fixed`), after completions (`closed`), or one request at
     /// a time in turn with all other agents of this kind, in a random order (`turns`).

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use crate::amount::Count;
 use crate::diagnose::{JobError, Origin, quote};
 use crate::keys::{keys, table};
-use crate::kinds::Section;
+use crate::kinds::section;
 use crate::nearest::suggest;
 use crate::reader::Reader;
 use crate::rows::Rows;
@@ -18,7 +18,7 @@ const CLASSES: usize = 256;
 
 keys! {
     /// Classes of work, a section each: `[class.batch]`.
-    CLASS class: Node = Section(schema);
+    CLASS class: Node = section(schema);
 }
 
 keys! {

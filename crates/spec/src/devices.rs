@@ -34,7 +34,7 @@ pub use self::ssd::SsdSpec;
 pub use self::watch::Watch;
 use crate::diagnose::{JobError, Source, quote};
 use crate::keys::{Keys, foreign, is, keys, table_with, without};
-use crate::kinds::{Choice, Section, Text};
+use crate::kinds::{Choice, Text, section};
 use crate::nearest::suggest;
 use crate::reader::Reader;
 use crate::rows::Rows;
@@ -62,7 +62,7 @@ keys! {
     /// Keys of a device file.
     FILE:
     /// The device.
-    DEVICE device: Node = Section(|| defined(DEVICE.name)),
+    DEVICE device: Node = section(|| defined(DEVICE.name)),
         needs "{ model = \"fixed\", base = \"1ms\" }";
 }
 
@@ -199,16 +199,14 @@ impl DeviceSpec {
     /// The table, with every default in place.
     pub(crate) fn write(&self, out: &mut Lines) {
         let summary = Some(&self.summary).filter(|summary| !summary.is_empty());
-        let rows = |entry: &[Keys]| {
-            let order = [&[HEAD], entry, &[TAIL]].concat();
-            Rows::of(&order).put(&NAME, &self.name).maybe(&SUMMARY, summary)
+        let rows = |name, keys: &[Keys]| {
+            let order = [&[HEAD], keys, &[TAIL]].concat();
+            Rows::of(&order).put(&NAME, &self.name).maybe(&SUMMARY, summary).put(&MODEL, &name)
         };
         let rows = match &self.model {
-            Model::Fixed(spec) => {
-                spec.rows(rows(fixed::ENTRY.keys).put(&MODEL, &fixed::ENTRY.name))
-            }
-            Model::Hdd(spec) => spec.rows(rows(hdd::ENTRY.keys).put(&MODEL, &hdd::ENTRY.name)),
-            Model::Ssd(spec) => spec.rows(rows(ssd::ENTRY.keys).put(&MODEL, &ssd::ENTRY.name)),
+            Model::Fixed(spec) => spec.rows(rows(fixed::ENTRY.name, fixed::ENTRY.keys)),
+            Model::Hdd(spec) => spec.rows(rows(hdd::ENTRY.name, hdd::ENTRY.keys)),
+            Model::Ssd(spec) => spec.rows(rows(ssd::ENTRY.name, ssd::ENTRY.keys)),
         };
         rows.maybe(&FAULTS, self.faults.as_ref())
             .maybe(&ARRAY, self.array.as_ref())

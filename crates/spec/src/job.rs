@@ -19,7 +19,7 @@ use crate::classes::{CLASS, Class, classes};
 use crate::devices::{self, DeviceSpec};
 use crate::diagnose::{JobError, Origin, Source};
 use crate::keys::{Keys, keys, names, required, table_with, without};
-use crate::kinds::Section;
+use crate::kinds::section;
 use crate::live::{LIVE, Live};
 use crate::page_cache::{PAGE_CACHE, PageCacheSpec};
 use crate::programs::{CPU, PROGRAM, ProgramsSpec};
@@ -56,7 +56,7 @@ keys! {
 keys! {
     /// Where it runs, unless `--on` says: a named device, the path of a device
     /// file, or the device itself.
-    DEVICE device: Node = Section(|| {
+    DEVICE device: Node = section(|| {
         // A file's name, of which the ending is not all.
         let file = json!({"type": "string", "pattern": r"[^/]\.toml$"});
         any([words(devices::names()), file, defined(devices::DEVICE.name)])

@@ -31,35 +31,6 @@ pub(crate) enum Given<T> {
 /// A key that may have no value.
 pub(crate) struct Maybe;
 
-/// What becomes of a key that is not given.
-pub(crate) trait Absent<T> {
-    fn needed(&self) -> bool;
-    fn usual(&self) -> Option<T>;
-}
-
-impl<T> Absent<T> for Given<T> {
-    fn needed(&self) -> bool {
-        matches!(self, Self::Needed(_))
-    }
-
-    fn usual(&self) -> Option<T> {
-        match self {
-            Self::Needed(_) => None,
-            Self::Usual(usual) => Some(usual()),
-        }
-    }
-}
-
-impl<T> Absent<T> for Maybe {
-    fn needed(&self) -> bool {
-        false
-    }
-
-    fn usual(&self) -> Option<T> {
-        None
-    }
-}
-
 /// A key, whatever it holds.
 pub(crate) trait Declared {
     fn name(&self) -> &'static str;
@@ -70,18 +41,35 @@ pub(crate) trait Declared {
 /// The keys of a table, in the order in which they are written.
 pub(crate) type Keys = &'static [&'static dyn Declared];
 
-impl<T, A: Absent<T>> Declared for Key<T, A> {
+impl<T> Declared for Key<T> {
     fn name(&self) -> &'static str {
         self.name
     }
 
     fn schema(&self) -> Json {
-        let default = self.absent.usual().map(|usual| json(&self.kind.text(&usual)));
+        let default = match &self.absent {
+            Given::Needed(_) => None,
+            Given::Usual(usual) => Some(json(&self.kind.text(&usual()))),
+        };
         described(self.kind.schema(), self.meaning.trim_start(), default)
     }
 
     fn needed(&self) -> bool {
-        self.absent.needed()
+        matches!(self.absent, Given::Needed(_))
+    }
+}
+
+impl<T> Declared for Key<T, Maybe> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn schema(&self) -> Json {
+        described(self.kind.schema(), self.meaning.trim_start(), None)
+    }
+
+    fn needed(&self) -> bool {
+        false
     }
 }
 

@@ -17,23 +17,6 @@ pub(crate) trait Kind<T> {
     fn schema(&self) -> Json;
 }
 
-/// True or false.
-pub(crate) struct Switch;
-
-impl Kind<bool> for Switch {
-    fn read(&self, node: &Node) -> Result<bool, JobError> {
-        node.boolean()
-    }
-
-    fn text(&self, value: &bool) -> String {
-        value.to_string()
-    }
-
-    fn schema(&self) -> Json {
-        build::switch()
-    }
-}
-
 /// One of these words, each with what it stands for.
 pub(crate) struct Choice<T: 'static>(pub(crate) &'static [(&'static str, T)]);
 
@@ -138,19 +121,12 @@ impl<T> Kind<T> for Own<T> {
     }
 }
 
+/// True or false.
+pub(crate) const SWITCH: Own<bool> =
+    Own { read: Node::boolean, text: bool::to_string, schema: build::switch };
+
 /// Sections: what is in them is read with what the rest of the file says, and written below headers.
-pub(crate) struct Section(pub(crate) fn() -> Json);
-
-impl Kind<Node> for Section {
-    fn read(&self, node: &Node) -> Result<Node, JobError> {
-        Ok(node.clone())
-    }
-
-    fn text(&self, _: &Node) -> String {
-        unreachable!("a section is no value of one line")
-    }
-
-    fn schema(&self) -> Json {
-        (self.0)()
-    }
+pub(crate) const fn section(schema: fn() -> Json) -> Own<Node> {
+    let text = |_: &Node| unreachable!("a section is no value of one line");
+    Own { read: |node| Ok(node.clone()), text, schema }
 }

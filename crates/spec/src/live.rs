@@ -6,7 +6,7 @@ use penstock_live::Settings;
 use crate::amount::{Count, SIZE, TIME, or_off};
 use crate::diagnose::{JobError, Source};
 use crate::keys::{keys, table};
-use crate::kinds::{Own, Section};
+use crate::kinds::{Own, section};
 use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::text::Lines;
@@ -17,7 +17,7 @@ const COMMANDS: Count = Count(1, 4096);
 
 keys! {
     /// How a real target is driven.
-    LIVE live: Node = Section(|| table(KEYS));
+    LIVE live: Node = section(|| table(KEYS));
 }
 
 keys! {

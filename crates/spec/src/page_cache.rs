@@ -6,7 +6,7 @@ use penstock_device::page_cache::Options;
 use crate::amount::{Amount, SHARE, SIZE, TIME};
 use crate::diagnose::JobError;
 use crate::keys::{Declared, keys, table};
-use crate::kinds::Section;
+use crate::kinds::section;
 use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::text::Lines;
@@ -20,7 +20,7 @@ const MEMORY_MOST: u64 = 64 << 30;
 
 keys! {
     /// The page cache of agents that are `buffered`, above the scheduler.
-    PAGE_CACHE page_cache: Node = Section(|| table(KEYS));
+    PAGE_CACHE page_cache: Node = section(|| table(KEYS));
 }
 
 keys! {

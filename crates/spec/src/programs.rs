@@ -9,7 +9,7 @@ use crate::amount::{Amount, Count, TIME};
 use crate::classes::{self, Class};
 use crate::diagnose::{JobError, Origin};
 use crate::keys::{keys, table};
-use crate::kinds::{Choice, Own, Section, Switch, list};
+use crate::kinds::{Choice, Own, SWITCH, list, section};
 use crate::reader::Reader;
 use crate::region::{self, Region};
 use crate::rows::Rows;
@@ -24,12 +24,12 @@ pub(crate) const LASTS: Amount = TIME.above_zero().hint("what takes no time is l
 
 keys! {
     /// The processors of programs.
-    CPU cpu: Node = Section(|| table(CPU_KEYS));
+    CPU cpu: Node = section(|| table(CPU_KEYS));
 }
 
 keys! {
     /// Programs on processors, instead of agents.
-    PROGRAM program: Node = Section(|| build::some(&table(KEYS)));
+    PROGRAM program: Node = section(|| build::some(&table(KEYS)));
 }
 
 keys! {
@@ -43,7 +43,7 @@ keys! {
     ORDER order: Order = Choice(&[("fifo", Order::Fifo), ("priority", Order::Priority)]),
         or Order::Fifo;
     /// Whether the lower `prio` takes a processor at once.
-    PREEMPT preempt: bool = Switch, or false;
+    PREEMPT preempt: bool = SWITCH, or false;
     /// Which idle processor a task is given, to stay.
     PICK pick: Pick = Choice(&[("round-robin", Pick::RoundRobin), ("lowest", Pick::Lowest)]),
         or Pick::RoundRobin;

@@ -18,7 +18,7 @@ const POISSON: &str = "poisson";
 const ONCE: &str = "once";
 
 keys! {
-    /// The key that tells arrivals apart.
+    /// The key whose word says which others there are.
     HEAD:
     /// In `groups`, at random (`poisson`), or so many `once`.
     HOW kind: &'static str = Choice(&[(GROUPS, GROUPS), (POISSON, POISSON), (ONCE, ONCE)]),

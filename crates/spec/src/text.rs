@@ -7,20 +7,11 @@ use serde_json::Value as Json;
 
 use crate::units::{duration_text, size_text};
 
+/// A parameter's value.
 pub(crate) fn param(value: &Value) -> String {
-    match value {
-        Value::Size(bytes) => quoted(&size_text(*bytes)),
-        Value::Duration(span) => quoted(&duration_text(*span)),
-        Value::Count(number) => number.to_string(),
-        Value::Switch(truth) => truth.to_string(),
-        Value::Word(word) => quoted(word),
-        Value::Group(params) => format!("{{ {} }}", members(params)),
-    }
-}
-
-pub(crate) fn members(params: &Params) -> String {
+    let Value::Group(members) = value else { return param_json(value).to_string() };
     let member = |(name, value): &(&str, Value)| format!("{name} = {}", param(value));
-    params.iter().map(member).collect::<Vec<_>>().join(", ")
+    format!("{{ {} }}", members.iter().map(member).collect::<Vec<_>>().join(", "))
 }
 
 /// A TOML string: a name may come from a file's and hold anything.

@@ -13,7 +13,7 @@ use crate::amount::{Count, SIZE};
 use crate::classes::{self, Class};
 use crate::diagnose::{JobError, quote};
 use crate::keys::{keys, table};
-use crate::kinds::{Choice, Each, Kind, Own, Section, Switch, Text, list};
+use crate::kinds::{Choice, Each, Kind, Own, SWITCH, Text, list, section};
 use crate::nearest::suggest;
 use crate::reader::Reader;
 use crate::rows::Rows;
@@ -23,12 +23,12 @@ use crate::tree::{Node, Value};
 
 keys! {
     /// A recorded trace to play instead of agents.
-    TRACE trace: Node = Section(|| table(KEYS));
+    TRACE trace: Node = section(|| table(KEYS));
 }
 
 keys! {
     /// Which request of a trace is of which class: the first rule that fits wins.
-    RULE rule: Node = Section(|| build::list(&table(RULE_KEYS)));
+    RULE rule: Node = section(|| build::list(&table(RULE_KEYS)));
 }
 
 keys! {
@@ -39,8 +39,7 @@ keys! {
         read: |node| node.text("the path of a trace").map(PathBuf::from),
         text: |path| quoted(&path.display().to_string()),
         schema: build::text,
-    },
-        needs "\"day.blkparse.gz\"";
+    }, needs "\"day.blkparse.gz\"";
     /// Its format; if not given, told from its contents.
     FORMAT format: &'static str = Own {
         read: |node| {
@@ -91,7 +90,7 @@ keys! {
         ("read", Op::Read), ("write", Op::Write), ("flush", Op::Flush), ("discard", Op::Discard),
     ]));
     /// Whether somebody waits for it.
-    SYNC sync: bool = Switch;
+    SYNC sync: bool = SWITCH;
     /// Bytes at least.
     MIN_SIZE min_size: u64 = SIZE;
     /// Bytes at most.

@@ -58,7 +58,7 @@ pub(crate) fn parse(source: &Arc<Source>) -> Result<Node, JobError> {
     Ok(Node { value: entries(table.get_ref(), source)?, origin: Origin::new(source, 0..0) })
 }
 
-/// A table that nobody wrote: each key of it is at its default.
+/// An empty table: each of its keys is at its default.
 pub(crate) fn empty() -> Node {
     parse(&Source::file("defaults", "")).expect("it is TOML")
 }

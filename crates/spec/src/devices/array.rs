@@ -26,7 +26,7 @@ const JBOD: &str = "jbod";
 const STRIPED: &[&str] = &[RAID0, RAID5];
 /// Disks of an array, at most: more than one controller has.
 const MOST: u64 = 256;
-/// A stripe unit that nobody gave.
+/// The stripe unit by default.
 const USUAL_STRIPE: u32 = 64 << 10;
 
 keys! {
@@ -34,8 +34,7 @@ keys! {
     KEYS:
     /// How bytes are laid out.
     LEVEL level: &'static str =
-        Choice(&[(RAID0, RAID0), (RAID5, RAID5), (RAID1, RAID1), (JBOD, JBOD)]),
-        needs "\"raid0\"";
+        Choice(&[(RAID0, RAID0), (RAID5, RAID5), (RAID1, RAID1), (JBOD, JBOD)]), needs "\"raid0\"";
     /// How many disks.
     DISKS disks: u32 = Count(1, MOST), needs "4";
 }
@@ -50,7 +49,7 @@ keys! {
 }
 
 keys! {
-    /// Keys of an array that follow.
+    /// Keys of an array that stand behind its stripes.
     MORE_KEYS:
     /// Bytes of a request's neighbouring pieces on one disk that are joined, at most.
     MAX_EXTENT max_extent: Option<NonZeroU32> = or_off(SIZE.above_zero().at_most(1 << 30)), or None;

@@ -45,7 +45,7 @@ keys! {
 const LAW: &[Keys] = &[LINEAR, UNITS, EITHER];
 
 keys! {
-    /// Keys of the device beside those of a law. The capacity is one that no job of today fills, the
+    /// Keys of the device next to those of a law. The capacity is one that no job of today fills, the
     /// depth at most far more than any disk takes.
     KEYS:
     /// The same of writes; if not given, as of reads.

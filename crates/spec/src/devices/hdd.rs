@@ -16,7 +16,7 @@ use crate::amount::{OrWord, TIME};
 use crate::diagnose::{JobError, quote};
 use crate::drives;
 use crate::keys::{keys, needed};
-use crate::kinds::{Choice, Own, Switch};
+use crate::kinds::{Choice, Own, SWITCH};
 use crate::nearest::suggest;
 use crate::reader::Reader;
 use crate::rows::Rows;
@@ -34,7 +34,7 @@ keys! {
         schema: || any([words(drives::names()), sheet::schema()]),
     }, needs "\"ibm18es\"";
     /// Whether it has too what was observed of the real one.
-    OBSERVED observed: bool = Switch, or false;
+    OBSERVED observed: bool = SWITCH, or false;
     /// Time that a command costs beside seek, turn and transfer.
     OVERHEADS overheads: Overheads = OrWord {
         words: &[("none", Overheads::None), ("drive", Overheads::Drive)],

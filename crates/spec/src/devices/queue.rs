@@ -20,7 +20,7 @@ use crate::tree::{Node, Value};
 const USUAL: &str = "fcfs";
 
 keys! {
-    /// Keys of a queue, beside the parameters of its policy. It holds at most far more than any disk's.
+    /// Keys of a queue, next to the parameters of its policy. No disk's queue is as deep as the deepest.
     KEYS:
     /// How it picks.
     POLICY policy: &'static str = Own {

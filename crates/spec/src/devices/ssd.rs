@@ -8,7 +8,7 @@ use super::memory::COMMAND;
 use crate::amount::{Amount, Count, SHARE, SIZE, TIME, TRANSFER, or_off};
 use crate::diagnose::JobError;
 use crate::keys::{keys, needed};
-use crate::kinds::{Choice, Switch};
+use crate::kinds::{Choice, SWITCH};
 use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::units::{Share, size_text};
@@ -61,7 +61,7 @@ keys! {
     /// Bytes that are acknowledged early.
     WRITE_BUFFER write_buffer: u64 = SIZE.above_zero(), or 8 << 20;
     /// Whether a flush has nothing to do.
-    POWER_LOSS_PROTECTION power_loss_protection: bool = Switch, or false;
+    POWER_LOSS_PROTECTION power_loss_protection: bool = SWITCH, or false;
     /// Flash for collection beside the capacity, as a part of it.
     // What a binary capacity leaves of a decimal one.
     OVER_PROVISIONING over_provisioning: Share = SHARE.at_least(10_000_000), or Share::percent(7);

@@ -9,7 +9,7 @@ pub(crate) fn table<'a>(properties: impl IntoIterator<Item = (&'a str, Value)>) 
     json!({"type": "object", "properties": properties, "additionalProperties": false})
 }
 
-/// `schema` of what `meaning` says, and what it is when nobody says.
+/// `schema` with what it means, and its default.
 pub(crate) fn described(mut schema: Value, meaning: &str, default: Option<Value>) -> Value {
     schema["description"] = meaning.into();
     if let Some(default) = default {

@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 
 use super::build::{any, count, defined, described, from_digit, switch, table, words};
 use crate::keys::keys;
-use crate::kinds::Section;
+use crate::kinds::section;
 use crate::text::param_json;
 use crate::tree::Node;
 
 keys! {
     /// Parameters of policies, by name.
-    POLICY policy: Node = Section(sections);
+    POLICY policy: Node = section(sections);
 }
 
 /// A section for each policy.
