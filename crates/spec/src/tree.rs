@@ -58,6 +58,11 @@ pub(crate) fn parse(source: &Arc<Source>) -> Result<Node, JobError> {
     Ok(Node { value: entries(table.get_ref(), source)?, origin: Origin::new(source, 0..0) })
 }
 
+/// An empty table: each of its keys is at its default.
+pub(crate) fn empty() -> Node {
+    parse(&Source::file("defaults", "")).expect("it is TOML")
+}
+
 /// A parser's error in the words of a job's author, for the mistakes that are often made.
 fn syntax(message: &str, origin: &Origin) -> JobError {
     let found = quote(origin.text());
@@ -252,99 +257,5 @@ impl Node {
             Self { value: Value::Word(part.trim().into()), origin }
         };
         word.split(',').map(part).collect()
-    }
-}
-
-/// Reads a table by key. Keys that nobody knows are found first: a misspelt key would otherwise
-/// be reported as a missing one.
-pub(crate) struct Reader<'a> {
-    what: &'a str,
-    table: &'a Table,
-    origin: &'a Origin,
-    known: &'a [&'a str],
-}
-
-impl<'a> Reader<'a> {
-    /// A reader of `node`, called `what`, that may hold the keys `known`.
-    pub(crate) fn new(
-        node: &'a Node,
-        what: &'a str,
-        known: &'a [&'a str],
-    ) -> Result<Self, JobError> {
-        let reader = Self::unchecked(node, what, known)?;
-        reader.check(|key| format!("unknown key {key} in {what}"))
-    }
-
-    /// A reader of sections: a table whose keys are names of `what`.
-    pub(crate) fn sections(
-        node: &'a Node,
-        what: &'a str,
-        known: &'a [&'a str],
-    ) -> Result<Self, JobError> {
-        Self::unchecked(node, what, known)?.check(|key| format!("unknown {what} {key}"))
-    }
-
-    fn unchecked(node: &'a Node, what: &'a str, known: &'a [&'a str]) -> Result<Self, JobError> {
-        let Value::Table(table) = &node.value else {
-            let hint = "a table is written `{ key = value, … }`, or as a section";
-            return Err(node.expected(&format!("a table for {what}")).hint(hint));
-        };
-        Ok(Self { what, table, origin: &node.origin, known })
-    }
-
-    fn check(self, found: impl FnOnce(&str) -> String) -> Result<Self, JobError> {
-        let unknown = |entry: &&Entry| !self.known.contains(&entry.key.as_str());
-        match self.table.entries.iter().find(unknown) {
-            None => Ok(self),
-            Some(entry) => {
-                let hint = suggest(&entry.key, self.known.iter().copied());
-                Err(JobError::new(found(&quote(&entry.key))).at(&entry.origin).hint(hint))
-            }
-        }
-    }
-
-    /// The value of `key`, if it is given.
-    pub(crate) fn node(&self, key: &str) -> Option<&'a Node> {
-        debug_assert!(self.known.contains(&key), "{key} is not among the keys of {}", self.what);
-        self.table.get(key).map(|entry| &entry.node)
-    }
-
-    /// Where `key` was written; the table, if it was not.
-    pub(crate) fn origin(&self, key: &str) -> &'a Origin {
-        self.table.get(key).map_or(self.origin, |entry| &entry.origin)
-    }
-
-    /// The value of `key`, which must be given. `example` is a value as it would be written.
-    pub(crate) fn required<T>(
-        &self,
-        key: &str,
-        example: &str,
-        read: impl FnOnce(&'a Node) -> Result<T, JobError>,
-    ) -> Result<T, JobError> {
-        let node = self.node(key).ok_or_else(|| {
-            let missing = format!("missing key `{key}` in {}", self.what);
-            JobError::new(missing).at(self.origin).hint(format!("add `{key} = {example}`"))
-        })?;
-        read(node)
-    }
-
-    /// The value of `key`, if it is given.
-    pub(crate) fn optional<T>(
-        &self,
-        key: &str,
-        read: impl FnOnce(&'a Node) -> Result<T, JobError>,
-    ) -> Result<Option<T>, JobError> {
-        self.node(key).map(read).transpose()
-    }
-
-    /// Refuses the first of `keys` that is given.
-    pub(crate) fn refuse(&self, keys: &[&str], why: &str, hint: &str) -> Result<(), JobError> {
-        match keys.iter().find_map(|key| self.table.get(key)) {
-            None => Ok(()),
-            Some(entry) => {
-                let found = format!("`{}` {why}", entry.key);
-                Err(JobError::new(found).at(&entry.origin).hint(hint))
-            }
-        }
     }
 }
