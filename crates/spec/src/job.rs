@@ -31,7 +31,7 @@ use crate::stop::{self, Stop};
 use crate::text::{self, Lines};
 use crate::tree::{self, Node, Value};
 use crate::units::duration_text;
-use crate::workload::{self, Kind, Workload};
+use crate::workload::{self, Workload, WorkloadKind};
 use crate::{file, params, sets};
 
 keys! {
@@ -197,8 +197,8 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let reader = Reader::new(root, "the job", SECTIONS)?;
     let seed = reader.get(&SEED)?;
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
-    let kind = Kind::of(&reader, &DURATION)?;
-    let traced = kind == Kind::Trace;
+    let kind = WorkloadKind::of(&reader, &DURATION)?;
+    let traced = kind == WorkloadKind::Trace;
     let duration = if traced { Span::MAX } else { reader.get(&DURATION)? };
     let warmup = warmup(&reader, duration)?;
     // A trace may be stopped at any time.

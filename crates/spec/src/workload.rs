@@ -37,13 +37,13 @@ pub enum Workload {
 
 /// The kind of a job's workload, by the sections that the job has.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum WorkloadKind {
     Agents,
     Programs,
     Trace,
 }
 
-impl Kind {
+impl WorkloadKind {
     /// The kind of the job that `reader` reads, without keys of another kind. `duration` is the key
     /// of the job's length.
     pub(crate) fn of(reader: &Reader<'_>, duration: &dyn Declared) -> Result<Self, JobError> {
