@@ -119,7 +119,9 @@ impl Workload {
     pub(crate) fn write(&self, out: &mut Lines, classes: &[Class]) {
         match self {
             Self::Agents(agents) => {
-                agents.iter().for_each(|one| one.write(out, &classes[one.class.index()].name));
+                for agent in agents {
+                    agent.write(out, &classes[agent.class.index()].name);
+                }
             }
             Self::Programs(programs) => programs.write(out, classes),
             Self::Trace(trace) => trace.write(out, classes),

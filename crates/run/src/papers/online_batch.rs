@@ -171,7 +171,7 @@ pub fn run(trial: &Trial, go_on: &mut dyn FnMut() -> bool) -> Result<TrialResult
         stop: AtomicBool::new(false),
         outlasted: AtomicBool::new(false),
     };
-    let mut figures = Met::new(trial.writes);
+    let mut figures = TrialFigures::new(trial.writes);
     let total = std::thread::scope(|scope| {
         let (sender, events) = channel();
         for number in 0..programs {
@@ -337,7 +337,7 @@ struct Program {
 }
 
 /// What the programs have met so far.
-struct Met {
+struct TrialFigures {
     short: Values,
     long: Values,
     transaction: Values,
@@ -348,7 +348,7 @@ struct Met {
     asked: Time,
 }
 
-impl Met {
+impl TrialFigures {
     fn new(writes: bool) -> Self {
         Self {
             short: Values::new(),
