@@ -60,7 +60,7 @@ fn requests_outstanding_are_as_many_as_memory_holds() {
 fn a_page_cache_is_as_large_as_its_tables_can_be() {
     let cache =
         |memory: &str| job("device = \"flash\"", &format!("[page_cache]\nmemory = \"{memory}\"\n"));
-    bounded(&cache("64GiB"), &cache("65GiB"), "a memory from `64KiB` to `64GiB`");
+    bounded(&cache("64GiB"), &cache("65GiB"), "a size from `64KiB` to `64GiB`");
     assert!(refusal(&cache("1TiB")).is_some());
 }
 

@@ -17,7 +17,8 @@ use crate::text::Lines;
 use crate::tree::{Node, Value};
 use crate::units::{duration_text, size_text};
 
-/// Bytes of a request. Longer ones are a slip of the unit: no kernel takes a tenth of it as one command.
+/// Bytes of a request. Longer ones are a slip of the unit: no kernel takes a tenth of it as one
+/// command.
 pub(crate) const REQUEST: Amount = SIZE
     .above_zero()
     .at_most(1 << 30)

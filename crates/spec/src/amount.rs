@@ -216,8 +216,8 @@ impl<T: Clone + PartialEq, Q: Whole> Kind<T> for OrWord<T, Q> {
     }
 }
 
-/// The one of `words` that was written; none if it is a quantity, which begins with a digit. `or` is
-/// what else may stand there.
+/// The one of `words` that was written; none if it is a quantity, which begins with a digit. `or`
+/// is what else may stand there.
 pub(crate) fn word(
     node: &Node,
     words: &[&'static str],

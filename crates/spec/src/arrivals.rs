@@ -13,7 +13,8 @@ use crate::rows::Rows;
 use crate::schema::build::{self, with};
 use crate::tree::Node;
 
-/// Requests outstanding at once, at most: their tables take up to 1.4 GiB, depending on the policy: more is a slip.
+/// Requests outstanding at once, at most: their tables take up to 1.4 GiB, depending on the
+/// policy: more is a slip.
 pub(crate) const MAX_OUTSTANDING_MOST: u64 = 1 << 22;
 /// A rate may be a thousand times its usual self, with room to spare.
 const FACTOR_MAX: f64 = 1e6;

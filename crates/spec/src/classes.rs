@@ -22,8 +22,8 @@ keys! {
 }
 
 keys! {
-    /// Keys of a class. The greatest weight is that of cgroup v2's `io.weight`, the lowest priority that
-    /// of the kernel's ioprio.
+    /// Keys of a class. The greatest weight is that of cgroup v2's `io.weight`, the lowest
+    /// priority that of the kernel's ioprio.
     KEYS:
     /// Its part of the device, relative to the others' weights.
     WEIGHT weight: u32 = Count(1, 10_000), or ClassInfo::WEIGHT.get();

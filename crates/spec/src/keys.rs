@@ -1,9 +1,10 @@
 //! Keys of jobs and device files.
 //!
-//! [`keys!`] declares each key of a table once: its name, its kind, what it is when it is not given,
-//! and what it means. All else comes from there: what [`Reader`](crate::reader::Reader) knows and
-//! reads, what [`Rows`](crate::rows::Rows) writes, the schema, and the reference page made of it. The
-//! name is an identifier of the declaration and those who read and write take the key, never a text.
+//! [`keys!`] declares each key of a table once: its name, its kind, what it is when it is not
+//! given, and what it means. All else comes from there: what [`Reader`](crate::reader::Reader)
+//! knows and reads, what [`Rows`](crate::rows::Rows) writes, the schema, and the reference page
+//! made of it. The name is an identifier of the declaration and those who read and write take the
+//! key, never a text.
 
 use std::collections::BTreeMap;
 
@@ -181,8 +182,8 @@ impl Cases {
 /// }
 /// ```
 ///
-/// The sentence is what schemas and the reference say. Of three keys that are not given, the first is
-/// 1, the second is an error whose hint has the example, the third has no value.
+/// The sentence is what schemas and the reference say. Of three keys that are not given, the first
+/// is 1, the second is an error whose hint has the example, the third has no value.
 macro_rules! keys {
     (
         $(#[$about:meta])+

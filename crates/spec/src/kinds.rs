@@ -125,7 +125,8 @@ impl<T> Kind<T> for Own<T> {
 pub(crate) const SWITCH: Own<bool> =
     Own { read: Node::boolean, text: bool::to_string, schema: build::switch };
 
-/// Sections: what is in them is read with what the rest of the file says, and written below headers.
+/// Sections: what is in them is read with what the rest of the file says, and written below
+/// headers.
 pub(crate) const fn section(schema: fn() -> Json) -> Own<Node> {
     let text = |_: &Node| unreachable!("a section is no value of one line");
     Own { read: |node| Ok(node.clone()), text, schema }

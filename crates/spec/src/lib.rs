@@ -1,8 +1,8 @@
 //! What people write: jobs, device files and arguments, read, checked and written out again.
 //!
-//! `job` reads a job, with `devices`, `agents`, `programs` and `traces` for its parts, each of which
-//! declares its keys with `keys`; `diagnose` says what is wrong with it and where; `schema` is for
-//! editors.
+//! `job` reads a job, with `devices`, `agents`, `programs` and `traces` for its parts, each of
+//! which declares its keys with `keys`; `diagnose` says what is wrong with it and where; `schema`
+//! is for editors.
 
 #![forbid(unsafe_code)]
 

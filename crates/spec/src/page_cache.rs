@@ -24,8 +24,8 @@ keys! {
 }
 
 keys! {
-    /// Keys of `[page_cache]`. Their defaults are Linux' sysctls and `read_ahead_kb` as they are without
-    /// anybody's doing; a call of a microsecond, and memory that copies 10 GB a second.
+    /// Keys of `[page_cache]`. Their defaults are Linux' sysctls and `read_ahead_kb` as they are
+    /// without anybody's doing; a call of a microsecond, and memory that copies 10 GB a second.
     KEYS:
     /// Bytes of all its pages, from 64KiB to 64GiB.
     MEMORY memory: u64 = SIZE

@@ -75,8 +75,8 @@ impl Stop {
 }
 
 impl Stop<String> {
-    /// The same, written at `origin`, of a job of `duration`; `classes` are those of programs, if it has
-    /// any.
+    /// The same, written at `origin`, of a job of `duration`; `classes` are those of programs, if
+    /// it has any.
     pub(crate) fn of(
         self,
         origin: &Origin,

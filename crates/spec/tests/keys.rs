@@ -1,8 +1,8 @@
 //! Each key of a job and of a device file is declared once: no text of the source repeats its name.
 //!
-//! A declaration in `keys!` has the name as an identifier, and what reads, writes and describes a key
-//! takes the key itself. What could still repeat a name is a text: one that is the name, or one that
-//! has a place for the value behind it, `size = {}`.
+//! A declaration in `keys!` has the name as an identifier, and what reads, writes and describes a
+//! key takes the key itself. What could still repeat a name is a text: one that is the name, or
+//! one that has a place for the value behind it, `size = {}`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use penstock_spec::schema::{self, KINDS};
 use serde_json::Value;
 
-/// Texts of another meaning than the key: words of JSON Schema and of lists as JSON, kinds of files and
-/// of quantities, streams of random numbers.
+/// Texts of another meaning than the key: words of JSON Schema and of lists as JSON, kinds of
+/// files and of quantities, streams of random numbers.
 const OTHERS: [(&str, &[&str]); 8] = [
     ("schema/build.rs", &["array", "pattern"]),
     ("schema/mod.rs", &["device"]),

@@ -54,8 +54,8 @@ keys! {
 const OF_A_CACHE: Keys = &[&READAHEAD, &WRITE_BACK];
 
 keys! {
-    /// Keys of a cache of another size: more segments than any drive has, as a request looks at each, and
-    /// 2 GiB.
+    /// Keys of a cache of another size: more segments than any drive has, as a request looks at
+    /// each, and 2 GiB.
     SIZES:
     /// Parts of the buffer.
     SEGMENTS segments: u32 = Count(1, 4_096), needs "2";

@@ -45,8 +45,8 @@ keys! {
 const LAW: &[Keys] = &[LINEAR, UNITS, EITHER];
 
 keys! {
-    /// Keys of the device next to those of a law. The capacity is one that no job of today fills, the
-    /// depth at most far more than any disk takes.
+    /// Keys of the device next to those of a law. The capacity is one that no job of today fills,
+    /// the depth at most far more than any disk takes.
     KEYS:
     /// The same of writes; if not given, as of reads.
     WRITES writes: Law = Own {

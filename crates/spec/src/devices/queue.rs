@@ -20,7 +20,8 @@ use crate::tree::{Node, Value};
 const USUAL: &str = "fcfs";
 
 keys! {
-    /// Keys of a queue, next to the parameters of its policy. No disk's queue is as deep as the deepest.
+    /// Keys of a queue, next to the parameters of its policy. No disk's queue is as deep as the
+    /// deepest.
     KEYS:
     /// How it picks.
     POLICY policy: &'static str = Own {

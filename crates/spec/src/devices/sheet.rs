@@ -62,8 +62,8 @@ pub struct SheetSpec {
     pub rpm: u32,
     /// Seeks to the next cylinder, over a third of all, and over all.
     pub seeks: [Span; 3],
-    /// Bytes a second of a long sequential read on the outermost and the innermost tracks: skews are
-    /// counted.
+    /// Bytes a second of a long sequential read on the outermost and the innermost tracks: skews
+    /// are counted.
     pub rates: [u64; 2],
     /// Surfaces that carry data.
     pub heads: u32,

@@ -23,8 +23,8 @@ const EVENT: u64 = 64;
 const PAGE_ENTRY: u64 = 64;
 
 keys! {
-    /// Keys of a drive of flash. How many there may be of something is more than any drive has, and few
-    /// enough for every product; defaults are of the size that drives of today have.
+    /// Keys of a drive of flash. How many there may be of something is more than any drive has,
+    /// and few enough for every product; defaults are of the size that drives of today have.
     KEYS:
     /// Bytes of the device.
     CAPACITY capacity: u64 = SIZE.above_zero(), needs "\"960GB\"";

@@ -1,9 +1,10 @@
 //! JSON Schemas (draft 2020-12) of job files and device files, for editors and other programs.
 //!
 //! TOML is validated after parsing, as the JSON that says the same. Keys, kinds, defaults and
-//! meanings are those that `keys!` declares, quantities come from `units`, parameters from the registry. What a
-//! schema cannot say is left to the parser: that a class is declared, that times fit one another,
-//! how large a number with a unit may be. A schema refuses nothing that the parser takes.
+//! meanings are those that `keys!` declares, quantities come from `units`, parameters from the
+//! registry. What a schema cannot say is left to the parser: that a class is declared, that times
+//! fit one another, how large a number with a unit may be. A schema refuses nothing that the
+//! parser takes.
 
 pub(crate) mod build;
 pub(crate) mod policy;
