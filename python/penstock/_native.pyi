@@ -22,7 +22,6 @@ __all__ = [
     "duration",
     "exit_without_memory",
     "online_batch",
-    "paper",
     "policies",
     "replay_decisions",
     "schema",
@@ -163,9 +162,6 @@ def online_batch(
     writes: bool,
 ) -> str:
     """Run the evaluation programs of the online-batch paper once; what they met, as JSON."""
-
-def paper(file: str) -> str:
-    """Give the text of a file below `papers`, as `online-batch/job.toml`."""
 
 def schema(kind: str) -> str:
     """Give the JSON Schema of the kind `job`, `device` or `result`, as JSON."""

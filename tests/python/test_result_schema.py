@@ -47,7 +47,10 @@ MODELLED: dict[str, dict[str, Json]] = {
     "errors": {"text": FAULTY},
     "an array without arms": {"text": f'{FAULTY}array = {{ level = "jbod", disks = 2 }}\n'},
     "nothing to measure": {"sets": ["duration=1ms"], "detail": True},
-    "programs": {"text": _native.paper("online-batch/job.toml"), "policies": ["size-priority"]},
+    "programs": {
+        "text": (ROOT / "papers/online-batch/job.toml").read_text(),
+        "policies": ["size-priority"],
+    },
     "a page cache": {
         "text": (ROOT / "examples/buffered.toml").read_text(),
         "sets": ["duration=3s", "warmup=1s"],

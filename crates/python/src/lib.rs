@@ -10,7 +10,6 @@ mod answer;
 mod below;
 mod gate;
 mod ledger;
-mod papers;
 mod policy;
 mod session;
 mod target;
@@ -46,8 +45,6 @@ mod _native {
     };
     #[pymodule_export]
     use crate::gate::{Gate, online_batch};
-    #[pymodule_export]
-    use crate::papers::paper;
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]

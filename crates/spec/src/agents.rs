@@ -14,7 +14,7 @@ use crate::region::{self, Region};
 use crate::rows::Rows;
 use crate::schema::build;
 use crate::text::Lines;
-use crate::tree::Node;
+use crate::tree::{Node, Value};
 use crate::units::{duration_text, size_text};
 
 /// Bytes of a request. Longer ones are a slip of the unit: no kernel takes a tenth of it as one command.
@@ -83,6 +83,23 @@ pub struct AgentSpec {
     pub stop: Span,
     size_origin: Origin,
     cache_origin: Origin,
+}
+
+/// Reads the agents of a job with these classes that runs for `duration`.
+pub(crate) fn read(
+    reader: &Reader<'_>,
+    classes: &[Class],
+    duration: Span,
+) -> Result<Vec<AgentSpec>, JobError> {
+    let hint = "an agent is a section: `[[agent]]` with class, op, size, pattern and arrivals";
+    let none = || JobError::new("the job has no agent: nobody asks for anything").hint(hint);
+    let items = match reader.node(&AGENT) {
+        None => return Err(none().at(reader.origin(&AGENT))),
+        Some(Node { value: Value::List(items), .. }) if !items.is_empty() => items,
+        Some(Node { value: Value::List(_), origin }) => return Err(none().at(origin)),
+        Some(node) => return Err(node.expected("agents").hint(hint)),
+    };
+    items.iter().map(|item| AgentSpec::read(item, classes, duration)).collect()
 }
 
 impl AgentSpec {

@@ -11,7 +11,7 @@ use crate::nearest::suggest;
 use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::text::Lines;
-use crate::tree::{Entry, Node, Value};
+use crate::tree::{KeyValue, Node, Value};
 
 /// Each has a row in every table, and a megabyte for its distributions.
 const CLASSES: usize = 256;
@@ -54,7 +54,7 @@ pub(crate) fn classes(node: &Node) -> Result<Vec<Class>, JobError> {
     table.entries.iter().map(class).collect()
 }
 
-fn class(entry: &Entry) -> Result<Class, JobError> {
+fn class(entry: &KeyValue) -> Result<Class, JobError> {
     let letters = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let begins = entry.key.starts_with(|c: char| c.is_ascii_alphabetic());
     if !begins || !entry.key.chars().all(letters) {

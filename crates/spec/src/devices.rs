@@ -24,7 +24,7 @@ use serde_json::{Value as Json, json};
 
 pub use self::array::ArraySpec;
 pub use self::cache::{Ahead, CacheSpec};
-use self::entry::Entry;
+use self::entry::ModelEntry;
 pub use self::faults::FaultSpec;
 pub use self::fixed::FixedSpec;
 pub use self::hdd::{DriveSpec, HddSpec};
@@ -91,7 +91,7 @@ keys! {
 }
 
 /// What a device may be a model of, each in a file of its own.
-const MODELS: [Entry<Model>; 3] = [
+const MODELS: [ModelEntry<Model>; 3] = [
     fixed::ENTRY.into(|reader| (fixed::ENTRY.read)(reader).map(Model::Fixed)),
     hdd::ENTRY.into(|reader| (hdd::ENTRY.read)(reader).map(Model::Hdd)),
     ssd::ENTRY.into(|reader| (ssd::ENTRY.read)(reader).map(Model::Ssd)),
@@ -308,7 +308,7 @@ fn groups() -> Vec<Keys> {
 /// The schema of a device's table.
 pub(crate) fn schema() -> Json {
     let models = groups();
-    let choice = |entry: &Entry<Model>| {
+    let choice = |entry: &ModelEntry<Model>| {
         let own = all([without(&foreign(entry.keys, &models)), (entry.rules)()]);
         json!({"if": is(&MODEL, &[entry.name]), "then": own})
     };

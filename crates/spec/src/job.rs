@@ -12,17 +12,16 @@ use penstock_policy::Params;
 use penstock_workload::{Agent, Program};
 use serde_json::{Value as Json, json};
 
-use crate::agents::{AGENT, AgentSpec};
+use crate::agents::AgentSpec;
 use crate::amount::{Count, TIME};
 use crate::arrivals::MAX_OUTSTANDING_MOST;
 use crate::classes::{CLASS, Class, classes};
 use crate::devices::{self, DeviceSpec};
 use crate::diagnose::{JobError, Origin, Source};
-use crate::keys::{Keys, keys, names, required, table_with, without};
+use crate::keys::{Keys, keys, names, table_with};
 use crate::kinds::section;
 use crate::live::{LIVE, Live};
 use crate::page_cache::{PAGE_CACHE, PageCacheSpec};
-use crate::programs::{CPU, PROGRAM, ProgramsSpec};
 use crate::reader::Reader;
 use crate::region::whole_blocks;
 use crate::rows::Rows;
@@ -30,9 +29,9 @@ use crate::schema::build::{any, defined, with, words};
 use crate::schema::policy::POLICY;
 use crate::stop::{self, Stop};
 use crate::text::{self, Lines};
-use crate::traces::{self, RULE, TRACE, TraceSpec};
 use crate::tree::{self, Node, Value};
 use crate::units::duration_text;
+use crate::workload::{self, Workload, WorkloadKind};
 use crate::{file, params, sets};
 
 keys! {
@@ -63,13 +62,10 @@ keys! {
     });
 }
 
-/// Sections of a job, in the order in which they are written.
-const SECTIONS: Keys =
-    &[&DEVICE, &LIVE, &PAGE_CACHE, &CLASS, &AGENT, &CPU, &PROGRAM, &TRACE, &RULE, &POLICY];
+/// Keys and sections of a job, in the order in which they are written.
+const SECTIONS: &[Keys] =
+    &[KEYS, &[&DEVICE, &LIVE, &PAGE_CACHE, &CLASS], workload::SECTIONS, &[&POLICY]];
 
-/// What to do about agents beside programs.
-const NOT_BOTH: &str = "a job has one or the other: leave one out, or make the agent a program, \
-                        `phases = [{ write = \"4KiB\" }]` in place of op and size";
 /// A job, checked.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Job {
@@ -93,12 +89,8 @@ pub struct Job {
     pub page_cache: Option<PageCacheSpec>,
     /// Classes in the order of the file; a `ClassId` is an index into them.
     pub classes: Vec<Class>,
-    /// Agents in the order of the file; none if programs run or a trace is played.
-    pub agents: Vec<AgentSpec>,
-    /// The programs that run, if there are no agents and no trace.
-    pub programs: Option<ProgramsSpec>,
-    /// The trace to play, if there are no agents.
-    pub trace: Option<TraceSpec>,
+    /// What asks.
+    pub workload: Workload,
     /// Parameters of every registered policy.
     pub policies: Vec<(&'static str, Params)>,
 }
@@ -120,7 +112,7 @@ impl Job {
     /// Whatever is wrong with it: unknown names, missing units, impossible combinations.
     pub fn parse(name: &str, text: &str, sets: &[String]) -> Result<Self, JobError> {
         let mut root = tree::parse(&Source::file(name, text))?;
-        let known = names(&[KEYS, SECTIONS]);
+        let known = names(SECTIONS);
         for argument in sets {
             sets::apply(&mut root, argument, &known)?;
         }
@@ -139,7 +131,9 @@ impl Job {
 
     /// The page cache, if an agent's requests go through it.
     pub fn buffered(&self) -> Option<&PageCacheSpec> {
-        self.page_cache.as_ref().filter(|_| self.agents.iter().any(|agent| agent.buffered))
+        self.page_cache
+            .as_ref()
+            .filter(|_| self.workload.agents().iter().any(|agent| agent.buffered))
     }
 
     /// The agents on a target of `capacity` bytes in blocks of `block` bytes. Borders that are
@@ -150,7 +144,7 @@ impl Job {
     pub fn agents_on(&self, capacity: u64, block: u32) -> Result<Vec<Agent>, JobError> {
         let (capacity, step) = whole_blocks(capacity, block);
         let prio = |agent: &AgentSpec| self.classes[agent.class.index()].prio;
-        self.agents.iter().map(|agent| agent.on(capacity, step, prio(agent))).collect()
+        self.workload.agents().iter().map(|agent| agent.on(capacity, step, prio(agent))).collect()
     }
 
     /// The programs on the same, if there are any.
@@ -159,7 +153,7 @@ impl Job {
     /// As [`Job::agents_on`].
     pub fn programs_on(&self, capacity: u64, block: u32) -> Result<Option<Vec<Program>>, JobError> {
         let (capacity, step) = whole_blocks(capacity, block);
-        let programs = self.programs.as_ref();
+        let programs = self.workload.programs();
         programs.map(|spec| spec.on(capacity, step, &self.classes)).transpose()
     }
 
@@ -168,7 +162,7 @@ impl Job {
         let mut out = Lines::default();
         Rows::of(&[KEYS])
             .put(&SEED, &self.seed)
-            .maybe(&DURATION, Some(&self.duration).filter(|_| self.trace.is_none()))
+            .maybe(&DURATION, Some(&self.duration).filter(|_| self.workload.trace().is_none()))
             .put(&WARMUP, &self.warmup)
             .put(&STOP, &self.stop.named(&self.classes))
             .put(&MAX_OUTSTANDING, &self.max_outstanding)
@@ -183,15 +177,7 @@ impl Job {
         for class in &self.classes {
             class.write(&mut out);
         }
-        for spec in &self.agents {
-            spec.write(&mut out, &self.classes[spec.class.index()].name);
-        }
-        if let Some(programs) = &self.programs {
-            programs.write(&mut out, &self.classes);
-        }
-        if let Some(trace) = &self.trace {
-            trace.write(&mut out, &self.classes);
-        }
+        self.workload.write(&mut out, &self.classes);
         for (name, params) in &self.policies {
             out.section(&format!("[{}.{name}]", POLICY.name));
             for (name, value) in params.iter() {
@@ -204,52 +190,29 @@ impl Job {
 
 /// The schema of a job.
 pub(crate) fn schema() -> Json {
-    let asks = |own: Keys, others: Keys| with(required(own), without(others));
-    let agents = asks(&[&DURATION, &CLASS, &AGENT], &[&RULE, &CPU]);
-    let programs = asks(&[&DURATION, &CLASS], &[&RULE, &AGENT, &PAGE_CACHE]);
-    let either = json!({"if": required(&[&PROGRAM]), "then": programs, "else": agents});
-    let trace = without(&[&DURATION, &AGENT, &PROGRAM, &CPU, &PAGE_CACHE]);
-    let choice = json!({"if": required(&[&TRACE]), "then": trace, "else": either});
-    with(table_with(&[], &[KEYS, SECTIONS]), choice)
+    with(table_with(&[], SECTIONS), workload::schema(&DURATION))
 }
 
 fn read(name: &str, root: &Node) -> Result<Job, JobError> {
-    let reader = Reader::new(root, "the job", &[KEYS, SECTIONS])?;
+    let reader = Reader::new(root, "the job", SECTIONS)?;
     let seed = reader.get(&SEED)?;
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
-    let trace = reader.node(&TRACE).map(|node| TraceSpec::read(node, folder)).transpose()?;
-    let duration = if trace.is_some() {
-        let why = "belongs to a job with agents; this one plays a trace";
-        reader.refuse(&[&DURATION], why, "to end sooner, set `stop` to a time")?;
-        let hint = "a job has agents, programs or a trace";
-        reader.refuse(&[&AGENT, &PROGRAM, &CPU], why, hint)?;
-        reader.refuse(&[&PAGE_CACHE], why, "a trace holds what went past the page cache")?;
-        Span::MAX
-    } else {
-        reader.refuse(&[&RULE], "belongs to a job with a trace", "agents name their class")?;
-        reader.get(&DURATION)?
-    };
+    let kind = WorkloadKind::of(&reader, &DURATION)?;
+    let traced = kind == WorkloadKind::Trace;
+    let duration = if traced { Span::MAX } else { reader.get(&DURATION)? };
     let warmup = warmup(&reader, duration)?;
     // A trace may be stopped at any time.
-    let earliest = if trace.is_some() { Span::ZERO } else { duration };
+    let earliest = if traced { Span::ZERO } else { duration };
     let max_outstanding = reader.get(&MAX_OUTSTANDING)?;
     let device = reader.node(&DEVICE).map(|node| device(node, folder)).transpose()?;
     let live = reader.node(&LIVE).map(Live::read).transpose()?.unwrap_or_default();
     let page_cache = reader.node(&PAGE_CACHE).map(PageCacheSpec::read).transpose()?;
     let classes = reader.node(&CLASS).map(classes).transpose()?.unwrap_or_default();
-    let programs = programs(&reader, &classes, duration)?;
-    let of_programs = programs.as_ref().map(|_| &classes[..]);
+    let workload = kind.read(&reader, &classes, duration, folder)?;
+    let of_programs = workload.programs().map(|_| &classes[..]);
     let stop = reader.get(&STOP)?.of(reader.place(&STOP), earliest, of_programs)?;
-    let (agents, trace) = match trace {
-        None if programs.is_some() => (Vec::new(), None),
-        None => (agents(&reader, &classes, duration)?, None),
-        Some(trace) => {
-            let rules = reader.node(&RULE).map(|node| traces::rules(node, &classes)).transpose()?;
-            (Vec::new(), Some(TraceSpec { rules: rules.unwrap_or_default(), ..trace }))
-        }
-    };
     let policies = params::all(reader.node(&POLICY))?;
-    let buffered = agents.iter().any(|agent| agent.buffered);
+    let buffered = workload.agents().iter().any(|agent| agent.buffered);
     let job = Job {
         name: name.into(),
         seed,
@@ -261,49 +224,16 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
         live,
         page_cache: page_cache.or_else(|| buffered.then(PageCacheSpec::default)),
         classes,
-        agents,
-        programs,
-        trace,
+        workload,
         policies,
     };
     check_depth(&job, reader.origin(&MAX_OUTSTANDING))?;
     Ok(job)
 }
 
-fn programs(
-    reader: &Reader<'_>,
-    classes: &[Class],
-    duration: Span,
-) -> Result<Option<ProgramsSpec>, JobError> {
-    let Some(node) = reader.node(&PROGRAM) else {
-        let hint = "a program is a section: `[[program]]`";
-        return reader.refuse(&[&CPU], "belongs to a job with programs", hint).map(|()| None);
-    };
-    let why = "belongs to a job with agents; this one has programs";
-    reader.refuse(&[&AGENT], why, NOT_BOTH)?;
-    reader.refuse(&[&PAGE_CACHE], why, "what programs ask for is direct")?;
-    ProgramsSpec::read(node, reader.node(&CPU), classes, duration).map(Some)
-}
-
-fn agents(
-    reader: &Reader<'_>,
-    classes: &[Class],
-    duration: Span,
-) -> Result<Vec<AgentSpec>, JobError> {
-    let hint = "an agent is a section: `[[agent]]` with class, op, size, pattern and arrivals";
-    let none = || JobError::new("the job has no agent: nobody asks for anything").hint(hint);
-    let items = match reader.node(&AGENT) {
-        None => return Err(none().at(reader.origin(&AGENT))),
-        Some(Node { value: Value::List(items), .. }) if !items.is_empty() => items,
-        Some(Node { value: Value::List(_), origin }) => return Err(none().at(origin)),
-        Some(node) => return Err(node.expected("agents").hint(hint)),
-    };
-    items.iter().map(|item| AgentSpec::read(item, classes, duration)).collect()
-}
-
 /// Closed loops fill their depth at once: a smaller table fails at the first instant.
 fn check_depth(job: &Job, origin: &Origin) -> Result<(), JobError> {
-    let depth: u64 = job.agents.iter().map(AgentSpec::depth).sum();
+    let depth: u64 = job.workload.agents().iter().map(AgentSpec::depth).sum();
     if depth <= u64::from(job.max_outstanding) {
         return Ok(());
     }

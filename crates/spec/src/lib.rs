@@ -36,6 +36,7 @@ mod starts;
 mod stop;
 mod text;
 mod tree;
+mod workload;
 
 pub use agents::AgentSpec;
 pub use classes::Class;
@@ -47,3 +48,4 @@ pub use page_cache::PageCacheSpec;
 pub use programs::{ProgramSpec, ProgramsSpec};
 pub use region::{Edge, Region};
 pub use stop::Stop;
+pub use workload::Workload;

@@ -119,11 +119,11 @@ pub struct ProgramSpec {
 impl ProgramsSpec {
     /// Reads the programs of a job that runs for `duration`.
     pub(crate) fn read(
-        node: &Node,
-        cpu: Option<&Node>,
+        reader: &Reader<'_>,
         classes: &[Class],
         duration: Span,
     ) -> Result<Self, JobError> {
+        let node = reader.node(&PROGRAM).expect("a job with programs");
         let hint = "a program is a section: `[[program]]` with class, phases and arrivals";
         let items = match &node.value {
             Value::List(items) if !items.is_empty() => items,
@@ -131,7 +131,7 @@ impl ProgramsSpec {
         };
         let programs = items.iter().map(|item| ProgramSpec::read(item, classes, duration));
         Ok(Self {
-            cpus: cpus(cpu.unwrap_or(&tree::empty()))?,
+            cpus: cpus(reader.node(&CPU).unwrap_or(&tree::empty()))?,
             programs: programs.collect::<Result<_, _>>()?,
         })
     }

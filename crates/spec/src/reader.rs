@@ -3,7 +3,7 @@
 use crate::diagnose::{JobError, Origin, quote};
 use crate::keys::{Declared, Given, Key, Keys, Maybe, names};
 use crate::nearest::suggest;
-use crate::tree::{Entry, Node, Table, Value};
+use crate::tree::{KeyValue, Node, Table, Value};
 
 /// Reads a table by key. Keys that nobody knows are found first: a misspelt key would otherwise
 /// be reported as a missing one.
@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
     }
 
     fn check(self, found: impl FnOnce(&str) -> String) -> Result<Self, JobError> {
-        let unknown = |entry: &&Entry| !self.known.contains(&entry.key.as_str());
+        let unknown = |entry: &&KeyValue| !self.known.contains(&entry.key.as_str());
         match self.table.entries.iter().find(unknown) {
             None => Ok(self),
             Some(entry) => {

@@ -159,7 +159,12 @@ pub struct Rule {
 impl TraceSpec {
     /// Reads `[trace]`; a relative file lies in `folder`, or, if `--set` names it, where the
     /// command runs.
-    pub(crate) fn read(node: &Node, folder: &Path) -> Result<Self, JobError> {
+    pub(crate) fn read(
+        job: &Reader<'_>,
+        classes: &[Class],
+        folder: &Path,
+    ) -> Result<Self, JobError> {
+        let node = job.node(&TRACE).expect("a job with a trace");
         let reader = Reader::new(node, "the trace", &[KEYS])?;
         let file = reader.get(&FILE)?;
         let path = if reader.place(&FILE).is_set() { file } else { folder.join(file) };
@@ -169,7 +174,11 @@ impl TraceSpec {
             format: reader.find(&FORMAT)?,
             timing: reader.get(&TIMING)?,
             fit: reader.find(&FIT)?,
-            rules: Vec::new(),
+            rules: job
+                .node(&RULE)
+                .map(|node| rules(node, classes))
+                .transpose()?
+                .unwrap_or_default(),
         })
     }
 
@@ -194,7 +203,7 @@ impl TraceSpec {
 }
 
 /// Reads `[[rule]]`.
-pub(crate) fn rules(node: &Node, classes: &[Class]) -> Result<Vec<Rule>, JobError> {
+fn rules(node: &Node, classes: &[Class]) -> Result<Vec<Rule>, JobError> {
     let Value::List(items) = &node.value else {
         return Err(node.expected("rules").hint("each begins with `[[rule]]`"));
     };

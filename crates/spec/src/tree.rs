@@ -37,12 +37,12 @@ pub(crate) enum Value {
 /// Values by key, in the order in which they were written.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Table {
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<KeyValue>,
 }
 
 /// A key, where it was written, and its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct KeyValue {
     pub(crate) key: String,
     pub(crate) origin: Origin,
     pub(crate) node: Node,
@@ -89,7 +89,11 @@ fn entries(table: &DeTable<'_>, source: &Arc<Source>) -> Result<Value, JobError>
     written.sort_by_key(|(key, _)| key.span().start);
     let entry = |(key, value): (&Spanned<_>, _)| {
         let origin = Origin::new(source, key.span());
-        Ok(Entry { key: String::from(key.get_ref() as &str), origin, node: node(value, source)? })
+        Ok(KeyValue {
+            key: String::from(key.get_ref() as &str),
+            origin,
+            node: node(value, source)?,
+        })
     };
     let entries = written.into_iter().map(entry).collect::<Result<_, JobError>>()?;
     Ok(Value::Table(Table { entries }))
@@ -119,7 +123,7 @@ fn node(written: &Spanned<DeValue<'_>>, source: &Arc<Source>) -> Result<Node, Jo
 
 impl Table {
     /// The entry of `key`.
-    pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
+    pub(crate) fn get(&self, key: &str) -> Option<&KeyValue> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
@@ -127,7 +131,7 @@ impl Table {
     pub(crate) fn get_or_insert(&mut self, key: &str, origin: &Origin, new: Value) -> &mut Node {
         let at = self.entries.iter().position(|entry| entry.key == key).unwrap_or_else(|| {
             let node = Node { value: new, origin: origin.clone() };
-            self.entries.push(Entry { key: key.into(), origin: origin.clone(), node });
+            self.entries.push(KeyValue { key: key.into(), origin: origin.clone(), node });
             self.entries.len() - 1
         });
         &mut self.entries[at].node
@@ -137,7 +141,7 @@ impl Table {
     pub(crate) fn put(&mut self, key: &str, origin: &Origin, node: Node) {
         match self.entries.iter_mut().find(|entry| entry.key == key) {
             Some(entry) => (entry.origin, entry.node) = (origin.clone(), node),
-            None => self.entries.push(Entry { key: key.into(), origin: origin.clone(), node }),
+            None => self.entries.push(KeyValue { key: key.into(), origin: origin.clone(), node }),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::keys::Keys;
 use crate::reader::Reader;
 
 /// What the table of a model may hold, and how it is read.
-pub(super) struct Entry<T> {
+pub(super) struct ModelEntry<T> {
     pub(super) name: &'static str,
     /// Two models may share a key, if it means the same.
     pub(super) keys: &'static [Keys],
@@ -16,10 +16,13 @@ pub(super) struct Entry<T> {
     pub(super) rules: fn() -> Json,
 }
 
-impl<T> Entry<T> {
+impl<T> ModelEntry<T> {
     /// The same of a model that is read by `read`.
-    pub(super) const fn into<U>(self, read: fn(&Reader<'_>) -> Result<U, JobError>) -> Entry<U> {
+    pub(super) const fn into<U>(
+        self,
+        read: fn(&Reader<'_>) -> Result<U, JobError>,
+    ) -> ModelEntry<U> {
         let Self { name, keys, rules, .. } = self;
-        Entry { name, keys, read, rules }
+        ModelEntry { name, keys, read, rules }
     }
 }

@@ -4,7 +4,7 @@ use penstock_core::{Device, Op, Span, Time};
 use penstock_device::{Cost, Fixed, Law};
 use serde_json::{Value as Json, json};
 
-use super::entry::Entry;
+use super::entry::ModelEntry;
 use super::memory::COMMAND;
 use crate::amount::{Count, SIZE, TIME};
 use crate::diagnose::JobError;
@@ -60,8 +60,8 @@ keys! {
     CAPACITY capacity: u64 = SIZE.above_zero(), or 1 << 40;
 }
 
-pub(super) const ENTRY: Entry<FixedSpec> =
-    Entry { name: "fixed", keys: &[LINEAR, UNITS, EITHER, KEYS], read, rules };
+pub(super) const ENTRY: ModelEntry<FixedSpec> =
+    ModelEntry { name: "fixed", keys: &[LINEAR, UNITS, EITHER, KEYS], read, rules };
 
 /// Laws of length, and how many bytes there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

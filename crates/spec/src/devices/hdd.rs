@@ -7,7 +7,7 @@ use penstock_device::hdd::{Angle, Bus, Drive, Hdd, Options, Overheads, Tagged};
 use serde_json::{Value as Json, json};
 
 use super::cache::{self, CacheSpec};
-use super::entry::Entry;
+use super::entry::ModelEntry;
 use super::memory::COMMAND;
 use super::queue::{self, QueueSpec};
 use super::sheet::{self, SheetSpec};
@@ -58,8 +58,8 @@ keys! {
     QUEUE queue: QueueSpec = queue::KIND;
 }
 
-pub(super) const ENTRY: Entry<HddSpec> =
-    Entry { name: "hdd", keys: &[KEYS, cache::KEYS, HOST_KEYS], read, rules };
+pub(super) const ENTRY: ModelEntry<HddSpec> =
+    ModelEntry { name: "hdd", keys: &[KEYS, cache::KEYS, HOST_KEYS], read, rules };
 
 /// A disk with an arm.
 #[derive(Clone, PartialEq, Debug)]

@@ -3,7 +3,7 @@
 use penstock_core::{Device, Span, Time};
 use penstock_device::ssd::{Facts, Link, Ssd};
 
-use super::entry::Entry;
+use super::entry::ModelEntry;
 use super::memory::COMMAND;
 use crate::amount::{Amount, Count, SHARE, SIZE, TIME, TRANSFER, or_off};
 use crate::diagnose::JobError;
@@ -69,8 +69,8 @@ keys! {
     QUEUE_DEPTH queue_depth: u32 = Count(1, 65_536), or 32;
 }
 
-pub(super) const ENTRY: Entry<SsdSpec> =
-    Entry { name: "ssd", keys: &[KEYS], read, rules: || needed(KEYS) };
+pub(super) const ENTRY: ModelEntry<SsdSpec> =
+    ModelEntry { name: "ssd", keys: &[KEYS], read, rules: || needed(KEYS) };
 
 /// A drive of flash.
 #[derive(Clone, PartialEq, Debug)]
