@@ -20,7 +20,7 @@ WIDTH = 100
 HEAD = '''\
 """Results in JSON, as types. tests/python/result_types.py writes this file: change it there.
 
-Fields are declared and explained in crates/run/src/result.rs. Names follow fio's where fio has one;
+Fields are declared and explained in crates/run/src/result. Names follow fio's where fio has one;
 a key that may be left out is `NotRequired`.
 """
 

@@ -18,6 +18,7 @@ import result_types
 from command import JOB, ROOT, penstock
 from penstock import _native
 from penstock.results.steps import Step
+from penstock.target import Target
 from scripted import Fifo
 
 Json: TypeAlias = Any
@@ -37,8 +38,8 @@ faults = {{ errors = "50%" }}
 
 MODELLED: dict[str, dict[str, Json]] = {
     "every policy, in detail": {"policies": [], "detail": True},
-    "flash": {"on": "flash"},
-    "an array": {"on": str(ROOT / "examples/devices/raid0.toml")},
+    "flash": {"target": Target(on="flash")},
+    "an array": {"target": Target(on=str(ROOT / "examples/devices/raid0.toml"))},
     "rounds": {"repeat": 2},
     "settings": {"sets": ["agent.1.arrivals.depth=3"]},
     "a class alone": {"policies": ["alone:batch", "fcfs"]},
@@ -54,8 +55,8 @@ MODELLED: dict[str, dict[str, Json]] = {
         "text": (ROOT / "examples/buffered.toml").read_text(),
         "sets": ["duration=3s", "warmup=1s"],
     },
-    "emulated": {"on": "emulated:flash", "sets": ["duration=100ms"]},
-    "no device": {"on": "null", "sets": ["duration=100ms"]},
+    "emulated": {"target": Target(on="emulated:flash"), "sets": ["duration=100ms"]},
+    "no device": {"target": Target(on="null"), "sets": ["duration=100ms"]},
 }
 """What `_native.compare` is asked, but for what is usual."""
 
@@ -123,7 +124,7 @@ def results() -> dict[str, Json]:
     (ROOT / "demo-data").mkdir(exist_ok=True)
     with TemporaryDirectory(dir=ROOT / "demo-data") as folder:
         disk = Path(folder) / "disk.img"
-        live = {"on": str(disk), "create": "16MiB", "engine": "threads"}
+        live = {"target": Target(on=str(disk), create="16MiB", engine="threads")}
         job = Path(folder) / "job.toml"
         job.write_text(JOB)
         for name, words in COMMANDS.items():

@@ -1,6 +1,6 @@
 """Results in JSON, as types. tests/python/result_types.py writes this file: change it there.
 
-Fields are declared and explained in crates/run/src/result.rs. Names follow fio's where fio has one;
+Fields are declared and explained in crates/run/src/result. Names follow fio's where fio has one;
 a key that may be left out is `NotRequired`.
 """
 
@@ -13,8 +13,8 @@ Value: TypeAlias = "str | int | bool | Params"
 members of a group."""
 
 Ended: TypeAlias = Literal["asked", "timeout", "resized"]
-"""Why a run ended early. `asked`: Somebody asked for it, as by Ctrl-C. `timeout`: The target did
-not answer. `resized`: The target's length changed."""
+"""Why a run ended early. `asked`: On request, as by Ctrl-C. `timeout`: The target did not answer.
+`resized`: The target's length changed."""
 
 Op: TypeAlias = Literal["read", "write", "flush", "discard"]
 """What a request asks for. `read`: Data from the device. `write`: Data to the device. `flush`: What
@@ -143,7 +143,7 @@ class Disk(TypedDict):
 
     A device without an arm has neither seek, rotation nor transfer. A disk with its cache has those
     of its accesses to the platter, up to the end of what was asked for; written back or read ahead
-    after a hit, they are nobody's request. A hit is a request without an access.
+    after a hit, they belong to no request. A hit is a request without an access.
     """
 
     service_ms: Milliseconds
