@@ -56,14 +56,14 @@ pub(crate) struct Live {
 
 /// What `on` stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum PlaceKind {
     Model,
     Emulated,
     Target,
     Null,
 }
 
-impl Kind {
+impl PlaceKind {
     fn of(on: &str, options: &TargetOptions) -> Self {
         if on.starts_with(EMULATED) {
             return Self::Emulated;
@@ -118,8 +118,8 @@ impl Place {
             }
             return Ok(None);
         };
-        let kind = Kind::of(on, target);
-        let model = (kind == Kind::Model).then(|| devices::find(on)).transpose()?;
+        let kind = PlaceKind::of(on, target);
+        let model = (kind == PlaceKind::Model).then(|| devices::find(on)).transpose()?;
         let name = model.as_ref().map_or(on, |spec| &spec.name);
         asked.iter().try_for_each(|one| kind.check(name, one, speed))?;
         if let Some(spec) = model {
@@ -129,7 +129,7 @@ impl Place {
         let jobs: Vec<&Job> = asked.iter().map(|one| one.job).collect();
         let place = match (kind, on.strip_prefix(EMULATED)) {
             (_, Some(what)) => Self::emulated(on, what, &jobs, target, progress)?,
-            (Kind::Null, _) => no_file(on, target).map(|()| Self::Null)?,
+            (PlaceKind::Null, _) => no_file(on, target).map(|()| Self::Null)?,
             _ => Self::Live(Live::open(on, &jobs, target, progress)?),
         };
         Ok(Some(place))
@@ -144,10 +144,10 @@ impl Place {
     /// That `asked` can run here.
     pub(crate) fn check(&self, asked: &Asked<'_>, speed: Option<&str>) -> Result<(), Failure> {
         let kind = match self {
-            Self::Modelled(_) => Kind::Model,
-            Self::Emulated { .. } => Kind::Emulated,
-            Self::Live(_) => Kind::Target,
-            Self::Null => Kind::Null,
+            Self::Modelled(_) => PlaceKind::Model,
+            Self::Emulated { .. } => PlaceKind::Emulated,
+            Self::Live(_) => PlaceKind::Target,
+            Self::Null => PlaceKind::Null,
         };
         kind.check(self.name(), asked, speed)
     }
