@@ -147,7 +147,8 @@ papers-live: setup ## the same, measuring anew what runs in real time: 5 minutes
 	$(BIN)/python tests/python/papers.py --live
 
 .PHONY: accept
-accept: ## take over changed golden tables, messages and figures: review them in the diff
+accept: setup ## take over changed golden tables, messages, figures and types: review them in the diff
+	$(BIN)/python tests/python/result_types.py
 	INSTA_UPDATE=always cargo test --locked -p penstock-spec -p penstock-run -p penstock-tests --test messages --test golden --test public_figures
 
 .PHONY: clean

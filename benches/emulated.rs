@@ -1,9 +1,10 @@
-//! A model that answers in real time beside the same model in virtual time: one job, two clocks.
+//! A model that answers in real time compared with the same model in virtual time: one job, two
+//! clocks.
 //!
-//! The disk takes 0.897 ms and 28.8 ms for each megabyte: what the paper on online and batch work
-//! measured of its own. Told are how late its completions were and by how much the latencies of each
-//! class differ. Both classes arrive on a schedule, the same in both worlds, so that what differs is
-//! the machine's lateness and nothing else.
+//! The disk takes 0.897 ms and 28.8 ms for each megabyte: the figures of the paper on online and
+//! batch work. The bench prints how late its completions were and by how much the latencies of each
+//! class differ. Both classes arrive on a schedule, the same in both worlds, so that only the
+//! machine's lateness differs.
 #![allow(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
 
 use penstock_run::result::{Comparison, Distribution};
@@ -44,7 +45,9 @@ fn run(on: Option<&str>) -> Comparison {
 }
 
 fn main() {
-    println!("A disk of 0.897 ms + 28.8 ms/MB, emulated in real time beside virtual time\n");
+    println!(
+        "A disk of 0.897 ms + 28.8 ms/MB, emulated in real time, compared with virtual time\n"
+    );
     // The name of the job's own device is not one that `--on` knows.
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     let path = folder.join("paper.toml");
@@ -53,7 +56,7 @@ fn main() {
     std::fs::write(&path, &JOB[from..to]).expect("the folder of what was built");
     let (model, real) = (run(None), run(Some(&format!("emulated:{}", path.display()))));
     for (model, real) in model.runs.iter().zip(&real.runs) {
-        let late = real.emulation.as_ref().expect("an emulated run tells how late it was");
+        let late = real.emulation.as_ref().expect("an emulated run reports how late it was");
         println!(
             "{}: {} completions late by p50 {:.1} us, p99 {:.1} us, at most {:.1} us",
             model.policy,
@@ -72,7 +75,7 @@ fn main() {
             let [mean, p50, p99] =
                 row(|m, r| format!("{:.3} ms {:+.2} %", r / 1e6, (r / m - 1.0) * 100.0));
             println!(
-                "  {:<8} {:>6} requests beside {:>6}   mean {mean}   p50 {p50}   p99 {p99}",
+                "  {:<8} {:>6} requests against {:>6}   mean {mean}   p50 {p50}   p99 {p99}",
                 real.name, real.requests, model.requests
             );
         }

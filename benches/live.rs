@@ -1,13 +1,13 @@
-//! A live run beside fio's, on the same file and in turn: 4 KiB reads at random, past the page
-//! cache.
+//! A live run compared with fio's, on the same file and in turn: random reads of 4 KiB, past the
+//! page cache.
 //!
-//! What is measured of Penstock is what `penstock run` does: agents, a policy, the loop, results
-//! and all; of fio, a job with its defaults and the same engine. CPU time is the process's own for
-//! Penstock (setting up included) and what fio reports of its job for fio. Rounds alternate, and so
-//! does who goes first in them, because a machine's speed drifts; the ratio of each round is
+//! For Penstock the whole of `penstock run` is measured: agents, a policy, the loop and the
+//! results; for fio, a job with its defaults and the same engine. CPU time is that of the process
+//! for Penstock (including its set-up), and the figure in fio's report for fio. Rounds alternate,
+//! and so does the order within them, because a machine's speed drifts. The ratio of each round is
 //! printed, and the median of them.
 //!
-//! Without fio there is nothing to compare with, and this says so.
+//! Without fio there is nothing to compare with, and the bench prints that.
 #![allow(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
 
 use std::path::{Path, PathBuf};
@@ -80,9 +80,9 @@ fn fio(place: &Place<'_>, depth: u32) -> Reached {
         .output()
         .expect("fio was there a moment ago");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let told: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let number = |path: &str| told.pointer(path).and_then(serde_json::Value::as_f64);
-    let number = |path: &str| number(path).unwrap_or_else(|| panic!("fio tells no {path}"));
+    let output_json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let number = |path: &str| output_json.pointer(path).and_then(serde_json::Value::as_f64);
+    let number = |path: &str| number(path).unwrap_or_else(|| panic!("fio reports no {path}"));
     let busy = (number("/jobs/0/usr_cpu") + number("/jobs/0/sys_cpu")) / 100.0;
     let seconds = number("/jobs/0/read/runtime") / 1e3;
     Reached {
@@ -112,7 +112,7 @@ fn measure(what: &str, place: &Place<'_>, depth: u32) {
         iops.push(ours.iops / theirs.iops);
         cpu.push(ours.cpu / theirs.cpu);
         println!(
-            "  {:>9.0} IOPS beside {:>9.0}: {:.2} x   {:>6.2} us CPU each beside {:>6.2}: {:.2} x",
+            "  {:>9.0} IOPS, fio {:>9.0}: {:.2} x   {:>6.2} us CPU each, fio {:>6.2}: {:.2} x",
             ours.iops,
             theirs.iops,
             ours.iops / theirs.iops,
@@ -141,7 +141,7 @@ fn main() {
         return;
     };
     println!(
-        "Live, beside {}: 4 KiB random reads of {SECONDS} s each, in turn, {ROUNDS} rounds\n",
+        "Live, against {}: 4 KiB random reads of {SECONDS} s each, in turn, {ROUNDS} rounds\n",
         String::from_utf8_lossy(&version.stdout).trim()
     );
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("penstock-bench.img");

@@ -200,7 +200,7 @@ fn main() {
             Queued::new((entry.build)(&entry.defaults(), &Served::ONE_DISK), hdd())
         });
     }
-    // A queue so long that whoever searches all of it is found out.
+    // A queue so long that a search of all of it would show.
     let sorts = [&sstf::ENTRY, &c_look::ENTRY, &look::ENTRY, &scan::ENTRY, &sptf::ENTRY];
     for entry in sorts.into_iter().chain([&class_priority::ENTRY]) {
         let what = format!("requests: boxed {}, hdd", entry.name);

@@ -1,4 +1,4 @@
-"""Speed of reading a trace, beside polars reading the same CSV: best of 7 runs each.
+"""Speed of reading a trace, compared with polars reading the same CSV: best of 7 runs each.
 
 Ours goes on to describe the trace; polars only reads columns of numbers and names.
 """

@@ -59,23 +59,8 @@ def job_page(schema: Schema) -> str:
         "Every quantity is a text with a unit. A bare number is refused.",
         UNITS,
         "## The job itself",
-        _objects({**schema, "properties": own}),
-    )
-
-
-def schema_page(title: str, introduction: str, schema: Schema) -> str:
-    """Every key of what a schema describes, a section for each table."""
-    return page(f"# {title}", introduction, _objects(schema))
-
-
-def _objects(schema: Schema) -> str:
-    """The keys of a schema, of the tables in it, and of those that it defines and refers to."""
-    own = schema["properties"]
-    defined = {name: one for name, one in schema.get("$defs", {}).items() if name not in KINDS}
-    return page(
         table(HEADINGS, _rows(own, schema.get("required", ()))),
         *_sections(own),
-        *_sections(defined),
     )
 
 
@@ -132,7 +117,7 @@ def _rows(properties: Mapping[str, Schema], required: Sequence[str] = ()) -> Ite
         if "default" in one:
             default = code(_written(one["default"]))
         meaning = cell(sentence(one.get("description", "")))
-        yield [code(key), cell(_value(one)), default, meaning]
+        yield [code(key), cell(value(one)), default, meaning]
 
 
 def _written(value: object) -> str:
@@ -146,22 +131,26 @@ def _written(value: object) -> str:
     return str(value)
 
 
-def _value(schema: Schema) -> str:
+def value(schema: Schema) -> str:
     """What may stand there."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        return KINDS.get(name, f"`{name}`")
+        return KINDS.get(name, f"[{name}](#{name.lower()})")
     if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(_value(one) for one in schema["anyOf"]))
+        return " or ".join(dict.fromkeys(value(one) for one in schema["anyOf"]))
     if "enum" in schema:
         return ", ".join(f"`{_written(one)}`" for one in schema["enum"])
     kind = schema.get("type")
     if isinstance(kind, list):
-        return " or ".join(_value({**schema, "type": one}) for one in kind)
+        return " or ".join(value({**schema, "type": one}) for one in kind)
+    if kind == "array" and "prefixItems" in schema:
+        return f"list of {len(schema['prefixItems'])}"
     if kind == "array":
-        return f"list, each a {_value(schema['items'])}" if "items" in schema else "list"
+        return f"list, each a {value(schema['items'])}" if "items" in schema else "list"
     if kind in ("integer", "number"):
         return _number(schema)
+    if kind == "object" and isinstance(schema.get("additionalProperties"), Mapping):
+        return f"by name, each a {value(schema['additionalProperties'])}"
     if kind == "string" and "pattern" in schema:
         pattern = schema["pattern"]
         return PATTERNS.get(pattern, f"text that fits `{pattern}`")

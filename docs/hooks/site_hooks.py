@@ -22,6 +22,7 @@ from penstock import papers
 from reference_commands import commands_page
 from reference_keys import Schema, device_page, job_page
 from reference_lists import Entry, devices_page, policies_page
+from reference_results import results_page
 
 DOCS = repository_files.ROOT / "docs"
 
@@ -41,7 +42,7 @@ def printed(*words: str) -> str:
 
 
 def schema(kind: str) -> Schema:
-    """The JSON Schema of files of this kind."""
+    """The JSON Schema of this kind."""
     found: Schema = json.loads(printed("schema", kind))
     return found
 
@@ -56,6 +57,7 @@ REFERENCE = (
     Page("Commands", "reference/commands.md", commands_page),
     Page("Job keys", "reference/job-keys.md", lambda: job_page(schema("job"))),
     Page("Device keys", "reference/device-keys.md", lambda: device_page(schema("device"))),
+    Page("Result fields", "reference/result-fields.md", lambda: results_page(schema("result"))),
     Page(
         "Policies",
         "reference/policies.md",

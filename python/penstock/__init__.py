@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from penstock.gate import Gate, GateStats, LengthStats
     from penstock.job import Agent, Class, Job
     from penstock.policy import Below, ClassInfo, Go, Part, Policy, Request, Served
-    from penstock.results.modelled import AgainstMeasured, DiskStats, Milliseconds
     from penstock.results.typed import (
+        AgainstMeasured,
         ClassResult,
+        DiskStats,
         Distribution,
         Emulation,
         Machine,
+        Milliseconds,
         Run,
         Schedule,
     )
@@ -65,14 +67,16 @@ _HOMES = {
     "errors": ("PenstockError",),
     "gate": ("Gate", "GateStats", "LengthStats"),
     "job": ("Agent", "Class", "Job"),
-    "results.modelled": ("AgainstMeasured", "DiskStats", "Milliseconds"),
     "policy": ("Below", "ClassInfo", "Go", "Part", "Policy", "Request", "Served"),
     "comparison": ("Comparison",),
     "results.typed": (
+        "AgainstMeasured",
         "ClassResult",
+        "DiskStats",
         "Distribution",
         "Emulation",
         "Machine",
+        "Milliseconds",
         "Run",
         "Schedule",
     ),

@@ -6,7 +6,7 @@ from typing import Final, final
 
 from penstock.job import Job
 from penstock.policy import Op, Policy
-from penstock.results.schema import Step
+from penstock.results.steps import Step
 from penstock.target import Target
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "trace_convert",
     "trace_describe",
     "trace_formats",
+    "without_detail",
 ]
 
 __version__: Final[str]
@@ -167,7 +168,10 @@ def paper(file: str) -> str:
     """Give the text of a file below `papers`, as `online-batch/job.toml`."""
 
 def schema(kind: str) -> str:
-    """Give the JSON Schema of files of the kind `job` or `device`, as JSON."""
+    """Give the JSON Schema of the kind `job`, `device` or `result`, as JSON."""
+
+def without_detail(text: str) -> str:
+    """Give the JSON of a comparison without the detail of its runs; all else stays as written."""
 
 def trace_formats() -> str:
     """Every format of traces, as JSON."""

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from penstock.errors import wrong
-from penstock.results import rounds, schema
-from penstock.results.detail import without_detail
-from penstock.results.typed import Machine, Run, run_of
+from penstock import _native
+from penstock.errors import translated, wrong
+from penstock.results import json_types, rounds
+from penstock.results.build import build, lifted, shaped
+from penstock.results.typed import Machine, Run
 from penstock.text import verdict
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+@shaped(lifted("job"))
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
     """One workload under several policies; `comparison["noop"]` is that policy's run.
@@ -31,7 +33,7 @@ class Comparison:
     """The whole job as TOML, with every default in place."""
     job_set: tuple[str, ...]
     seed: int
-    world: schema.World
+    world: json_types.World
     device: str
     machine: Machine
     remarks: tuple[str, ...]
@@ -43,27 +45,7 @@ class Comparison:
     @classmethod
     def from_json(cls, text: str) -> "Comparison":
         """A comparison from what the engine wrote, or `penstock compare --json`."""
-        raw: schema.Comparison = json.loads(text)
-        machine = raw["machine"]
-        return cls(
-            penstock=raw["penstock"],
-            job_file=raw["job"]["file"],
-            job_text=raw["job"]["text"],
-            job_set=tuple(raw["job"]["set"]),
-            seed=raw["seed"],
-            world=raw["world"],
-            device=raw["device"],
-            machine=Machine(
-                cpu=machine["cpu"],
-                cpus=machine["cpus"],
-                kernel=machine["kernel"],
-                began_unix_s=machine.get("began_unix_s"),
-                engine=machine.get("engine"),
-            ),
-            remarks=tuple(raw.get("remarks", [])),
-            runs=tuple(run_of(run) for run in raw["runs"]),
-            json=text,
-        )
+        return build(cls, {**json.loads(text), "json": text})
 
     def __getitem__(self, policy: str) -> Run:
         """The run under `policy`."""
@@ -82,14 +64,15 @@ class Comparison:
         return tuple(run for run in self.runs if run.policy == policy)
 
     @property
-    def raw(self) -> schema.Comparison:
+    def raw(self) -> json_types.Comparison:
         """The same as plain dictionaries and lists, in the schema of `--json`."""
-        raw: schema.Comparison = json.loads(self.json)
+        raw: json_types.Comparison = json.loads(self.json)
         return raw
 
     def to_json(self) -> str:
         """What `penstock compare --json` prints: everything but the detail."""
-        return without_detail(self.json)
+        with translated():
+            return _native.without_detail(self.json)
 
     def verdict(self) -> list[str]:
         """Lines that say how each policy differs from the first that serves all classes."""
@@ -154,7 +137,7 @@ class Comparison:
 
         return page.fragment(self.raw)
 
-    def _detailed(self) -> schema.Comparison:
+    def _detailed(self) -> json_types.Comparison:
         raw = self.raw
         if not all("detail" in run for run in raw["runs"]):
             raise wrong("this comparison has no detail", "run it with detail=True")

@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from penstock import _native
 from penstock.errors import translated
 from penstock.job import Plain, plain
-from penstock.results.typed import Distribution, distribution
+from penstock.results.build import build
+from penstock.results.typed import Distribution
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,9 +132,7 @@ class Gate:
 
     def stats(self) -> GateStats:
         """What passed so far."""
-        told = json.loads(self._native.stats())
-        kinds = ("short", "long", "flush")
-        return GateStats(**{**told, **{kind: _kind(told[kind]) for kind in kinds}})
+        return build(GateStats, json.loads(self._native.stats()))
 
     def close(self) -> None:
         """Carry out what was asked for, and end. A second time is no error.
@@ -160,8 +159,3 @@ def _sets(name: str, value: Plain) -> list[str]:
     if isinstance(value, Mapping):
         return [part for key, one in value.items() for part in _sets(f"{name}.{key}", one)]
     return [f"{name}={value if isinstance(value, str) else plain(value)}"]
-
-
-def _kind(told: dict[str, Any]) -> LengthStats:
-    times = {key: distribution(value) for key, value in told.items() if key.endswith("_ns")}
-    return LengthStats(**{**told, **times})

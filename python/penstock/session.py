@@ -8,7 +8,7 @@ from penstock import _native
 from penstock.comparison import Comparison
 from penstock.errors import RUN_FAILED, PenstockError, translated
 from penstock.job import Job
-from penstock.results.schema import Step
+from penstock.results.steps import Step
 from penstock.target import Target
 
 

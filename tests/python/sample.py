@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from penstock.results.schema import (
+from penstock.results.json_types import (
     Class,
     Comparison,
     Distribution,

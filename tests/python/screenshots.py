@@ -12,7 +12,7 @@ import penstock
 from browser import screenshot
 from command import ROOT
 from penstock import _native
-from penstock.results.schema import Step
+from penstock.results.steps import Step
 from penstock.watch.screen import Screen
 
 FOLDER = ROOT / "docs/screenshots"

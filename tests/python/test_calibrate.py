@@ -25,7 +25,7 @@ from penstock.calibrate.models import MODELS, Known, Model
 from penstock.calibrate.probes import WHOLE, Figures, Measured, Probe
 from penstock.cli import calibrate as verb
 from penstock.job import Job
-from penstock.results.schema import Step
+from penstock.results.steps import Step
 from penstock.session import Session
 from penstock.target import Target
 

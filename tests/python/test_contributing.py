@@ -143,6 +143,7 @@ def python(copy: Path, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.timeout(300)
 def test_a_paper_is_two_folders_and_a_line(tmp_path: Path) -> None:
     """The example becomes a registered paper; the tests of every paper hold of it."""
     copy = tmp_path / "penstock"

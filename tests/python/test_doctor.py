@@ -14,7 +14,7 @@ from command import penstock, running
 from penstock import __version__, _native
 from penstock.cli import doctor
 from penstock.errors import CANNOT_HERE
-from penstock.results.schema import Check, Diagnosis
+from penstock.results.answers import Check, Diagnosis
 
 GROUPS = ["machine", "engines", "path", "kernel", "time", "leftovers", "extras"]
 

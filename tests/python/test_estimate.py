@@ -9,8 +9,8 @@ import pytest
 
 from command import penstock, running
 from penstock.cli.estimate import Estimate
-from penstock.results.schema import Running as Step
-from penstock.results.schema import World
+from penstock.results.json_types import World
+from penstock.results.steps import Running as Step
 
 LONG = """\
 duration = "1s"

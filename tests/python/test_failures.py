@@ -1,6 +1,6 @@
 """What is said of failures, and which of them fail a run."""
 
-from penstock.results.schema import Class
+from penstock.results.json_types import Class
 from penstock.text import failures
 from sample import error_count, one_class, one_run
 

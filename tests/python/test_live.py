@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 
 from command import JOB, NOBODY, ROOT, as_nobody, interrupted, penstock
-from penstock.results.schema import Held, Run, Schedule
+from penstock.results.json_types import Held, Run, Schedule
 
 
 @pytest.mark.parametrize("engine", ["io_uring", "libaio", "threads"])

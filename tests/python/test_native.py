@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from penstock import _native
-from penstock.results.schema import Step
+from penstock.results.steps import Step
 from penstock.signals import Asked
 
 FOR_EVER = ["duration=100000h"]

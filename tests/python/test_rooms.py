@@ -37,7 +37,7 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 
 FLOORS = (
-    {"design", "errors", "signals", "results.schema", "target"},
+    {"design", "errors", "signals", "target"},
     {"results"},
     {"text"},
     {"charts"},
@@ -89,6 +89,11 @@ def test_an_import_from_above_is_found(tmp_path: Path) -> None:
         file.parent.mkdir(parents=True)
         file.write_text(text)
     assert climbing(tmp_path) == ["penstock.report.page imports penstock.cli.run"]
+
+
+def test_a_papers_command_stands_on_the_floor_of_the_command_line() -> None:
+    assert floor("penstock.papers.any.live_command") == floor("penstock.cli.run")
+    assert floor("penstock.papers.any.live") == floor("penstock.papers.table")
 
 
 def test_there_is_no_circle_of_modules() -> None:

@@ -10,8 +10,9 @@ import penstock
 from command import JOB, interrupted
 from command import penstock as command
 from penstock.results import rounds
+from penstock.results.json_types import Class, Comparison
+from penstock.results.percentile import percentile
 from penstock.results.rounds import Spread
-from penstock.results.schema import Class, Comparison, percentile
 from penstock.text import ranges, table, units
 from penstock.text.verdict import verdict
 from sample import MS, comparison, one_class, one_run, one_schedule, protected, rounds_of

@@ -1,6 +1,6 @@
 """How the schedule was held, in words."""
 
-from penstock.results.schema import Run
+from penstock.results.json_types import Run
 from penstock.text.schedule import sentence
 from penstock.text.verdict import verdict
 from sample import comparison, one_class, one_run, one_schedule

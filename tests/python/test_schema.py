@@ -37,13 +37,9 @@ LEFT_TO_THE_PARSER = re.compile(
             # Quantities: how large they may be, and what fractions of binary units are whole.
             "is too large",
             "is not a whole number of",
-            "expected a size of at most `1GiB`",
-            "expected a size from `1B` to `1GiB`",
-            "expected a size from `1MiB` to `2GiB`",
-            "expected a size from `512B` to `1GiB`",
+            "expected a size of at most `",
+            "expected a size from `",
             "the device may take .* of memory",
-            "expected a memory from `64KiB` to `64GiB`",
-            "expected a time of memory, of at most `1s`",
             "more than one a nanosecond",
             # One value beside another.
             "the region is empty",
@@ -61,7 +57,6 @@ LEFT_TO_THE_PARSER = re.compile(
             "the drive is smaller than",
             "seek times: ",
             # Bounds of quantities.
-            "expected a page from",
             "expected a length of time of at most",
             "expected a transfer rate from",
             "expected a percentage of at least",
@@ -492,7 +487,8 @@ def test_a_quantity_is_read_alike_everywhere(number: str, unit: str) -> None:
 
 
 def test_the_command_prints_the_schema_alone() -> None:
-    for words, kind in [((), "job"), (("job",), "job"), (("device",), "device")]:
+    kinds = [((), "job"), *(((kind,), kind) for kind in ("job", "device", "result"))]
+    for words, kind in kinds:
         ended = penstock("schema", *words)
         assert (ended.code, ended.err) == (0, "")
         assert json.loads(ended.out) == json.loads(_native.schema(kind))

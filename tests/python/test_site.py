@@ -13,7 +13,8 @@ import repository_files
 import site_hooks
 from command import ROOT, penstock
 from markdown_parts import sentence, table
-from reference_keys import device_page, job_page, schema_page
+from reference_keys import device_page, job_page
+from reference_results import results_page
 
 REMOTE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"?(?:https?:)?//[^>]*>")
 """What a browser would fetch from elsewhere."""
@@ -109,28 +110,44 @@ def test_every_key_of_a_schema_is_on_its_page() -> None:
     assert "`drive`" not in ssd
 
 
-def test_a_schema_with_definitions_of_its_own_is_a_page() -> None:
+def test_a_result_is_a_page_with_a_section_for_each_object_in_it() -> None:
     schema = {
-        "properties": {"seed": {"type": "integer"}, "runs": {"$ref": "#/$defs/Run"}},
-        "required": ["seed"],
+        "properties": {"runs": {"$ref": "#/$defs/Run", "description": "one."}},
+        "required": ["runs"],
         "$defs": {
             "Run": {
-                "type": "object",
-                "description": "one run",
+                "description": "One run.",
                 "properties": {
-                    "ended": {"type": ["string", "null"], "description": "why it ended"}
+                    "ended": {"$ref": "#/$defs/Ended", "description": "Why it ended."},
+                    "failure": {"type": ["string", "null"], "description": "What failed."},
                 },
-            }
+                "required": ["failure"],
+            },
+            "Ended": {
+                "description": "Why.",
+                "oneOf": [{"const": "asked", "description": "By Ctrl-C."}],
+            },
         },
     }
-    assert schema_page("Result", "What is printed.", schema) == (
-        "# Result\n\nWhat is printed.\n\n"
-        "| key | value | default | meaning |\n| --- | --- | --- | --- |\n"
-        "| `seed` | whole number | required |  |\n| `runs` | `Run` |  |  |\n\n"
-        "## `[Run]`\n\nOne run.\n\n"
-        "| key | value | default | meaning |\n| --- | --- | --- | --- |\n"
-        "| `ended` | text or `null` |  | Why it ended. |\n"
+    assert results_page(schema).partition("## The result itself\n\n")[2] == (
+        "| field | value | left out | meaning |\n| --- | --- | --- | --- |\n"
+        "| `runs` | [Run](#run) |  | one. |\n\n"
+        "## Run\n\nOne run.\n\n"
+        "| field | value | left out | meaning |\n| --- | --- | --- | --- |\n"
+        "| `failure` | text or `null` |  | What failed. |\n"
+        "| `ended` | [Ended](#ended) | may be | Why it ended. |\n\n"
+        "## Ended\n\nWhy.\n\n"
+        "| value | meaning |\n| --- | --- |\n| `asked` | By Ctrl-C. |\n"
     )
+
+
+def test_every_field_of_a_result_is_on_its_page() -> None:
+    schema = json.loads(penstock("schema", "result").out)
+    text = results_page(schema)
+    for name, one in {"The result itself": schema, **schema["$defs"]}.items():
+        section = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        assert section, name
+        assert [key for key in one.get("properties", {}) if f"| `{key}` |" not in section] == []
 
 
 def test_links_out_of_the_documentation_lead_to_pages_of_the_site() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from penstock.results.schema import Comparison
+from penstock.results.json_types import Comparison
 from penstock.text.table import show
 from sample import bank_day, comparison, error_count, one_class, one_run, one_schedule
 

@@ -1,6 +1,6 @@
 """The verdict in words."""
 
-from penstock.results.schema import Class
+from penstock.results.json_types import Class
 from penstock.text.verdict import verdict
 from sample import MS, bank_day, comparison, error_count, one_class, one_run
 

@@ -12,7 +12,7 @@ from textual.widgets import DataTable, Static
 
 from command import interrupted, on_a_terminal, penstock
 from penstock._native import Pace
-from penstock.results.schema import ClassNow, Finished, Now, Running, Step
+from penstock.results.steps import ClassNow, Finished, Now, Running, Step
 from penstock.watch import lines, progress
 from penstock.watch.screen import Screen
 from sample import one_class

@@ -71,7 +71,7 @@ fn sstf_takes_the_nearest_to_where_the_last_one_ended() {
 }
 
 #[test]
-fn sstf_starves_who_is_far_away() {
+fn sstf_starves_a_distant_request() {
     let near = (0..200_u64).map(|n| read(n.saturating_sub(1), 10 * (n % 5)));
     let ios: Vec<Io> = near.chain([read(1, 900_000)]).collect();
     assert_eq!(order("sstf", &ios).last(), Some(&900_000));
@@ -94,7 +94,7 @@ fn look_sweeps_up_and_down() {
     assert_eq!(order("look", &ios), [500, 530, 600, 480, 100, 90, 700]);
 }
 
-/// Some always find a newer request at their place, and no other request comes near the others.
+/// New requests keep coming at one place; two other requests wait far from it.
 #[test]
 fn sweeps_do_not_stick_to_a_place() {
     let sticky = (0..100).map(|n| read(n / 2, 500));
@@ -106,8 +106,8 @@ fn sweeps_do_not_stick_to_a_place() {
     }
 }
 
-/// A request that begins within others, one of which always waits. A sweep that goes on from their
-/// end never meets it.
+/// One request begins within longer ones, one of which always waits. A sweep that continued from
+/// the end of a longer one would never serve it.
 #[test]
 fn sweeps_do_not_pass_over_what_others_cover() {
     let long = |n: u64| Io { len: 64 * KIB as u32, ..read(n, 480) };
@@ -118,8 +118,8 @@ fn sweeps_do_not_pass_over_what_others_cover() {
     }
 }
 
-/// A device of 1 GiB. A position costs a millisecond for each 10 MiB of the way, and a command that
-/// and a millisecond.
+/// A device of 1 GiB. Positioning costs a millisecond for each 10 MiB of distance. A command costs
+/// that and a millisecond more.
 struct Arm {
     at: u64,
     serving: Option<(Time, Request, Time)>,
@@ -220,7 +220,7 @@ fn class_priority_is_strict_and_first_in_first_out_within_a_class() {
 }
 
 #[test]
-fn class_priority_lets_nobody_wait_for_longer_than_aging() {
+fn class_priority_lets_no_request_wait_for_longer_than_aging() {
     let flood = (0..100).map(|n| class(u64::saturating_sub(n, 1), 0, n));
     let ios: Vec<Io> = flood.chain([class(5, 1, 9000), class(6, 1, 9100)]).collect();
     let begun = |aging| {

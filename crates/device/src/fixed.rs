@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_later_waits_for_the_next_batch() {
+    fn a_later_request_waits_for_the_next_batch() {
         let mut device = Fixed::with(linear(10, 40), linear(10, 40), 3, 1 << 20);
         device.start(Time::ZERO, &request(0, Op::Read, 512));
         for n in 1..3 {

@@ -38,7 +38,7 @@
 //! - All of `memory` is the cache's, and ratios are of it: nothing else needs memory.
 //! - Pages are of one size, and their lists are exact: Linux approximates use by marks, keeps lists
 //!   for each group and node, and moves where the two lists divide.
-//! - A page that was written back takes the place in its list of a page used at that time.
+//! - A page that was written back enters its list like a page that is used at that time.
 
 mod cache;
 mod commands;

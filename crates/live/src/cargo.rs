@@ -49,24 +49,24 @@ impl Cargo {
         self.0.borrow_mut()[stream.0 as usize].take().expect("a request has its load")
     }
 
-    /// The part of a load that `trip` carries.
-    fn with(&self, trip: &Trip, with: impl FnOnce(&mut [u8])) {
+    /// The part of a load that `transfer` carries.
+    fn with(&self, transfer: &LoadTransfer, with: impl FnOnce(&mut [u8])) {
         let mut loads = self.0.borrow_mut();
-        let load = loads[trip.stream.0 as usize].as_mut().expect("a request has its load");
-        let from = (trip.start - load.start) as usize;
-        with(&mut load.bytes[from..from + trip.len as usize]);
+        let load = loads[transfer.stream.0 as usize].as_mut().expect("a request has its load");
+        let from = (transfer.start - load.start) as usize;
+        with(&mut load.bytes[from..from + transfer.len as usize]);
     }
 }
 
 /// Copies loads to the buffers of an engine and back.
-pub(crate) struct Carriage {
+pub(crate) struct LoadCopier {
     cargo: Cargo,
     area: Arc<Area>,
 }
 
-/// The commands of one piece.
+/// The transfer of one piece: its commands, one after the other.
 #[derive(Clone, Copy)]
-pub(crate) struct Trip {
+pub(crate) struct LoadTransfer {
     stream: StreamId,
     start: u64,
     len: u32,
@@ -76,13 +76,13 @@ pub(crate) struct Trip {
     whole: Command,
     /// Blocks to be read before it is written.
     edges: [Option<Command>; 2],
-    /// The last command of the trip was begun.
+    /// The last command of the transfer was begun.
     whole_begun: bool,
 }
 
-impl Trip {
-    /// The trip of `req`, with `whole` as its command in whole blocks of `unit` and its buffer at
-    /// `buffer`; `None` if it carries no data.
+impl LoadTransfer {
+    /// The transfer for `req`, with `whole` as its command in whole blocks of `unit` and its buffer
+    /// at `buffer`; `None` if it carries no data.
     pub(crate) fn new(req: &Request, whole: Command, unit: u32, buffer: usize) -> Option<Self> {
         if !matches!(req.op, Op::Read | Op::Write) {
             return None;
@@ -109,35 +109,37 @@ impl Trip {
     }
 }
 
-impl Carriage {
+impl LoadCopier {
     pub(crate) fn new(cargo: Cargo, area: Arc<Area>) -> Self {
         Self { cargo, area }
     }
 
-    /// The next command of `trip`, after its last one succeeded, if there was one; `None` when the
-    /// trip has ended.
-    pub(crate) fn next(&self, trip: &mut Trip) -> Option<Command> {
-        if trip.whole_begun {
-            if trip.whole.action == Action::Read {
-                self.cargo.with(trip, |bytes| bytes.copy_from_slice(buffer(&self.area, trip)));
+    /// The next command of `transfer`, after its last one succeeded, if there was one; `None`
+    /// when the transfer has ended.
+    pub(crate) fn next(&self, transfer: &mut LoadTransfer) -> Option<Command> {
+        if transfer.whole_begun {
+            if transfer.whole.action == Action::Read {
+                self.cargo
+                    .with(transfer, |bytes| bytes.copy_from_slice(buffer(&self.area, transfer)));
             }
             return None;
         }
-        let edge = trip.edges.iter_mut().find_map(Option::take);
+        let edge = transfer.edges.iter_mut().find_map(Option::take);
         edge.or_else(|| {
-            trip.whole_begun = true;
-            if trip.whole.action != Action::Read {
-                self.cargo.with(trip, |bytes| buffer(&self.area, trip).copy_from_slice(bytes));
+            transfer.whole_begun = true;
+            if transfer.whole.action != Action::Read {
+                self.cargo
+                    .with(transfer, |bytes| buffer(&self.area, transfer).copy_from_slice(bytes));
             }
-            Some(trip.whole)
+            Some(transfer.whole)
         })
     }
 }
 
-/// The bytes of `trip` in the buffer of its slot.
-#[allow(clippy::mut_from_ref)] // the slot is the trip's, and none of its commands is in flight
-fn buffer<'a>(area: &'a Area, trip: &Trip) -> &'a mut [u8] {
-    // SAFETY: the buffer of the slot that the trip has for as long as it lasts, between two of its
-    // commands. The reference does not outlive the copy that it is made for.
-    unsafe { area.buffer(trip.data, trip.len as usize) }
+/// The bytes of `transfer` in the buffer of its slot.
+#[allow(clippy::mut_from_ref)] // the slot is the transfer's, and none of its commands is in flight
+fn buffer<'a>(area: &'a Area, transfer: &LoadTransfer) -> &'a mut [u8] {
+    // SAFETY: the buffer of the slot that the transfer has for as long as it lasts, between two of
+    // its commands. The reference does not outlive the copy that it is made for.
+    unsafe { area.buffer(transfer.data, transfer.len as usize) }
 }

@@ -5,7 +5,7 @@
 //! the lateness from its own sleeps.
 //!
 //! Invariants: no wait is longer than [`LONGEST_PARK`], so the loop always returns to check for
-//! interrupts; only this file and `paced` read the machine's clock.
+//! interrupts; only this file, `paced` and `report_timer` read the machine's clock.
 
 use std::cell::RefCell;
 use std::num::NonZeroU64;

@@ -57,7 +57,7 @@ pub struct Emulated<D> {
     over: Option<LiveDevice>,
     speed: Speed,
     /// Completions of one of the two for which the other's is missing, if there is a file.
-    halves: Vec<Half>,
+    halves: Vec<HalfDone>,
     /// Emptied by every turn; kept for its memory.
     ended: Vec<Done>,
     /// The turn in which the model last reported completions, and when the last of them was due in
@@ -68,7 +68,7 @@ pub struct Emulated<D> {
 
 /// The completion of the first of model and file to finish. Pieces of one request and length have
 /// the same ticket, and any two of them are a pair.
-struct Half {
+struct HalfDone {
     done: Done,
     /// Whether it was the model.
     modelled: bool,
@@ -98,11 +98,11 @@ impl<D: Device> Emulated<D> {
 
     /// The completion that `done` of one half finishes, if the other half has completed.
     fn settle(&mut self, done: Done, modelled: bool) -> Option<Done> {
-        let other = |half: &Half| {
+        let other = |half: &HalfDone| {
             half.modelled != modelled && (half.done.id, half.done.len) == (done.id, done.len)
         };
         let Some(place) = self.halves.iter().position(other) else {
-            self.halves.push(Half { done, modelled });
+            self.halves.push(HalfDone { done, modelled });
             return None;
         };
         let first = self.halves.swap_remove(place).done;

@@ -13,14 +13,14 @@ use std::time::Duration;
 use penstock_core::{Done, Errno, Flags, Op, ReqId, Request, Sharing, Span, Started, Time};
 
 use crate::buffers::Layout;
-use crate::cargo::{Carriage, Trip};
+use crate::cargo::{LoadCopier, LoadTransfer};
 use crate::driver::{Action, Command, Driver, Outcome};
 use crate::idle::Idle;
 use crate::target::Target;
 use crate::trouble::Trouble;
 
 /// The longest single wait for commands in flight, so that waits can be counted.
-const BEAT: Span = Span::from_ms(100);
+const LONGEST_WAIT: Span = Span::from_ms(100);
 
 /// The engine and its lanes.
 pub(crate) struct Hub {
@@ -31,7 +31,7 @@ pub(crate) struct Hub {
     depth: u32,
     layout: Layout,
     /// Copies the loads of requests; without it requests carry no load.
-    carriage: Option<Carriage>,
+    copier: Option<LoadCopier>,
     /// Emptied by every `collect`; kept for its memory.
     outcomes: Vec<Outcome>,
     in_flight: u32,
@@ -45,8 +45,8 @@ pub(crate) struct Hub {
 struct Lane {
     target: Target,
     flights: Vec<Option<Flight>>,
-    /// The trip of each flight that carries a load; empty if none does.
-    trips: Vec<Option<Trip>>,
+    /// The transfer of each flight that carries a load; empty if none does.
+    transfers: Vec<Option<LoadTransfer>>,
     free: Vec<u32>,
     ended: Vec<(u32, Option<Errno>)>,
     sharing: Sharing,
@@ -59,7 +59,7 @@ struct Flight {
     len: u32,
     begun: Time,
     started: Started,
-    /// The rest of it, or of a command of its trip.
+    /// The rest of it, or of a command of its transfer.
     rest: Command,
 }
 
@@ -77,20 +77,20 @@ impl Hub {
         let lane = |target| Lane {
             target,
             flights: vec![None; slots],
-            trips: Vec::new(),
+            transfers: Vec::new(),
             free: (0..depth).rev().collect(),
             ended: Vec::with_capacity(slots),
             sharing: Sharing::default(),
         };
         let lanes = targets.into_iter().map(lane).collect();
-        let (in_flight, unread, carriage) = (0, 0, None);
-        Self { driver, lanes, depth, layout, carriage, outcomes, in_flight, unread, timeout }
+        let (in_flight, unread, copier) = (0, 0, None);
+        Self { driver, lanes, depth, layout, copier, outcomes, in_flight, unread, timeout }
     }
 
     /// The same, for requests that carry loads.
-    pub(crate) fn carrying(mut self, carriage: Carriage) -> Self {
-        self.carriage = Some(carriage);
-        self.lanes.iter_mut().for_each(|lane| lane.trips = vec![None; lane.flights.len()]);
+    pub(crate) fn carrying(mut self, copier: LoadCopier) -> Self {
+        self.copier = Some(copier);
+        self.lanes.iter_mut().for_each(|lane| lane.transfers = vec![None; lane.flights.len()]);
         self
     }
 
@@ -132,10 +132,10 @@ impl Hub {
         let number = lane_index as u32 * self.depth + slot;
         let mut rest = command(&lane.target, req, &self.layout, number);
         rest.target = lane_index as u32;
-        if let Some(carriage) = &self.carriage {
-            let trip = &mut lane.trips[slot as usize];
-            *trip = Trip::new(req, rest, lane.target.unit(), self.layout.slot(number));
-            rest = trip.as_mut().and_then(|trip| carriage.next(trip)).unwrap_or(rest);
+        if let Some(copier) = &self.copier {
+            let transfer = &mut lane.transfers[slot as usize];
+            *transfer = LoadTransfer::new(req, rest, lane.target.unit(), self.layout.slot(number));
+            rest = transfer.as_mut().and_then(|transfer| copier.next(transfer)).unwrap_or(rest);
         }
         let started = lane.sharing.start(now);
         let flight = Flight { id: req.id, len: req.len, begun: now, started, rest };
@@ -207,16 +207,16 @@ impl Hub {
 
     /// Waits until every command has ended, for at most `longest`. Returns whether all have.
     pub(crate) fn drain(&mut self, longest: Option<Span>) -> bool {
-        // Every wait ends with a beat or with a command.
-        let mut left = longest.map(|longest| longest.ns().div_ceil(BEAT.ns()));
+        // Every wait ends with a command or after the longest wait.
+        let mut left = longest.map(|longest| longest.ns().div_ceil(LONGEST_WAIT.ns()));
         while self.in_flight > self.unread {
             if left == Some(0) {
                 return false;
             }
-            self.driver.wait(Duration::from_nanos(BEAT.ns()));
+            self.driver.wait(Duration::from_nanos(LONGEST_WAIT.ns()));
             if self.driver.refused().is_some() {
                 // The engine did not wait.
-                Idle.wait(Duration::from_nanos(BEAT.ns()));
+                Idle.wait(Duration::from_nanos(LONGEST_WAIT.ns()));
             }
             let silent = self.collect() == 0;
             left = left.map(|left| left - u64::from(silent));
@@ -248,9 +248,9 @@ impl Hub {
             match settle(&mut flight.rest, result, lane.target.unit()) {
                 Step::Again => self.driver.queue(number, &flight.rest),
                 Step::Ended(error) => {
-                    let trip = lane.trips.get_mut(slot as usize).and_then(Option::as_mut);
-                    let more = self.carriage.as_ref().zip(trip).filter(|_| error.is_none());
-                    if let Some(next) = more.and_then(|(carriage, trip)| carriage.next(trip)) {
+                    let transfer = lane.transfers.get_mut(slot as usize).and_then(Option::as_mut);
+                    let more = self.copier.as_ref().zip(transfer).filter(|_| error.is_none());
+                    if let Some(next) = more.and_then(|(copier, transfer)| copier.next(transfer)) {
                         flight.rest = next;
                         self.driver.queue(number, &next);
                     } else {

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_the_tail() {
+    fn reports_the_tail() {
         let mut lateness = Lateness::new();
         assert_eq!((lateness.count(), lateness.max_ns()), (0, 0));
         (0..99).for_each(|_| lateness.record(100));

@@ -17,11 +17,11 @@
 //! virtual time that keeps step with real time. A [`Guard`] reports when a run cannot go on.
 //!
 //! Invariants: the only crate with hand-written unsafe code, in `buffers`, `cargo`, `uring`,
-//! `libaio`, `threads`, `loops` and `memory`; the only one that reads the machine's clock, in `clock`, `paced` and `beat`;
-//! nothing outside the usable bytes of a target is ever written, but for a file without a name that
-//! a trial makes for itself; no allocation per request. Linux only.
+//! `libaio`, `threads`, `loops` and `memory`; the only one that reads the machine's clock, in
+//! `clock`, `paced` and `report_timer`; nothing outside the usable bytes of a target is ever written,
+//! but for a file without a name that a trial makes for itself; no allocation per request. Linux
+//! only.
 
-mod beat;
 mod below;
 mod buffers;
 mod cargo;
@@ -45,6 +45,7 @@ mod null;
 mod openers;
 mod paced;
 mod refusals;
+mod report_timer;
 pub mod scheduler;
 mod stage;
 mod sysfs;
@@ -54,7 +55,6 @@ mod trouble;
 mod uring;
 mod work;
 
-pub use beat::Beat;
 pub use below::Below;
 pub use cargo::{Cargo, Load};
 pub use clock::{LiveClock, Stopwatch, timer_lateness};
@@ -73,6 +73,7 @@ pub use leftovers::{
 pub use memory::{Noting, exit_without_memory};
 pub use null::Null;
 pub use paced::{Pace, Paced};
+pub use report_timer::ReportTimer;
 pub use stage::{Settings, Stage};
 pub use sysfs::{Disk, Stack, Sysfs};
 pub use target::{Contents, DirectIo, Target, TargetError, User, file_system};

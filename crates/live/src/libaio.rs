@@ -256,8 +256,8 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // It waits for commands in flight: no block or buffer is in use afterwards. SAFETY: the
-        // context is not used from here on.
+        // It waits for commands in flight: no block or buffer is in use afterwards.
+        // SAFETY: the context is not used from here on.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.0) };
     }
 }

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_whose_first_thread_has_ended_is_seen_by_its_others() {
+    fn a_process_without_its_first_thread_is_seen_by_its_other_threads() {
         let Some((node, device)) = some_device() else { return };
         let tree = Tree::new("threads");
         process(&tree, 11, &node, "0100002", "task/12/");

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use penstock_core::{Clock, Span, Time};
 
 /// The longest wait, and the time between reports: a person sees no steps and Ctrl-C is immediate.
-const BEAT: Duration = Duration::from_millis(50);
+const REPORT_EVERY: Duration = Duration::from_millis(50);
 
 /// A run that is ahead by less goes on: a machine cannot sleep for much less than this.
 const AHEAD: Span = Span::from_ms(1);
@@ -52,7 +52,7 @@ pub struct Paced<'a> {
     speed: f64,
     now: Time,
     begun: Option<Instant>,
-    word: Option<Instant>,
+    reported: Option<Instant>,
 }
 
 impl<'a> Paced<'a> {
@@ -63,14 +63,14 @@ impl<'a> Paced<'a> {
     pub fn new(speed: f64, pace: &'a Pace) -> Self {
         assert!(speed > 0.0, "time goes forwards");
         pace.due.store(true, Ordering::Relaxed);
-        Self { pace, speed, now: Time::ZERO, begun: None, word: None }
+        Self { pace, speed, now: Time::ZERO, begun: None, reported: None }
     }
 
     #[allow(clippy::disallowed_methods)] // one of the two clocks that read the machine's
     fn look(&mut self) -> Instant {
         let now = Instant::now();
-        if now.duration_since(*self.word.get_or_insert(now)) >= BEAT {
-            self.word = Some(now);
+        if now.duration_since(*self.reported.get_or_insert(now)) >= REPORT_EVERY {
+            self.reported = Some(now);
             self.pace.due.store(true, Ordering::Relaxed);
         }
         now
@@ -107,7 +107,7 @@ impl Clock for Paced<'_> {
         let real = self.look();
         let place = self.schedule(real);
         if self.pace.paused() {
-            let slept = self.sleep(BEAT).duration_since(real);
+            let slept = self.sleep(REPORT_EVERY).duration_since(real);
             self.begun = self.begun.map(|begun| begun + slept);
             self.go(self.now, until);
             return true;
@@ -117,7 +117,7 @@ impl Clock for Paced<'_> {
             self.go(until, until);
             return true;
         }
-        let woke = self.sleep(BEAT.min(Duration::from_nanos(ahead.ns())));
+        let woke = self.sleep(REPORT_EVERY.min(Duration::from_nanos(ahead.ns())));
         let place = self.schedule(woke);
         self.go(place, until);
         true
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_behind_goes_on_at_once() {
+    fn a_late_clock_goes_on_at_once() {
         let pace = Pace::default();
         let mut clock = Paced::new(1e12, &pace);
         for ms in 1..=100_000 {

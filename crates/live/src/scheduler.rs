@@ -1,6 +1,6 @@
 //! The kernel's own scheduler in front of a disk, switched for the duration of a run.
 //!
-//! It is restored when the run ends, for whatever reason: when the guard is dropped, or, after a
+//! It is restored when the run ends, for whatever reason: when [`Switched`] is dropped, or, after a
 //! kill that gives no time, by [`restore_left_behind`], which reads the note that every switch
 //! writes first.
 //!

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use penstock_core::{Seed, Span};
 
 use crate::buffers::{Area, Layout};
-use crate::cargo::{Cargo, Carriage};
+use crate::cargo::{Cargo, LoadCopier};
 use crate::clock::LiveClock;
 use crate::device::LiveDevice;
 use crate::driver::Driver;
@@ -167,7 +167,7 @@ impl Stage {
         };
         let hub = Hub::new(driver, targets, depth, layout, timeout);
         let hub = match cargo {
-            Some(cargo) => hub.carrying(Carriage::new(cargo, area)),
+            Some(cargo) => hub.carrying(LoadCopier::new(cargo, area)),
             None => hub,
         };
         let hub = Rc::new(RefCell::new(hub));

@@ -4,7 +4,7 @@
 //! time: a wake-up for each command and one for each result. Each command is submitted at once,
 //! because a worker can take only one.
 //!
-//! Desks and an outbox of our own rather than channels: a channel allocates when a thread first
+//! Task slots and an outbox of our own rather than channels: a channel allocates when a thread first
 //! sleeps on it, which for the last of many workers is long after the run began.
 //!
 //! Invariants: a worker uses only the buffer of the command that it holds; dropping the pool ends
@@ -33,25 +33,25 @@ const STACK: usize = 128 << 10;
 
 /// The workers, and what they share with the loop.
 pub(crate) struct Pool {
-    desks: Vec<Arc<Desk>>,
+    task_slots: Vec<Arc<TaskSlot>>,
     outbox: Arc<Outbox>,
     workers: Vec<JoinHandle<()>>,
 }
 
 /// The place where the worker of one slot finds its work.
 #[derive(Default)]
-struct Desk {
+struct TaskSlot {
     task: Mutex<Task>,
     given: Condvar,
 }
 
-/// The content of a desk.
+/// The content of a task slot.
 #[derive(Clone, Copy, Default)]
 enum Task {
     #[default]
     Nothing,
     Serve(Command),
-    Leave,
+    Stop,
 }
 
 /// Where every worker puts its results.
@@ -83,14 +83,15 @@ impl Pool {
         let outbox =
             Outbox { ended: Mutex::new(ended), added: Condvar::new(), count: AtomicU32::new(0) };
         let outbox = Arc::new(outbox);
-        let mut pool = Self { desks: Vec::new(), outbox: Arc::clone(&outbox), workers: Vec::new() };
+        let mut pool =
+            Self { task_slots: Vec::new(), outbox: Arc::clone(&outbox), workers: Vec::new() };
         let (up, ups) = std::sync::mpsc::channel();
         for slot in 0..slots {
             let up = up.clone();
-            let desk = Arc::new(Desk::default());
+            let task_slot = Arc::new(TaskSlot::default());
             let (files, area) = (Arc::clone(&files), Arc::clone(area));
-            let (desk_of_worker, outbox) = (Arc::clone(&desk), Arc::clone(&outbox));
-            let worker = Worker { slot, files, area, desk: desk_of_worker, outbox };
+            let (desk_of_worker, outbox) = (Arc::clone(&task_slot), Arc::clone(&outbox));
+            let worker = Worker { slot, files, area, task_slot: desk_of_worker, outbox };
             let thread = std::thread::Builder::new()
                 .name(format!("penstock-io-{slot}"))
                 .stack_size(STACK)
@@ -100,7 +101,7 @@ impl Pool {
                 });
             let started = thread
                 .map_err(|source| EngineError::System { doing: "start a worker thread", source })?;
-            pool.desks.push(desk);
+            pool.task_slots.push(task_slot);
             pool.workers.push(started);
         }
         // A thread initialises itself, and allocates, when it first gets a processor. That must not
@@ -119,7 +120,7 @@ pub(crate) fn probe() -> Result<(), EngineError> {
 
 impl Driver for Pool {
     fn queue(&mut self, slot: u32, command: &Command) {
-        self.desks[slot as usize].put(Task::Serve(*command));
+        self.task_slots[slot as usize].put(Task::Serve(*command));
     }
 
     fn hand_on(&mut self) {}
@@ -161,7 +162,7 @@ impl Driver for Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.desks.iter().for_each(|desk| desk.dismiss());
+        self.task_slots.iter().for_each(|task_slot| task_slot.stop());
         for worker in self.workers.drain(..) {
             // A panic of a worker is on stderr already; a second panic would hide the first.
             let _ = worker.join();
@@ -169,8 +170,8 @@ impl Drop for Pool {
     }
 }
 
-impl Desk {
-    /// Puts `task` on the empty desk.
+impl TaskSlot {
+    /// Puts `task` into the empty slot.
     fn put(&self, task: Task) {
         let mut place = lock(&self.task);
         assert!(matches!(*place, Task::Nothing), "one command for each slot");
@@ -179,7 +180,7 @@ impl Desk {
         self.given.notify_one();
     }
 
-    /// Waits for the task on the desk and takes it.
+    /// Waits for the task in the slot and takes it.
     fn take(&self) -> Task {
         let empty = |task: &mut Task| matches!(task, Task::Nothing);
         let waited = self.given.wait_while(lock(&self.task), empty);
@@ -187,8 +188,8 @@ impl Desk {
     }
 
     /// Ends the worker. A command that it has not begun is dropped with the run.
-    fn dismiss(&self) {
-        *lock(&self.task) = Task::Leave;
+    fn stop(&self) {
+        *lock(&self.task) = Task::Stop;
         self.given.notify_one();
     }
 }
@@ -203,14 +204,14 @@ struct Worker {
     slot: u32,
     files: Arc<[Arc<File>]>,
     area: Arc<Area>,
-    desk: Arc<Desk>,
+    task_slot: Arc<TaskSlot>,
     outbox: Arc<Outbox>,
 }
 
 impl Worker {
     /// Serves commands until it is ended.
     fn work(&self) {
-        while let Task::Serve(command) = self.desk.take() {
+        while let Task::Serve(command) = self.task_slot.take() {
             let result = self.serve(&command);
             let mut ended = lock(&self.outbox.ended);
             ended.outcomes.push(Outcome { slot: self.slot, result });

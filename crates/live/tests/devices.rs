@@ -77,13 +77,13 @@ fn what_is_mounted_is_refused_by_any_name() {
 }
 
 #[test]
-fn a_table_of_partitions_is_refused_even_if_nobody_read_it() {
+fn an_unread_table_of_partitions_is_refused() {
     let Some(disk) = Disk::filled("table", &[], table) else { return };
     disk.refused("found an MBR partition table at byte 510");
 }
 
 #[test]
-fn a_partition_is_free_beside_one_that_is_mounted() {
+fn a_partition_is_free_next_to_a_mounted_one() {
     let Some(mut disk) = Disk::new("partitions", &[]) else { return };
     for (number, start) in [("1", "2048"), ("2", "8192")] {
         // The kernel gets the partition directly: it may not know this kind of table.

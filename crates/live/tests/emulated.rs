@@ -144,7 +144,7 @@ impl Source for Plan {
 }
 
 #[test]
-fn a_machine_that_wakes_late_hears_things_in_their_order() {
+fn a_machine_that_wakes_late_handles_events_in_their_order() {
     // Long requests from the start, and short ones that come while they are served.
     let long = (0..40).map(|n| io(Op::Write, n * 8192, 8192));
     let short = (0..30).map(|n| Io {

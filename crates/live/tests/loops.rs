@@ -79,7 +79,7 @@ fn a_loop_device_over_an_owned_file_comes_and_goes_with_its_target() {
 }
 
 #[test]
-fn a_loop_device_of_somebody_s_file_is_not_made() {
+fn no_loop_device_is_made_of_a_foreign_file() {
     let scratch = Scratch::new("their-loop");
     let path = scratch.path("theirs");
     std::fs::write(&path, vec![7; 65_536]).unwrap();
@@ -90,7 +90,7 @@ fn a_loop_device_of_somebody_s_file_is_not_made() {
 }
 
 #[test]
-fn a_loop_device_that_nobody_uses_is_left_behind_and_removed() {
+fn an_unused_loop_device_is_left_behind_and_removed() {
     let scratch = Scratch::new("left");
     let path = scratch.path("data.img");
     drop(Target::open(&path, Some(SIZE)).unwrap());

@@ -105,7 +105,7 @@ fn a_file_has_no_name_until_it_is_whole() {
 }
 
 #[test]
-fn what_somebody_puts_there_meanwhile_is_not_replaced() {
+fn a_file_created_meanwhile_is_not_replaced() {
     let scratch = Scratch::new("meanwhile");
     let path = scratch.path("data.img");
     let mut put = |done, _| {
@@ -122,7 +122,7 @@ fn what_somebody_puts_there_meanwhile_is_not_replaced() {
 }
 
 #[test]
-fn a_file_of_somebody_is_not_ours() {
+fn a_file_without_our_mark_is_not_ours() {
     refused_as_not_ours("text", b"a thesis\n", "found a file of 9 bytes without Penstock's mark");
     refused_as_not_ours("large", &vec![7; 100_000], "found a file of 100000 bytes without");
     refused_as_not_ours("zeros", &vec![0; 100_000], "found a file of 100000 bytes without");

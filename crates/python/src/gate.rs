@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use penstock_core::{Errno, Span};
 use penstock_run::gate::{Gate as Opened, GateError, GateFile, GateOptions};
-use penstock_run::papers::online_batch::{Cell, run};
+use penstock_run::papers::online_batch::{Trial, run};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -158,7 +158,7 @@ pub(crate) fn online_batch(
 ) -> PyResult<String> {
     let (online_cpu, batch_cpu) = (Span::from_ns(online_cpu_ns), Span::from_ns(batch_cpu_ns));
     let (file, overlap) = (file.map(gate_file), Span::from_ns(overlap_ns));
-    let cell = Cell {
+    let cell = Trial {
         file,
         emulate,
         engine,

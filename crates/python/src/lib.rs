@@ -42,7 +42,7 @@ mod _native {
     #[pymodule_export]
     use super::{
         Below, Failure, Pace, compare, devices, doctor, exit_without_memory, policies,
-        replay_decisions, schema,
+        replay_decisions, schema, without_detail,
     };
     #[pymodule_export]
     use crate::gate::{Gate, online_batch};
@@ -198,9 +198,15 @@ fn doctor(py: Python<'_>, path: PathBuf, clean: bool) -> PyResult<String> {
     result.map_err(|failure| raise(py, &failure))
 }
 
-/// The JSON Schema of files of the kind `job` or `device`, as JSON.
+/// The JSON Schema of the kind `job`, `device` or `result`, as JSON.
 #[pyfunction]
 fn schema(py: Python<'_>, kind: &str) -> PyResult<String> {
-    let schema = penstock_spec::schema::schema(kind);
-    schema.map(|schema| json(&schema)).map_err(|error| raise(py, &error.into()))
+    let schema = penstock_run::schema(kind);
+    schema.map(|schema| json(&schema)).map_err(|failure| raise(py, &failure))
+}
+
+/// The JSON of a comparison without the detail of its runs; all else stays as it is written.
+#[pyfunction]
+fn without_detail(py: Python<'_>, text: &str) -> PyResult<String> {
+    py.detach(|| penstock_run::without_detail(text)).map_err(|failure| raise(py, &failure))
 }

@@ -179,9 +179,9 @@ impl Bench<'_> {
         let quit = QuitFlag::default();
         let served = Served { classes: &self.load.classes, disks: place.disks() };
         let policy = self.policy.build(&served, &quit);
-        let patient = self.job.programs.is_some();
+        let at_completions = self.job.workload.arrives_at_completions();
         let Some(path) = self.record else {
-            let mut stack = Queued::new(policy, device).arrivals_first(patient);
+            let mut stack = Queued::new(policy, device).arrivals_first(at_completions);
             let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
             return self.counted(stack.policy(), &quit, result);
         };
@@ -201,7 +201,8 @@ impl Bench<'_> {
         let above = recorder.clone();
         let decided = move |at, go, chain: &[ReqId]| above.decided(at, go, chain);
         let device = Recorded::new(device, recorder.clone());
-        let mut stack = Queued::new(Witness::new(policy, decided), device).arrivals_first(patient);
+        let mut stack =
+            Queued::new(Witness::new(policy, decided), device).arrivals_first(at_completions);
         let result =
             self.drive(&mut stack, clock, progress, observers, Some(recorder.clone()), &quit);
         let result = result.and_then(|result| self.counted(stack.policy(), &quit, result));

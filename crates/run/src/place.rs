@@ -313,12 +313,12 @@ fn no_file(what: &str, options: &TargetOptions) -> Result<(), Failure> {
 
 /// That nobody goes through a page cache, which only models have above them.
 fn not_buffered(job: &Job, on: &str) -> Result<(), Failure> {
-    job.agents.iter().try_for_each(|agent| agent.can_run_live(on)).map_err(Failure::from)
+    job.workload.agents().iter().try_for_each(|agent| agent.can_run_live(on)).map_err(Failure::from)
 }
 
 /// That no programs are to run in real time: their processors are modelled, as their device is.
 fn no_programs(job: &Job, on: &str) -> Result<(), Failure> {
-    if job.programs.is_none() {
+    if job.workload.programs().is_none() {
         return Ok(());
     }
     let message = format!("the job has programs, whose processors are modelled; {on} is not");

@@ -1,7 +1,7 @@
 //! How far a run has come, reported while it goes on.
 
 use penstock_core::{Request, Span, Time};
-use penstock_live::{Beat, Pace};
+use penstock_live::{Pace, ReportTimer};
 
 use crate::measures::ledger::Spent;
 use crate::measures::measure::Finished;
@@ -19,7 +19,7 @@ impl Progress for () {
     }
 }
 
-/// How often a live run reports; a modelled one does when its [`Beat`] says so.
+/// How often a live run reports; a modelled one does when its [`ReportTimer`] says so.
 const LIVE_EVERY: Span = Span::from_ms(50);
 
 /// When a run reports.
@@ -37,7 +37,7 @@ pub(crate) struct Reporter<'a> {
     duration: Span,
     progress: &'a mut dyn Progress,
     rhythm: Rhythm<'a>,
-    beat: Beat,
+    timer: ReportTimer,
     reported: Time,
     watched: Option<Watched>,
 }
@@ -50,8 +50,8 @@ impl<'a> Reporter<'a> {
         rhythm: Rhythm<'a>,
         watched: Option<Watched>,
     ) -> Self {
-        let (beat, reported) = (Beat::default(), Time::ZERO);
-        Self { duration, progress, rhythm, beat, reported, watched }
+        let (timer, reported) = (ReportTimer::default(), Time::ZERO);
+        Self { duration, progress, rhythm, timer, reported, watched }
     }
 
     /// A turn begins at `now`; whether the run goes on.
@@ -59,14 +59,14 @@ impl<'a> Reporter<'a> {
         let due = match self.rhythm {
             Rhythm::Paced(pace) => pace.report_due(),
             Rhythm::Live => now.since(self.reported) >= LIVE_EVERY,
-            Rhythm::Model => self.beat.due(),
+            Rhythm::Model => self.timer.due(),
         };
         !due || self.report(now)
     }
 
     /// A long turn is at `now`; whether the run goes on.
     pub(crate) fn goes_on(&mut self, now: Time) -> bool {
-        !self.beat.due() || self.report(now)
+        !self.timer.due() || self.report(now)
     }
 
     fn report(&mut self, now: Time) -> bool {

@@ -82,7 +82,7 @@ fn classified(
 ) -> Result<(Vec<String>, Vec<ClassId>), Failure> {
     // The job's own trace, if it names one, gives way to this one.
     let job = Job::load(job, &[format!("trace.file={}", path.display())])?;
-    let spec = job.trace.as_ref().expect("it was just set");
+    let spec = job.workload.trace().expect("it was just set");
     let other = ClassId(job.classes.len() as u16);
     let of = trace.records.iter().map(|record| spec.class(trace, record, other)).collect();
     let names = job.classes.into_iter().map(|class| class.name).chain([OTHER.to_owned()]);

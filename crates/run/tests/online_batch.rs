@@ -2,10 +2,10 @@
 //! twenty times as fast as the paper's disk.
 
 use penstock_core::Span;
-use penstock_run::papers::online_batch::{Cell, CellResult, run};
+use penstock_run::papers::online_batch::{Trial, TrialResult, run};
 
-fn cell(mode: &str, online: u32, batch: u32) -> Cell {
-    Cell {
+fn cell(mode: &str, online: u32, batch: u32) -> Trial {
+    Trial {
         file: None,
         emulate: Some("paper-disk@20".into()),
         engine: None,
@@ -20,7 +20,7 @@ fn cell(mode: &str, online: u32, batch: u32) -> Cell {
     }
 }
 
-fn made(cell: &Cell) -> CellResult {
+fn made(cell: &Trial) -> TrialResult {
     run(cell, &mut || true).unwrap()
 }
 
@@ -47,7 +47,7 @@ fn each_program_writes_what_the_paper_says_in_every_mode() {
 fn online_programs_go_on_until_the_batch_has_ended_if_they_are_to() {
     let together = made(&cell("split+prio", 1, 2));
     assert!(together.transaction.count > 50, "the batch takes far longer than 50 transactions");
-    let apart = made(&Cell { overlap: Span::ZERO, ..cell("split+prio", 1, 2) });
+    let apart = made(&Trial { overlap: Span::ZERO, ..cell("split+prio", 1, 2) });
     assert_eq!(apart.transaction.count, 50);
 }
 
@@ -55,7 +55,7 @@ fn online_programs_go_on_until_the_batch_has_ended_if_they_are_to() {
 fn short_writes_go_first_without_exception_as_in_the_paper() {
     for mode in ["prio", "split+prio"] {
         // More than the disk can do: with a guard long writes would go by.
-        let result = made(&Cell { overlap: Span::ZERO, ..cell(mode, 6, 2) });
+        let result = made(&Trial { overlap: Span::ZERO, ..cell(mode, 6, 2) });
         assert_eq!(result.gate.long_first, 0, "{mode}");
         assert_eq!(result.long.count, 20, "{mode}: the batch goes when they have ended");
         assert!(!result.outlasted, "{mode}");
@@ -66,7 +66,7 @@ fn short_writes_go_first_without_exception_as_in_the_paper() {
 #[test]
 fn online_programs_that_keep_the_batch_from_the_disk_end_some_time() {
     // Six writes are asked for, or on their way back, while the disk does one.
-    let result = made(&Cell {
+    let result = made(&Trial {
         emulate: Some("paper-disk".into()),
         online_cpu: Span::ZERO,
         overlap: Span::from_ms(300),
@@ -81,7 +81,7 @@ fn online_programs_that_keep_the_batch_from_the_disk_end_some_time() {
 fn whoever_waits_may_end_it() {
     let mut asked = 0;
     let result =
-        run(&Cell { emulate: Some("paper-disk".into()), ..cell("fifo", 1, 10) }, &mut || {
+        run(&Trial { emulate: Some("paper-disk".into()), ..cell("fifo", 1, 10) }, &mut || {
             asked += 1;
             asked < 3
         });
@@ -91,7 +91,7 @@ fn whoever_waits_may_end_it() {
 
 #[test]
 fn what_cannot_be_run_is_refused() {
-    let refused = |cell: Cell| run(&cell, &mut || true).unwrap_err().to_string();
+    let refused = |cell: Trial| run(&cell, &mut || true).unwrap_err().to_string();
     let message = refused(cell("split+pri", 1, 1));
     assert!(message.contains("unknown mode split+pri"), "{message}");
     assert!(message.contains("did you mean `split+prio`?"), "{message}");

@@ -184,7 +184,7 @@ fn a_job_with_buffered_agents_has_a_page_cache_whether_it_says_or_not() {
     let job = Job::parse("job.toml", JOB, &set).unwrap();
     let again = Job::parse("job.toml", &job.text(), &[]).unwrap();
     assert_eq!(job.page_cache, again.page_cache);
-    assert!(job.text().contains("cache = \"buffered\"") && again.agents == job.agents);
+    assert!(job.text().contains("cache = \"buffered\"") && again.workload == job.workload);
 }
 
 /// The tap of the record lies below the policy, the cache above it: both sides are the same again.

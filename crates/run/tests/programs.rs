@@ -64,7 +64,7 @@ fn ran(text: &str, sets: &[&str]) -> RunResult {
 #[test]
 fn the_papers_job_is_what_it_is_said_to_be_and_reads_back_as_the_same() {
     let job = parse(PAPER, &[]);
-    let spec = job.programs.as_ref().unwrap();
+    let spec = job.workload.programs().unwrap();
     let cpus = Cpus {
         count: 4,
         slice: Span::from_ms(10),
@@ -96,9 +96,10 @@ fn every_word_of_programs_reads_back_as_the_same() {
     ];
     let job = parse(PAPER, &sets);
     assert_eq!(Job::parse("job.toml", &job.text(), &[]).unwrap(), job);
-    let spec = job.programs.unwrap();
+    let spec = job.workload.programs().unwrap();
     assert_eq!(spec.programs[0].starts, Starts::Poisson { rate: 7.0 / 60.0 });
-    let groups = parse(PAPER, &["program.1.kind=groups", "program.1.period=2s"]).programs.unwrap();
+    let job = parse(PAPER, &["program.1.kind=groups", "program.1.period=2s"]);
+    let groups = job.workload.programs().unwrap();
     let starts = Starts::Groups { offsets: vec![Span::ZERO], period: Span::from_secs(2) };
     assert_eq!(groups.programs[1].starts, starts, "another kind forgets what the file gave");
 }

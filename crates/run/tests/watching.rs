@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use penstock_core::{Go, Out, Part, Policy, Request, Served, Time};
-use penstock_live::Beat;
+use penstock_live::ReportTimer;
 use penstock_policy::Params;
 use penstock_policy::fcfs::Fcfs;
 use penstock_run::{
@@ -157,9 +157,9 @@ fn slow() -> Candidate {
 }
 
 fn a_while() {
-    let mut beat = Beat::default();
-    beat.due();
-    while !beat.due() {}
+    let mut timer = ReportTimer::default();
+    timer.due();
+    while !timer.due() {}
 }
 
 impl Policy for Slow {

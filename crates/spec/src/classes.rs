@@ -1,18 +1,35 @@
 //! Classes of work as a job names them.
 
-use penstock_core::ClassInfo;
+use penstock_core::{ClassId, ClassInfo};
+use serde_json::{Value as Json, json};
 
-use crate::diagnose::{JobError, quote};
-use crate::tree::{Entry, Node, Reader, Value};
+use crate::amount::Count;
+use crate::diagnose::{JobError, Origin, quote};
+use crate::keys::{keys, table};
+use crate::kinds::section;
+use crate::nearest::suggest;
+use crate::reader::Reader;
+use crate::rows::Rows;
+use crate::text::Lines;
+use crate::tree::{KeyValue, Node, Value};
 
-/// Keys of a class.
-pub(crate) const CLASS_KEYS: &[&str] = &["weight", "prio"];
-/// The greatest weight, as of cgroup v2's `io.weight`.
-pub(crate) const WEIGHT_MOST: u64 = 10_000;
-/// Lowest priority, as with the kernel's ioprio.
-pub(crate) const PRIO_MOST: u64 = 7;
 /// Each has a row in every table, and a megabyte for its distributions.
-pub(crate) const CLASSES: usize = 256;
+const CLASSES: usize = 256;
+
+keys! {
+    /// Classes of work, a section each: `[class.batch]`.
+    CLASS class: Node = section(schema);
+}
+
+keys! {
+    /// Keys of a class. The greatest weight is that of cgroup v2's `io.weight`, the lowest priority that
+    /// of the kernel's ioprio.
+    KEYS:
+    /// Its part of the device, relative to the others' weights.
+    WEIGHT weight: u32 = Count(1, 10_000), or ClassInfo::WEIGHT.get();
+    /// The lower goes first.
+    PRIO prio: u8 = Count(0, 7), or 0;
+}
 
 /// A class of work.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,7 +54,7 @@ pub(crate) fn classes(node: &Node) -> Result<Vec<Class>, JobError> {
     table.entries.iter().map(class).collect()
 }
 
-fn class(entry: &Entry) -> Result<Class, JobError> {
+fn class(entry: &KeyValue) -> Result<Class, JobError> {
     let letters = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let begins = entry.key.starts_with(|c: char| c.is_ascii_alphabetic());
     if !begins || !entry.key.chars().all(letters) {
@@ -46,12 +63,41 @@ fn class(entry: &Entry) -> Result<Class, JobError> {
         return Err(JobError::new(found).at(&entry.origin).hint(hint));
     }
     let what = format!("class {}", entry.key);
-    let reader = Reader::new(&entry.node, &what, CLASS_KEYS)?;
-    let weight = reader.optional("weight", |node| node.count(1, WEIGHT_MOST))?;
-    let prio = reader.optional("prio", |node| node.count(0, PRIO_MOST))?;
-    Ok(Class {
-        name: entry.key.clone(),
-        weight: weight.map_or(ClassInfo::WEIGHT.get(), |weight| weight as u32),
-        prio: prio.unwrap_or(0) as u8,
+    let reader = Reader::new(&entry.node, &what, &[KEYS])?;
+    let (weight, prio) = (reader.get(&WEIGHT)?, reader.get(&PRIO)?);
+    Ok(Class { name: entry.key.clone(), weight, prio })
+}
+
+/// The class called `name`, which stands at `origin`.
+pub(crate) fn named(name: &str, origin: &Origin, classes: &[Class]) -> Result<ClassId, JobError> {
+    let index = classes.iter().position(|class| class.name == name).ok_or_else(|| {
+        let known = classes.iter().map(|class| class.name.as_str());
+        let hint = match known.len() {
+            0 => "declare it: `[class.NAME]` is a section".into(),
+            _ => suggest(name, known),
+        };
+        let found = format!("unknown class {}", quote(name));
+        JobError::new(found).at(origin).hint(hint)
+    })?;
+    Ok(ClassId(index as u16))
+}
+
+fn schema() -> Json {
+    json!({
+        "type": "object",
+        "patternProperties": {"^[A-Za-z][A-Za-z0-9_-]*$": table(KEYS)},
+        "additionalProperties": false,
+        "maxProperties": CLASSES,
     })
+}
+
+impl Class {
+    /// The section, with every default in place.
+    pub(crate) fn write(&self, out: &mut Lines) {
+        let header = format!("[{}.{}]", CLASS.name, self.name);
+        Rows::of(&[KEYS])
+            .put(&WEIGHT, &self.weight)
+            .put(&PRIO, &self.prio)
+            .section(Some(&header), out);
+    }
 }

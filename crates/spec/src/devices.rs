@@ -24,7 +24,7 @@ use serde_json::{Value as Json, json};
 
 pub use self::array::ArraySpec;
 pub use self::cache::{Ahead, CacheSpec};
-use self::entry::Entry;
+use self::entry::ModelEntry;
 pub use self::faults::FaultSpec;
 pub use self::fixed::FixedSpec;
 pub use self::hdd::{DriveSpec, HddSpec};
@@ -33,10 +33,14 @@ pub use self::sheet::SheetSpec;
 pub use self::ssd::SsdSpec;
 pub use self::watch::Watch;
 use crate::diagnose::{JobError, Source, quote};
+use crate::keys::{Keys, foreign, is, keys, table_with, without};
+use crate::kinds::{Choice, Text, section};
 use crate::nearest::suggest;
-use crate::schema::build::{all, field, is, required, table, text, with, without, words};
-use crate::text::{Lines, quoted};
-use crate::tree::{self, Node, Reader};
+use crate::reader::Reader;
+use crate::rows::Rows;
+use crate::schema::build::{all, defined, with};
+use crate::text::Lines;
+use crate::tree::{self, Node};
 use crate::{drives, file};
 
 /// Device files that are built in.
@@ -54,11 +58,40 @@ const BUILT_IN: [(&str, &str); 8] = [
 /// All of a device. The largest that stand for real ones take some megabytes.
 const MEMORY_MOST: u64 = 1 << 30;
 
-/// Keys of every device.
-const COMMON_KEYS: [&str; 5] = ["name", "summary", "model", "faults", "array"];
+keys! {
+    /// Keys of a device file.
+    FILE:
+    /// The device.
+    DEVICE device: Node = section(|| defined(DEVICE.name)),
+        needs "{ model = \"fixed\", base = \"1ms\" }";
+}
+
+keys! {
+    /// Keys of every device that stand before those of its model.
+    HEAD:
+    /// What results call it; if not given, the file's name.
+    NAME name: String = Text("a text");
+    /// What it is, in one sentence.
+    SUMMARY summary: String = Text("a text");
+    /// What serves the requests.
+    MODEL model: &'static str = Choice(&[
+        (fixed::ENTRY.name, fixed::ENTRY.name),
+        (hdd::ENTRY.name, hdd::ENTRY.name),
+        (ssd::ENTRY.name, ssd::ENTRY.name),
+    ]), needs "\"fixed\"";
+}
+
+keys! {
+    /// Keys of every device that stand behind those of its model.
+    TAIL:
+    /// How it misbehaves.
+    FAULTS faults: FaultSpec = faults::KIND;
+    /// Several of it as one.
+    ARRAY array: ArraySpec = array::KIND;
+}
 
 /// What a device may be a model of, each in a file of its own.
-const MODELS: [Entry<Model>; 3] = [
+const MODELS: [ModelEntry<Model>; 3] = [
     fixed::ENTRY.into(|reader| (fixed::ENTRY.read)(reader).map(Model::Fixed)),
     hdd::ENTRY.into(|reader| (hdd::ENTRY.read)(reader).map(Model::Hdd)),
     ssd::ENTRY.into(|reader| (ssd::ENTRY.read)(reader).map(Model::Ssd)),
@@ -165,31 +198,19 @@ impl DeviceSpec {
 
     /// The table, with every default in place.
     pub(crate) fn write(&self, out: &mut Lines) {
-        out.section("[device]");
-        out.line("name", quoted(&self.name));
-        if !self.summary.is_empty() {
-            out.line("summary", quoted(&self.summary));
-        }
-        match &self.model {
-            Model::Fixed(spec) => {
-                out.line("model", quoted(fixed::ENTRY.name));
-                spec.write(out);
-            }
-            Model::Hdd(spec) => {
-                out.line("model", quoted(hdd::ENTRY.name));
-                spec.write(out);
-            }
-            Model::Ssd(spec) => {
-                out.line("model", quoted(ssd::ENTRY.name));
-                spec.write(out);
-            }
-        }
-        if let Some(faults) = &self.faults {
-            out.line("faults", faults.text());
-        }
-        if let Some(array) = &self.array {
-            out.line("array", array.text());
-        }
+        let summary = Some(&self.summary).filter(|summary| !summary.is_empty());
+        let rows = |name, keys: &[Keys]| {
+            let order = [&[HEAD], keys, &[TAIL]].concat();
+            Rows::of(&order).put(&NAME, &self.name).maybe(&SUMMARY, summary).put(&MODEL, &name)
+        };
+        let rows = match &self.model {
+            Model::Fixed(spec) => spec.rows(rows(fixed::ENTRY.name, fixed::ENTRY.keys)),
+            Model::Hdd(spec) => spec.rows(rows(hdd::ENTRY.name, hdd::ENTRY.keys)),
+            Model::Ssd(spec) => spec.rows(rows(ssd::ENTRY.name, ssd::ENTRY.keys)),
+        };
+        rows.maybe(&FAULTS, self.faults.as_ref())
+            .maybe(&ARRAY, self.array.as_ref())
+            .section(Some(&format!("[{}]", DEVICE.name)), out);
     }
 }
 
@@ -233,85 +254,64 @@ pub(crate) fn find_in(folder: &Path, name: &str) -> Result<DeviceSpec, JobError>
 }
 
 fn built_in(name: &str) -> Result<DeviceSpec, JobError> {
-    let source = format!("{name} (built in)");
-    match BUILT_IN.iter().find(|(known, _)| *known == name) {
-        Some((_, text)) => parse(&source, text, name),
-        None => parse(&source, &hdd::drive_text(name), name),
+    if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+        return parse(&format!("{name} (built in)"), text, name);
     }
+    let name = drives::names().find(|known| *known == name).expect("a name of a device");
+    Ok(DeviceSpec {
+        name: name.into(),
+        summary: format!(
+            "the drive {name} as it was measured: arm, platter, command overheads, bus and cache"
+        ),
+        model: Model::Hdd(HddSpec::known(name)),
+        faults: None,
+        array: None,
+    })
 }
 
 fn parse(source: &str, text: &str, name: &str) -> Result<DeviceSpec, JobError> {
     let root = tree::parse(&Source::file(source, text))?;
-    let reader = Reader::new(&root, "the device file", &["device"])?;
-    let example = "{ model = \"fixed\", base = \"1ms\" }";
-    reader.required("device", example, |node| read(node, name))
+    read(&Reader::new(&root, "the device file", &[FILE])?.get(&DEVICE)?, name)
 }
 
 /// Reads a device's table; it is called `name` if it does not say otherwise.
 pub(crate) fn read(node: &Node, name: &str) -> Result<DeviceSpec, JobError> {
-    let keys: Vec<&str> = keys().collect();
-    let reader = Reader::new(node, "the device", &keys)?;
-    let text = |node: &Node| node.text("a text").map(String::from);
-    let names = MODELS.map(|entry| entry.name);
-    let model = reader.required("model", "\"fixed\"", |node| node.choice(&names))?;
+    let groups = [&[HEAD, TAIL], &groups()[..]].concat();
+    let reader = Reader::new(node, "the device", &groups)?;
+    let model = reader.get(&MODEL)?;
     let entry = MODELS.iter().find(|entry| entry.name == model).expect("one of them");
     for other in &MODELS {
-        let foreign: Vec<&str> = foreign(other, entry).collect();
         let why = format!("belongs to model `{}`; this one is `{model}`", other.name);
+        let foreign = foreign(entry.keys, other.keys);
         reader.refuse(&foreign, &why, "a device is of one model")?;
     }
     let spec = DeviceSpec {
         model: (entry.read)(&reader)?,
-        name: reader.optional("name", text)?.unwrap_or_else(|| name.into()),
-        summary: reader.optional("summary", text)?.unwrap_or_default(),
-        faults: reader.optional("faults", faults::read)?,
-        array: reader.optional("array", array::read)?,
+        name: reader.find(&NAME)?.unwrap_or_else(|| name.into()),
+        summary: reader.find(&SUMMARY)?.unwrap_or_default(),
+        faults: reader.find(&FAULTS)?,
+        array: reader.find(&ARRAY)?,
     };
     spec.check_memory().map_err(|error| error.at(&node.origin))?;
     if let Some(array) = &spec.array {
         let disk = spec.disk(0, Angle::default(), Seed(0), None);
-        array.check(disk.capacity()).map_err(|error| error.at(reader.origin("array")))?;
+        array.check(disk.capacity()).map_err(|error| error.at(reader.origin(&ARRAY)))?;
     }
     Ok(spec)
 }
 
-/// The keys of `other` that a device of the model `entry` may not have.
-fn foreign<'a>(
-    other: &'a Entry<Model>,
-    entry: &'a Entry<Model>,
-) -> impl Iterator<Item = &'static str> {
-    other.keys.iter().copied().filter(|key| !entry.keys.contains(key))
-}
-
-/// Every key that a device may have, once.
-fn keys() -> impl Iterator<Item = &'static str> {
-    let own = MODELS.iter().enumerate().flat_map(|(at, entry)| {
-        let known = move |key: &&str| MODELS[..at].iter().any(|before| before.keys.contains(key));
-        entry.keys.iter().copied().filter(move |key| !known(key))
-    });
-    COMMON_KEYS.into_iter().chain(own)
+/// The keys of all models.
+fn groups() -> Vec<Keys> {
+    MODELS.iter().flat_map(|entry| entry.keys).copied().collect()
 }
 
 /// The schema of a device's table.
 pub(crate) fn schema() -> Json {
-    let models = words(MODELS.iter().map(|entry| entry.name));
-    let mut fields = vec![
-        field("name", "What results call it; if not given, the file's name.", text()),
-        field("summary", "What it is, in one sentence.", text()),
-        field("model", "What serves the requests.", models),
-        field("faults", "How it misbehaves.", faults::schema()),
-        field("array", "Several of it as one.", array::schema()),
-    ];
-    for field in MODELS.iter().flat_map(|entry| (entry.fields)()) {
-        if fields.iter().all(|known| known.key() != field.key()) {
-            fields.push(field);
-        }
-    }
-    let choice = |entry: &Entry<Model>| {
-        let foreign: Vec<&str> = MODELS.iter().flat_map(|other| foreign(other, entry)).collect();
-        let own = all([without(&foreign), (entry.rules)()]);
-        json!({"if": is("model", entry.name), "then": own})
+    let models = groups();
+    let choice = |entry: &ModelEntry<Model>| {
+        let own = all([without(&foreign(entry.keys, &models)), (entry.rules)()]);
+        json!({"if": is(&MODEL, &[entry.name]), "then": own})
     };
     let choices = all(MODELS.iter().map(choice).collect::<Vec<_>>());
-    with(with(table(keys(), fields), choices), required(&["model"]))
+    with(table_with(HEAD, &[&[TAIL], &models[..]].concat()), choices)
 }

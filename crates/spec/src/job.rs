@@ -10,48 +10,61 @@ use std::path::Path;
 use penstock_core::Span;
 use penstock_policy::Params;
 use penstock_workload::{Agent, Program};
+use serde_json::{Value as Json, json};
 
-use crate::agents::{self, AgentSpec, MAX_OUTSTANDING_MOST};
-use crate::classes::Class;
-use crate::classes::classes;
+use crate::agents::AgentSpec;
+use crate::amount::{Count, TIME};
+use crate::arrivals::MAX_OUTSTANDING_MOST;
+use crate::classes::{CLASS, Class, classes};
 use crate::devices::{self, DeviceSpec};
 use crate::diagnose::{JobError, Origin, Source};
-use crate::live::Live;
-use crate::page_cache::{self, PageCacheSpec};
-use crate::programs::ProgramsSpec;
-use crate::stop::Stop;
-use crate::text::{self, Lines, quoted, time};
-use crate::traces::{self, TraceSpec};
-use crate::tree::{self, Node, Reader, Value};
-use crate::units::{self, duration_text};
-use crate::{file, live, params, sets, stop};
+use crate::keys::{Keys, keys, names, table_with};
+use crate::kinds::section;
+use crate::live::{LIVE, Live};
+use crate::page_cache::{PAGE_CACHE, PageCacheSpec};
+use crate::reader::Reader;
+use crate::region::whole_blocks;
+use crate::rows::Rows;
+use crate::schema::build::{any, defined, with, words};
+use crate::schema::policy::POLICY;
+use crate::stop::{self, Stop};
+use crate::text::{self, Lines};
+use crate::tree::{self, Node, Value};
+use crate::units::duration_text;
+use crate::workload::{self, Workload, WorkloadKind};
+use crate::{file, params, sets};
 
-/// Keys of a job.
-pub(crate) const KEYS: &[&str] = &[
-    "seed",
-    "duration",
-    "warmup",
-    "stop",
-    "max_outstanding",
-    "device",
-    "live",
-    "page_cache",
-    "class",
-    "agent",
-    "cpu",
-    "program",
-    "trace",
-    "rule",
-    "policy",
-];
-/// What to do about agents beside programs.
-const NOT_BOTH: &str = "a job has one or the other: leave one out, or make the agent a program, \
-                        `phases = [{ write = \"4KiB\" }]` in place of op and size";
-/// The seed of a job that does not name one.
-pub(crate) const SEED: u64 = 1;
+keys! {
+    /// Keys of a job that stand before its sections.
+    KEYS:
+    /// Every random number descends from it.
+    SEED seed: u64 = Count(0, u64::MAX), or 1;
+    /// When the agents stop. A job that plays a trace has none.
+    DURATION duration: Span = TIME.above_zero().hint("a run of no length asks for nothing"),
+        needs "\"10min\"";
+    /// What is due before this is not measured.
+    WARMUP warmup: Span = TIME, or Span::ZERO;
+    /// When the run ends: when all requests have finished (`drained`), when nobody
+    /// can ask any more (`last-arrival`), when the programs of a class have ended
+    /// (`done:CLASS`), or at a time.
+    STOP stop: Stop<String> = stop::KIND, or Stop::Drained;
+    /// Requests that may be outstanding at once, and programs under way.
+    MAX_OUTSTANDING max_outstanding: u32 = Count(1, MAX_OUTSTANDING_MOST), or 1 << 20;
+}
 
-/// Requests that may be outstanding at once, unless the job says.
-pub(crate) const MAX_OUTSTANDING: u32 = 1 << 20;
+keys! {
+    /// Where it runs, unless `--on` says: a named device, the path of a device
+    /// file, or the device itself.
+    DEVICE device: Node = section(|| {
+        // A file's name, of which the ending is not all.
+        let file = json!({"type": "string", "pattern": r"[^/]\.toml$"});
+        any([words(devices::names()), file, defined(devices::DEVICE.name)])
+    });
+}
+
+/// Keys and sections of a job, in the order in which they are written.
+const SECTIONS: &[Keys] =
+    &[KEYS, &[&DEVICE, &LIVE, &PAGE_CACHE, &CLASS], workload::SECTIONS, &[&POLICY]];
 
 /// A job, checked.
 #[derive(Clone, PartialEq, Debug)]
@@ -76,12 +89,8 @@ pub struct Job {
     pub page_cache: Option<PageCacheSpec>,
     /// Classes in the order of the file; a `ClassId` is an index into them.
     pub classes: Vec<Class>,
-    /// Agents in the order of the file; none if programs run or a trace is played.
-    pub agents: Vec<AgentSpec>,
-    /// The programs that run, if there are no agents and no trace.
-    pub programs: Option<ProgramsSpec>,
-    /// The trace to play, if there are no agents.
-    pub trace: Option<TraceSpec>,
+    /// What asks.
+    pub workload: Workload,
     /// Parameters of every registered policy.
     pub policies: Vec<(&'static str, Params)>,
 }
@@ -103,8 +112,9 @@ impl Job {
     /// Whatever is wrong with it: unknown names, missing units, impossible combinations.
     pub fn parse(name: &str, text: &str, sets: &[String]) -> Result<Self, JobError> {
         let mut root = tree::parse(&Source::file(name, text))?;
+        let known = names(SECTIONS);
         for argument in sets {
-            sets::apply(&mut root, argument, KEYS)?;
+            sets::apply(&mut root, argument, &known)?;
         }
         read(name, &root)
     }
@@ -121,7 +131,9 @@ impl Job {
 
     /// The page cache, if an agent's requests go through it.
     pub fn buffered(&self) -> Option<&PageCacheSpec> {
-        self.page_cache.as_ref().filter(|_| self.agents.iter().any(|agent| agent.buffered))
+        self.page_cache
+            .as_ref()
+            .filter(|_| self.workload.agents().iter().any(|agent| agent.buffered))
     }
 
     /// The agents on a target of `capacity` bytes in blocks of `block` bytes. Borders that are
@@ -130,9 +142,9 @@ impl Job {
     /// # Errors
     /// A region that lies outside the target, is empty, or is smaller than a request.
     pub fn agents_on(&self, capacity: u64, block: u32) -> Result<Vec<Agent>, JobError> {
-        let (capacity, step) = agents::whole_blocks(capacity, block);
+        let (capacity, step) = whole_blocks(capacity, block);
         let prio = |agent: &AgentSpec| self.classes[agent.class.index()].prio;
-        self.agents.iter().map(|agent| agent.on(capacity, step, prio(agent))).collect()
+        self.workload.agents().iter().map(|agent| agent.on(capacity, step, prio(agent))).collect()
     }
 
     /// The programs on the same, if there are any.
@@ -140,21 +152,21 @@ impl Job {
     /// # Errors
     /// As [`Job::agents_on`].
     pub fn programs_on(&self, capacity: u64, block: u32) -> Result<Option<Vec<Program>>, JobError> {
-        let (capacity, step) = agents::whole_blocks(capacity, block);
-        let programs = self.programs.as_ref();
+        let (capacity, step) = whole_blocks(capacity, block);
+        let programs = self.workload.programs();
         programs.map(|spec| spec.on(capacity, step, &self.classes)).transpose()
     }
 
     /// The job as TOML with every default in place. Read back under the same name, it is equal.
     pub fn text(&self) -> String {
         let mut out = Lines::default();
-        out.line("seed", self.seed);
-        if self.trace.is_none() {
-            out.line("duration", time(self.duration));
-        }
-        out.line("warmup", time(self.warmup));
-        out.line("stop", quoted(&self.stop.text(&self.classes)));
-        out.line("max_outstanding", self.max_outstanding);
+        Rows::of(&[KEYS])
+            .put(&SEED, &self.seed)
+            .maybe(&DURATION, Some(&self.duration).filter(|_| self.workload.trace().is_none()))
+            .put(&WARMUP, &self.warmup)
+            .put(&STOP, &self.stop.named(&self.classes))
+            .put(&MAX_OUTSTANDING, &self.max_outstanding)
+            .section(None, &mut out);
         if let Some(spec) = &self.device {
             spec.write(&mut out);
         }
@@ -163,21 +175,11 @@ impl Job {
             spec.write(&mut out);
         }
         for class in &self.classes {
-            out.section(&format!("[class.{}]", class.name));
-            out.line("weight", class.weight);
-            out.line("prio", class.prio);
+            class.write(&mut out);
         }
-        for spec in &self.agents {
-            spec.write(&mut out, &self.classes[spec.class.index()].name);
-        }
-        if let Some(programs) = &self.programs {
-            programs.write(&mut out, &self.classes);
-        }
-        if let Some(trace) = &self.trace {
-            trace.write(&mut out, &self.classes);
-        }
+        self.workload.write(&mut out, &self.classes);
         for (name, params) in &self.policies {
-            out.section(&format!("[policy.{name}]"));
+            out.section(&format!("[{}.{name}]", POLICY.name));
             for (name, value) in params.iter() {
                 out.line(name, text::param(value));
             }
@@ -186,134 +188,76 @@ impl Job {
     }
 }
 
+/// The schema of a job.
+pub(crate) fn schema() -> Json {
+    with(table_with(&[], SECTIONS), workload::schema(&DURATION))
+}
+
 fn read(name: &str, root: &Node) -> Result<Job, JobError> {
-    let reader = Reader::new(root, "the job", KEYS)?;
-    let seed = reader.optional("seed", |node| node.count(0, u64::MAX))?.unwrap_or(SEED);
+    let reader = Reader::new(root, "the job", SECTIONS)?;
+    let seed = reader.get(&SEED)?;
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
-    let trace = reader.optional("trace", |node| TraceSpec::read(node, folder))?;
-    let duration = if trace.is_some() {
-        let why = "belongs to a job with agents; this one plays a trace";
-        reader.refuse(&["duration"], why, "to end sooner, set `stop` to a time")?;
-        reader.refuse(
-            &["agent", "program", "cpu"],
-            why,
-            "a job has agents, programs or a trace",
-        )?;
-        reader.refuse(&["page_cache"], why, "a trace holds what went past the page cache")?;
-        Span::MAX
-    } else {
-        reader.refuse(&["rule"], "belongs to a job with a trace", "agents name their class")?;
-        reader.required("duration", "\"10min\"", duration)?
-    };
-    let warmup = reader.optional("warmup", |node| warmup(node, duration))?;
+    let kind = WorkloadKind::of(&reader, &DURATION)?;
+    let traced = kind == WorkloadKind::Trace;
+    let duration = if traced { Span::MAX } else { reader.get(&DURATION)? };
+    let warmup = warmup(&reader, duration)?;
     // A trace may be stopped at any time.
-    let earliest = if trace.is_some() { Span::ZERO } else { duration };
-    let most = |node: &Node| node.count(1, MAX_OUTSTANDING_MOST);
-    let max_outstanding = reader.optional("max_outstanding", most)?;
-    let device = reader.optional("device", |node| device(node, folder))?;
-    let live = reader.optional("live", live::read)?.unwrap_or_default();
-    let page_cache = reader.optional("page_cache", page_cache::read)?;
-    let classes = reader.optional("class", classes)?.unwrap_or_default();
-    let programs = programs(&reader, &classes, duration)?;
-    let ends = |node| stop::read(node, earliest, programs.as_ref().map(|_| &classes[..]));
-    let stop = reader.optional("stop", ends)?.unwrap_or(Stop::Drained);
-    let (agents, trace) = match trace {
-        None if programs.is_some() => (Vec::new(), None),
-        None => (agents(&reader, &classes, duration)?, None),
-        Some(trace) => {
-            let rules = reader.optional("rule", |node| traces::rules(node, &classes))?;
-            (Vec::new(), Some(TraceSpec { rules: rules.unwrap_or_default(), ..trace }))
-        }
-    };
-    let policies = params::all(reader.node("policy"))?;
-    let buffered = agents.iter().any(|agent| agent.buffered);
+    let earliest = if traced { Span::ZERO } else { duration };
+    let max_outstanding = reader.get(&MAX_OUTSTANDING)?;
+    let device = reader.node(&DEVICE).map(|node| device(node, folder)).transpose()?;
+    let live = reader.node(&LIVE).map(Live::read).transpose()?.unwrap_or_default();
+    let page_cache = reader.node(&PAGE_CACHE).map(PageCacheSpec::read).transpose()?;
+    let classes = reader.node(&CLASS).map(classes).transpose()?.unwrap_or_default();
+    let workload = kind.read(&reader, &classes, duration, folder)?;
+    let of_programs = workload.programs().map(|_| &classes[..]);
+    let stop = reader.get(&STOP)?.of(reader.place(&STOP), earliest, of_programs)?;
+    let policies = params::all(reader.node(&POLICY))?;
+    let buffered = workload.agents().iter().any(|agent| agent.buffered);
     let job = Job {
         name: name.into(),
         seed,
         duration,
-        warmup: warmup.unwrap_or(Span::ZERO),
+        warmup,
         stop,
-        max_outstanding: max_outstanding.map_or(MAX_OUTSTANDING, |most| most as u32),
+        max_outstanding,
         device,
         live,
         page_cache: page_cache.or_else(|| buffered.then(PageCacheSpec::default)),
         classes,
-        agents,
-        programs,
-        trace,
+        workload,
         policies,
     };
-    check_depth(&job, reader.origin("max_outstanding"))?;
+    check_depth(&job, reader.origin(&MAX_OUTSTANDING))?;
     Ok(job)
-}
-
-fn programs(
-    reader: &Reader<'_>,
-    classes: &[Class],
-    duration: Span,
-) -> Result<Option<ProgramsSpec>, JobError> {
-    let Some(node) = reader.node("program") else {
-        let hint = "a program is a section: `[[program]]`";
-        return reader.refuse(&["cpu"], "belongs to a job with programs", hint).map(|()| None);
-    };
-    let why = "belongs to a job with agents; this one has programs";
-    reader.refuse(&["agent"], why, NOT_BOTH)?;
-    reader.refuse(&["page_cache"], why, "what programs ask for is direct")?;
-    ProgramsSpec::read(node, reader.node("cpu"), classes, duration).map(Some)
-}
-
-fn agents(
-    reader: &Reader<'_>,
-    classes: &[Class],
-    duration: Span,
-) -> Result<Vec<AgentSpec>, JobError> {
-    let hint = "an agent is a section: `[[agent]]` with class, op, size, pattern and arrivals";
-    let none = || JobError::new("the job has no agent: nobody asks for anything").hint(hint);
-    let items = match reader.node("agent") {
-        None => return Err(none().at(reader.origin("agent"))),
-        Some(Node { value: Value::List(items), .. }) if !items.is_empty() => items,
-        Some(Node { value: Value::List(_), origin }) => return Err(none().at(origin)),
-        Some(node) => return Err(node.expected("agents").hint(hint)),
-    };
-    items.iter().map(|item| AgentSpec::read(item, classes, duration)).collect()
 }
 
 /// Closed loops fill their depth at once: a smaller table fails at the first instant.
 fn check_depth(job: &Job, origin: &Origin) -> Result<(), JobError> {
-    let depth: u64 = job.agents.iter().map(AgentSpec::depth).sum();
+    let depth: u64 = job.workload.agents().iter().map(AgentSpec::depth).sum();
     if depth <= u64::from(job.max_outstanding) {
         return Ok(());
     }
     let most = job.max_outstanding;
     let found = format!("closed agents keep {depth} requests outstanding; at most {most} may be");
-    let hint = format!("lower their `depth`, or set `max_outstanding = {depth}`");
+    let hint = format!("lower their `depth`, or set `{} = {depth}`", MAX_OUTSTANDING.name);
     Err(JobError::new(found).at(origin).hint(hint))
 }
 
-fn duration(node: &Node) -> Result<Span, JobError> {
-    match units::duration(node)? {
-        Span::ZERO => {
-            let hint = "a run of no length asks for nothing";
-            Err(node.expected("a length of time above zero").hint(hint))
-        }
-        span => Ok(span),
-    }
-}
-
-fn warmup(node: &Node, duration: Span) -> Result<Span, JobError> {
-    match units::duration(node)? {
+fn warmup(reader: &Reader<'_>, duration: Span) -> Result<Span, JobError> {
+    match reader.get(&WARMUP)? {
         span if span < duration => Ok(span),
         _ => {
             let duration = duration_text(duration);
             let found = format!("the warm-up lasts as long as the job ({duration}), or longer");
-            Err(JobError::new(found).at(&node.origin).hint("nothing would be measured"))
+            let origin = reader.place(&WARMUP);
+            Err(JobError::new(found).at(origin).hint("nothing would be measured"))
         }
     }
 }
 
 fn device(node: &Node, folder: &Path) -> Result<DeviceSpec, JobError> {
     if let Value::Table(_) = node.value {
-        return devices::read(node, "device");
+        return devices::read(node, DEVICE.name);
     }
     let name = node.text("a device: a name, a device file or a table")?;
     let folder = if node.origin.is_set() { Path::new("") } else { folder };

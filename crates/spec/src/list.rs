@@ -4,7 +4,7 @@ use penstock_policy::{Kind, POLICIES, Param, Value as Setting};
 use serde_json::{Value, json};
 
 use crate::devices;
-use crate::params::value_json;
+use crate::text::param_json;
 
 /// Every policy with its parameters.
 pub fn policies() -> Value {
@@ -39,7 +39,7 @@ fn params(declared: &'static [Param], prefix: &str) -> Vec<Value> {
         };
         let default = match &param.default {
             Setting::Group(_) => Value::from("on"),
-            other => value_json(other),
+            other => param_json(other),
         };
         let (doc, source) = (param.doc, param.source);
         let own =

@@ -3,18 +3,48 @@
 use penstock_core::Span;
 use penstock_live::Settings;
 
+use crate::amount::{Count, SIZE, TIME, or_off};
 use crate::diagnose::{JobError, Source};
-use crate::nearest::suggest;
-use crate::text::{Lines, quoted, size, time};
-use crate::tree::{self, Node, Reader};
-use crate::units::{self, OFF};
+use crate::keys::{keys, table};
+use crate::kinds::{Own, section};
+use crate::reader::Reader;
+use crate::rows::Rows;
+use crate::text::Lines;
+use crate::tree::{self, Node};
 
-/// Keys of `[live]`.
-pub(crate) const KEYS: &[&str] = &["depth", "batch", "timeout", "view"];
-/// Keys of the view of a target.
-pub(crate) const VIEW_KEYS: &[&str] = &["start", "length"];
 /// Commands at a real target at once, and handed on together: deeper than any device's queue.
-pub(crate) const DEPTH_MOST: u64 = 4096;
+const COMMANDS: Count = Count(1, 4096);
+
+keys! {
+    /// How a real target is driven.
+    LIVE live: Node = section(|| table(KEYS));
+}
+
+keys! {
+    /// Keys of `[live]`. The depth is that of SATA's native command queueing.
+    KEYS:
+    /// Commands at the target at once.
+    DEPTH depth: u32 = COMMANDS, or 32;
+    /// Commands that are given to the kernel together, if there are so many; a tenth of the
+    /// depth if not given, at least 2 and at most 8.
+    BATCH batch: u32 = COMMANDS;
+    /// How long a command may be in flight before the run ends; `off`: for ever.
+    TIMEOUT timeout: Option<Span> = or_off(TIME.above_zero().hint("to wait for ever, write `off`")),
+        or Some(Settings::TIMEOUT);
+    /// The part of the target that may be used: nothing outside is touched. If not
+    /// given, all of it.
+    VIEW view: View = Own { read: View::read, text: View::text, schema: || table(VIEW_KEYS) };
+}
+
+keys! {
+    /// Keys of the view of a target.
+    VIEW_KEYS:
+    /// Its first byte.
+    START start: u64 = SIZE, or 0;
+    /// Its bytes.
+    LENGTH length: u64 = SIZE.above_zero().hint("leave `view` out to use all of it"),
+        needs "\"1GiB\"";
+}
 
 /// How a real target is driven; a modelled device has limits of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,44 +70,32 @@ pub struct View {
 }
 
 impl Default for Live {
-    /// The depth of SATA's native command queueing.
     fn default() -> Self {
-        Self::deep(32)
+        Self::read(&tree::empty()).expect("no key is needed")
     }
 }
 
 impl Live {
-    fn deep(depth: u32) -> Self {
-        let timeout = Some(Settings::TIMEOUT);
-        Self { depth, batch: Settings::usual_batch(depth), timeout, view: None }
+    pub(crate) fn read(node: &Node) -> Result<Self, JobError> {
+        let reader = Reader::new(node, LIVE.name, &[KEYS])?;
+        let depth = reader.get(&DEPTH)?;
+        Ok(Self {
+            depth,
+            batch: reader.find(&BATCH)?.unwrap_or_else(|| Settings::usual_batch(depth)),
+            timeout: reader.get(&TIMEOUT)?,
+            view: reader.find(&VIEW)?,
+        })
     }
 
     /// The section, with every default in place.
     pub(crate) fn write(&self, out: &mut Lines) {
-        out.section("[live]");
-        out.line("depth", self.depth);
-        out.line("batch", self.batch);
-        out.line("timeout", self.timeout.map_or_else(|| quoted(OFF), time));
-        if let Some(View { start, length }) = self.view {
-            let (start, length) = (size(start), size(length));
-            out.line("view", format!("{{ start = {start}, length = {length} }}"));
-        }
+        Rows::of(&[KEYS])
+            .put(&DEPTH, &self.depth)
+            .put(&BATCH, &self.batch)
+            .put(&TIMEOUT, &self.timeout)
+            .maybe(&VIEW, self.view.as_ref())
+            .section(Some(&format!("[{}]", LIVE.name)), out);
     }
-}
-
-pub(crate) fn read(node: &Node) -> Result<Live, JobError> {
-    let reader = Reader::new(node, "live", KEYS)?;
-    let depth = reader.optional("depth", |node| node.count(1, DEPTH_MOST))?;
-    let batch = reader.optional("batch", |node| node.count(1, DEPTH_MOST))?;
-    let timeout = reader.optional("timeout", timeout)?;
-    let view = reader.optional("view", view)?;
-    let usual = depth.map_or_else(Live::default, |depth| Live::deep(depth as u32));
-    Ok(Live {
-        batch: batch.map_or(usual.batch, |batch| batch as u32),
-        timeout: timeout.unwrap_or(usual.timeout),
-        view,
-        ..usual
-    })
 }
 
 /// The time-out `text` of `what`, as `[live]` has it.
@@ -85,33 +103,17 @@ pub(crate) fn read(node: &Node) -> Result<Live, JobError> {
 /// # Errors
 /// It is neither a length of time above zero nor `off`.
 pub fn timeout_in(what: &str, text: &str) -> Result<Option<Span>, JobError> {
-    let root = tree::parse(&Source::file(what, &format!("timeout = {text:?}")))?;
-    Reader::new(&root, what, &["timeout"])?.required("timeout", "timeout = \"30s\"", timeout)
+    let root = tree::parse(&Source::file(what, &format!("{} = {text:?}", TIMEOUT.name)))?;
+    Reader::new(&root, what, &[KEYS])?.get(&TIMEOUT)
 }
 
-/// A length of time above zero, or none.
-pub(crate) fn timeout(node: &Node) -> Result<Option<Span>, JobError> {
-    match node.word() {
-        Some(OFF) => Ok(None),
-        Some(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => Err(node
-            .expected("a length of time such as `30s`, or `off`")
-            .hint(suggest(text, [OFF]))),
-        _ => match units::duration(node)? {
-            Span::ZERO => {
-                let hint = "to wait for ever, write `off`";
-                Err(node.expected("a length of time above zero").hint(hint))
-            }
-            span => Ok(Some(span)),
-        },
+impl View {
+    fn read(node: &Node) -> Result<Self, JobError> {
+        let reader = Reader::new(node, "the view", &[VIEW_KEYS])?;
+        Ok(Self { start: reader.get(&START)?, length: reader.get(&LENGTH)? })
     }
-}
 
-fn view(node: &Node) -> Result<View, JobError> {
-    let reader = Reader::new(node, "the view", VIEW_KEYS)?;
-    let start = reader.optional("start", units::size)?.unwrap_or(0);
-    let length = reader.required("length", "\"1GiB\"", |node| match units::size(node)? {
-        0 => Err(node.expected("a size above zero").hint("leave `view` out to use all of it")),
-        length => Ok(length),
-    })?;
-    Ok(View { start, length })
+    fn text(&self) -> String {
+        Rows::of(&[VIEW_KEYS]).put(&START, &self.start).put(&LENGTH, &self.length).inline()
+    }
 }

@@ -3,10 +3,15 @@
 use penstock_policy::{Entry, Kind, POLICIES, Param, Params, Value};
 use serde_json::Value as Json;
 
+use crate::amount::{self, SIZE, TIME};
 use crate::diagnose::{JobError, Source, quote};
-use crate::nearest::{nearest, suggest};
-use crate::tree::{self, Node, Reader};
-use crate::{sets, units};
+use crate::kinds::Kind as _;
+use crate::nearest::suggest;
+use crate::reader::Reader;
+use crate::schema::policy::POLICY;
+use crate::tree::{self, Node};
+use crate::units::{self, Quantity};
+use crate::{sets, text};
 
 /// The policy called `name`.
 ///
@@ -25,10 +30,10 @@ pub fn policy(name: &str) -> Result<&'static Entry, JobError> {
 
 /// The parameters of every registered policy: defaults, and what the sections of `node` say.
 pub(crate) fn all(node: Option<&Node>) -> Result<Vec<(&'static str, Params)>, JobError> {
-    let names: Vec<&str> = POLICIES.iter().map(|policy| policy.name).collect();
-    let reader = node.map(|node| Reader::sections(node, "policy", &names)).transpose()?;
+    let names = || POLICIES.iter().map(|policy| policy.name).collect();
+    let reader = node.map(|node| Reader::sections(node, POLICY.name, names())).transpose()?;
     let params = |policy: &'static Entry| {
-        let section = reader.as_ref().and_then(|reader| reader.node(policy.name));
+        let section = reader.as_ref().and_then(|reader| reader.named(policy.name));
         let params = match section {
             Some(section) => group(policy.params, section, &format!("policy {}", policy.name))?,
             None => policy.defaults(),
@@ -47,15 +52,15 @@ pub fn set(policy: &'static Entry, sets: &[String]) -> Result<Params, JobError> 
     for set in sets {
         sets::apply(&mut root, &format!("{}.{set}", policy.name), &[])?;
     }
-    let reader = Reader::new(&root, "the parameters", &["policy"])?;
-    let params = all(reader.node("policy"))?.into_iter().find(|(name, _)| *name == policy.name);
+    let reader = Reader::new(&root, "the parameters", &[&[&POLICY]])?;
+    let params = all(reader.node(&POLICY))?.into_iter().find(|(name, _)| *name == policy.name);
     Ok(params.expect("it is one of all").1)
 }
 
 /// The members of a group: defaults, and what the table `node` says.
 fn group(params: &'static [Param], node: &Node, what: &str) -> Result<Params, JobError> {
     let names: Vec<&str> = params.iter().map(|param| param.name).collect();
-    let reader = Reader::new(node, what, &names)?;
+    let reader = Reader::with(node, what, names)?;
     read(params, &reader)
 }
 
@@ -63,7 +68,7 @@ fn group(params: &'static [Param], node: &Node, what: &str) -> Result<Params, Jo
 pub(crate) fn read(params: &'static [Param], reader: &Reader<'_>) -> Result<Params, JobError> {
     let mut values = Params::defaults(params);
     for param in params {
-        if let Some(node) = reader.node(param.name) {
+        if let Some(node) = reader.named(param.name) {
             values.set(param.name, value(param, node)?);
         }
     }
@@ -72,22 +77,18 @@ pub(crate) fn read(params: &'static [Param], reader: &Reader<'_>) -> Result<Para
 
 fn value(param: &Param, node: &Node) -> Result<Value, JobError> {
     match param.kind {
-        Kind::Size => Ok(Value::Size(size(node)?)),
-        Kind::SizeOr(words) => {
-            word_or(node, words, "a size", "64KiB", || size(node).map(Value::Size))
-        }
+        Kind::Size => size(node),
+        Kind::SizeOr(words) => word_or(node, words, &units::SIZE, "", size),
         Kind::SizeOrGroup(_, members) if matches!(node.value, tree::Value::Table(_)) => {
             Ok(Value::Group(group(members, node, param.name)?))
         }
         Kind::SizeOrGroup(words, members) => {
             let example = members.first().map_or("", |member| member.name);
-            let what = format!("a size, a table `{{ {example} = … }}`");
-            word_or(node, words, &what, "64KiB", || size(node).map(Value::Size))
+            let table = format!(", a table `{{ {example} = … }}`");
+            word_or(node, words, &units::SIZE, &table, size)
         }
         Kind::Duration => duration(node),
-        Kind::DurationOr(words) => {
-            word_or(node, words, "a length of time", "10ms", || duration(node))
-        }
+        Kind::DurationOr(words) => word_or(node, words, &units::DURATION, "", duration),
         Kind::Count(least) => Ok(Value::Count(node.count(least, u64::from(u32::MAX))?)),
         Kind::Switch => Ok(Value::Switch(node.boolean()?)),
         Kind::Choice(words) => Ok(Value::Word(node.choice(words)?)),
@@ -110,56 +111,31 @@ fn find(node: &Node, words: &[&'static str]) -> Option<&'static str> {
     words.iter().copied().find(|&word| node.word() == Some(word))
 }
 
-/// One of `words`, or a quantity, which begins with a digit.
+/// One of `words`, or a quantity.
 fn word_or(
     node: &Node,
     words: &'static [&'static str],
-    quantity: &str,
-    example: &str,
-    read: impl Fn() -> Result<Value, JobError>,
+    quantity: &Quantity,
+    or: &str,
+    read: impl Fn(&Node) -> Result<Value, JobError>,
 ) -> Result<Value, JobError> {
-    if let Some(word) = find(node, words) {
-        return Ok(Value::Word(word));
-    }
-    let begins_with_digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
-    match node.word().filter(|text| !begins_with_digit(text)) {
-        None => read(),
-        Some(text) => {
-            let expected = node.expected(&format!("{quantity} or `{}`", words.join("` or `")));
-            Err(expected.hint(match nearest(text, words.iter().copied()) {
-                Some(word) => format!("did you mean `{word}`?"),
-                None => format!("write {quantity} with its unit, as in `{example}`"),
-            }))
-        }
+    match amount::word(node, words, quantity, or)? {
+        Some(word) => Ok(Value::Word(word)),
+        None => read(node),
     }
 }
 
 fn duration(node: &Node) -> Result<Value, JobError> {
-    units::duration(node).map(Value::Duration)
+    TIME.read(node).map(Value::Duration)
 }
 
-fn size(node: &Node) -> Result<u64, JobError> {
-    match units::size(node)? {
-        0 => Err(node.expected("a size of at least `1B`")),
-        bytes => Ok(bytes),
-    }
+fn size(node: &Node) -> Result<Value, JobError> {
+    SIZE.above_zero().read(node).map(Value::Size)
 }
 
 /// Values as a person writes them: sizes and times with units, counts without.
 pub fn params_json(params: &Params) -> Json {
-    let pair = |(name, value): &(&'static str, Value)| ((*name).to_owned(), value_json(value));
-    Json::Object(params.iter().map(pair).collect())
-}
-
-pub(crate) fn value_json(value: &Value) -> Json {
-    match value {
-        Value::Size(bytes) => units::size_text(*bytes).into(),
-        Value::Duration(span) => units::duration_text(*span).into(),
-        Value::Count(n) => (*n).into(),
-        Value::Switch(on) => (*on).into(),
-        Value::Word(word) => (*word).into(),
-        Value::Group(members) => params_json(members),
-    }
+    text::params_json(params)
 }
 
 #[cfg(test)]

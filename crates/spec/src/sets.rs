@@ -10,10 +10,18 @@ use std::ops::Range;
 
 use penstock_policy::POLICIES;
 
+use crate::agents::{self, AGENT};
+use crate::arrivals;
+use crate::classes::CLASS;
 use crate::diagnose::{JobError, Origin, Source, quote};
+use crate::keys::{Cases, foreign, names};
 use crate::nearest::suggest;
+use crate::programs::{self, PROGRAM};
+use crate::schema::policy::POLICY;
+use crate::starts;
+use crate::traces::TIMINGS;
 use crate::tree::{Node, Table, Value};
-use crate::{agents, programs};
+use crate::units::OFF;
 
 /// Applies one argument to the tree of a job, which may have the keys `known`.
 pub(crate) fn apply(root: &mut Node, argument: &str, known: &[&str]) -> Result<(), JobError> {
@@ -43,6 +51,17 @@ struct Step {
     origin: Origin,
 }
 
+/// Lists of tables whose `arrivals` may be named without that step, and the keys of those.
+const LISTS: [(&str, &str, Cases); 2] = [
+    (AGENT.name, agents::ARRIVALS.name, arrivals::CASES),
+    (PROGRAM.name, programs::ARRIVALS.name, starts::CASES),
+];
+
+/// The list that begins a path with `first`.
+fn list(first: &Step) -> Option<&'static (&'static str, &'static str, Cases)> {
+    LISTS.iter().find(|(name, ..)| *name == first.key)
+}
+
 /// Steps of a path at most: more than any key of a job has.
 const STEPS: usize = 8;
 
@@ -67,23 +86,18 @@ fn segments(key: &str, place: &impl Fn(Range<usize>) -> Origin) -> Result<Vec<St
 fn expand(mut path: Vec<Step>, known: &[&str]) -> Result<Vec<Step>, JobError> {
     let first = &path[0];
     if POLICIES.iter().any(|policy| policy.name == first.key) {
-        let policy = Step { key: "policy".into(), origin: first.origin.clone() };
+        let policy = Step { key: POLICY.name.into(), origin: first.origin.clone() };
         path.insert(0, policy);
     } else if !known.contains(&first.key.as_str()) {
         let known = known.iter().copied().chain(POLICIES.iter().map(|policy| policy.name));
         let found = format!("unknown key {}: neither of the job nor a policy", quote(&first.key));
         return Err(JobError::new(found).at(&first.origin).hint(suggest(&first.key, known)));
     }
-    if let [table, _, step, ..] = &path[..] {
-        let keys = match table.key.as_str() {
-            "agent" => agents::ARRIVALS_KEYS,
-            "program" => programs::ARRIVALS_KEYS,
-            _ => &[],
-        };
-        if keys.contains(&step.key.as_str()) {
-            let arrivals = Step { key: "arrivals".into(), origin: step.origin.clone() };
-            path.insert(2, arrivals);
-        }
+    if let [first, _, step, ..] = &path[..]
+        && let Some((_, arrivals, cases)) = list(first)
+        && names(&cases.keys()).contains(&step.key.as_str())
+    {
+        path.insert(2, Step { key: (*arrivals).into(), origin: step.origin.clone() });
     }
     Ok(path)
 }
@@ -94,10 +108,12 @@ fn set(root: &mut Node, path: &[Step], value: Node) -> Result<(), JobError> {
     for (depth, step) in above.iter().enumerate() {
         node = descend(node, &path[..depth], step)?;
     }
-    if let ([who, _, _], "kind") = (above, last.key.as_str())
+    if let [first, _, _] = above
+        && let Some((_, _, cases)) = list(first)
+        && cases.head[0].name() == last.key
         && let (Some(kind), Value::Table(arrivals)) = (value.word(), &mut node.value)
     {
-        change_kind(arrivals, &who.key, kind);
+        change_kind(arrivals, cases, kind);
     }
     descend(node, above, last)?;
     match &mut node.value {
@@ -113,19 +129,19 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
     let fail = |found: String| JobError::new(found).at(&step.origin);
     // A group of parameters that was switched off is switched on by setting one of them, and a word
     // for a whole table gives way to it.
-    if matches!(node.word(), Some("off" | "original" | "afap")) {
+    if node.word().is_some_and(|word| word == OFF || TIMINGS.contains(&word)) {
         node.value = Value::Table(Table::default());
     }
     let found = node.describe();
     match &mut node.value {
         // Classes are declared in the file: a misspelt one would be a new one.
-        Value::Table(table) if path() == "class" && table.get(&step.key).is_none() => {
+        Value::Table(table) if path() == CLASS.name && table.get(&step.key).is_none() => {
             let known = table.entries.iter().map(|entry| entry.key.as_str());
             Err(fail(format!("unknown class {}", quote(&step.key))).hint(suggest(&step.key, known)))
         }
         Value::Table(table) => {
-            let new = match (step.key.as_str(), above) {
-                ("agent" | "program", []) => Value::List(Vec::new()),
+            let new = match above {
+                [] if list(step).is_some() => Value::List(Vec::new()),
                 _ => Value::Table(Table::default()),
             };
             Ok(table.get_or_insert(&step.key, &step.origin, new))
@@ -153,11 +169,8 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
 }
 
 /// Another kind of arrivals does not know what the file gave the old one: those keys go with it.
-fn change_kind(arrivals: &mut Table, who: &str, kind: &str) {
-    let (all, known) = match who {
-        "agent" => (agents::ARRIVALS_KEYS, agents::keys_of(kind)),
-        _ => (programs::ARRIVALS_KEYS, programs::keys_of(kind)),
-    };
-    let stays = |key: &str| key == "kind" || known.contains(&key) || !all.contains(&key);
-    arrivals.entries.retain(|entry| entry.origin.is_set() || stays(&entry.key));
+fn change_kind(arrivals: &mut Table, cases: &Cases, kind: &str) {
+    let known = [cases.head, cases.of(kind)];
+    let gone: Vec<&str> = foreign(&known, &cases.keys()).iter().map(|key| key.name()).collect();
+    arrivals.entries.retain(|entry| entry.origin.is_set() || !gone.contains(&entry.key.as_str()));
 }

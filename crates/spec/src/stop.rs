@@ -1,77 +1,104 @@
 //! When a run ends.
 
 use penstock_core::{ClassId, Span};
+use serde_json::{Value as Json, json};
 
-use crate::agents;
-use crate::classes::Class;
-use crate::diagnose::JobError;
+use crate::amount::TIME;
+use crate::classes::{self, Class};
+use crate::diagnose::{JobError, Origin};
+use crate::kinds::{Kind, Own};
 use crate::nearest::suggest;
-use crate::tree::{Node, Value};
-use crate::units::{self, duration_text};
+use crate::schema::build::{any, from_digit, words};
+use crate::text::quoted;
+use crate::tree::Node;
+use crate::units::duration_text;
 
 /// What begins the end of a run with the last program of a class.
-pub(crate) const DONE: &str = "done:";
+const DONE: &str = "done:";
 /// Ends of a run that are a word.
-pub(crate) const STOPS: [&str; 2] = ["drained", "last-arrival"];
+const STOPS: [&str; 2] = ["drained", "last-arrival"];
 
-/// When a run ends.
+/// When a run ends. Its class is known by its place among the job's, or by its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stop {
+pub enum Stop<C = ClassId> {
     /// When every request has finished.
     Drained,
     /// When nobody can ask any more: at the end of the last agent's time, or with the last request
     /// of a trace.
     LastArrival,
     /// When the last program of this class has ended.
-    Done(ClassId),
+    Done(C),
     /// At this time, whatever is outstanding.
     At(Span),
 }
 
+/// As a job has it.
+pub(crate) const KIND: Own<Stop<String>> = Own { read, text, schema };
+
+fn read(node: &Node) -> Result<Stop<String>, JobError> {
+    let expected = "`drained`, `last-arrival`, `done:CLASS` or a time such as `12min`";
+    match node.word() {
+        Some(text) if text.starts_with(DONE) => Ok(Stop::Done(text[DONE.len()..].into())),
+        Some(text) if text == STOPS[0] => Ok(Stop::Drained),
+        Some(text) if text == STOPS[1] => Ok(Stop::LastArrival),
+        Some(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => {
+            Err(node.expected(expected).hint(suggest(text, STOPS)))
+        }
+        _ => TIME.above_zero().hint("nothing would run").read(node).map(Stop::At),
+    }
+}
+
+fn text(stop: &Stop<String>) -> String {
+    match stop {
+        Stop::Drained => quoted(STOPS[0]),
+        Stop::LastArrival => quoted(STOPS[1]),
+        Stop::Done(class) => quoted(&format!("{DONE}{class}")),
+        Stop::At(at) => TIME.text(at),
+    }
+}
+
+fn schema() -> Json {
+    let done = json!({"type": "string", "pattern": format!("^{DONE}.")});
+    any([words(STOPS), done, from_digit("time-above-zero")])
+}
+
 impl Stop {
-    /// As a job has it.
-    pub(crate) fn text(self, classes: &[Class]) -> String {
+    /// The same with the class by its name.
+    pub(crate) fn named(self, classes: &[Class]) -> Stop<String> {
         match self {
-            Self::Drained => STOPS[0].into(),
-            Self::LastArrival => STOPS[1].into(),
-            Self::Done(class) => format!("{DONE}{}", classes[class.index()].name),
-            Self::At(at) => duration_text(at),
+            Self::Drained => Stop::Drained,
+            Self::LastArrival => Stop::LastArrival,
+            Self::Done(class) => Stop::Done(classes[class.index()].name.clone()),
+            Self::At(at) => Stop::At(at),
         }
     }
 }
 
-/// When a job of `duration` ends; `classes` are those of programs, if it has any.
-pub(crate) fn read(
-    node: &Node,
-    duration: Span,
-    classes: Option<&[Class]>,
-) -> Result<Stop, JobError> {
-    match node.word() {
-        Some(text) if text.starts_with(DONE) => {
-            let hint = "only of programs is known when they have ended; set `drained`";
-            let none = || JobError::new("`done:` belongs to a job with programs").hint(hint);
-            let classes = classes.ok_or_else(|| none().at(&node.origin))?;
-            let name = Value::Word(text[DONE.len()..].into());
-            let name = Node { value: name, origin: node.origin.clone() };
-            agents::class(&name, classes).map(Stop::Done)
-        }
-        Some("drained") => Ok(Stop::Drained),
-        Some("last-arrival") => Ok(Stop::LastArrival),
-        Some(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => {
-            let hint = suggest(text, STOPS);
-            Err(node
-                .expected("`drained`, `last-arrival`, `done:CLASS` or a time such as `12min`")
-                .hint(hint))
-        }
-        _ => match units::duration(node)? {
-            Span::ZERO => Err(node.expected("a time above zero").hint("nothing would run")),
-            at if at >= duration => Ok(Stop::At(at)),
-            at => {
+impl Stop<String> {
+    /// The same, written at `origin`, of a job of `duration`; `classes` are those of programs, if it has
+    /// any.
+    pub(crate) fn of(
+        self,
+        origin: &Origin,
+        duration: Span,
+        classes: Option<&[Class]>,
+    ) -> Result<Stop, JobError> {
+        match self {
+            Self::Drained => Ok(Stop::Drained),
+            Self::LastArrival => Ok(Stop::LastArrival),
+            Self::Done(name) => {
+                let hint = "only of programs is known when they have ended; set `drained`";
+                let none = || JobError::new("`done:` belongs to a job with programs").hint(hint);
+                let classes = classes.ok_or_else(|| none().at(origin))?;
+                classes::named(&name, origin, classes).map(Stop::Done)
+            }
+            Self::At(at) if at >= duration => Ok(Stop::At(at)),
+            Self::At(at) => {
                 let (at, end) = (duration_text(at), duration_text(duration));
                 let found = format!("the run stops at {at}, before its agents do at {end}");
                 let hint = format!("`stop` is at least `{end}`; to end sooner, lower `duration`");
-                Err(JobError::new(found).at(&node.origin).hint(hint))
+                Err(JobError::new(found).at(origin).hint(hint))
             }
-        },
+        }
     }
 }

@@ -2,33 +2,16 @@
 
 use std::fmt::Write;
 
-use penstock_core::Span;
 use penstock_policy::{Params, Value};
+use serde_json::Value as Json;
 
 use crate::units::{duration_text, size_text};
 
+/// A parameter's value.
 pub(crate) fn param(value: &Value) -> String {
-    match value {
-        Value::Size(bytes) => size(*bytes),
-        Value::Duration(span) => time(*span),
-        Value::Count(number) => number.to_string(),
-        Value::Switch(truth) => truth.to_string(),
-        Value::Word(word) => quoted(word),
-        Value::Group(params) => format!("{{ {} }}", members(params)),
-    }
-}
-
-pub(crate) fn members(params: &Params) -> String {
+    let Value::Group(members) = value else { return param_json(value).to_string() };
     let member = |(name, value): &(&str, Value)| format!("{name} = {}", param(value));
-    params.iter().map(member).collect::<Vec<_>>().join(", ")
-}
-
-pub(crate) fn time(span: Span) -> String {
-    quoted(&duration_text(span))
-}
-
-pub(crate) fn size(bytes: u64) -> String {
-    quoted(&size_text(bytes))
+    format!("{{ {} }}", members.iter().map(member).collect::<Vec<_>>().join(", "))
 }
 
 /// A TOML string: a name may come from a file's and hold anything.
@@ -42,6 +25,23 @@ pub(crate) fn quoted(text: &str) -> String {
         }
     }
     out + "\""
+}
+
+/// Values as a person writes them: sizes and times with units, counts without.
+pub(crate) fn params_json(params: &Params) -> Json {
+    let pair = |(name, value): &(&'static str, Value)| ((*name).to_owned(), param_json(value));
+    Json::Object(params.iter().map(pair).collect())
+}
+
+pub(crate) fn param_json(value: &Value) -> Json {
+    match value {
+        Value::Size(bytes) => size_text(*bytes).into(),
+        Value::Duration(span) => duration_text(*span).into(),
+        Value::Count(n) => (*n).into(),
+        Value::Switch(on) => (*on).into(),
+        Value::Word(word) => (*word).into(),
+        Value::Group(members) => params_json(members),
+    }
 }
 
 #[derive(Default)]

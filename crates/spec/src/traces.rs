@@ -6,34 +6,119 @@
 use std::path::{Path, PathBuf};
 
 use penstock_core::{ClassId, Op};
-use penstock_workload::trace::{self, Fit, Record, Timing, Trace};
+use penstock_workload::trace::{self, FORMATS, Fit, Record, Timing, Trace};
+use serde_json::json;
 
-use crate::agents;
-use crate::classes::Class;
+use crate::amount::{Count, SIZE};
+use crate::classes::{self, Class};
 use crate::diagnose::{JobError, quote};
+use crate::keys::{keys, table};
+use crate::kinds::{Choice, Each, Kind, Own, SWITCH, Text, list, section};
 use crate::nearest::suggest;
+use crate::reader::Reader;
+use crate::rows::Rows;
+use crate::schema::build::{self, any, one_of, pair, words};
 use crate::text::{Lines, quoted};
-use crate::tree::{Node, Reader, Value};
-use crate::units;
+use crate::tree::{Node, Value};
 
-/// Keys of a trace.
-pub(crate) const KEYS: &[&str] = &["file", "format", "timing", "fit"];
-/// Keys of a rule.
-pub(crate) const RULE_KEYS: &[&str] =
-    &["class", "process", "pid", "op", "sync", "min_size", "max_size", "range"];
-/// Keys of a timing.
-pub(crate) const TIMING_KEYS: &[&str] = &["speed", "depth"];
+keys! {
+    /// A recorded trace to play instead of agents.
+    TRACE trace: Node = section(|| table(KEYS));
+}
+
+keys! {
+    /// Which request of a trace is of which class: the first rule that fits wins.
+    RULE rule: Node = section(|| build::list(&table(RULE_KEYS)));
+}
+
+keys! {
+    /// Keys of a trace.
+    KEYS:
+    /// Where it lies, seen from the job's folder.
+    FILE file: PathBuf = Own {
+        read: |node| node.text("the path of a trace").map(PathBuf::from),
+        text: |path| quoted(&path.display().to_string()),
+        schema: build::text,
+    }, needs "\"day.blkparse.gz\"";
+    /// Its format; if not given, told from its contents.
+    FORMAT format: &'static str = Own {
+        read: |node| {
+            let name = node.text("the name of a format")?;
+            format(name).map(|format| format.name).map_err(|error| error.at(&node.origin))
+        },
+        text: |name| quoted(name),
+        schema: || words(FORMATS.iter().map(|format| format.name)),
+    };
+    /// When its requests are asked: as recorded (`original`), as fast as possible
+    /// (`afap`), faster or slower, or as fast as possible at a depth.
+    TIMING timing: Timing = Own {
+        read: timing,
+        text: timing_text,
+        schema: || any([words(TIMINGS), one_of(table(TIMING_KEYS))]),
+    }, or Timing::Original;
+    /// What becomes of requests past the device's end; if not given, they are an error.
+    FIT fit: Fit = Choice(&[("wrap", Fit::Wrap), ("scale", Fit::Scale)]);
+}
+
+keys! {
+    /// Keys of a timing.
+    TIMING_KEYS:
+    /// 2 is twice as fast as recorded.
+    SPEED speed: f64 = Own {
+        read: |node| match node.factor(SPEED_MOST)? {
+            0.0 => Err(node.expected("a factor above zero").hint("2 is twice as fast")),
+            factor => Ok(factor),
+        },
+        text: f64::to_string,
+        schema: || json!({"type": "number", "exclusiveMinimum": 0, "maximum": SPEED_MOST}),
+    };
+    /// As fast as possible, with so many outstanding.
+    DEPTH depth: u32 = Count(1, 1 << 20);
+}
+
+keys! {
+    /// Keys of a rule.
+    RULE_KEYS:
+    /// The class of what fits.
+    CLASS class: String = Text("the name of a class"), needs "\"…\"";
+    /// Names of processes.
+    PROCESS process: Vec<String> = Each(&Text("the name of a process"));
+    /// Numbers of processes.
+    PID pid: Vec<u32> = Each(&Count(0, u32::MAX as u64));
+    /// Operations.
+    OP op: Vec<Op> = Each(&Choice(&[
+        ("read", Op::Read), ("write", Op::Write), ("flush", Op::Flush), ("discard", Op::Discard),
+    ]));
+    /// Whether somebody waits for it.
+    SYNC sync: bool = SWITCH;
+    /// Bytes at least.
+    MIN_SIZE min_size: u64 = SIZE;
+    /// Bytes at most.
+    MAX_SIZE max_size: u64 = SIZE;
+    /// Where it begins: at or behind the one, before the other.
+    RANGE range: [u64; 2] = Own {
+        read: |node| {
+            let expected = "two borders, as in [\"1GiB\", \"2GiB\"]";
+            match &node.list(expected)?[..] {
+                [from, to] => Ok([SIZE.read(from)?, SIZE.read(to)?]),
+                _ => Err(node.expected(expected)),
+            }
+        },
+        text: |range| list(range, |at| SIZE.text(at)),
+        schema: || pair(&SIZE.reference()),
+    };
+}
+
 /// Timings that are a word.
-pub(crate) const TIMINGS: &[&str] = &["original", "afap"];
+pub(crate) const TIMINGS: [&str; 2] = ["original", "afap"];
 
 /// The class of what no rule fits.
 pub const OTHER: &str = "other";
 
 /// Requests outstanding at most when a trace is played as fast as possible.
-const DEPTH: u32 = 32;
-pub(crate) const DEPTH_MOST: u64 = 1 << 20;
+const USUAL_DEPTH: u32 = 32;
 /// A trace may be played a million times slower or faster.
-pub(crate) const SPEED_MOST: f64 = 1e6;
+const SPEED_MOST: f64 = 1e6;
 
 /// A trace to play.
 #[derive(Clone, PartialEq, Debug)]
@@ -68,82 +153,45 @@ pub struct Rule {
     /// Bytes at most.
     pub max_size: Option<u64>,
     /// First byte at or behind the one, and before the other.
-    pub range: Option<(u64, u64)>,
+    pub range: Option<[u64; 2]>,
 }
-
-/// Operations as rules name them.
-pub(crate) const OPS: [(&str, Op); 4] =
-    [("read", Op::Read), ("write", Op::Write), ("flush", Op::Flush), ("discard", Op::Discard)];
-
-/// Fits as jobs name them.
-pub(crate) const FITS: [(&str, Fit); 2] = [("wrap", Fit::Wrap), ("scale", Fit::Scale)];
 
 impl TraceSpec {
     /// Reads `[trace]`; a relative file lies in `folder`, or, if `--set` names it, where the
     /// command runs.
-    pub(crate) fn read(node: &Node, folder: &Path) -> Result<Self, JobError> {
-        let reader = Reader::new(node, "the trace", KEYS)?;
-        let file = reader.required("file", "\"day.blkparse.gz\"", |node| {
-            let name = node.text("the path of a trace")?;
-            let path = if node.origin.is_set() { PathBuf::from(name) } else { folder.join(name) };
+    pub(crate) fn read(
+        job: &Reader<'_>,
+        classes: &[Class],
+        folder: &Path,
+    ) -> Result<Self, JobError> {
+        let node = job.node(&TRACE).expect("a job with a trace");
+        let reader = Reader::new(node, "the trace", &[KEYS])?;
+        let file = reader.get(&FILE)?;
+        let path = if reader.place(&FILE).is_set() { file } else { folder.join(file) };
+        Ok(Self {
             // The job is written into results and records, which may be read elsewhere.
-            Ok(std::path::absolute(&path).unwrap_or(path))
-        })?;
-        let format = reader.optional("format", |node| {
-            let name = node.text("the name of a format")?;
-            let format = trace::format(name).map(|format| format.name);
-            format.ok_or_else(|| unknown(name).at(&node.origin))
-        })?;
-        let timing = reader.optional("timing", timing)?.unwrap_or(Timing::Original);
-        let fit = reader.optional("fit", |node| {
-            let word = node.choice(&FITS.map(|(name, _)| name))?;
-            Ok(FITS.iter().find(|(name, _)| *name == word).expect("one of them").1)
-        })?;
-        Ok(Self { file, format, timing, fit, rules: Vec::new() })
+            file: std::path::absolute(&path).unwrap_or(path),
+            format: reader.find(&FORMAT)?,
+            timing: reader.get(&TIMING)?,
+            fit: reader.find(&FIT)?,
+            rules: job
+                .node(&RULE)
+                .map(|node| rules(node, classes))
+                .transpose()?
+                .unwrap_or_default(),
+        })
     }
 
     /// `[trace]` and `[[rule]]` as TOML, and the file as it was found.
     pub(crate) fn write(&self, out: &mut Lines, classes: &[Class]) {
-        let named =
-            |fit| FITS.iter().find(|(_, known)| *known == fit).expect("every fit is named").0;
-        out.section("[trace]");
-        out.line("file", quoted(&self.file.display().to_string()));
-        if let Some(format) = self.format {
-            out.line("format", quoted(format));
-        }
-        match self.timing {
-            Timing::Original => out.line("timing", quoted("original")),
-            Timing::Scaled(speed) => out.line("timing", format!("{{ speed = {speed} }}")),
-            Timing::Afap { depth } => out.line("timing", format!("{{ depth = {depth} }}")),
-        }
-        if let Some(fit) = self.fit {
-            out.line("fit", quoted(named(fit)));
-        }
+        Rows::of(&[KEYS])
+            .put(&FILE, &self.file)
+            .maybe(&FORMAT, self.format.as_ref())
+            .put(&TIMING, &self.timing)
+            .maybe(&FIT, self.fit.as_ref())
+            .section(Some(&format!("[{}]", TRACE.name)), out);
         for rule in &self.rules {
-            let each = |items: Vec<String>| format!("[{}]", items.join(", "));
-            out.section("[[rule]]");
-            out.line("class", quoted(&classes[rule.class.index()].name));
-            if !rule.process.is_empty() {
-                out.line("process", each(rule.process.iter().map(|name| quoted(name)).collect()));
-            }
-            if !rule.pid.is_empty() {
-                out.line("pid", each(rule.pid.iter().map(u32::to_string).collect()));
-            }
-            if !rule.op.is_empty() {
-                let name = |op: &Op| OPS.iter().find(|(_, known)| known == op).expect("named").0;
-                out.line("op", each(rule.op.iter().map(|op| quoted(name(op))).collect()));
-            }
-            if let Some(sync) = rule.sync {
-                out.line("sync", sync);
-            }
-            for (key, bytes) in [("min_size", rule.min_size), ("max_size", rule.max_size)] {
-                if let Some(bytes) = bytes {
-                    out.line(key, quoted(&units::size_text(bytes)));
-                }
-            }
-            if let Some((from, to)) = rule.range {
-                out.line("range", each([from, to].map(|at| quoted(&units::size_text(at))).into()));
-            }
+            rule.write(out, &classes[rule.class.index()].name);
         }
     }
 
@@ -155,7 +203,7 @@ impl TraceSpec {
 }
 
 /// Reads `[[rule]]`.
-pub(crate) fn rules(node: &Node, classes: &[Class]) -> Result<Vec<Rule>, JobError> {
+fn rules(node: &Node, classes: &[Class]) -> Result<Vec<Rule>, JobError> {
     let Value::List(items) = &node.value else {
         return Err(node.expected("rules").hint("each begins with `[[rule]]`"));
     };
@@ -167,64 +215,64 @@ pub(crate) fn rules(node: &Node, classes: &[Class]) -> Result<Vec<Rule>, JobErro
 /// # Errors
 /// No format has this name.
 pub fn format(name: &str) -> Result<&'static trace::Format, JobError> {
-    trace::format(name).ok_or_else(|| unknown(name))
-}
-
-fn unknown(name: &str) -> JobError {
-    let names = trace::FORMATS.iter().map(|format| format.name);
-    let message = format!("unknown format of a trace: {}", quote(name));
-    JobError::new(message).hint(suggest(name, names))
+    trace::format(name).ok_or_else(|| {
+        let names = FORMATS.iter().map(|format| format.name);
+        let message = format!("unknown format of a trace: {}", quote(name));
+        JobError::new(message).hint(suggest(name, names))
+    })
 }
 
 /// `"original"`, `"afap"`, `{ speed = 2 }`, or `{ depth = 64 }` for as fast as possible.
 fn timing(node: &Node) -> Result<Timing, JobError> {
     if let Value::Table(_) = node.value {
-        let reader = Reader::new(node, "the timing", TIMING_KEYS)?;
-        let speed = reader.optional("speed", |node| match node.factor(SPEED_MOST)? {
-            0.0 => Err(node.expected("a factor above zero").hint("2 is twice as fast")),
-            factor => Ok(factor),
-        })?;
-        let depth = reader.optional("depth", |node| node.count(1, DEPTH_MOST))?;
-        return match (speed, depth) {
+        let reader = Reader::new(node, "the timing", &[TIMING_KEYS])?;
+        return match (reader.find(&SPEED)?, reader.find(&DEPTH)?) {
             (Some(speed), None) => Ok(Timing::Scaled(speed)),
-            (None, Some(depth)) => Ok(Timing::Afap { depth: depth as u32 }),
+            (None, Some(depth)) => Ok(Timing::Afap { depth }),
             _ => Err(node.expected("either `speed` or `depth`").hint("as in `{ speed = 2 }`")),
         };
     }
-    match node.choice(TIMINGS)? {
-        "original" => Ok(Timing::Original),
-        _ => Ok(Timing::Afap { depth: DEPTH }),
+    match node.choice(&TIMINGS)? {
+        word if word == TIMINGS[0] => Ok(Timing::Original),
+        _ => Ok(Timing::Afap { depth: USUAL_DEPTH }),
+    }
+}
+
+fn timing_text(timing: &Timing) -> String {
+    let rows = Rows::of(&[TIMING_KEYS]);
+    match timing {
+        Timing::Original => quoted(TIMINGS[0]),
+        Timing::Scaled(speed) => rows.put(&SPEED, speed).inline(),
+        Timing::Afap { depth } => rows.put(&DEPTH, depth).inline(),
     }
 }
 
 impl Rule {
     fn read(node: &Node, classes: &[Class]) -> Result<Self, JobError> {
-        let reader = Reader::new(node, "this rule", RULE_KEYS)?;
-        let class = reader.required("class", "\"…\"", |node| agents::class(node, classes))?;
-        let process = reader.optional("process", |node| {
-            each(node, |node| node.text("the name of a process").map(str::to_owned))
-        })?;
-        let pid = reader.optional("pid", |node| {
-            each(node, |node| Ok(node.count(0, u64::from(u32::MAX))? as u32))
-        })?;
-        let op = reader.optional("op", |node| each(node, op))?;
-        let range = reader.optional("range", |node| {
-            let items = node.list("two borders, as in [\"1GiB\", \"2GiB\"]")?;
-            match &items[..] {
-                [from, to] => Ok((units::size(from)?, units::size(to)?)),
-                _ => Err(node.expected("two borders, as in [\"1GiB\", \"2GiB\"]")),
-            }
-        })?;
+        let reader = Reader::new(node, "this rule", &[RULE_KEYS])?;
         Ok(Self {
-            class,
-            process: process.unwrap_or_default(),
-            pid: pid.unwrap_or_default(),
-            op: op.unwrap_or_default(),
-            sync: reader.optional("sync", Node::boolean)?,
-            min_size: reader.optional("min_size", units::size)?,
-            max_size: reader.optional("max_size", units::size)?,
-            range,
+            class: classes::named(&reader.get(&CLASS)?, reader.place(&CLASS), classes)?,
+            process: reader.find(&PROCESS)?.unwrap_or_default(),
+            pid: reader.find(&PID)?.unwrap_or_default(),
+            op: reader.find(&OP)?.unwrap_or_default(),
+            sync: reader.find(&SYNC)?,
+            min_size: reader.find(&MIN_SIZE)?,
+            max_size: reader.find(&MAX_SIZE)?,
+            range: reader.find(&RANGE)?,
         })
+    }
+
+    fn write(&self, out: &mut Lines, class: &str) {
+        Rows::of(&[RULE_KEYS])
+            .put(&CLASS, &class.to_owned())
+            .maybe(&PROCESS, some(&self.process))
+            .maybe(&PID, some(&self.pid))
+            .maybe(&OP, some(&self.op))
+            .maybe(&SYNC, self.sync.as_ref())
+            .maybe(&MIN_SIZE, self.min_size.as_ref())
+            .maybe(&MAX_SIZE, self.max_size.as_ref())
+            .maybe(&RANGE, self.range.as_ref())
+            .section(Some(&format!("[[{}]]", RULE.name)), out);
     }
 
     fn fits(&self, trace: &Trace, record: &Record) -> bool {
@@ -235,19 +283,11 @@ impl Rule {
             && self.sync.is_none_or(|wanted| wanted == record.is_sync())
             && self.min_size.is_none_or(|least| len >= least)
             && self.max_size.is_none_or(|most| len <= most)
-            && self.range.is_none_or(|(from, to)| (from..to).contains(&record.start))
+            && self.range.is_none_or(|[from, to]| (from..to).contains(&record.start))
     }
 }
 
-fn op(node: &Node) -> Result<Op, JobError> {
-    let word = node.choice(&OPS.map(|(name, _)| name))?;
-    Ok(OPS.iter().find(|(name, _)| *name == word).expect("one of them").1)
-}
-
-/// One value, or a list of them.
-fn each<T>(node: &Node, read: impl Fn(&Node) -> Result<T, JobError>) -> Result<Vec<T>, JobError> {
-    match &node.value {
-        Value::List(_) | Value::Word(_) => node.list("values")?.iter().map(read).collect(),
-        _ => Ok(vec![read(node)?]),
-    }
+/// The items, if there are any.
+fn some<T>(items: &Vec<T>) -> Option<&Vec<T>> {
+    Some(items).filter(|items| !items.is_empty())
 }

@@ -37,12 +37,12 @@ pub(crate) enum Value {
 /// Values by key, in the order in which they were written.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Table {
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<KeyValue>,
 }
 
 /// A key, where it was written, and its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct KeyValue {
     pub(crate) key: String,
     pub(crate) origin: Origin,
     pub(crate) node: Node,
@@ -56,6 +56,11 @@ pub(crate) fn parse(source: &Arc<Source>) -> Result<Node, JobError> {
         syntax(error.message(), &origin)
     })?;
     Ok(Node { value: entries(table.get_ref(), source)?, origin: Origin::new(source, 0..0) })
+}
+
+/// An empty table: each of its keys is at its default.
+pub(crate) fn empty() -> Node {
+    parse(&Source::file("defaults", "")).expect("it is TOML")
 }
 
 /// A parser's error in the words of a job's author, for the mistakes that are often made.
@@ -84,7 +89,11 @@ fn entries(table: &DeTable<'_>, source: &Arc<Source>) -> Result<Value, JobError>
     written.sort_by_key(|(key, _)| key.span().start);
     let entry = |(key, value): (&Spanned<_>, _)| {
         let origin = Origin::new(source, key.span());
-        Ok(Entry { key: String::from(key.get_ref() as &str), origin, node: node(value, source)? })
+        Ok(KeyValue {
+            key: String::from(key.get_ref() as &str),
+            origin,
+            node: node(value, source)?,
+        })
     };
     let entries = written.into_iter().map(entry).collect::<Result<_, JobError>>()?;
     Ok(Value::Table(Table { entries }))
@@ -114,7 +123,7 @@ fn node(written: &Spanned<DeValue<'_>>, source: &Arc<Source>) -> Result<Node, Jo
 
 impl Table {
     /// The entry of `key`.
-    pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
+    pub(crate) fn get(&self, key: &str) -> Option<&KeyValue> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
@@ -122,7 +131,7 @@ impl Table {
     pub(crate) fn get_or_insert(&mut self, key: &str, origin: &Origin, new: Value) -> &mut Node {
         let at = self.entries.iter().position(|entry| entry.key == key).unwrap_or_else(|| {
             let node = Node { value: new, origin: origin.clone() };
-            self.entries.push(Entry { key: key.into(), origin: origin.clone(), node });
+            self.entries.push(KeyValue { key: key.into(), origin: origin.clone(), node });
             self.entries.len() - 1
         });
         &mut self.entries[at].node
@@ -132,7 +141,7 @@ impl Table {
     pub(crate) fn put(&mut self, key: &str, origin: &Origin, node: Node) {
         match self.entries.iter_mut().find(|entry| entry.key == key) {
             Some(entry) => (entry.origin, entry.node) = (origin.clone(), node),
-            None => self.entries.push(Entry { key: key.into(), origin: origin.clone(), node }),
+            None => self.entries.push(KeyValue { key: key.into(), origin: origin.clone(), node }),
         }
     }
 }
@@ -252,99 +261,5 @@ impl Node {
             Self { value: Value::Word(part.trim().into()), origin }
         };
         word.split(',').map(part).collect()
-    }
-}
-
-/// Reads a table by key. Keys that nobody knows are found first: a misspelt key would otherwise
-/// be reported as a missing one.
-pub(crate) struct Reader<'a> {
-    what: &'a str,
-    table: &'a Table,
-    origin: &'a Origin,
-    known: &'a [&'a str],
-}
-
-impl<'a> Reader<'a> {
-    /// A reader of `node`, called `what`, that may hold the keys `known`.
-    pub(crate) fn new(
-        node: &'a Node,
-        what: &'a str,
-        known: &'a [&'a str],
-    ) -> Result<Self, JobError> {
-        let reader = Self::unchecked(node, what, known)?;
-        reader.check(|key| format!("unknown key {key} in {what}"))
-    }
-
-    /// A reader of sections: a table whose keys are names of `what`.
-    pub(crate) fn sections(
-        node: &'a Node,
-        what: &'a str,
-        known: &'a [&'a str],
-    ) -> Result<Self, JobError> {
-        Self::unchecked(node, what, known)?.check(|key| format!("unknown {what} {key}"))
-    }
-
-    fn unchecked(node: &'a Node, what: &'a str, known: &'a [&'a str]) -> Result<Self, JobError> {
-        let Value::Table(table) = &node.value else {
-            let hint = "a table is written `{ key = value, … }`, or as a section";
-            return Err(node.expected(&format!("a table for {what}")).hint(hint));
-        };
-        Ok(Self { what, table, origin: &node.origin, known })
-    }
-
-    fn check(self, found: impl FnOnce(&str) -> String) -> Result<Self, JobError> {
-        let unknown = |entry: &&Entry| !self.known.contains(&entry.key.as_str());
-        match self.table.entries.iter().find(unknown) {
-            None => Ok(self),
-            Some(entry) => {
-                let hint = suggest(&entry.key, self.known.iter().copied());
-                Err(JobError::new(found(&quote(&entry.key))).at(&entry.origin).hint(hint))
-            }
-        }
-    }
-
-    /// The value of `key`, if it is given.
-    pub(crate) fn node(&self, key: &str) -> Option<&'a Node> {
-        debug_assert!(self.known.contains(&key), "{key} is not among the keys of {}", self.what);
-        self.table.get(key).map(|entry| &entry.node)
-    }
-
-    /// Where `key` was written; the table, if it was not.
-    pub(crate) fn origin(&self, key: &str) -> &'a Origin {
-        self.table.get(key).map_or(self.origin, |entry| &entry.origin)
-    }
-
-    /// The value of `key`, which must be given. `example` is a value as it would be written.
-    pub(crate) fn required<T>(
-        &self,
-        key: &str,
-        example: &str,
-        read: impl FnOnce(&'a Node) -> Result<T, JobError>,
-    ) -> Result<T, JobError> {
-        let node = self.node(key).ok_or_else(|| {
-            let missing = format!("missing key `{key}` in {}", self.what);
-            JobError::new(missing).at(self.origin).hint(format!("add `{key} = {example}`"))
-        })?;
-        read(node)
-    }
-
-    /// The value of `key`, if it is given.
-    pub(crate) fn optional<T>(
-        &self,
-        key: &str,
-        read: impl FnOnce(&'a Node) -> Result<T, JobError>,
-    ) -> Result<Option<T>, JobError> {
-        self.node(key).map(read).transpose()
-    }
-
-    /// Refuses the first of `keys` that is given.
-    pub(crate) fn refuse(&self, keys: &[&str], why: &str, hint: &str) -> Result<(), JobError> {
-        match keys.iter().find_map(|key| self.table.get(key)) {
-            None => Ok(()),
-            Some(entry) => {
-                let found = format!("`{}` {why}", entry.key);
-                Err(JobError::new(found).at(&entry.origin).hint(hint))
-            }
-        }
     }
 }

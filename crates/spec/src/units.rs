@@ -39,6 +39,11 @@ impl Share {
         Self(percent * (Self::WHOLE.0 / 100))
     }
 
+    /// `part` billionths, at most all of them.
+    pub(crate) const fn billionths(part: u32) -> Self {
+        Self(part)
+    }
+
     /// This part of `whole`, rounded down.
     pub const fn of(self, whole: u64) -> u64 {
         (whole as u128 * self.0 as u128 / Self::WHOLE.0 as u128) as u64
@@ -51,8 +56,8 @@ impl Share {
 }
 
 /// A kind of quantity: how it is called, and its units as multiples of the base unit.
-struct Quantity {
-    name: &'static str,
+pub(crate) struct Quantity {
+    pub(crate) name: &'static str,
     units: &'static [(&'static str, u64)],
     /// What the base unit is called when a number is not a whole multiple of it.
     base: &'static str,
@@ -61,7 +66,7 @@ struct Quantity {
     example: &'static str,
 }
 
-const SIZE: Quantity = Quantity {
+pub(crate) const SIZE: Quantity = Quantity {
     name: "a size",
     units: &[
         ("B", 1),
@@ -79,7 +84,7 @@ const SIZE: Quantity = Quantity {
     example: "64KiB",
 };
 
-const DURATION: Quantity = Quantity {
+pub(crate) const DURATION: Quantity = Quantity {
     name: "a length of time",
     units: &[
         ("ns", 1),
@@ -97,7 +102,7 @@ const DURATION: Quantity = Quantity {
     example: "10ms",
 };
 
-const SHARE: Quantity = Quantity {
+pub(crate) const SHARE: Quantity = Quantity {
     name: "a percentage",
     units: &[("%", 10_000_000)],
     base: "billionths",
@@ -106,7 +111,7 @@ const SHARE: Quantity = Quantity {
 };
 
 /// The multiples are the length of the unit: a rate is divided by it.
-const RATE: Quantity = Quantity {
+pub(crate) const RATE: Quantity = Quantity {
     name: "a rate",
     units: &[
         ("/us", 1_000),
@@ -120,7 +125,7 @@ const RATE: Quantity = Quantity {
     example: "20/s",
 };
 
-const TRANSFER: Quantity = Quantity {
+pub(crate) const TRANSFER: Quantity = Quantity {
     name: "a transfer rate",
     units: &[
         ("kB/s", 1_000),
@@ -191,45 +196,21 @@ pub fn parse_transfer(text: &str) -> Result<u64, JobError> {
     TRANSFER.exact(text)
 }
 
-/// [`parse_size`] of a node.
-pub(crate) fn size(node: &Node) -> Result<u64, JobError> {
-    read(node, &SIZE, parse_size)
-}
-
-/// [`parse_duration`] of a node.
-pub(crate) fn duration(node: &Node) -> Result<Span, JobError> {
-    read(node, &DURATION, parse_duration)
-}
-
-/// [`parse_share`] of a node.
-pub(crate) fn share(node: &Node) -> Result<Share, JobError> {
-    read(node, &SHARE, parse_share)
-}
-
-/// [`parse_rate`] of a node.
-pub(crate) fn rate(node: &Node) -> Result<f64, JobError> {
-    read(node, &RATE, parse_rate)
-}
-
-/// [`parse_transfer`] of a node.
-pub(crate) fn transfer(node: &Node) -> Result<u64, JobError> {
-    read(node, &TRANSFER, parse_transfer)
-}
-
-fn read<T>(
-    node: &Node,
-    quantity: &Quantity,
-    parse: fn(&str) -> Result<T, JobError>,
-) -> Result<T, JobError> {
-    match &node.value {
-        Value::Text(text) | Value::Word(text) => parse(text).map_err(|e| e.at(&node.origin)),
-        Value::Integer(number) => Err(quantity.bare(&number.to_string()).at(&node.origin)),
-        Value::Float(number) => Err(quantity.bare(&number.to_string()).at(&node.origin)),
-        _ => Err(node.expected(quantity.name).hint(quantity.for_example())),
-    }
-}
-
 impl Quantity {
+    /// What `parse` makes of a node.
+    pub(crate) fn read<T>(
+        &self,
+        node: &Node,
+        parse: fn(&str) -> Result<T, JobError>,
+    ) -> Result<T, JobError> {
+        match &node.value {
+            Value::Text(text) | Value::Word(text) => parse(text).map_err(|e| e.at(&node.origin)),
+            Value::Integer(number) => Err(self.bare(&number.to_string()).at(&node.origin)),
+            Value::Float(number) => Err(self.bare(&number.to_string()).at(&node.origin)),
+            _ => Err(node.expected(self.name).hint(self.for_example())),
+        }
+    }
+
     /// The number and its unit's multiple.
     fn split<'a>(&self, text: &'a str) -> Result<(&'a str, u64), JobError> {
         let text = text.trim();
@@ -283,7 +264,7 @@ impl Quantity {
         }
     }
 
-    fn for_example(&self) -> String {
+    pub(crate) fn for_example(&self) -> String {
         format!("write {} with its unit, as in `{}`", self.name, self.example)
     }
 

@@ -150,10 +150,13 @@ fn arguments_change_the_job() {
         "noop.max_sectors=128KiB",
     ]);
     assert_eq!(job.duration, Span::from_secs(15));
-    assert_eq!(job.agents[0].stop, Span::from_secs(15));
+    assert_eq!(job.workload.agents()[0].stop, Span::from_secs(15));
     assert_eq!(job.classes[0].weight, 3);
     let curve = vec![1.0, 2.0];
-    assert_eq!(job.agents[0].arrivals, Arrivals::Open { rate: 5.0, pace: Pace::Poisson, curve });
+    assert_eq!(
+        job.workload.agents()[0].arrivals,
+        Arrivals::Open { rate: 5.0, pace: Pace::Poisson, curve }
+    );
     assert_eq!(
         job.params("noop").unwrap(),
         Params::defaults(penstock_policy::noop::ENTRY.params)
@@ -178,9 +181,9 @@ fn a_later_argument_wins() {
 fn another_kind_of_arrivals_drops_what_belonged_to_the_old() {
     let closed = small(&["agent.0.kind=closed", "agent.0.depth=8"]);
     let arrivals = Arrivals::Closed { depth: 8, think: Span::ZERO };
-    assert_eq!(closed.agents[0].arrivals, arrivals);
+    assert_eq!(closed.workload.agents()[0].arrivals, arrivals);
     let other_order = small(&["agent.0.depth=8", "agent.0.kind=closed"]);
-    assert_eq!(other_order.agents[0].arrivals, arrivals);
+    assert_eq!(other_order.workload.agents()[0].arrivals, arrivals);
 }
 
 #[test]
@@ -293,8 +296,8 @@ fn a_drive_of_flash_reads_back_as_it_was_written() {
 #[test]
 fn edges_keep_how_they_were_written() {
     let job = small(&["agent.0.region=1GiB,50%"]);
-    assert_eq!(job.agents[0].region.from, Edge::At(1 << 30));
-    assert!(matches!(job.agents[0].region.to, Edge::Share(share) if share.of(10) == 5));
+    assert_eq!(job.workload.agents()[0].region.from, Edge::At(1 << 30));
+    assert!(matches!(job.workload.agents()[0].region.to, Edge::Share(share) if share.of(10) == 5));
 }
 
 /// Whatever comes in, an answer comes out: a job that lives up to its promises, or a message.

@@ -8,7 +8,9 @@ from penstock.comparison import Comparison
 from penstock.design import Design
 from penstock.errors import RUN_FAILED, PenstockError
 from penstock.job import Agent, Job
-from penstock.results.schema import Class, Step, percentile
+from penstock.results.json_types import Class
+from penstock.results.percentile import percentile
+from penstock.results.steps import Step
 from penstock.session import Session
 from penstock.target import Target
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from penstock.calibrate.probes import POLICY, Figures, Probe
 from penstock.design import Design
 from penstock.errors import RUN_FAILED, PenstockError
-from penstock.results.schema import Step
+from penstock.results.steps import Step
 from penstock.results.typed import ClassResult
 from penstock.session import Session
 from penstock.target import Target

@@ -31,7 +31,7 @@ from penstock.charts.style import (
     span_of,
 )
 from penstock.results import frames, rounds
-from penstock.results.schema import Class, Comparison
+from penstock.results.json_types import Class, Comparison
 
 ROWS = 5_000
 """Rows of a chart: more take long to draw, and show no more."""

@@ -5,8 +5,8 @@ import polars as pl
 
 from penstock.charts import palette
 from penstock.charts.style import UNIT, Look, dressed, log_ticks, span_of
+from penstock.results.percentile import percentile
 from penstock.results.rounds import Rounds
-from penstock.results.schema import percentile
 
 WIDTH = 270
 """Of the plot in pixels, beside names."""

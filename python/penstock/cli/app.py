@@ -27,7 +27,7 @@ VERBS = {
     "replay": "Play a recorded trace under policies.",
     "calibrate": "Measure a disk and make a device of it.",
     "doctor": "Say what this machine can do, and why not.",
-    "schema": "Print the JSON Schema of jobs and devices.",
+    "schema": "Print the JSON Schema of jobs, devices and results.",
     "advise": "Say how to set what a policy needs, by measurement.",
     "paper": "Make the figures of a paper again and check its claims.",
     "trace": "Describe recorded traces and convert them.",

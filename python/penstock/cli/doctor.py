@@ -18,7 +18,7 @@ from penstock.cli.console import drawn
 from penstock.cli.options import Json
 from penstock.cli.verb import verb
 from penstock.errors import CANNOT_HERE
-from penstock.results.schema import Check, Diagnosis
+from penstock.results.answers import Check, Diagnosis
 
 app = verb()
 

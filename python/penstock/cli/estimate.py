@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 
-from penstock.results.schema import Step
+from penstock.results.steps import Step
 from penstock.text.units import percent, seconds
 from penstock.watch.progress import which
 

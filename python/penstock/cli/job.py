@@ -17,8 +17,8 @@ from penstock.cli.console import drawn
 from penstock.cli.estimate import Estimate
 from penstock.errors import RUN_FAILED, PenstockError
 from penstock.report import Outputs
-from penstock.results.detail import without_detail
-from penstock.results.schema import Comparison, Step
+from penstock.results.json_types import Comparison
+from penstock.results.steps import Step
 from penstock.signals import Asked
 from penstock.target import Target
 from penstock.text import failures
@@ -85,7 +85,7 @@ def work(
         raise typer.Exit(asked.exit_code) from interrupt
     comparison: Comparison = json.loads(result)
     if as_json:
-        output.data(f"{without_detail(result)}\n")
+        output.data(f"{_native.without_detail(result)}\n")
     else:
         drawn(lambda console: _show(comparison, console))
         for remark in comparison.get("remarks", []):

@@ -12,7 +12,7 @@ from penstock.cli import output
 from penstock.cli.console import drawn
 from penstock.cli.options import Json
 from penstock.cli.verb import group
-from penstock.results.schema import Device, Param, Policy
+from penstock.results.answers import Device, Param, Policy
 
 app = group()
 

@@ -50,7 +50,7 @@ class Simulated(TyperCommand):
                 hidden.hidden = True
                 self.params.append(hidden)
 
-    def invoke(self, ctx: "Context") -> Any:  # noqa: ANN401 # as Typer has it
+    def invoke(self, ctx: "Context") -> Any:  # noqa: ANN401 - as Typer has it
         """Run the simulation, or the programs with `--live`."""
         if self.live is None:
             return super().invoke(ctx)
@@ -122,7 +122,7 @@ def _run(paper: Paper) -> Callable[..., None]:
 
                 page.check(report)
             vary = bool(sensitivity) or report is not None
-            found = result.simulated(paper, given, vary=vary, told=output.talk)
+            found = result.simulated(paper, given, vary=vary, say=output.talk)
             if as_json:
                 output.data(json.dumps(found.json(), indent=2) + "\n")
             else:

@@ -10,7 +10,7 @@ from penstock import _native
 from penstock.cli import output
 from penstock.cli.options import Json, Sets
 from penstock.cli.verb import verb
-from penstock.results.schema import Replay
+from penstock.results.answers import Replay
 from penstock.text.units import count
 
 app = verb()

@@ -1,4 +1,4 @@
-"""`penstock schema`: what editors and other programs check job files and device files with."""
+"""`penstock schema`: what programs check job files, device files and results with."""
 
 from typing import Annotated
 
@@ -10,13 +10,14 @@ from penstock.cli.verb import verb
 
 app = verb()
 
-Kind = Annotated[str, typer.Argument(metavar="[job|device]", help="Files of which kind.")]
+Kind = Annotated[str, typer.Argument(metavar="[job|device|result]", help="Schema of which kind.")]
 
 
 @app.command("schema")
 def schema(kind: Kind = "job") -> None:
-    """Print the JSON Schema (draft 2020-12) of job files or of device files.
+    """Print the JSON Schema (draft 2020-12) of job files, of device files or of results.
 
     Editors that know TOML take it from the first line of a file: `#:schema ./job.schema.json`.
+    A result is what `run` and `compare` print with `--json`.
     """
     output.data(f"{_native.schema(kind)}\n")

@@ -15,7 +15,7 @@ from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.errors import needs
 from penstock.report import Outputs
-from penstock.results.schema import Step
+from penstock.results.steps import Step
 from penstock.signals import Asked
 from penstock.target import Target
 from penstock.watch.lines import Lines

@@ -64,6 +64,6 @@ def load(name: str) -> Paper:
     return found
 
 
-def part(name: str, module: str) -> Any:  # noqa: ANN401 # a module is what it holds
+def part(name: str, module: str) -> Any:  # noqa: ANN401 - a module is what it holds
     """A module of a paper's folder."""
     return import_module(f"penstock.papers.{name.replace('-', '_')}.{module}")

@@ -45,7 +45,7 @@ class Pictures:
                     "series": [series for series, _ in places],
                     "case": [case for _, case in places],
                     "value": values,
-                    "told": [f"{value:.3g}" for value in values],
+                    "label": [f"{value:.3g}" for value in values],
                 }
             )
             yield picture, _bars(frame, picture.unit, self.series)
@@ -71,6 +71,6 @@ def _bars(frame: "pl.DataFrame", unit: str, series: Sequence[str]) -> "alt.TopLe
     words = (
         alt.Chart(frame)
         .mark_text(dy=-6, fontSize=10, color=palette.INK.light)
-        .encode(x=x, xOffset=side, y=y, text="told:N")
+        .encode(x=x, xOffset=side, y=y, text="label:N")
     )
     return dressed(alt.LayerChart(layer=[bars, words], width=WIDTH, height=HEIGHT))

@@ -69,7 +69,7 @@ def percent(ours: float, paper: float) -> float:
 class Published:
     """Rows that a paper published (`[[row]]` in `published.toml`), in the order of our own.
 
-    A published row lists in `suspect` the cells that contradict others.
+    A published row may lack cells, and lists in `suspect` those that contradict others.
     """
 
     paper: str
@@ -89,17 +89,23 @@ class Published:
         return found
 
     def deviations(self, ours: Sequence[Row]) -> Iterator[Deviation]:
-        """Each cell of ours with the paper's."""
+        """Each cell of ours that was published, with the paper's."""
         for row, paper in zip(ours, self.rows, strict=True):
-            for figure in self.cells:
-                yield Deviation(
-                    row=row,
-                    figure=figure,
-                    ours=row[figure],
-                    paper=paper[figure],
-                    suspect=figure in paper.get("suspect", []),
-                    of=self.away,
-                )
+            yield from self._of_row(row, paper).values()
+
+    def _of_row(self, row: Row, paper: Row) -> dict[str, Deviation]:
+        return {
+            figure: Deviation(
+                row=row,
+                figure=figure,
+                ours=row[figure],
+                paper=paper[figure],
+                suspect=figure in paper.get("suspect", []),
+                of=self.away,
+            )
+            for figure in self.cells
+            if figure in paper
+        }
 
     def farthest(self, ours: Sequence[Row]) -> float:
         """The largest deviation of a cell that is not suspect."""
@@ -112,8 +118,10 @@ class Published:
     def table(self, ours: Sequence[Row]) -> Table:
         """Our rows with the published cells and how far apart they are."""
         headings = [f"{cell.heading}, {cell.unit}" for cell in self.cells.values()]
-        texts = map(self._text, self.deviations(ours))
-        rows = [[*self.called(row), *(next(texts) for _ in self.cells)] for row in ours]
+        rows = [
+            [*self.called(row), *self._texts(row, paper)]
+            for row, paper in zip(ours, self.rows, strict=True)
+        ]
         return Table([*self.names, *headings], rows)
 
     def remarks(self, ours: Sequence[Row]) -> Iterator[str]:
@@ -130,12 +138,17 @@ class Published:
             many = _many(suspect).capitalize()
             yield f"{many} {self.suspect_because}: {cells}. {marked} marked with *."
 
-    def _text(self, one: Deviation) -> str:
-        cell = self.cells[one.figure]
-        away = f"{one.away:+.1f} %" if one.of is PERCENT else f"{one.away:+.2f}"
-        star = "*" if one.suspect else ""
-        ours, paper = f"{one.ours:.{cell.digits}f}", f"{one.paper:.{cell.published_digits}f}"
-        return f"{ours} / {paper} ({away}){star}"
+    def _texts(self, row: Row, paper: Row) -> Iterator[str]:
+        published = self._of_row(row, paper)
+        for figure, cell in self.cells.items():
+            ours = f"{row[figure]:.{cell.digits}f}"
+            if figure not in published:
+                yield ours
+                continue
+            one = published[figure]
+            away = f"{one.away:+.1f} %" if one.of is PERCENT else f"{one.away:+.2f}"
+            star = "*" if one.suspect else ""
+            yield f"{ours} / {one.paper:.{cell.published_digits}f} ({away}){star}"
 
     def _place(self, one: Deviation) -> str:
         cell = self.cells[one.figure]

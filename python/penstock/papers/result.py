@@ -48,14 +48,14 @@ def simulated(
     given: Mapping[str, str],
     *,
     vary: bool = False,
-    told: Callable[[str], object] = lambda _: None,
+    say: Callable[[str], object] = lambda _: None,
 ) -> Result:
-    """Simulate a paper; with `vary` its variants too, if it has some. `told` hears of each."""
+    """Simulate a paper; with `vary` its variants too, each of which `say` is called with."""
     rows = paper.simulate(given)
     found: Sequence[Found] = ()
     if vary and paper.sensitivity is not None:
         away = paper.published.away
-        found = sensitivity.found(paper.sensitivity, paper.judge, away, given, told)
+        found = sensitivity.found(paper.sensitivity, paper.judge, away, given, say)
     return Result(paper=paper, given=given, rows=rows, claims=paper.claims(rows), variants=found)
 
 

@@ -62,12 +62,12 @@ def found(
     judge: Judge,
     away: Away,
     given: Mapping[str, str],
-    told: Callable[[str], object] = lambda _: None,
+    say: Callable[[str], object] = lambda _: None,
 ) -> list[Found]:
-    """Every variant on top of what is set; `told` hears which one is next."""
+    """Every variant on top of what is set; `say` is called with the next one."""
     results: list[Found] = []
     for name, variant in of.variants.items():
-        told(f"{len(of.points)} {of.noun} of {name}: {variant.text}")
+        say(f"{len(of.points)} {of.noun} of {name}: {variant.text}")
         each = [{**given, **variant.changes, **point} for point in of.points]
         with ThreadPoolExecutor(cpu_count()) as pool:
             judged = list(pool.map(judge, each))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from penstock.errors import needs, wrong
 from penstock.report import files
-from penstock.results.schema import Comparison
+from penstock.results.json_types import Comparison
 
 ENDINGS = {"report": ".html", "xlsx": ".xlsx"}
 """How the file of an option usually ends."""

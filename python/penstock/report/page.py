@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from penstock.charts import palette
 from penstock.report.files import PAGE_MARK
 from penstock.results import rounds
-from penstock.results.schema import ClassDetail, Comparison
+from penstock.results.json_types import ClassDetail, Comparison
 from penstock.text import disks, failures, places, ranges, table
 from penstock.text.verdict import verdict
 

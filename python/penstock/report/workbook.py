@@ -15,7 +15,8 @@ from xlsxwriter.worksheet import Worksheet
 
 from penstock.charts import palette
 from penstock.results import rounds
-from penstock.results.schema import Class, Comparison, Row, Schedule, percentile
+from penstock.results.json_types import Class, Comparison, Row, Schedule
+from penstock.results.percentile import percentile
 from penstock.text import places, ranges, schedule, table
 from penstock.text.verdict import verdict
 

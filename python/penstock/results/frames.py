@@ -5,8 +5,8 @@ from typing import TypeAlias
 
 import polars as pl
 
+from penstock.results.json_types import ClassDetail, Comparison, Run
 from penstock.results.rounds import labels
-from penstock.results.schema import ClassDetail, Comparison, Run
 
 MEASURES = ("lat_ns", "wait_ns", "service_ns")
 """What has a distribution."""

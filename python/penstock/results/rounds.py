@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 from statistics import median_low
 from typing import NamedTuple, Self
 
-from penstock.results.schema import Class, Comparison, Run, percentile
+from penstock.results.json_types import Class, Comparison, Run
+from penstock.results.percentile import percentile
 
 ROUNDS_MOST = 1000
 """Rounds of a comparison at most: more is a slip."""

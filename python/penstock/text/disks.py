@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from penstock.results import rounds
+from penstock.results.json_types import Comparison, DeviceStats, Disk, Milliseconds, Run
 from penstock.results.rounds import Rounds, Spread
-from penstock.results.schema import Comparison, DeviceStats, Disk, Milliseconds, Run
 from penstock.text import ranges, units
 
 _NS = 1_000_000

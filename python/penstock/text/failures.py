@@ -8,7 +8,7 @@ faults are judged alike.
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from penstock.results.schema import Class, ErrorCount, Run
+from penstock.results.json_types import Class, ErrorCount, Run
 from penstock.text.units import count, seconds
 
 ENDED = {

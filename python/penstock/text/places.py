@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from penstock.results.schema import Comparison, Run
+from penstock.results.json_types import Comparison, Run
 from penstock.text.units import count, latency
 
 NULL = "null"

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from penstock.results import rounds
+from penstock.results.json_types import Programs, Run
+from penstock.results.percentile import percentile
 from penstock.results.rounds import Spread
-from penstock.results.schema import Programs, Run, percentile
 from penstock.text import ranges, units
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from penstock.results.json_types import Comparison
 from penstock.results.rounds import Spread
-from penstock.results.schema import Comparison
 from penstock.text import units
 
 

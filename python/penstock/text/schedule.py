@@ -7,7 +7,8 @@ quite the workload of the job, and that has to be said.
 
 from math import floor
 
-from penstock.results.schema import Comparison, Run, Schedule, percentile
+from penstock.results.json_types import Comparison, Run, Schedule
+from penstock.results.percentile import percentile
 from penstock.text.units import count, latency, seconds
 
 HELD = 0.99

@@ -18,8 +18,9 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.results import rounds
+from penstock.results.json_types import Class, Comparison, Params, Run, Value
+from penstock.results.percentile import percentile
 from penstock.results.rounds import Rounds, Spread
-from penstock.results.schema import Class, Comparison, Params, Run, Value, percentile
 from penstock.text import disks, failures, places, programs, ranges, schedule, units
 
 

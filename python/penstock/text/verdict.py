@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from penstock.results import rounds
+from penstock.results.json_types import Class, Comparison
+from penstock.results.percentile import percentile
 from penstock.results.rounds import ALONE, Rounds, Spread
-from penstock.results.schema import Class, Comparison, percentile
 from penstock.text import failures, ranges, schedule
 from penstock.text.units import count, digits
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 
-from penstock.results.schema import Finished, Now, Running, Step
+from penstock.results.steps import Finished, Now, Running, Step
 from penstock.text.units import percent
 from penstock.watch.progress import HEADINGS, figures, in_round, p99, when, which
 

@@ -4,7 +4,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from penstock.results.schema import Class, ClassNow, Finished, Now, Running, percentile
+from penstock.results.json_types import Class
+from penstock.results.percentile import percentile
+from penstock.results.steps import ClassNow, Finished, Now, Running
 from penstock.text import units
 
 NOTHING = "–"

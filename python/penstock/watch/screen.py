@@ -28,7 +28,7 @@ from textual.widgets import DataTable, Footer, ProgressBar, Static
 from penstock import signals
 from penstock._native import Pace
 from penstock.charts import palette
-from penstock.results.schema import Finished, Now, Running, Step
+from penstock.results.steps import Finished, Now, Running, Step
 from penstock.text.units import seconds
 from penstock.watch import progress
 from penstock.watch.terminal import Driver

@@ -163,7 +163,7 @@ fn device_time(job: &Job, run: &RunResult, stats: &DeviceStatsResult) {
     assert!(charged <= busy * (1.0 + EXACT) + EXACT, "{charged} s charged of {busy} s");
     // Write-back of a page cache may be under way at the end, and is not charged then; work of a
     // disk for its own cache belongs to no request.
-    let buffered = job.agents.iter().any(|agent| agent.buffered);
+    let buffered = job.workload.agents().iter().any(|agent| agent.buffered);
     let cached = job
         .device
         .as_ref()
@@ -178,7 +178,7 @@ fn device_time(job: &Job, run: &RunResult, stats: &DeviceStatsResult) {
 fn processors(job: &Job, run: &RunResult) {
     let programs: Vec<&ProgramResult> =
         run.classes.iter().filter_map(|class| class.programs.as_ref()).collect();
-    let Some(spec) = &job.programs else {
+    let Some(spec) = job.workload.programs() else {
         assert!(programs.is_empty());
         return;
     };

@@ -46,7 +46,7 @@ pub(super) fn fcfs(job: &Job, trace: Option<&Trace>, classes: usize) -> Option<V
     let Model::Fixed(spec) = &device.model else { return None };
     let whole = device.faults.is_none() && device.array.is_none() && job.stop == Stop::Drained;
     let costs = [spec.reads, spec.writes].iter().all(|law| cost(law, 1) > 0);
-    let known = whole && costs && job.programs.is_none();
+    let known = whole && costs && job.workload.programs().is_none();
     let arrivals = if known { Plan::of(job, trace)? } else { return None };
     let mut got: Vec<Got> = (0..classes).map(|_| Got::default()).collect();
     simulate(spec, arrivals, |asked, service, now| {
@@ -134,7 +134,7 @@ impl Plan {
         let mut plan =
             Self { agents: Vec::new(), next: BTreeSet::new(), issued: 0, trace: VecDeque::new() };
         if let Some(trace) = trace {
-            let spec = job.trace.as_ref()?;
+            let spec = job.workload.trace()?;
             let simple = spec.timing == Timing::Original && spec.fit.is_none() && !trace.one_by_one;
             let flushes = trace.records.iter().any(|record| record.op == Op::Flush);
             // The class of a request does not matter to this simulation: one is enough.
@@ -155,7 +155,7 @@ impl Plan {
                 .collect();
             return Some(plan);
         }
-        for (number, spec) in job.agents.iter().enumerate() {
+        for (number, spec) in job.workload.agents().iter().enumerate() {
             let (start, end) = (spec.start.ns(), spec.stop.ns());
             let again = match &spec.arrivals {
                 Arrivals::Open { rate, pace: Pace::Fixed, curve } if curve.is_empty() => {

@@ -102,7 +102,7 @@ impl Bench {
 
 /// The trace that `job` plays.
 fn played(job: &Job) -> Option<Trace> {
-    let spec = job.trace.as_ref()?;
+    let spec = job.workload.trace()?;
     let format = spec.format.and_then(trace::format);
     trace::load(&spec.file, format).ok().map(|(trace, _)| trace)
 }
@@ -178,12 +178,12 @@ fn deterministic(bench: &Bench, options: &Options, first: &Comparison) {
 
 /// Whether every request of the class numbered `class` comes on a schedule.
 fn scheduled(job: &Job, trace: Option<&Trace>, class: usize) -> bool {
-    if let (Some(spec), Some(trace)) = (&job.trace, trace) {
+    if let (Some(spec), Some(trace)) = (job.workload.trace(), trace) {
         return !matches!(spec.timing, trace::Timing::Afap { .. }) && !trace.one_by_one;
     }
     let open = |arrivals: &Arrivals| matches!(arrivals, Arrivals::Open { .. });
-    let mut own = job.agents.iter().filter(|agent| agent.class.index() == class);
-    job.programs.is_none() && own.all(|agent| open(&agent.arrivals))
+    let mut own = job.workload.agents().iter().filter(|agent| agent.class.index() == class);
+    job.workload.programs().is_none() && own.all(|agent| open(&agent.arrivals))
 }
 
 /// No request is lost: a run that ends when all requests are done has done all.
@@ -197,7 +197,8 @@ fn arrivals(job: &Job, trace: Option<&Trace>, comparison: &Comparison) {
         assert!(run.classes.iter().all(|class| class.unfinished == 0), "{}", run.policy);
         for (number, class) in job.classes.iter().enumerate() {
             let mut sizes: Vec<_> = job
-                .agents
+                .workload
+                .agents()
                 .iter()
                 .filter(|agent| agent.class.index() == number)
                 .map(|agent| agent.size)
@@ -235,7 +236,7 @@ fn alone(job: &Job, comparison: &Comparison) {
     if mixed.classes.len() == 1 {
         let json = |run: &RunResult| serde_json::to_string(&run.classes).expect("written");
         assert_eq!(json(alone), json(mixed));
-    } else if drained(job) && job.trace.is_none() && scheduled(job, None, number) {
+    } else if drained(job) && job.workload.trace().is_none() && scheduled(job, None, number) {
         assert_eq!(finished(alone)[&class.name[..]], finished(mixed)[&class.name[..]]);
     }
 }
@@ -246,7 +247,7 @@ fn work_is_conserved(job: &Job, trace: Option<&Trace>, comparison: &Comparison) 
     let Model::Fixed(spec) = &device.model else { return };
     let one = device.array.is_none() && device.faults.is_none() && spec.depth == 1;
     let scheduled = (0..job.classes.len()).all(|class| scheduled(job, trace, class));
-    let buffered = job.agents.iter().any(|agent| agent.buffered);
+    let buffered = job.workload.agents().iter().any(|agent| agent.buffered);
     if !one || !scheduled || buffered || !drained(job) || job.warmup.ns() > 0 {
         return;
     }
@@ -265,8 +266,9 @@ fn like_the_reference(job: &Job, trace: Option<&Trace>, run: &RunResult) {
     // Writes that are to be durable are not merged, and one request has no neighbour.
     let durable = |agent: &AgentSpec| agent.sync && agent.op == Op::Write;
     let one = |agent: &AgentSpec| matches!(agent.arrivals, Arrivals::Closed { depth: 1, .. });
-    let unmerged = job.trace.is_none()
-        && (job.agents.iter().all(durable) || job.agents.len() == 1 && one(&job.agents[0]));
+    let unmerged = job.workload.trace().is_none()
+        && (job.workload.agents().iter().all(durable)
+            || job.workload.agents().len() == 1 && one(&job.workload.agents()[0]));
     if run.policy != "fcfs" && (run.policy != "noop" || !unmerged) {
         return;
     }

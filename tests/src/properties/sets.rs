@@ -48,7 +48,7 @@ fn is_small(job: &Job) -> bool {
     const DEPTH: u32 = 10_000;
     const SIZE: u32 = 4 << 20;
     const MEMORY: u64 = 1 << 28;
-    let agents = job.agents.iter().all(|agent| {
+    let agents = job.workload.agents().iter().all(|agent| {
         let deep = matches!(agent.arrivals, Arrivals::Closed { depth, .. } if depth > DEPTH);
         agent.size <= SIZE && !deep
     });

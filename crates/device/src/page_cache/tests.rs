@@ -216,7 +216,7 @@ fn many_dirty_pages_are_written_in_order_as_long_commands_of_their_last_writer()
 }
 
 #[test]
-fn old_pages_are_written_when_somebody_looks() {
+fn old_pages_are_written_when_the_cache_looks() {
     let mut stage = Stage::new(&OPTIONS);
     stage.ask(Op::Write, 0, 7, 1);
     stage.after(299);

@@ -53,7 +53,7 @@ fn a_mapping_leads_to_every_disk_below() {
 }
 
 #[test]
-fn a_loop_device_tells_its_file() {
+fn a_loop_device_names_its_file() {
     let tree = Tree::new("loop");
     let file = [("loop/backing_file", "/var/disk one.img\n"), ("queue/scheduler", "none\n")];
     tree.device("virtual/loop3", "7:3", &file);

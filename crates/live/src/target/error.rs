@@ -54,7 +54,7 @@ pub enum TargetError {
         /// Where.
         path: PathBuf,
     },
-    /// A file that is none, although it looks like one, or a place for such.
+    /// A file of the kernel's own, or a place for such files: reading one calls the kernel.
     #[error(
         "{}: found a file of the kernel's own ({file_system}); expected a file on a disk\n\
          hint: to write there would change the machine: name a file elsewhere, as ./data.img",

@@ -110,7 +110,7 @@ fn another_file_in_its_place_is_not_used() {
 }
 
 #[test]
-fn a_file_that_somebody_still_has_open_is_free_once_we_are_done() {
+fn a_file_that_another_process_has_open_is_free_once_we_are_done() {
     let scratch = Scratch::new("still-open");
     let path = scratch.file();
     for create in [Some(SIZE), None] {

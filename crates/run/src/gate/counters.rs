@@ -64,12 +64,12 @@ pub struct LengthStats {
 /// Counts what passes.
 pub(super) struct Counters {
     threshold: u32,
-    kinds: [Kind; 3],
+    kinds: [LengthCounters; 3],
     busy: Span,
     long_first: u64,
 }
 
-struct Kind {
+struct LengthCounters {
     bytes: u64,
     pieces: u64,
     errors: u64,
@@ -84,7 +84,7 @@ impl Counters {
         let kind = |_| {
             let values = Values::new;
             let (wait, service, latency) = (values(), values(), values());
-            Kind { bytes: 0, pieces: 0, errors: 0, wait, service, latency }
+            LengthCounters { bytes: 0, pieces: 0, errors: 0, wait, service, latency }
         };
         Self { threshold, kinds: [0; 3].map(kind), busy: Span::ZERO, long_first: 0 }
     }
@@ -130,7 +130,7 @@ impl Counters {
     }
 }
 
-impl Kind {
+impl LengthCounters {
     fn stats(&self) -> LengthStats {
         LengthStats {
             requests: self.latency.count(),

@@ -26,7 +26,7 @@ impl Desk {
     pub(super) fn serve(mut self, mut stack: impl Device, mut clock: LiveClock, most: u32) {
         let guard = clock.guard();
         let limits = Limits { until: Time::NEVER, max_outstanding: most };
-        let mut watch = Watch(&guard);
+        let mut watch = Guarded(&guard);
         let end = run(&mut self, &mut stack, &mut clock, &mut watch, limits);
         let at = end.as_ref().map_or(Time::ZERO, |end| end.at);
         let (kind, why) = match (guard.end(at, None), end) {
@@ -83,9 +83,9 @@ impl Drop for Desk {
 }
 
 /// Ends the loop when the device does not answer.
-struct Watch<'a>(&'a Guard);
+struct Guarded<'a>(&'a Guard);
 
-impl Observer for Watch<'_> {
+impl Observer for Guarded<'_> {
     fn turn(&mut self, now: Time) -> bool {
         self.0.look(now)
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use penstock_core::{Errno, Op, Request, Span, Time};
+use penstock_core::{Errno, Request, Span, Time};
 
 use crate::result::{ErrorResult, FirstError};
 
@@ -19,7 +19,7 @@ impl Errors {
             return;
         }
         let at_s = at.since(Time::ZERO).ns() as f64 / Span::from_secs(1).ns() as f64;
-        let first = FirstError { at_s, op: word(req.op), start: req.start, len: req.len };
+        let first = FirstError { at_s, op: req.op.into(), start: req.start, len: req.len };
         self.0.push((error, ErrorResult { requests: 1, first }));
     }
 
@@ -31,15 +31,6 @@ impl Errors {
     /// The same by name.
     pub(crate) fn by_name(&self) -> BTreeMap<Cow<'static, str>, ErrorResult> {
         self.0.iter().map(|(error, one)| (name(*error), one.clone())).collect()
-    }
-}
-
-fn word(op: Op) -> &'static str {
-    match op {
-        Op::Read => "read",
-        Op::Write => "write",
-        Op::Flush => "flush",
-        Op::Discard => "discard",
     }
 }
 
@@ -77,9 +68,10 @@ fn name(error: Errno) -> Cow<'static, str> {
 
 #[cfg(test)]
 mod tests {
-    use penstock_core::{ClassId, Flags, Io, Prio, ReqId, StreamId};
+    use penstock_core::{ClassId, Flags, Io, Op, Prio, ReqId, StreamId};
 
     use super::*;
+    use crate::result::OpResult;
 
     #[test]
     fn each_kind_is_counted_and_its_first_is_kept() {
@@ -104,7 +96,7 @@ mod tests {
         let names: Vec<&str> = by_name.keys().map(AsRef::as_ref).collect();
         assert_eq!(names, ["EIO", "ENOSPC", "errno 4095"]);
         let ErrorResult { requests, first } = &by_name["ENOSPC"];
-        assert_eq!((*requests, first.op, first.start, first.len), (2, "write", 4096, 512));
+        assert_eq!((*requests, first.op, first.start, first.len), (2, OpResult::Write, 4096, 512));
         assert!((first.at_s - 4.096).abs() < 1e-12);
     }
 }

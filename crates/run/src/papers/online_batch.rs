@@ -57,7 +57,7 @@ const MODES: [(&str, &str, bool, &[&str]); 5] = [
 
 /// One run of some programs.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct Trial {
     /// The file that they write to, if there is one.
     pub file: Option<GateFile>,
     /// The model that answers in real time, if there is one: `DEVICE[@SPEED]`.
@@ -83,9 +83,9 @@ pub struct Cell {
     pub writes: bool,
 }
 
-/// What the programs of a cell met. Times are nanoseconds.
+/// What the programs of a trial met. Times are nanoseconds.
 #[derive(Debug, Serialize)]
-pub struct CellResult {
+pub struct TrialResult {
     /// Short writes.
     pub short: Measured,
     /// Long ones.
@@ -134,7 +134,7 @@ pub struct Write {
 }
 
 /// What a program tells.
-enum Event {
+enum ProgramEvent {
     Wrote(Write),
     Transaction(Span),
     /// A batch program has ended.
@@ -142,18 +142,18 @@ enum Event {
     Failed(String),
 }
 
-/// Runs the programs of `cell` once. `go_on` is asked some times a second.
+/// Runs the programs of `trial` once. `go_on` is asked some times a second.
 ///
 /// # Errors
 /// [`Failure`]: an unknown mode, too many programs, a file that is refused or too small, a write
 /// that failed.
-pub fn run(cell: &Cell, go_on: &mut dyn FnMut() -> bool) -> Result<CellResult, Failure> {
-    let programs = cell.online.saturating_add(cell.batch);
+pub fn run(trial: &Trial, go_on: &mut dyn FnMut() -> bool) -> Result<TrialResult, Failure> {
+    let programs = trial.online.saturating_add(trial.batch);
     if programs == 0 || programs > PROGRAMS {
         let message = format!("found {programs} programs; expected 1 to {PROGRAMS}");
         return Err(Failure::wrong(message, "choose fewer of each kind, and one at least"));
     }
-    let (gate, lengths, below) = open(cell)?;
+    let (gate, lengths, below) = open(trial)?;
     let needed = u64::from(programs) * REGION;
     if gate.capacity() < needed {
         let message = format!(
@@ -163,15 +163,15 @@ pub fn run(cell: &Cell, go_on: &mut dyn FnMut() -> bool) -> Result<CellResult, F
         return Err(Failure::wrong(message, "name a larger file, or choose fewer programs"));
     }
     let stage = Stage {
-        cell,
+        trial,
         gate: &gate,
         lengths,
         start: Barrier::new(programs as usize + 1),
-        batch_left: AtomicU32::new(cell.batch),
+        batch_left: AtomicU32::new(trial.batch),
         stop: AtomicBool::new(false),
         outlasted: AtomicBool::new(false),
     };
-    let mut figures = ProgramFigures::new(cell.writes);
+    let mut figures = TrialFigures::new(trial.writes);
     let total = std::thread::scope(|scope| {
         let (sender, events) = channel();
         for number in 0..programs {
@@ -198,20 +198,20 @@ pub fn run(cell: &Cell, go_on: &mut dyn FnMut() -> bool) -> Result<CellResult, F
     figures.result(total, &stage, below)
 }
 
-/// The gate of `cell`, the lengths of short writes, long ones and pieces in whole blocks of its
+/// The gate of `trial`, the lengths of short writes, long ones and pieces in whole blocks of its
 /// disk, and what lies below a disk that is no model.
-fn open(cell: &Cell) -> Result<(Gate, [u32; 3], BelowResult), Failure> {
+fn open(trial: &Trial) -> Result<(Gate, [u32; 3], BelowResult), Failure> {
     let names = || MODES.iter().map(|(name, ..)| *name);
-    let mode = MODES.iter().find(|(name, ..)| *name == cell.mode).ok_or_else(|| {
-        Failure::wrong(format_args!("unknown mode {}", cell.mode), suggest(&cell.mode, names()))
+    let mode = MODES.iter().find(|(name, ..)| *name == trial.mode).ok_or_else(|| {
+        Failure::wrong(format_args!("unknown mode {}", trial.mode), suggest(&trial.mode, names()))
     })?;
     let (_, policy, splits, sets) = *mode;
     let mut options = GateOptions {
-        files: cell.file.iter().cloned().collect(),
+        files: trial.file.iter().cloned().collect(),
         policy: policy.into(),
         sets: sets.iter().map(|&set| set.into()).collect(),
-        emulate: cell.emulate.clone(),
-        engine: cell.engine.clone(),
+        emulate: trial.emulate.clone(),
+        engine: trial.engine.clone(),
         // One request in service, as a disk has an arm.
         depth: 1,
         timeout: None,
@@ -223,14 +223,14 @@ fn open(cell: &Cell) -> Result<(Gate, [u32; 3], BelowResult), Failure> {
     if splits {
         options.sets.push(format!("split={}B", lengths[2]));
     }
-    let measured = targets.first().filter(|_| cell.emulate.is_none());
+    let measured = targets.first().filter(|_| trial.emulate.is_none());
     let below = measured.map(|target| Seen::now(target).result()).unwrap_or_default();
     Ok((Gate::over(&options, targets)?, lengths, below))
 }
 
 /// What all programs share.
 struct Stage<'a> {
-    cell: &'a Cell,
+    trial: &'a Trial,
     gate: &'a Gate,
     lengths: [u32; 3],
     start: Barrier,
@@ -241,14 +241,14 @@ struct Stage<'a> {
 
 impl Stage<'_> {
     /// The program numbered `number`, from the common start on.
-    fn program(&self, number: u32, events: &Sender<Event>) {
-        let online = number < self.cell.online;
+    fn program(&self, number: u32, events: &Sender<ProgramEvent>) {
+        let online = number < self.trial.online;
         let len = self.lengths[usize::from(!online)];
         // Bytes that a run writes are recognised later, so that a device does not count as holding data.
         let mut bytes = vec![0; len as usize];
         fill(Seed(number.into()), &mut bytes);
         let mut program = Program { number, online, bytes, at: 0 };
-        let niced = if !online && self.cell.cpu_priority { lower_priority() } else { Ok(()) };
+        let niced = if !online && self.trial.cpu_priority { lower_priority() } else { Ok(()) };
         self.start.wait();
         let ended = match niced {
             Err(error) => Err(format!("cannot leave the processor to others: {error}")),
@@ -259,19 +259,19 @@ impl Stage<'_> {
             self.batch_left.fetch_sub(1, Ordering::Relaxed);
         }
         if let Err(failed) = ended {
-            let _ = events.send(Event::Failed(failed));
+            let _ = events.send(ProgramEvent::Failed(failed));
         }
     }
 
-    fn online(&self, program: &mut Program, events: &Sender<Event>) -> Result<(), String> {
+    fn online(&self, program: &mut Program, events: &Sender<ProgramEvent>) -> Result<(), String> {
         let first = self.gate.now();
         let mut made = 0;
         while (made < TRANSACTIONS || self.during_batch(first)) && !self.stopped() {
             let begun = self.gate.now();
             self.write(program, events)?;
-            use_processor(self.cell.online_cpu);
+            use_processor(self.trial.online_cpu);
             self.write(program, events)?;
-            let _ = events.send(Event::Transaction(self.gate.now().since(begun)));
+            let _ = events.send(ProgramEvent::Transaction(self.gate.now().since(begun)));
             made += 1;
         }
         Ok(())
@@ -280,17 +280,17 @@ impl Stage<'_> {
     /// Whether an online program that began at `first` goes on during the batch.
     fn during_batch(&self, first: Time) -> bool {
         let left = self.batch_left.load(Ordering::Relaxed) > 0;
-        let long = self.gate.now().since(first) >= self.cell.overlap;
-        if left && long && self.cell.overlap > Span::ZERO {
+        let long = self.gate.now().since(first) >= self.trial.overlap;
+        if left && long && self.trial.overlap > Span::ZERO {
             self.outlasted.store(true, Ordering::Relaxed);
         }
         left && !long
     }
 
-    fn batch(&self, program: &mut Program, events: &Sender<Event>) -> Result<(), String> {
+    fn batch(&self, program: &mut Program, events: &Sender<ProgramEvent>) -> Result<(), String> {
         let begun = self.gate.now();
         for _ in 0..REPETITIONS {
-            use_processor(self.cell.batch_cpu);
+            use_processor(self.trial.batch_cpu);
             for _ in 0..2 {
                 if self.stopped() {
                     return Ok(());
@@ -298,12 +298,12 @@ impl Stage<'_> {
                 self.write(program, events)?;
             }
         }
-        let _ = events.send(Event::Batch(self.gate.now().since(begun)));
+        let _ = events.send(ProgramEvent::Batch(self.gate.now().since(begun)));
         Ok(())
     }
 
     /// The next write of `program`, in order through its region and round again.
-    fn write(&self, program: &mut Program, events: &Sender<Event>) -> Result<(), String> {
+    fn write(&self, program: &mut Program, events: &Sender<ProgramEvent>) -> Result<(), String> {
         let len = program.bytes.len() as u64;
         let place = u64::from(program.number) * REGION + program.at;
         program.at = if program.at + 2 * len > REGION { 0 } else { program.at + len };
@@ -313,7 +313,12 @@ impl Stage<'_> {
         let ns = self.gate.now().since(asked).ns();
         let (number, online) = (program.number, program.online);
         // Booking comes after the measured time.
-        let _ = events.send(Event::Wrote(Write { program: number, online, at_ns: asked.ns(), ns }));
+        let _ = events.send(ProgramEvent::Wrote(Write {
+            program: number,
+            online,
+            at_ns: asked.ns(),
+            ns,
+        }));
         Ok(())
     }
 
@@ -332,7 +337,7 @@ struct Program {
 }
 
 /// What the programs have met so far.
-struct ProgramFigures {
+struct TrialFigures {
     short: Values,
     long: Values,
     transaction: Values,
@@ -343,7 +348,7 @@ struct ProgramFigures {
     asked: Time,
 }
 
-impl ProgramFigures {
+impl TrialFigures {
     fn new(writes: bool) -> Self {
         Self {
             short: Values::new(),
@@ -357,18 +362,18 @@ impl ProgramFigures {
         }
     }
 
-    fn book(&mut self, event: Event, stop: &AtomicBool) {
+    fn book(&mut self, event: ProgramEvent, stop: &AtomicBool) {
         match event {
-            Event::Wrote(write) => {
+            ProgramEvent::Wrote(write) => {
                 let values = if write.online { &mut self.short } else { &mut self.long };
                 values.add(Span::from_ns(write.ns));
                 if let Some(writes) = &mut self.writes {
                     writes.push(write);
                 }
             }
-            Event::Transaction(took) => self.transaction.add(took),
-            Event::Batch(took) => self.batch_ns.push(took.ns()),
-            Event::Failed(why) => {
+            ProgramEvent::Transaction(took) => self.transaction.add(took),
+            ProgramEvent::Batch(took) => self.batch_ns.push(took.ns()),
+            ProgramEvent::Failed(why) => {
                 self.failed.get_or_insert(why);
                 stop.store(true, Ordering::Relaxed);
             }
@@ -389,13 +394,13 @@ impl ProgramFigures {
         total: Span,
         stage: &Stage<'_>,
         below: BelowResult,
-    ) -> Result<CellResult, Failure> {
+    ) -> Result<TrialResult, Failure> {
         if let Some(why) = self.failed {
             return Err(Failure::run(why));
         }
         let measured =
             |values: &Values| Measured { count: values.count(), ns: values.distribution() };
-        Ok(CellResult {
+        Ok(TrialResult {
             short: measured(&self.short),
             long: measured(&self.long),
             transaction: measured(&self.transaction),

@@ -66,9 +66,7 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
     let job = Job::parse(&format!("the job in {}", path.display()), &header.text, sets)?;
     let policy = policy(&header, &job)?;
 
-    // A trace may have a stream for each process, and a job one for each task; more than a machine has is a damaged file.
-    let many = job.trace.is_some() || job.programs.is_some();
-    let streams = if many { 1 << 22 } else { job.agents.len() };
+    let streams = job.workload.streams();
     let tape = Rc::new(RefCell::new(Tape::new(events, streams, header.capacity).map_err(at)?));
     let verdict = Rc::new(RefCell::new(Verdict::new(decisions)));
     let judge = Rc::clone(&verdict);
@@ -82,7 +80,8 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
         header: header.clone(),
         started: Vec::new(),
     };
-    let mut stack = Queued::new(policy, device).arrivals_first(job.programs.is_some());
+    let mut stack =
+        Queued::new(policy, device).arrivals_first(job.workload.arrives_at_completions());
     let (mut clock, mut source) = (Turns(Rc::clone(&tape)), Arrivals(Rc::clone(&tape)));
     let mut watch =
         ReplayObserver { tape: Rc::clone(&tape), verdict: Rc::clone(&verdict), requests: 0 };

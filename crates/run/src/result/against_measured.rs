@@ -3,15 +3,16 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How far a run is from what was measured.
+/// How far a run of a trace of measured response times is from them.
 #[derive(Clone, Copy, PartialEq, Debug, JsonSchema, Serialize)]
 pub struct AgainstMeasured {
-    /// Root mean square of the horizontal distance between the two distribution functions.
+    /// Of a trace of measured response times: root mean square of the horizontal distance between
+    /// their distribution function and that of the run.
     pub rms_ms: f64,
-    /// The same as a share of the mean that was measured.
+    /// `rms_ms` as a share of the mean that was measured.
     pub rms_relative: f64,
-    /// Mean response time here.
+    /// Mean response time of the run, against `measured_mean_ms`.
     pub mean_ms: f64,
-    /// Mean response time that was measured.
+    /// Mean of the response times that were measured.
     pub measured_mean_ms: f64,
 }

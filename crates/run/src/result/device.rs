@@ -17,10 +17,10 @@ pub struct DeviceStatsResult {
     pub disks: Vec<DiskResult>,
 }
 
-/// What disks did. Counted are accesses that ended after the warm-up and before the run did; a
-/// device without an arm has neither seek, rotation nor transfer. A disk with its cache has those of
-/// its accesses to the platter, up to the end of what was asked for; written back or read ahead after
-/// a hit, they belong to no request. A hit is a request without an access.
+/// What disks did: accesses that ended after the warm-up and before the run did. A device without an
+/// arm has neither seek, rotation nor transfer. A disk with its cache has those of its accesses to the
+/// platter, up to the end of what was asked for; written back or read ahead after a hit, they belong
+/// to no request. A hit is a request without an access.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Disk")]
 pub struct DiskResult {

@@ -1,5 +1,6 @@
 //! Requests that failed.
 
+use penstock_core::Op;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -19,9 +20,35 @@ pub struct FirstError {
     /// Seconds of the run until then.
     pub at_s: f64,
     /// What it asked for.
-    pub op: &'static str,
+    pub op: OpResult,
     /// First byte.
     pub start: u64,
     /// Bytes.
     pub len: u32,
+}
+
+/// What a request asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "Op")]
+pub enum OpResult {
+    /// Data from the device.
+    Read,
+    /// Data to the device.
+    Write,
+    /// What was written goes to stable media.
+    Flush,
+    /// Data is given up.
+    Discard,
+}
+
+impl From<Op> for OpResult {
+    fn from(op: Op) -> Self {
+        match op {
+            Op::Read => Self::Read,
+            Op::Write => Self::Write,
+            Op::Flush => Self::Flush,
+            Op::Discard => Self::Discard,
+        }
+    }
 }

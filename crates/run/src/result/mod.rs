@@ -9,6 +9,7 @@ mod distribution;
 mod emulation;
 mod ended;
 mod errors;
+mod params;
 mod programs;
 mod schedule;
 
@@ -18,6 +19,8 @@ use penstock_core::ClassId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::params::Params;
+
 pub use self::against_measured::AgainstMeasured;
 pub use self::class::ClassResult;
 pub use self::detail::{ClassDetail, Detail, Row};
@@ -25,7 +28,7 @@ pub use self::device::{DeviceStatsResult, DiskResult};
 pub use self::distribution::{Distribution, Milliseconds};
 pub use self::emulation::EmulationResult;
 pub use self::ended::Ended;
-pub use self::errors::{ErrorResult, FirstError};
+pub use self::errors::{ErrorResult, FirstError, OpResult};
 pub use self::programs::ProgramResult;
 pub use self::schedule::{Held, ScheduleResult};
 
@@ -88,7 +91,7 @@ pub struct Machine {
     /// When a live comparison began, in seconds since 1970. A model's result does not depend on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub began_unix_s: Option<u64>,
-    /// How the target was driven; none for a model.
+    /// How the target was driven; left out for a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<&'static str>,
 }
@@ -105,7 +108,8 @@ pub struct RunResult {
     /// Seed of the round, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Its parameters.
+    /// Its parameters, with every default in place.
+    #[schemars(with = "Params")]
     pub params: serde_json::Value,
     /// Of a trace of measured response times, how far the run is from them.
     #[serde(flatten)]
@@ -113,7 +117,7 @@ pub struct RunResult {
     /// Seconds that were measured: from the end of the warm-up to the end of the run. A run that has
     /// done everything early lasts as long as it might have been asked.
     pub duration_s: f64,
-    /// It was ended early; the figures are of the part that ran.
+    /// It was ended early, and the figures are of the part that ran; left out if it was not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
     /// Why it was ended early, if it was.
@@ -122,7 +126,8 @@ pub struct RunResult {
     /// What failed, in words, if the run could not go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// How the schedule was held; null in virtual time, and if nothing was planned ahead.
+    /// How the schedule was held; null in virtual time, and if nothing was planned ahead, as by closed
+    /// loops and traces as fast as possible. Under the kernel's scheduler only classes have one.
     pub schedule: Option<ScheduleResult>,
     /// How late a model answered in real time; left out elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,7 +150,8 @@ pub struct RunResult {
     pub policy_stats: BTreeMap<String, u64>,
     /// One for each class, in the order of the job.
     pub classes: Vec<ClassResult>,
-    /// Whole distributions and the course over time, if they were asked for.
+    /// Whole distributions and the course over time, if they were asked for; `--json` does not print
+    /// them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<Detail>,
 }

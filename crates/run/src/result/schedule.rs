@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::distribution::Distribution;
 
-/// How a live run held its schedule: which requests that were planned ahead were handed over, and
-/// how late. Counted are those that were due after the warm-up.
+/// How a live run held its schedule. Of the requests that were planned ahead, and due after the
+/// warm-up, it counts those that were handed over, and how late.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Schedule")]
 pub struct ScheduleResult {

@@ -6,7 +6,7 @@ mod programs;
 pub(crate) mod source;
 mod trace;
 
-use penstock_spec::Job;
+use penstock_spec::{Job, Workload};
 
 pub(crate) use self::load::Load;
 
@@ -17,11 +17,9 @@ use crate::failure::Failure;
 /// # Errors
 /// What does not fit the target, and a trace that cannot be read.
 pub(crate) fn load(job: &Job, capacity: u64, block: u32) -> Result<Load, Failure> {
-    if let Some(spec) = &job.trace {
-        return trace::load(job, spec, capacity);
+    match &job.workload {
+        Workload::Agents(_) => agents::load(job, capacity, block),
+        Workload::Programs(spec) => programs::load(job, spec, capacity, block),
+        Workload::Trace(spec) => trace::load(job, spec, capacity),
     }
-    if let Some(spec) = &job.programs {
-        return programs::load(job, spec, capacity, block);
-    }
-    agents::load(job, capacity, block)
 }

@@ -8,27 +8,57 @@ use penstock_device::{Array, ArrayError, Level};
 use rand::RngExt;
 use serde_json::{Value as Json, json};
 
+use crate::amount::{Count, SIZE, or_off};
 use crate::diagnose::JobError;
-use crate::nearest::suggest;
-use crate::schema::build::{
-    any, count, defined, field, from_digit, required, table, with, without, words,
-};
-use crate::text::{quoted, size};
-use crate::tree::{Node, Reader};
-use crate::units::OFF;
-use crate::units::{self, size_text};
+use crate::keys::{is, keys, table_with, without};
+use crate::kinds::{Choice, Kind, Own};
+use crate::reader::Reader;
+use crate::rows::Rows;
+use crate::schema::build::{count, with};
+use crate::tree::Node;
+use crate::units::size_text;
 
-const KEYS: [&str; 5] = ["level", "disks", "stripe", "max_extent", "phase"];
-/// Levels, those with stripes first.
-const LEVELS: [&str; 4] = ["raid0", "raid5", "raid1", "jbod"];
-/// How many of them have stripes.
-const STRIPED: usize = 2;
-/// A stripe unit that nobody gave.
-const STRIPE: u32 = 64 << 10;
+const RAID0: &str = "raid0";
+const RAID5: &str = "raid5";
+const RAID1: &str = "raid1";
+const JBOD: &str = "jbod";
+/// Levels with stripes.
+const STRIPED: &[&str] = &[RAID0, RAID5];
 /// Disks of an array, at most: more than one controller has.
 const MOST: u64 = 256;
-/// Where the platters stand.
-const PHASES: &[&str] = &["same", "random"];
+/// The stripe unit by default.
+const USUAL_STRIPE: u32 = 64 << 10;
+
+keys! {
+    /// Keys of an array.
+    KEYS:
+    /// How bytes are laid out.
+    LEVEL level: &'static str =
+        Choice(&[(RAID0, RAID0), (RAID5, RAID5), (RAID1, RAID1), (JBOD, JBOD)]), needs "\"raid0\"";
+    /// How many disks.
+    DISKS disks: u32 = Count(1, MOST), needs "4";
+}
+
+keys! {
+    /// Keys of an array with stripes.
+    STRIPE_KEYS:
+    /// Bytes on one disk before the next: 512B to 1GiB.
+    // A request has at most as many pieces as units: with smaller ones they would fill the memory.
+    STRIPE stripe: u32 = SIZE.at_least(512).at_most(1 << 30).hint("a sector is the least"),
+        or USUAL_STRIPE;
+}
+
+keys! {
+    /// Keys of an array that stand behind its stripes.
+    MORE_KEYS:
+    /// Bytes of a request's neighbouring pieces on one disk that are joined, at most.
+    MAX_EXTENT max_extent: Option<NonZeroU32> = or_off(SIZE.above_zero().at_most(1 << 30)), or None;
+    /// Where platters stand at first.
+    PHASE phase: bool = Choice(&[("same", false), ("random", true)]), or false;
+}
+
+/// A table of an array.
+pub(super) const KIND: Own<ArraySpec> = Own { read, text, schema };
 
 /// Several disks as one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,98 +73,55 @@ pub struct ArraySpec {
     pub random_phase: bool,
 }
 
-pub(super) fn read(node: &Node) -> Result<ArraySpec, JobError> {
-    let reader = Reader::new(node, "the array", &KEYS)?;
-    let name = reader.required("level", "\"raid0\"", |node| node.choice(&LEVELS))?;
-    let stripe = if LEVELS[..STRIPED].contains(&name) {
-        reader.optional("stripe", stripe)?.unwrap_or(STRIPE)
-    } else {
+fn read(node: &Node) -> Result<ArraySpec, JobError> {
+    let reader = Reader::new(node, "the array", &[KEYS, STRIPE_KEYS, MORE_KEYS])?;
+    let name = reader.get(&LEVEL)?;
+    if !STRIPED.contains(&name) {
         let why = format!("does not go with level `{name}`");
-        reader.refuse(&["stripe"], &why, "raid0 and raid5 have stripes")?;
-        STRIPE
-    };
+        reader.refuse(STRIPE_KEYS, &why, "raid0 and raid5 have stripes")?;
+    }
+    let stripe = reader.get(&STRIPE)?;
     let level = match name {
-        "raid0" => Level::Raid0 { stripe },
-        "raid5" => Level::Raid5 { stripe },
-        "raid1" => Level::Raid1,
+        RAID0 => Level::Raid0 { stripe },
+        RAID5 => Level::Raid5 { stripe },
+        RAID1 => Level::Raid1,
         _ => Level::Jbod,
     };
-    let least = level.least() as u64;
-    let disks = reader.required("disks", "4", |node| node.count(least, MOST))? as u32;
-    let max_extent = reader.optional("max_extent", |node| match node.word() {
-        Some(OFF) => Ok(None),
-        Some(text) if !text.trim_start().starts_with(|c: char| c.is_ascii_digit()) => {
-            let expected = node.expected("`off` or a size");
-            Err(expected.hint(suggest(text, [OFF])))
-        }
-        _ => bytes(node).map(Some),
-    })?;
-    let phase = reader.optional("phase", |node| node.choice(PHASES))?;
-    let random_phase = phase == Some("random");
-    Ok(ArraySpec { level, disks, max_extent: max_extent.flatten(), random_phase })
+    let disks = match reader.node(&DISKS) {
+        Some(node) => Count(level.least() as u64, MOST).read(node)?,
+        None => reader.get(&DISKS)?,
+    };
+    let (max_extent, random_phase) = (reader.get(&MAX_EXTENT)?, reader.get(&PHASE)?);
+    Ok(ArraySpec { level, disks, max_extent, random_phase })
 }
 
-fn bytes(node: &Node) -> Result<NonZeroU32, JobError> {
-    let found = units::size(node)?;
-    let found = u32::try_from(found).ok().filter(|&bytes| bytes <= 1 << 30);
-    let found = found.and_then(NonZeroU32::new);
-    found.ok_or_else(|| node.expected("a size from `1B` to `1GiB`"))
-}
-
-/// A request has at most as many pieces as units: with smaller ones they would fill the memory.
-const STRIPE_LEAST: u32 = 512;
-
-fn stripe(node: &Node) -> Result<u32, JobError> {
-    let found = u32::try_from(units::size(node)?).ok();
-    let found = found.filter(|bytes| (STRIPE_LEAST..=1 << 30).contains(bytes));
-    found.ok_or_else(|| node.expected("a size from `512B` to `1GiB`").hint("a sector is the least"))
-}
-
-/// What the schema says of the table.
-pub(super) fn schema() -> Json {
-    let max_extent = any([words([OFF]), from_digit("size-above-zero")]);
-    let joins = "Bytes of a request's neighbouring pieces on one disk that are joined, at most.";
-    let fields = vec![
-        field("level", "How bytes are laid out.", words(LEVELS)),
-        field("disks", "How many disks.", count(1, MOST)),
-        field(
-            "stripe",
-            "Bytes on one disk before the next: 512B to 1GiB.",
-            defined("size-above-zero"),
-        )
-        .or(size_text(STRIPE.into())),
-        field("max_extent", joins, max_extent).or(OFF),
-        field("phase", "Where platters stand at first.", words(PHASES.iter().copied())).or("same"),
-    ];
-    let striped = json!({"properties": {"level": {"enum": &LEVELS[..STRIPED]}}});
-    let parity = json!({"properties": {"level": {"const": "raid5"}}});
-    let least = Level::Raid5 { stripe: STRIPE }.least() as u64;
+fn schema() -> Json {
+    let least = Level::Raid5 { stripe: USUAL_STRIPE }.least() as u64;
+    let disks = json!({"properties": {DISKS.name: count(least, MOST)}});
     let rules = json!({"allOf": [
-        {"if": striped, "else": without(&["stripe"])},
-        {"if": parity, "then": {"properties": {"disks": count(least, MOST)}}},
+        {"if": is(&LEVEL, STRIPED), "else": without(STRIPE_KEYS)},
+        {"if": is(&LEVEL, &[RAID5]), "then": disks},
     ]});
-    with(with(table(KEYS, fields), required(&["level", "disks"])), rules)
+    with(table_with(KEYS, &[STRIPE_KEYS, MORE_KEYS]), rules)
+}
+
+fn text(array: &ArraySpec) -> String {
+    let (name, stripe) = match array.level {
+        Level::Raid0 { stripe } => (RAID0, Some(stripe)),
+        Level::Raid5 { stripe } => (RAID5, Some(stripe)),
+        Level::Raid1 => (RAID1, None),
+        Level::Jbod => (JBOD, None),
+    };
+    Rows::of(&[KEYS, STRIPE_KEYS, MORE_KEYS])
+        .put(&LEVEL, &name)
+        .put(&DISKS, &array.disks)
+        .maybe(&STRIPE, stripe.as_ref())
+        .put(&MAX_EXTENT, &array.max_extent)
+        .put(&PHASE, &array.random_phase)
+        .inline()
 }
 
 impl ArraySpec {
-    pub(super) fn text(&self) -> String {
-        let Self { level, disks, max_extent, random_phase } = self;
-        let (name, stripe) = match level {
-            Level::Raid0 { stripe } => ("raid0", Some(*stripe)),
-            Level::Raid5 { stripe } => ("raid5", Some(*stripe)),
-            Level::Raid1 => ("raid1", None),
-            Level::Jbod => ("jbod", None),
-        };
-        let stripe = stripe.map(|bytes| format!(", stripe = {}", size(bytes.into())));
-        let stripe = stripe.unwrap_or_default();
-        let extent = max_extent.map_or_else(|| quoted(OFF), |bytes| size(bytes.get().into()));
-        let phase = PHASES[usize::from(*random_phase)];
-        format!(
-            "{{ level = \"{name}\", disks = {disks}{stripe}, max_extent = {extent}, phase = \
-             \"{phase}\" }}"
-        )
-    }
-
     /// Where the platter of the disk numbered `number` stands when the run begins.
     pub(super) fn phase(&self, number: u32, seed: Seed) -> Angle {
         let random = || Angle(seed.stream("phase", number.into()).random());

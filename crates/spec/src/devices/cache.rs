@@ -3,35 +3,65 @@
 use penstock_device::hdd::{Cache, ReadAhead};
 use serde_json::{Value as Json, json};
 
+use crate::amount::{Count, OrWord, SIZE};
 use crate::diagnose::JobError;
+use crate::keys::{Keys, keys, table, without};
+use crate::kinds::Own;
 use crate::nearest::suggest;
-use crate::schema::build::{
-    Field, any, count, field, from_digit, required, switch, table, with, without, words,
-};
-use crate::text::{Lines, quoted, size};
-use crate::tree::{Node, Reader, Value};
-use crate::units;
+use crate::reader::Reader;
+use crate::rows::Rows;
+use crate::schema::build::{any, switch, words};
+use crate::text::quoted;
+use crate::tree::{Node, Value};
 
-/// The keys of a device that say something of its cache.
-pub(super) const KEYS: [&str; 3] = ["cache", "readahead", "write_back"];
-/// What only a disk with a cache has.
-const OF_A_CACHE: [&str; 2] = ["readahead", "write_back"];
-/// Keys of a cache of another size.
-const SIZES: [&str; 2] = ["segments", "blocks"];
-/// More segments than any drive has; a request looks at each.
-const SEGMENTS_MOST: u64 = 4_096;
-/// 2 GiB.
-const BLOCKS_MOST: u64 = 1 << 22;
-const CACHES: [&str; 2] = ["none", "drive"];
+const NONE: &str = "none";
 const DRIVE: &str = "drive";
-/// Ways to read ahead, by name; the drive's own goes before them.
-const AHEAD: [(&str, ReadAhead); 5] = [
-    ("none", ReadAhead::None),
-    ("track", ReadAhead::Track),
-    ("cylinder", ReadAhead::Cylinder),
-    ("segment", ReadAhead::Segment),
-    ("stream", ReadAhead::Stream),
-];
+
+keys! {
+    /// The keys of a device that say something of its cache.
+    KEYS:
+    /// What it has of a cache.
+    CACHE cache: Option<CacheSpec> = Own {
+        read: sizes,
+        text: |cache| cache.as_ref().map_or_else(|| quoted(NONE), CacheSpec::size_text),
+        schema: || any([words([NONE, DRIVE]), table(SIZES)]),
+    }, or None;
+    /// How far it reads on.
+    READAHEAD readahead: Option<Ahead> = OrWord {
+        words: &[
+            (NONE, Some(Ahead::By(ReadAhead::None))),
+            ("track", Some(Ahead::By(ReadAhead::Track))),
+            ("cylinder", Some(Ahead::By(ReadAhead::Cylinder))),
+            ("segment", Some(Ahead::By(ReadAhead::Segment))),
+            ("stream", Some(Ahead::By(ReadAhead::Stream))),
+            (DRIVE, None),
+        ],
+        amount: SIZE,
+        value: |bytes: u64| Some(Ahead::Most(bytes)),
+        quantity: |ahead| match ahead {
+            Some(Ahead::Most(bytes)) => Some(*bytes),
+            _ => None,
+        },
+    }, or None;
+    /// Whether its cache answers writes.
+    WRITE_BACK write_back: Option<bool> = Own {
+        read: write_back,
+        text: |value| value.map_or_else(|| quoted(DRIVE), |truth| truth.to_string()),
+        schema: || any([switch(), words([DRIVE])]),
+    }, or None;
+}
+/// What only a disk with a cache has.
+const OF_A_CACHE: Keys = &[&READAHEAD, &WRITE_BACK];
+
+keys! {
+    /// Keys of a cache of another size: more segments than any drive has, as a request looks at each, and
+    /// 2 GiB.
+    SIZES:
+    /// Parts of the buffer.
+    SEGMENTS segments: u32 = Count(1, 4_096), needs "2";
+    /// Sectors of 512 bytes in each.
+    BLOCKS blocks: u32 = Count(2, 1 << 22), needs "16";
+}
 
 /// A cache as it was asked for.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -54,45 +84,27 @@ pub enum Ahead {
 }
 
 pub(super) fn read(reader: &Reader<'_>) -> Result<Option<CacheSpec>, JobError> {
-    let Some(cache) = reader.optional("cache", sizes)?.flatten() else {
+    let Some(cache) = reader.get(&CACHE)? else {
         let hint = "`cache = \"drive\"` is the drive's own";
-        reader.refuse(&OF_A_CACHE, "is of a disk with a cache; this one has none", hint)?;
+        reader.refuse(OF_A_CACHE, "is of a disk with a cache; this one has none", hint)?;
         return Ok(None);
     };
-    let ahead = reader.optional("readahead", ahead)?.flatten();
-    let write_back = reader.optional("write_back", write_back)?.flatten();
+    let (ahead, write_back) = (reader.get(&READAHEAD)?, reader.get(&WRITE_BACK)?);
     Ok(Some(CacheSpec { ahead, write_back, ..cache }))
 }
 
 /// No cache, or one of the drive's size or of another one.
 fn sizes(node: &Node) -> Result<Option<CacheSpec>, JobError> {
     if let Value::Table(_) = node.value {
-        let reader = Reader::new(node, "the cache", &SIZES)?;
-        let segments = |node: &Node| node.count(1, SEGMENTS_MOST);
-        let segments = reader.required("segments", "2", segments)?;
-        let blocks = reader.required("blocks", "16", |node| node.count(2, BLOCKS_MOST))?;
-        let size = Some((segments as u32, blocks as u32));
+        let reader = Reader::new(node, "the cache", &[SIZES])?;
+        let size = Some((reader.get(&SEGMENTS)?, reader.get(&BLOCKS)?));
         return Ok(Some(CacheSpec { size, ..CacheSpec::default() }));
     }
     let expected = || node.expected("`none`, `drive` or `{ segments = 2, blocks = 16 }`");
     match node.word().ok_or_else(expected)? {
-        "none" => Ok(None),
+        NONE => Ok(None),
         DRIVE => Ok(Some(CacheSpec::default())),
-        other => Err(expected().hint(suggest(other, CACHES))),
-    }
-}
-
-fn ahead(node: &Node) -> Result<Option<Ahead>, JobError> {
-    match node.word() {
-        Some(DRIVE) => Ok(None),
-        Some(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => {
-            let known = AHEAD.iter().find(|(name, _)| *name == text);
-            known.map(|(_, rule)| Some(Ahead::By(*rule))).ok_or_else(|| {
-                let names = AHEAD.iter().map(|(name, _)| *name).chain([DRIVE]);
-                node.expected("a way to read ahead or a size").hint(suggest(text, names))
-            })
-        }
-        _ => units::size(node).map(|bytes| Some(Ahead::Most(bytes))),
+        other => Err(expected().hint(suggest(other, [NONE, DRIVE]))),
     }
 }
 
@@ -104,48 +116,26 @@ fn write_back(node: &Node) -> Result<Option<bool>, JobError> {
     node.boolean().map(Some).map_err(wrong)
 }
 
-pub(super) fn fields() -> [Field; 3] {
-    let sizes = vec![
-        field("segments", "Parts of the buffer.", count(1, SEGMENTS_MOST)),
-        field("blocks", "Sectors of 512 bytes in each.", count(2, BLOCKS_MOST)),
-    ];
-    let sizes = with(table(SIZES, sizes), required(&SIZES));
-    let rules = words(AHEAD.iter().map(|(name, _)| *name).chain([DRIVE]));
-    [
-        field("cache", "What it has of a cache.", any([words(CACHES), sizes])).or("none"),
-        field("readahead", "How far it reads on.", any([rules, from_digit("size")])).or(DRIVE),
-        field("write_back", "Whether its cache answers writes.", any([switch(), words([DRIVE])]))
-            .or(DRIVE),
-    ]
-}
-
 /// Without a cache nothing of one is said.
 pub(super) fn rules() -> Json {
-    let none = json!({"properties": {"cache": {"const": "none"}}});
-    json!({"if": none, "then": without(&OF_A_CACHE)})
+    let none = json!({"properties": {CACHE.name: {"const": NONE}}});
+    json!({"if": none, "then": without(OF_A_CACHE)})
 }
 
 impl CacheSpec {
-    pub(super) fn write(cache: Option<&Self>, out: &mut Lines) {
-        let Some(Self { size: own, ahead, write_back }) = cache else {
-            return out.line("cache", quoted("none"));
-        };
-        match own {
-            None => out.line("cache", quoted(DRIVE)),
+    fn size_text(&self) -> String {
+        match &self.size {
+            None => quoted(DRIVE),
             Some((segments, blocks)) => {
-                out.line("cache", format!("{{ segments = {segments}, blocks = {blocks} }}"));
+                Rows::of(&[SIZES]).put(&SEGMENTS, segments).put(&BLOCKS, blocks).inline()
             }
         }
-        let named = |rule| AHEAD.iter().find(|(_, known)| *known == rule).map(|(name, _)| *name);
-        out.line(
-            "readahead",
-            match *ahead {
-                None => quoted(DRIVE),
-                Some(Ahead::By(rule)) => quoted(named(rule).expect("every rule has a name")),
-                Some(Ahead::Most(bytes)) => size(bytes),
-            },
-        );
-        out.line("write_back", write_back.map_or_else(|| quoted(DRIVE), |truth| truth.to_string()));
+    }
+
+    pub(super) fn rows(cache: Option<&Self>, rows: Rows) -> Rows {
+        rows.put(&CACHE, &cache.copied())
+            .maybe(&READAHEAD, cache.map(|cache| &cache.ahead))
+            .maybe(&WRITE_BACK, cache.map(|cache| &cache.write_back))
     }
 
     /// The cache of a drive whose own is `drive`.

@@ -3,25 +3,26 @@
 use serde_json::Value as Json;
 
 use crate::diagnose::JobError;
-use crate::schema::build::Field;
-use crate::tree::Reader;
+use crate::keys::Keys;
+use crate::reader::Reader;
 
 /// What the table of a model may hold, and how it is read.
-pub(super) struct Entry<T> {
+pub(super) struct ModelEntry<T> {
     pub(super) name: &'static str,
     /// Two models may share a key, if it means the same.
-    pub(super) keys: &'static [&'static str],
+    pub(super) keys: &'static [Keys],
     pub(super) read: fn(&Reader<'_>) -> Result<T, JobError>,
-    /// The schema of each of `keys`.
-    pub(super) fields: fn() -> Vec<Field>,
     /// What the schema says of several keys together.
     pub(super) rules: fn() -> Json,
 }
 
-impl<T> Entry<T> {
+impl<T> ModelEntry<T> {
     /// The same of a model that is read by `read`.
-    pub(super) const fn into<U>(self, read: fn(&Reader<'_>) -> Result<U, JobError>) -> Entry<U> {
-        let Self { name, keys, fields, rules, .. } = self;
-        Entry { name, keys, read, fields, rules }
+    pub(super) const fn into<U>(
+        self,
+        read: fn(&Reader<'_>) -> Result<U, JobError>,
+    ) -> ModelEntry<U> {
+        let Self { name, keys, rules, .. } = self;
+        ModelEntry { name, keys, read, rules }
     }
 }

@@ -4,13 +4,34 @@ use penstock_core::{Device, Seed, Span};
 use penstock_device::{Faults, Rates};
 use serde_json::{Value as Json, json};
 
+use crate::amount::{SHARE, TIME};
 use crate::diagnose::JobError;
-use crate::schema::build::{defined, field, required, table, with, without};
-use crate::text::time;
-use crate::tree::{Node, Reader};
-use crate::units::{self, Share, share_text};
+use crate::keys::{keys, needed, table_with, without};
+use crate::kinds::Own;
+use crate::reader::Reader;
+use crate::rows::Rows;
+use crate::schema::build::with;
+use crate::tree::Node;
+use crate::units::Share;
 
-const KEYS: &[&str] = &["errors", "stalls", "stall"];
+keys! {
+    /// Keys of faults.
+    KEYS:
+    /// Requests that fail.
+    ERRORS errors: Share = SHARE, or Share::NONE;
+    /// Requests that stall.
+    STALLS stalls: Share = SHARE, or Share::NONE;
+}
+
+keys! {
+    /// Keys of faults if requests stall.
+    STALL_KEYS:
+    /// For how long they stall.
+    STALL stall: Span = TIME, needs "\"50ms\"";
+}
+
+/// A table of faults.
+pub(super) const KIND: Own<FaultSpec> = Own { read, text, schema };
 
 /// How a device misbehaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,44 +44,36 @@ pub struct FaultSpec {
     pub stall: Span,
 }
 
-pub(super) fn read(node: &Node) -> Result<FaultSpec, JobError> {
-    let reader = Reader::new(node, "the faults", KEYS)?;
-    let errors = reader.optional("errors", units::share)?.unwrap_or(Share::NONE);
-    let stalls = reader.optional("stalls", units::share)?.unwrap_or(Share::NONE);
+fn read(node: &Node) -> Result<FaultSpec, JobError> {
+    let reader = Reader::new(node, "the faults", &[KEYS, STALL_KEYS])?;
+    let (errors, stalls) = (reader.get(&ERRORS)?, reader.get(&STALLS)?);
     let stall = if stalls > Share::NONE {
-        reader.required("stall", "\"50ms\"", units::duration)?
+        reader.get(&STALL)?
     } else {
         let hint = "say how many requests stall, as in `stalls = \"0.5%\"`";
-        reader.refuse(&["stall"], "says how long requests stall, but none does", hint)?;
+        reader.refuse(STALL_KEYS, "says how long requests stall, but none does", hint)?;
         Span::ZERO
     };
     Ok(FaultSpec { errors, stalls, stall })
 }
 
-pub(super) fn schema() -> Json {
-    let all = table(
-        KEYS.iter().copied(),
-        vec![
-            field("errors", "Requests that fail.", defined("share")).or("0%"),
-            field("stalls", "Requests that stall.", defined("share")).or("0%"),
-            field("stall", "For how long they stall.", defined("time")),
-        ],
-    );
-    let stalls =
-        json!({"required": ["stalls"], "properties": {"stalls": defined("share-above-zero")}});
-    with(all, json!({"if": stalls, "then": required(&["stall"]), "else": without(&["stall"])}))
+fn schema() -> Json {
+    let given = STALLS.name;
+    let some = SHARE.above_zero().reference();
+    let stalls = json!({"required": [given], "properties": {given: some}});
+    let stall = json!({"if": stalls, "then": needed(STALL_KEYS), "else": without(STALL_KEYS)});
+    with(table_with(KEYS, &[STALL_KEYS]), stall)
+}
+
+fn text(faults: &FaultSpec) -> String {
+    Rows::of(&[KEYS, STALL_KEYS])
+        .put(&ERRORS, &faults.errors)
+        .put(&STALLS, &faults.stalls)
+        .maybe(&STALL, Some(&faults.stall).filter(|_| faults.stalls > Share::NONE))
+        .inline()
 }
 
 impl FaultSpec {
-    pub(super) fn text(&self) -> String {
-        let [errors, stalls] = [self.errors, self.stalls].map(share_text);
-        let mut text = format!("errors = \"{errors}\", stalls = \"{stalls}\"");
-        if self.stalls.fraction() > 0.0 {
-            text = format!("{text}, stall = {}", time(self.stall));
-        }
-        format!("{{ {text} }}")
-    }
-
     /// `device`, the disk numbered `number`, misbehaving.
     pub(super) fn over(&self, device: Box<dyn Device>, seed: Seed, number: u32) -> Box<dyn Device> {
         let Self { errors, stalls, stall } = *self;

@@ -4,40 +4,64 @@ use penstock_core::{Device, Op, Span, Time};
 use penstock_device::{Cost, Fixed, Law};
 use serde_json::{Value as Json, json};
 
-use super::entry::Entry;
+use super::entry::ModelEntry;
 use super::memory::COMMAND;
+use crate::amount::{Count, SIZE, TIME};
 use crate::diagnose::JobError;
-use crate::schema::build::{Field, any, count, defined, field, required, table, with, without};
-use crate::text::{Lines, size, time};
-use crate::tree::{Node, Reader};
-use crate::units::{self, size_text};
+use crate::keys::{Declared, Keys, keys, needed, required, table_with, without};
+use crate::kinds::Own;
+use crate::reader::Reader;
+use crate::rows::Rows;
+use crate::schema::build::{any, with};
+use crate::tree::Node;
 
-/// A capacity that no job of today fills.
-const CAPACITY: u64 = 1 << 40;
+keys! {
+    /// Keys of a law of its length in bytes.
+    LINEAR:
+    /// Time of every request.
+    BASE base: Span = TIME, needs "\"0.9ms\"";
+    /// Time of each million bytes.
+    PER_MB per_mb: Span = TIME, or Span::ZERO;
+}
 
-/// Requests in it at most: far more than any disk takes.
-const DEPTH_MOST: u64 = 65_536;
+keys! {
+    /// Keys of a law of its length in units.
+    UNITS:
+    /// Time of each begun unit of a request.
+    UNIT unit: Span = TIME, needs "\"1ms\"";
+    /// Bytes of a unit.
+    UNIT_BYTES unit_bytes: u32 = SIZE.above_zero().at_most(u32::MAX as u64),
+        needs "\"10000B\"";
+}
+
+keys! {
+    /// Keys of every law.
+    EITHER:
+    /// Time before that, once for all that are taken together.
+    LATENCY latency: Span = TIME, or Span::ZERO;
+}
 
 /// Keys of a law, which are keys of the device too: those are the law of its reads.
-const LAW_KEYS: [&str; 5] = ["base", "per_mb", "unit", "unit_bytes", "latency"];
+const LAW: &[Keys] = &[LINEAR, UNITS, EITHER];
 
-pub(super) const ENTRY: Entry<FixedSpec> = Entry {
-    name: "fixed",
-    keys: &["base", "per_mb", "unit", "unit_bytes", "latency", "writes", "depth", "capacity"],
-    read,
-    fields: || {
-        let writes = with(table(LAW_KEYS, law_fields()), rules());
-        let mut fields = law_fields();
-        fields.extend([
-            field("writes", "The same of writes; if not given, as of reads.", writes),
-            field("depth", "Requests in it at once.", count(1, DEPTH_MOST)).or(1),
-            field("capacity", "Bytes of the device.", defined("size-above-zero"))
-                .or(size_text(CAPACITY)),
-        ]);
-        fields
-    },
-    rules,
-};
+keys! {
+    /// Keys of the device next to those of a law. The capacity is one that no job of today fills, the
+    /// depth at most far more than any disk takes.
+    KEYS:
+    /// The same of writes; if not given, as of reads.
+    WRITES writes: Law = Own {
+        read: |node| of_writes(node, 1),
+        text: |law| rows(law, Rows::of(LAW)).inline(),
+        schema: || with(table_with(&[], LAW), rules()),
+    };
+    /// Requests in it at once.
+    DEPTH depth: u32 = Count(1, 65_536), or 1;
+    /// Bytes of the device.
+    CAPACITY capacity: u64 = SIZE.above_zero(), or 1 << 40;
+}
+
+pub(super) const ENTRY: ModelEntry<FixedSpec> =
+    ModelEntry { name: "fixed", keys: &[LINEAR, UNITS, EITHER, KEYS], read, rules };
 
 /// Laws of length, and how many bytes there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,60 +76,36 @@ pub struct FixedSpec {
     pub capacity: u64,
 }
 
-fn law_fields() -> Vec<Field> {
-    vec![
-        field("base", "Time of every request.", defined("time")),
-        field("per_mb", "Time of each million bytes.", defined("time")).or("0s"),
-        field("unit", "Time of each begun unit of a request.", defined("time")),
-        field("unit_bytes", "Bytes of a unit.", defined("size-above-zero")),
-        field(
-            "latency",
-            "Time before that, once for all that are taken together.",
-            defined("time"),
-        )
-        .or("0s"),
-    ]
-}
-
 /// By a law of its length in bytes, or in units; not both.
 fn rules() -> Json {
-    let in_units = any([required(&["unit"]), required(&["unit_bytes"])]);
-    json!({
-        "if": in_units,
-        "then": with(required(&["unit", "unit_bytes"]), without(&["base", "per_mb"])),
-        "else": required(&["base"]),
-    })
+    let in_units = any([required(&[&UNIT]), required(&[&UNIT_BYTES])]);
+    let units = with(needed(UNITS), without(LINEAR));
+    json!({"if": in_units, "then": units, "else": needed(LINEAR)})
 }
 
 fn read(reader: &Reader<'_>) -> Result<FixedSpec, JobError> {
-    let capacity = reader.optional("capacity", |node| match units::size(node)? {
-        0 => Err(node.expected("a capacity of at least `1B`")),
-        bytes => Ok(bytes),
-    })?;
-    let depth = reader.optional("depth", |node| node.count(1, DEPTH_MOST))?.unwrap_or(1) as u32;
+    let (capacity, depth) = (reader.get(&CAPACITY)?, reader.get(&DEPTH)?);
     let reads = law(reader, depth)?;
-    let of_writes = |node: &Node| law(&Reader::new(node, "the law of writes", &LAW_KEYS)?, depth);
-    let writes = reader.optional("writes", of_writes)?.unwrap_or(reads);
-    Ok(FixedSpec { reads, writes, depth, capacity: capacity.unwrap_or(CAPACITY) })
+    let writes = reader.node(&WRITES).map_or(Ok(reads), |node| of_writes(node, depth))?;
+    Ok(FixedSpec { reads, writes, depth, capacity })
+}
+
+fn of_writes(node: &Node, depth: u32) -> Result<Law, JobError> {
+    law(&Reader::new(node, "the law of writes", LAW)?, depth)
 }
 
 /// What requests take, of which the device holds `depth`.
 fn law(reader: &Reader<'_>, depth: u32) -> Result<Law, JobError> {
-    let latency = reader.optional("latency", units::duration)?.unwrap_or(Span::ZERO);
-    let (cost, key) = if reader.node("unit").is_some() || reader.node("unit_bytes").is_some() {
+    let latency = reader.get(&LATENCY)?;
+    let in_units = UNITS.iter().any(|key| reader.node(*key).is_some());
+    let (cost, key): (_, &dyn Declared) = if in_units {
         let hint = "a device has `base` and `per_mb`, or `unit` and `unit_bytes`";
-        reader.refuse(&["base", "per_mb"], "does not go with `unit`", hint)?;
-        let unit = reader.required("unit", "\"1ms\"", units::duration)?;
-        let unit_bytes = reader.required("unit_bytes", "\"10000B\"", |node| {
-            let bytes = units::size(node)?;
-            let bytes = u32::try_from(bytes).ok().filter(|&bytes| bytes > 0);
-            bytes.ok_or_else(|| node.expected("a size from `1B` to `1GiB`"))
-        })?;
-        (Cost::Units { unit, unit_bytes }, "unit")
+        reader.refuse(LINEAR, "does not go with `unit`", hint)?;
+        let (unit, unit_bytes) = (reader.get(&UNIT)?, reader.get(&UNIT_BYTES)?);
+        (Cost::Units { unit, unit_bytes }, &UNIT)
     } else {
-        let base = reader.required("base", "\"0.9ms\"", units::duration)?;
-        let per_mb = reader.optional("per_mb", units::duration)?.unwrap_or(Span::ZERO);
-        (Cost::Linear { base, per_mb }, "base")
+        let (base, per_mb) = (reader.get(&BASE)?, reader.get(&PER_MB)?);
+        (Cost::Linear { base, per_mb }, &BASE)
     };
     if cost.of(Op::Read, u32::MAX) == Span::ZERO {
         let found = "the device takes no time at all";
@@ -122,30 +122,20 @@ fn law(reader: &Reader<'_>, depth: u32) -> Result<Law, JobError> {
     Ok(law)
 }
 
-/// The keys of a law with their values.
-fn pairs(law: &Law) -> Vec<(&'static str, String)> {
-    let mut pairs = match law.cost {
-        Cost::Linear { base, per_mb } => vec![("base", time(base)), ("per_mb", time(per_mb))],
-        Cost::Units { unit, unit_bytes } => {
-            vec![("unit", time(unit)), ("unit_bytes", size(unit_bytes.into()))]
-        }
+fn rows(law: &Law, rows: Rows) -> Rows {
+    let rows = match &law.cost {
+        Cost::Linear { base, per_mb } => rows.put(&BASE, base).put(&PER_MB, per_mb),
+        Cost::Units { unit, unit_bytes } => rows.put(&UNIT, unit).put(&UNIT_BYTES, unit_bytes),
     };
-    pairs.push(("latency", time(law.latency)));
-    pairs
+    rows.put(&LATENCY, &law.latency)
 }
 
 impl FixedSpec {
-    pub(super) fn write(&self, out: &mut Lines) {
-        for (key, value) in pairs(&self.reads) {
-            out.line(key, value);
-        }
-        if self.writes != self.reads {
-            let pair = |(key, value): &(&str, String)| format!("{key} = {value}");
-            let pairs: Vec<String> = pairs(&self.writes).iter().map(pair).collect();
-            out.line("writes", format!("{{ {} }}", pairs.join(", ")));
-        }
-        out.line("depth", self.depth);
-        out.line("capacity", size(self.capacity));
+    pub(super) fn rows(&self, all: Rows) -> Rows {
+        rows(&self.reads, all)
+            .maybe(&WRITES, Some(&self.writes).filter(|writes| **writes != self.reads))
+            .put(&DEPTH, &self.depth)
+            .put(&CAPACITY, &self.capacity)
     }
 
     /// Bytes that it takes, at most.

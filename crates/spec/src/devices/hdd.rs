@@ -7,59 +7,59 @@ use penstock_device::hdd::{Angle, Bus, Drive, Hdd, Options, Overheads, Tagged};
 use serde_json::{Value as Json, json};
 
 use super::cache::{self, CacheSpec};
-use super::entry::Entry;
+use super::entry::ModelEntry;
 use super::memory::COMMAND;
 use super::queue::{self, QueueSpec};
 use super::sheet::{self, SheetSpec};
 use super::watch::Watch;
+use crate::amount::{OrWord, TIME};
 use crate::diagnose::{JobError, quote};
 use crate::drives;
+use crate::keys::{keys, needed};
+use crate::kinds::{Choice, Own, SWITCH};
 use crate::nearest::suggest;
-use crate::schema::build::{all, any, defined, field, from_digit, required, switch, words};
-use crate::text::{Lines, quoted, time};
-use crate::tree::{Node, Reader, Value};
-use crate::units;
+use crate::reader::Reader;
+use crate::rows::Rows;
+use crate::schema::build::{all, any, words};
+use crate::text::quoted;
+use crate::tree::{Node, Value};
 
-/// Command overheads that are a word.
-const OVERHEADS: [&str; 2] = ["none", "drive"];
-/// What the bus is.
-const BUSES: &[&str] = &["none", "drive"];
+keys! {
+    /// Keys of a drive and what of it takes part.
+    KEYS:
+    /// The drive whose facts it has, or the facts of its sheet.
+    DRIVE drive: DriveSpec = Own {
+        read: drive,
+        text: DriveSpec::text,
+        schema: || any([words(drives::names()), sheet::schema()]),
+    }, needs "\"ibm18es\"";
+    /// Whether it has too what was observed of the real one.
+    OBSERVED observed: bool = SWITCH, or false;
+    /// Time that a command costs beside seek, turn and transfer.
+    OVERHEADS overheads: Overheads = OrWord {
+        words: &[("none", Overheads::None), ("drive", Overheads::Drive)],
+        amount: TIME,
+        value: Overheads::Constant,
+        quantity: |overheads| match overheads {
+            Overheads::Constant(span) => Some(*span),
+            _ => None,
+        },
+    }, or Overheads::Drive;
+    /// Whether its bus takes part.
+    BUS bus: Bus = Choice(&[("none", Bus::None), ("drive", Bus::Drive)]), or Bus::Drive;
+}
 
-pub(super) const ENTRY: Entry<HddSpec> = Entry {
-    name: "hdd",
-    keys: &[
-        "drive",
-        "observed",
-        "overheads",
-        "bus",
-        cache::KEYS[0],
-        cache::KEYS[1],
-        cache::KEYS[2],
-        "turnaround",
-        "queue",
-    ],
-    read,
-    fields: || {
-        let overheads = any([words(OVERHEADS), from_digit("time")]);
-        let costs = "Time that a command costs beside seek, turn and transfer.";
-        let buses = words(BUSES.iter().copied());
-        let drive = any([words(drives::names()), sheet::schema()]);
-        let [cache, readahead, write_back] = cache::fields();
-        vec![
-            field("drive", "The drive whose facts it has, or the facts of its sheet.", drive),
-            field("observed", "Whether it has too what was observed of the real one.", switch())
-                .or(false),
-            field("overheads", costs, overheads).or("drive"),
-            field("bus", "Whether its bus takes part.", buses).or("drive"),
-            cache,
-            readahead,
-            write_back,
-            field("turnaround", "Time of the host between two commands.", defined("time")).or("0s"),
-            field("queue", "The disk's own queue.", queue::schema()),
-        ]
-    },
-    rules,
-};
+keys! {
+    /// Keys of what is before the drive.
+    HOST_KEYS:
+    /// Time of the host between two commands.
+    TURNAROUND turnaround: Span = TIME, or Span::ZERO;
+    /// The disk's own queue.
+    QUEUE queue: QueueSpec = queue::KIND;
+}
+
+pub(super) const ENTRY: ModelEntry<HddSpec> =
+    ModelEntry { name: "hdd", keys: &[KEYS, cache::KEYS, HOST_KEYS], read, rules };
 
 /// A disk with an arm.
 #[derive(Clone, PartialEq, Debug)]
@@ -86,34 +86,18 @@ pub enum DriveSpec {
 }
 
 fn rules() -> Json {
-    let observed = json!({"required": ["observed"], "properties": {"observed": {"const": true}}});
-    let drives = json!({"properties": {"drive": words(drives::observed::names())}});
-    let observed = json!({"if": observed, "then": drives});
-    all([required(&["drive"]), cache::rules(), observed])
-}
-
-/// The device file of a drive with everything that is known of it.
-pub(super) fn drive_text(name: &str) -> String {
-    let observed = drives::observed::names().any(|known| known == name);
-    format!(
-        "[device]\nsummary = \"the drive {name} as it was measured: arm, platter, command \
-         overheads, bus and cache\"\nmodel = \"hdd\"\ndrive = \"{name}\"\nobserved = \
-         {observed}\noverheads = \"drive\"\nbus = \"drive\"\ncache = \"drive\"\n"
-    )
+    let on = json!({"required": [OBSERVED.name], "properties": {OBSERVED.name: {"const": true}}});
+    let drives = json!({"properties": {DRIVE.name: words(drives::observed::names())}});
+    all([needed(KEYS), cache::rules(), json!({"if": on, "then": drives})])
 }
 
 fn read(reader: &Reader<'_>) -> Result<HddSpec, JobError> {
-    let drive = reader.required("drive", "\"ibm18es\"", drive)?;
-    let observed = reader.optional("observed", |node| observed(node, &drive))?.unwrap_or(false);
-    let overheads = reader.optional("overheads", overheads)?.unwrap_or_default();
-    let bus = reader.optional("bus", |node| {
-        let word = node.choice(BUSES)?;
-        Ok(if word == "none" { Bus::None } else { Bus::Drive })
-    })?;
+    let drive = reader.get(&DRIVE)?;
+    let observed = observed(reader, &drive)?;
+    let (overheads, bus) = (reader.get(&OVERHEADS)?, reader.get(&BUS)?);
     let cache = cache::read(reader)?;
-    let turnaround = reader.optional("turnaround", units::duration)?.unwrap_or(Span::ZERO);
-    let options = Options { overheads, bus: bus.unwrap_or_default(), turnaround, cache: None };
-    let queue = reader.optional("queue", queue::read)?.unwrap_or_default();
+    let options = Options { overheads, bus, turnaround: reader.get(&TURNAROUND)?, cache: None };
+    let queue = reader.find(&QUEUE)?.unwrap_or_default();
     Ok(HddSpec { drive, observed, options, cache, queue })
 }
 
@@ -128,8 +112,8 @@ fn drive(node: &Node) -> Result<DriveSpec, JobError> {
     })
 }
 
-fn observed(node: &Node, drive: &DriveSpec) -> Result<bool, JobError> {
-    let observed = node.boolean()?;
+fn observed(reader: &Reader<'_>, drive: &DriveSpec) -> Result<bool, JobError> {
+    let observed = reader.get(&OBSERVED)?;
     let unknown = |name| drives::observed::names().all(|known| known != name);
     if observed && drive.name().is_none_or(unknown) {
         let names: Vec<_> = drives::observed::names().collect();
@@ -138,21 +122,9 @@ fn observed(node: &Node, drive: &DriveSpec) -> Result<bool, JobError> {
             None => "nothing was observed of a drive by its data sheet".into(),
         };
         let hint = format!("there is something of {}", names.join(", "));
-        return Err(JobError::new(found).at(&node.origin).hint(hint));
+        return Err(JobError::new(found).at(reader.place(&OBSERVED)).hint(hint));
     }
     Ok(observed)
-}
-
-fn overheads(node: &Node) -> Result<Overheads, JobError> {
-    match node.word() {
-        Some("none") => Ok(Overheads::None),
-        Some("drive") => Ok(Overheads::Drive),
-        Some(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => {
-            let hint = suggest(text, OVERHEADS);
-            Err(node.expected("`none`, `drive` or a length of time").hint(hint))
-        }
-        _ => units::duration(node).map(Overheads::Constant),
-    }
 }
 
 impl DriveSpec {
@@ -182,22 +154,32 @@ impl DriveSpec {
 }
 
 impl HddSpec {
-    pub(super) fn write(&self, out: &mut Lines) {
-        let Self { drive, observed, options, cache, queue } = self;
-        out.line("drive", drive.text());
-        out.line("observed", observed.to_string());
-        out.line(
-            "overheads",
-            match options.overheads {
-                Overheads::None => quoted("none"),
-                Overheads::Drive => quoted("drive"),
-                Overheads::Constant(span) => time(span),
+    /// The drive called `name` with everything that is known of it.
+    pub(super) fn known(name: &'static str) -> Self {
+        Self {
+            drive: DriveSpec::Named(name),
+            observed: drives::observed::names().any(|known| known == name),
+            options: Options {
+                overheads: Overheads::Drive,
+                bus: Bus::Drive,
+                turnaround: Span::ZERO,
+                cache: None,
             },
-        );
-        out.line("bus", quoted(if options.bus == Bus::None { "none" } else { "drive" }));
-        CacheSpec::write(cache.as_ref(), out);
-        out.line("turnaround", time(options.turnaround));
-        out.line("queue", queue.text());
+            cache: Some(CacheSpec::default()),
+            queue: QueueSpec::default(),
+        }
+    }
+
+    pub(super) fn rows(&self, rows: Rows) -> Rows {
+        let Self { drive, observed, options, cache, queue } = self;
+        let rows = rows
+            .put(&DRIVE, drive)
+            .put(&OBSERVED, observed)
+            .put(&OVERHEADS, &options.overheads)
+            .put(&BUS, &options.bus);
+        CacheSpec::rows(cache.as_ref(), rows)
+            .put(&TURNAROUND, &options.turnaround)
+            .put(&QUEUE, queue)
     }
 
     /// Bytes that it takes, at most: its table of seeks is the largest.

@@ -4,19 +4,39 @@ use penstock_core::{Policy, Served};
 use penstock_policy::{Entry, POLICIES, Params};
 use serde_json::{Value as Json, json};
 
+use crate::amount::Count;
 use crate::diagnose::JobError;
+use crate::keys::{Declared, keys, names};
+use crate::kinds::Own;
 use crate::params;
-use crate::schema::build::{any, count, field, required, table, with};
+use crate::reader::Reader;
+use crate::rows::Rows;
+use crate::schema::build::{any, table, with};
 use crate::schema::policy;
-use crate::text::members;
-use crate::tree::{Node, Reader, Value};
+use crate::text::{param, quoted};
+use crate::tree::{Node, Value};
 
-/// Keys of a queue, beside the parameters of its policy.
-const KEYS: [&str; 2] = ["policy", "depth"];
 /// The policy of a queue that does not name one.
-const POLICY: &str = "fcfs";
-/// Commands that a disk's own queue holds at most: far more than any disk's.
-const MOST: u64 = 65_536;
+const USUAL: &str = "fcfs";
+
+keys! {
+    /// Keys of a queue, next to the parameters of its policy. No disk's queue is as deep as the deepest.
+    KEYS:
+    /// How it picks.
+    POLICY policy: &'static str = Own {
+        read: |node| {
+            let found = params::policy(node.text("the name of a policy")?);
+            found.map(|policy| policy.name).map_err(|error| error.at(&node.origin))
+        },
+        text: |name| quoted(name),
+        schema: || json!({}),
+    }, or USUAL;
+    /// Commands that the disk holds at once.
+    DEPTH depth: u32 = Count(1, 65_536), or 1;
+}
+
+/// A table of a queue.
+pub(super) const KIND: Own<QueueSpec> = Own { read, text, schema };
 
 /// A disk's own queue.
 #[derive(Clone, PartialEq, Debug)]
@@ -31,52 +51,43 @@ pub struct QueueSpec {
 
 impl Default for QueueSpec {
     fn default() -> Self {
-        let policy = penstock_policy::find(POLICY).expect("it is registered");
+        let policy = penstock_policy::find(USUAL).expect("it is registered");
         Self { policy: policy.name, params: policy.defaults(), depth: 1 }
     }
 }
 
-pub(super) fn read(node: &Node) -> Result<QueueSpec, JobError> {
+fn read(node: &Node) -> Result<QueueSpec, JobError> {
     let written = match &node.value {
-        Value::Table(table) => table.get("policy").map(|entry| &entry.node),
+        Value::Table(table) => table.get(POLICY.name).map(|entry| &entry.node),
         _ => None,
     };
-    let policy = match written {
-        Some(node) => params::policy(node.text("the name of a policy")?)
-            .map_err(|error| error.at(&node.origin))?,
-        None => params::policy(POLICY)?,
-    };
-    let own = policy.params.iter().map(|param| param.name);
-    let keys: Vec<&str> = KEYS.into_iter().chain(own).collect();
-    let reader = Reader::new(node, "the queue", &keys)?;
-    let depth = reader.optional("depth", |node| node.count(1, MOST))?.unwrap_or(1) as u32;
-    Ok(QueueSpec { policy: policy.name, params: params::read(policy.params, &reader)?, depth })
+    let policy = written.map_or(Ok(USUAL), |node| POLICY.kind.read(node))?;
+    let params = params::policy(policy)?.params;
+    let mut known = names(&[KEYS]);
+    known.extend(params.iter().map(|param| param.name));
+    let reader = Reader::with(node, "the queue", known)?;
+    Ok(QueueSpec { policy, depth: reader.get(&DEPTH)?, params: params::read(params, &reader)? })
 }
 
 /// The parameters that a queue may have are those of its policy.
-pub(super) fn schema() -> Json {
+fn schema() -> Json {
     let of = |entry: &'static Entry| {
-        let keys = KEYS.into_iter().chain(entry.params.iter().map(|param| param.name));
-        let name = json!({"const": entry.name});
-        let own = [
-            field("policy", "How it picks.", name).or(POLICY),
-            field("depth", "Commands that the disk holds at once.", count(1, MOST)).or(1),
-        ];
-        let fields = own.into_iter().chain(policy::fields(entry.params)).collect();
-        let named: &[&str] = if entry.name == POLICY { &[] } else { &["policy"] };
-        with(table(keys, fields), required(named))
+        let name = with(POLICY.schema(), json!({"const": entry.name}));
+        let own = [(POLICY.name, name), (DEPTH.name, DEPTH.schema())];
+        let table = table(own.into_iter().chain(policy::properties(entry.params)));
+        let named: &[&str] = if entry.name == USUAL { &[] } else { &[POLICY.name] };
+        with(table, json!({"required": named}))
     };
     any(POLICIES.iter().map(of).collect::<Vec<_>>())
 }
 
-impl QueueSpec {
-    pub(super) fn text(&self) -> String {
-        let head = format!("policy = \"{}\", depth = {}", self.policy, self.depth);
-        let params = members(&self.params);
-        let comma = if params.is_empty() { "" } else { ", " };
-        format!("{{ {head}{comma}{params} }}")
-    }
+fn text(queue: &QueueSpec) -> String {
+    let rows = Rows::of(&[KEYS]).put(&POLICY, &queue.policy).put(&DEPTH, &queue.depth);
+    let params = queue.params.iter();
+    params.fold(rows, |rows, (name, value)| rows.param(name, param(value))).inline()
+}
 
+impl QueueSpec {
     /// The policy that picks; none if the queue is of one command, which is no queue.
     pub(super) fn build(&self) -> Option<Box<dyn Policy>> {
         let entry = penstock_policy::find(self.policy).expect("checked when it was read");

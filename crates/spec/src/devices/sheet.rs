@@ -3,49 +3,55 @@
 //! What no sheet states is taken as [`drives`](crate::drives) takes it: zones, skews, what a
 //! command costs, the rules of the cache.
 
-use std::ops::RangeInclusive;
-
 use penstock_core::Span;
 use penstock_device::hdd::{Drive, Hdd, Options};
 use serde_json::Value as Json;
 
+use crate::amount::{Amount, Count, SIZE, TIME, TRANSFER};
 use crate::diagnose::JobError;
 use crate::drives::Sheet;
-use crate::schema::build::{count, defined, field, required, table, with};
-use crate::text::{size, time};
-use crate::tree::{Node, Reader};
-use crate::units::{self, duration_text, size_text, transfer_text};
+use crate::keys::{keys, table};
+use crate::reader::Reader;
+use crate::rows::Rows;
+use crate::tree::Node;
+use crate::units::size_text;
 
-const KEYS: [&str; 11] = [
-    "capacity",
-    "rpm",
-    "single_seek",
-    "average_seek",
-    "full_seek",
-    "outer_rate",
-    "inner_rate",
-    "heads",
-    "head_switch",
-    "write_settle",
-    "buffer",
-];
-/// What every sheet states.
-const STATED: usize = 7;
-
-const RPM: RangeInclusive<u64> = 1_000..=100_000;
-const HEADS: RangeInclusive<u64> = 1..=64;
-/// No disk's rate is outside, and each is at least a sector a turn.
-const RATE: RangeInclusive<u64> = 1_000_000..=10_000_000_000;
-const BUFFER: RangeInclusive<u64> = 1 << 20..=2 << 30;
 /// No part of a seek takes longer.
-const LONGEST: Span = Span::from_ms(500);
+const SEEK: Amount = TIME.at_most(Span::from_ms(500).ns());
+/// No disk's rate is outside, and each is at least a sector a turn.
+const RATE: Amount = TRANSFER.at_least(1_000_000).at_most(10_000_000_000);
 
-/// Heads that nobody stated.
-const HEADS_USUAL: u32 = 8;
 /// A buffer that nobody stated.
 const BUFFER_USUAL: u64 = 128 << 20;
 /// The interface of every drive of today: never the slower part.
 const INTERFACE_MB_S: f64 = 600.0;
+
+keys! {
+    /// Keys of a data sheet. Every sheet states the first seven.
+    KEYS:
+    /// Bytes of the drive.
+    CAPACITY capacity: u64 = SIZE.above_zero(), needs "\"4TB\"";
+    /// Turns a minute.
+    RPM rpm: u32 = Count(1_000, 100_000), needs "7200";
+    /// Seek to the next cylinder.
+    SINGLE single_seek: Span = SEEK, needs "\"0.8ms\"";
+    /// Average seek: one over a third of the cylinders.
+    AVERAGE average_seek: Span = SEEK, needs "\"8.5ms\"";
+    /// Seek over all cylinders.
+    FULL full_seek: Span = SEEK, needs "\"16ms\"";
+    /// Sustained transfer rate on the outermost tracks.
+    OUTER outer_rate: u64 = RATE, needs "\"200MB/s\"";
+    /// Sustained transfer rate on the innermost tracks.
+    INNER inner_rate: u64 = RATE, needs "\"95MB/s\"";
+    /// Surfaces that carry data.
+    HEADS heads: u32 = Count(1, 64), or 8;
+    /// Time to change heads; if not given, as `single_seek`.
+    SWITCH head_switch: Span = SEEK;
+    /// What a write's seek takes longer.
+    SETTLE write_settle: Span = SEEK, or Span::ZERO;
+    /// Bytes of its buffer.
+    BUFFER buffer: u64 = SIZE.at_least(1 << 20).at_most(2 << 30), or BUFFER_USUAL;
+}
 
 /// Figures of a data sheet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,30 +76,17 @@ pub struct SheetSpec {
 }
 
 pub(super) fn read(node: &Node) -> Result<SheetSpec, JobError> {
-    let reader = Reader::new(node, "the drive", &KEYS)?;
-    let whole = |range: RangeInclusive<u64>| {
-        move |node: &Node| node.count(*range.start(), *range.end()).map(|number| number as u32)
-    };
-    let single = reader.required("single_seek", "\"0.8ms\"", seek)?;
+    let reader = Reader::new(node, "the drive", &[KEYS])?;
+    let single = reader.get(&SINGLE)?;
     let sheet = SheetSpec {
-        capacity: reader.required("capacity", "\"4TB\"", |node| match units::size(node)? {
-            0 => Err(node.expected("a capacity of at least `1B`")),
-            bytes => Ok(bytes),
-        })?,
-        rpm: reader.required("rpm", "7200", whole(RPM))?,
-        seeks: [
-            single,
-            reader.required("average_seek", "\"8.5ms\"", seek)?,
-            reader.required("full_seek", "\"16ms\"", seek)?,
-        ],
-        rates: [
-            reader.required("outer_rate", "\"200MB/s\"", rate)?,
-            reader.required("inner_rate", "\"95MB/s\"", rate)?,
-        ],
-        heads: reader.optional("heads", whole(HEADS))?.unwrap_or(HEADS_USUAL),
-        head_switch: reader.optional("head_switch", seek)?.unwrap_or(single),
-        write_settle: reader.optional("write_settle", seek)?.unwrap_or(Span::ZERO),
-        buffer: reader.optional("buffer", buffer)?.unwrap_or(BUFFER_USUAL),
+        capacity: reader.get(&CAPACITY)?,
+        rpm: reader.get(&RPM)?,
+        seeks: [single, reader.get(&AVERAGE)?, reader.get(&FULL)?],
+        rates: [reader.get(&OUTER)?, reader.get(&INNER)?],
+        heads: reader.get(&HEADS)?,
+        head_switch: reader.find(&SWITCH)?.unwrap_or(single),
+        write_settle: reader.get(&SETTLE)?,
+        buffer: reader.get(&BUFFER)?,
     };
     let wrong = |found: String| JobError::new(found).at(&node.origin);
     if !sheet.seeks.is_sorted() {
@@ -113,56 +106,27 @@ pub(super) fn read(node: &Node) -> Result<SheetSpec, JobError> {
     Ok(sheet)
 }
 
-fn seek(node: &Node) -> Result<Span, JobError> {
-    let found = Some(units::duration(node)?).filter(|&span| span <= LONGEST);
-    found.ok_or_else(|| node.expected("a length of time of at most `500ms`"))
-}
-
-fn rate(node: &Node) -> Result<u64, JobError> {
-    let found = Some(units::transfer(node)?).filter(|rate| RATE.contains(rate));
-    found.ok_or_else(|| node.expected("a transfer rate from `1MB/s` to `10GB/s`"))
-}
-
-fn buffer(node: &Node) -> Result<u64, JobError> {
-    let found = Some(units::size(node)?).filter(|bytes| BUFFER.contains(bytes));
-    found.ok_or_else(|| node.expected("a size from `1MiB` to `2GiB`"))
-}
-
 /// What the schema says of the table.
 pub(super) fn schema() -> Json {
-    let number = |range: RangeInclusive<u64>| count(*range.start(), *range.end());
-    let timed = || defined("time");
-    let moved = || defined("transfer-rate");
-    let fields = vec![
-        field("capacity", "Bytes of the drive.", defined("size-above-zero")),
-        field("rpm", "Turns a minute.", number(RPM)),
-        field("single_seek", "Seek to the next cylinder.", timed()),
-        field("average_seek", "Average seek: one over a third of the cylinders.", timed()),
-        field("full_seek", "Seek over all cylinders.", timed()),
-        field("outer_rate", "Sustained transfer rate on the outermost tracks.", moved()),
-        field("inner_rate", "Sustained transfer rate on the innermost tracks.", moved()),
-        field("heads", "Surfaces that carry data.", number(HEADS)).or(HEADS_USUAL),
-        field("head_switch", "Time to change heads; if not given, as `single_seek`.", timed()),
-        field("write_settle", "What a write's seek takes longer.", timed())
-            .or(duration_text(Span::ZERO)),
-        field("buffer", "Bytes of its buffer.", defined("size-above-zero"))
-            .or(size_text(BUFFER_USUAL)),
-    ];
-    with(table(KEYS, fields), required(&KEYS[..STATED]))
+    table(KEYS)
 }
 
 impl SheetSpec {
     pub(super) fn text(&self) -> String {
-        let [single, average, full] = self.seeks.map(time);
-        let [outer, inner] = self.rates.map(transfer_text);
-        let (capacity, buffer) = (size(self.capacity), size(self.buffer));
-        let (switch, settle) = (time(self.head_switch), time(self.write_settle));
-        format!(
-            "{{ capacity = {capacity}, rpm = {}, single_seek = {single}, average_seek = \
-             {average}, full_seek = {full}, outer_rate = \"{outer}\", inner_rate = \"{inner}\", \
-             heads = {}, head_switch = {switch}, write_settle = {settle}, buffer = {buffer} }}",
-            self.rpm, self.heads
-        )
+        let ([single, average, full], [outer, inner]) = (&self.seeks, &self.rates);
+        Rows::of(&[KEYS])
+            .put(&CAPACITY, &self.capacity)
+            .put(&RPM, &self.rpm)
+            .put(&SINGLE, single)
+            .put(&AVERAGE, average)
+            .put(&FULL, full)
+            .put(&OUTER, outer)
+            .put(&INNER, inner)
+            .put(&HEADS, &self.heads)
+            .put(&SWITCH, &self.head_switch)
+            .put(&SETTLE, &self.write_settle)
+            .put(&BUFFER, &self.buffer)
+            .inline()
     }
 
     pub(super) fn drive(&self) -> Drive {

@@ -2,39 +2,20 @@
 
 use serde_json::{Map, Value, json};
 
-/// A key of a table.
-pub(crate) struct Field {
-    key: &'static str,
-    schema: Value,
-}
-
-/// The key `key`, which means `doc` and holds what `schema` says.
-pub(crate) fn field(key: &'static str, doc: impl Into<String>, mut schema: Value) -> Field {
-    schema["description"] = Value::String(doc.into());
-    Field { key, schema }
-}
-
-impl Field {
-    /// The key itself.
-    pub(crate) fn key(&self) -> &'static str {
-        self.key
-    }
-
-    /// What it is when nobody says.
-    pub(crate) fn or(mut self, default: impl Into<Value>) -> Self {
-        self.schema["default"] = default.into();
-        self
-    }
-}
-
-/// A table with these keys and no other; `keys` are those that the parser knows.
-pub(crate) fn table<'a>(keys: impl IntoIterator<Item = &'a str>, fields: Vec<Field>) -> Value {
-    let declared: Vec<&str> = fields.iter().map(|field| field.key).collect();
-    let known: Vec<&str> = keys.into_iter().collect();
-    assert_eq!(declared, known, "the schema has the parser's keys");
+/// A table of these properties and no other.
+pub(crate) fn table<'a>(properties: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
     let properties: Map<String, Value> =
-        fields.into_iter().map(|field| (field.key.to_owned(), field.schema)).collect();
+        properties.into_iter().map(|(key, schema)| (key.to_owned(), schema)).collect();
     json!({"type": "object", "properties": properties, "additionalProperties": false})
+}
+
+/// `schema` with what it means, and its default.
+pub(crate) fn described(mut schema: Value, meaning: &str, default: Option<Value>) -> Value {
+    schema["description"] = meaning.into();
+    if let Some(default) = default {
+        schema["default"] = default;
+    }
+    schema
 }
 
 /// `schema` with the keys of `more` as well.
@@ -91,10 +72,9 @@ pub(crate) fn list(item: &Value) -> Value {
     json!({"type": "array", "items": item})
 }
 
-/// One value, or a list of them.
-pub(crate) fn each(item: Value) -> Value {
-    let list = list(&item);
-    any([item, list])
+/// A list of these that is not empty.
+pub(crate) fn some(item: &Value) -> Value {
+    with(list(item), json!({"minItems": 1}))
 }
 
 /// Two values.
@@ -102,18 +82,7 @@ pub(crate) fn pair(item: &Value) -> Value {
     json!({"type": "array", "items": item, "minItems": 2, "maxItems": 2})
 }
 
-/// A condition: `key` is given, and is `word`.
-pub(crate) fn is(key: &str, word: &str) -> Value {
-    json!({"required": [key], "properties": {key: {"const": word}}})
-}
-
-/// Refuses each of `keys`.
-pub(crate) fn without(keys: &[&str]) -> Value {
-    let refused: Map<String, Value> = keys.iter().map(|&key| (key.into(), false.into())).collect();
-    json!({"properties": refused})
-}
-
-/// Asks for each of `keys`.
-pub(crate) fn required(keys: &[&str]) -> Value {
-    json!({"required": keys})
+/// A table of which one key is given.
+pub(crate) fn one_of(table: Value) -> Value {
+    with(table, json!({"minProperties": 1, "maxProperties": 1}))
 }

@@ -3,29 +3,37 @@
 use penstock_policy::{Kind, POLICIES, Param};
 use serde_json::{Value, json};
 
-use super::build::{Field, any, count, defined, field, from_digit, switch, table, words};
-use crate::params::value_json;
+use super::build::{any, count, defined, described, from_digit, switch, table, words};
+use crate::keys::keys;
+use crate::kinds::section;
+use crate::text::param_json;
+use crate::tree::Node;
+
+keys! {
+    /// Parameters of policies, by name.
+    POLICY policy: Node = section(sections);
+}
 
 /// A section for each policy.
-pub(super) fn sections() -> Value {
-    let names = POLICIES.iter().map(|policy| policy.name);
-    let section = |policy: &'static penstock_policy::Entry| {
-        field(policy.name, policy.summary, params(policy.params))
-    };
-    table(names, POLICIES.iter().map(section).collect())
+fn sections() -> Value {
+    table(
+        POLICIES
+            .iter()
+            .map(|policy| (policy.name, described(params(policy.params), policy.summary, None))),
+    )
 }
 
 /// A table of parameters.
 fn params(params: &'static [Param]) -> Value {
-    table(params.iter().map(|param| param.name), fields(params))
+    table(properties(params))
 }
 
-/// A key for each parameter.
-pub(crate) fn fields(params: &'static [Param]) -> Vec<Field> {
-    params.iter().map(param).collect()
+/// The schema of each parameter.
+pub(crate) fn properties(params: &'static [Param]) -> impl Iterator<Item = (&'static str, Value)> {
+    params.iter().map(|one| (one.name, param(one)))
 }
 
-fn param(param: &'static Param) -> Field {
+fn param(param: &'static Param) -> Value {
     let schema = match param.kind {
         Kind::Size => defined("size-above-zero"),
         Kind::SizeOr(these) => any([words(these.iter().copied()), from_digit("size-above-zero")]),
@@ -41,7 +49,7 @@ fn param(param: &'static Param) -> Field {
     };
     let default = match param.kind {
         Kind::Group(_) => json!("on"),
-        _ => value_json(&param.default),
+        _ => param_json(&param.default),
     };
-    field(param.name, format!("{} Default: {}.", param.doc, param.source), schema).or(default)
+    described(schema, &format!("{} Default: {}.", param.doc, param.source), Some(default))
 }

@@ -165,12 +165,10 @@ def _new(csv: str | None) -> Path | None:
 
 
 def _told(found: Live) -> dict[str, object]:
-    """All that was met, its figures, and the paper's beside them."""
+    """All that was met, its figures, and the paper's points with ours."""
     figures = found.figures()
-    beside = [
-        {**asdict(one), "deviation_pct": one.deviation_pct} for one in figure5.points(figures)
-    ]
-    return {**asdict(found), "figures": [asdict(one) for one in figures], "figure5": beside}
+    pairs = [{**asdict(one), "deviation_pct": one.deviation_pct} for one in figure5.points(figures)]
+    return {**asdict(found), "figures": [asdict(one) for one in figures], "figure5": pairs}
 
 
 def _show(found: Live, console: Console) -> None:
@@ -223,7 +221,7 @@ def _of_short(cell: Cell) -> list[str]:
 
 
 def _show_figure5(figures: list[Figures], console: Console) -> None:
-    """The paper's points beside ours, where it has some."""
+    """The paper's points with ours, where it has some."""
     found = figure5.points(figures)
     if not found:
         return

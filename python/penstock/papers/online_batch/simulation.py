@@ -1,7 +1,7 @@
 """The simulation of "Disk I/O Control Mechanism for Online and Batch Processing" (2019), again.
 
 Nine runs of one job: no control, priority on the processors, priority on processors and disk, each
-with batch work that writes little, more and most. Beside them what the paper published.
+with batch work that writes little, more and most.
 """
 
 import json
@@ -14,7 +14,7 @@ from penstock import _native
 from penstock.errors import translated, wrong
 from penstock.papers import files
 from penstock.papers.settings import Settings
-from penstock.results import schema
+from penstock.results import json_types
 from penstock.text.units import LENGTHS
 
 NAME = "online-batch"
@@ -82,11 +82,11 @@ def row(control: Control, case: int, given: Mapping[str, str]) -> Row:
     """One run."""
     sets = [f"program.1.phases.1.write={_WRITES[case]}", *_CONTROL[control], *_sets(given)]
     with SETTINGS.errors(given), translated():
-        told = _native.compare(
+        found = _native.compare(
             NAME, text=job(), policies=["size-priority"], sets=sets, detail=False
         )
-    (run,) = json.loads(told)["runs"]
-    classes: dict[str, schema.Class] = {one["name"]: one for one in run["classes"]}
+    (run,) = json.loads(found)["runs"]
+    classes: dict[str, json_types.Class] = {one["name"]: one for one in run["classes"]}
     online, batch = classes["online"]["programs"], classes["batch"]["programs"]
     return {
         "control": control,

@@ -193,7 +193,7 @@ fn every_format_is_found_at_its_places() {
 }
 
 #[test]
-fn a_mark_beside_its_place_is_none() {
+fn a_mark_at_another_place_is_none() {
     for &(name, offset, magic) in WRITTEN {
         let found = Image::new(LEN).put(offset ^ 5, magic).found();
         assert_eq!(found, None, "{name} at {}", offset ^ 5);

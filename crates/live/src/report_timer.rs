@@ -17,7 +17,7 @@ const ASKED_MOST: u32 = 128;
 
 /// Says when it is time to report. It decides nothing else, so results do not depend on it.
 #[derive(Debug)]
-pub struct Beat {
+pub struct ReportTimer {
     /// Calls until the next reading, and calls between the two readings before it.
     left: u32,
     asked: u32,
@@ -26,13 +26,13 @@ pub struct Beat {
     reported: Option<Instant>,
 }
 
-impl Default for Beat {
+impl Default for ReportTimer {
     fn default() -> Self {
         Self { left: 1, asked: 1, read: None, reported: None }
     }
 }
 
-impl Beat {
+impl ReportTimer {
     /// Whether a report is due: at the first call, and then after every 50 ms of real time.
     pub fn due(&mut self) -> bool {
         self.left -= 1;
@@ -62,29 +62,29 @@ mod tests {
 
     #[test]
     fn it_is_time_at_first_and_then_once_in_fifty_milliseconds() {
-        let mut beat = Beat::default();
-        assert!(beat.due(), "a run begins with a report");
-        let begun = beat.reported;
-        while !beat.due() {}
-        assert!(beat.reported.unwrap().duration_since(begun.unwrap()) >= BETWEEN);
-        assert!(!beat.due(), "once");
+        let mut timer = ReportTimer::default();
+        assert!(timer.due(), "a run begins with a report");
+        let begun = timer.reported;
+        while !timer.due() {}
+        assert!(timer.reported.unwrap().duration_since(begun.unwrap()) >= BETWEEN);
+        assert!(!timer.due(), "once");
     }
 
     #[test]
     #[allow(clippy::disallowed_methods)]
-    fn who_is_slow_has_the_clock_read_each_time() {
-        let mut beat = Beat::default();
+    fn slow_calls_read_the_clock_each_time() {
+        let mut timer = ReportTimer::default();
         for _ in 0..100_000 {
-            beat.due();
+            timer.due();
         }
-        assert_eq!(beat.asked, ASKED_MOST);
-        while beat.left > 1 {
-            beat.due();
+        assert_eq!(timer.asked, ASKED_MOST);
+        while timer.left > 1 {
+            timer.due();
         }
         // As if the last of them had taken two seconds.
-        beat.read = Instant::now().checked_sub(Duration::from_secs(2));
-        beat.reported = beat.read;
-        assert!(beat.due());
-        assert_eq!(beat.asked, 1);
+        timer.read = Instant::now().checked_sub(Duration::from_secs(2));
+        timer.reported = timer.read;
+        assert!(timer.due());
+        assert_eq!(timer.asked, 1);
     }
 }

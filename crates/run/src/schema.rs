@@ -1,0 +1,73 @@
+//! JSON Schemas (draft 2020-12) by kind: that of results is made of their types, the others are of
+//! what people write.
+
+use penstock_spec::diagnose::quote;
+use penstock_spec::nearest::suggest;
+use penstock_spec::schema as written;
+use schemars::Schema;
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::result::Comparison;
+
+/// The kind of what `--json` prints.
+const RESULT: &str = "result";
+
+/// The schema of this kind: of job files, of device files or of results.
+///
+/// # Errors
+/// No kind has this name.
+pub fn schema(kind: &str) -> Result<Value, Failure> {
+    let found = if kind == RESULT { Some(result()) } else { written::schema(kind) };
+    found.ok_or_else(|| {
+        let kinds = written::KINDS.into_iter().chain([RESULT]);
+        Failure::wrong(format!("unknown kind of file: {}", quote(kind)), suggest(kind, kinds))
+    })
+}
+
+fn result() -> Value {
+    let mut schema = SchemaSettings::draft2020_12()
+        .for_serialize()
+        .with_transform(RecursiveTransform(exact))
+        .into_generator()
+        .into_root_schema_for::<Comparison>();
+    schema.insert("title".into(), "A result of Penstock".into());
+    schema.into()
+}
+
+/// An object has the members that are declared and no others. One that may be left out is never null.
+fn exact(schema: &mut Schema) {
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        *text = text.replace('\n', " ");
+    }
+    let required = schema.get("required").cloned().unwrap_or_default();
+    let is_required =
+        |name: &str| required.as_array().is_some_and(|all| all.contains(&name.into()));
+    let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else {
+        return;
+    };
+    for (_, property) in properties.iter_mut().filter(|(name, _)| !is_required(name)) {
+        without_null(property);
+    }
+    schema.insert("additionalProperties".into(), false.into());
+}
+
+/// Takes null out of what `property` may be.
+fn without_null(property: &mut Value) {
+    if let Some(Value::Array(types)) = property.get_mut("type") {
+        types.retain(|one| one != "null");
+        if let [only] = types.as_slice() {
+            property["type"] = only.clone();
+        }
+    }
+    let Some(Value::Array(any)) = property.get_mut("anyOf") else { return };
+    any.retain(|one| one["type"] != "null");
+    if let [Value::Object(only)] = any.as_mut_slice() {
+        let only = std::mem::take(only);
+        let property = property.as_object_mut().expect("it has members");
+        property.remove("anyOf");
+        property.extend(only);
+    }
+}

@@ -1,0 +1,89 @@
+//! The JSON of a result without the detail of its runs.
+
+use indexmap::IndexMap;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::failure::Failure;
+
+/// Members of an object in their order, the values as they are written.
+type Members<'a> = IndexMap<String, &'a RawValue>;
+
+/// A value of a result.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Part<'a> {
+    AsWritten(&'a RawValue),
+    Runs(Vec<Members<'a>>),
+}
+
+/// The JSON of a result without the detail of its runs; all else stays as it is written.
+///
+/// # Errors
+/// It is no result.
+pub fn without_detail(json: &str) -> Result<String, Failure> {
+    rewritten(json).map_err(|error| {
+        let hint = "expected what `penstock compare --json` prints";
+        Failure::wrong(format!("this is no result: {error}"), hint)
+    })
+}
+
+fn rewritten(json: &str) -> Result<String, serde_json::Error> {
+    let members: Members<'_> = serde_json::from_str(json)?;
+    let mut parts = IndexMap::new();
+    for (name, value) in members {
+        let part = if name == "runs" { plain(value)? } else { Part::AsWritten(value) };
+        parts.insert(name, part);
+    }
+    serde_json::to_string_pretty(&parts)
+}
+
+fn plain(runs: &RawValue) -> Result<Part<'_>, serde_json::Error> {
+    let mut runs: Vec<Members<'_>> = serde_json::from_str(runs.get())?;
+    for run in &mut runs {
+        run.shift_remove("detail");
+    }
+    Ok(Part::Runs(runs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_detail_goes() {
+        let detail = r#",
+      "detail": {
+        "window_s": 1e-7,
+        "classes": [
+          {}
+        ]
+      }"#;
+        let text = r#"{
+  "z": 1.0e+2,
+  "runs": [
+    {
+      "policy": "\u0041 {",
+      "classes": []DETAIL
+    },
+    {
+      "b": {
+        "detail": 1
+      }DETAIL
+    }
+  ],
+  "a": []
+}"#;
+        let plain = text.replace("DETAIL", "");
+        assert_eq!(without_detail(&text.replace("DETAIL", detail)).unwrap(), plain);
+        assert_eq!(without_detail(&plain).unwrap(), plain);
+    }
+
+    #[test]
+    fn what_is_no_result_is_wrong_input() {
+        for text in ["", "[]", "{\"runs\": 1}", "{\"runs\": [1]}"] {
+            let message = without_detail(text).unwrap_err().to_string();
+            assert!(message.starts_with("error: this is no result: "), "{message}");
+        }
+    }
+}

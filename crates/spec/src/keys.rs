@@ -1,0 +1,220 @@
+//! Keys of jobs and device files.
+//!
+//! [`keys!`] declares each key of a table once: its name, its kind, what it is when it is not given,
+//! and what it means. All else comes from there: what [`Reader`](crate::reader::Reader) knows and
+//! reads, what [`Rows`](crate::rows::Rows) writes, the schema, and the reference page made of it. The
+//! name is an identifier of the declaration and those who read and write take the key, never a text.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::kinds::Kind;
+use crate::schema::build::{self, described, with};
+
+/// A key that holds a `T`.
+pub(crate) struct Key<T: 'static, A = Given<T>> {
+    pub(crate) name: &'static str,
+    pub(crate) meaning: &'static str,
+    pub(crate) kind: &'static dyn Kind<T>,
+    pub(crate) absent: A,
+}
+
+/// A key that always has a value: when it is not given, what becomes of it.
+pub(crate) enum Given<T> {
+    /// An error. Its hint has this example.
+    Needed(&'static str),
+    /// It is this.
+    Usual(fn() -> T),
+}
+
+/// A key that may have no value.
+pub(crate) struct Maybe;
+
+/// A key, whatever it holds.
+pub(crate) trait Declared {
+    fn name(&self) -> &'static str;
+    fn schema(&self) -> Json;
+    fn needed(&self) -> bool;
+}
+
+/// The keys of a table, in the order in which they are written.
+pub(crate) type Keys = &'static [&'static dyn Declared];
+
+impl<T> Declared for Key<T> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn schema(&self) -> Json {
+        let default = match &self.absent {
+            Given::Needed(_) => None,
+            Given::Usual(usual) => Some(json(&self.kind.text(&usual()))),
+        };
+        described(self.kind.schema(), self.meaning.trim_start(), default)
+    }
+
+    fn needed(&self) -> bool {
+        matches!(self.absent, Given::Needed(_))
+    }
+}
+
+impl<T> Declared for Key<T, Maybe> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn schema(&self) -> Json {
+        described(self.kind.schema(), self.meaning.trim_start(), None)
+    }
+
+    fn needed(&self) -> bool {
+        false
+    }
+}
+
+/// A TOML value as JSON.
+fn json(text: &str) -> Json {
+    let table: BTreeMap<String, Json> =
+        toml::from_str(&format!("value = {text}")).expect("what is written can be read");
+    table.into_values().next().expect("one value")
+}
+
+/// The names of these keys, each once.
+pub(crate) fn names(groups: &[Keys]) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for key in groups.iter().copied().flatten() {
+        if !names.contains(&key.name()) {
+            names.push(key.name());
+        }
+    }
+    names
+}
+
+/// Those of `others` that are not among `own`.
+pub(crate) fn foreign(own: &[Keys], others: &[Keys]) -> Vec<&'static dyn Declared> {
+    let own = names(own);
+    others.iter().copied().flatten().copied().filter(|key| !own.contains(&key.name())).collect()
+}
+
+/// The schema of a table with these keys and no other.
+pub(crate) fn table(keys: Keys) -> Json {
+    table_with(keys, &[])
+}
+
+/// The same with the keys of `more`, of which none has to be given. The first of a name is shown.
+pub(crate) fn table_with(keys: Keys, more: &[Keys]) -> Json {
+    let all = more.iter().copied().flatten().rev().chain(keys);
+    with(build::table(all.map(|key| (key.name(), key.schema()))), needed(keys))
+}
+
+/// Asks for those of `keys` that must be given.
+pub(crate) fn needed(keys: Keys) -> Json {
+    let needed: Vec<&str> = keys.iter().filter(|key| key.needed()).map(|key| key.name()).collect();
+    if needed.is_empty() { json!({}) } else { json!({"required": needed}) }
+}
+
+/// Asks for each of `keys`.
+pub(crate) fn required(keys: &[&dyn Declared]) -> Json {
+    json!({"required": keys.iter().map(|key| key.name()).collect::<Vec<_>>()})
+}
+
+/// Refuses each of `keys`.
+pub(crate) fn without(keys: &[&dyn Declared]) -> Json {
+    let refused: Map<String, Json> =
+        keys.iter().map(|key| (key.name().into(), false.into())).collect();
+    json!({"properties": refused})
+}
+
+/// A condition: `key` is given, and one of `words`.
+pub(crate) fn is(key: &dyn Declared, words: &[&str]) -> Json {
+    let one = match words {
+        [word] => json!({"const": word}),
+        words => json!({"enum": words}),
+    };
+    json!({"required": [key.name()], "properties": {key.name(): one}})
+}
+
+/// A table with a key whose word says which other keys go with it.
+pub(crate) struct Cases {
+    /// That key alone.
+    pub(crate) head: Keys,
+    /// Words, and the keys that go with them.
+    pub(crate) cases: &'static [(&'static [&'static str], Keys)],
+}
+
+impl Cases {
+    /// All keys.
+    pub(crate) fn keys(&self) -> Vec<Keys> {
+        [self.head].into_iter().chain(self.cases.iter().map(|(_, keys)| *keys)).collect()
+    }
+
+    /// The keys that go with `word`.
+    pub(crate) fn of(&self, word: &str) -> Keys {
+        let case = self.cases.iter().find(|(words, _)| words.contains(&word));
+        case.map_or(&[], |(_, keys)| keys)
+    }
+
+    /// The schema of the table.
+    pub(crate) fn schema(&self) -> Json {
+        let rule = |&(words, keys): &(&[&str], Keys)| {
+            let others = without(&foreign(&[self.head, keys], &self.keys()));
+            json!({"if": is(self.head[0], words), "then": with(needed(keys), others)})
+        };
+        let rules = build::all(self.cases.iter().map(rule).collect::<Vec<_>>());
+        with(table_with(self.head, &self.keys()), rules)
+    }
+}
+
+/// Declares the keys of a table, or one key of a table whose others are declared elsewhere.
+///
+/// ```text
+/// keys! {
+///     /// Keys of `[cpu]`.
+///     KEYS:
+///     /// How many there are.
+///     COUNT count: u32 = Count(1, 4096), or 1;
+///     /// The class of its requests.
+///     CLASS class: String = Text("the name of a class"), needs "\"…\"";
+///     /// When it stops.
+///     STOP stop: Span = TIME;
+/// }
+/// ```
+///
+/// The sentence is what schemas and the reference say. Of three keys that are not given, the first is
+/// 1, the second is an error whose hint has the example, the third has no value.
+macro_rules! keys {
+    (
+        $(#[$about:meta])+
+        $list:ident: $(
+            $(#[doc = $meaning:literal])+
+            $key:ident $name:ident: $type:ty = $kind:expr
+            $(, needs $example:literal)? $(, or $usual:expr)?;
+        )+
+    ) => {
+        $($crate::keys::keys! {
+            $(#[doc = $meaning])+
+            $key $name: $type = $kind $(, needs $example)? $(, or $usual)?;
+        })+
+        $(#[$about])+
+        pub(crate) const $list: $crate::keys::Keys = &[$(&$key),+];
+    };
+    (
+        $(#[doc = $meaning:literal])+
+        $key:ident $name:ident: $type:ty = $kind:expr $(, $word:ident $absent:expr)?;
+    ) => {
+        $(#[doc = $meaning])+
+        pub(crate) const $key: $crate::keys::keys!(@type $type $(, $word)?) = $crate::keys::Key {
+            name: stringify!($name),
+            meaning: concat!($($meaning),+),
+            kind: &$kind,
+            absent: $crate::keys::keys!(@absent $($word $absent)?),
+        };
+    };
+    (@type $type:ty) => { $crate::keys::Key<$type, $crate::keys::Maybe> };
+    (@type $type:ty, $word:ident) => { $crate::keys::Key<$type> };
+    (@absent) => { $crate::keys::Maybe };
+    (@absent needs $example:expr) => { $crate::keys::Given::Needed($example) };
+    (@absent or $usual:expr) => { $crate::keys::Given::Usual(|| $usual) };
+}
+pub(crate) use keys;

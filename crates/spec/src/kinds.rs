@@ -1,0 +1,132 @@
+//! What a key may hold: how each kind is read, written and described in a schema.
+
+use serde_json::Value as Json;
+
+use crate::diagnose::JobError;
+use crate::schema::build;
+use crate::text::quoted;
+use crate::tree::{Node, Value};
+
+/// What a key may hold, as a `T`.
+pub(crate) trait Kind<T> {
+    /// The value that was written.
+    fn read(&self, node: &Node) -> Result<T, JobError>;
+    /// The value as TOML.
+    fn text(&self, value: &T) -> String;
+    /// What a schema says of it.
+    fn schema(&self) -> Json;
+}
+
+/// One of these words, each with what it stands for.
+pub(crate) struct Choice<T: 'static>(pub(crate) &'static [(&'static str, T)]);
+
+impl<T: Clone + PartialEq> Kind<T> for Choice<T> {
+    fn read(&self, node: &Node) -> Result<T, JobError> {
+        let names: Vec<&'static str> = self.0.iter().map(|(word, _)| *word).collect();
+        node.choice(&names).map(|word| value_of(self.0, word))
+    }
+
+    fn text(&self, value: &T) -> String {
+        quoted(word_of(self.0, value).expect("every choice has a word"))
+    }
+
+    fn schema(&self) -> Json {
+        words(self.0)
+    }
+}
+
+/// The word for `value`.
+pub(crate) fn word_of<T: PartialEq>(
+    words: &[(&'static str, T)],
+    value: &T,
+) -> Option<&'static str> {
+    words.iter().find(|(_, known)| known == value).map(|(word, _)| *word)
+}
+
+/// What `word` stands for.
+pub(crate) fn value_of<T: Clone>(words: &[(&'static str, T)], word: &str) -> T {
+    let found = words.iter().find(|(known, _)| *known == word);
+    found.expect("one of the words").1.clone()
+}
+
+/// The schema of these words.
+pub(crate) fn words<T>(words: &[(&'static str, T)]) -> Json {
+    build::words(words.iter().map(|(word, _)| *word))
+}
+
+/// A text that is not empty, and what it is.
+pub(crate) struct Text(pub(crate) &'static str);
+
+impl Kind<String> for Text {
+    fn read(&self, node: &Node) -> Result<String, JobError> {
+        node.text(self.0).map(str::to_owned)
+    }
+
+    fn text(&self, value: &String) -> String {
+        quoted(value)
+    }
+
+    fn schema(&self) -> Json {
+        build::text()
+    }
+}
+
+/// One value, or a list of them.
+pub(crate) struct Each<T: 'static>(pub(crate) &'static dyn Kind<T>);
+
+impl<T> Kind<Vec<T>> for Each<T> {
+    fn read(&self, node: &Node) -> Result<Vec<T>, JobError> {
+        match &node.value {
+            Value::List(_) | Value::Word(_) => {
+                node.list("values")?.iter().map(|item| self.0.read(item)).collect()
+            }
+            _ => Ok(vec![self.0.read(node)?]),
+        }
+    }
+
+    fn text(&self, value: &Vec<T>) -> String {
+        list(value, |item| self.0.text(item))
+    }
+
+    fn schema(&self) -> Json {
+        let item = self.0.schema();
+        let list = build::list(&item);
+        build::any([item, list])
+    }
+}
+
+/// A list as TOML.
+pub(crate) fn list<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
+    format!("[{}]", items.iter().map(text).collect::<Vec<_>>().join(", "))
+}
+
+/// What no other kind is.
+pub(crate) struct Own<T> {
+    pub(crate) read: fn(&Node) -> Result<T, JobError>,
+    pub(crate) text: fn(&T) -> String,
+    pub(crate) schema: fn() -> Json,
+}
+
+impl<T> Kind<T> for Own<T> {
+    fn read(&self, node: &Node) -> Result<T, JobError> {
+        (self.read)(node)
+    }
+
+    fn text(&self, value: &T) -> String {
+        (self.text)(value)
+    }
+
+    fn schema(&self) -> Json {
+        (self.schema)()
+    }
+}
+
+/// True or false.
+pub(crate) const SWITCH: Own<bool> =
+    Own { read: Node::boolean, text: bool::to_string, schema: build::switch };
+
+/// Sections: what is in them is read with what the rest of the file says, and written below headers.
+pub(crate) const fn section(schema: fn() -> Json) -> Own<Node> {
+    let text = |_: &Node| unreachable!("a section is no value of one line");
+    Own { read: |node| Ok(node.clone()), text, schema }
+}

@@ -1,0 +1,142 @@
+//! The workload of a job: agents, programs or a trace. Each kind is a file with its sections; what
+//! decides between the kinds is here.
+
+use std::path::Path;
+
+use penstock_core::Span;
+use serde_json::{Value as Json, json};
+
+use crate::agents::{self, AGENT, AgentSpec};
+use crate::classes::{CLASS, Class};
+use crate::diagnose::JobError;
+use crate::keys::{Declared, Keys, required, without};
+use crate::page_cache::PAGE_CACHE;
+use crate::programs::{CPU, PROGRAM, ProgramsSpec};
+use crate::reader::Reader;
+use crate::schema::build::with;
+use crate::text::Lines;
+use crate::traces::{RULE, TRACE, TraceSpec};
+
+/// Sections of workloads, in the order in which they are written.
+pub(crate) const SECTIONS: Keys = &[&AGENT, &CPU, &PROGRAM, &TRACE, &RULE];
+
+/// What to do about agents in a job with programs.
+const NOT_BOTH: &str = "a job has one or the other: leave one out, or make the agent a program, \
+                        `phases = [{ write = \"4KiB\" }]` in place of op and size";
+
+/// The workload of a job.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Workload {
+    /// Agents in the order of the file.
+    Agents(Vec<AgentSpec>),
+    /// Programs on processors.
+    Programs(ProgramsSpec),
+    /// A trace to play.
+    Trace(TraceSpec),
+}
+
+/// The kind of a job's workload, by the sections that the job has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WorkloadKind {
+    Agents,
+    Programs,
+    Trace,
+}
+
+impl WorkloadKind {
+    /// The kind of the job that `reader` reads, without keys of another kind. `duration` is the key
+    /// of the job's length.
+    pub(crate) fn of(reader: &Reader<'_>, duration: &dyn Declared) -> Result<Self, JobError> {
+        if reader.node(&TRACE).is_some() {
+            let why = "belongs to a job with agents; this one plays a trace";
+            reader.refuse(&[duration], why, "to end sooner, set `stop` to a time")?;
+            let hint = "a job has agents, programs or a trace";
+            reader.refuse(&[&AGENT, &PROGRAM, &CPU], why, hint)?;
+            reader.refuse(&[&PAGE_CACHE], why, "a trace holds what went past the page cache")?;
+            return Ok(Self::Trace);
+        }
+        reader.refuse(&[&RULE], "belongs to a job with a trace", "agents name their class")?;
+        if reader.node(&PROGRAM).is_some() {
+            let why = "belongs to a job with agents; this one has programs";
+            reader.refuse(&[&AGENT], why, NOT_BOTH)?;
+            reader.refuse(&[&PAGE_CACHE], why, "what programs ask for is direct")?;
+            return Ok(Self::Programs);
+        }
+        let hint = "a program is a section: `[[program]]`";
+        reader.refuse(&[&CPU], "belongs to a job with programs", hint)?;
+        Ok(Self::Agents)
+    }
+
+    /// Reads the workload of a job with these classes that runs for `duration`; files that it names
+    /// lie in `folder`.
+    pub(crate) fn read(
+        self,
+        reader: &Reader<'_>,
+        classes: &[Class],
+        duration: Span,
+        folder: &Path,
+    ) -> Result<Workload, JobError> {
+        Ok(match self {
+            Self::Agents => Workload::Agents(agents::read(reader, classes, duration)?),
+            Self::Programs => Workload::Programs(ProgramsSpec::read(reader, classes, duration)?),
+            Self::Trace => Workload::Trace(TraceSpec::read(reader, classes, folder)?),
+        })
+    }
+}
+
+impl Workload {
+    /// Its agents, if it has agents.
+    pub fn agents(&self) -> &[AgentSpec] {
+        if let Self::Agents(agents) = self { agents } else { &[] }
+    }
+
+    /// Its programs, if it has programs.
+    pub fn programs(&self) -> Option<&ProgramsSpec> {
+        if let Self::Programs(programs) = self { Some(programs) } else { None }
+    }
+
+    /// Its trace, if it plays one.
+    pub fn trace(&self) -> Option<&TraceSpec> {
+        if let Self::Trace(trace) = self { Some(trace) } else { None }
+    }
+
+    /// The most streams that its requests can have.
+    pub fn streams(&self) -> usize {
+        match self {
+            Self::Agents(agents) => agents.len(),
+            // One for each process of a trace, and for each task; no machine has more.
+            Self::Programs(_) | Self::Trace(_) => 1 << 22,
+        }
+    }
+
+    /// Whether requests arrive at the very instants of completions, and before the policy decides
+    /// there.
+    pub fn arrives_at_completions(&self) -> bool {
+        matches!(self, Self::Programs(_))
+    }
+
+    /// Writes its sections.
+    pub(crate) fn write(&self, out: &mut Lines, classes: &[Class]) {
+        match self {
+            Self::Agents(agents) => {
+                for agent in agents {
+                    agent.write(out, &classes[agent.class.index()].name);
+                }
+            }
+            Self::Programs(programs) => programs.write(out, classes),
+            Self::Trace(trace) => trace.write(out, classes),
+        }
+    }
+}
+
+/// What a job must and may have beside its workload; `duration` is the key of the job's length.
+pub(crate) fn schema(duration: &dyn Declared) -> Json {
+    let with_duration = |own: &[&dyn Declared], others: Keys| {
+        with(required(&[&[duration, &CLASS], own].concat()), without(others))
+    };
+    let agents = with_duration(&[&AGENT], &[&RULE, &CPU]);
+    let programs = with_duration(&[], &[&RULE, &AGENT, &PAGE_CACHE]);
+    let either = json!({"if": required(&[&PROGRAM]), "then": programs, "else": agents});
+    let trace = without(&[duration, &AGENT, &PROGRAM, &CPU, &PAGE_CACHE]);
+    json!({"if": required(&[&TRACE]), "then": trace, "else": either})
+}

@@ -1,0 +1,68 @@
+"""The page of what a result holds: read from its JSON Schema."""
+
+from collections.abc import Iterator, Mapping
+
+from markdown_parts import cell, code, page, sentence, table
+from reference_keys import Schema, value
+
+
+def results_page(schema: Schema) -> str:
+    """Every field of a result, a section for each kind of object in it."""
+    defined: Mapping[str, Schema] = schema["$defs"]
+    return page(
+        "# Result fields",
+        "`penstock run`, `penstock compare` and `penstock replay` print one JSON object with "
+        "`--json`. In Python these are the attributes of a `penstock.Comparison`.",
+        "`penstock schema result` prints the schema that this page is made of. How figures are "
+        "measured is in the [glossary](glossary.md).",
+        "## The result itself",
+        _fields(schema),
+        *(_section(name, defined[name]) for name in _in_order(schema, defined)),
+    )
+
+
+def _in_order(schema: Schema, defined: Mapping[str, Schema]) -> Iterator[str]:
+    """What a result is made of, each kind below the one that has it first."""
+    found = dict.fromkeys(_named(schema))
+    seen: set[str] = set()
+    while rest := [name for name in found if name not in seen]:
+        seen.add(rest[0])
+        yield rest[0]
+        inner = dict.fromkeys(_named(defined[rest[0]]))
+        found = {**inner, **found}
+
+
+def _named(schema: object) -> Iterator[str]:
+    """The definitions that a schema refers to."""
+    if isinstance(schema, Mapping):
+        if "$ref" in schema:
+            yield schema["$ref"].rpartition("/")[2]
+        for key, one in schema.items():
+            if key != "$defs":
+                yield from _named(one)
+    elif isinstance(schema, list):
+        for one in schema:
+            yield from _named(one)
+
+
+def _section(name: str, schema: Schema) -> str:
+    if "properties" in schema:
+        return page(f"## {name}", schema["description"], _fields(schema))
+    words = [(code(one["const"]), cell(one["description"])) for one in schema.get("oneOf", ())]
+    what = table(("value", "meaning"), words) or sentence(value(schema))
+    return page(f"## {name}", schema["description"], what)
+
+
+def _fields(schema: Schema) -> str:
+    """The fields of an object: those that are always there first."""
+    required, properties = schema["required"], schema["properties"]
+    rows = (
+        (
+            code(key),
+            cell(value(properties[key])),
+            "" if key in required else "may be",
+            cell(properties[key]["description"]),
+        )
+        for key in dict.fromkeys([*required, *properties])
+    )
+    return table(("field", "value", "left out", "meaning"), rows)

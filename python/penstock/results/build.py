@@ -1,0 +1,84 @@
+"""Frozen dataclasses made of JSON: an attribute is the member of its name, converted by its type.
+
+What is left out of the JSON is empty: None, false, or no entries, as the type allows. Where names
+or shapes differ, a small function renames the members first: `shaped` binds it to the dataclass.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, Self, TypeAlias, TypeVar, Union, get_args, get_origin
+
+Json: TypeAlias = Mapping[str, Any]
+"""An object of JSON."""
+
+Value: TypeAlias = Any
+"""A value of JSON, or of an attribute."""
+
+Hint: TypeAlias = Any
+"""A type as an annotation has it."""
+
+Shape: TypeAlias = Callable[[Json], Json]
+"""Gives the members of an object the names that a dataclass has for them."""
+
+T = TypeVar("T")
+
+_SHAPES: dict[type, Shape] = {}
+
+
+def shaped(by: Shape) -> Callable[[type[T]], type[T]]:
+    """Binds a function that renames members to the dataclass below it."""
+
+    def bind(cls: type[T]) -> type[T]:
+        _SHAPES[cls] = by
+        return cls
+
+    return bind
+
+
+def lifted(name: str) -> Shape:
+    """The members of the object `name` stand next to it as `name_member`."""
+    return lambda one: {**one, **{f"{name}_{key}": value for key, value in one[name].items()}}
+
+
+def build(cls: type[T], one: Json) -> T:
+    """An object of JSON as a `cls`."""
+    members = _SHAPES[cls](one) if cls in _SHAPES else one
+    values = {}
+    for field in fields(cls):  # type: ignore[arg-type]
+        name, hint = field.name, field.type
+        values[name] = _value(cls, hint, members[name]) if name in members else _nothing(name, hint)
+    return cls(**values)
+
+
+def _value(cls: type, hint: Hint, value: Value) -> Value:
+    """A value of JSON as an attribute of `cls` that is of this type."""
+    if value is None:
+        return None
+    if hint is Self:
+        return build(cls, value)
+    if isinstance(hint, type) and is_dataclass(hint):
+        return build(hint, value)
+    inner = [one for one in get_args(hint) if one is not NoneType]
+    kind: Hint = get_origin(hint)
+    if kind in (Union, UnionType) and len(inner) == 1:
+        return _value(cls, inner[0], value)
+    if kind is tuple:
+        return tuple(_value(cls, inner[0], one) for one in value)
+    if kind is Mapping:
+        return {key: _value(cls, inner[1], one) for key, one in value.items()}
+    return value
+
+
+def _nothing(name: str, hint: Hint) -> Value:
+    """What an attribute of this type is if the JSON leaves it out."""
+    if NoneType in get_args(hint):
+        return None
+    kind: Hint = get_origin(hint) or hint
+    if kind is tuple:
+        return ()
+    if kind is Mapping:
+        return {}
+    if kind is bool:
+        return False
+    raise KeyError(name)

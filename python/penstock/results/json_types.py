@@ -1,0 +1,390 @@
+"""Results in JSON, as types. tests/python/result_types.py writes this file: change it there.
+
+Fields are declared and explained in crates/run/src/result.rs. Names follow fio's where fio has one;
+a key that may be left out is `NotRequired`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypeAlias, TypedDict
+
+Value: TypeAlias = "str | int | bool | Params"
+"""A parameter's value: a size or a length of time as text with its unit, a number, a switch, or the
+members of a group."""
+
+Ended: TypeAlias = Literal["asked", "timeout", "resized"]
+"""Why a run ended early. `asked`: Somebody asked for it, as by Ctrl-C. `timeout`: The target did
+not answer. `resized`: The target's length changed."""
+
+Op: TypeAlias = Literal["read", "write", "flush", "discard"]
+"""What a request asks for. `read`: Data from the device. `write`: Data to the device. `flush`: What
+was written goes to stable media. `discard`: Data is given up."""
+
+Params: TypeAlias = dict[str, Value]
+"""Parameters of a policy by name."""
+
+World: TypeAlias = Literal["simulated", "emulated", "measured"]
+"""Whether a figure comes from a model or from the machine. `simulated`: Virtual time over a
+modelled device. `emulated`: Real time over a modelled device. `measured`: Real time over a real
+target."""
+
+
+class Comparison(TypedDict):
+    """What `compare` and `run` print with `--json`."""
+
+    penstock: str
+    """Version of Penstock."""
+    job: Job
+    """The job as it was read, with what `--set` changed."""
+    seed: int
+    """Seed of every random number."""
+    world: World
+    """`simulated`, `emulated` or `measured`."""
+    device: str
+    """Name of the modelled device, or path of the target."""
+    machine: Machine
+    """Where it ran."""
+    runs: list[Run]
+    """One for each policy, in the order in which they were named."""
+    remarks: NotRequired[list[str]]
+    """What has to be known of all runs to read their figures, in words; left out if there is
+    nothing to say."""
+
+
+class Class(TypedDict):
+    """What one class got.
+
+    Arrivals = requests + unfinished + errors.
+    """
+
+    name: str
+    """Name of the class."""
+    requests: int
+    """Requests that were due after the warm-up and completed without error."""
+    bytes: int
+    """Their bytes."""
+    iops: float
+    """Requests a second: those that completed without error after the warm-up, whenever they were
+    due, over the time in which the job asks. That is the time from the end of the warm-up until no
+    agent asks any more, or until the last arrival of a trace. It is longer for a class that was
+    served later, until its last completion, and shorter if the run ended before. A load that is as
+    long as it takes, as a trace played as fast as possible, asks until the run ends."""
+    bw_bytes: float
+    """Bytes a second, of the same requests over the same time."""
+    lat_ns: Distribution
+    """From the intended arrival until the last piece was done."""
+    wait_ns: Distribution
+    """From the intended arrival until the first piece was dispatched."""
+    service_ns: Distribution
+    """Device time of all its pieces."""
+    device_time_s: float
+    """Device time of the class in seconds, failed requests included."""
+    share: float
+    """Its part of the time in which the device was busy: its device time over the sum of all
+    classes'."""
+    errors: int
+    """Requests that failed."""
+    error_codes: dict[str, ErrorCount]
+    """How many of them with which error, by its name."""
+    unfinished: int
+    """Requests that had not finished when the run ended."""
+    schedule: Schedule | None
+    """How its schedule was held; null in virtual time, and if nothing was planned ahead."""
+    programs: NotRequired[Programs]
+    """What its programs did; left out of a job without programs."""
+
+
+class ClassDetail(TypedDict):
+    """One class of a run in detail.
+
+    What is due before the warm-up's end is in the series only.
+    """
+
+    name: str
+    """Name of the class."""
+    lat_ns: list[tuple[int, int]]
+    """Latencies: upper bounds in nanoseconds, ascending, and how many lie at or below each and
+    above the one before."""
+    wait_ns: list[tuple[int, int]]
+    """The same of waits."""
+    series: list[Row]
+    """Over time, a row for each window."""
+
+
+class Detail(TypedDict):
+    """One run in detail."""
+
+    window_s: float
+    """Seconds that a window lasts."""
+    classes: list[ClassDetail]
+    """One for each class, in the order of the job."""
+
+
+class DeviceStats(TypedDict):
+    """What the disks of a model did: all of them together, and each if there are several."""
+
+    service_ms: Milliseconds
+    """The whole access, overhead and bus included; with a cache, and without an arm, what each
+    request took."""
+    utilisation: float
+    """Share of the measured time in which the disk was busy; of several, the mean."""
+    disks: NotRequired[list[Disk]]
+    """One for each disk of an array, in their order; left out if there is one."""
+    rotation_ms: NotRequired[Milliseconds]
+    """Until the first wanted sector came round."""
+    seek_ms: NotRequired[Milliseconds]
+    """Arm, head switch and settling, to the first track."""
+    transfer_ms: NotRequired[Milliseconds]
+    """From there until the last wanted sector had passed."""
+
+
+class Disk(TypedDict):
+    """What disks did: accesses that ended after the warm-up and before the run did.
+
+    A device without an arm has neither seek, rotation nor transfer. A disk with its cache has those
+    of its accesses to the platter, up to the end of what was asked for; written back or read ahead
+    after a hit, they are nobody's request. A hit is a request without an access.
+    """
+
+    service_ms: Milliseconds
+    """The whole access, overhead and bus included; with a cache, and without an arm, what each
+    request took."""
+    utilisation: float
+    """Share of the measured time in which the disk was busy; of several, the mean."""
+    rotation_ms: NotRequired[Milliseconds]
+    """Until the first wanted sector came round."""
+    seek_ms: NotRequired[Milliseconds]
+    """Arm, head switch and settling, to the first track."""
+    transfer_ms: NotRequired[Milliseconds]
+    """From there until the last wanted sector had passed."""
+
+
+class Distribution(TypedDict):
+    """A distribution of nanoseconds; all zero if there was nothing to measure."""
+
+    mean: float
+    """Arithmetic mean."""
+    stddev: float
+    """Standard deviation."""
+    min: int
+    """The least."""
+    max: int
+    """The greatest."""
+    percentile: dict[str, int]
+    """Percentiles, by percent with six decimals as fio writes them."""
+
+
+class Emulation(TypedDict):
+    """How late the completions of an emulated device were, against its model's own schedule."""
+
+    completions: int
+    """Completions."""
+    mean_ns: float
+    """Arithmetic mean of their lateness in nanoseconds."""
+    p50_ns: int
+    """Median."""
+    p99_ns: int
+    """99th percentile."""
+    max_ns: int
+    """The worst."""
+
+
+class ErrorCount(TypedDict):
+    """Requests of one class that failed in the same way."""
+
+    requests: int
+    """How many."""
+    first: FirstError
+    """The first of them."""
+
+
+class FirstError(TypedDict):
+    """A request that failed."""
+
+    at_s: float
+    """Seconds of the run until then."""
+    op: Op
+    """What it asked for."""
+    start: int
+    """First byte."""
+    len: int
+    """Bytes."""
+
+
+class Held(TypedDict):
+    """Shares of the arrivals that were due."""
+
+    within_100us: float
+    """Handed over at most 100 µs late."""
+    within_1ms: float
+    """At most 1 ms late."""
+    within_10ms: float
+    """At most 10 ms late."""
+
+
+class Job(TypedDict):
+    """The job of a result."""
+
+    file: str
+    """The file, as it was named."""
+    text: str
+    """The whole job as TOML, with every default in place."""
+    set: list[str]
+    """What `--set` said, in order."""
+
+
+class Machine(TypedDict):
+    """The machine that ran it."""
+
+    cpu: str
+    """Model name of the processor."""
+    cpus: int
+    """Processors that this run could use."""
+    kernel: str
+    """Name and release of the kernel."""
+    began_unix_s: NotRequired[int]
+    """When a live comparison began, in seconds since 1970. A model's result does not depend on
+    it."""
+    engine: NotRequired[str]
+    """How the target was driven; left out for a model."""
+
+
+class Milliseconds(TypedDict):
+    """A distribution of milliseconds; all zero if there was nothing to measure."""
+
+    n: int
+    """How many values there are."""
+    mean: float
+    """Arithmetic mean."""
+    stddev: float
+    """Standard deviation."""
+    min: float
+    """The least."""
+    max: float
+    """The greatest."""
+    percentile: dict[str, float]
+    """Percentiles, by percent with six decimals."""
+
+
+class Programs(TypedDict):
+    """What the programs of a class did.
+
+    Arrivals after the warm-up = n + unfinished.
+    """
+
+    n: int
+    """Programs that arrived after the warm-up and have ended."""
+    unfinished: int
+    """Those that had not ended when the run did."""
+    time_ns: Distribution
+    """From a program's arrival until its end."""
+    wait_ns: Distribution
+    """From asking for I/O until the first piece was sent; of all that was sent in the measured
+    time, its end included, whether or not it has finished."""
+    cpu_time_s: float
+    """Seconds that they had a processor, of the measured time."""
+    cpu_share: float
+    """The same as a share of the time of all processors."""
+
+
+class Row(TypedDict):
+    """One class in one window."""
+
+    at_s: float
+    """Where the window begins, in seconds from the beginning of the run."""
+    requests: int
+    """Requests that completed in it."""
+    bytes: int
+    """Their bytes."""
+    p50_ns: int | None
+    """Median of their latencies in nanoseconds; null if there were none."""
+    p99_ns: int | None
+    """99th percentile of their latencies; null if there were none."""
+    outstanding: float
+    """Requests outstanding, in the mean over the window."""
+    device_time_s: float
+    """Device time in seconds of what completed in it."""
+
+
+class Run(TypedDict):
+    """One policy's run."""
+
+    policy: str
+    """Name of the policy."""
+    params: Params
+    """Its parameters, with every default in place."""
+    duration_s: float
+    """Seconds that were measured: from the end of the warm-up to the end of the run. A run that has
+    done everything early lasts as long as it might have been asked."""
+    schedule: Schedule | None
+    """How the schedule was held; null in virtual time, and if nothing was planned ahead, as by
+    closed loops and traces as fast as possible. Under the kernel's scheduler only classes have
+    one."""
+    device_busy: float
+    """Share of the measured time in which the device had something to do; of several disks, the
+    mean."""
+    classes: list[Class]
+    """One for each class, in the order of the job."""
+    detail: NotRequired[Detail]
+    """Whole distributions and the course over time, if they were asked for; `--json` does not print
+    them."""
+    device_stats: NotRequired[DeviceStats]
+    """What the disks of a model did; left out of what was measured on a real target."""
+    emulation: NotRequired[Emulation]
+    """How late a model answered in real time; left out elsewhere."""
+    ended: NotRequired[Ended]
+    """Why it was ended early, if it was."""
+    failure: NotRequired[str]
+    """What failed, in words, if the run could not go on."""
+    interrupted: NotRequired[bool]
+    """It was ended early, and the figures are of the part that ran; left out if it was not."""
+    mean_ms: NotRequired[float]
+    """Mean response time of the run, against `measured_mean_ms`."""
+    measured_mean_ms: NotRequired[float]
+    """Mean of the response times that were measured."""
+    policy_stats: NotRequired[dict[str, int]]
+    """Counters of the policy's own, by name; left out of a policy that has none."""
+    remarks: NotRequired[list[str]]
+    """What the machine did not grant to a live run, in words; left out if there is nothing to
+    say."""
+    rms_ms: NotRequired[float]
+    """Of a trace of measured response times: root mean square of the horizontal distance between
+    their distribution function and that of the run."""
+    rms_relative: NotRequired[float]
+    """`rms_ms` as a share of the mean that was measured."""
+    round: NotRequired[int]
+    """Number of the round, from 0, if there are several."""
+    schedulers: NotRequired[dict[str, str | None]]
+    """The kernel's scheduler in front of each disk below a real target, by its name; null of a disk
+    without one. Left out elsewhere, and where no disk is listed."""
+    seed: NotRequired[int]
+    """Seed of the round, if there are several."""
+
+
+class Schedule(TypedDict):
+    """How a live run held its schedule.
+
+    Of the requests that were planned ahead, and due after the warm-up, it counts those that were
+    handed over, and how late.
+    """
+
+    scheduled: int
+    """Arrivals that were planned for the whole run. Of those that were not made the first 4,194,304
+    are counted, here and in `due`."""
+    due: int
+    """Those among them that were due before it ended."""
+    made: int
+    """Those among them that were handed over."""
+    scheduled_s: float
+    """Seconds from the end of the warm-up until the last planned arrival."""
+    taken_s: float
+    """Seconds from there until the last that was made was handed over."""
+    lateness_ns: Distribution
+    """How late those that were made were handed over."""
+    held: Held
+    """How many were on time."""
+    late_while_full: int
+    """Requests more than 1 ms late that came while the device's queue was full."""
+    processor_wait_s: NotRequired[float]
+    """Seconds of the run in which the generator was ready and had no processor; left out of a
+    class, and where the kernel does not say."""
