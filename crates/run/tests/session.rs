@@ -129,8 +129,9 @@ fn a_round_has_every_job_once() {
 #[test]
 fn a_run_that_fails_ends_the_session_with_its_message() {
     let place = Place::new("failed");
-    let poisson = "agent.0.arrivals={ kind = \"poisson\", rate = \"100000/s\" }";
-    let flooded = job(&["max_outstanding=1", poisson]);
+    let flood = JOB.replace("\"closed\", depth = 2", "\"poisson\", rate = \"1000000/s\"");
+    let one = ["max_outstanding=1".to_owned()];
+    let flooded = Job::parse("job.toml", &flood, &one).expect("a job");
     let jobs = [job(&[]), flooded, job(&[])];
     let session = Session::open(options(place.created()), &jobs, &mut |_| true);
     let message = failure(session.expect("a session").run(&jobs, &mut |_| true));
@@ -148,6 +149,6 @@ fn a_job_that_does_not_fit_is_found_before_a_file_is_made() {
     let place = Place::new("unfit");
     let jobs = [job(&[]), job(&["agent.0.size=16MiB"])];
     let message = failure(Session::open(options(place.created()), &jobs, &mut |_| true));
-    assert!(message.contains("agent 0"), "{message}");
+    assert!(message.contains("the region holds 1MiB"), "{message}");
     assert!(!place.file().exists());
 }
