@@ -12,9 +12,7 @@ use penstock_policy::Params;
 use penstock_workload::{Agent, Program};
 use serde_json::{Value as Json, json};
 
-use crate::agents::AgentSpec;
 use crate::amount::{Count, TIME};
-use crate::arrivals::MAX_OUTSTANDING_MOST;
 use crate::classes::{CLASS, Class, classes};
 use crate::devices::{self, DeviceSpec};
 use crate::diagnose::{JobError, Origin, Source};
@@ -23,7 +21,6 @@ use crate::kinds::section;
 use crate::live::{LIVE, Live};
 use crate::page_cache::{PAGE_CACHE, PageCacheSpec};
 use crate::reader::Reader;
-use crate::region::whole_blocks;
 use crate::rows::Rows;
 use crate::schema::build::{any, defined, with, words};
 use crate::schema::policy::POLICY;
@@ -31,6 +28,9 @@ use crate::stop::{self, Stop};
 use crate::text::{self, Lines};
 use crate::tree::{self, Node, Value};
 use crate::units::duration_text;
+use crate::workload::agents::AgentSpec;
+use crate::workload::arrivals::MAX_OUTSTANDING_MOST;
+use crate::workload::region::whole_blocks;
 use crate::workload::{self, Workload, WorkloadKind};
 use crate::{file, params, sets};
 

@@ -10,18 +10,18 @@ use std::ops::Range;
 
 use penstock_policy::POLICIES;
 
-use crate::agents::{self, AGENT};
-use crate::arrivals;
 use crate::classes::CLASS;
 use crate::diagnose::{JobError, Origin, Source, quote};
 use crate::keys::{Cases, foreign, names};
 use crate::nearest::suggest;
-use crate::programs::{self, PROGRAM};
 use crate::schema::policy::POLICY;
-use crate::starts;
-use crate::traces::TIMINGS;
 use crate::tree::{Node, Table, Value};
 use crate::units::OFF;
+use crate::workload::agents::{self, AGENT};
+use crate::workload::arrivals;
+use crate::workload::programs::{self, PROGRAM};
+use crate::workload::starts;
+use crate::workload::traces::TIMINGS;
 
 /// Applies one argument to the tree of a job, which may have the keys `known`.
 pub(crate) fn apply(root: &mut Node, argument: &str, known: &[&str]) -> Result<(), JobError> {

@@ -1,21 +1,28 @@
 //! The workload of a job: agents, programs or a trace. Each kind is a file with its sections; what
 //! decides between the kinds is here.
 
+pub(crate) mod agents;
+pub(crate) mod arrivals;
+pub(crate) mod programs;
+pub(crate) mod region;
+pub(crate) mod starts;
+pub mod traces;
+
 use std::path::Path;
 
 use penstock_core::Span;
 use serde_json::{Value as Json, json};
 
-use crate::agents::{self, AGENT, AgentSpec};
+use self::agents::{AGENT, AgentSpec};
+use self::programs::{CPU, PROGRAM, ProgramsSpec};
+use self::traces::{RULE, TRACE, TraceSpec};
 use crate::classes::{CLASS, Class};
 use crate::diagnose::JobError;
 use crate::keys::{Declared, Keys, required, without};
 use crate::page_cache::PAGE_CACHE;
-use crate::programs::{CPU, PROGRAM, ProgramsSpec};
 use crate::reader::Reader;
 use crate::schema::build::with;
 use crate::text::Lines;
-use crate::traces::{RULE, TRACE, TraceSpec};
 
 /// Sections of workloads, in the order in which they are written.
 pub(crate) const SECTIONS: Keys = &[&AGENT, &CPU, &PROGRAM, &TRACE, &RULE];

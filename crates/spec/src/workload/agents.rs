@@ -4,18 +4,18 @@ use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
 use penstock_workload::{Agent, Arrivals, Pattern};
 
 use crate::amount::{Amount, SIZE, TIME};
-use crate::arrivals;
 use crate::classes::{self, Class};
 use crate::diagnose::{JobError, Origin};
 use crate::keys::{Key, Maybe, keys, table};
 use crate::kinds::{Choice, SWITCH, Text, section};
 use crate::reader::Reader;
-use crate::region::{self, Region};
 use crate::rows::Rows;
 use crate::schema::build;
 use crate::text::Lines;
 use crate::tree::{Node, Value};
 use crate::units::{duration_text, size_text};
+use crate::workload::arrivals;
+use crate::workload::region::{self, Region};
 
 /// Bytes of a request. Longer ones are a slip of the unit: no kernel takes a tenth of it as one
 /// command.

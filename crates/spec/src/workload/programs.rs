@@ -4,20 +4,20 @@ use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
 use penstock_workload::program::{Cpus, Order, Phase, Pick, Starts};
 use penstock_workload::{Pattern, Program};
 
-use crate::agents::{CLASSES, PATTERNS, REQUEST, active};
 use crate::amount::{Amount, Count, TIME};
 use crate::classes::{self, Class};
 use crate::diagnose::{JobError, Origin};
 use crate::keys::{keys, table};
 use crate::kinds::{Choice, Own, SWITCH, list, section};
 use crate::reader::Reader;
-use crate::region::{self, Region};
 use crate::rows::Rows;
 use crate::schema::build;
-use crate::starts;
 use crate::text::Lines;
 use crate::tree::{self, Node, Value};
 use crate::units::size_text;
+use crate::workload::agents::{CLASSES, PATTERNS, REQUEST, active};
+use crate::workload::region::{self, Region};
+use crate::workload::starts;
 
 /// What takes time.
 pub(crate) const LASTS: Amount = TIME.above_zero().hint("what takes no time is left out");
