@@ -10,7 +10,7 @@ import pytest
 
 import penstock
 from penstock.job import Agent, Job
-from penstock.results.schema import Step
+from penstock.results.steps import Step
 from penstock.session import Session
 from penstock.target import Target
 
