@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md's ways to a new policy and a new paper: what each touches, and that it works."""
+"""CONTRIBUTING.md's ways to something new: which files each touches, and that it works."""
 
 import os
 import re
@@ -164,3 +164,152 @@ def test_a_paper_is_two_folders_and_a_line(tmp_path: Path) -> None:
     ran = python(copy, "-m", "pytest", *words, "-k", "not online-batch")
     (passed,) = re.findall(r"^(\d+) passed", ran, re.MULTILINE)
     assert int(passed) >= 10
+
+
+SOURCE = {
+    "crates/workload/src/lib.rs": [("pub mod trace;\n", "{}pub mod volley;\n")],
+    "crates/spec/src/workload/mod.rs": [
+        ("pub mod traces;\n", "{}pub mod volley;\n"),
+        (
+            "use self::traces::{{RULE, TRACE, TraceSpec}};\n",
+            "{}use self::volley::{{VOLLEY, VolleySpec}};\n",
+        ),
+        ("&TRACE, &RULE", "{}, &VOLLEY"),
+        ("    Trace(TraceSpec),\n", "{}    /// Reads in volleys.\n    Volley(VolleySpec),\n"),
+        ("    Programs,\n    Trace,\n", "{}    Volley,\n"),
+        (
+            "        reader.refuse(&[&RULE],",
+            "        if reader.node(&VOLLEY).is_some() {{\n"
+            '            let why = "belongs to a job without volleys";\n'
+            '            reader.refuse(&[&AGENT, &PROGRAM, &CPU, &RULE], why, "leave it out")?;\n'
+            "            return Ok(Self::Volley);\n"
+            "        }}\n{}",
+        ),
+        (
+            "            Self::Trace => Workload",
+            "            Self::Volley => Workload::Volley(VolleySpec::read(reader, classes)?),\n{}",
+        ),
+        (
+            "            Self::Agents(agents) => agents.len(),\n",
+            "{}            Self::Volley(_) => 1,\n",
+        ),
+        (
+            "            Self::Trace(trace) => trace.write(out, classes),\n",
+            "{}            Self::Volley(volley) => volley.write(out, classes),\n",
+        ),
+        ("Json); 2]", "Json); 3]"),
+        (
+            "        (&PROGRAM, with_duration(",
+            "        (&VOLLEY, with_duration(&[], &[&RULE, &AGENT, &PROGRAM, &CPU])),\n{}",
+        ),
+    ],
+    "crates/run/src/workload/mod.rs": [
+        ("mod trace;\n", "{}mod volley;\n"),
+        (
+            "        Workload::Trace(spec) =>",
+            "        Workload::Volley(spec) => Ok(volley::load(job, spec, capacity)),\n{}",
+        ),
+    ],
+}
+"""What a new source of requests changes in files that exist: a text, and what stands there then."""
+
+MEASURE = {
+    "crates/run/src/measures/mod.rs": [
+        ("mod detail;\n", "{}mod most_outstanding;\n"),
+        (
+            "        detail::measure(subject),\n",
+            "{}        Some(most_outstanding::measure(subject)),\n",
+        ),
+    ],
+    "crates/run/src/result/mod.rs": [
+        (
+            "    /// One for each class, in the order of the job.\n    pub classes",
+            "    /// The most requests that were outstanding at once after the warm-up.\n"
+            "    pub most_outstanding: u64,\n{}",
+        ),
+    ],
+}
+"""What a new statistic changes; the types of results in Python are written anew from it."""
+
+NEW_SOURCE = {
+    "examples/source/source.rs": "crates/workload/src/volley.rs",
+    "examples/source/section.rs": "crates/spec/src/workload/volley.rs",
+    "examples/source/load.rs": "crates/run/src/workload/volley.rs",
+    "examples/measures/most_outstanding.rs": "crates/run/src/measures/most_outstanding.rs",
+    "examples/source/test.rs": "crates/run/tests/volley.rs",
+}
+"""The files of the examples, and where they go."""
+
+
+def edit(copy: Path, edits: dict[str, list[tuple[str, str]]]) -> None:
+    """Change files of the copy; in what stands there then, {} is what stood there."""
+    for path, changes in edits.items():
+        text = (copy / path).read_text()
+        for old, new in changes:
+            what = old.replace("{{", "{").replace("}}", "}")
+            assert text.count(what) == 1, (path, what)
+            braces = what.replace("{", "{{").replace("}", "}}")
+            text = text.replace(what, new.replace("{}", braces).format())
+        (copy / path).write_text(text)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the engine with a source and a statistic more."""
+    copy = tmp_path_factory.mktemp("engine") / "penstock"
+    copied(copy, ("crates", "examples", "papers", "Cargo.lock", "clippy.toml"))
+    manifest = (ROOT / "Cargo.toml").read_text()
+    members = re.sub(r"^members = .*$", 'members = ["crates/*"]', manifest, flags=re.MULTILINE)
+    (copy / "Cargo.toml").write_text(members)
+    for example, place in NEW_SOURCE.items():
+        shutil.copy(copy / example, copy / place)
+    for edits, most in ((SOURCE, 3), (MEASURE, 2)):
+        before = contents(copy)
+        edit(copy, edits)
+        found = touched(copy, before)
+        assert found.changed == sorted(edits)
+        assert len(found.changed) <= most
+    return copy
+
+
+@pytest.mark.timeout(600)
+def test_a_source_touches_three_files_and_a_statistic_two(engine: Path) -> None:
+    """The examples become a section of jobs and a field of results; the engine accepts both."""
+    cargo(engine, "check", "--offline", "-p", "penstock-run", target=ROOT / "target")
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+def test_the_new_source_runs_and_is_measured(engine: Path) -> None:
+    """A job with the section runs, and its result has the field."""
+    target = ROOT / "target"
+    cargo(engine, "test", "--offline", "-p", "penstock-run", "--test", "volley", target=target)
+
+
+def test_a_verb_is_a_file_and_a_line(tmp_path: Path) -> None:
+    """A new verb of the command."""
+    copy = tmp_path / "penstock"
+    copied(copy, ("python",))
+    (native,) = (ROOT / "python/penstock").glob("*.so")
+    (copy / "python/penstock" / native.name).symlink_to(native)
+    before = contents(copy)
+    verb = "\n".join(
+        [
+            '"""`penstock greet`."""',
+            "from penstock.cli import output",
+            "from penstock.cli.verb import verb",
+            "app = verb()",
+            '@app.command("greet")',
+            "def greet() -> None:",
+            '    """Say hello."""',
+            '    output.data("hello\\n")',
+        ]
+    )
+    (copy / "python/penstock/cli/greet.py").write_text(verb)
+    line = '    "greet": "Say hello.",\n    "compare":'
+    edit(copy, {"python/penstock/cli/app.py": [('    "compare":', line)]})
+    found = touched(copy, before)
+    assert (found.changed, found.more_lines) == (["python/penstock/cli/app.py"], 1)
+    assert found.new == ["python/penstock/cli/greet.py"]
+    assert python(copy, "-m", "penstock", "greet") == "hello\n"
+    assert re.search("^  greet +Say hello", python(copy, "-m", "penstock", "--help"), re.MULTILINE)

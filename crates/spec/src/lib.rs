@@ -15,6 +15,7 @@ pub mod nearest;
 pub mod params;
 pub mod schema;
 pub mod units;
+pub mod workload;
 
 mod amount;
 mod classes;
@@ -30,7 +31,6 @@ mod sets;
 mod stop;
 mod text;
 mod tree;
-mod workload;
 
 pub use classes::Class;
 pub use devices::DeviceSpec;

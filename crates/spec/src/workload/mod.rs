@@ -136,14 +136,20 @@ impl Workload {
     }
 }
 
-/// What a job must and may have beside its workload; `duration` is the key of the job's length.
+/// The sections that a job must have and may not have with its workload; `duration` is the key of
+/// the job's length.
 pub(crate) fn schema(duration: &dyn Declared) -> Json {
     let with_duration = |own: &[&dyn Declared], others: Keys| {
         with(required(&[&[duration, &CLASS], own].concat()), without(others))
     };
     let agents = with_duration(&[&AGENT], &[&RULE, &CPU]);
-    let programs = with_duration(&[], &[&RULE, &AGENT, &PAGE_CACHE]);
-    let either = json!({"if": required(&[&PROGRAM]), "then": programs, "else": agents});
-    let trace = without(&[duration, &AGENT, &PROGRAM, &CPU, &PAGE_CACHE]);
-    json!({"if": required(&[&TRACE]), "then": trace, "else": either})
+    // The first section that the job has decides.
+    let kinds: [(&dyn Declared, Json); 2] = [
+        (&TRACE, without(&[duration, &AGENT, &PROGRAM, &CPU, &PAGE_CACHE])),
+        (&PROGRAM, with_duration(&[], &[&RULE, &AGENT, &PAGE_CACHE])),
+    ];
+    kinds.into_iter().rev().fold(
+        agents,
+        |other, (section, rules)| json!({"if": required(&[section]), "then": rules, "else": other}),
+    )
 }

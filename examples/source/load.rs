@@ -1,0 +1,46 @@
+//! The volleys of a job.
+
+use penstock_core::{ClassId, Seed, Source, StreamId, Time};
+use penstock_spec::Job;
+use penstock_spec::workload::volley::VolleySpec;
+use penstock_workload::volley::{Volley, Volleys};
+
+use super::load::{Load, classes};
+use super::source::Workload;
+use crate::measures::programs::ProgramBook;
+
+/// The workload of a `job` with the volleys `spec` on a target of `capacity` bytes.
+pub(super) fn load(job: &Job, spec: &VolleySpec, capacity: u64) -> Load {
+    let classes = classes(job);
+    let end = Time::ZERO + job.duration;
+    let VolleySpec { class, size, count, period } = *spec;
+    let prio = classes[class.index()].prio;
+    Load {
+        classes,
+        duration: job.duration,
+        last: end,
+        asks_until: Some(end),
+        longest: size,
+        measured_ns: None,
+        workload: Box::new(Volley { class, prio, size, count, period, end, capacity }),
+    }
+}
+
+impl Workload for Volley {
+    fn source(&self, _: Seed, _: u32, _: Option<&ProgramBook>) -> Box<dyn Source> {
+        Box::new(Volleys::new(self.clone()))
+    }
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn only(&self, class: ClassId) -> Box<dyn Workload> {
+        let end = if class == self.class { self.end } else { Time::ZERO };
+        Box::new(Self { end, ..self.clone() })
+    }
+
+    fn is_planned(&self, _: StreamId) -> bool {
+        true
+    }
+}
