@@ -77,6 +77,8 @@ CASES := 100000
 SECONDS_EACH := 60
 CARGO_FUZZ_VERSION := 0.13.2
 CARGO_FUZZ := target/tools/bin/cargo-fuzz
+CARGO_MUTANTS_VERSION := 27.1.0
+CARGO_MUTANTS := target/tools/bin/cargo-mutants
 FUZZ_TARGETS = $(notdir $(basename $(wildcard fuzz/fuzz_targets/*.rs)))
 
 $(CARGO_FUZZ):
@@ -101,7 +103,7 @@ fuzz: $(CARGO_FUZZ) ## what comes from outside, fuzzed; then the properties over
 
 # A finding ends its part, not the others. `make --jobs=4 soak` runs four at a time.
 FUZZED = $(FUZZ_TARGETS:%=soak-%)
-LONG_TESTS := soak-pytest soak-conformance
+LONG_TESTS := soak-pytest soak-conformance soak-mutants
 .PHONY: soak $(FUZZED) $(LONG_TESTS)
 soak: SECONDS_EACH := 3600
 soak: $(FUZZED) $(LONG_TESTS) ## what takes hours: every fuzz target for SECONDS_EACH=3600, and the long tests
@@ -127,6 +129,13 @@ soak-pytest: setup
 soak-conformance:
 	@$(call SOAK,conformance,CONFORMANCE_REQUESTS=100000 cargo test --release --locked \
 	  -p penstock-tests --test conformance)
+
+$(CARGO_MUTANTS):
+	cargo install --quiet --locked cargo-mutants --version $(CARGO_MUTANTS_VERSION) --root target/tools
+
+# Faults planted into the policies, one after another, by .cargo/mutants.toml: a test must notice each.
+soak-mutants: $(CARGO_MUTANTS)
+	@$(call SOAK,mutants,$(CARGO_MUTANTS) mutants --no-shuffle --output target/soak $(MUTANTS))
 
 .PHONY: docs
 docs: setup ## the site of the documentation, in target/site; the Rust documentation under rust/

@@ -78,9 +78,9 @@ class TestMemory:
     def test_is_told_of_a_calibration_and_in_its_device_file(
         self, memory: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from penstock.calibrate import calibrate, probes
+        from penstock.calibrate import calibrate, measure
 
-        monkeypatch.setattr(probes, "SECONDS", (0.02,))
+        monkeypatch.setattr(measure, "SECONDS", (0.02,))
         path = memory / "disk.img"
         found = calibrate(path, create="64MiB", rounds=1)
         assert remark(path) in found.remarks

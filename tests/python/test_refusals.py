@@ -31,8 +31,9 @@ def run(path, engine, duration="1h", **more):
     )
     return result["noop"]
 
-def later(*words):
-    threading.Timer(0.5, refuse, words).start()
+def later(call, error):
+    calls = itertools.count()
+    refuse(call, error, lambda: next(calls) >= 200)
 """
 """What the scripts below begin with."""
 
