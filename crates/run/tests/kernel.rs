@@ -182,7 +182,7 @@ fn each_class_runs_by_itself_under_the_scheduler() {
         // Each has a schedule of its own, or none.
         assert!(run.schedule.is_none());
         assert!(run.classes[0].schedule.is_some() && run.classes[1].schedule.is_none());
-        assert!(run.remarks.iter().any(|remark| remark.contains("beside the others")));
+        assert!(run.remarks.iter().any(|remark| remark.contains("at the same time as the others")));
         let told = run.schedulers.values().any(|told| told.as_deref() == Some(scheduler));
         assert!(told, "{:?}", run.schedulers);
         let shares: f64 = run.classes.iter().map(|class| class.share).sum();
