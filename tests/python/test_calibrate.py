@@ -152,10 +152,10 @@ def test_no_two_runs_go_to_the_same_addresses(monkeypatch: pytest.MonkeyPatch) -
 
     class Heard(Session):
         def run(
-            self, jobs: Sequence[Job], *, told: Callable[[Step], object] | None = None
+            self, jobs: Sequence[Job], *, progress: Callable[[Step], object] | None = None
         ) -> list[penstock.Comparison]:
             texts.extend(job.text for job in jobs)
-            return super().run(jobs, told=told)
+            return super().run(jobs, progress=progress)
 
     some, _ = probes.plan(("read",), 1 << 30)
     target = Target(on="flash")

@@ -95,6 +95,6 @@ def test_what_fails_or_is_stopped_ends_the_session() -> None:
 
     with Session(Target(), policies=["fcfs"]) as session:
         with pytest.raises(KeyboardInterrupt):
-            session.run([job(1), job(2)], told=stop)
+            session.run([job(1), job(2)], progress=stop)
         with pytest.raises(RuntimeError, match="the session has ended"):
             session.run([job(1)])
