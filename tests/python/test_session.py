@@ -37,7 +37,7 @@ def on_one_processor() -> Iterator[None]:
 
 
 def runs(jobs: list[Job]) -> list[str]:
-    """All that came of modelled jobs, as text."""
+    """All results of modelled jobs, as text."""
     with Session(Target(), policies=["fcfs", "sptf"], detail=True) as session:
         return [json.dumps(one.raw["runs"]) for one in session.run(jobs)]
 
