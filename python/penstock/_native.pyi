@@ -74,7 +74,7 @@ class Gate:
 
 @final
 class Pace:
-    """Lets a modelled run that somebody watches pause."""
+    """Lets a modelled run that a person watches pause."""
 
     paused: bool
 
@@ -118,7 +118,7 @@ def compare(
 
     A policy is a name, or a name and an object, which is of use for one run.
     With `text` that is the job, and `job` only what it is called. With `watch` the steps that
-    `progress` hears of tell how the run goes, and a model goes `speed` times as fast as real time,
+    `progress` gets report how the run goes, and a model goes `speed` times as fast as real time,
     once if not given, or as fast as it can: `max`. With `repeat` each policy runs so often, in
     rounds of all of them, each with the next seed.
 
@@ -142,7 +142,7 @@ def devices() -> str:
     """Every named device, as JSON."""
 
 def doctor(path: str | PathLike[str], *, clean: bool = False) -> str:
-    """Tell what this machine can do, and what lies under a path, as JSON.
+    """Report what this machine can do, and what lies under a path, as JSON.
 
     With `clean` what runs have left behind is removed.
     """
@@ -179,7 +179,7 @@ def trace_describe(
     classes: str | PathLike[str] | None = None,
     drawn: bool = False,
 ) -> str:
-    """Tell what a trace holds and asks for, as JSON; per class by the rules of a job.
+    """Report what a trace holds and asks for, as JSON; per class by the rules of a job.
 
     With `drawn` by time, place and size too, in few enough figures to be drawn.
     """
@@ -191,7 +191,7 @@ def trace_convert(
     into: str,
     format: str | None = None,
 ) -> str:
-    """Write a trace in another format and return what became of it as JSON."""
+    """Write a trace in another format and return the result as JSON."""
 
 def size(text: str) -> int:
     """A size as `64KiB` in bytes."""

@@ -10,7 +10,7 @@ import sys
 from typing import TextIO
 
 OUTPUT_LOST = 1
-"""What the command exits with when nobody can read what it wrote."""
+"""What the command exits with when its output cannot be written."""
 
 
 def main() -> None:
@@ -34,5 +34,5 @@ def main() -> None:
 
 
 def _nowhere() -> TextIO:
-    """In the place of a stream that somebody closed."""
+    """In the place of a stream that is closed."""
     return open(os.devnull, "w", encoding="utf-8")

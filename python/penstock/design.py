@@ -51,6 +51,6 @@ class Design:
                 yield Run(number, cell, (number * len(cells) + at) / (self.rounds * len(cells)))
 
     def by_cell(self, results: Sequence[T]) -> list[tuple[Cell, list[T]]]:
-        """Each cell with what came of it in each round, of the `results` of the runs in order."""
+        """Each cell with its result in each round, of the `results` of the runs in order."""
         cells = self.cells()
         return [(cell, list(results[at :: len(cells)])) for at, cell in enumerate(cells)]

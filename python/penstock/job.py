@@ -28,7 +28,7 @@ class Class:
 
 @dataclass(frozen=True, kw_only=True)
 class Agent:
-    """Somebody who asks: the words are those of `[[agent]]` in a job file."""
+    """A source of requests: the words are those of `[[agent]]` in a job file."""
 
     class_: str
     """Name of the class of its requests."""
@@ -41,7 +41,7 @@ class Agent:
     arrivals: Mapping[str, Plain]
     """When it asks, as `{"kind": "poisson", "rate": "20/s"}`."""
     sync: bool | None = None
-    """Whether somebody waits for each of its requests."""
+    """Whether a program waits for each of its requests."""
     cache: str | None = None
     """`buffered`, through the page cache, or `direct`; `direct` if not given."""
     region: Sequence[str] | None = None
@@ -57,7 +57,7 @@ class Job:
     """A workload and where it runs."""
 
     name: str
-    """What messages and results call it. A device file that it names lies beside this path."""
+    """What messages and results call it. A device file that it names lies in its folder."""
     text: str = field(repr=False)
     """The job as TOML."""
 

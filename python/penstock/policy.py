@@ -1,8 +1,9 @@
 """Policies written in Python, and what the engine hands to them.
 
-A policy decides who goes next, and how much of it. It is a state machine: told what arrives and
-what comes back, asked what goes, always with the time, and nothing else moves it. Times are whole
-nanoseconds since the run began, offsets and lengths are bytes. It runs over a modelled device.
+A policy decides who goes next, and how much of it. It is a state machine: it is called with what
+arrives and what comes back, and asked what goes, always with the time. Nothing else moves it. Times
+are whole nanoseconds since the run began; offsets and lengths are bytes. The policy runs over a
+modelled device.
 
     class ShortestFirst(penstock.Policy):
         def __init__(self) -> None:
@@ -49,9 +50,9 @@ class Request(NamedTuple):
     prio: int
     """Priority of its class, from 0 to 7; the lower goes first."""
     stream: int
-    """Who asks: an agent, a process; from 0."""
+    """The agent or the process that asks; from 0."""
     sync: bool
-    """Whether somebody waits for it, as for every read."""
+    """Whether a program waits for it, as for every read."""
     fua: bool
     """Durable when it completes (forced unit access). Never merged."""
 
@@ -123,19 +124,19 @@ class Served(NamedTuple):
 class Policy(ABC):
     """A scheduling policy. `penstock.compare` makes one for each run and calls it from one thread.
 
-    It must decide by what it is told alone, for equal seeds to give equal results: no clock, no
-    randomness of its own, no order of a set.
+    It must decide by what these calls pass to it alone: no clock, no randomness of its own, no
+    order of a set. Only then do equal seeds give equal results.
     """
 
     name: str
     """What results call it; the name of the class if there is none."""
 
     def begin(self, served: Served) -> None:  # noqa: B027 - may be left
-        """Hear what it serves, before anything else."""
+        """Receive what it serves, before anything else."""
 
     @abstractmethod
     def enqueue(self, now: int, request: Request) -> None:
-        """Hear of a request that has arrived."""
+        """Receive a request that has arrived."""
 
     @abstractmethod
     def dispatch(self, now: int, below: Below) -> Request | Go | None:
@@ -146,7 +147,7 @@ class Policy(ABC):
         """
 
     def complete(self, now: int, request: Request, part: Part) -> None:  # noqa: B027 - may be left
-        """Hear of a piece of a request, or all of it, that has finished."""
+        """Receive a piece of a request, or all of it, that has finished."""
 
     def wakeup(self) -> int | None:
         """Say when to be asked again, if `dispatch` has just kept something back.

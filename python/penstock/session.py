@@ -32,14 +32,14 @@ class Session:
             self._native = _native.Session(jobs, policies=policies, target=target, detail=detail)
 
     def run(
-        self, jobs: Sequence[Job], *, told: Callable[[Step], object] | None = None
+        self, jobs: Sequence[Job], *, progress: Callable[[Step], object] | None = None
     ) -> list[Comparison]:
-        """Run each job under each policy, in order; `told` is called with each step.
+        """Run each job under each policy, in order; `progress` is called with each step.
 
-        A run that fails or is interrupted ends the session, as anything does that `told` raises.
+        A run that fails or is interrupted ends the session; so does any exception of `progress`.
         """
         with translated():
-            texts = self._native.run(jobs, progress=told)
+            texts = self._native.run(jobs, progress=progress)
         found = [Comparison.from_json(text) for text in texts]
         for run in (run for one in found for run in one.runs):
             if run.failure is not None:

@@ -18,7 +18,7 @@ DEFAULTS = {
     signal.SIGHUP: signal.SIG_DFL,
     signal.SIGQUIT: signal.SIG_DFL,
 }
-"""What is taken over, and from whom. Ignored, or somebody else's: it stays so."""
+"""What is taken over, and from which handler. Ignored, or with another handler: it stays so."""
 
 
 def ours() -> list[signal.Signals]:
@@ -58,7 +58,7 @@ class Asked:
             for each in before:
                 signal.signal(each, signal.SIG_DFL)
             if signal.SIGHUP in before:
-                leave_the_terminal()
+                detach_from_terminal()
             raise KeyboardInterrupt
 
         for number in before:
@@ -69,7 +69,7 @@ class Asked:
             restore(before, self.by)
 
 
-def leave_the_terminal() -> None:
+def detach_from_terminal() -> None:
     """Let no SIGHUP end us any more, and words for a terminal that is gone go nowhere.
 
     The kernel and the shell both send the signal when a connection is lost, and init systems send

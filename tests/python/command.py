@@ -80,7 +80,7 @@ def without_estimates(err: str) -> str:
 def penstock(
     *words: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> Ended:
-    """Run the command to its end, with `env` besides what it usually has."""
+    """Run the command to its end, with `env` added to the usual environment."""
     return _server().run([str(word) for word in words], cwd, _environment() | dict(env or {}))
 
 

@@ -24,7 +24,7 @@ def place(name: str) -> Path:
 
 
 def page(result: Result) -> str:
-    """The page of a paper: `page.md` with what came of it at its places."""
+    """The page of a paper: `page.md` with its results at their places."""
     paper, rows = result.paper, result.rows
     away = paper.published.away
     blocks = {block.name: markdown(block.table) for block in paper.more(rows)}

@@ -44,7 +44,7 @@ class Page(HTMLParser):
                 self.fetches.append("refresh")
 
     def handle_endtag(self, tag: str) -> None:
-        """Leave an element."""
+        """End an element."""
         while self.open and self.open.pop() != tag:
             pass
 

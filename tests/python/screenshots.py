@@ -58,11 +58,11 @@ def live_view(folder: Path) -> None:
     pace = _native.Pace()
     almost = False
 
-    def engine(tell: Callable[[Step], None]) -> str:
+    def engine(on_step: Callable[[Step], None]) -> str:
         def progress(step: Step) -> None:
             nonlocal almost
             almost = step["step"] == "running" and (step["number"] + step["fraction"]) > 1.95
-            tell(step)
+            on_step(step)
 
         return _native.compare(
             ROOT / JOB,

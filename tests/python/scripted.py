@@ -140,7 +140,7 @@ class Batching(Fifo):
 
 
 class Auditing(Fifo):
-    """The last first, in pieces of 10,000 bytes, with books of all that it is told."""
+    """The last first, in pieces of 10,000 bytes, with books of all that it receives."""
 
     last: "Auditing"
     """The one that ran last."""
@@ -148,7 +148,7 @@ class Auditing(Fifo):
     def __init__(self) -> None:
         """Nothing is queued yet."""
         super().__init__()
-        self.told: dict[int, Request] = {}
+        self.received: dict[int, Request] = {}
         self.sent: dict[int, int] = {}
         self.done: dict[int, int] = {}
         self.lasts: list[int] = []
@@ -157,9 +157,9 @@ class Auditing(Fifo):
         Auditing.last = self
 
     def enqueue(self, now: int, request: Request) -> None:
-        assert request.id == len(self.told)
+        assert request.id == len(self.received)
         self.times.append(now)
-        self.told[request.id] = request
+        self.received[request.id] = request
         self.sent[request.id] = self.done[request.id] = 0
         super().enqueue(now, request)
 
@@ -175,7 +175,7 @@ class Auditing(Fifo):
         return Go(request.id, piece)
 
     def complete(self, now: int, request: Request, part: Part) -> None:
-        assert self.told[request.id] is request
+        assert self.received[request.id] is request
         self.times.append(now)
         self.parts.append(part)
         self.done[request.id] += part.len

@@ -17,7 +17,7 @@ def test_on_the_papers_disk_the_law_is_found_and_the_answer_lies_below_its_limit
     assert found.between == (12_000, 12_000)
     assert found.law is not None
     assert found.law.limit(found.block, found.tolerance) == pytest.approx(12_894, abs=2)
-    # 83 pieces of 1.2426 ms beside one request of 29.697 ms.
+    # 83 pieces of 1.2426 ms against one request of 29.697 ms.
     assert found.price == pytest.approx(1e6 / 12_000 * 1.2426 / 29.697, rel=0.002)
     assert found.by_tolerance == {0.1: 4_000, 0.2: 6_000, 0.37: 12_000, 0.5: 16_000}
 
@@ -97,14 +97,14 @@ def test_wrong_use_ends_with_a_hint(words: tuple[str, ...], said: str) -> None:
     assert "hint: " in ended.err
 
 
-def test_a_file_of_somebody_else_is_left_alone(disk: Path) -> None:
+def test_a_file_of_another_program_is_left_alone(disk: Path) -> None:
     disk.write_bytes(b"x" * (4 << 20))
     ended = command("advise", "split", "--on", disk)
     assert ended.code == 5
     assert disk.read_bytes() == b"x" * (4 << 20)
 
 
-def test_the_command_tells_the_answer_and_its_price() -> None:
+def test_the_command_reports_the_answer_and_its_price() -> None:
     words = ("advise", "split", "--on", "paper-disk", "--block", "1000B", "--rounds", "2")
     ended = command(*words, "--allow-delay", "1ms")
     assert ended.code == 0, ended.err

@@ -150,16 +150,16 @@ def test_no_two_runs_go_to_the_same_addresses(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(measure, "ENOUGH", 1)
     texts: list[str] = []
 
-    class Heard(Session):
+    class Listening(Session):
         def run(
-            self, jobs: Sequence[Job], *, told: Callable[[Step], object] | None = None
+            self, jobs: Sequence[Job], *, progress: Callable[[Step], object] | None = None
         ) -> list[penstock.Comparison]:
             texts.extend(job.text for job in jobs)
-            return super().run(jobs, told=told)
+            return super().run(jobs, progress=progress)
 
     some, _ = probes.plan(("read",), 1 << 30)
     target = Target(on="flash")
-    with Heard(target, policies=["fcfs"]) as session:
+    with Listening(target, policies=["fcfs"]) as session:
         subject = measure.Subject(session, target, {}, ())
         found = measure.in_rounds(subject, some, 3, lambda _what, _fraction: None)
     assert [len(rounds) for rounds in found.values()] == [3] * len(some)
@@ -248,10 +248,10 @@ class TestCommand:
         out = tmp_path / "disk.toml"
         ended = command("calibrate", law, "-o", out, "--rounds", "1", "--json")
         assert (ended.code, ended.err) == (0, f"wrote {out}\n")
-        told = json.loads(ended.out)
-        assert told["model"] == "fixed"
-        assert (len(told["fitted"]), len(told["unseen"])) == (31, 4)
-        assert all(abs(one["p50_off_percent"]) < 2 for one in told["unseen"])
+        found = json.loads(ended.out)
+        assert found["model"] == "fixed"
+        assert (len(found["fitted"]), len(found["unseen"])) == (31, 4)
+        assert all(abs(one["p50_off_percent"]) < 2 for one in found["unseen"])
         assert out.read_text().startswith(MARK)
         ended = command("calibrate", law, "-o", out, "--rounds", "1")
         assert (ended.code, ended.err) == (0, f"wrote {out}\n")
@@ -281,13 +281,13 @@ class TestCommand:
         assert NOT_WRITTEN in said
         assert "something else is at work" in said
 
-    def test_what_is_not_there_is_told(self, tmp_path: Path) -> None:
+    def test_what_is_not_there_is_reported(self, tmp_path: Path) -> None:
         ended = command("calibrate", tmp_path / "none.img")
         assert (ended.code, ended.out) == (2, "")
         assert "none.img" in ended.err
 
 
-def test_a_target_that_is_only_read_is_written_by_nobody(job: Path, disk: Path) -> None:
+def test_a_target_that_is_only_read_is_never_written(job: Path, disk: Path) -> None:
     disk.write_bytes(bytes(4 << 20))
     words = ("run", job, "--policy", "noop", "--on", disk, "--read-only")
     ended = command(*words)

@@ -156,8 +156,8 @@ class TestList:
         text = penstock("list", "devices").out
         named = "".join(f"{one['name']}: {one['summary']}\n" for one in entries)
         assert text.startswith(named)
-        beside = [line.split(": ")[0] for line in text.removeprefix(named).splitlines()]
-        assert beside == ["emulated:DEVICE[@SPEED][:PATH]", "null"]
+        names = [line.split(": ")[0] for line in text.removeprefix(named).splitlines()]
+        assert names == ["emulated:DEVICE[@SPEED][:PATH]", "null"]
 
     def test_every_policy_and_every_device_of_the_lists_runs(self, job: Path) -> None:
         policies = json.loads(penstock("list", "policies", "--json").out)
@@ -311,7 +311,7 @@ class TestReplay:
             assert ended.err.startswith("error: ")
 
 
-def test_a_closed_stdout_is_told_before_anything_runs() -> None:
+def test_a_closed_stdout_is_reported_before_anything_runs() -> None:
     words = shlex.join([*COMMAND, "list", "policies"])
     ended = subprocess.run(
         ["sh", "-c", f"{words} >&-"], stderr=subprocess.PIPE, text=True, check=False
@@ -321,7 +321,7 @@ def test_a_closed_stdout_is_told_before_anything_runs() -> None:
 
 
 @pytest.mark.parametrize("words", [["list", "policies"], ["--version"], ["--help"]])
-def test_output_that_cannot_be_written_is_told(words: list[str]) -> None:
+def test_output_that_cannot_be_written_is_reported(words: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
             [*COMMAND, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False

@@ -13,7 +13,7 @@ from command import ROOT
 from copies import contents, copied, touched
 
 BUILT = {".git", "target", ".venv", "demo-data"}
-"""What lies beside the sources; deeper down a folder may have such a name of its own."""
+"""What lies next to the sources; deeper down a folder may have such a name of its own."""
 
 TOUCHED = ("crates/policy/src/registry.rs", "crates/policy/src/lib.rs")
 """What a new policy changes of what there is."""

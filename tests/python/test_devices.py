@@ -256,34 +256,34 @@ class TestLoop:
         assert "hint: " in ended.err
 
 
-def test_what_a_killed_run_left_is_told_and_removed(job: Path, disk: Path) -> None:
+def test_what_a_killed_run_left_is_reported_and_removed(job: Path, disk: Path) -> None:
     losetup("--version")
     words = ("--policy", "noop", "--set", "duration=1s", "--create", "16MiB")
     assert penstock("run", job, "--on", disk, *words).code == 0
-    # The kernel takes down a run's own: one as an older kernel would leave it.
+    # The kernel takes down a run's own: make one as it stays behind under an older kernel.
     node = losetup("--find", "--show", "--sizelimit", str(16 * MIB), disk)
     try:
         (disk.parent / "half.img").write_bytes(disk.read_bytes()[: 8 * MIB])
-        told = _leftovers(disk.parent)
-        assert f"{node} over {disk}, of a run that is gone" in told["loop device"]
-        if told.keys() > {"loop device", "half-made file"} or len(told["loop device"]) != 1:
-            pytest.skip("somebody else's would be removed too")
-        told = _leftovers(disk.parent, "--clean")
-        assert told["loop device"] == [f"removed: {node} over {disk}, of a run that is gone"]
+        found = _leftovers(disk.parent)
+        assert f"{node} over {disk}, of a run that is gone" in found["loop device"]
+        if found.keys() > {"loop device", "half-made file"} or len(found["loop device"]) != 1:
+            pytest.skip("those of another program would be removed too")
+        found = _leftovers(disk.parent, "--clean")
+        assert found["loop device"] == [f"removed: {node} over {disk}, of a run that is gone"]
         assert not loops_over(disk)
         assert "loop device" not in _leftovers(disk.parent)
-        assert disk.exists(), "the file is whoever's made it"
+        assert disk.exists(), "the file belongs to the user that made it"
     finally:
         if loops_over(disk):
             losetup("--detach", node)
 
 
 def _leftovers(path: Path, *more: str) -> dict[str, list[str]]:
-    """What is told of leftovers, by name."""
+    """What is reported of leftovers, by name."""
     ended = penstock("doctor", path, *more, "--json")
     assert ended.code == 0
-    told: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {}
     for check in json.loads(ended.out)["checks"]:
         if check["group"] == "leftovers":
-            told.setdefault(check["name"], []).append(check["found"])
-    return told
+            found.setdefault(check["name"], []).append(check["found"])
+    return found

@@ -41,7 +41,7 @@ def compared(folder: Path, device: str, on: str | None = None) -> penstock.Compa
     return penstock.compare(job, policies=["fcfs"], on=on, set={"duration": "1s"})
 
 
-def test_the_disks_of_an_array_are_told_typed(tmp_path: Path) -> None:
+def test_the_disks_of_an_array_are_reported_typed(tmp_path: Path) -> None:
     stats = compared(tmp_path, ARRAY)["fcfs"].device_stats
     assert stats is not None
     assert len(stats.disks) == 4
@@ -55,7 +55,7 @@ def test_the_disks_of_an_array_are_told_typed(tmp_path: Path) -> None:
     assert 0 < stats.utilisation <= 1
 
 
-def test_a_disk_with_its_cache_tells_its_accesses_and_its_requests(tmp_path: Path) -> None:
+def test_a_disk_with_its_cache_reports_its_accesses_and_its_requests(tmp_path: Path) -> None:
     job = tmp_path / "job.toml"
     job.write_text(JOB.format(device=CACHED).replace("random", "sequential"))
     comparison = penstock.compare(job, policies=["fcfs"], set={"duration": "1s"})
@@ -69,14 +69,14 @@ def test_a_disk_with_its_cache_tells_its_accesses_and_its_requests(tmp_path: Pat
 
 
 def test_the_table_has_one_line_of_a_device_with_an_arm(tmp_path: Path) -> None:
-    for device, told in ((ARRAY, "4 disks"), (CACHED, "disk"), (FLASH, "")):
+    for device, label in ((ARRAY, "4 disks"), (CACHED, "disk"), (FLASH, "")):
         job = tmp_path / "job.toml"
         job.write_text(JOB.format(device=device))
         ended = command("run", str(job), "--policy", "fcfs")
         assert ended.code == 0, ended.err
         lines = [line for line in ended.out.splitlines() if ": seek " in line]
-        assert len(lines) == bool(told)
-        assert all(line.startswith(f"  {told}: ") and " turn " in line for line in lines)
+        assert len(lines) == bool(label)
+        assert all(line.startswith(f"  {label}: ") and " turn " in line for line in lines)
         assert all(" busy " in line for line in lines)
 
 
@@ -100,12 +100,12 @@ def test_what_was_not_modelled_has_no_disks(tmp_path: Path) -> None:
 def test_a_measured_drive_is_replayed_one_request_at_a_time_and_compared() -> None:
     trace = ROOT / "tests/data/real-drives/ibm18es.csv.gz"
     words = ("replay", str(trace), "--format", "measured", "--on", "ibm18es")
-    told = command(*words)
-    assert told.code == 0, told.err
+    ended = command(*words)
+    assert ended.code == 0, ended.err
     [run] = Comparison.from_json(command(*words, "--json").out).runs
     assert run.against_measured is not None
     assert f"{run.against_measured.measured_mean_ms:.4f}" == "5.2605"
     assert run["all"].requests == 10_000
     share = f"{100 * run.against_measured.rms_relative:.1f} % of its mean"
-    assert share in told.out
-    assert "measured 5.26 ms" in told.out
+    assert share in ended.out
+    assert "measured 5.26 ms" in ended.out

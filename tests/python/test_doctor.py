@@ -35,32 +35,32 @@ refuse("io_uring_setup", errno.EPERM)
 
 
 def diagnosis(text: str) -> Diagnosis:
-    """What was told, in the shape that the types say."""
-    told: Diagnosis = json.loads(text)
-    assert set(told) == set(Diagnosis.__annotations__)
-    for check in told["checks"]:
+    """The diagnosis, in the shape that the types say."""
+    report: Diagnosis = json.loads(text)
+    assert set(report) == set(Diagnosis.__annotations__)
+    for check in report["checks"]:
         assert set(check) == set(Check.__annotations__)
         assert check["group"] in GROUPS
         assert check["state"] in doctor.STYLES
         assert check["found"]
         assert check["advice"] or check["state"] == "ok"
-    return told
+    return report
 
 
-def named(told: Diagnosis, name: str) -> Check:
-    (found,) = [check for check in told["checks"] if check["name"] == name]
+def named(report: Diagnosis, name: str) -> Check:
+    (found,) = [check for check in report["checks"] if check["name"] == name]
     return found
 
 
-def test_this_machine_is_told_and_nothing_stays_behind(tmp_path: Path) -> None:
+def test_this_machine_is_reported_and_nothing_stays_behind(tmp_path: Path) -> None:
     ended = penstock("doctor", "--json", cwd=tmp_path)
     assert (ended.code, ended.err) == (0, "")
     assert list(tmp_path.iterdir()) == []
-    told = diagnosis(ended.out)
-    assert (told["penstock"], told["path"], told["able"]) == (__version__, ".", True)
-    assert sorted({check["group"] for check in told["checks"]}) == sorted(GROUPS)
-    assert named(told, "simulation")["state"] == "ok"
-    assert set(named(told, "timers")["facts"]) == {"p50_ns", "p99_ns", "max_ns"}
+    report = diagnosis(ended.out)
+    assert (report["penstock"], report["path"], report["able"]) == (__version__, ".", True)
+    assert sorted({check["group"] for check in report["checks"]}) == sorted(GROUPS)
+    assert named(report, "simulation")["state"] == "ok"
+    assert set(named(report, "timers")["facts"]) == {"p50_ns", "p99_ns", "max_ns"}
 
 
 def test_a_person_reads_each_finding_and_what_to_do(tmp_path: Path) -> None:
@@ -76,10 +76,10 @@ def test_a_person_reads_each_finding_and_what_to_do(tmp_path: Path) -> None:
 
 def test_a_file_is_asked_about_as_its_folder_is(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("theirs")
-    told = diagnosis(penstock("doctor", "--json", tmp_path / "file").out)
+    report = diagnosis(penstock("doctor", "--json", tmp_path / "file").out)
     folder = diagnosis(penstock("doctor", "--json", tmp_path).out)
     for name in ("file system", "direct I/O"):
-        assert named(told, name) == named(folder, name)
+        assert named(report, name) == named(folder, name)
     assert (tmp_path / "file").read_text() == "theirs"
 
 
@@ -93,13 +93,13 @@ def test_a_path_that_is_not_there_is_wrong_input(tmp_path: Path) -> None:
 def test_a_folder_that_takes_no_files_is_a_finding() -> None:
     ended = penstock("doctor", "/proc", "--json")
     assert ended.code == 0
-    told = diagnosis(ended.out)
-    assert named(told, "direct I/O")["state"] == "no"
-    assert named(told, "disk")["state"] == "limited"
+    report = diagnosis(ended.out)
+    assert named(report, "direct I/O")["state"] == "no"
+    assert named(report, "disk")["state"] == "limited"
 
 
 def confined(confine: str) -> Diagnosis:
-    """What is told where something was taken away before."""
+    """The diagnosis where something was taken away before."""
     words = [sys.executable, "-m", "penstock", "doctor", "--json"]
     program = f"import ctypes, os\n{confine}\nos.execv({words[0]!r}, {words!r})"
     ended = subprocess.run(
@@ -110,28 +110,28 @@ def confined(confine: str) -> Diagnosis:
 
 
 def test_without_a_ring_threads_are_left() -> None:
-    told = confined(WITHOUT_A_RING)
-    ring = named(told, "io_uring")
+    report = confined(WITHOUT_A_RING)
+    ring = named(report, "io_uring")
     assert ring["state"] == "no"
     assert "the system forbids io_uring" in ring["found"]
     assert "engine `threads`" in str(ring["advice"])
-    assert named(told, "threads")["state"] == "ok"
-    assert told["able"]
+    assert named(report, "threads")["state"] == "ok"
+    assert report["able"]
 
 
 def test_without_locked_memory_buffers_are_not_registered() -> None:
-    told = confined(WITHOUT_LOCKED_MEMORY)
-    if named(told, "io_uring")["state"] != "ok":
+    report = confined(WITHOUT_LOCKED_MEMORY)
+    if named(report, "io_uring")["state"] != "ok":
         pytest.skip("no io_uring here")
-    buffers = named(told, "registered buffers")
+    buffers = named(report, "registered buffers")
     assert buffers["state"] == "limited"
     assert buffers["facts"]["locked_memory_limit_bytes"] == 65536
     assert "ulimit -l" in str(buffers["advice"])
-    if named(told, "privileges")["facts"]["user"] == 0:
-        assert "CAP_IPC_LOCK" in named(told, "privileges")["found"]
+    if named(report, "privileges")["facts"]["user"] == 0:
+        assert "CAP_IPC_LOCK" in named(report, "privileges")["found"]
 
 
-def test_a_machine_that_can_run_nothing_is_told_by_the_exit_code(
+def test_the_exit_code_says_that_a_machine_can_run_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     unable = {"penstock": __version__, "path": ".", "able": False, "checks": []}
@@ -168,12 +168,12 @@ def test_an_output_that_was_being_written_when_its_command_was_killed_is_removed
 ) -> None:
     theirs = [tmp_path / name for name in (".x.html.123", ".notes.penstock-unfinished", "own")]
     for path in theirs:
-        path.write_text("somebody's")
+        path.write_text("another's")
     found = "unfinished output"
 
     def checks(*more: str) -> list[Check]:
-        told = diagnosis(penstock("doctor", tmp_path, *more, "--json").out)
-        return [check for check in told["checks"] if check["name"] == found]
+        report = diagnosis(penstock("doctor", tmp_path, *more, "--json").out)
+        return [check for check in report["checks"] if check["name"] == found]
 
     with running(tmp_path.parent, tmp_path / "x.html", script=HANGS) as command:
         command.wait_for(lambda: any(tmp_path.glob(".x.html.*.penstock-unfinished")))

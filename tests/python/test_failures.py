@@ -14,7 +14,7 @@ def failing(*, requests: int, **codes: int) -> Class:
     return one
 
 
-def test_several_kinds_are_told_by_their_number_and_the_first_of_all_by_its_time() -> None:
+def test_several_kinds_are_reported_by_their_number_and_the_first_of_all_by_its_time() -> None:
     assert failures.errors(failing(requests=1, EIO=2, ENOSPC=1_000)) == (
         "1,000 ENOSPC, 2 EIO; first a write of 4,096 bytes at byte 4,096,000 after 1.00 ms"
     )
@@ -27,7 +27,7 @@ def test_a_flush_has_no_range() -> None:
 
 
 def test_a_run_in_which_some_requests_failed_is_a_result() -> None:
-    classes = [failing(requests=1, EIO=5), one_class("b"), one_class("nobody", requests=0)]
+    classes = [failing(requests=1, EIO=5), one_class("b"), one_class("idle", requests=0)]
     assert list(failures.fatal(one_run("noop", classes))) == []
 
 

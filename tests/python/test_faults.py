@@ -48,7 +48,7 @@ class Ext4(NamedTuple):
 
 @contextmanager
 def ext4(image: Path, size: str, *options: str) -> Iterator[Ext4]:
-    """Make it, and mount it beside its image; where this is not granted, skip."""
+    """Make it, and mount it next to its image; where this is not granted, skip."""
     if os.geteuid() != 0 or not all(map(shutil.which, TOOLS)):
         pytest.skip(f"this takes root and {', '.join(TOOLS)}")
     subprocess.run(["truncate", "-s", size, image], check=True)
@@ -110,8 +110,8 @@ class TestSilence:
                 command.wait_for(path.exists)
                 time.sleep(1)
                 with frozen(outer):
-                    # Everything is told, and whoever reads it knows that it is all, although
-                    # threads in a call and libaio's exit cannot leave before the kernel lets go.
+                    # Everything is reported, and the reader knows that it is all, although threads
+                    # in a call and libaio's exit cannot end before the kernel lets go.
                     command.until("did not run")
                     command.wait_for(lambda: closed(command))
                     if engine == "io_uring":
@@ -121,16 +121,16 @@ class TestSilence:
         (run,) = json.loads(ended.out)["runs"]
         assert (run["policy"], run["interrupted"], run["ended"]) == ("noop", True, "timeout")
         (one,) = run["classes"]
-        assert one["requests"] > 0, "what there was before is told"
+        assert one["requests"] > 0, "what there was before is reported"
         assert one["unfinished"] > 0
-        message, told = ended.err.split("\nhint: ")
+        message, hint = ended.err.split("\nhint: ")
         assert re.fullmatch(
             rf"error: {path}: found no answer for 1\.\d s to a write of \d+ bytes at byte \d+"
             r"(, nor to (another command|\d+ other commands))?; expected one within 1\.0 s",
             message,
         )
         assert run["failure"].startswith(message.removeprefix("error: "))
-        assert told.endswith(
+        assert hint.endswith(
             "the target did not answer: the last run is partial; 1 of 2 policies did not run\n"
         )
 
@@ -235,7 +235,7 @@ if how != "ctrl-c":
     gate.close()
 print("closed", flush=True)
 """
-"""A write through a gate while the file system is frozen, and what came of it."""
+"""A write through a gate while the file system is frozen, and the results."""
 
 
 class TestFrozenFileSystemUnderAGate:
@@ -296,12 +296,12 @@ import penstock
 
 def ask(what, *words, **more):
     try:
-        told.append(["done", what(*words, **more)])
+        results.append(["done", what(*words, **more)])
     except OSError as error:
-        told.append([type(error).__name__, error.errno, error.done, str(error)])
+        results.append([type(error).__name__, error.errno, error.done, str(error)])
 
 path, engine, closes, frozen = sys.argv[1:]
-told = []
+results = []
 gate = penstock.Gate(path, create="8MiB", engine=engine, timeout="1s", split="64KiB", depth=2)
 gate.write(0, b"before", sync=True)
 print("open", flush=True)
@@ -323,7 +323,7 @@ ask(gate.write, 0, b"later")
 ask(gate.read, 0, 10)
 ask(gate.flush)
 gate.close()
-print(json.dumps(told), flush=True)
+print(json.dumps(results), flush=True)
 """
 """Four writes over a file that does not answer, two at the disk, and three requests after that."""
 
@@ -333,7 +333,7 @@ class TestSilenceUnderAGate:
 
     @pytest.mark.parametrize("closes", ["later", "closing"])
     @pytest.mark.parametrize("engine", ["io_uring", "threads"])
-    def test_whoever_waits_or_asks_is_told_and_closing_ends(
+    def test_waiting_and_later_calls_fail_and_closing_ends(
         self, tmp_path: Path, place: Path, engine: str, closes: str
     ) -> None:
         with (
@@ -346,13 +346,13 @@ class TestSilenceUnderAGate:
                 command.wait_for(lambda: "open" in command.out.read_text())
                 with frozen(outer):
                     sign.touch()
-                    # All is told although threads in a call cannot leave before the kernel lets go.
+                    # All is reported although threads in a call end only when the kernel lets go.
                     command.wait_for(lambda: "\n[" in command.out.read_text())
                 ended = command.end()
         assert ended.code == 0, ended.err
-        told = json.loads(ended.out.splitlines()[1])
-        assert [one[:2] for one in told] == [["TimeoutError", errno.ETIMEDOUT]] * 7
-        for _, _, done, said in told:
+        results = json.loads(ended.out.splitlines()[1])
+        assert [one[:2] for one in results] == [["TimeoutError", errno.ETIMEDOUT]] * 7
+        for _, _, done, said in results:
             assert done == 0
             assert re.search(
                 rf"(write|read|flush) .*of {path}: {path}: found no answer for 1\.\d s to a write "
@@ -410,7 +410,7 @@ class TestErrors:
             path = system.path / "disk.img"
             create = ("--on", path, "--create", "8MiB")
             assert penstock(*words, *create).code == 0
-            # Its blocks are given back, and somebody else takes them.
+            # Its blocks are given back, and another file takes them.
             punch = ["fallocate", "--punch-hole", "--offset", "0", "--length", "8MiB", str(path)]
             subprocess.run(punch, check=True)
             fill(system.path / "theirs")
@@ -420,9 +420,9 @@ class TestErrors:
         assert one["errors"] > 0
         assert "interrupted" not in run
         assert list(one["error_codes"]) == ["ENOSPC"]
-        told = one["error_codes"]["ENOSPC"]
-        assert told["requests"] == one["errors"]
-        assert (told["first"]["op"], told["first"]["len"]) == ("write", 4096)
+        code = one["error_codes"]["ENOSPC"]
+        assert code["requests"] == one["errors"]
+        assert (code["first"]["op"], code["first"]["len"]) == ("write", 4096)
         assert ended.code == (0 if one["requests"] else 1)
 
     def test_every_request_of_a_class(self, tmp_path: Path, job: Path) -> None:

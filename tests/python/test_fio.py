@@ -30,10 +30,10 @@ Counts = dict[str, tuple[int, int]]
 
 def fio(folder: Path, *words: str) -> Counts:
     """What fio counted, of a job in `folder`."""
-    command = ["fio", "--name=peer", "--thread", "--output-format=json", "--output=told.json"]
+    command = ["fio", "--name=peer", "--thread", "--output-format=json", "--output=found.json"]
     done = subprocess.run([*command, *words], cwd=folder, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
-    text = (folder / "told.json").read_text()
+    text = (folder / "found.json").read_text()
     # Notes may stand before the object.
     (job,) = json.loads(text[text.index("{") :])["jobs"]
     assert job["error"] == 0
@@ -41,8 +41,8 @@ def fio(folder: Path, *words: str) -> Counts:
     return counts | {"sync": (job["sync"]["total_ios"], 0)}
 
 
-def told(trace: Path) -> Counts:
-    """What is told here of a trace."""
+def counted(trace: Path) -> Counts:
+    """What is counted here of a trace."""
     (one,) = json.loads(penstock("trace", "stats", trace, "--json").out)["classes"]
     reads, writes = one["reads"], one["writes"]
     return {
@@ -68,20 +68,20 @@ def test_fio_replays_a_converted_trace_on_a_file(tmp_path: Path) -> None:
     words = ("--ioengine=psync", f"--read_iolog={log}", "--replay_redirect=disk")
     counts = fio(tmp_path, *words)
     assert counts == {"read": (2, 33 * 4096), "write": (2, 3 * 4096), "sync": (1, 0)}
-    assert counts == told(trace) == told(log)
+    assert counts == counted(trace) == counted(log)
 
 
 def test_fio_reads_a_real_trace(tmp_path: Path) -> None:
     log = converted(SAMPLE, tmp_path)
     words = ("--ioengine=null", f"--read_iolog={log}", "--replay_no_stall=1")
-    assert fio(tmp_path, *words, "--replay_redirect=nothing") == told(SAMPLE)
+    assert fio(tmp_path, *words, "--replay_redirect=nothing") == counted(SAMPLE)
 
 
 def test_a_log_that_fio_wrote_is_read(tmp_path: Path) -> None:
     sizes = ("--rw=randrw", "--bssplit=4k/50:16k/50", "--size=1M", "--io_size=256k", "--fsync=8")
     counts = fio(tmp_path, "--ioengine=psync", *sizes, "--filename=disk", "--write_iolog=out.log")
     log = tmp_path / "out.log"
-    assert told(log) == counts
+    assert counted(log) == counts
     what = json.loads(penstock("trace", "info", log, "--json").out)
     version = log.read_text().split()[2]
     assert what["format"] == f"fio-iolog{version}"

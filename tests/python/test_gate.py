@@ -75,7 +75,7 @@ def test_errors_are_those_of_files_with_what_is_done(tmp_path: Path) -> None:
 
 def test_what_is_wrong_is_said_before_anything_is_opened(tmp_path: Path) -> None:
     own = tmp_path / "own"
-    own.write_bytes(b"somebody's")
+    own.write_bytes(b"another's")
     with pytest.raises(penstock.PenstockError, match="did you mean"):
         penstock.Gate(own, adopt=True, policy="size-prioriti")
     with pytest.raises(penstock.PenstockError, match="unknown key `splt`"):
@@ -85,7 +85,7 @@ def test_what_is_wrong_is_said_before_anything_is_opened(tmp_path: Path) -> None
     with pytest.raises(penstock.PenstockError) as raised:
         penstock.Gate(own)
     assert raised.value.exit_code == 5
-    assert own.read_bytes() == b"somebody's"
+    assert own.read_bytes() == b"another's"
 
 
 def test_closing_releases_the_files_although_the_gate_is_still_referred_to(tmp_path: Path) -> None:
@@ -113,15 +113,15 @@ def test_a_child_of_a_fork_is_refused_and_takes_nothing_with_it(tmp_path: Path) 
     child = os.fork()
     if child == 0:
         signal.alarm(60)  # it would hang
-        told = []
+        refused = []
         for ask in (lambda: gate.write(0, b"child"), lambda: gate.read(0, 1), gate.stats):
             try:
                 ask()
             except RuntimeError as error:
-                told.append(f"opened by process {os.getppid()}" in str(error))
+                refused.append(f"opened by process {os.getppid()}" in str(error))
         gate.close()
         del gate, ask
-        os._exit(0 if told == [True] * 3 else 1)
+        os._exit(0 if refused == [True] * 3 else 1)
     assert os.waitpid(child, 0)[1] == 0
     with pytest.raises(penstock.PenstockError, match="in use"):
         penstock.Gate(path)

@@ -31,9 +31,9 @@ def test_a_measured_run_has_the_schema_of_a_modelled_one(
     assert result["machine"]["engine"] == engine
     for run in result["runs"]:
         for name, scheduler in run.pop("schedulers", {}).items():
-            told = Path("/sys/block", name, "queue/scheduler").read_text()
-            assert f"[{scheduler}]" in told or told.strip() == (scheduler or "")
-        # Nobody sees what the disks of a real target do.
+            text = Path("/sys/block", name, "queue/scheduler").read_text()
+            assert f"[{scheduler}]" in text or text.strip() == (scheduler or "")
+        # What the disks of a real target do cannot be seen.
         assert list(run) == [key for key in modelled["runs"][0] if key != "device_stats"]
         assert set(Schedule.__annotations__) - set(run["schedule"]) <= {"processor_wait_s"}
         assert list(run["schedule"]["held"]) == list(Held.__annotations__)

@@ -21,9 +21,9 @@ def memory() -> Iterator[Path]:
     if not os.access(SHM, os.W_OK):
         pytest.skip(f"this machine has no {SHM}")
     with tempfile.TemporaryDirectory(dir=SHM) as folder:
-        told = json.loads(penstock("doctor", folder, "--json").out)["checks"]
-        (direct,) = (check for check in told if check["name"] == "direct I/O")
-        (kind,) = (check for check in told if check["name"] == "file system")
+        checks = json.loads(penstock("doctor", folder, "--json").out)["checks"]
+        (direct,) = (check for check in checks if check["name"] == "direct I/O")
+        (kind,) = (check for check in checks if check["name"] == "file system")
         if direct["state"] == "no" or kind["found"] != "tmpfs":
             pytest.skip(f"{SHM} is no tmpfs with direct I/O")
         yield Path(folder)
@@ -37,7 +37,7 @@ def remark(path: Path) -> str:
 class TestMemory:
     """A target on tmpfs."""
 
-    def test_is_told_in_the_table_and_in_the_json(self, job: Path, memory: Path) -> None:
+    def test_is_reported_in_the_table_and_in_the_json(self, job: Path, memory: Path) -> None:
         path = memory / "disk.img"
         words = ("run", job, "--policy", "noop", "--on", path, "--set", "duration=200ms")
         ended = penstock(*words, "--create", "16MiB")
@@ -46,7 +46,7 @@ class TestMemory:
         ended = penstock(*words, "--json")
         assert remark(path) in json.loads(ended.out)["runs"][0]["remarks"]
 
-    def test_is_told_of_a_loop_device_over_it(self, job: Path, memory: Path) -> None:
+    def test_is_reported_of_a_loop_device_over_it(self, job: Path, memory: Path) -> None:
         losetup("--version")
         path = memory / "disk.img"
         words = ("run", job, "--policy", "noop", "--set", "duration=200ms", "--json")
@@ -67,7 +67,7 @@ class TestMemory:
             losetup("--detach", node)
         assert any(one.startswith(f"{node} lies in memory") for one in result["noop"].remarks)
 
-    def test_is_told_of_the_papers_programs(self, memory: Path) -> None:
+    def test_is_reported_of_the_papers_programs(self, memory: Path) -> None:
         path = memory / "disk.img"
         cells = ("--modes", "fifo", "--batch", "0", "--repeat", "1", "--no-overlap")
         words = ("paper", "online-batch", "--live", *cells, "--on", path)
@@ -75,7 +75,7 @@ class TestMemory:
         assert ended.code == 0, ended.err
         assert f"  note: {remark(path)}\n" in ended.out
 
-    def test_is_told_of_a_calibration_and_in_its_device_file(
+    def test_is_reported_of_a_calibration_and_in_its_device_file(
         self, memory: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         from penstock.calibrate import calibrate, measure
@@ -86,7 +86,7 @@ class TestMemory:
         assert remark(path) in found.remarks
         assert f"# note: {remark(path)}\n" in found.to_toml()
 
-    def test_is_told_of_advice(self, memory: Path) -> None:
+    def test_is_reported_of_advice(self, memory: Path) -> None:
         from penstock.advise import split
         from penstock.errors import PenstockError
 

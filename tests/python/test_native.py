@@ -12,21 +12,21 @@ from penstock.signals import Asked
 FOR_EVER = ["duration=100000h"]
 
 
-def test_progress_is_told_and_may_end_the_run_by_raising(job: Path) -> None:
-    told: list[Step] = []
+def test_progress_is_reported_and_may_end_the_run_by_raising(job: Path) -> None:
+    steps: list[Step] = []
 
     def progress(step: Step) -> None:
-        told.append(step)
-        if len(told) == 3:
+        steps.append(step)
+        if len(steps) == 3:
             raise LookupError("enough")
 
     with pytest.raises(LookupError, match="enough"):
         _native.compare(job, policies=["noop", "cfq"], sets=FOR_EVER, progress=progress)
-    assert len(told) == 3
-    for step in told:
+    assert len(steps) == 3
+    for step in steps:
         assert step["step"] == "running"
         assert (step["policy"], step["number"], step["of"]) == ("noop", 0, 2)
-    fractions = [step["fraction"] for step in told if step["step"] == "running"]
+    fractions = [step["fraction"] for step in steps if step["step"] == "running"]
     assert 0 <= fractions[0] < fractions[1] < fractions[2] < 1
 
 

@@ -72,7 +72,7 @@ def test_the_same_job_with_less_to_hold_runs(tmp_path: Path) -> None:
     assert limited("run", tmp_path / "job.toml", *words).returncode == 0
 
 
-def test_who_can_do_without_is_told(tmp_path: Path) -> None:
+def test_what_can_do_without_is_reported(tmp_path: Path) -> None:
     trace = tmp_path / "long.spc"
     trace.write_text("".join(f"0,{8 * n},4096,R,0.{n:07}\n" for n in range(4_000_000)))
     ended = limited("trace", "info", trace)
@@ -87,7 +87,7 @@ def test_an_abort_for_another_reason_is_one() -> None:
     assert "memory" not in ended.stderr
 
 
-def test_memory_that_python_lacks_is_told_alike(tmp_path: Path) -> None:
+def test_memory_that_python_lacks_is_reported_alike(tmp_path: Path) -> None:
     (tmp_path / "job.toml").write_text(BACKLOG)
     words = ("--policy", "fcfs", "--set", "duration=10ms", "--set", "stop=10ms")
     before = "import penstock.cli.job; penstock.cli.job.verdict = lambda _: bytearray(1 << 40)"

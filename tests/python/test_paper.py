@@ -73,18 +73,18 @@ def test_transactions_wait_as_the_paper_says_where_the_disk_knows_priorities(
 
 
 def test_with_priority_on_the_disk_a_transaction_waits_for_other_transactions_alone() -> None:
-    # At most four have a write there at once: whoever is last waits for three units of 1 ms. Its
+    # At most four have a write there at once: the last of them waits for three units of 1 ms. Its
     # units of batch work begin and end on the millisecond, as all arrivals do.
     for case in ("500kB", "1MB", "2MB"):
-        told = _native.compare(
+        result = _native.compare(
             "online-batch",
             text=job(),
             policies=["size-priority"],
             sets=[f"program.1.phases.1.write={case}"],
         )
-        (run,) = json.loads(told)["runs"]
+        (run,) = json.loads(result)["runs"]
         (online,) = (one for one in run["classes"] if one["name"] == "online")
-        # Told within a thousandth, as every distribution.
+        # Reported within a thousandth, as every distribution.
         assert online["programs"]["wait_ns"]["max"] <= 3.003e6
 
 

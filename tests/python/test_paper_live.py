@@ -51,7 +51,7 @@ def test_the_table_ends_in_what_it_means() -> None:
     assert "pieces more" in ended.out
 
 
-def test_the_papers_points_stand_beside_ours_of_the_same_control_and_number() -> None:
+def test_the_papers_points_stand_next_to_ours_of_the_same_control_and_number() -> None:
     words = ("--online", "0,1", "--modes", "fifo,prio")
     ended = penstock(*FAST, *words, "--json")
     assert ended.code == 0, ended.err
@@ -190,8 +190,8 @@ CELLS = [
 
 
 def test_what_the_paper_says_of_its_measurement_is_held_to_the_cells() -> None:
-    told = {one["id"]: (one["holds"], one["numbers"]) for one in figure5.claims(CELLS)}
-    assert told == {
+    found = {one["id"]: (one["holds"], one["numbers"]) for one in figure5.claims(CELLS)}
+    assert found == {
         "III.D-online": (True, {"fifo, no batch": [1.2, 1.3]}),
         "III.D-batch": (True, {"fifo, 1 batch": [0.030, 0.031, 0.032]}),
         "III.D-stuck": (True, {"fifo, 1 online": [1.2, 9]}),
@@ -204,11 +204,11 @@ def test_what_the_paper_says_of_its_measurement_is_held_to_the_cells() -> None:
 
 
 def test_tables_have_a_row_for_each_control_and_the_papers_point() -> None:
-    alone, beside = (figure5.short_times(CELLS, n).rows for n in (0, 1))
+    alone, together = (figure5.short_times(CELLS, n).rows for n in (0, 1))
     assert alone[0] == ["fifo", "1.2 / 1.23 (-2.4 %)", "1.3"]
     assert alone[3] == ["split+prio", "–", "–"]
-    assert beside[0] == ["fifo", "9", "10"]
-    assert beside[3] == ["split+prio", "2", "60*"]
+    assert together[0] == ["fifo", "9", "10"]
+    assert together[3] == ["split+prio", "2", "60*"]
     assert figure5.long_times(CELLS, 1).rows[0] == ["fifo", "0.03", "0.031", "0.032"]
 
 

@@ -34,7 +34,7 @@ PLATTER = "crates/device/src/hdd/platter.rs"
 GEOMETRY = "crates/device/src/hdd/geometry.rs"
 SEEK = "crates/device/src/hdd/seek.rs"
 LIBRARY = ""
-"""The target of tests that lie beside what they test."""
+"""The target of tests that lie next to what they test."""
 
 ACCESSES = ("penstock-validation", "accesses")
 

@@ -80,17 +80,17 @@ class TestDecisions:
 
 
 class TestInvariants:
-    """What a policy is told is whole."""
+    """What a policy receives is whole."""
 
-    def test_every_byte_is_told_once(self, device: str) -> None:
+    def test_every_byte_is_reported_once(self, device: str) -> None:
         result = penstock.compare(
             BANK, policies=[Auditing], on=device, set={"duration": "10s", "stop": "drained"}
         )
         books = Auditing.last
         run = result["Auditing"]
-        assert len(books.told) == sum(one.requests + one.errors for one in run.classes)
-        assert books.done == books.sent == {id: one.len for id, one in books.told.items()}
-        assert sorted(books.lasts) == sorted(books.told)
+        assert len(books.received) == sum(one.requests + one.errors for one in run.classes)
+        assert books.done == books.sent == {id: one.len for id, one in books.received.items()}
+        assert sorted(books.lasts) == sorted(books.received)
         assert books.times == sorted(books.times)
         failed = sum(part.error is not None for part in books.parts)
         assert (failed > 0) == ("queueing" in device)
@@ -103,7 +103,7 @@ class TestInvariants:
             JOB_OF_TWO, policies=[Auditing], set={"duration": "1s", "class.batch.prio": 6}
         )
         tellers, batch = (
-            [one for one in Auditing.last.told.values() if one.class_ == name]
+            [one for one in Auditing.last.received.values() if one.class_ == name]
             for name in ("tellers", "batch")
         )
         assert len(tellers) > 5
@@ -201,7 +201,7 @@ class TestCounters:
 class TestWeights:
     """Weights that no policy uses get a remark."""
 
-    def test_a_comparison_tells_them(self, tmp_path: Path) -> None:
+    def test_a_comparison_reports_them(self, tmp_path: Path) -> None:
         changes: dict[str, Plain] = {"duration": "1s", "class.batch.weight": 300}
         result = penstock.compare(JOB_OF_TWO, policies=["noop", "cfq"], set=changes)
         said = "weight of class `batch` has no effect: none of the policies noop, cfq uses weights"
@@ -212,7 +212,7 @@ class TestWeights:
         assert plain.remarks == ()
         assert "remarks" not in json.loads(plain.json)
 
-    def test_the_table_tells_them_on_stderr(self, tmp_path: Path) -> None:
+    def test_the_table_reports_them_on_stderr(self, tmp_path: Path) -> None:
         (tmp_path / "job.toml").write_text(JOB)
         words = ("--policy", "noop", "--set", "duration=1s", "--set", "class.batch.weight=300")
         ended = penstock_command("run", tmp_path / "job.toml", *words)
@@ -224,7 +224,7 @@ class TestWeights:
 
 
 class TestNames:
-    """Results tell policies by their names."""
+    """The names of policies identify them in results."""
 
     def test_a_class_a_named_class_and_what_makes_one(self, tmp_path: Path) -> None:
         class Named(Fifo):

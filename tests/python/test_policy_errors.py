@@ -1,4 +1,4 @@
-"""What a policy written in Python can do wrong: each mistake ends the run and is told."""
+"""What a policy written in Python can do wrong: each mistake ends the run and is reported."""
 
 import signal
 import threading
@@ -84,7 +84,7 @@ class TestRaising:
         assert "functools.partial" in str(error)
         assert (error.exit_code, type(error.__cause__)) == (2, TypeError)
 
-    def test_a_class_that_lacks_methods_is_told_so(self) -> None:
+    def test_a_class_that_lacks_methods_is_reported_so(self) -> None:
         class Lacks(penstock.Policy):
             pass
 
@@ -113,12 +113,12 @@ class TestRaising:
         assert "raised ValueError: len is at least 1, found 0: a command carries" in str(error)
 
     def test_leaving_the_program_is_no_mistake_of_the_policy(self) -> None:
-        class Leaves(Fifo):
+        class Exits(Fifo):
             def dispatch(self, now: int, below: penstock.Below) -> penstock.Request | None:
                 raise SystemExit(3)
 
         with pytest.raises(SystemExit):
-            penstock.compare(JOB_OF_TWO, policies=[Leaves])
+            penstock.compare(JOB_OF_TWO, policies=[Exits])
 
 
 class TestInterrupt:
@@ -138,7 +138,7 @@ class TestInterrupt:
         assert result.runs[0].duration_s == pytest.approx(2, abs=0.1)
         assert result.runs[0]["tellers"].requests > 10
 
-    def test_an_interrupt_reaches_a_built_in_policy_beside_one(self) -> None:
+    def test_an_interrupt_reaches_a_built_in_policy_next_to_one(self) -> None:
         pressed = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
         pressed.start()
         result = penstock.compare(
@@ -232,7 +232,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 
 
 class TestWrongAnswers:
-    """Each is told with what was answered and what is allowed."""
+    """Each is reported with what was answered and what is allowed."""
 
     @pytest.mark.parametrize(("step", "said"), WRONG.values(), ids=WRONG.keys())
     def test_a_wrong_dispatch(self, step: Any, said: str) -> None:  # noqa: ANN401
@@ -324,11 +324,11 @@ class TestWrongAnswers:
         assert "at 0.000 s: begin raised LookupError: tellers" in str(error)
         assert isinstance(error.__cause__, LookupError)
 
-    def test_an_answer_of_pages_is_told_in_a_line(self) -> None:
+    def test_an_answer_of_pages_is_reported_in_a_line(self) -> None:
         policy = type("Wordy", (Scripted,), {"step": lambda _: "x" * 10_000})
         assert len(str(failing(policy))) < 700
 
-    def test_an_answer_that_cannot_be_shown_is_told_by_its_type(self) -> None:
+    def test_an_answer_that_cannot_be_shown_is_reported_by_its_type(self) -> None:
         class Hidden:
             def __repr__(self) -> str:
                 raise RuntimeError

@@ -78,7 +78,7 @@ def test_a_run_whose_commands_are_refused_ends_with_what_there_was(
     ("engine", "call"), [("io_uring", "io_uring_enter"), ("libaio", "io_submit")]
 )
 def test_a_command_that_was_refused_is_tried_again_soon(disk: Path, engine: str, call: str) -> None:
-    """Every other time, with nothing in flight: a wait of 100 ms each would leave some ten."""
+    """Every other time, with nothing in flight: waits of 100 ms each would give some ten."""
     out = script(
         disk,
         "turn = itertools.cycle([True, False])\n"

@@ -174,7 +174,7 @@ class TestPictures:
         for mark in picture.marks():
             marks.setdefault(mark.colour, []).append(read_off(ticks, mark.points[0][0], log=True))
         assert len({mark.dash for mark in picture.marks()}) == len(POLICIES)
-        # Ticks stand on whole pixels, half of one beside their values; places have one digit.
+        # Ticks stand on whole pixels, half of one from their values; places have one digit.
         pixel = read_off(ticks, 0.55, log=True) / read_off(ticks, 0, log=True) - 1
         for number, policy in enumerate(POLICIES):
             spread = result[policy][name].lat_ns
@@ -274,7 +274,7 @@ class TestCharts:
             sets = json.loads(chart.to_json())["datasets"]
             assert sum(len(rows) for rows in sets.values()) <= charts.ROWS, name
 
-    def test_of_windows_that_are_joined_the_worst_percentile_is_told(
+    def test_of_windows_that_are_joined_the_worst_percentile_is_reported(
         self, result: penstock.Comparison, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(charts, "ROWS", 200)
@@ -339,7 +339,7 @@ class TestPlots:
 
 
 class TestFiles:
-    """Whole or not at all, and nothing of somebody else's is touched."""
+    """Whole or not at all, and no file of another program is touched."""
 
     def run(self, job: Path, *words: str | Path) -> tuple[int, str, str]:
         return command("run", job, "--policy", "noop", "--set", "duration=1s", *words)
@@ -398,7 +398,7 @@ class TestFiles:
         assert (code, out) == (2, "")
         assert message in err
 
-    def test_a_picture_of_somebody_else_is_seen_before_the_run(
+    def test_a_picture_of_another_program_is_seen_before_the_run(
         self, job: Path, tmp_path: Path
     ) -> None:
         (tmp_path / "holiday.png").write_bytes(b"mine")
@@ -462,7 +462,7 @@ class TestRounds:
             runs = sorted(repeated.of(policy), key=lambda run: run["tellers"].lat_ns.p99)
             assert (one["policy"], one["round"]) == (policy, runs[1].round)
 
-    def test_it_tells_medians_and_ranges_and_which_rounds_are_drawn(self, drawn: Page) -> None:
+    def test_it_reports_medians_and_ranges_and_which_rounds_are_drawn(self, drawn: Page) -> None:
         words = " ".join(drawn.words.split())
         assert "Rounds 3 rounds, seeds 7–9" in words
         assert "each figure is the median [least–greatest] of the rounds" in words

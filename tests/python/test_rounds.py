@@ -43,7 +43,7 @@ class TestFigures:
         assert Spread.of([4]) == (4, 4, 4)
 
     @pytest.mark.parametrize(
-        ("ns", "told"),
+        ("ns", "text"),
         [
             ((510 * US, 470 * US, 720 * US), "510 [470–720] µs"),
             ((3_560_000, 12_000, 107 * MS), "3.56 [0.0120–107] ms"),
@@ -52,10 +52,10 @@ class TestFigures:
             ((0, 0, 900), "0 [0–900] ns"),
         ],
     )
-    def test_a_latency_is_told_in_the_unit_of_the_median(
-        self, ns: tuple[int, int, int], told: str
+    def test_a_latency_is_reported_in_the_unit_of_the_median(
+        self, ns: tuple[int, int, int], text: str
     ) -> None:
-        assert ranges.latency(Spread(*ns)) == told
+        assert ranges.latency(Spread(*ns)) == text
 
     def test_a_unit_is_said_once_if_it_is_one(self) -> None:
         assert ranges.figure(Spread(0.5, 0.25, 0.75), units.percent) == "50.0 [25.0–75.0] %"
@@ -85,7 +85,9 @@ class TestTable:
         assert all(len(line) <= max(width, 100) for line in tables)
         assert text.count("152 [100–210] ms") == 2 * len(names), "in the summary and below"
 
-    def test_few_policies_without_rounds_are_told_as_ever_and_many_in_one_table_first(self) -> None:
+    def test_few_policies_without_rounds_are_shown_as_ever_and_many_in_one_table_first(
+        self,
+    ) -> None:
         runs = [one_run(f"policy{n}", [one_class("tellers")]) for n in range(table.MANY + 1)]
         assert "  policy0 " in shown(comparison(*runs), width=120)
         assert "  policy0 " not in shown(comparison(*runs[:-1]), width=120)
@@ -112,7 +114,7 @@ class TestTable:
         assert "900 ms" not in text
         assert "PARTIAL: interrupted" in shown(rounds_of([partial]), width=100)
 
-    def test_how_the_schedule_was_held_is_told_of_the_round_that_did_worst(self) -> None:
+    def test_how_the_schedule_was_held_is_reported_of_the_round_that_did_worst(self) -> None:
         held, late = (one_schedule(p99=8 * MS, within_1ms=share) for share in (0.999, 0.9))
         runs = [[one_run("noop", [one_class("a", schedule=s)], schedule=s)] for s in (held, late)]
         text = shown(rounds_of(*runs), width=100)
@@ -120,7 +122,7 @@ class TestTable:
         text = shown(rounds_of(runs[0], runs[0]), width=100)
         assert "worst 16.0 ms), in the round that did worst" in text
 
-    def test_where_each_class_has_its_own_schedule_the_worst_is_told(self) -> None:
+    def test_where_each_class_has_its_own_schedule_the_worst_is_reported(self) -> None:
         held, late = (one_schedule(p99=8 * MS, within_1ms=share) for share in (0.999, 0.9))
         for schedule, said in ((held, "was held for a: 99.9 %"), (late, "was not held: 90 %")):
             run = one_run("kernel:none", [one_class("a", schedule=schedule), one_class("b")])
@@ -161,7 +163,7 @@ class TestVerdict:
     def test_a_single_round_is_judged_as_a_single_run(self) -> None:
         assert of_p99s([100 * MS], [50 * MS]) == "cfq: tellers' p99 2.0× better than noop"
 
-    def test_one_who_runs_alone_is_compared_with_nobody(self) -> None:
+    def test_a_policy_that_runs_alone_is_compared_with_none(self) -> None:
         runs = protected()["runs"][:3]
         for run in runs:
             del run["round"], run["seed"]
@@ -195,7 +197,7 @@ class TestVerdict:
             f"{words} noise hides how far it is from being alone"
         ]
 
-    def test_troubles_of_all_rounds_are_told(self) -> None:
+    def test_troubles_of_all_rounds_are_reported(self) -> None:
         late = one_schedule(p99=8 * MS, within_1ms=0.9)
         runs = [
             [one_run("noop", [one_class("a", errors=n, schedule=late)], schedule=late)]
@@ -218,7 +220,7 @@ class TestEmulated:
         del result["machine"]["engine"]
         return result
 
-    def test_it_is_named_explained_and_told_how_late_it_was(self) -> None:
+    def test_it_is_named_and_explained_with_its_lateness(self) -> None:
         text = shown(self.emulated(), width=120)
         assert text.startswith("EMULATED  examples/bank-day.toml on emulated:hdd-7200\n")
         assert "  a model of the device answers in real time: " in text
@@ -258,7 +260,7 @@ class TestTypes:
         assert result.of("deadline") == ()
         assert [one.name for one in result["alone:tellers"].classes] == ["tellers"]
 
-    def test_frames_tell_rounds_and_seeds(self, result: penstock.Comparison) -> None:
+    def test_frames_report_rounds_and_seeds(self, result: penstock.Comparison) -> None:
         frame = result.summary()
         assert frame.columns[:4] == ["policy", "round", "seed", "class"]
         assert frame.height == 3 * (1 + 2 + 2)
@@ -287,8 +289,8 @@ class TestCommand:
         ended = command("compare", *words)
         assert (ended.code, ended.err) == (0, "")
         runs = json.loads(ended.out)["runs"]
-        told = [(run["policy"], run["round"], run["seed"]) for run in runs]
-        assert told == [
+        found = [(run["policy"], run["round"], run["seed"]) for run in runs]
+        assert found == [
             *(("alone:tellers", 0, 7), ("noop", 0, 7)),
             *(("alone:tellers", 1, 8), ("noop", 1, 8)),
         ]
@@ -318,7 +320,7 @@ class TestCommand:
         assert (ended.code, page.exists()) == (0, True), ended.err
 
     @pytest.mark.parametrize("repeat", [0, -1, 1001, 2**40, 2.5, "2"])
-    def test_a_number_of_rounds_that_is_none_is_told(self, job: Path, repeat: int) -> None:
+    def test_a_number_of_rounds_that_is_none_is_reported(self, job: Path, repeat: int) -> None:
         with pytest.raises(penstock.PenstockError, match="expected a number from 1 to 1000"):
             penstock.compare(job, policies=["noop"], repeat=repeat)
 

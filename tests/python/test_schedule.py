@@ -34,12 +34,12 @@ def test_one_that_was_not_names_the_classes_and_likely_why() -> None:
     late["processor_wait_s"] = 60.0
     assert said(run) == f"{words}, of batch 90 %; likely because {BUSY}"
     words = "the schedule was held but for batch: 99.5 % of arrivals within 1 ms"
-    told = said(one_run("noop", classes, schedule=held))
-    assert told is not None
-    assert told.startswith(words)
+    line = said(one_run("noop", classes, schedule=held))
+    assert line is not None
+    assert line.startswith(words)
 
 
-def test_the_only_class_is_not_told_apart() -> None:
+def test_the_only_class_is_not_named() -> None:
     late = one_schedule(p99=8_000_000, within_1ms=0.9)
     words = "the schedule was not held: 90 % of arrivals within 1 ms (p99 8.00 ms, worst 16.0 ms)"
     run = one_run("noop", [one_class("all", schedule=late)], schedule=late)

@@ -41,7 +41,7 @@ LEFT_TO_THE_PARSER = re.compile(
             "expected a size from `",
             "the device may take .* of memory",
             "more than one a nanosecond",
-            # One value beside another.
+            # One value next to another.
             "the region is empty",
             "the warm-up lasts",
             "the run stops at",
@@ -437,7 +437,7 @@ JOBS = {
 
 @pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
 def test_every_table_has_its_keys(job: dict[str, Any]) -> None:
-    """A key less, and one that nobody knows in each table: both see it."""
+    """A key less, and an unknown one in each table: both see it."""
     assert refusal(written(job)) is None
     JOB.validate(job)
     for way in places(job):

@@ -37,7 +37,7 @@ def on_one_processor() -> Iterator[None]:
 
 
 def runs(jobs: list[Job]) -> list[str]:
-    """All that came of modelled jobs, as text."""
+    """All results of modelled jobs, as text."""
     with Session(Target(), policies=["fcfs", "sptf"], detail=True) as session:
         return [json.dumps(one.raw["runs"]) for one in session.run(jobs)]
 
@@ -95,6 +95,6 @@ def test_what_fails_or_is_stopped_ends_the_session() -> None:
 
     with Session(Target(), policies=["fcfs"]) as session:
         with pytest.raises(KeyboardInterrupt):
-            session.run([job(1), job(2)], told=stop)
+            session.run([job(1), job(2)], progress=stop)
         with pytest.raises(RuntimeError, match="the session has ended"):
             session.run([job(1)])

@@ -41,7 +41,7 @@ def test_a_policy_with_its_parameters_and_a_row_for_each_class() -> None:
     assert shown(bank_day(), width=120) == (TABLES / "whole.txt").read_text()
 
 
-def test_where_a_line_would_be_too_long_the_table_is_told_in_two_parts() -> None:
+def test_where_a_line_would_be_too_long_the_table_has_two_parts() -> None:
     assert shown(partial(), width=80) == (TABLES / "parts.txt").read_text()
 
 
@@ -66,7 +66,7 @@ def test_parameters_stand_as_in_a_job() -> None:
     assert f"size-priority  {written}\n" in shown(bank_day(), width=80)
 
 
-def test_what_the_machine_did_not_grant_is_told() -> None:
+def test_what_the_machine_did_not_grant_is_reported() -> None:
     result = partial()
     result["runs"][0]["remarks"] = ["buffers are not registered"]
     assert "  note: buffers are not registered\n" in shown(result, width=120)

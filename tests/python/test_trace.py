@@ -1,4 +1,4 @@
-"""Traces from the command line: told, converted, replayed."""
+"""Traces from the command line: described, converted, replayed."""
 
 import json
 from pathlib import Path
@@ -25,14 +25,14 @@ def little(tmp_path: Path) -> Path:
     return path
 
 
-def test_info_tells_what_a_trace_is() -> None:
+def test_info_reports_what_a_trace_is() -> None:
     ended = penstock("trace", "info", TRACE)
     assert ended.code == 0
     assert "requests      135,565\n" in ended.out
     assert json.loads(penstock("trace", "info", TRACE, "--json").out)["format"] == "blkparse"
 
 
-def test_stats_tell_a_column_a_class() -> None:
+def test_stats_report_a_column_a_class() -> None:
     ended = penstock("trace", "stats", TRACE, "--classes", JOB)
     heading, requests, *_ = ended.out.splitlines()
     assert heading.split() == ["online", "backup", "background", "other"]
@@ -50,43 +50,43 @@ def test_a_trace_goes_into_another_format_and_back(little: Path, tmp_path: Path)
 
 
 def test_a_replay_has_one_class_unless_a_job_names_more(little: Path) -> None:
-    told = penstock("replay", little, "--on", "flash", "--json")
-    comparison = json.loads(told.out)
+    ended = penstock("replay", little, "--on", "flash", "--json")
+    comparison = json.loads(ended.out)
     assert comparison["world"] == "simulated"
     (run,) = comparison["runs"]
     assert run["policy"] == "noop"
     assert [(one["name"], one["requests"]) for one in run["classes"]] == [("all", 3)]
-    told = penstock("replay", TRACE, "--classes", JOB, "--policy", "noop,sstf", "--json")
-    names = [[one["name"] for one in run["classes"]] for run in json.loads(told.out)["runs"]]
+    ended = penstock("replay", TRACE, "--classes", JOB, "--policy", "noop,sstf", "--json")
+    names = [[one["name"] for one in run["classes"]] for run in json.loads(ended.out)["runs"]]
     assert names == [["online", "backup", "background", "other"]] * 2
 
 
 def test_a_replay_can_be_stopped(little: Path) -> None:
-    told = penstock("replay", little, "--on", "flash", "--stop", "1ms", "--json")
-    (run,) = json.loads(told.out)["runs"]
+    ended = penstock("replay", little, "--on", "flash", "--stop", "1ms", "--json")
+    (run,) = json.loads(ended.out)["runs"]
     assert run["classes"][0]["requests"] == 1
 
 
-def test_what_is_wrong_is_told(little: Path, tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported(little: Path, tmp_path: Path) -> None:
     foreign = tmp_path / "foreign.txt"
     foreign.write_text("once upon a time\n")
-    told = penstock("replay", foreign, "--on", "flash")
-    assert (told.code, told.out) == (2, "")
-    assert "line 1: found" in told.err
-    assert "known are blkparse, disksim" in told.err
-    told = penstock("replay", little, "--format", "blkpars", "--on", "flash")
-    assert told.code == 2
-    assert "did you mean `blkparse`?" in told.err
-    told = penstock("replay", tmp_path / "none.txt", "--on", "flash")
-    assert told.code == 2
-    assert "none.txt" in told.err
+    ended = penstock("replay", foreign, "--on", "flash")
+    assert (ended.code, ended.out) == (2, "")
+    assert "line 1: found" in ended.err
+    assert "known are blkparse, disksim" in ended.err
+    ended = penstock("replay", little, "--format", "blkpars", "--on", "flash")
+    assert ended.code == 2
+    assert "did you mean `blkparse`?" in ended.err
+    ended = penstock("replay", tmp_path / "none.txt", "--on", "flash")
+    assert ended.code == 2
+    assert "none.txt" in ended.err
     small = tmp_path / "small.toml"
     small.write_text(
         '[device]\nmodel = "fixed"\nbase = "1ms"\nper_mb = "1ms"\ncapacity = "512KiB"\n'
     )
-    told = penstock("replay", little, "--on", small)
-    assert told.code == 2
-    assert 'hint: fit = "wrap" or "scale"' in told.err
+    ended = penstock("replay", little, "--on", small)
+    assert ended.code == 2
+    assert 'hint: fit = "wrap" or "scale"' in ended.err
     assert penstock("replay", little, "--on", small, "--fit", "wrap").code == 0
 
 
@@ -104,8 +104,10 @@ def test_what_a_process_is_called_is_no_command_to_the_terminal(tmp_path: Path) 
         ended = penstock(*words)
         assert ended.code == 0, ended.err
         assert not set("\x1b\x9b\x7f") & set(ended.out + ended.err), words
-    told = json.loads(penstock("trace", "info", path, "--json").out)
-    assert told["processes"] == ["\x1b[2J\x9b31mevil\x7f"], "in JSON it is the name all the same"
+    described = json.loads(penstock("trace", "info", path, "--json").out)
+    assert described["processes"] == ["\x1b[2J\x9b31mevil\x7f"], (
+        "in JSON it is the name all the same"
+    )
     assert "\\u001b[2J\\u009b31mevil\\u007f" in penstock("trace", "info", path).out
     missing = penstock("trace", "info", tmp_path / "no\x1b[2Jsuch")
     assert missing.code == 2

@@ -25,11 +25,11 @@ LITTLE = """\
 
 
 @pytest.fixture(scope="module")
-def told() -> dict[str, Any]:
+def described() -> dict[str, Any]:
     """The real trace with its series."""
     text = _native.trace_describe(TRACE, classes=JOB, drawn=True)
-    told: dict[str, Any] = json.loads(text)
-    return told
+    described: dict[str, Any] = json.loads(text)
+    return described
 
 
 @pytest.fixture
@@ -40,8 +40,8 @@ def little(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_series_hold_every_request_once(told: dict[str, Any]) -> None:
-    for one in told["classes"]:
+def test_the_series_hold_every_request_once(described: dict[str, Any]) -> None:
+    for one in described["classes"]:
         series = one["series"]
         for operation, column in (("reads", 1), ("writes", 2), ("discards", 4)):
             for of in ("arrivals", "size_bytes"):
@@ -62,13 +62,13 @@ def test_without_being_asked_the_series_are_left_out() -> None:
     assert "series" not in plain["classes"][0]
 
 
-def test_no_picture_has_more_rows_than_can_be_drawn(told: dict[str, Any]) -> None:
-    for one in trace_charts.all_of(told):
+def test_no_picture_has_more_rows_than_can_be_drawn(described: dict[str, Any]) -> None:
+    for one in trace_charts.all_of(described):
         datasets = json.loads(one.chart.to_json())["datasets"]
         assert 0 < sum(map(len, datasets.values())) <= 5_000, one.name
 
 
-def test_a_page_with_a_picture_for_each_question(tmp_path: Path, told: dict[str, Any]) -> None:
+def test_a_page_with_a_picture_for_each_question(tmp_path: Path, described: dict[str, Any]) -> None:
     out = tmp_path / "out.html"
     ended = penstock("trace", "plot", TRACE, "--classes", JOB, "-o", out)
     assert (ended.code, ended.out, ended.err) == (0, "", f"wrote {out}\n")
@@ -78,7 +78,7 @@ def test_a_page_with_a_picture_for_each_question(tmp_path: Path, told: dict[str,
     assert list(page.requests()) == []
     assert page.tags.count("script") == 1
     assert not re.search(r"https?:", page.text)
-    assert json.loads(page.data) == told
+    assert json.loads(page.data) == described
     assert page.picture("gaps").labels() == list(CLASSES)
     assert penstock("trace", "plot", TRACE, "-o", out).code == 0, "an earlier one is replaced"
 
@@ -124,7 +124,7 @@ def test_what_is_not_ours_is_left_alone(little: Path, tmp_path: Path, ending: st
     assert out.read_text() == "precious"
 
 
-def test_what_is_wrong_is_told(little: Path, tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported(little: Path, tmp_path: Path) -> None:
     ended = penstock("trace", "plot", little)
     assert (ended.code, ended.out) == (2, "")
     assert "hint: name a file, as in -o trace.html" in ended.err

@@ -37,7 +37,7 @@ def test_alike() -> None:
     assert check(alike, nearly) == "cfq: no class differs by more than 20 % from noop"
 
 
-def test_from_a_fifth_on_it_is_told() -> None:
+def test_from_a_fifth_on_it_is_reported() -> None:
     before = [one_class("tellers", p99=100 * MS)]
     assert check(before, [one_class("tellers", p99=120 * MS)]) == (
         "cfq: tellers' p99 1.2× worse than noop"
@@ -47,13 +47,13 @@ def test_from_a_fifth_on_it_is_told() -> None:
     )
 
 
-def test_less_throughput_and_more_latency_are_told_once() -> None:
+def test_less_throughput_and_more_latency_are_reported_once() -> None:
     before = [one_class("batch", size=MIB, p99=100 * MS)]
     after = [one_class("batch", requests=6_000, size=MIB, p99=200 * MS)]
     assert check(before, after) == "cfq: batch keeps 50 %, against noop"
 
 
-def test_more_throughput_and_more_latency_are_both_told() -> None:
+def test_more_throughput_and_more_latency_are_both_reported() -> None:
     before = [one_class("batch", size=MIB, p99=100 * MS)]
     after = [one_class("batch", requests=18_000, size=MIB, p99=200 * MS)]
     assert check(before, after) == "cfq: batch's p99 2.0× worse than noop; batch gains 50 %"
@@ -91,7 +91,7 @@ def test_almost_nothing_is_not_nothing() -> None:
     assert check(before, after) == "cfq: batch keeps less than 1 %, against noop"
 
 
-def test_a_starved_class_is_told_and_never_divided_by() -> None:
+def test_a_starved_class_is_reported_and_never_divided_by() -> None:
     before = [one_class("tellers", p99=100 * MS), one_class("report")]
     after = [one_class("tellers", p99=50 * MS), one_class("report", requests=0, unfinished=7)]
     assert check(before, after) == (
@@ -116,12 +116,12 @@ def test_of_a_few_requests_nothing_is_claimed() -> None:
     assert "report's p99 10× better" in check(before, after)
 
 
-def test_a_policy_that_runs_twice_is_told_by_a_number() -> None:
+def test_a_policy_that_runs_twice_has_a_number() -> None:
     runs = (one_run("noop", [one_class("a")]), one_run("noop", [one_class("a")]))
     assert verdict(comparison(*runs)) == ["noop (2): no class differs by more than 20 % from noop"]
 
 
-def test_failures_are_told_of_the_first_run_too() -> None:
+def test_failures_are_reported_of_the_first_run_too() -> None:
     failing = [one_class("a", errors=3), one_class("b", errors=1_200, unfinished=2)]
     runs = [one_run("noop", failing), one_run("cfq", failing, interrupted=True)]
     first = "first a write of 4,096 bytes at byte 8,192 after 500 ms"

@@ -1,4 +1,4 @@
-"""Watching a run: what is said meanwhile, and that it comes out as if nobody had watched."""
+"""Watching a run: what is said meanwhile, and that the result is that of an unwatched run."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ MS = 1_000_000
 TWO = ("--policies", "noop,size-priority")
 
 LEFT = "\x1b[?1049l"
-"""The terminal is told so when the screen is left."""
+"""What the terminal receives when the screen ends."""
 
 
 def one(name: str, *, p99: int | None = 40 * MS, errors: int = 0, bw: float = 80_000) -> ClassNow:
@@ -147,7 +147,7 @@ class TestLines:
         assert re.search(r"^noop has ended: p99 tellers .* ms, batch .* ms$", ended.err, re.M)
         assert re.search(r"^size-priority has ended: p99 ", ended.err, re.M)
 
-    def test_each_class_is_told_while_it_runs(self, job: Path) -> None:
+    def test_each_class_is_reported_while_it_runs(self, job: Path) -> None:
         err = penstock("watch", job, *TWO, "--speed", "2", "--json").err
         for name in ("tellers", "batch  "):
             assert re.search(rf"^noop \(1 of 2\)  .* of 5.00 s  {name}  .*/s  ", err, re.M), err
@@ -185,7 +185,7 @@ class TestWrong:
 
 
 class Run:
-    """In place of the engine: tells a step, if any, over and over until it is let go, or ended."""
+    """In place of the engine: reports a step, if any, over and over until released or ended."""
 
     def __init__(self, step: Step | None = None) -> None:
         """It begins when it is called."""
@@ -193,12 +193,12 @@ class Run:
         self.let_go = threading.Event()
         self.ended = False
 
-    def __call__(self, tell: Callable[[Step], None]) -> str:
+    def __call__(self, on_step: Callable[[Step], None]) -> str:
         """Run."""
         try:
             while not self.let_go.wait(0.01):
                 if self._step is not None:
-                    tell(self._step)
+                    on_step(self._step)
         except KeyboardInterrupt:
             self.ended = True
         return "{}"
@@ -321,7 +321,7 @@ class TestScreen:
         ("speed", "said"),
         [("10", "10× real time"), ("0.5", "0.5× real time"), ("max", "as fast as it goes")],
     )
-    def test_the_speed_is_told(self, speed: str, said: str) -> None:
+    def test_the_speed_is_reported(self, speed: str, said: str) -> None:
         self.shown(self.STEP, speed=speed)
         assert self.title == f"job.toml on hdd-7200   SIMULATED, {said}"
         assert self.pauses is (speed != "max")
@@ -331,7 +331,7 @@ class TestScreen:
         assert self.title == "job.toml on ./disk.img   MEASURED"
         assert self.pauses is False
 
-    def test_the_making_of_a_file_is_told(self) -> None:
+    def test_the_making_of_a_file_is_reported(self) -> None:
         self.shown({"step": "creating", "path": "./disk.img", "fraction": 0.5})
         assert self.state == "writing ./disk.img"
 
@@ -389,7 +389,7 @@ class TestTerminal:
         assert "PARTIAL: interrupted" in table
         assert "1 of 2 policies did not run" in table
 
-    def test_a_failure_is_told_when_the_screen_is_gone(self, job: Path) -> None:
+    def test_a_failure_is_reported_when_the_screen_is_gone(self, job: Path) -> None:
         ended = on_a_terminal("watch", job, "--policies", "nop")
         assert ended.code == 2
         assert plain(ended.out.rpartition(LEFT)[2]).startswith("error: unknown policy `nop`\n")

@@ -93,9 +93,9 @@ def test_rounds_have_their_medians_and_every_round_its_row(tmp_path: Path) -> No
     assert book.sheetnames == ["Summary", "Rounds", "tellers", "batch", "Job"]
     _, _, head, *rows = book["Summary"].iter_rows(values_only=True)
     assert head[:4] == ("policy", "round", "seed", "class")
-    told = [row[:4] for row in rows[:15]]
+    found = [row[:4] for row in rows[:15]]
     expected = [(run, one.name) for run in result.runs for one in run.classes]
-    assert told == [(run.policy, run.round, str(run.seed), name) for run, name in expected]
+    assert found == [(run.policy, run.round, str(run.seed), name) for run, name in expected]
     _, _, head, *rows = book["Rounds"].iter_rows(values_only=True)
     assert [row[:3] for row in rows] == [
         *((policy, "tellers", 3) for policy in policies),

@@ -1,4 +1,4 @@
-//! What a policy in Python was told of and what it sent: answers are checked here before the engine
+//! What a policy in Python received and what it sent: answers are checked here before the engine
 //! acts on them, because the engine takes a policy's word.
 //!
 //! Python knows a request by its number, in order of arrival from 0.

@@ -57,7 +57,7 @@ mod _native {
     const __version__: &str = penstock_run::VERSION;
 }
 
-/// Lets a modelled run that somebody watches pause.
+/// Lets a modelled run that a person watches pause.
 #[pyclass(frozen, module = "penstock._native")]
 struct Pace(Arc<penstock_run::Pace>);
 
@@ -86,7 +86,7 @@ impl Pace {
 /// With `text` that is the job, and `job` only what it is called.
 /// With `detail` each run carries whole distributions and its course over time.
 /// With `repeat` each policy runs so often, in rounds of all of them.
-/// With `watch` steps tell how the run goes, and a model goes `speed` times as fast as real time.
+/// With `watch` steps report how the run goes, and a model goes `speed` times as fast as real time.
 /// `progress` is called some times a second. If it raises, or a signal's handler does, the run ends
 /// there: an interrupt gives the result so far, anything else is raised.
 #[pyfunction]

@@ -24,8 +24,8 @@ pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// How the engine makes a policy of `object`, a `penstock.Policy`.
 pub(crate) fn build(object: Py<PyAny>, raised: Raised) -> Build {
-    Arc::new(move |served, leave| -> Box<dyn Policy> {
-        Python::attach(|py| match Scripted::new(py, &object, served, &raised, &leave) {
+    Arc::new(move |served, quit| -> Box<dyn Policy> {
+        Python::attach(|py| match Scripted::new(py, &object, served, &raised, &quit) {
             Ok(policy) => Box::new(policy),
             // The package's own names are missing: nothing that a person could do here.
             Err(error) => panic!("penstock.policy is not whole: {error}"),
@@ -33,7 +33,7 @@ pub(crate) fn build(object: Py<PyAny>, raised: Raised) -> Build {
     })
 }
 
-/// The policy, and what it is told with.
+/// The policy, and what its calls need.
 struct Scripted {
     object: Py<PyAny>,
     words: Words,
@@ -43,7 +43,7 @@ struct Scripted {
     /// How often in a row it asked for time, although there is nothing to wait for but time.
     idle: Cell<u32>,
     raised: Raised,
-    leave: QuitFlag,
+    quit: QuitFlag,
 }
 
 /// Types and words of `penstock.policy`.
@@ -102,7 +102,7 @@ impl Scripted {
         object: &Py<PyAny>,
         served: &Served<'_>,
         raised: &Raised,
-        leave: &QuitFlag,
+        quit: &QuitFlag,
     ) -> PyResult<Self> {
         let module = py.import("penstock.policy")?;
         let kind = |name| Ok::<_, PyErr>(module.getattr(name)?.cast_into::<PyType>()?.unbind());
@@ -126,7 +126,7 @@ impl Scripted {
             now: Time::ZERO,
             idle: Cell::new(0),
             raised: raised.clone(),
-            leave: leave.clone(),
+            quit: quit.clone(),
         };
         let begun = policy.object.bind(py).call_method1(intern!(py, "begin"), (served,));
         if let Err(error) = begun {
@@ -135,8 +135,8 @@ impl Scripted {
         Ok(policy)
     }
 
-    fn has_left(&self) -> bool {
-        self.leave.get().is_some()
+    fn has_quit(&self) -> bool {
+        self.quit.get().is_some()
     }
 
     /// Ends the run because a call of `method` did not go well.
@@ -153,12 +153,12 @@ impl Scripted {
                     said.trim_end_matches(": ").replace(|c| c != '\n' && char::is_control(c), "?");
                 let what = format!("{method} raised {said}");
                 *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                // Ctrl-C, or somebody leaving: no mistake of the policy.
+                // Ctrl-C, or an exit: no mistake of the policy.
                 if ordinary { failed(what, "its traceback says where") } else { Quit::Interrupted }
             }
         };
         // The first reason is the reason.
-        let _ = self.leave.set(quit);
+        let _ = self.quit.set(quit);
     }
 
     fn request<'py>(&self, py: Python<'py>, req: &Request) -> PyResult<Bound<'py, PyAny>> {
@@ -208,12 +208,12 @@ impl Scripted {
         Ok(Answer { number, len, chain })
     }
 
-    fn count(&self, py: Python<'_>, tell: &mut dyn FnMut(&str, u64)) -> Result<(), Trouble> {
+    fn count(&self, py: Python<'_>, report: &mut dyn FnMut(&str, u64)) -> Result<(), Trouble> {
         let answer = self.object.bind(py).call_method0(intern!(py, "counters"))?;
         let counters: BTreeMap<String, u64> =
             answer.extract().map_err(|_| Trouble::of_type(&answer, COUNTERS))?;
         for (name, value) in &counters {
-            tell(name, *value);
+            report(name, *value);
         }
         Ok(())
     }
@@ -252,24 +252,24 @@ impl Scripted {
 
 impl Policy for Scripted {
     fn enqueue(&mut self, now: Time, req: &Request) {
-        if self.has_left() {
+        if self.has_quit() {
             return;
         }
         self.now = now;
         self.idle.set(0);
         Python::attach(|py| {
-            let told = self.request(py, req).and_then(|seen| {
+            let called = self.request(py, req).and_then(|seen| {
                 self.ledger.enter(req, seen.clone().unbind());
                 self.object.bind(py).call_method1(intern!(py, "enqueue"), (now.ns(), seen))
             });
-            if let Err(error) = told {
+            if let Err(error) = called {
                 self.quit(py, "enqueue", error.into());
             }
         });
     }
 
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
-        if self.has_left() {
+        if self.has_quit() {
             return None;
         }
         self.now = now;
@@ -283,7 +283,7 @@ impl Policy for Scripted {
     }
 
     fn complete(&mut self, now: Time, req: &Request, part: &Part) {
-        if self.has_left() {
+        if self.has_quit() {
             return;
         }
         self.now = now;
@@ -292,10 +292,10 @@ impl Policy for Scripted {
             let seen = self.ledger.settle(py, req.id, part);
             let error = part.error.map(Errno::code);
             let part = (part.at.ns(), part.service.ns(), part.len, part.last, error);
-            let told = self.words.part.bind(py).call1(part).and_then(|part| {
+            let called = self.words.part.bind(py).call1(part).and_then(|part| {
                 self.object.bind(py).call_method1(intern!(py, "complete"), (now.ns(), seen, part))
             });
-            if let Err(error) = told {
+            if let Err(error) = called {
                 self.quit(py, "complete", error.into());
             }
         });
@@ -303,7 +303,7 @@ impl Policy for Scripted {
 
     fn wakeup(&self) -> Time {
         // A policy that has quit asks for the turn in which its run ends.
-        if self.has_left() {
+        if self.has_quit() {
             return self.now;
         }
         Python::attach(|py| {
@@ -314,12 +314,12 @@ impl Policy for Scripted {
         })
     }
 
-    fn counters(&self, tell: &mut dyn FnMut(&str, u64)) {
-        if self.has_left() {
+    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+        if self.has_quit() {
             return;
         }
         Python::attach(|py| {
-            if let Err(trouble) = self.count(py, tell) {
+            if let Err(trouble) = self.count(py, report) {
                 self.quit(py, "counters", trouble);
             }
         });

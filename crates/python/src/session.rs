@@ -79,7 +79,7 @@ impl Session {
     }
 }
 
-/// What came of work that was not asked to end early.
+/// The result of work that was not asked to end early.
 fn whole<T>(py: Python<'_>, watched: Watched<T>) -> PyResult<T> {
     match watched.ended(py, None)? {
         (result, None) => Ok(result),

@@ -26,11 +26,11 @@ pub(crate) fn trace_describe(
     drawn: bool,
 ) -> PyResult<String> {
     let (format, classes) = (format.as_deref(), classes.as_deref());
-    let told = py.detach(|| trace_tools::describe(&path, format, classes, drawn));
-    told.map(|told| json(&told)).map_err(|failure| raise(py, &failure))
+    let described = py.detach(|| trace_tools::describe(&path, format, classes, drawn));
+    described.map(|described| json(&described)).map_err(|failure| raise(py, &failure))
 }
 
-/// Writes the trace at `path` to `to` in the format `into` and returns what became of it as JSON.
+/// Writes the trace at `path` to `to` in the format `into` and returns the result as JSON.
 #[pyfunction]
 #[pyo3(signature = (path, to, *, into, format=None))]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
@@ -41,6 +41,6 @@ pub(crate) fn trace_convert(
     into: String,
     format: Option<String>,
 ) -> PyResult<String> {
-    let told = py.detach(|| trace_tools::convert(&path, format.as_deref(), &to, &into));
-    told.map(|told| json(&told)).map_err(|failure| raise(py, &failure))
+    let converted = py.detach(|| trace_tools::convert(&path, format.as_deref(), &to, &into));
+    converted.map(|converted| json(&converted)).map_err(|failure| raise(py, &failure))
 }

@@ -2,8 +2,8 @@
 //! itself calls Python.
 //!
 //! On its own, the work never waits for the interpreter: a live run would be late whenever a
-//! progress bar is being drawn. It leaves word of how far it has come and goes on; the watcher looks
-//! from time to time, sees to signals, and tells Python.
+//! progress bar is being drawn. It posts how far it has come and goes on. The watcher looks from time to
+//! time, handles signals, and calls Python.
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ const BEAT: Duration = Duration::from_millis(50);
 /// flight, for 2 s if it was asked to end.
 const LAST_WORD: Duration = Duration::from_secs(4);
 
-/// What became of the work.
+/// The outcome of the work.
 pub(crate) struct Watched<T> {
     /// What it returned.
     result: Result<T, Failure>,
@@ -57,7 +57,7 @@ impl<T> Watched<T> {
     }
 }
 
-/// Does `work`, and tells `progress` of its steps until something is raised.
+/// Does `work`, and calls `progress` with its steps until something is raised.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -85,12 +85,12 @@ pub(crate) fn run<T: Send + 'static>(
             return Watched { result: Err(failure), raised, stuck: true };
         }
         if raised.is_none() {
-            raised = py.check_signals().and_then(|()| tell(py, progress, board.take())).err();
+            raised = py.check_signals().and_then(|()| pass(py, progress, board.take())).err();
             board.lock().stop = raised.is_some();
         }
     };
     if raised.is_none() {
-        raised = tell(py, progress, board.take()).err();
+        raised = pass(py, progress, board.take()).err();
     }
     Watched { result, raised, stuck: false }
 }
@@ -131,8 +131,8 @@ impl Silence {
     }
 }
 
-/// Does `work` that calls Python, on this thread: signals reach what it calls, and whoever watches
-/// need not wait for it.
+/// Does `work` that calls Python, on this thread: signals reach what it calls, and no watcher waits
+/// for it.
 pub(crate) fn run_here<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -142,11 +142,11 @@ pub(crate) fn run_here<T: Send>(
     let mut raised = None;
     let result = py.detach(|| {
         work(&mut |step| {
-            let told = Python::attach(|py| {
+            let passed = Python::attach(|py| {
                 py.check_signals()?;
-                tell(py, progress.as_ref().map(|progress| progress.bind(py)), [json(&step)])
+                pass(py, progress.as_ref().map(|progress| progress.bind(py)), [json(&step)])
             });
-            raised = raised.take().or(told.err());
+            raised = raised.take().or(passed.err());
             raised.is_none()
         })
     });
@@ -154,7 +154,7 @@ pub(crate) fn run_here<T: Send>(
 }
 
 /// Passes `steps` on.
-fn tell(
+fn pass(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
     steps: impl IntoIterator<Item = String>,
@@ -167,12 +167,12 @@ fn tell(
     Ok(())
 }
 
-/// Where the work leaves word and the watcher looks.
+/// Where the work posts its steps and the watcher looks.
 #[derive(Default)]
 struct Board(Mutex<State>);
 
 struct State {
-    /// Steps that are told even if the watcher looks late: one a policy.
+    /// Steps that are passed on even if the watcher looks late: one a policy.
     lasting: Vec<String>,
     /// How far it has come since; the next such step takes its place.
     latest: Option<String>,
@@ -198,9 +198,9 @@ impl Board {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leaves word; whether to go on.
+    /// Posts a step; whether to go on.
     fn post(&self, step: Step<'_>) -> bool {
-        let told = json(&step);
+        let text = json(&step);
         let state = &mut *self.lock();
         state.words += 1;
         let waits_for = match step {
@@ -210,13 +210,13 @@ impl Board {
         };
         let Some((target, patience)) = waits_for else {
             state.latest = None;
-            state.lasting.push(told);
+            state.lasting.push(text);
             return !state.stop;
         };
         state.patience = patience;
         state.target.clear();
         state.target.extend([target, ": "]);
-        state.latest = Some(told);
+        state.latest = Some(text);
         !state.stop
     }
 

@@ -148,7 +148,7 @@ impl Chosen {
         }
     }
 
-    /// Its parameters as results tell them.
+    /// Its parameters as results report them.
     pub(crate) fn params_json(&self) -> Value {
         match self {
             Self::Known(_, params) => params::params_json(params),
@@ -233,7 +233,7 @@ pub(crate) fn can_run_live(policies: &[Chosen], target: &str) -> Result<(), Fail
 }
 
 impl Foreign {
-    /// That its name is one to tell it by, from `others` too.
+    /// That its name identifies it, among `others` too.
     fn check(&self, others: &[Chosen]) -> Result<(), Failure> {
         let name = &self.name;
         if name.trim().is_empty() || name.chars().any(char::is_control) {

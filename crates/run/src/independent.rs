@@ -53,8 +53,8 @@ pub(crate) fn run(
                 stop.fetch_or(result.is_err(), Ordering::Relaxed);
                 let _ = from.send(Word::Ended(class, Box::new(result)));
             };
-            // Its result comes as a word: a join waits for the thread to leave the kernel, which
-            // it cannot while a ring of its own was given up there.
+            // Its result comes as a word: a join waits until the thread has returned from the
+            // kernel, and it cannot return while a ring of its own was given up there.
             if let Err(error) = thread::Builder::new().spawn_scoped(scope, alone) {
                 let failure = Failure::here("start a thread for each class", &error);
                 stop.store(true, Ordering::Relaxed);
@@ -149,7 +149,7 @@ fn one(
     // The progress of a run is that of all its classes.
     let bench = Bench { load, watch: None, ..*bench };
     let stage = bench.stage(live);
-    // Every thread comes here, whatever became of its stage.
+    // Every thread comes here, whether its stage failed or not.
     start.wait();
     let (mut clock, device) = stage?;
     let mut member = Member { first: class == ClassId(0), stop, words };
@@ -157,7 +157,7 @@ fn one(
     Ok(result.only(class))
 }
 
-/// The progress of one of the threads: the first of them tells it.
+/// The progress of one of the threads: only the first of them reports it.
 struct Member<'a> {
     first: bool,
     stop: &'a AtomicBool,

@@ -22,8 +22,8 @@ pub struct Options {
     pub repeat: Option<u32>,
     /// Whether results carry whole distributions and the course over time.
     pub detail: bool,
-    /// Somebody watches: steps tell how the run goes, and a model keeps step with real time, until
-    /// this lets it pause.
+    /// A person watches: steps report how the run goes, and a model keeps step with real time,
+    /// until this lets it pause.
     pub watch: Option<Arc<Pace>>,
     /// How much faster than real time a watched model goes: a number, or `max`; 1 if not given.
     pub speed: Option<String>,

@@ -197,9 +197,9 @@ impl Place {
         job
     }
 
-    /// Removes a file that was made for runs that did not come about: wrong input leaves nothing
-    /// behind.
-    pub(crate) fn leave(&self) {
+    /// Removes a file that was made for runs that did not take place: after wrong input nothing
+    /// stays behind.
+    pub(crate) fn discard(&self) {
         if let Some(Live { target, made: true, .. }) = self.live() {
             let _ = std::fs::remove_file(target.path());
         }
@@ -311,7 +311,7 @@ fn no_file(what: &str, options: &TargetOptions) -> Result<(), Failure> {
     }
 }
 
-/// That nobody goes through a page cache, which only models have above them.
+/// That no agent goes through a page cache, which only models have above them.
 fn not_buffered(job: &Job, on: &str) -> Result<(), Failure> {
     job.workload.agents().iter().try_for_each(|agent| agent.can_run_live(on)).map_err(Failure::from)
 }
@@ -325,7 +325,7 @@ fn no_programs(job: &Job, on: &str) -> Result<(), Failure> {
     Err(Failure::wrong(message, "name a modelled device with --on, as in --on hdd-7200"))
 }
 
-/// That nobody asks for another speed than real time has.
+/// That the options ask for no other speed than that of real time.
 fn no_speed(on: &str, speed: Option<&str>) -> Result<(), Failure> {
     let Some(speed) = speed else { return Ok(()) };
     let message = format!("--speed {speed} does not go with {on}: it takes its own time");

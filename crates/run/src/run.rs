@@ -12,7 +12,7 @@ use crate::step::Step;
 
 /// Runs the job at `path`, changed by `sets`, under each policy of `options`.
 ///
-/// `progress` hears of each step some times a second; when it says `false` the run ends there and
+/// `progress` is called with each step, some times a second; if it returns `false` the run ends and
 /// the result so far is returned, marked as interrupted.
 ///
 /// # Errors

@@ -55,10 +55,10 @@ impl Session {
     }
 
     /// Runs each of `jobs` under each candidate, in rounds of all of them: modelled cells on all
-    /// cores, those of a real target one after another. Returns the session and what came of each
-    /// job.
+    /// cores, those of a real target one after another. Returns the session and the result
+    /// of each job.
     ///
-    /// `progress` hears of each step some times a second; when it says `false` the run ends there and
+    /// `progress` is called with each step, some times a second; if it returns `false` the run ends and
     /// the results so far are returned, the last of them marked as interrupted; jobs that were not
     /// reached have no runs.
     ///
@@ -76,7 +76,7 @@ impl Session {
                 Ok((self, comparisons))
             }
             Err(failure) => {
-                self.place.iter().for_each(Place::leave);
+                self.place.iter().for_each(Place::discard);
                 Err(failure)
             }
         }

@@ -37,7 +37,7 @@ pub enum Step<'a> {
         /// What it waits for.
         #[serde(skip)]
         patience: Patience,
-        /// How it goes, if somebody watches.
+        /// How it goes, if a person watches.
         #[serde(skip_serializing_if = "Option::is_none")]
         now: Option<&'a Snapshot>,
     },

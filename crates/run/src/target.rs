@@ -78,7 +78,7 @@ pub(crate) fn named_for_nothing(on: impl fmt::Display) -> Failure {
     Failure::wrong(message, "it is about a block device: name it with --i-will-lose-data as well")
 }
 
-/// Opens what is only read, whoever it belongs to.
+/// Opens what is only read, owned by Penstock or not.
 fn read(path: &Path, on: &str, looped: bool, options: &TargetOptions) -> Result<Named, Failure> {
     let others = [
         ("--create", options.create.is_some()),
@@ -125,12 +125,12 @@ fn owned(
 ) -> Result<Named, Failure> {
     let made = !path.exists();
     if let Some(size) = create.filter(|_| made) {
-        // A job that does not fit must not leave a file behind.
+        // After a job that does not fit no file may stay behind.
         for job in jobs {
             job.agents_on(viewed_of(size, job)?, 1)?;
         }
     }
-    let mut told = |written: u64, of: u64| {
+    let mut report = |written: u64, of: u64| {
         let fraction = written as f64 / of as f64;
         if progress(Step::Creating { path: on, fraction }) {
             ControlFlow::Continue(())
@@ -139,9 +139,9 @@ fn owned(
         }
     };
     let target = if looped {
-        Target::open_loop(path, create, user, &mut told)?
+        Target::open_loop(path, create, user, &mut report)?
     } else {
-        Target::open_with(path, create, user, &mut told)?
+        Target::open_with(path, create, user, &mut report)?
     };
     Ok(Named { target, made })
 }

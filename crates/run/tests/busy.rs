@@ -122,7 +122,7 @@ proptest! {
         job in job(), policy in prop::sample::select(POLICIES.to_vec()),
     ) {
         let run = run(&job, policy, &[]);
-        let stats = run.device_stats.as_ref().expect("a model tells what its disks did");
+        let stats = run.device_stats.as_ref().expect("a model reports what its disks did");
         prop_assert!(run.device_busy <= 1.0, "{}", run.device_busy);
         for disk in stats.disks.iter().chain([&stats.all]) {
             prop_assert!(disk.utilisation <= 1.0, "{}", disk.utilisation);

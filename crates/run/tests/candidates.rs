@@ -27,7 +27,7 @@ arrivals = { kind = "poisson", rate = "1000/s" }
 struct Until {
     policy: Fcfs,
     left: u32,
-    leave: QuitFlag,
+    flag: QuitFlag,
     quit: Quit,
 }
 
@@ -37,27 +37,27 @@ impl Policy for Until {
     }
 
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
-        self.policy.dispatch(now, out).filter(|_| self.leave.get().is_none())
+        self.policy.dispatch(now, out).filter(|_| self.flag.get().is_none())
     }
 
     fn complete(&mut self, _: Time, _: &Request, _: &Part) {
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
-            let _ = self.leave.set(self.quit.clone());
+            let _ = self.flag.set(self.quit.clone());
         }
     }
 
     fn wakeup(&self) -> Time {
-        if self.leave.get().is_some() { Time::ZERO } else { Time::NEVER }
+        if self.flag.get().is_some() { Time::ZERO } else { Time::NEVER }
     }
 }
 
 /// A policy called `name` that quits after `after` requests.
 fn until(name: &str, after: u32, quit: Quit) -> Candidate {
-    let build = move |served: &Served<'_>, leave: QuitFlag| -> Box<dyn Policy> {
+    let build = move |served: &Served<'_>, flag: QuitFlag| -> Box<dyn Policy> {
         assert_eq!(served.classes.len(), 2);
         let policy = Fcfs::new(&Params::NONE);
-        Box::new(Until { policy, left: after, leave, quit: quit.clone() })
+        Box::new(Until { policy, left: after, flag, quit: quit.clone() })
     };
     Candidate::Foreign(Foreign { name: name.into(), build: Arc::new(build) })
 }
@@ -105,9 +105,9 @@ impl Policy for Counting {
         self.0.complete(now, req, part);
     }
 
-    fn counters(&self, tell: &mut dyn FnMut(&str, u64)) {
-        tell("sent", self.1);
-        tell("never", 0);
+    fn counters(&self, count: &mut dyn FnMut(&str, u64)) {
+        count("sent", self.1);
+        count("never", 0);
     }
 }
 
@@ -180,12 +180,12 @@ fn weights_that_no_policy_uses_get_a_remark() {
 fn one_that_fails_ends_its_run_and_says_why() {
     let at = Time::from_ns(1_500_000_000);
     let quit = Quit::Failed { at, what: "it is bored".into(), hint: "amuse it".into() };
-    let told = message(vec!["fcfs".into(), until("mine", 100, quit)], Options::default());
-    assert_eq!(told, ("error: policy mine, at 1.500 s: it is bored\nhint: amuse it".into(), 1));
+    let text = message(vec!["fcfs".into(), until("mine", 100, quit)], Options::default());
+    assert_eq!(text, ("error: policy mine, at 1.500 s: it is bored\nhint: amuse it".into(), 1));
 }
 
 #[test]
-fn one_that_is_told_to_stop_leaves_what_there_is() {
+fn the_result_so_far_stays_after_an_interrupt() {
     let policies = vec![until("mine", 100, Quit::Interrupted), "fcfs".into()];
     let runs = run(policies, Options::default()).unwrap();
     assert_eq!(runs.as_array().unwrap().len(), 1, "the next one does not run");
@@ -195,11 +195,11 @@ fn one_that_is_told_to_stop_leaves_what_there_is() {
 
 #[test]
 fn no_two_policies_have_one_name() {
-    let (told, code) = message(vec![whole("noop")], Options::default());
-    assert!(told.contains("is called noop, as a built-in one is"), "{told}");
+    let (text, code) = message(vec![whole("noop")], Options::default());
+    assert!(text.contains("is called noop, as a built-in one is"), "{text}");
     assert_eq!(code, 2);
-    let (told, code) = message(vec![whole("mine"), whole("mine")], Options::default());
-    assert!(told.contains("two policies are called mine"), "{told}");
+    let (text, code) = message(vec![whole("mine"), whole("mine")], Options::default());
+    assert!(text.contains("two policies are called mine"), "{text}");
     assert_eq!(code, 2);
 }
 
@@ -210,11 +210,11 @@ fn neither_a_live_run_nor_a_record_is_begun() {
     let path = |path: &Path| path.display().to_string();
     let target = TargetOptions { create: Some("16MiB".into()), ..TargetOptions::on(path(&file)) };
     let live = Options { target, ..Options::default() };
-    let (told, code) = message(vec!["fcfs".into(), whole("mine")], live);
-    assert!(told.contains("policy mine is from outside and runs over a model"), "{told}");
+    let (text, code) = message(vec!["fcfs".into(), whole("mine")], live);
+    assert!(text.contains("policy mine is from outside and runs over a model"), "{text}");
     assert_eq!((code, file.exists()), (2, false));
     let record = Options { record: Some(file.clone()), ..Options::default() };
-    let (told, code) = message(vec![whole("mine")], record);
-    assert!(told.contains("a record is of a built-in policy, and mine is none"), "{told}");
+    let (text, code) = message(vec![whole("mine")], record);
+    assert!(text.contains("a record is of a built-in policy, and mine is none"), "{text}");
     assert_eq!((code, file.exists()), (2, false));
 }

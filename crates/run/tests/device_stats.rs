@@ -23,7 +23,7 @@ fn traced(trace: &str, device: &str) -> DeviceStatsResult {
          \"{data}/{trace}.trace.gz\"\nformat = \"disksim\"\n[device]\nmodel = \"hdd\"\ndrive = \
          \"ibm18es\"\n{device}"
     );
-    run(&text, &[], None).device_stats.expect("a model tells of its disks")
+    run(&text, &[], None).device_stats.expect("a model reports on its disks")
 }
 
 fn disksim(case: &str) -> serde_json::Value {
@@ -44,7 +44,7 @@ fn check(case: &str, found: &DeviceStatsResult) {
         ("device_service_ms", Some(&all.service_ms), 0.01),
     ] {
         let (part, of) = (part.expect("a disk with an arm"), &expected[name]);
-        // DiskSim leaves out what it had finished of requests that were unfinished.
+        // DiskSim omits what it had finished of requests that were unfinished.
         let n = of["n"].as_u64().expect("a count");
         assert!(part.n.abs_diff(n) <= n / 500, "{case} {name}: {} of {n}", part.n);
         for (what, found) in [
@@ -65,11 +65,11 @@ fn check(case: &str, found: &DeviceStatsResult) {
 fn accesses_are_disksims_part_by_part() {
     let one = traced("r4k_50", MECHANICAL);
     check("r4k_50_fcfs", &one);
-    assert!(one.disks.is_empty(), "one disk is told once");
+    assert!(one.disks.is_empty(), "one disk is reported once");
 }
 
 #[test]
-fn a_disk_with_its_cache_tells_accesses_by_themselves_and_service_by_request() {
+fn a_disk_with_its_cache_reports_accesses_by_themselves_and_service_by_request() {
     let run = |case: &str| {
         let (trace, of) = (case.trim_end_matches("_stock"), disksim(case));
         (traced(trace, "cache = \"drive\"").all, of)
@@ -90,8 +90,8 @@ fn a_disk_with_its_cache_tells_accesses_by_themselves_and_service_by_request() {
 }
 
 #[test]
-fn the_disks_of_an_array_are_told_together_and_each() {
-    // As in DiskSim, what waits for one disk keeps nobody from another.
+fn the_disks_of_an_array_are_reported_together_and_each() {
+    // As in DiskSim, what waits for one disk delays nothing on another.
     let array =
         "queue = { depth = 65536 }\narray = { level = \"raid0\", disks = 4, stripe = \"32KiB\" }";
     let found = traced("raid0x4_16k_200", &format!("{MECHANICAL}{array}"));
@@ -116,9 +116,9 @@ arrivals = { kind = "closed", depth = 4 }
 "#;
 
 #[test]
-fn a_device_without_an_arm_tells_its_service_alone() {
+fn a_device_without_an_arm_reports_its_service_alone() {
     let run = run(CLOSED, &["warmup=500ms"], Some("flash"));
-    let found = run.device_stats.expect("a model tells of its disks").all;
+    let found = run.device_stats.expect("a model reports on its disks").all;
     assert!(found.seek_ms.is_none() && found.rotation_ms.is_none() && found.transfer_ms.is_none());
     assert!((found.utilisation - 1.0).abs() < 1e-9, "{}", found.utilisation);
     assert!((run.device_busy - found.utilisation).abs() < 1e-9, "{}", run.device_busy);
@@ -129,12 +129,12 @@ fn a_device_without_an_arm_tells_its_service_alone() {
 }
 
 #[test]
-fn nobody_is_told_of_disks_that_were_not_modelled() {
+fn disks_that_were_not_modelled_are_not_reported() {
     assert!(run(CLOSED, &["duration=100ms"], Some("null")).device_stats.is_none());
 }
 
 #[test]
-fn a_model_at_another_speed_is_told_in_real_time() {
+fn a_model_at_another_speed_is_reported_in_real_time() {
     let at = |on| run(CLOSED, &["duration=300ms"], Some(on)).device_stats.expect("a model").all;
     let (own, fast) = (at("hdd-7200"), at("emulated:hdd-7200@10"));
     let tenth = own.service_ms.mean / fast.service_ms.mean;

@@ -66,7 +66,7 @@ fn contents(path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// Bytes that tell `number` and their place.
+/// Bytes that encode `number` and their place.
 fn pattern(number: usize, len: usize) -> Vec<u8> {
     (0..len).map(|at| (number * 31 + at * 7 + at / 251) as u8).collect()
 }
@@ -184,7 +184,7 @@ fn what_was_asked_for_before_the_end_is_carried_out_and_what_comes_later_is_refu
         gate.close();
     });
     let written = written.into_inner().unwrap();
-    assert_eq!(gate.stats().unwrap().short.requests, written.len() as u64, "each answer was heard");
+    assert_eq!(gate.stats().unwrap().short.requests, written.len() as u64, "each answer arrived");
     let bytes = contents(&path);
     assert!(written.iter().all(|&at| bytes[at..at + 1000] == pattern(at, 1000)));
     assert!(gate.read(0, 0, 10).is_err() && gate.flush(0).is_err());
@@ -216,7 +216,7 @@ fn a_piece_that_fails_ends_its_request_with_what_is_done() {
 
 /// A long write among short ones that never pause; how many of those ended before it did, and how
 /// many of its pieces went while one of them waited.
-fn beside_a_flood(guard: &str) -> (u32, u64) {
+fn during_a_flood(guard: &str) -> (u32, u64) {
     const MOST: u32 = 600;
     let folder = Folder::new(&format!("flood-{guard}").replace('=', "-"));
     // Long enough that five of the six wait whenever a request ends, also on a busy machine.
@@ -243,9 +243,9 @@ fn beside_a_flood(guard: &str) -> (u32, u64) {
 
 #[test]
 fn a_flood_of_short_writes_stops_a_long_one_only_without_the_guard() {
-    let (_, passed) = beside_a_flood("guard=off");
+    let (_, passed) = during_a_flood("guard=off");
     assert_eq!(passed, 0, "no piece of a long one goes before a short one");
-    let (short, passed) = beside_a_flood("guard.after=4");
+    let (short, passed) = during_a_flood("guard.after=4");
     assert!(passed > 0, "the guard lets some by");
     assert!(short < 600, "{short} short ones ended before 40 pieces, four for each at most");
 }

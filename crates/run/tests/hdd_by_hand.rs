@@ -165,7 +165,7 @@ fn at(hdd: &Hdd, part: u32) -> u64 {
 }
 
 proptest! {
-    // A failure prints the case; nothing is written beside the sources.
+    // A failure prints the case; nothing is written among the sources.
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]

@@ -146,14 +146,14 @@ fn under_another(name: &str, test: impl FnOnce(&str, &str)) {
     for scheduler in ["mq-deadline", "kyber", "bfq", "none"] {
         let bracketed = format!("[{scheduler}]");
         let mut switched = false;
-        let mut told = |_: Step<'_>| {
+        let mut progress = |_: Step<'_>| {
             let now = schedulers();
             switched |= now.iter().any(|(disk, text)| {
                 text.contains(&bracketed) && before.get(disk).is_some_and(|old| old != text)
             });
             true
         };
-        match run(&file, scheduler, &[], &mut told) {
+        match run(&file, scheduler, &[], &mut progress) {
             Ok(_) if switched => {
                 assert_eq!(schedulers(), before, "put back after a whole run");
                 test(&file, scheduler);
@@ -183,8 +183,8 @@ fn each_class_runs_by_itself_under_the_scheduler() {
         assert!(run.schedule.is_none());
         assert!(run.classes[0].schedule.is_some() && run.classes[1].schedule.is_none());
         assert!(run.remarks.iter().any(|remark| remark.contains("at the same time as the others")));
-        let told = run.schedulers.values().any(|told| told.as_deref() == Some(scheduler));
-        assert!(told, "{:?}", run.schedulers);
+        let named = run.schedulers.values().any(|name| name.as_deref() == Some(scheduler));
+        assert!(named, "{:?}", run.schedulers);
         let shares: f64 = run.classes.iter().map(|class| class.share).sum();
         assert!((shares - 1.0).abs() < 1e-9);
     });
@@ -194,22 +194,22 @@ fn each_class_runs_by_itself_under_the_scheduler() {
 fn after_an_interrupt_the_disk_has_its_own_scheduler_again() {
     under_another("kernel-ctrl-c", |file, scheduler| {
         let mut steps = 0;
-        let mut told = |_: Step<'_>| {
+        let mut progress = |_: Step<'_>| {
             steps += 1;
             steps < 3
         };
-        let comparison = run(file, scheduler, &["duration=1h"], &mut told).unwrap();
+        let comparison = run(file, scheduler, &["duration=1h"], &mut progress).unwrap();
         assert!(comparison.runs[0].interrupted);
     });
 }
 
 #[test]
-fn a_run_during_which_somebody_else_switches_fails() {
+fn a_run_fails_if_another_program_switches_the_scheduler() {
     under_another("kernel-changed", |file, scheduler| {
         let bracketed = format!("[{scheduler}]");
         let before = schedulers();
         let mut changed = None;
-        let mut told = |_: Step<'_>| {
+        let mut progress = |_: Step<'_>| {
             let ours = schedulers().into_iter().find(|(disk, text)| {
                 text.contains(&bracketed) && before.get(disk).is_some_and(|old| old != text)
             });
@@ -221,8 +221,8 @@ fn a_run_during_which_somebody_else_switches_fails() {
             }
             true
         };
-        let comparison = run(file, scheduler, &[], &mut told).unwrap();
-        let disk = changed.expect("the run is told of while it goes on");
+        let comparison = run(file, scheduler, &[], &mut progress).unwrap();
+        let disk = changed.expect("the run reports while it goes on");
         let failure = comparison.runs[0].failure.as_ref().expect("it says so");
         assert!(failure.starts_with(&format!("{disk}: found it under ")), "{failure}");
     });
@@ -246,7 +246,7 @@ fn an_ordinary_run_names_the_scheduler_and_says_if_a_killed_run_left_it() {
             |disk: &str| std::fs::read_to_string(format!("/sys/block/{disk}/queue/scheduler"));
         assert!(now(disk).unwrap().contains(&format!("[{own}]")), "as the kernel says");
         assert!(!run.remarks.iter().any(|remark| remark.contains("was killed")));
-        // As a run leaves it that is killed under another scheduler.
+        // As after a run that is killed under another scheduler.
         let note = PathBuf::from(format!("/run/penstock/scheduler.{disk}"));
         std::fs::create_dir_all(note.parent().unwrap()).unwrap();
         std::fs::write(&note, &own).unwrap();
@@ -262,7 +262,7 @@ fn an_ordinary_run_names_the_scheduler_and_says_if_a_killed_run_left_it() {
 }
 
 #[test]
-fn a_scheduler_that_somebody_switches_during_an_ordinary_run_is_told() {
+fn a_switch_of_the_scheduler_during_an_ordinary_run_is_reported() {
     under_another("ordinary-changed", |file, scheduler| {
         let options = Options {
             policies: vec!["fcfs".into()],
@@ -270,7 +270,7 @@ fn a_scheduler_that_somebody_switches_during_an_ordinary_run_is_told() {
             ..Options::default()
         };
         let mut own = None;
-        let mut told = |step: Step<'_>| {
+        let mut progress = |step: Step<'_>| {
             if let (Step::Running { .. }, None) = (step, &own) {
                 let (disk, text) = schedulers_of(file);
                 own = Some((disk.clone(), text));
@@ -278,8 +278,8 @@ fn a_scheduler_that_somebody_switches_during_an_ordinary_run_is_told() {
             }
             true
         };
-        let comparison = compare_text("job.toml", JOB, &[], &options, &mut told).unwrap();
-        let (disk, own) = own.expect("the run is told of while it goes on");
+        let comparison = compare_text("job.toml", JOB, &[], &options, &mut progress).unwrap();
+        let (disk, own) = own.expect("the run reports while it goes on");
         std::fs::write(format!("/sys/block/{disk}/queue/scheduler"), &own).unwrap();
         let remarks = &comparison.runs[0].remarks;
         let said = format!("{disk} went from the scheduler {own} to {scheduler} during the run");
@@ -299,7 +299,7 @@ fn after_a_run_that_failed_the_disk_has_its_own_scheduler_again() {
 #[test]
 fn a_scheduler_that_no_disk_has_changes_nothing() {
     under_another("kernel-unknown", |file, _| {
-        let failure = run(file, "elevator", &[], &mut |_| true).expect_err("nobody has it");
+        let failure = run(file, "elevator", &[], &mut |_| true).expect_err("no disk has it");
         assert_eq!(failure.exit_code(), 77);
         assert!(failure.to_string().contains("expected elevator among them"), "{failure}");
     });

@@ -1,7 +1,7 @@
-//! Response times measured on real drives, beside the modelled drives of the same name.
+//! Response times measured on real drives, compared with the modelled drives of the same name.
 //!
 //! The drives had their caches on, which are not modelled here: what is held is that requests go one
-//! at a time and how the two are compared. How near the model comes is told with `--nocapture`.
+//! at a time and how the two are compared. `--nocapture` prints how near the model comes.
 #![expect(clippy::print_stdout, reason = "how near the model comes is worth seeing")]
 
 use penstock_run::result::RunResult;

@@ -86,9 +86,9 @@ fn failed_requests_are_errors_and_nothing_else() {
     close(class.device_time_s, 4.0);
     let names: Vec<&str> = class.error_codes.keys().map(AsRef::as_ref).collect();
     assert_eq!(names, ["EIO"]);
-    let told = &class.error_codes["EIO"];
-    assert_eq!((told.requests, told.first.len), (class.errors, 4096));
-    assert!(told.first.at_s < 1.0, "the first of a thousand in ten seconds");
+    let code = &class.error_codes["EIO"];
+    assert_eq!((code.requests, code.first.len), (class.errors, 4096));
+    assert!(code.first.at_s < 1.0, "the first of a thousand in ten seconds");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_rate_is_never_above_what_the_device_did() {
 
 /// Long requests would be lost from the rate if it were of the time that was asked for alone.
 #[test]
-fn what_is_under_way_when_nobody_asks_any_more_counts_with_the_time_that_it_takes() {
+fn what_is_in_flight_after_the_last_arrival_counts_with_the_time_that_it_takes() {
     let run = run(&["agent.0.rate=1/s", "duration=1s", "device.base=4s"]);
     close(run.duration_s, 4.0);
     close(run.classes[0].iops, 0.25);
@@ -178,13 +178,13 @@ fn a_run_that_is_interrupted_has_rates_until_then() {
         reports += 1;
         reports < 2
     };
-    let told = compare_text("job.toml", JOB, &sets, &options, &mut until_the_second).unwrap();
-    let run = &told.runs[0];
+    let comparison = compare_text("job.toml", JOB, &sets, &options, &mut until_the_second).unwrap();
+    let run = &comparison.runs[0];
     assert!(run.interrupted && run.duration_s < 9.0);
     close(run.classes[0].iops, run.classes[0].requests as f64 / run.duration_s);
 }
 
-/// A job may outlast its agents: nobody asks any more when the last of them has stopped.
+/// A job may outlast its agents: no request arrives after the last of them has stopped.
 #[test]
 fn last_arrival_is_the_end_of_the_last_agents_time() {
     let run = run(&["agent.0.rate=10000/s", "agent.0.stop=2s", "stop=last-arrival"]);
@@ -193,7 +193,7 @@ fn last_arrival_is_the_end_of_the_last_agents_time() {
 
 /// Squares of hour-long latencies do not fit 128 bits once there are millions.
 #[test]
-fn deviations_of_endless_queues_are_told() {
+fn deviations_of_endless_queues_are_reported() {
     let sets = ["agent.0.rate=60000/s", "duration=60s", "max_outstanding=4000000"];
     let run = run(&[&sets[..], &["device.base=1ms"]].concat());
     let latency = &run.classes[0].lat_ns;
@@ -210,8 +210,8 @@ fn the_text_of_a_result_names_the_device_it_ran_on() {
         target: TargetOptions::on("flash"),
         ..Options::default()
     };
-    let told = compare_text("job.toml", JOB, &[], &options, &mut |_| true).unwrap();
-    assert!(told.job.text.contains("name = \"flash\""), "{}", told.job.text);
+    let comparison = compare_text("job.toml", JOB, &[], &options, &mut |_| true).unwrap();
+    assert!(comparison.job.text.contains("name = \"flash\""), "{}", comparison.job.text);
     let own = compared(&[]);
     assert!(own.job.text.contains("base = \"400us\""), "{}", own.job.text);
 }

@@ -37,7 +37,7 @@ fn each_program_writes_what_the_paper_says_in_every_mode() {
         assert_eq!(result.gate.short.requests, result.short.count, "{mode}");
         assert_eq!(result.gate.short.bytes, 1_000 * result.short.count, "{mode}");
         assert_eq!(result.writes.len() as u64, result.short.count + result.long.count, "{mode}");
-        // The disk does one at a time: nobody is faster than it.
+        // The disk does one at a time: no program is faster than it.
         assert!(result.short.ns.min >= 926_000 / 20, "{mode}: {} ns", result.short.ns.min);
         assert!(result.writes.iter().all(|write| write.online == (write.program < 2)), "{mode}");
     }
@@ -74,11 +74,14 @@ fn online_programs_that_keep_the_batch_from_the_disk_end_some_time() {
     });
     assert!(result.outlasted);
     assert_eq!(result.long.count, 10, "the batch goes when they have ended");
-    assert!(!made(&cell("split+prio", 1, 1)).outlasted, "one leaves room for the batch");
+    assert!(
+        !made(&cell("split+prio", 1, 1)).outlasted,
+        "with one online program there is room for the batch"
+    );
 }
 
 #[test]
-fn whoever_waits_may_end_it() {
+fn the_caller_may_end_it() {
     let mut asked = 0;
     let result =
         run(&Trial { emulate: Some("paper-disk".into()), ..cell("fifo", 1, 10) }, &mut || {

@@ -7,7 +7,7 @@ use penstock_run::result::{ClassResult, Comparison, RunResult};
 use penstock_run::{Failure, Options, TargetOptions, compare, compare_text};
 use penstock_spec::Job;
 
-/// Somebody reads eight mebibytes over and over, somebody writes more than may be dirty.
+/// One agent reads eight mebibytes over and over, another writes more than may be dirty.
 const JOB: &str = r#"
 duration = "20s"
 device = "flash"
@@ -78,7 +78,7 @@ fn requests_are_what_agents_ask_and_device_time_is_what_reaches_the_device() {
     let whole = bytes / 1_048_576.0 * (80e-6 + 1_048_576.0 * 2e-9);
     assert_eq!((log.requests, log.bytes as f64), (10_000, bytes));
     assert!((0.8..1.02).contains(&(log.device_time_s / whole)), "{} {whole}", log.device_time_s);
-    assert!(log.lat_ns.max < 10_000_000 && log.service_ns.max == 0, "nobody waits for it");
+    assert!(log.lat_ns.max < 10_000_000 && log.service_ns.max == 0, "no program waits for it");
     assert!(past.lat_ns.min > 100_000, "a direct read is never a hit");
 }
 
@@ -159,9 +159,10 @@ fn real_targets_are_refused_before_anything_is_made() {
     for place in [place, "null"] {
         let refused = compared(&[], Some(place)).expect_err("all I/O is direct there");
         assert_eq!(refused.exit_code(), 2);
-        let told = refused.to_string();
+        let message = refused.to_string();
         let expected = format!("the agent is `buffered`; on {place} all I/O is direct");
-        assert!(told.contains(&expected) && told.contains("name a model with --on"), "{told}");
+        assert!(message.contains(&expected), "{message}");
+        assert!(message.contains("name a model with --on"), "{message}");
     }
     assert!(!file.exists());
 }
@@ -176,8 +177,8 @@ fn a_page_cache_may_stand_over_a_model_in_real_time() {
 
 #[test]
 fn a_job_with_buffered_agents_has_a_page_cache_whether_it_says_or_not() {
-    let told = JOB.replace("[page_cache]\nmemory = \"64MiB\"\ndirty_expire = \"2s\"\n", "");
-    let job = Job::parse("job.toml", &told, &[]).unwrap();
+    let text = JOB.replace("[page_cache]\nmemory = \"64MiB\"\ndirty_expire = \"2s\"\n", "");
+    let job = Job::parse("job.toml", &text, &[]).unwrap();
     assert_eq!(job.page_cache, Some(penstock_spec::PageCacheSpec::default()));
     assert_eq!(Job::parse("job.toml", &job.text(), &[]).unwrap().text(), job.text());
     let set = ["page_cache.dirty_ratio=40%".to_owned(), "page_cache.read_ahead=0B".to_owned()];

@@ -54,7 +54,7 @@ fn an_emulated_device_serves_what_its_model_serves() {
     let [people, batch] = &real.classes[..] else { panic!("two classes") };
     assert_eq!(people.requests, model.classes[0].requests);
     assert_eq!(people.bytes, model.classes[0].bytes);
-    let late = real.emulation.as_ref().expect("it tells how late it was");
+    let late = real.emulation.as_ref().expect("it reports how late it was");
     assert_eq!(late.completions, people.requests + batch.requests);
     assert!(late.p50_ns <= late.p99_ns && late.p99_ns <= late.max_ns);
 }
@@ -81,18 +81,18 @@ fn nothing_can_be_measured_too() {
 }
 
 #[test]
-fn what_does_not_go_together_is_told() {
+fn what_does_not_go_together_is_refused() {
     for place in ["null", "emulated:flash", "flash"] {
-        let told = refused(place, &["kernel:none"]);
+        let message = refused(place, &["kernel:none"]);
         let expected =
             format!("error: kernel:none schedules a real disk, and {place} is none\nhint: ");
-        assert!(told.starts_with(&expected), "{told}");
+        assert!(message.starts_with(&expected), "{message}");
     }
-    let told = refused("emulated:flash@quick", &["fcfs"]);
+    let message = refused("emulated:flash@quick", &["fcfs"]);
     assert!(
-        told.starts_with("error: found the speed \"quick\"; expected a number from 0.001"),
-        "{told}"
+        message.starts_with("error: found the speed \"quick\"; expected a number from 0.001"),
+        "{message}"
     );
-    let told = refused("emulated:flush", &["fcfs"]);
-    assert!(told.contains("flush") && told.contains("flash"), "{told}");
+    let message = refused("emulated:flush", &["fcfs"]);
+    assert!(message.contains("flush") && message.contains("flash"), "{message}");
 }

@@ -105,7 +105,7 @@ fn every_word_of_programs_reads_back_as_the_same() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_place() {
+fn messages_name_the_place_of_a_mistake() {
     let instead = |good: &str, bad: &str| {
         assert_eq!(PAPER.matches(good).count(), 1, "{good}");
         refused(&PAPER.replace(good, bad), &[])
@@ -114,8 +114,8 @@ fn mistakes_are_told_with_their_place() {
     assert!(both.contains("a phase is one thing"), "{both}");
     let offsets = instead("\"1ms\", \"1ms\", \"1ms\"]", "\"300ms\"]");
     assert!(offsets.contains("lie within the period of 200ms"), "{offsets}");
-    let nobody = instead("done:batch", "done:bach");
-    assert!(nobody.contains("unknown class `bach`") && nobody.contains("`batch`"), "{nobody}");
+    let unknown = instead("done:batch", "done:bach");
+    assert!(unknown.contains("unknown class `bach`") && unknown.contains("`batch`"), "{unknown}");
     let kind = instead("count = 5", "count = 5, rate = \"2/s\"");
     assert!(kind.contains("`rate` belongs to arrivals of another kind"), "{kind}");
     let late = refused(PAPER, &["program.1.start=1h"]);

@@ -1,4 +1,4 @@
-//! Records that are damaged, foreign or changed: each is told in words, none panics.
+//! Records that are damaged, foreign or changed: each is refused with a message, none panics.
 
 use std::path::{Path, PathBuf};
 
@@ -154,7 +154,7 @@ fn a_record_is_never_written_over() {
 /// Wherever a record is cut off, and whichever of its bytes is wrong, the replay ends: with a
 /// message, or with a comparison.
 #[test]
-fn a_damaged_record_is_told_and_never_panics() {
+fn a_damaged_record_is_refused_and_never_panics() {
     let folder = Folder::new("records-damaged");
     let record = folder.record("noop");
     let whole = std::fs::read(&record).unwrap();
@@ -162,9 +162,9 @@ fn a_damaged_record_is_told_and_never_panics() {
     let cuts = (0..whole.len()).filter(|at| at % 97 == 0 || (body..body + 200).contains(at));
     for cut in cuts {
         std::fs::write(&record, &whole[..cut]).unwrap();
-        let told = replay(&record, &[]).unwrap_err();
-        assert_eq!(told.exit_code(), 2);
-        assert!(told.to_string().contains("run.record cannot be read: it"), "{cut}: {told}");
+        let refused = replay(&record, &[]).unwrap_err();
+        assert_eq!(refused.exit_code(), 2);
+        assert!(refused.to_string().contains("run.record cannot be read: it"), "{cut}: {refused}");
     }
     for at in (body..whole.len()).step_by(13) {
         for wrong in [0, 0xff, whole[at] ^ 1] {
@@ -178,22 +178,22 @@ fn a_damaged_record_is_told_and_never_panics() {
 }
 
 #[test]
-fn a_foreign_file_and_missing_decisions_are_told() {
+fn a_foreign_file_and_missing_decisions_are_refused() {
     let folder = Folder::new("records-foreign");
     let record = folder.record("noop");
     std::fs::remove_file(decisions_of(&record)).unwrap();
-    let told = replay(&record, &[]).unwrap_err().to_string();
-    assert!(told.contains("run.record.decisions cannot be read"), "{told}");
-    assert!(told.contains("hint: a record needs the decisions"), "{told}");
+    let message = replay(&record, &[]).unwrap_err().to_string();
+    assert!(message.contains("run.record.decisions cannot be read"), "{message}");
+    assert!(message.contains("hint: a record needs the decisions"), "{message}");
 
     let foreign = folder.0.join("job.toml");
-    let told = replay(&foreign, &[]).unwrap_err().to_string();
-    assert!(told.contains("does not begin with \"penstock-record 1\""), "{told}");
+    let message = replay(&foreign, &[]).unwrap_err().to_string();
+    assert!(message.contains("does not begin with \"penstock-record 1\""), "{message}");
 }
 
 /// Above a page cache a request behind the device's end has no pages to go to.
 #[test]
-fn a_record_with_a_request_behind_its_devices_end_is_told() {
+fn a_record_with_a_request_behind_its_devices_end_is_refused() {
     let folder = Folder::new("records-behind");
     let (job, record) = (folder.0.join("job.toml"), folder.0.join("run.record"));
     std::fs::write(&job, JOB.replace("size =", "cache = \"buffered\"\nsize =")).unwrap();
@@ -204,8 +204,8 @@ fn a_record_with_a_request_behind_its_devices_end_is_told() {
     let start = body + 9 + 1 + 8;
     bytes[start..start + 8].copy_from_slice(&(u64::MAX / 2).to_le_bytes());
     std::fs::write(&record, &bytes).unwrap();
-    let told = replay(&record, &[]).unwrap_err().to_string();
-    assert!(told.contains("it holds a request up to byte 9223372036"), "{told}");
+    let message = replay(&record, &[]).unwrap_err().to_string();
+    assert!(message.contains("it holds a request up to byte 9223372036"), "{message}");
 }
 
 /// Completions of commands that were never sent make no agreement, even if no decision differs.

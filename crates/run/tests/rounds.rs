@@ -61,9 +61,9 @@ fn figures(run: &RunResult) -> String {
 #[test]
 fn each_round_runs_every_policy_once_and_has_the_next_seed() {
     let comparison = compared(&["noop", "size-priority"], Some(3), &[]);
-    let told: Vec<_> = comparison.runs.iter().map(|run| (run.round, run.seed)).collect();
+    let rounds: Vec<_> = comparison.runs.iter().map(|run| (run.round, run.seed)).collect();
     let expected = [0, 0, 1, 1, 2, 2].map(|round| (Some(round), Some(5 + u64::from(round))));
-    assert_eq!(told, expected);
+    assert_eq!(rounds, expected);
     let names: Vec<_> = comparison.runs.iter().map(|run| &*run.policy).collect();
     assert_eq!(names, ["noop", "size-priority"].repeat(3));
     assert_ne!(figures(&comparison.runs[0]), figures(&comparison.runs[2]), "another seed");
@@ -134,34 +134,34 @@ fn the_first_round_is_the_run_of_one_who_asked_for_none() {
     let plain = compared(&["noop"], None, &[]);
     assert_eq!((plain.runs[0].round, plain.runs[0].seed), (None, None));
     let text = serde_json::to_string(&plain).unwrap();
-    assert!(!text.contains("\"round\""), "nothing new where nobody asked");
+    assert!(!text.contains("\"round\""), "nothing new without rounds");
     let once = compared(&["noop"], Some(1), &[]);
     assert_eq!((once.runs[0].round, once.runs[0].seed), (Some(0), Some(5)));
     assert_eq!(figures(&once.runs[0]), figures(&plain.runs[0]));
 }
 
 #[test]
-fn steps_tell_the_round() {
+fn steps_name_the_round() {
     let mut finished = Vec::new();
     let options = options(&["noop", "fcfs"], Some(2));
-    let mut told = |step: Step<'_>| {
+    let mut progress = |step: Step<'_>| {
         if let Step::Finished { round, number, of, .. } = step {
             finished.push((round, number, of));
         }
         true
     };
-    compare_text("job.toml", JOB, &[], &options, &mut told).unwrap();
+    compare_text("job.toml", JOB, &[], &options, &mut progress).unwrap();
     let expected = [(Some(0), 0, 4), (Some(0), 1, 4), (Some(1), 2, 4), (Some(1), 3, 4)];
     assert_eq!(finished, expected);
 }
 
 #[test]
-fn who_has_enough_ends_all_rounds() {
-    // Somebody watches: then steps come in every run, however short.
+fn progress_can_end_all_rounds() {
+    // A person watches: then steps come in every run, however short.
     let watch = Some(Arc::new(Pace::default()));
     let options = Options { watch, speed: Some("20".into()), ..options(&["noop"], Some(3)) };
-    let mut told = |step: Step<'_>| !matches!(step, Step::Running { round: Some(1), .. });
-    let comparison = compare_text("job.toml", JOB, &[], &options, &mut told).unwrap();
+    let mut progress = |step: Step<'_>| !matches!(step, Step::Running { round: Some(1), .. });
+    let comparison = compare_text("job.toml", JOB, &[], &options, &mut progress).unwrap();
     let ended: Vec<_> = comparison.runs.iter().map(|run| run.interrupted).collect();
     assert_eq!(ended, [false, true]);
 }
@@ -174,7 +174,7 @@ fn a_record_is_of_one_run() {
         refused(&options),
         "error: a record is of one run\nhint: leave the record out, or run once"
     );
-    assert!(!record.exists(), "wrong input leaves nothing behind");
+    assert!(!record.exists(), "nothing stays behind after wrong input");
 }
 
 /// How many requests of `class` arrived.
@@ -191,8 +191,8 @@ fn a_class_alone_is_all_there_is() {
     assert_eq!((&*alone.policy, names), ("alone:people", vec!["people"]));
     let detail = alone.detail.as_ref().unwrap();
     assert_eq!(detail.classes.len(), 1);
-    assert!((alone.classes[0].share - 1.0).abs() < 1e-9, "nobody else had the device");
-    // Nobody stands before them but themselves.
+    assert!((alone.classes[0].share - 1.0).abs() < 1e-9, "no other class had the device");
+    // Only their own requests stand before them.
     let p99 = |run: &RunResult, at: usize| run.classes[at].lat_ns.percentile["99.000000"];
     assert!(p99(alone, 0) < p99(among, 0));
     assert_eq!(arrivals(alone, "people"), arrivals(among, "people"));
@@ -203,15 +203,15 @@ fn a_class_alone_asks_as_it_does_among_others() {
     // Until the others begin, everything is the same: each request comes at the same time, and at
     // the same place, for the disk's arm takes as long to get there.
     let comparison = compared(&["alone:people", "fcfs"], None, &["agent.0.start=2500ms"]);
-    let told = |run: &RunResult| {
+    let windows = |run: &RunResult| {
         let detail = run.detail.as_ref().unwrap();
         let people = detail.classes.iter().find(|one| one.name == "people").unwrap();
         let before = people.series.iter().filter(|row| row.at_s + detail.window_s <= 2.5);
         before.map(|row| (row.requests, row.p50_ns, row.p99_ns)).collect::<Vec<_>>()
     };
     let [alone, among] = &comparison.runs[..] else { panic!("two runs") };
-    assert!(told(alone).iter().filter(|(requests, ..)| *requests > 0).count() > 10);
-    assert_eq!(told(alone), told(among));
+    assert!(windows(alone).iter().filter(|(requests, ..)| *requests > 0).count() > 10);
+    assert_eq!(windows(alone), windows(among));
     assert!(arrivals(among, "batch") > 0, "and then they do begin");
 }
 

@@ -35,8 +35,8 @@ fn nothing_is_lost(comparison: &Comparison) {
         let found: Vec<_> = run.classes.iter().map(|class| class.name.as_str()).collect();
         assert_eq!(found, ARRIVALS.map(|(name, _)| name));
         for (class, (name, arrivals)) in run.classes.iter().zip(ARRIVALS) {
-            let told = class.requests + class.unfinished + class.errors;
-            assert_eq!(told, arrivals, "{name} under {}", run.policy);
+            let counted = class.requests + class.unfinished + class.errors;
+            assert_eq!(counted, arrivals, "{name} under {}", run.policy);
         }
     }
 }
@@ -56,7 +56,7 @@ fn the_backup_loses_nothing_under_any_policy() {
 }
 
 #[test]
-fn what_is_unfinished_when_a_trace_is_stopped_is_told() {
+fn what_is_unfinished_when_a_trace_is_stopped_is_reported() {
     // The disk is far too slow for this trace: most of it still waits at the last arrival.
     let comparison = run("hdd-7200", &["noop"], &["stop=last-arrival"]);
     nothing_is_lost(&comparison);
@@ -113,12 +113,12 @@ fn sorted(rules: &str) -> Vec<(String, u64)> {
     );
     let options = Options { policies: vec!["fcfs".into()], ..Options::default() };
     let name = folder.join("job.toml").display().to_string();
-    let told = compare_text(&name, &text, &[], &options, &mut |_| true).unwrap();
+    let played = compare_text(&name, &text, &[], &options, &mut |_| true).unwrap();
     // What a job says of itself reads back as the same job.
-    let again = Job::parse(&name, &told.job.text, &[]).unwrap();
+    let again = Job::parse(&name, &played.job.text, &[]).unwrap();
     assert_eq!(again, Job::parse(&name, &text, &[]).unwrap());
     let class = |class: &penstock_run::result::ClassResult| (class.name.clone(), class.requests);
-    told.runs[0].classes.iter().map(class).collect()
+    played.runs[0].classes.iter().map(class).collect()
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn the_first_rule_that_fits_wins_and_the_rest_is_other() {
 }
 
 #[test]
-fn a_trace_that_does_not_fit_is_refused_unless_it_is_told_how() {
+fn a_trace_that_does_not_fit_is_refused_unless_the_job_says_how() {
     let text = |fit: &str| {
         let file = trace().display().to_string();
         format!("[trace]\nfile = {file:?}\nformat = \"blkparse\"\n{fit}\n[class.all]\n")
@@ -161,28 +161,28 @@ fn a_trace_that_does_not_fit_is_refused_unless_it_is_told_how() {
 }
 
 #[test]
-fn what_does_not_go_together_is_told() {
-    let told = |text: &str| Job::parse("job.toml", text, &[]).unwrap_err().to_string();
+fn what_does_not_go_together_is_refused() {
+    let refused = |text: &str| Job::parse("job.toml", text, &[]).unwrap_err().to_string();
     let trace = "[trace]\nfile = \"a\"\n";
-    assert!(told(&format!("duration = \"1s\"\n{trace}")).contains("this one plays a trace"));
+    assert!(refused(&format!("duration = \"1s\"\n{trace}")).contains("this one plays a trace"));
     assert!(
-        told(&format!("agent = []\n{trace}")).contains("a job has agents, programs or a trace")
+        refused(&format!("agent = []\n{trace}")).contains("a job has agents, programs or a trace")
     );
-    assert!(told("rule = []\nduration = \"1s\"\n").contains("belongs to a job with a trace"));
+    assert!(refused("rule = []\nduration = \"1s\"\n").contains("belongs to a job with a trace"));
     assert!(
-        told("[trace]\nfile = \"a\"\nformat = \"blkpars\"").contains("did you mean `blkparse`")
+        refused("[trace]\nfile = \"a\"\nformat = \"blkpars\"").contains("did you mean `blkparse`")
     );
-    assert!(told("[trace]\nfile = \"a\"\ntiming = { speed = 0 }").contains("above zero"));
+    assert!(refused("[trace]\nfile = \"a\"\ntiming = { speed = 0 }").contains("above zero"));
     let unknown = "[trace]\nfile = \"a\"\n[class.x]\n[[rule]]\nclass = \"y\"";
-    assert!(told(unknown).contains("unknown class `y`"));
+    assert!(refused(unknown).contains("unknown class `y`"));
 }
 
 #[test]
 fn a_trace_is_described_by_class() {
     let job = example("pgbench-backup.toml");
-    let told = trace_tools::describe(&trace(), None, Some(&job), false).unwrap();
-    assert_eq!(told["format"], "blkparse");
-    for (class, (name, arrivals)) in told["classes"].as_array().unwrap().iter().zip(ARRIVALS) {
+    let described = trace_tools::describe(&trace(), None, Some(&job), false).unwrap();
+    assert_eq!(described["format"], "blkparse");
+    for (class, (name, arrivals)) in described["classes"].as_array().unwrap().iter().zip(ARRIVALS) {
         assert_eq!(
             (class["name"].as_str(), class["requests"].as_u64()),
             (Some(name), Some(arrivals))
@@ -195,9 +195,9 @@ fn a_conversion_keeps_what_the_format_can_say_and_overwrites_nothing() {
     let folder = std::env::temp_dir().join(format!("penstock-convert-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let to = folder.join("out.trace");
-    let told = trace_tools::convert(&trace(), None, &to, "disksim").unwrap();
+    let converted = trace_tools::convert(&trace(), None, &to, "disksim").unwrap();
     let again = trace_tools::describe(&to, Some("disksim"), None, false).unwrap();
-    assert_eq!(again["requests"], told["requests"]);
+    assert_eq!(again["requests"], converted["requests"]);
     let refused = trace_tools::convert(&trace(), None, &to, "disksim").unwrap_err();
     assert!(refused.to_string().contains("nothing is overwritten"), "{refused}");
     let refused = trace_tools::convert(&trace(), None, &folder.join("x"), "spc").unwrap_err();

@@ -53,7 +53,7 @@ fn refused(options: &Options) -> String {
 }
 
 #[test]
-fn a_watched_run_comes_out_as_one_that_nobody_watches() {
+fn a_watched_run_has_the_result_of_an_unwatched_one() {
     let result = |options: &Options| {
         let comparison = compare_text("job.toml", JOB, &[], options, &mut |_| true).unwrap();
         serde_json::to_string(&comparison.runs).unwrap()
@@ -65,14 +65,14 @@ fn a_watched_run_comes_out_as_one_that_nobody_watches() {
 }
 
 #[test]
-fn steps_tell_how_each_class_fares_and_what_has_ended() {
-    let (mut told, mut ended) = (Vec::<Snapshot>::new(), Vec::new());
+fn steps_report_how_each_class_fares_and_what_has_ended() {
+    let (mut seen, mut ended) = (Vec::<Snapshot>::new(), Vec::new());
     let options = options("20");
     compare_text("job.toml", JOB, &[], &options, &mut |step| {
         match step {
             Step::Running { now, device, .. } => {
                 assert_eq!(device, "hdd-7200");
-                told.extend(now.cloned());
+                seen.extend(now.cloned());
             }
             Step::Finished { policy, classes, .. } => {
                 ended.push((policy.to_owned(), classes.len()));
@@ -83,7 +83,7 @@ fn steps_tell_how_each_class_fares_and_what_has_ended() {
     })
     .unwrap();
     assert_eq!(ended, [("noop".into(), 2), ("size-priority".into(), 2)]);
-    let filled = told.iter().find(|now| now.windows > 0).expect("windows end");
+    let filled = seen.iter().find(|now| now.windows > 0).expect("windows end");
     assert_eq!(filled.classes.iter().map(|one| &one.name).collect::<Vec<_>>(), ["people", "batch"]);
     let batch = &filled.classes[1];
     assert!(batch.iops > 0.0 && batch.p99_ns >= batch.p50_ns && batch.p50_ns > Some(0));
@@ -92,7 +92,7 @@ fn steps_tell_how_each_class_fares_and_what_has_ended() {
 }
 
 #[test]
-fn nobody_who_does_not_watch_is_told_of_classes() {
+fn steps_of_an_unwatched_run_have_no_classes() {
     let options = Options { watch: None, speed: None, ..options("max") };
     let sets = ["duration=10min".to_owned()];
     let mut steps = 0;
@@ -105,9 +105,9 @@ fn nobody_who_does_not_watch_is_told_of_classes() {
     assert!(steps > 0);
 }
 
-/// The only request is an hour away: whoever waits for it would never hear of an interrupt.
+/// The only request is an hour away: a run that waited for it would never see an interrupt.
 #[test]
-fn an_interrupt_is_heard_while_nothing_happens() {
+fn an_interrupt_ends_a_run_while_nothing_happens() {
     let job = r#"
 duration = "2h"
 device = "flash"
@@ -191,13 +191,13 @@ fn slowly(depth: u32, after: u32) -> (u32, penstock_run::result::RunResult) {
         reports += u32::from(matches!(step, Step::Running { .. }));
         reports < after
     };
-    let mut told = compare_text("job.toml", &job, &[], &options, &mut count).unwrap();
-    (reports, told.runs.remove(0))
+    let mut comparison = compare_text("job.toml", &job, &[], &options, &mut count).unwrap();
+    (reports, comparison.runs.remove(0))
 }
 
-/// Reports came after every 16,384 turns, however long those took: signals were heard no sooner.
+/// Reports came after every 16,384 turns, however long those took: signals took effect no sooner.
 #[test]
-fn a_run_of_slow_turns_is_heard_of_while_it_goes_on() {
+fn a_run_of_slow_turns_reports_while_it_goes_on() {
     let (reports, run) = slowly(4, u32::MAX);
     assert!(!run.interrupted && run.classes[0].requests == 4);
     assert!(reports >= 4, "{reports}");

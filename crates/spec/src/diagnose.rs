@@ -25,7 +25,7 @@ const BEFORE_CARET: usize = 60;
 /// Characters of a value that a message quotes: enough to recognise it.
 const QUOTED_CHARS: usize = 40;
 
-/// A text that somebody wrote: a file, or one `--set` argument.
+/// A text that the user wrote: a file, or one `--set` argument.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Source {
     name: String,

@@ -42,7 +42,7 @@ pub(crate) fn read(path: &Path, what: &str) -> Result<String, JobError> {
     })
 }
 
-/// The file beside `path` whose name is nearest to its.
+/// The file in the folder of `path` whose name is nearest to its.
 fn neighbour(path: &Path) -> Option<String> {
     let folder = match path.parent()? {
         here if here.as_os_str().is_empty() => Path::new("."),

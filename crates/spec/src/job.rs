@@ -1,7 +1,7 @@
 //! A job: what is asked, of what, for how long. From TOML and `--set`, checked.
 //!
 //! [`Job::load`] reads a file, [`Job::parse`] a text. What can be wrong without knowing the target
-//! is found there, sections of policies that nobody runs included; what depends on the target's
+//! is found there, sections of policies that do not run included; what depends on the target's
 //! size, in [`Job::agents_on`]. [`Job::text`] writes a job out with every default in place, so that
 //! a record of a run can carry it.
 
@@ -106,7 +106,8 @@ impl Job {
     }
 
     /// Reads the job `text`, called `name`, and applies the `--set` arguments in order. A device
-    /// file that the job names lies beside `name`; one that `--set` names, where the command runs.
+    /// file that the job names lies in the folder of `name`; one that `--set` names lies where the
+    /// command runs.
     ///
     /// # Errors
     /// Whatever is wrong with it: unknown names, missing units, impossible combinations.

@@ -1,6 +1,6 @@
 //! The name that was probably meant.
 
-/// Longer names are not compared: nobody mistypes those, and the cost is their product.
+/// Longer names are not compared: they are hardly ever mistyped, and the cost is their product.
 const NAME_CHARS: usize = 64;
 /// More names than this are not listed in a hint.
 const LISTED: usize = 12;

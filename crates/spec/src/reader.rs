@@ -5,8 +5,8 @@ use crate::keys::{Declared, Given, Key, Keys, Maybe, names};
 use crate::nearest::suggest;
 use crate::tree::{KeyValue, Node, Table, Value};
 
-/// Reads a table by key. Keys that nobody knows are found first: a misspelt key would otherwise
-/// be reported as a missing one.
+/// Reads a table by key. It finds unknown keys first: a misspelt key would otherwise be reported
+/// as a missing one.
 pub(crate) struct Reader<'a> {
     what: &'a str,
     table: &'a Table,

@@ -23,7 +23,7 @@ const STOPS: [&str; 2] = ["drained", "last-arrival"];
 pub enum Stop<C = ClassId> {
     /// When every request has finished.
     Drained,
-    /// When nobody can ask any more: at the end of the last agent's time, or with the last request
+    /// When no request can arrive any more: at the end of the last agent's time, or with the last request
     /// of a trace.
     LastArrival,
     /// When the last program of this class has ended.

@@ -1,7 +1,7 @@
 //! A tree of values, each with the place where it was written.
 //!
 //! Made from TOML, changed by `--set`, read by key. A value of a file has the type that TOML gives
-//! it; one of `--set` is a word until somebody asks what it should be.
+//! it; one of `--set` is a word until a reader asks for a type.
 
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use crate::tree::{Node, Value};
 /// A limit that is none.
 pub(crate) const OFF: &str = "off";
 
-/// More than one arrival a nanosecond cannot be told apart.
+/// Time cannot distinguish more than one arrival a nanosecond.
 const RATE_MAX: f64 = 1e9;
 
 /// As large as a target of Penstock may be: an array of the most disks of this size has less than 2^60

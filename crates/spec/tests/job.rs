@@ -248,7 +248,7 @@ fn a_device_file_is_plain_facts() {
 }
 
 #[test]
-fn a_drive_is_told_by_its_data_sheet() {
+fn a_data_sheet_describes_a_drive() {
     let sheet = r#"{ capacity = "4TB", rpm = 7200, single_seek = "0.8ms", average_seek = "8.5ms",
         full_seek = "16ms", outer_rate = "200MB/s", inner_rate = "95MB/s" }"#
         .replace('\n', " ");
@@ -261,8 +261,8 @@ fn a_drive_is_told_by_its_data_sheet() {
     };
     assert_eq!(sheet.seeks, [800, 8_500, 16_000].map(Span::from_us));
     assert_eq!(sheet.rates, [200_000_000, 95_000_000]);
-    let told = (sheet.heads, sheet.head_switch, sheet.write_settle, sheet.buffer);
-    assert_eq!(told, (8, Span::from_us(800), Span::ZERO, 128 << 20));
+    let found = (sheet.heads, sheet.head_switch, sheet.write_settle, sheet.buffer);
+    assert_eq!(found, (8, Span::from_us(800), Span::ZERO, 128 << 20));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-"""`penstock.advise`: how to set what a policy has to be told, by measurement."""
+"""`penstock.advise`: how to set what a policy needs to know, by measurement."""
 
 from penstock.advise.split import Curve, Point, Split, split
 

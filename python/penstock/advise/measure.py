@@ -27,7 +27,7 @@ _CLASS = "of-"
 _PATTERN = "pattern"
 """The factor of the design."""
 
-Told: TypeAlias = Callable[[str, float], None]
+Progress: TypeAlias = Callable[[str, float], None]
 """Called with what goes on and how far it has come, from 0 to 1."""
 
 
@@ -52,7 +52,7 @@ class Measured:
 
 
 def measure(
-    target: Target, sizes: Sequence[int], *, rounds: int, seed: int, told: Told | None
+    target: Target, sizes: Sequence[int], *, rounds: int, seed: int, progress: Progress | None
 ) -> Measured:
     """Write every length in rounds of both patterns."""
     design = Design(factors={_PATTERN: PATTERNS}, rounds=rounds)
@@ -62,12 +62,12 @@ def measure(
     def step(now: Step) -> None:
         if now["step"] == "finished":
             _check(now["classes"])
-        elif told is not None and now["step"] == "running":
+        elif progress is not None and now["step"] == "running":
             at = (now["number"] + now["fraction"]) / len(runs)
-            told(f"writing, {runs[now['number']].cell[_PATTERN]}", at)
+            progress(f"writing, {runs[now['number']].cell[_PATTERN]}", at)
 
     with Session(target, jobs, policies=["fcfs"], detail=True) as session:
-        results = session.run(jobs, told=step)
+        results = session.run(jobs, progress=step)
     last = results[-1]
     return Measured(
         last.world,

@@ -5,8 +5,8 @@ has its turn ten times, in an order that is random, so that a mood of the disk m
 One kind of round writes anywhere, the other one write behind the other.
 
 The rule is that of the paper: the largest length that takes hardly longer than one block, and no
-shorter one does. Hardly is 37 % there: 1.26 ms for 10,000 bytes beside 0.926 ms for 1,000. How sure
-an answer is, is told by drawing the rounds again (bootstrap).
+shorter one does. Hardly is 37 % there: 1.26 ms for 10,000 bytes against 0.926 ms for 1,000. The
+rounds are drawn again (bootstrap) to find how sure an answer is.
 
 Source: Tanabe and others, "Disk I/O Control Mechanism for Online and Batch Processing" (2019),
 section V.B; the intervals, the price and the rule of the allowed delay are ours.
@@ -20,7 +20,7 @@ from random import Random
 from statistics import median
 
 from penstock import _native
-from penstock.advise.measure import Pattern, Told, Turns, measure
+from penstock.advise.measure import Pattern, Progress, Turns, measure
 from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
 from penstock.target import Target, path
 
@@ -28,7 +28,7 @@ TOLERANCE = 0.37
 """By how much a piece may take longer than a block: 1.26 ms to 0.926 ms in the paper."""
 
 TOLERANCES = (0.1, 0.2, TOLERANCE, 0.5)
-"""The answers for these are told too."""
+"""The answers for these are reported too."""
 
 BLOCK = "4KiB"
 """A short write."""
@@ -64,7 +64,7 @@ class Point:
     ratio: float
     """Of the medians: this length to one block."""
     interval: tuple[float, float]
-    """In which the ratio lies, as far as rounds tell."""
+    """In which the ratio lies, as far as rounds show."""
 
     @property
     def bytes_per_s(self) -> float:
@@ -177,7 +177,7 @@ class Split:
 
     @property
     def within_delay(self) -> int | None:
-        """The largest piece that delays nobody longer than allowed, of 95 in 100; if any."""
+        """The largest piece of which 95 in 100 delay no request longer than allowed; if any."""
         if self.allow_delay_ns is None:
             return None
         found = [curve.within(self.allow_delay_ns) or 0 for curve in self.curves.values()]
@@ -206,7 +206,7 @@ def split(
     engine: str | None = None,
     rounds: int = ROUNDS,
     seed: int = 1,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> Split:
     """Measure how long a piece may be on `target`, which is written over.
 
@@ -228,7 +228,7 @@ def split(
         allow_delay=allow_delay,
         rounds=rounds,
         seed=seed,
-        told=told,
+        progress=progress,
     )
 
 
@@ -241,7 +241,7 @@ def split_on(
     allow_delay: str | None = None,
     rounds: int = ROUNDS,
     seed: int = 1,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> Split:
     """Measure how long a piece may be, as `split` does, with the target as one object."""
     with translated():
@@ -253,7 +253,7 @@ def split_on(
         message = f"a long request of {long} in blocks of {block}"
         raise wrong(message, "it has two blocks at least, and 1 GiB at most")
     sizes = lengths(bytes_of_block, bytes_of_long)
-    measured = measure(target, sizes, rounds=rounds, seed=seed, told=told)
+    measured = measure(target, sizes, rounds=rounds, seed=seed, progress=progress)
     found = Split(
         target.on or "",
         measured.world,

@@ -14,7 +14,7 @@ from statistics import median
 
 from penstock.calibrate import probes
 from penstock.calibrate.fit import Fit, fit, off, percent, predict
-from penstock.calibrate.measure import Told, in_rounds, opened
+from penstock.calibrate.measure import Progress, in_rounds, opened
 from penstock.calibrate.models import MODELS, Known, Model
 from penstock.calibrate.probes import Figures, Measured, Op, Probe
 from penstock.job import Plain, plain
@@ -34,7 +34,7 @@ UNEVEN = 1.5
 """Latencies whose mean is so many medians are of two kinds."""
 
 LARGE = 1 << 40
-"""Bytes of a model, if nobody says."""
+"""Bytes of a model, if none are given."""
 
 NOT_WRITTEN = "It was only read: of what writes take nothing is known."
 """What is said of a target that is not ours."""
@@ -114,7 +114,7 @@ class Calibration:
         return "\n".join([*lines, ""])
 
     def why(self, one: Compared) -> str:
-        """Why a prediction is not a good one, as far as the figures tell."""
+        """Why a prediction is not a good one, as far as the figures show."""
         spread = one.measured.spread
         if 100 * (spread - 1) > WITHIN:
             return f"its own rounds differ by a factor of {spread:.1f}"
@@ -146,7 +146,7 @@ def calibrate(
     i_will_lose_data: str | PathLike[str] | None = None,
     even_if_not_empty: bool = False,
     rounds: int = ROUNDS,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> Calibration:
     """Measure `target` and fit the simplest model that explains it.
 
@@ -162,14 +162,16 @@ def calibrate(
             engine=engine,
         ),
         rounds=rounds,
-        told=told,
+        progress=progress,
     )
 
 
-def calibrate_on(target: Target, *, rounds: int = ROUNDS, told: Told | None = None) -> Calibration:
+def calibrate_on(
+    target: Target, *, rounds: int = ROUNDS, progress: Progress | None = None
+) -> Calibration:
     """Measure a target and fit a model, as `calibrate` does, with the target as one object."""
     on = target.on or ""
-    say = told or (lambda _what, _fraction: None)
+    say = progress or (lambda _what, _fraction: None)
     say(f"opening {on}", 0.0)
     with opened(target) as subject:
         read_only = subject.target.read_only
@@ -199,7 +201,7 @@ def calibrate_on(target: Target, *, rounds: int = ROUNDS, told: Told | None = No
     )
 
 
-def simplest(known: Known, say: Told) -> tuple[Fit, dict[str, float]]:
+def simplest(known: Known, say: Progress) -> tuple[Fit, dict[str, float]]:
     """The simplest model that explains what is known, and the error of each that was tried.
 
     A richer one is tried only if no simpler one explains it, and is kept only if its error is

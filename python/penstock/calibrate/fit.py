@@ -81,7 +81,7 @@ def off(predicted: Figures, seen: Figures) -> tuple[float, float]:
 
 
 def fit(model: Model, known: Known) -> Fit | None:
-    """The parameters of `model` that explain what is `known` best; none if it cannot be told."""
+    """The parameters of `model` that explain what is `known` best; none if that is unknown."""
     guesses = list(model.guesses(known))
     if len(guesses) > TRIED:
         guesses.sort(key=lambda guess: _cost(_residuals(known, guess, guess.x)))

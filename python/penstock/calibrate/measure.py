@@ -14,14 +14,14 @@ from penstock.results.typed import ClassResult
 from penstock.session import Session
 from penstock.target import Target
 
-Told: TypeAlias = Callable[[str, float], object]
+Progress: TypeAlias = Callable[[str, float], object]
 """Called with what goes on and how far it has come, from 0 to 1."""
 
 UNSAFE = 5
 """Exit code where a target is refused because it is not ours."""
 
 ENOUGH = 200
-"""So many requests tell a median."""
+"""So many requests give a median."""
 
 SECONDS = (0.4, 4.0)
 """A probe lasts so long, or so long where that does not bring enough."""
@@ -45,12 +45,12 @@ class Subject:
 
 @contextmanager
 def opened(target: Target) -> Iterator[Subject]:
-    """Open a target; it is only read if it is not ours and nobody said that it may be written."""
+    """Open a target; it is only read if it is not ours and no option allows writing."""
     try:
         session = Session(target, [LOOK], policies=[POLICY])
     except PenstockError as error:
-        told_to_write = target.create is not None or target.i_will_lose_data is not None
-        if error.exit_code != UNSAFE or told_to_write:
+        may_write = target.create is not None or target.i_will_lose_data is not None
+        if error.exit_code != UNSAFE or may_write:
             raise
         target = replace(target, read_only=True)
         session = Session(target, [LOOK], policies=[POLICY])
@@ -69,11 +69,11 @@ class Turn(NamedTuple):
 
 
 def in_rounds(
-    subject: Subject, probes: Sequence[Probe], rounds: int, say: Told
+    subject: Subject, probes: Sequence[Probe], rounds: int, say: Progress
 ) -> dict[Probe, list[Figures]]:
     """Every probe `rounds` times, in rounds of all of them: a mood of the machine meets each.
 
-    No two runs go to the same addresses, as what was read before may be in somebody's cache.
+    No two runs go to the same addresses, as what was read before may be in a cache.
     """
     design = Design(factors={_PROBE: probes}, rounds=rounds)
     figures: list[Figures] = []
@@ -92,12 +92,12 @@ def _round(
     short = list(turns)
     for seconds in SECONDS:
 
-        def told(step: Step, running: Sequence[Turn] = short) -> None:
+        def on_step(step: Step, running: Sequence[Turn] = short) -> None:
             if step["step"] == "finished" and len(running) == len(turns):
                 done(running[step["number"]])
 
         jobs = [turn.probe.job(seconds, seed=turn.number) for turn in short]
-        for turn, result in zip(short, subject.session.run(jobs, told=told), strict=True):
+        for turn, result in zip(short, subject.session.run(jobs, progress=on_step), strict=True):
             (run,) = result.runs
             (found[turn],) = run.classes
         short = [turn for turn in short if found[turn].requests < ENOUGH]

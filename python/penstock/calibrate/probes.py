@@ -20,7 +20,7 @@ END: Region = ("90%", "100%")
 """Where the tracks of a disk are shortest."""
 
 POLICY = "fcfs"
-"""Whoever asks gets: what is learnt is the target, not a policy."""
+"""First come, first served: what is measured is the target, not a policy."""
 
 
 @dataclass(frozen=True)

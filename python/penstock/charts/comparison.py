@@ -37,7 +37,7 @@ ROWS = 5_000
 """Rows of a chart: more take long to draw, and show no more."""
 
 WIDTH_BARS = 300
-"""The same beside names."""
+"""The same next to names."""
 
 LETTER = 5.6
 """Pixels of a letter on a bar."""

@@ -1,7 +1,7 @@
 """Colours, dashes and shapes of pictures, for light and for dark surroundings.
 
-A policy is told by its colour, its dash and its shape together, so that nobody has to tell colours
-apart; no two among the first twenty-four have the same dash and shape. Colours are from the
+A policy has a colour, a dash and a shape of its own, so that readers need not distinguish colours.
+No two among the first twenty-four have the same dash and shape. Colours are from the
 palettes of Okabe and Ito and of Tol, made darker or lighter until they stand out from the ground by
 3:1. Charts are drawn in the light colours; each is used for one purpose, so a style sheet can
 put the dark one in its place (`dark`).
@@ -56,7 +56,7 @@ CLASSES = (
 """Of areas, by a class's number; what is written on them is INSIDE."""
 
 DRAWN = (INK, FAINT, GRID, AXIS, INSIDE, *POLICIES, *CLASSES)
-"""All that charts are drawn in, beside their ground."""
+"""All that charts are drawn in, except their ground."""
 
 
 def dark(selector: str) -> str:

@@ -9,7 +9,7 @@ from penstock.results.percentile import percentile
 from penstock.results.rounds import Rounds
 
 WIDTH = 270
-"""Of the plot in pixels, beside names."""
+"""Of the plot in pixels, next to names."""
 
 LABEL = 130
 """Of the longest name in pixels."""

@@ -25,7 +25,7 @@ UNIT = (
 
 
 LONG_NAME = 14
-"""Letters of which three names stand beside one another."""
+"""Letters of which three names stand next to one another."""
 
 
 class Look:
@@ -44,17 +44,17 @@ class Look:
         self.shape = alt.Shape(f"{of}:N", scale=scale(palette.SHAPES))
 
     def lines(self, legend: alt.Legend) -> dict[str, alt.Color | alt.StrokeDash]:
-        """How lines are told apart."""
+        """How lines differ."""
         legend = self._fitting(legend)
         return {"color": self.color.legend(legend), "strokeDash": self.dash.legend(legend)}
 
     def marks(self, legend: alt.Legend) -> dict[str, alt.Color | alt.Shape]:
-        """How marks are told apart."""
+        """How marks differ."""
         legend = self._fitting(legend)
         return {"color": self.color.legend(legend), "shape": self.shape.legend(legend)}
 
     def _fitting(self, legend: alt.Legend) -> alt.Legend:
-        """With fewer names beside one another where some are long."""
+        """With fewer names next to one another where some are long."""
         if max(map(len, self.policies), default=0) <= LONG_NAME:
             return legend
         fitting = legend.copy()

@@ -17,8 +17,8 @@ from penstock.charts import palette
 from penstock.charts.style import HEIGHT, OF_LINES, UNIT, WIDTH, Look, dressed, log_ticks, span_of
 from penstock.text.units import digits
 
-Told = dict[str, Any]
-"""What the engine tells of a trace, its series among it."""
+Description = dict[str, Any]
+"""What the engine reports of a trace, its series among it."""
 
 OPERATIONS = ("reads", "writes", "flushes", "discards")
 
@@ -53,14 +53,14 @@ class Named(NamedTuple):
         return f"{self.kind}-{self.of}" if self.of else self.kind
 
 
-def all_of(told: Told) -> list[Named]:
+def all_of(trace: Description) -> list[Named]:
     """Every chart, those of one question together."""
-    return list(_charts(told))
+    return list(_charts(trace))
 
 
-def picture(told: Told, titles: Mapping[str, str]) -> alt.TopLevelMixin:
+def picture(trace: Description, titles: Mapping[str, str]) -> alt.TopLevelMixin:
     """All charts in one picture, below their titles by kind; a question begins a row."""
-    drawn = all_of(told)
+    drawn = all_of(trace)
     several = [[one for one in drawn if one.kind == kind and one.of] for kind in titles]
     rows: list[alt.HConcatChart] = []
     for group in [*several, [one for one in drawn if not one.of]]:
@@ -84,12 +84,12 @@ def _apart(charts: Several) -> Several:
     return own
 
 
-def _charts(told: Told) -> Iterator[Named]:
-    classes = told["classes"]
+def _charts(trace: Description) -> Iterator[Named]:
+    classes = trace["classes"]
     for kind, draw in (("rate", _rate), ("addresses", _addresses), ("sizes", _sizes)):
         for one in classes:
             if kind == "rate" or one["series"]["size_bytes"]:
-                yield Named(kind, one["name"], draw(told, one))
+                yield Named(kind, one["name"], draw(trace, one))
     look = Look([one["name"] for one in classes], of="class")
     yield Named("mix", "", _mix(classes))
     if any(one["series"]["gap_ns"] for one in classes):
@@ -110,15 +110,15 @@ def _operations() -> alt.Color:
     )
 
 
-def _time(told: Told) -> alt.X:
-    end = max(told["duration_s"], 1e-9)
+def _time(trace: Description) -> alt.X:
+    end = max(trace["duration_s"], 1e-9)
     scale = alt.Scale(domain=[0, end], nice=False)
     return alt.X("at:Q", title="time, s", scale=scale, axis=alt.Axis(tickCount=6, format="~r"))
 
 
-def _rate(told: Told, one: Told) -> alt.LayerChart:
+def _rate(trace: Description, one: Description) -> alt.LayerChart:
     """Requests a second of each operation in each window, one upon the other."""
-    window_s = told["frame"]["window_s"]
+    window_s = trace["frame"]["window_s"]
     rows = []
     for window, *counts in one["series"]["arrivals"]:
         ends = list(accumulate(counts))
@@ -132,7 +132,7 @@ def _rate(told: Told, one: Told) -> alt.LayerChart:
         alt.Chart(pl.DataFrame(rows, schema=columns, orient="row"))
         .mark_rect(clip=True)
         .encode(
-            x=_time(told),
+            x=_time(trace),
             x2="until:Q",
             y=alt.Y("from:Q", title="requests a second", axis=alt.Axis(tickCount=5)),
             y2="to:Q",
@@ -142,9 +142,9 @@ def _rate(told: Told, one: Told) -> alt.LayerChart:
     return alt.LayerChart(layer=[bars], width=WIDTH, height=HEIGHT)
 
 
-def _addresses(told: Told, one: Told) -> alt.LayerChart:
+def _addresses(trace: Description, one: Description) -> alt.LayerChart:
     """How many requests begin where and when: the more, the darker, by factors."""
-    window_s, bands = told["frame"]["window_s"], told["frame"]["band_bytes"]
+    window_s, bands = trace["frame"]["window_s"], trace["frame"]["band_bytes"]
     places = one["series"]["places"]
     rows = [
         (window * window_s, (window + 1) * window_s, band, band + 1, n)
@@ -170,7 +170,7 @@ def _addresses(told: Told, one: Told) -> alt.LayerChart:
     rects = (
         alt.Chart(cells)
         .mark_rect(color=palette.POLICIES[0].light, clip=True)
-        .encode(x=_time(told), x2="until:Q", y=y, y2="to:Q", opacity=opacity)
+        .encode(x=_time(trace), x2="until:Q", y=y, y2="to:Q", opacity=opacity)
     )
     return alt.LayerChart(layer=[rects], width=WIDTH, height=HEIGHT)
 
@@ -183,7 +183,7 @@ def _address(begins: int) -> str:
     return f"{begins} B"
 
 
-def _sizes(_: Told, one: Told) -> alt.LayerChart:
+def _sizes(_: Description, one: Description) -> alt.LayerChart:
     """Shares of the requests with data in half octaves of their sizes."""
     buckets = one["series"]["size_bytes"]
     total = sum(sum(counts) for _, *counts in buckets)
@@ -216,7 +216,7 @@ def _sizes(_: Told, one: Told) -> alt.LayerChart:
     return alt.LayerChart(layer=[bars], width=WIDTH, height=HEIGHT)
 
 
-def _mix(classes: list[Told]) -> alt.LayerChart:
+def _mix(classes: list[Description]) -> alt.LayerChart:
     """A bar for each class, divided among the operations by their requests."""
     rows = []
     for one in classes:
@@ -242,13 +242,13 @@ def _mix(classes: list[Told]) -> alt.LayerChart:
     return alt.LayerChart(layer=[bars], width=WIDTH, height=max(44 * len(classes), 60))
 
 
-def _gaps(look: Look, classes: list[Told]) -> alt.LayerChart:
+def _gaps(look: Look, classes: list[Description]) -> alt.LayerChart:
     """Which share of the gaps is at most so long."""
     buckets = {one["name"]: one["series"]["gap_ns"] for one in classes}
     return _up_to(look, buckets, "gap to the request before", "share of the gaps")
 
 
-def _latency(look: Look, classes: list[Told]) -> alt.LayerChart:
+def _latency(look: Look, classes: list[Description]) -> alt.LayerChart:
     """Which share of the requests took at most so long when they were recorded."""
     buckets = {
         one["name"]: [(at, sum(counts)) for at, *counts in one["series"]["latency_ns"]]
@@ -285,7 +285,7 @@ def _up_to(
     return _lines(look, pl.DataFrame(rows, schema=columns, orient="row"), x, y, "linear")
 
 
-def _runs(look: Look, classes: list[Told]) -> alt.LayerChart:
+def _runs(look: Look, classes: list[Description]) -> alt.LayerChart:
     """Which share of the requests is part of a sequential run of at least so many."""
     rows: list[tuple[str, float, float]] = []
     longest = 2

@@ -1,4 +1,4 @@
-"""`penstock advise`: how to set what a policy has to be told."""
+"""`penstock advise`: how to set what a policy needs to know."""
 
 import json
 from collections.abc import Mapping
@@ -96,7 +96,7 @@ def run(
     all shorter ones do: the rule of the online-batch paper. The price stands beside it: how much
     longer the long request takes in such pieces.
     """
-    with errors_end(), bar() as told:
+    with errors_end(), bar() as progress:
         found = split_on(
             target,
             block=block,
@@ -105,7 +105,7 @@ def run(
             allow_delay=allow_delay,
             rounds=rounds,
             seed=seed,
-            told=told,
+            progress=progress,
         )
     if as_json:
         output.data(f"{json.dumps(_plain(found), indent=2)}\n")

@@ -95,7 +95,7 @@ def main() -> None:
     except Failure as failure:
         output.talk(str(failure))
         if failure.stuck:
-            output.leave(failure.exit_code)
+            output.exit_at_once(failure.exit_code)
         sys.exit(failure.exit_code)
     except MemoryError:
         output.talk(f"error: out of memory\n{hint}")

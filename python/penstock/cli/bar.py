@@ -1,4 +1,4 @@
-"""A bar with the time left, for work that has no job of its own to tell of."""
+"""A bar with the time left, for work that has no job of its own."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 @contextmanager
 def bar() -> Iterator[Callable[[str, float], None] | None]:
-    """What hears what goes on and how far it has come, if a person is watching stderr."""
+    """What is called with what goes on and how far it has come, if a person is watching stderr."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -74,8 +74,8 @@ def run(
     with errors_end():
         if out is not None:
             files.check(Path(out), is_ours=_is_ours, what="device file")
-        with bar() as told:
-            found = calibrate_on(target, rounds=rounds, told=told)
+        with bar() as progress:
+            found = calibrate_on(target, rounds=rounds, progress=progress)
         if as_json:
             output.data(f"{json.dumps(_plain(found), indent=2, ensure_ascii=False)}\n")
         else:

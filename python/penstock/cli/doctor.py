@@ -46,13 +46,13 @@ def doctor(path: Path = ".", *, clean: Clean = False, as_json: Json = False) -> 
     Everything is tried and nothing stays behind. What cannot be seen, as in a container, is told
     and is no error. What runs that were killed have left behind is told too; --clean removes it.
     """
-    told: Diagnosis = json.loads(_native.doctor(path, clean=clean))
-    told["checks"] += extras()
+    diagnosis: Diagnosis = json.loads(_native.doctor(path, clean=clean))
+    diagnosis["checks"] += extras()
     if as_json:
-        output.data(f"{json.dumps(told, indent=2, ensure_ascii=False)}\n")
+        output.data(f"{json.dumps(diagnosis, indent=2, ensure_ascii=False)}\n")
     else:
-        drawn(lambda console: _draw(told, console))
-    if not told["able"]:
+        drawn(lambda console: _draw(diagnosis, console))
+    if not diagnosis["able"]:
         raise typer.Exit(CANNOT_HERE)
 
 
@@ -83,11 +83,13 @@ def _installed(name: str) -> bool:
     return True
 
 
-def _draw(told: Diagnosis, console: Console) -> None:
+def _draw(diagnosis: Diagnosis, console: Console) -> None:
     console.print(Text.assemble(("MEASURED", "bold"), "  what this machine can do"), soft_wrap=True)
-    console.print(Text(f"  path {told['path']}, penstock {told['penstock']}"), soft_wrap=True)
-    names = max(len(check["name"]) for check in told["checks"])
-    for group, checks in groupby(told["checks"], lambda check: check["group"]):
+    console.print(
+        Text(f"  path {diagnosis['path']}, penstock {diagnosis['penstock']}"), soft_wrap=True
+    )
+    names = max(len(check["name"]) for check in diagnosis["checks"])
+    for group, checks in groupby(diagnosis["checks"], lambda check: check["group"]):
         console.print()
         console.print(Text(group, style="bold"))
         table = Table.grid(padding=(0, 2))

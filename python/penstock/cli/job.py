@@ -26,11 +26,11 @@ from penstock.text.table import show
 from penstock.text.verdict import verdict
 from penstock.watch.progress import which
 
-Tell: TypeAlias = Callable[[Step], None]
-"""Hears of each step."""
+OnStep: TypeAlias = Callable[[Step], None]
+"""Is called with each step."""
 
-Engine: TypeAlias = Callable[[Tell | None], str]
-"""The engine with all that it is asked: runs, telling of its steps, and returns the result."""
+Engine: TypeAlias = Callable[[OnStep | None], str]
+"""The engine with all that it is asked: runs, reports its steps, and returns the result."""
 
 LetRun: TypeAlias = Callable[[Engine, Asked], str]
 """Has the engine run and shows how far it has come; says which signal asked for its end."""
@@ -51,7 +51,7 @@ def work(
     repeat: int | None = None,
     let_run: LetRun | None = None,
 ) -> None:
-    """Run a job under each policy, show what came of it, and write what is asked for.
+    """Run a job under each policy, show the result, and write what is asked for.
 
     With `text` that is the job, and `job` only what it is called. `let_run` has the engine run and
     shows how far it has come, by a bar if not given; with `pace` at `speed`, as one who watches.
@@ -59,7 +59,7 @@ def work(
     with errors_end():
         outputs.check()
 
-    def run(progress: Tell | None) -> str:
+    def run(progress: OnStep | None) -> str:
         return _native.compare(
             job,
             policies=policies,
@@ -81,7 +81,7 @@ def work(
         cause = interrupt.__cause__
         output.talk(str(cause or "interrupted: there is no result yet"))
         if isinstance(cause, _native.Failure) and cause.stuck:
-            output.leave(asked.exit_code)
+            output.exit_at_once(asked.exit_code)
         raise typer.Exit(asked.exit_code) from interrupt
     comparison: Comparison = json.loads(result)
     if as_json:
@@ -97,13 +97,13 @@ def work(
     code = _judged(comparison, of=of, asked=asked)
     early = any(run.get("interrupted") for run in comparison["runs"])
     if early and comparison["world"] == "measured":
-        output.leave(code)
+        output.exit_at_once(code)
     if code:
         raise typer.Exit(code)
 
 
 def _judged(comparison: Comparison, *, of: int, asked: Asked) -> int:
-    """Tell what went wrong; what the command exits with."""
+    """Report what went wrong, and return the exit code."""
     ran = comparison["runs"]
     failed = [why for run in ran for why in failures.fatal(run)]
     for why in failed:
@@ -138,16 +138,16 @@ def errors_end() -> Iterator[None]:
         raise typer.Exit(error.exit_code) from None
 
 
-def _lines() -> Tell:
+def _lines() -> OnStep:
     estimate = Estimate()
 
-    def tell(step: Step) -> None:
+    def on_step(step: Step) -> None:
         # The run goes on even if its progress cannot be written.
         with suppress(OSError):
             for line in estimate.of(step):
                 output.talk(line)
 
-    return tell
+    return on_step
 
 
 def _with_a_bar(engine: Engine, asked: Asked) -> str:
@@ -156,7 +156,7 @@ def _with_a_bar(engine: Engine, asked: Asked) -> str:
 
 
 @contextmanager
-def _bar() -> Iterator[Tell]:
+def _bar() -> Iterator[OnStep]:
     """A bar with the time left if a person is watching stderr, else lines if a model takes long."""
     if not sys.stderr.isatty():
         yield _lines()
@@ -173,7 +173,7 @@ def _bar() -> Iterator[Tell]:
         creating = bar.add_task("", total=1, visible=False)
         running = bar.add_task("", total=1, visible=False)
 
-        def tell(step: Step) -> None:
+        def on_step(step: Step) -> None:
             if step["step"] == "finished":
                 return
             if step["step"] == "creating":
@@ -186,4 +186,4 @@ def _bar() -> Iterator[Tell]:
                 running, description=which(step), completed=done, total=step["of"], visible=True
             )
 
-        yield tell
+        yield on_step

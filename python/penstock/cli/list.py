@@ -18,7 +18,7 @@ app = group()
 
 INDENT = 2
 
-BESIDE_POLICIES = (
+MORE_POLICIES = (
     (
         "alone:CLASS",
         "no policy: that class with the device to itself, which is the best that it can get",
@@ -31,7 +31,7 @@ BESIDE_POLICIES = (
 )
 """What may stand in a policy's place."""
 
-BESIDE_DEVICES = (
+MORE_DEVICES = (
     (
         "emulated:DEVICE[@SPEED][:PATH]",
         "a device as above that answers in real time, SPEED times as fast, over a file that keeps "
@@ -52,14 +52,14 @@ def policies(*, as_json: Json = False) -> None:
     entries: list[Policy] = json.loads(text)
 
     def draw(console: Console) -> None:
-        # What takes a policy's place is told last: it has no parameters.
+        # What takes a policy's place is printed last: it has no parameters.
         for number, entry in enumerate(entries):
             if number:
                 console.print()
             _title(console, entry["name"], entry["summary"])
             if entry["params"]:
                 console.print(Padding(_params(entry["params"]), (0, 0, 0, INDENT), expand=False))
-        for name, summary in BESIDE_POLICIES:
+        for name, summary in MORE_POLICIES:
             console.print()
             _title(console, name, summary)
 
@@ -78,7 +78,7 @@ def devices(*, as_json: Json = False) -> None:
     def draw(console: Console) -> None:
         for entry in entries:
             _title(console, entry["name"], entry["summary"])
-        for name, summary in BESIDE_DEVICES:
+        for name, summary in MORE_DEVICES:
             _title(console, name, summary)
 
     drawn(draw)

@@ -38,7 +38,7 @@ def talk(text: str) -> None:
     print(text.translate(CONTROLS), file=sys.stderr, flush=True)
 
 
-def leave(code: int) -> NoReturn:
+def exit_at_once(code: int) -> NoReturn:
     """End the process at once: a silent target may never give back what it was given.
 
     Both streams are closed first, so that a reader knows that there is no more, however long the

@@ -22,7 +22,7 @@ file = "-"
 [[rule]]
 class = "all"
 """
-"""The job of a trace that nobody divided into classes; the file is set beside it."""
+"""The job of a trace that is not divided into classes; the file is set separately."""
 
 Trace = Annotated[
     str, typer.Argument(metavar="TRACE", help="The trace, packed or not.", show_default=False)

@@ -29,8 +29,8 @@ def info(trace: Trace, *, file_format: Format = None, as_json: Json = False) -> 
     if as_json:
         output.data(f"{text}\n")
         return
-    told: trace_table.Told = json.loads(text)
-    lines = trace_table.facts(told)
+    described: trace_table.Description = json.loads(text)
+    lines = trace_table.facts(described)
     width = max(map(len, lines))
     output.data("".join(f"{name:<{width}}  {value}\n" for name, value in lines.items()))
 
@@ -44,11 +44,11 @@ def stats(
     if as_json:
         output.data(f"{text}\n")
         return
-    told: trace_table.Told = json.loads(text)
-    drawn(lambda console: _figures(told["classes"], console))
+    described: trace_table.Description = json.loads(text)
+    drawn(lambda console: _figures(described["classes"], console))
 
 
-def _figures(classes: list[trace_table.Told], console: Console) -> None:
+def _figures(classes: list[trace_table.Description], console: Console) -> None:
     """One column a class, one row a figure."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("")
@@ -103,10 +103,10 @@ def convert(
     if as_json:
         output.data(f"{text}\n")
         return
-    told: trace_table.Told = json.loads(text)
-    left = told["left_out"]
-    rest = f"; {units.count(left)} left out, which {told['into']} has no words for" if left else ""
-    output.data(f"{units.count(told['requests'])} requests from {told['from']}{rest}\n")
+    made: trace_table.Description = json.loads(text)
+    left = made["left_out"]
+    rest = f"; {units.count(left)} left out, which {made['into']} has no words for" if left else ""
+    output.data(f"{units.count(made['requests'])} requests from {made['from']}{rest}\n")
 
 
 @app.command("formats", short_help="What formats there are.")

@@ -89,9 +89,9 @@ def watch(
 def _in_lines(run: Run, asked: Asked) -> str:
     lines = Lines()
 
-    def tell(step: Step) -> None:
+    def on_step(step: Step) -> None:
         for line in lines.of(step):
             output.talk(line)
 
     with asked.first_stops():
-        return run(tell)
+        return run(on_step)

@@ -44,7 +44,7 @@ class Paper:
     """What the figures of a series are, a heading."""
     rules: Sequence[Rule]
     more: Callable[[Sequence[Row]], Sequence[Block]] = _no_more
-    """Tables besides the published one."""
+    """Tables in addition to the published one."""
     pictures: Pictures | None = None
     sensitivity: Sensitivity | None = None
 

@@ -8,7 +8,7 @@ from penstock.papers import files
 from penstock.papers.table import Table
 
 Row: TypeAlias = Mapping[str, Any]
-"""What came of one run, or what the paper has of it: figures by name."""
+"""The result of one run, or what the paper has of it: figures by name."""
 
 
 class Cell(NamedTuple):

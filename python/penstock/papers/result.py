@@ -1,4 +1,4 @@
-"""What came of a paper's simulation, as JSON and in a terminal."""
+"""The result of a paper's simulation, as JSON and in a terminal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """What is written about a comparison: a page, pictures, a workbook.
 
-`Outputs` is what the command was asked for: checked before a run begins, so that nobody waits ten
-minutes to hear of a missing folder, and written when it has ended.
+`Outputs` is what the command was asked for: checked before a run begins, so that a
+missing folder is reported at once, and written when the run has ended.
 """
 
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ class Outputs:
                     )
 
     def write(self, comparison: Comparison) -> Iterator[str]:
-        """Write them one after another, each told once it is there."""
+        """Write them one after another, and yield each once it is there."""
         if self.report is not None:
             save_page(comparison, self.report)
             yield str(self.report)

@@ -1,4 +1,4 @@
-"""Files that are written: whole or not at all, and never over somebody else's."""
+"""Files that are written: whole or not at all, and never over a file of another program."""
 
 import errno
 import fcntl
@@ -113,7 +113,7 @@ def _check_folder_of(path: Path) -> None:
 
 
 def _check_writable(folder: Path, path: Path) -> None:
-    """Try it: permissions do not tell of a file system that is read-only, full or none at all."""
+    """Try it: permissions do not show a file system that is read-only, full or none at all."""
     trial = _unfinished(folder / path.name)
     try:
         trial.open("xb").close()
@@ -171,17 +171,17 @@ def write(path: Path, content: bytes) -> None:
     """Write the whole of `content`; until then what was there before stays."""
     # A link goes on pointing to what is written.
     path = Path(os.path.realpath(path))
-    beside = _unfinished(path)
+    unfinished = _unfinished(path)
     try:
         try:
-            with beside.open("xb") as file:
+            with unfinished.open("xb") as file:
                 # So that `doctor --clean` knows it from one whose command was killed.
                 fcntl.flock(file, fcntl.LOCK_EX)
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            beside.replace(path)
+            unfinished.replace(path)
         finally:
-            beside.unlink(missing_ok=True)
+            unfinished.unlink(missing_ok=True)
     except OSError as error:
         raise _unwritable(path, error) from None

@@ -238,10 +238,10 @@ def _drawn_rounds(comparison: Comparison) -> str:
     if not rounds.repeated(comparison):
         return ""
     drawn = [(one.label, one.middle()["seed"]) for one in rounds.by_policy(comparison)]
-    told = ", ".join(f"{label} seed {seed}" for label, seed in drawn)
+    seeds = ", ".join(f"{label} seed {seed}" for label, seed in drawn)
     return (
         "This and all pictures below are of one round of each policy, the one in the middle by the "
-        f"p99 of its first class: {told}."
+        f"p99 of its first class: {seeds}."
     )
 
 

@@ -37,7 +37,7 @@ def drawing(chart: alt.TopLevelMixin) -> bytes:
 
 
 def svg(chart: alt.TopLevelMixin, *, name: str, title: str) -> str:
-    """A chart without a ground of its own, to stand in a page beside others.
+    """A chart without a ground of its own, to stand in a page with others.
 
     Coordinates are rounded to a tenth of a pixel, and names are made different from those of other
     charts in the page.

@@ -8,7 +8,7 @@ from pathlib import Path
 from penstock.errors import wrong
 from penstock.report import files
 from penstock.text import trace as trace_table
-from penstock.text.trace import FIGURES, Told
+from penstock.text.trace import FIGURES, Description
 
 SECTIONS = (
     (
@@ -70,8 +70,8 @@ class TraceOutputs:
         if self.plots is not None:
             files.check_folder(Path(self.plots))
 
-    def write(self, told: Told) -> Iterator[str]:
-        """Write them one after another, each told once it is there."""
+    def write(self, trace: Description) -> Iterator[str]:
+        """Write them one after another, and yield each once it is there."""
         from penstock.charts import trace as trace_charts
         from penstock.charts.style import dressed
         from penstock.report import pictures
@@ -79,12 +79,12 @@ class TraceOutputs:
         self.check()
         if self.out is not None:
             path = Path(self.out)
-            files.write(path, _page(told) if path.suffix == ".html" else _picture(told, path))
+            files.write(path, _page(trace) if path.suffix == ".html" else _picture(trace, path))
             yield self.out
         if self.plots is not None:
             folder = Path(self.plots)
             files.make_folder(folder)
-            drawn = trace_charts.all_of(told)
+            drawn = trace_charts.all_of(trace)
             for one in drawn:
                 path = folder / f"{one.name}.png"
                 files.check(path, is_ours=files.is_picture, what="picture")
@@ -93,25 +93,25 @@ class TraceOutputs:
             yield f"{len(drawn)} pictures in {folder}"
 
 
-def _picture(told: Told, path: Path) -> bytes:
+def _picture(trace: Description, path: Path) -> bytes:
     """All pictures as one."""
     from penstock.charts import trace as trace_charts
     from penstock.report import pictures
 
-    whole = trace_charts.picture(told, {kind: title for kind, title, _ in SECTIONS})
+    whole = trace_charts.picture(trace, {kind: title for kind, title, _ in SECTIONS})
     if path.suffix == ".png":
         return pictures.png(whole)
     return pictures.drawing(whole)
 
 
-def _page(told: Told) -> bytes:
+def _page(trace: Description) -> bytes:
     """The page."""
     from penstock.charts import trace as trace_charts
     from penstock.charts.style import dressed
     from penstock.report import pictures
     from penstock.report.page import Figure, Section, as_data, dress, environment
 
-    drawn = trace_charts.all_of(told)
+    drawn = trace_charts.all_of(trace)
     sections = []
     for kind, title, words in SECTIONS:
         figures = []
@@ -123,18 +123,18 @@ def _page(told: Told) -> bytes:
                 figures.append(Figure(one.name, one.of, svg))
         if figures:
             sections.append(Section(kind, title, words, figures))
-    classes = told["classes"]
+    classes = trace["classes"]
     page = (
         environment()
         .get_template("trace.html.jinja")
         .render(
-            **dress(f"TRACE: {told['file']}"),
-            title=told["file"],
-            facts=list(trace_table.facts(told).items()),
+            **dress(f"TRACE: {trace['file']}"),
+            title=trace["file"],
+            facts=list(trace_table.facts(trace).items()),
             classes=[one["name"] for one in classes],
             figures=[(name, [of(one) for one in classes]) for name, of in FIGURES.items()],
             sections=sections,
-            data=as_data(told),
+            data=as_data(trace),
         )
     )
     return page.encode()

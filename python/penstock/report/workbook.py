@@ -34,7 +34,7 @@ ROUNDS: tuple[tuple[str, Callable[[Class], float]], ...] = (
     ("p99.9 ms", lambda one: percentile(one["lat_ns"], 99.9) / 1e6),
     ("MB/s", lambda one: one["bw_bytes"] / 1e6),
 )
-"""Figures of a class whose median and range are told."""
+"""Figures of a class whose median and range are written."""
 
 CHARTED = {"p99 ms": "p99, ms", "MB/s": "throughput, MB/s"}
 """Which of these have a chart, and its title."""
@@ -129,8 +129,8 @@ def _rounds(sheet: Worksheet, comparison: Comparison, bold: Format) -> None:
             if not classes:
                 continue
             spreads = [policy.spread(name, figure) for _, figure in ROUNDS]
-            told = [value for spread in spreads for value in spread or (None,) * 3]
-            sheet.write_row(row, 0, (policy.label, name, len(classes), *told))
+            values = [value for spread in spreads for value in spread or (None,) * 3]
+            sheet.write_row(row, 0, (policy.label, name, len(classes), *values))
             row += 1
     sheet.freeze_panes(3, 3)
     sheet.set_column(0, 1, 18)

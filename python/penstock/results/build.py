@@ -71,7 +71,7 @@ def _value(cls: type, hint: Hint, value: Value) -> Value:
 
 
 def _nothing(name: str, hint: Hint) -> Value:
-    """What an attribute of this type is if the JSON leaves it out."""
+    """What an attribute of this type is if the JSON omits it."""
     if NoneType in get_args(hint):
         return None
     kind: Hint = get_origin(hint) or hint

@@ -1,7 +1,7 @@
 """Rounds of a comparison: what `--repeat` ran again and again, each time with the next seed.
 
-Of each figure the median of the rounds is told, and the least and the greatest. A percentile is a
-figure of one round; those of several rounds are never averaged: the median is one of them, the
+Of each figure the median of the rounds is reported, and the least and the greatest. A percentile
+is a figure of one round; those of several rounds are never averaged: the median is one of them, the
 lower of the two in the middle where their number is even.
 """
 
@@ -49,7 +49,7 @@ class Rounds(NamedTuple):
     runs: list[Run]
 
     def whole(self) -> list[Run]:
-        """Those that were not interrupted, unless that leaves none."""
+        """Those that were not interrupted, unless there are none."""
         return [run for run in self.runs if not run.get("interrupted")] or self.runs
 
     def of(self, name: str) -> list[Class]:
@@ -77,7 +77,7 @@ def repeated(comparison: Comparison) -> bool:
 
 
 def count(comparison: Comparison) -> int:
-    """How many rounds it has, the last perhaps not whole; one if nobody asked for rounds."""
+    """How many rounds it has, the last perhaps not whole; one without rounds."""
     return 1 + max((run.get("round", 0) for run in comparison["runs"]), default=0)
 
 
@@ -108,7 +108,7 @@ def middle(comparison: Comparison) -> Comparison:
         return comparison
     runs = [one.middle().copy() for one in by_policy(comparison)]
     for run in runs:
-        # Of another round than its neighbours, perhaps: they are told by their policies.
+        # Of another round than its neighbours, perhaps: their policies identify them.
         run.pop("round", None)
         run.pop("seed", None)
     return {**comparison, "runs": runs}

@@ -39,7 +39,7 @@ class Now(TypedDict):
 class Running(TypedDict):
     """A step of long work: a policy runs, the `number`-th run from 0, `of` so many.
 
-    `round`, from 0, is there if rounds were asked for, `now` if somebody watches.
+    `round`, from 0, is there if rounds were asked for, `now` if a person watches.
     """
 
     step: Literal["running"]

@@ -1,8 +1,8 @@
-"""What came of a run, as frozen dataclasses.
+"""The result of a run, as frozen dataclasses.
 
 An attribute is the field of the same name in the JSON that `--json` prints, and is explained there:
 in `json_types`, and on the page "Result fields" of the documentation. What is explained here has
-another shape in Python. What the JSON leaves out or has as null is None, false or empty.
+another shape in Python. What the JSON omits or has as null is None, false or empty.
 """
 
 from collections.abc import Mapping

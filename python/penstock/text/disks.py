@@ -64,7 +64,7 @@ def rows(policy: Rounds) -> Iterator[Row]:
 def table(comparison: Comparison) -> list[tuple[str, list[Row]]]:
     """The rows of each policy whose disks were modelled."""
     found = [(policy.label, list(rows(policy))) for policy in rounds.by_policy(comparison)]
-    return [(label, told) for label, told in found if told]
+    return [(label, lines) for label, lines in found if lines]
 
 
 def _known(runs: Sequence[Run]) -> list[DeviceStats]:

@@ -1,6 +1,6 @@
 """What failed in a run, in words: requests with errors, and targets that could not go on.
 
-A run in which some requests failed is a result: their errors stand beside it. It failed if the
+A run in which some requests failed is a result: their errors stand next to it. It failed if the
 target is gone or could not go on, or if a class asked and nothing but errors came back; modelled
 faults are judged alike.
 """

@@ -31,8 +31,8 @@ def explained(comparison: Comparison) -> Iterator[str]:
 
 def schedulers(runs: Sequence[Run]) -> str | None:
     """Which schedulers of the kernel the disks below were under, if it was the same in all runs."""
-    told = [run.get("schedulers", {}) for run in runs]
-    return below(told[0]) if told and all(one == told[0] for one in told) else None
+    found = [run.get("schedulers", {}) for run in runs]
+    return below(found[0]) if found and all(one == found[0] for one in found) else None
 
 
 def below(disks: Mapping[str, str | None]) -> str | None:

@@ -20,16 +20,16 @@ def lines(runs: Sequence[Run]) -> Iterator[str]:
             if one["name"] == name and "programs" in one
         ]
         if found and any(one["n"] or one["unfinished"] for one in found):
-            yield f"{name}: {_told(found)}"
+            yield f"{name}: {_line(found)}"
 
 
-def _told(found: Sequence[Programs]) -> str:
+def _line(found: Sequence[Programs]) -> str:
     count = ranges.figure(Spread.of(one["n"] for one in found), lambda n: units.count(int(n)))
     computed = ranges.figure(Spread.of(one["cpu_share"] for one in found), units.percent)
-    told = f"{count} programs, {computed} of the processors"
+    line = f"{count} programs, {computed} of the processors"
     if all(one["n"] for one in found):
         mean = ranges.latency(Spread.of(one["time_ns"]["mean"] for one in found))
         p99 = ranges.latency(Spread.of(percentile(one["time_ns"], 99) for one in found))
-        told = f"{told}, mean {mean}, p99 {p99}"
+        line = f"{line}, mean {mean}, p99 {p99}"
     left = sum(one["unfinished"] for one in found)
-    return f"{told}; {units.count(left)} had not ended" if left else told
+    return f"{line}; {units.count(left)} had not ended" if left else line

@@ -15,9 +15,9 @@ def seeds(comparison: Comparison) -> str:
     return f"{len(used)} rounds, seeds {used[0]}–{used[-1]}"
 
 
-def figure(spread: Spread, tell: Callable[[float], str]) -> str:
+def figure(spread: Spread, render: Callable[[float], str]) -> str:
     """A figure with its range, its unit said once; without one where all rounds are alike."""
-    low, middle, high = tell(spread.low), tell(spread.median), tell(spread.high)
+    low, middle, high = render(spread.low), render(spread.median), render(spread.high)
     if low == high:
         return middle
     found = {text.partition(" ")[2] for text in (low, middle, high)}

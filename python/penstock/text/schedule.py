@@ -71,7 +71,7 @@ def _worst(runs: list[Run]) -> Run:
 def _schedule(run: Run) -> tuple[Schedule | None, str]:
     """The schedule of a run, or of the class that is worst off where each has its own only.
 
-    And of whom that is, if not of all.
+    And the name of that class, if it is not of all.
     """
     if run["schedule"] is not None:
         return run["schedule"], ""

@@ -1,7 +1,7 @@
 """A comparison as people read it: what ran, and a table per policy with a row per class.
 
 Columns are as wide as their contents and nothing is cut off: where the lines would be too long, the
-table is told in two parts, throughput and latency. Of rounds each figure is the median with its
+table is printed in two parts, throughput and latency. Of rounds each figure is the median with its
 range, which is wide: there the table of a policy has a row per figure and a column per class. What
 many policies did stands first in one table, a block per class and a row per policy.
 """
@@ -32,25 +32,25 @@ class Part(Enum):
 
 
 class Column(NamedTuple):
-    """A figure of a class: its heading, how it is told, and its part of the table."""
+    """A figure of a class: its heading, how it is rendered, and its part of the table."""
 
     heading: str
     figure: Callable[[Class], float]
-    tell: Callable[[Spread], str]
+    render: Callable[[Spread], str]
     part: Part = Part.THROUGHPUT
 
     def cell(self, one: Class) -> str:
         """The figure of one run."""
-        return self._told([one])
+        return self._cell([one])
 
     def of(self, policy: Rounds, name: str) -> str:
         """The figure of the class called `name` over rounds; a dash if it took no part."""
-        return self._told(policy.of(name))
+        return self._cell(policy.of(name))
 
-    def _told(self, classes: list[Class]) -> str:
+    def _cell(self, classes: list[Class]) -> str:
         # A latency where no request finished is a dash: zero would be a lie.
         known = all(one["requests"] for one in classes) or self.part is Part.THROUGHPUT
-        return self.tell(Spread.of(map(self.figure, classes))) if classes and known else NOTHING
+        return self.render(Spread.of(map(self.figure, classes))) if classes and known else NOTHING
 
 
 NOTHING = "–"
@@ -65,23 +65,23 @@ def _percentile(percent: float) -> Column:
     return _latency(f"p{percent:g}", lambda one: percentile(one["lat_ns"], percent))
 
 
-def _told(tell: Callable[[float], str]) -> Callable[[Spread], str]:
-    return lambda spread: ranges.figure(spread, tell)
+def _in_range(render: Callable[[float], str]) -> Callable[[Spread], str]:
+    return lambda spread: ranges.figure(spread, render)
 
 
-_COUNT = _told(lambda n: units.count(int(n)))
+_COUNT = _in_range(lambda n: units.count(int(n)))
 
 COLUMNS = (
     Column("requests", lambda one: one["requests"], _COUNT),
-    Column("IOPS", lambda one: one["iops"], _told(units.rate)),
-    Column("MB/s", lambda one: one["bw_bytes"], _told(units.megabytes)),
+    Column("IOPS", lambda one: one["iops"], _in_range(units.rate)),
+    Column("MB/s", lambda one: one["bw_bytes"], _in_range(units.megabytes)),
     _latency("mean", lambda one: one["lat_ns"]["mean"]),
     _percentile(50),
     _percentile(95),
     _percentile(99),
     _percentile(99.9),
     _latency("wait", lambda one: one["wait_ns"]["mean"]),
-    Column("share", lambda one: one["share"], _told(units.percent)),
+    Column("share", lambda one: one["share"], _in_range(units.percent)),
     Column("errors", lambda one: one["errors"], _COUNT),
     Column("unfinished", lambda one: one["unfinished"], _COUNT),
 )
@@ -90,7 +90,7 @@ ASKED_FIRST = ("p50", "p99", "p99.9", "MB/s")
 """What the table of all policies has: who is protected, and who pays."""
 
 MANY = 3
-"""More runs than these are told in one table first: their own are too far apart to compare."""
+"""More runs than these are shown in one table first: their own are too far apart to compare."""
 
 _MS = 1_000_000
 """Nanoseconds of a millisecond."""
@@ -171,7 +171,7 @@ def _title(comparison: Comparison, policy: Rounds) -> Iterator[Text]:
         title.append(f"  {params(run['params'])}", style="not bold")
     yield title
     for line in facts(comparison, policy):
-        # What is no whole run is told as loud as on paper.
+        # What is no whole run stands out as much as on paper.
         yield Text(f"  {line}", style="bold" if line.startswith("PARTIAL") else "")
 
 
@@ -255,7 +255,7 @@ def _summary(policies: Sequence[Rounds]) -> Grid:
 
 
 def _of_rounds(policy: Rounds, width: int) -> Iterator[Grid]:
-    """A row for each figure and a column for each class, so many beside each other as fit."""
+    """A row for each figure and a column for each class, as many next to each other as fit."""
     names = rounds.class_names(policy.whole())
     while names:
         rows = [[column.heading, *(column.of(policy, n) for n in names)] for column in COLUMNS]
@@ -310,7 +310,7 @@ def _print(console: Console, grid: Grid) -> None:
         table.add_column(heading, justify=justify, no_wrap=True, width=width)
     for row in grid.rows:
         table.add_row(*map(Text, row))
-    # Told outright: left alone, a narrow terminal would have it cut what stands in it.
+    # Set outright: otherwise a narrow terminal would cut the cells.
     table.width = sum(grid.widths) + GAP * (len(grid.widths) - 1)
     console.print(table, no_wrap=True, crop=False)
 

@@ -5,21 +5,21 @@ from typing import Any
 
 from penstock.text import units
 
-Told = dict[str, Any]
-"""What the engine tells of a trace, or of a class of it."""
+Description = dict[str, Any]
+"""What the engine reports of a trace, or of a class of it."""
 
 
-def facts(told: Told) -> dict[str, str]:
+def facts(trace: Description) -> dict[str, str]:
     """What a trace is."""
     return {
-        "format": told["format"],
-        "requests": units.count(told["requests"]),
-        "duration": units.seconds(told["duration_s"]),
-        "reaches": f"{units.digits(told['end_bytes'] / 1e9, 3)} GB",
-        "processes": ", ".join(told["processes"]) or "not recorded",
-        "devices": ", ".join(told["devices"]) or "not recorded",
-        "other lines": units.count(told["other_lines"]),
-        "out of order": units.count(told["out_of_order"]),
+        "format": trace["format"],
+        "requests": units.count(trace["requests"]),
+        "duration": units.seconds(trace["duration_s"]),
+        "reaches": f"{units.digits(trace['end_bytes'] / 1e9, 3)} GB",
+        "processes": ", ".join(trace["processes"]) or "not recorded",
+        "devices": ", ".join(trace["devices"]) or "not recorded",
+        "other lines": units.count(trace["other_lines"]),
+        "out of order": units.count(trace["out_of_order"]),
     }
 
 
@@ -31,12 +31,12 @@ def _optional(value: float | None) -> str:
     return "–" if value is None else units.digits(value, 3)
 
 
-def _recorded(one: Told, which: str) -> str:
+def _recorded(one: Description, which: str) -> str:
     known = one["recorded_latency"]
     return "–" if known is None else units.latency(known[which])
 
 
-FIGURES: dict[str, Callable[[Told], str]] = {
+FIGURES: dict[str, Callable[[Description], str]] = {
     "requests": lambda one: units.count(one["requests"]),
     "reads": lambda one: units.count(one["reads"]["requests"]),
     "writes": lambda one: units.count(one["writes"]["requests"]),
@@ -58,4 +58,4 @@ FIGURES: dict[str, Callable[[Told], str]] = {
     "recorded latency, p50": lambda one: _recorded(one, "p50_ns"),
     "recorded latency, p99": lambda one: _recorded(one, "p99_ns"),
 }
-"""What is told of a class, in the order of the rows."""
+"""The figures of a class, in the order of the rows."""

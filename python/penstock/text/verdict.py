@@ -26,10 +26,10 @@ HEAVY = 0.1
 """A class with this share of the baseline's bytes is there for its throughput."""
 
 KEPT = 0.05
-"""A throughput is told when it changed by more than this."""
+"""A throughput is reported when it changed by more than this."""
 
 FEW = 20
-"""Of fewer requests no latency is told: their 99th percentile is the slowest of them."""
+"""Of fewer requests no latency is reported: their 99th percentile is the slowest of them."""
 
 
 def verdict(comparison: Comparison) -> list[str]:
@@ -45,7 +45,7 @@ def verdict(comparison: Comparison) -> list[str]:
     for policy in policies:
         parts: list[str] = []
         if policy in shared[:1]:
-            parts = [line for line in [", ".join(_beside_alone(policy, lone))] if line]
+            parts = [line for line in [", ".join(_against_alone(policy, lone))] if line]
         elif policy in shared:
             parts = list(_against(shared[0], policy, lone))
         parts += _troubles(policy)
@@ -71,7 +71,7 @@ class Sides(NamedTuple):
 
     def better(self) -> float:
         """How many times better the 99th percentile became."""
-        # A modelled request may take no time at all; a nanosecond is the least that is told.
+        # A modelled request may take no time at all; a nanosecond is the least that is reported.
         return max(_p99(self.before).median, 1) / max(_p99(self.after).median, 1)
 
     def latency_differs(self) -> bool:
@@ -119,20 +119,20 @@ def _against(baseline: Rounds, policy: Rounds, lone: Mapping[str, Rounds]) -> It
         carries = sum(one["bytes"] for one in sides.before) >= HEAVY * total
         heavy = carries or (not partial and sides.closed_loop())
         better, kept = sides.better(), sides.kept().median
-        tell_kept = abs(kept - 1) > KEPT if heavy else not _alike(kept) and _alike(better)
+        report_kept = abs(kept - 1) > KEPT if heavy else not _alike(kept) and _alike(better)
         fewest, most = sides.counts()
-        if most < FEW or (fewest < FEW and not tell_kept):
+        if most < FEW or (fewest < FEW and not report_kept):
             throughputs.append(f"of {name} too few finish to compare")
             continue
-        if tell_kept:
+        if report_kept:
             throughputs.append(_throughput(name, sides))
         if fewest < FEW:
             continue
-        # Less throughput and more latency are one fact, and so are more and less: told once.
-        told = tell_kept and (better < 1) == (kept < 1)
+        # Less throughput and more latency are one fact, and so are more and less: reported once.
+        reported = report_kept and (better < 1) == (kept < 1)
         clauses = [*_from_alone(name, sides.after, lone)]
-        # Of who is told by its throughput nobody asks what noise hides of latency.
-        if not _alike(better) and not told and (sides.latency_differs() or not tell_kept):
+        # If a throughput is reported, a latency within the noise adds nothing.
+        if not _alike(better) and not reported and (sides.latency_differs() or not report_kept):
             clauses.append(_latency(sides, than, first=not any(than in of for of in latencies)))
         if clauses:
             latencies.append(_p99_words(name, sides.after, clauses, first=not latencies))
@@ -147,7 +147,7 @@ def _against(baseline: Rounds, policy: Rounds, lone: Mapping[str, Rounds]) -> It
     yield from parts or [f"nothing to compare: {why}"]
 
 
-def _beside_alone(policy: Rounds, lone: Mapping[str, Rounds]) -> Iterator[str]:
+def _against_alone(policy: Rounds, lone: Mapping[str, Rounds]) -> Iterator[str]:
     """The first policy: nothing but how far its classes are from being alone."""
     first = True
     for name in rounds.class_names(policy.whole()):
@@ -228,7 +228,7 @@ def _name(policy: Rounds) -> str:
 def _troubles(policy: Rounds) -> Iterator[str]:
     """What ended it, a schedule that was not held, and requests that failed or never finished.
 
-    Of all its rounds. An interrupted run always leaves some of these.
+    Of all its rounds. An interrupted run always has some of these.
     """
     runs = policy.whole()
     for run in policy.runs:

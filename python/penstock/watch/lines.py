@@ -1,4 +1,4 @@
-"""A run in plain lines, for whoever reads a pipe or a log: once a second how each class fares."""
+"""A run in plain lines, for the readers of a pipe or a log: once a second how each class fares."""
 
 import time
 from collections.abc import Iterator
@@ -8,19 +8,19 @@ from penstock.text.units import percent
 from penstock.watch.progress import HEADINGS, figures, in_round, p99, when, which
 
 EVERY_S = 1.0
-"""Seconds between two tellings."""
+"""Seconds between two reports."""
 
 EARLY_S = 0.1
-"""A window that ends so little too early is told."""
+"""A window that ends so little too early is reported."""
 
 
 class Lines:
     """Makes lines of steps, no more often than people read them."""
 
     def __init__(self) -> None:
-        """Nothing was told yet."""
+        """Begin with nothing reported."""
         self._next_s = 0.0
-        self._told: tuple[int, int] | None = None
+        self._reported: tuple[int, int] | None = None
 
     def of(self, step: Step) -> Iterator[str]:
         """What there is to say of a step; mostly nothing."""
@@ -33,10 +33,12 @@ class Lines:
             return
         if step["step"] == "creating":
             yield f"writing {step['path']}: {percent(step['fraction'])}"
-        elif now is None or not now["windows"] or self._told == (step["number"], now["windows"]):
+        elif (
+            now is None or not now["windows"] or self._reported == (step["number"], now["windows"])
+        ):
             return
         else:
-            self._told = (step["number"], now["windows"])
+            self._reported = (step["number"], now["windows"])
             yield from running(step, now)
         self._next_s = at_s + EVERY_S
 

@@ -1,8 +1,8 @@
 """A run on the terminal's screen: what each class gets now, how it went, what has ended.
 
 The engine works on a thread of its own; its steps are left in a queue and looked at some times a
-second, so that it never waits for a picture. Whoever has enough ends the run, not the screen: that
-goes when the engine has returned what there is.
+second, so that it never waits for a picture. The user ends the run, not the screen: the screen
+ends when the engine has returned what there is.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from penstock.watch.terminal import Driver
 LOOKS_A_SECOND = 10
 
 Engine: TypeAlias = Callable[[Callable[[Step], None]], str]
-"""The engine with all that it is asked: runs, telling of its steps, and returns the result."""
+"""The engine with all that it is asked: runs, reports its steps, and returns the result."""
 
 THEME = Theme(
     name="penstock",
@@ -112,11 +112,11 @@ class Screen(App[None]):
 
     def _work(self) -> None:
         try:
-            self._text = self._engine(self._tell)
+            self._text = self._engine(self._on_step)
         except BaseException as error:
             self._error = error  # raised where the command waits
 
-    def _tell(self, step: Step) -> None:
+    def _on_step(self, step: Step) -> None:
         self._steps.append(step)
         if self._ending:
             raise KeyboardInterrupt
@@ -147,7 +147,7 @@ class Screen(App[None]):
             def asked(number: int, _frame: FrameType | None) -> None:
                 self.asked_by = signal.Signals(number)
                 if signal.SIGHUP in self._taken:
-                    signals.leave_the_terminal()
+                    signals.detach_from_terminal()
                 loop.call_soon_threadsafe(self.action_interrupt)
 
             # Not the loop's own handlers: those come after all that it has to draw, and a terminal
@@ -318,8 +318,8 @@ def fill(
     left: Sequence[int] = (0,),
 ) -> None:
     """Have a table say just this: figures to the right, the columns of `left` to the left."""
-    told = [str(column.label) for column in table.ordered_columns]
-    if told != list(headings):
+    shown = [str(column.label) for column in table.ordered_columns]
+    if shown != list(headings):
         table.clear(columns=True)
         for number, heading in enumerate(headings):
             table.add_column(Text(heading, justify="left" if number in left else "right"))

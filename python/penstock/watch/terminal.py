@@ -1,7 +1,7 @@
 """The terminal below the screen, which may go away while a run goes on.
 
 The connection is lost, and what is written meanwhile is an error on a thread of the driver, which
-would end and leave the screen waiting for it.
+would end, and the screen would wait for it.
 """
 
 from contextlib import suppress
@@ -19,12 +19,12 @@ class Output:
         self._stream = stream
 
     def write(self, text: str) -> None:
-        """Write, if somebody reads."""
+        """Write, if the terminal is still there."""
         with suppress(OSError):
             self._stream.write(text)
 
     def flush(self) -> None:
-        """Hand on what was written, if somebody reads."""
+        """Hand on what was written, if the terminal is still there."""
         with suppress(OSError):
             self._stream.flush()
 

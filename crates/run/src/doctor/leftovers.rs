@@ -1,7 +1,7 @@
 //! What runs that were killed have left behind, and its removal.
 //!
-//! Each kind of thing has a function that finds and, if asked, removes it; a run that ended by
-//! itself leaves none.
+//! Each kind of thing has a function that finds and, if asked, removes it. A run that ended by
+//! itself has removed its own.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use super::check::{Check, State};
 /// What is to be done about what is found: it is reported, or removed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leftovers {
-    Tell,
+    Report,
     Remove,
 }
 
@@ -35,7 +35,7 @@ fn loops(what: Leftovers) -> Vec<Check> {
     let finding = |one: &LoopDevice| {
         let over = format!("{} over {}", one.node.display(), one.file.display());
         let check = match what {
-            Leftovers::Tell => {
+            Leftovers::Report => {
                 let advice = "remove it with `penstock doctor --clean`";
                 Check::limited(NAME, format!("{over}, of a run that is gone"), advice)
             }
@@ -67,7 +67,7 @@ fn unfinished(file: &Path, what: Leftovers) -> Check {
     const NAME: &str = "unfinished output";
     let shown = file.display();
     let check = match what {
-        Leftovers::Tell => {
+        Leftovers::Report => {
             let found = format!("{shown}, of a command that is gone");
             Check::limited(NAME, found, "remove it with `penstock doctor --clean`")
         }
@@ -88,7 +88,7 @@ fn switched(left: &LeftBehind, what: Leftovers) -> Check {
     const NAME: &str = "scheduler";
     let LeftBehind { disk, scheduler, .. } = left;
     let check = match what {
-        Leftovers::Tell => {
+        Leftovers::Report => {
             let found = format!("{disk} is not under {scheduler}, of a run that is gone");
             Check::limited(NAME, found, "put it back with `penstock doctor --clean`")
         }

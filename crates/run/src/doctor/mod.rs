@@ -56,7 +56,7 @@ pub fn doctor(path: &Path, clean: bool) -> Result<Diagnosis, Failure> {
     let of_path = storage::checks(&roots, path).map_err(unreadable)?;
     let of_engines = engines::checks(&roots);
     let able = engines::able(&of_engines);
-    let what = if clean { Leftovers::Remove } else { Leftovers::Tell };
+    let what = if clean { Leftovers::Remove } else { Leftovers::Report };
     let groups = [
         ("machine", machine::checks(&roots)),
         ("engines", of_engines),

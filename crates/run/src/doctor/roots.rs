@@ -1,4 +1,4 @@
-//! Where the system tells of itself.
+//! Where the system describes itself.
 
 use std::path::PathBuf;
 

@@ -35,7 +35,7 @@ fn find<'a>(checks: &'a [Check], name: &str) -> &'a Check {
 }
 
 #[test]
-fn a_machine_that_tells_nothing_is_a_finding() {
+fn a_machine_that_reports_nothing_is_a_finding() {
     let tree = Tree::new("nothing", &[]);
     let roots = tree.roots();
     let machine = machine::checks(&roots);
@@ -57,7 +57,7 @@ fn a_machine_that_tells_nothing_is_a_finding() {
 fn a_machine_is_reported_as_it_describes_itself() {
     let status = "Name:\tx\nUid:\t5\t1000\t5\t5\nCapEff:\t0000000000204000\n";
     let tree = Tree::new(
-        "tells",
+        "reports",
         &[
             ("proc/meminfo", "MemTotal:  2000000 kB\nMemAvailable: 1000000 kB\n"),
             ("proc/self/status", status),

@@ -70,7 +70,7 @@ impl Source for Desk {
         drop(counters);
         let certain = entry.failed.map_or(0, |(place, _)| place - entry.start);
         let carried = if done.error.is_some() { certain } else { req.len.into() };
-        // Whoever asked may have been interrupted.
+        // The caller may have been interrupted.
         let _ = entry.reply.send(Answer { bytes, done: carried, error: done.error });
         self.inbox.answered();
     }

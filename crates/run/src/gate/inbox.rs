@@ -36,7 +36,7 @@ pub(super) struct Answer {
 /// Orders, and how many there may be.
 pub(super) struct Inbox {
     state: Mutex<InboxState>,
-    /// Told when an order has been answered.
+    /// Notified when an order has been answered.
     room: Condvar,
     most: u32,
     bell: Bell,
@@ -86,8 +86,8 @@ impl Inbox {
         Self { state: Mutex::new(state), room: Condvar::new(), most, bell }
     }
 
-    /// Leaves an order, once there is room for it, unless `interrupted`, which is asked once a
-    /// `beat`, says that it is not wanted any more.
+    /// Adds an order once there is room for it. It calls `interrupted` once a `beat`, and gives up
+    /// if that says that the order is not wanted any more.
     ///
     /// # Errors
     /// Why it is not taken.
@@ -116,7 +116,7 @@ impl Inbox {
         }
         state.outstanding += 1;
         state.orders.push_back(order);
-        // Whoever left the first of several has rung.
+        // The caller that added the first of several has rung.
         let first = state.orders.len() == 1;
         drop(state);
         if first {
@@ -130,7 +130,7 @@ impl Inbox {
         self.shut(Closed::asked);
     }
 
-    /// Nothing goes on, because of `why`: that is what whoever waits is told, although the inbox may
+    /// Nothing goes on, because of `why`. Waiting callers get that reason, although the inbox may
     /// have been closed meanwhile.
     pub(super) fn fail(&self, kind: ErrorKind, why: &str) {
         self.lock().closed = Some(Closed { kind, why: why.into() });
@@ -159,7 +159,7 @@ impl Inbox {
     }
 
     /// When there is an order to be taken: when it was asked for, or later, or never again. The loop
-    /// may be behind the time at which somebody asks, and a device must not begin before.
+    /// may be behind the time at which a caller asks, and a device must not begin before.
     pub(super) fn next_due(&self) -> Time {
         /// The loop would end if there were never anything: it sleeps until the bell instead.
         const SOME_DAY: Time = Time::from_ns(Time::NEVER.ns() - 1);

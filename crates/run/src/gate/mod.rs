@@ -293,7 +293,7 @@ impl Drop for Gate {
     }
 }
 
-/// The lock. What it guards is whole between any two statements, so a panic leaves it sound.
+/// The lock. What it guards is whole between any two statements, so it stays sound after a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

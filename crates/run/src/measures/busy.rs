@@ -32,7 +32,7 @@ impl Busy {
         self.has += 1;
     }
 
-    /// A command leaves at `now`.
+    /// A command completes at `now`.
     pub(crate) fn finished(&mut self, now: Time) {
         self.has -= 1;
         if self.has == 0 {

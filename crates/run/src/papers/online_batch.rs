@@ -74,12 +74,12 @@ pub struct Trial {
     pub online_cpu: Span,
     /// Processor time of a repetition.
     pub batch_cpu: Span,
-    /// Batch programs leave the processor to online ones.
+    /// Batch programs give the processor up to online ones.
     pub cpu_priority: bool,
     /// Online programs that have made their transactions go on until no batch program is left, or
     /// until they have run for so long.
     pub overlap: Span,
-    /// Tell of every write.
+    /// Report every write.
     pub writes: bool,
 }
 
@@ -133,7 +133,7 @@ pub struct Write {
     pub ns: u64,
 }
 
-/// What a program tells.
+/// What a program reports.
 enum ProgramEvent {
     Wrote(Write),
     Transaction(Span),

@@ -40,7 +40,7 @@ const DECISION: u8 = b'P';
 /// A buffer so large that the loop seldom waits for the file.
 const BUFFER: usize = 1 << 20;
 
-/// What a replay needs to know besides the events.
+/// What a replay needs to know in addition to the events.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Header {
     /// Version of Penstock that recorded.

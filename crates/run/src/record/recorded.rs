@@ -41,7 +41,7 @@ impl<D: Device> Recorded<D> {
     }
 
     /// Records the room if it is not what a replay counts.
-    fn tell_room(&mut self) {
+    fn record_room(&mut self) {
         let room = self.device.room();
         if room == self.room {
             count(&self.usual.room);
@@ -87,7 +87,7 @@ impl<D: Device> Device for Recorded<D> {
     fn start(&mut self, now: Time, req: &Request) {
         self.device.start(now, req);
         self.room = self.room.saturating_sub(1);
-        self.tell_room();
+        self.record_room();
     }
 
     fn wakeup(&self) -> Time {
@@ -102,7 +102,7 @@ impl<D: Device> Device for Recorded<D> {
         self.device.advance(now, done);
         done[from..].iter().for_each(|done| self.recorder.completed(done));
         self.room = self.room.saturating_add((done.len() - from) as u32);
-        self.tell_room();
+        self.record_room();
     }
 
     fn polled(&self) -> bool {

@@ -85,7 +85,7 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
     let (mut clock, mut source) = (Turns(Rc::clone(&tape)), Arrivals(Rc::clone(&tape)));
     let mut watch =
         ReplayObserver { tape: Rc::clone(&tape), verdict: Rc::clone(&verdict), requests: 0 };
-    // The tape's end leaves requests outstanding when the recorded run was ended: no failure here.
+    // Requests stay outstanding at the tape's end if the recorded run was ended: no failure here.
     let limits = Limits { until: Time::NEVER, max_outstanding: u32::MAX };
     let _ = match job.buffered() {
         None => run(&mut source, &mut stack, &mut clock, &mut watch, limits),

@@ -28,7 +28,7 @@ pub(crate) struct Load {
     pub(crate) warmup: &'static str,
 }
 
-/// What is told of it.
+/// The statistic of it, and its unit.
 #[derive(Clone, Copy)]
 pub(crate) enum Unit {
     /// Mean latency in microseconds.

@@ -66,7 +66,7 @@ pub(super) const ENTRY: ModelEntry<HddSpec> =
 pub struct HddSpec {
     /// Arm and platters.
     pub drive: DriveSpec,
-    /// It has too what was observed of the real one, beside its published facts.
+    /// It has what was observed of the real one, in addition to its published facts.
     pub observed: bool,
     /// What of its electronics takes part.
     pub options: Options,

@@ -21,7 +21,7 @@ const SEEK: Amount = TIME.at_most(Span::from_ms(500).ns());
 /// No disk's rate is outside, and each is at least a sector a turn.
 const RATE: Amount = TRANSFER.at_least(1_000_000).at_most(10_000_000_000);
 
-/// A buffer that nobody stated.
+/// The buffer of a drive whose sheet states none.
 const BUFFER_USUAL: u64 = 128 << 20;
 /// The interface of every drive of today: never the slower part.
 const INTERFACE_MB_S: f64 = 600.0;

@@ -63,7 +63,7 @@ keys! {
     /// Whether a flush has nothing to do.
     POWER_LOSS_PROTECTION power_loss_protection: bool = SWITCH, or false;
     /// Flash for collection beside the capacity, as a part of it.
-    // What a binary capacity leaves of a decimal one.
+    // The difference between a binary capacity and a decimal one.
     OVER_PROVISIONING over_provisioning: Share = SHARE.at_least(10_000_000), or Share::percent(7);
     /// Commands that it holds at once.
     QUEUE_DEPTH queue_depth: u32 = Count(1, 65_536), or 32;

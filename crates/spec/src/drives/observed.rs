@@ -1,4 +1,4 @@
-//! What was observed of real drives beside their published facts: `data/observed.toml`.
+//! What was observed of real drives, in addition to their published facts: `data/observed.toml`.
 //!
 //! The published facts stay as they are, since simulators that know nothing else are compared with
 //! a drive of these alone.

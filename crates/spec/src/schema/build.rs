@@ -32,7 +32,7 @@ pub(crate) fn defined(name: &str) -> Value {
     json!({"$ref": format!("#/$defs/{name}")})
 }
 
-/// A quantity where a word may stand instead: the reader tells the two by the first letter.
+/// A quantity where a word may stand instead: the first letter decides which of the two it is.
 pub(crate) fn from_digit(name: &str) -> Value {
     with(defined(name), json!({"pattern": "^[0-9]"}))
 }

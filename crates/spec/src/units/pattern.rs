@@ -1,8 +1,9 @@
 //! Quantities as regular expressions, for schemas: the units and what is whole in them come from
 //! the same tables that the reader uses.
 //!
-//! A pattern refuses nothing that the reader takes. It takes what is too large, and fractions of
-//! binary and of long units that are not whole in the base unit: those no pattern can tell.
+//! A pattern refuses nothing that the reader accepts. It also accepts what is too large, and
+//! fractions of binary and of long units that are not whole in the base unit: no pattern can
+//! recognise those.
 
 use super::{DURATION, Quantity, RATE, SHARE, SIZE, TRANSFER};
 

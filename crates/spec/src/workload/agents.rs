@@ -66,7 +66,7 @@ pub struct AgentSpec {
     pub class: ClassId,
     /// Read or write.
     pub op: Op,
-    /// Whether somebody waits for each of them; a write is durable when it completes.
+    /// Whether a program waits for each of them; a write is durable when it completes.
     pub sync: bool,
     /// Whether they go through the page cache.
     pub buffered: bool,

@@ -18,7 +18,7 @@ use crate::tree::Node;
 pub(crate) const MAX_OUTSTANDING_MOST: u64 = 1 << 22;
 /// A rate may be a thousand times its usual self, with room to spare.
 const FACTOR_MAX: f64 = 1e6;
-/// Arrivals a second, at the height of a curve: more cannot be told apart.
+/// Arrivals a second, at the height of a curve: time cannot distinguish more.
 const PEAK_MAX: f64 = 1e9;
 
 const POISSON: &str = "poisson";

@@ -236,7 +236,7 @@ fn phases(node: &Node) -> Result<Vec<Phase>, JobError> {
 
 fn phase(node: &Node) -> Result<Phase, JobError> {
     let reader = Reader::new(node, "a phase", &[PHASE_KEYS])?;
-    // Somebody waits for each: the task.
+    // The task waits for each.
     let io = |op| {
         let flags = match op {
             Op::Write => Flags::SYNC.with(Flags::FUA),

@@ -125,7 +125,7 @@ const SPEED_MOST: f64 = 1e6;
 pub struct TraceSpec {
     /// Where it lies.
     pub file: PathBuf,
-    /// Name of its format; none: told from its contents.
+    /// Name of its format; none: its contents decide.
     pub format: Option<&'static str>,
     /// When its requests are asked.
     pub timing: Timing,
@@ -146,7 +146,7 @@ pub struct Rule {
     pub pid: Vec<u32>,
     /// Operations.
     pub op: Vec<Op>,
-    /// Whether somebody waits for it.
+    /// Whether a program waits for it.
     pub sync: Option<bool>,
     /// Bytes at least.
     pub min_size: Option<u64>,

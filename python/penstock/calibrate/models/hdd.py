@@ -39,7 +39,7 @@ CYLINDERS = 200_000
 HEADS = 64
 
 LEAST = 256 << 20
-"""On fewer bytes a short seek cannot be told from a long one."""
+"""On fewer bytes a short seek cannot be distinguished from a long one."""
 
 FASTEST = 500e6
 """Bytes a second; no disk reads more."""

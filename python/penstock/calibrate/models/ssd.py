@@ -19,7 +19,7 @@ CHANNELS = 8
 PAGE = 16 << 10
 PLANES = 2
 CHANNEL_RATE = 1e9
-"""What cannot be told from outside is as drives of today have it."""
+"""What cannot be measured from outside is as drives of today have it."""
 
 DEPTH = 256
 

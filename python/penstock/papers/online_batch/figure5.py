@@ -1,4 +1,4 @@
-"""Figure 5 and section III.D of the online-batch paper beside what the programs met in real time.
+"""Figure 5 and section III.D of the online-batch paper against what programs met in real time.
 
 The figure shows the mean time in which 1,000 bytes are written against the number of programs, with
 nothing controlled. It is drawn without numbers: the text gives two points, and sentences.
@@ -70,7 +70,7 @@ def points(figures: Sequence[Figures]) -> list[Point]:
             ours = _series(figures, PLAIN, _short, online=many, batch=0)
         else:
             ours = _series(figures, PLAIN, _long, online=0, batch=many)
-        # Alone there is nobody to leave a processor to: whoever is first, it is the same.
+        # Alone no other program wants a processor: who goes first makes no difference.
         found += [
             Point(
                 program=program,
@@ -100,13 +100,13 @@ def told(found: Sequence[Point]) -> Table:
 
 
 def short_times(figures: Sequence[Figures], batch: int) -> Table:
-    """What a short write took beside so many batch programs, in ms; and the paper's, if any."""
+    """What a short write took with so many batch programs, in ms; and the paper's, if any."""
     online = [one for one in points(figures) if one.program == "online" and not batch]
     paper = {one.concurrency: one for one in online}
     many = sorted({one.online for one in figures if one.online})
 
     def cell(mode: str, n: int) -> str:
-        text = _told(figures, mode, _short, n, batch)
+        text = _milliseconds(figures, mode, _short, n, batch)
         if mode == PLAIN and n in paper:
             text += f" / {paper[n].paper_ms} ({paper[n].deviation_pct:+.1f} %)"
         return text
@@ -118,11 +118,15 @@ def short_times(figures: Sequence[Figures], batch: int) -> Table:
 def long_times(figures: Sequence[Figures], batch: int) -> Table:
     """What 1,000 bytes of a long write took where there are so many batch programs, in ms."""
     many = sorted({one.online for one in figures if one.batch == batch})
-    rows = [[mode, *(_told(figures, mode, _long, n, batch) for n in many)] for mode in MODES]
+    rows = [
+        [mode, *(_milliseconds(figures, mode, _long, n, batch) for n in many)] for mode in MODES
+    ]
     return Table(["control", *(f"{n} online" for n in many)], rows)
 
 
-def _told(figures: Sequence[Figures], mode: str, figure: _Figure, online: int, batch: int) -> str:
+def _milliseconds(
+    figures: Sequence[Figures], mode: str, figure: _Figure, online: int, batch: int
+) -> str:
     """A figure of a cell in ms, with * if the batch had not ended in time."""
     wanted = (mode, online, batch)
     cells = [one for one in figures if (one.mode, one.online, one.batch) == wanted]

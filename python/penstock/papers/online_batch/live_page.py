@@ -33,8 +33,8 @@ def words(kept: dict[str, Any]) -> dict[str, str]:
     figures = [Figures.read(one) for one in kept["figures"]]
     batches = sorted({one.batch for one in figures})
     cpu = [units.latency(kept[key]) for key in ("online_cpu_ns", "batch_cpu_ns")]
-    short = [f"{_beside(n)}:\n\n{markdown(figure5.short_times(figures, n))}" for n in batches]
-    long = [f"{_beside(n)}:\n\n{markdown(figure5.long_times(figures, n))}" for n in batches if n]
+    short = [f"{_heading(n)}:\n\n{markdown(figure5.short_times(figures, n))}" for n in batches]
+    long = [f"{_heading(n)}:\n\n{markdown(figure5.long_times(figures, n))}" for n in batches if n]
     return {
         "live_device": kept["on"].removeprefix(EMULATED),
         "live_command": f"$ penstock {' '.join(kept['words'])}",
@@ -47,7 +47,7 @@ def words(kept: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _beside(batch: int) -> str:
+def _heading(batch: int) -> str:
     if not batch:
         return "Online programs alone"
     return f"{batch} batch program{'s' if batch > 1 else ''}"

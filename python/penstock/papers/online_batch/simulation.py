@@ -58,7 +58,7 @@ SETTINGS = Settings(
 
 
 class Row(TypedDict):
-    """What came of one run: shares in percent of the time in which batch jobs ran, and means."""
+    """The result of one run: shares in percent of the time in which batch jobs ran, and means."""
 
     control: Control
     case: int
