@@ -55,16 +55,17 @@ class Gate:
 
     def __new__(
         cls,
-        files: Sequence[tuple[str | PathLike[str], str | None, bool, str | None, bool]],
+        paths: Sequence[str | PathLike[str]],
         *,
+        target: Target,
+        adopt: bool,
         policy: str,
         sets: Sequence[str],
         emulate: str | None = None,
-        engine: str | None = None,
         depth: int = 32,
         timeout: str | None = None,
     ) -> Gate:
-        """Of files: path, size to create, whether adopted, the device once more, if it has data."""
+        """Before files at `paths`; `target` names none, and its other options hold for all."""
 
     def write(self, file: int, offset: int, data: bytes, sync: bool) -> None: ...
     def read(self, file: int, offset: int, len: int) -> bytes: ...
@@ -149,9 +150,7 @@ def doctor(path: str | PathLike[str], *, clean: bool = False) -> str:
 
 def online_batch(
     *,
-    file: tuple[str | PathLike[str], str | None, bool, str | None, bool] | None,
-    emulate: str | None,
-    engine: str | None,
+    target: Target,
     mode: str,
     online: int,
     batch: int,

@@ -19,6 +19,7 @@ from penstock.errors import translated
 from penstock.job import Plain, plain
 from penstock.results.build import build
 from penstock.results.typed import Distribution
+from penstock.target import Target, path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,14 +95,20 @@ class Gate:
 
         What is wrong is a `penstock.PenstockError` with the command's message.
         """
-        named = None if i_will_lose_data is None else fspath(i_will_lose_data)
+        target = Target(
+            create=create,
+            i_will_lose_data=path(i_will_lose_data),
+            even_if_not_empty=even_if_not_empty,
+            engine=engine,
+        )
         with translated():
             self._native = _native.Gate(
-                [(fspath(path), create, adopt, named, even_if_not_empty) for path in paths],
+                [fspath(one) for one in paths],
+                target=target,
+                adopt=adopt,
                 policy=policy,
                 sets=[part for name, value in parameters.items() for part in _sets(name, value)],
                 emulate=emulate,
-                engine=engine,
                 depth=depth,
                 timeout=timeout,
             )

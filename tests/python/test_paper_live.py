@@ -9,8 +9,9 @@ import pytest
 
 from command import penstock
 from penstock.papers.online_batch import figure5
-from penstock.papers.online_batch.live import Cell, Figures, Live, Where, verdict
+from penstock.papers.online_batch.live import Cell, Figures, Live, verdict
 from penstock.results.rounds import Spread
+from penstock.target import Target
 
 LIVE = ("paper", "online-batch-live", "--on")
 FAST = (*LIVE, "emulated:paper-disk@20", "--repeat", "1", "--batch", "0,1")
@@ -157,7 +158,9 @@ def test_a_verdict_counts_in_pieces() -> None:
         return Cell(mode="split+prio", cpu_priority=True, online=2, batch=batch, rounds=(met,))
 
     cells = (cell(0, 1_000.0), cell(5, 3_500.0))
-    live = Live(where=Where(on="x"), online_cpu_ns=1, batch_cpu_ns=1, calibrated=False, cells=cells)
+    live = Live(
+        where=Target(on="x"), online_cpu_ns=1, batch_cpu_ns=1, calibrated=False, cells=cells
+    )
     assert list(verdict(live)) == [
         "split+prio, online first at the processors, 2 online beside 5 batch: a short write takes "
         "3.5 times as long as alone, 2.5 pieces more. The batch had not ended after 10 s; then the "

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use penstock_core::{Errno, Span};
+use penstock_run::TargetOptions;
 use penstock_run::gate::{Gate as Opened, GateError, GateFile, GateOptions};
 use penstock_run::papers::online_batch::{Trial, run};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
@@ -12,14 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::answer::{json, raise};
-
-/// A file as Python names it: path, size to create, whether it is adopted, name of a device, whether
-/// that may hold data.
-type File = (PathBuf, Option<String>, bool, Option<String>, bool);
-
-fn gate_file((path, create, adopt, i_will_lose_data, even_if_not_empty): File) -> GateFile {
-    GateFile { path, create, adopt, i_will_lose_data, even_if_not_empty }
-}
+use crate::target::Target;
 
 /// One policy before an application's own reads and writes.
 #[pyclass(frozen, module = "penstock._native")]
@@ -28,19 +22,23 @@ pub(crate) struct Gate(Opened);
 #[pymethods]
 impl Gate {
     #[new]
-    #[pyo3(signature = (files, *, policy, sets, emulate=None, engine=None, depth=32, timeout=None))]
+    #[pyo3(signature = (paths, *, target, adopt, policy, sets, emulate=None, depth=32, timeout=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
-        files: Vec<File>,
+        paths: Vec<PathBuf>,
+        target: Target,
+        adopt: bool,
         policy: String,
         sets: Vec<String>,
         emulate: Option<String>,
-        engine: Option<String>,
         depth: u32,
         timeout: Option<String>,
     ) -> PyResult<Self> {
-        let files = files.into_iter().map(gate_file).collect();
+        let target = TargetOptions::from(target);
+        let file = |path| GateFile { adopt, ..GateFile::at(path, &target) };
+        let files = paths.into_iter().map(file).collect::<Vec<_>>();
+        let engine = target.engine;
         let interrupted = Some(interrupted as fn() -> bool);
         let options =
             GateOptions { files, policy, sets, emulate, engine, depth, timeout, interrupted };
@@ -138,15 +136,13 @@ fn failed(py: Python<'_>, error: &GateError) -> PyErr {
 /// Times of the processor are nanoseconds. A signal's handler that raises ends the run.
 #[pyfunction]
 #[pyo3(signature = (
-    *, file, emulate, engine, mode, online, batch, online_cpu_ns, batch_cpu_ns, cpu_priority,
+    *, target, mode, online, batch, online_cpu_ns, batch_cpu_ns, cpu_priority,
     overlap_ns, writes
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn online_batch(
     py: Python<'_>,
-    file: Option<File>,
-    emulate: Option<String>,
-    engine: Option<String>,
+    target: Target,
     mode: String,
     online: u32,
     batch: u32,
@@ -157,20 +153,9 @@ pub(crate) fn online_batch(
     writes: bool,
 ) -> PyResult<String> {
     let (online_cpu, batch_cpu) = (Span::from_ns(online_cpu_ns), Span::from_ns(batch_cpu_ns));
-    let (file, overlap) = (file.map(gate_file), Span::from_ns(overlap_ns));
-    let cell = Trial {
-        file,
-        emulate,
-        engine,
-        mode,
-        online,
-        batch,
-        online_cpu,
-        batch_cpu,
-        cpu_priority,
-        overlap,
-        writes,
-    };
+    let (target, overlap) = (target.into(), Span::from_ns(overlap_ns));
+    let cell =
+        Trial { target, mode, online, batch, online_cpu, batch_cpu, cpu_priority, overlap, writes };
     let mut raised = None;
     let result = py.detach(|| {
         run(&cell, &mut || {

@@ -2,13 +2,12 @@
 //! twenty times as fast as the paper's disk.
 
 use penstock_core::Span;
+use penstock_run::TargetOptions;
 use penstock_run::papers::online_batch::{Trial, TrialResult, run};
 
 fn cell(mode: &str, online: u32, batch: u32) -> Trial {
     Trial {
-        file: None,
-        emulate: Some("paper-disk@20".into()),
-        engine: None,
+        target: TargetOptions::on("emulated:paper-disk@20"),
         mode: mode.into(),
         online,
         batch,
@@ -67,7 +66,7 @@ fn short_writes_go_first_without_exception_as_in_the_paper() {
 fn online_programs_that_keep_the_batch_from_the_disk_end_some_time() {
     // Six writes are asked for, or on their way back, while the disk does one.
     let result = made(&Trial {
-        emulate: Some("paper-disk".into()),
+        target: TargetOptions::on("emulated:paper-disk"),
         online_cpu: Span::ZERO,
         overlap: Span::from_ms(300),
         ..cell("split+prio", 6, 1)
@@ -83,11 +82,11 @@ fn online_programs_that_keep_the_batch_from_the_disk_end_some_time() {
 #[test]
 fn the_caller_may_end_it() {
     let mut asked = 0;
-    let result =
-        run(&Trial { emulate: Some("paper-disk".into()), ..cell("fifo", 1, 10) }, &mut || {
-            asked += 1;
-            asked < 3
-        });
+    let target = TargetOptions::on("emulated:paper-disk");
+    let result = run(&Trial { target, ..cell("fifo", 1, 10) }, &mut || {
+        asked += 1;
+        asked < 3
+    });
     let result = result.unwrap();
     assert!(result.interrupted && result.long.count < 100, "{} long writes", result.long.count);
 }

@@ -23,16 +23,20 @@ def targeted(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Gives a verb the options of a target in the place of its parameter `target`.
 
-    `on` is the verb's own declaration of where it runs. Not every verb may be `read_only`.
+    `on` is the verb's own declaration of where it runs; a verb with a parameter `on` declares it
+    there, and gets it as well. Not every verb may be `read_only`.
     """
     options = {**OPTIONS, "on": on}
     if not read_only:
         del options["read_only"]
 
     def decorated(verb: Callable[..., None]) -> Callable[..., None]:
+        taken = signature(verb).parameters
+
         def run(**given: object) -> None:
-            named: dict[str, Any] = {field: given.pop(field) for field in options}
-            verb(**given, target=Target(**named))
+            named: dict[str, Any] = {field: given[field] for field in options}
+            own = {name: value for name, value in given.items() if name in taken}
+            verb(**own, target=Target(**named))
 
         run.__doc__ = verb.__doc__
         shown = Signature(list(_parameters(signature(verb), options)))
@@ -49,6 +53,8 @@ def _parameters(verb: Signature, options: dict[str, Any]) -> Iterator[Parameter]
             yield one
             continue
         for field, declared in options.items():
+            if field in verb.parameters:
+                continue
             kind = get_args(declared)[0]
             default = Parameter.empty if kind is str else getattr(Target, field)
             yield Parameter(field, one.kind, default=default, annotation=declared)

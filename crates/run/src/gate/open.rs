@@ -26,6 +26,7 @@ use super::inbox::Inbox;
 use super::register::Register;
 use crate::failure::Failure;
 use crate::target::contents;
+use crate::target_options::TargetOptions;
 use crate::{place, target};
 
 /// What a gate is asked for.
@@ -84,6 +85,12 @@ pub struct GateFile {
 }
 
 impl GateFile {
+    /// The file at `path`, under what `options` say of a file.
+    pub fn at(path: impl Into<PathBuf>, options: &TargetOptions) -> Self {
+        let TargetOptions { create, i_will_lose_data, even_if_not_empty, .. } = options.clone();
+        Self { path: path.into(), create, adopt: false, i_will_lose_data, even_if_not_empty }
+    }
+
     fn open(&self, user: User) -> Result<Target, Failure> {
         let Self { path, create, adopt, i_will_lose_data, even_if_not_empty } = self;
         let device = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device());

@@ -26,7 +26,9 @@ use crate::below::Seen;
 use crate::failure::Failure;
 use crate::gate::{Gate, GateError, GateFile, GateOptions, GateStats};
 use crate::measures::values::Values;
+use crate::place::EMULATED;
 use crate::result::{BelowResult, Distribution};
+use crate::target_options::TargetOptions;
 
 /// Bytes of a short write.
 const SHORT: u32 = 1_000;
@@ -58,12 +60,8 @@ const MODES: [(&str, &str, bool, &[&str]); 5] = [
 /// One run of some programs.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// The file that they write to, if there is one.
-    pub file: Option<GateFile>,
-    /// The model that answers in real time, if there is one: `DEVICE[@SPEED]`.
-    pub emulate: Option<String>,
-    /// As in a [`GateOptions`].
-    pub engine: Option<String>,
+    /// Where they write: a file, a block device, or `emulated:DEVICE[@SPEED][:PATH]`.
+    pub target: TargetOptions,
     /// How the disk is controlled: `fifo`, `split`, `prio`, `split+prio` or `split-rr`.
     pub mode: String,
     /// Online programs.
@@ -206,12 +204,13 @@ fn open(trial: &Trial) -> Result<(Gate, [u32; 3], BelowResult), Failure> {
         Failure::wrong(format_args!("unknown mode {}", trial.mode), suggest(&trial.mode, names()))
     })?;
     let (_, policy, splits, sets) = *mode;
+    let (emulate, file) = place(&trial.target);
     let mut options = GateOptions {
-        files: trial.file.iter().cloned().collect(),
+        files: file.into_iter().collect(),
         policy: policy.into(),
         sets: sets.iter().map(|&set| set.into()).collect(),
-        emulate: trial.emulate.clone(),
-        engine: trial.engine.clone(),
+        emulate,
+        engine: trial.target.engine.clone(),
         // One request in service, as a disk has an arm.
         depth: 1,
         timeout: None,
@@ -223,9 +222,22 @@ fn open(trial: &Trial) -> Result<(Gate, [u32; 3], BelowResult), Failure> {
     if splits {
         options.sets.push(format!("split={}B", lengths[2]));
     }
-    let measured = targets.first().filter(|_| trial.emulate.is_none());
+    let measured = targets.first().filter(|_| options.emulate.is_none());
     let below = measured.map(|target| Seen::now(target).result()).unwrap_or_default();
     Ok((Gate::over(&options, targets)?, lengths, below))
+}
+
+/// The model that answers in real time, and the file; either may be missing.
+fn place(target: &TargetOptions) -> (Option<String>, Option<GateFile>) {
+    let on = target.on.as_deref().unwrap_or_default();
+    let (model, path) = match on.strip_prefix(EMULATED) {
+        Some(what) => {
+            let (model, path) = what.split_once(':').unwrap_or((what, ""));
+            (Some(model.into()), path)
+        }
+        None => (None, on),
+    };
+    (model, (!path.is_empty()).then(|| GateFile::at(path, target)))
 }
 
 /// What all programs share.

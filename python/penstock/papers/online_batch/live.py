@@ -20,6 +20,7 @@ from penstock import _native
 from penstock.design import Design
 from penstock.errors import translated, wrong
 from penstock.results.rounds import Spread
+from penstock.target import Target
 from penstock.text import places
 
 MODES = ("fifo", "split", "prio", "split+prio", "split-rr")
@@ -53,26 +54,6 @@ EMULATED = "emulated:"
 
 Told: TypeAlias = Callable[[str, float], object]
 """Told what is being measured, and the share that is done."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Where:
-    """Where programs write: a path, a model in real time, or both."""
-
-    on: str
-    create: str | None = None
-    i_will_lose_data: str | None = None
-    even_if_not_empty: bool = False
-    engine: str | None = None
-
-    def parts(self) -> dict[str, Any]:
-        """As the engine takes it."""
-        model, path = None, self.on
-        if self.on.startswith(EMULATED):
-            model, _, path = self.on.removeprefix(EMULATED).partition(":")
-        named = (self.i_will_lose_data, self.even_if_not_empty)
-        file = (path, self.create, False, *named) if path else None
-        return {"file": file, "emulate": model, "engine": self.engine}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +168,8 @@ class Figures:
 class Live:
     """All cells of an evaluation."""
 
-    where: Where
+    where: Target
+    """Where programs write: a path, a model in real time, or both."""
     online_cpu_ns: int
     batch_cpu_ns: int
     calibrated: bool
@@ -238,7 +220,7 @@ class Live:
 
 
 def online_batch_live(
-    where: Where,
+    where: Target,
     *,
     modes: Sequence[str] = MODES,
     cpu_priority: Sequence[bool] = (False,),
@@ -284,7 +266,7 @@ def _words(cell: Cell) -> str:
     return f"{cell.mode}, {cell.online} online, {cell.batch} batch"
 
 
-def _calibrated(where: Where) -> tuple[int, int]:
+def _calibrated(where: Target) -> tuple[int, int]:
     """As much processor time as this disk takes for two short writes, and for two long ones."""
     alone = Cell(mode="fifo", cpu_priority=False, online=1, batch=0)
     short = _run(where, alone, (0, 0))["transaction"]["ns"]["mean"]
@@ -293,10 +275,10 @@ def _calibrated(where: Where) -> tuple[int, int]:
 
 
 def _run(
-    where: Where, cell: Cell, cpu: tuple[int, int], *, overlap: bool = False, writes: bool = False
+    where: Target, cell: Cell, cpu: tuple[int, int], *, overlap: bool = False, writes: bool = False
 ) -> dict[str, Any]:
     text = _native.online_batch(
-        **where.parts(),
+        target=where,
         mode=cell.mode,
         online=cell.online,
         batch=cell.batch,

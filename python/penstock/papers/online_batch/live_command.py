@@ -15,7 +15,8 @@ from penstock.cli.bar import bar
 from penstock.cli.console import drawn
 from penstock.cli.job import errors_end
 from penstock.cli.lists import numbers, words
-from penstock.cli.options import Create, Engine, EvenIfNotEmpty, Json, LoseData
+from penstock.cli.options import Json
+from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.papers import table
 from penstock.papers.online_batch import figure5, live
@@ -26,12 +27,12 @@ from penstock.papers.online_batch.live import (
     Cell,
     Figures,
     Live,
-    Where,
     verdict,
 )
 from penstock.papers.table import Table
 from penstock.report import files
 from penstock.results.rounds import ROUNDS_MOST, Spread
+from penstock.target import Target
 from penstock.text import units
 
 app = verb()
@@ -97,6 +98,7 @@ Csv = Annotated[
 
 
 @app.command()
+@targeted(read_only=False)
 def run(
     *,
     on: On = "emulated:paper-disk",
@@ -108,10 +110,7 @@ def run(
     calibrate: Calibrate = False,
     overlap: Overlap = True,
     csv: Csv = None,
-    create: Create = None,
-    i_will_lose_data: LoseData = None,
-    even_if_not_empty: EvenIfNotEmpty = False,
-    engine: Engine = None,
+    target: Target,
     as_json: Json = False,
 ) -> None:
     """Run the evaluation programs of section III on a disk, in real time.
@@ -121,20 +120,13 @@ def run(
     command at the disk. Each combination of controls and numbers of programs is a cell; cells run
     in rounds of all of them.
     """
-    where = Where(
-        on=on,
-        create=create,
-        i_will_lose_data=i_will_lose_data,
-        even_if_not_empty=even_if_not_empty,
-        engine=engine,
-    )
     with errors_end():
         asked = words("--modes", modes, MODES)
         (first,) = words("--cpu-priority", cpu_priority, CPU)[:1]
         to = _new(csv)
         with bar() as told:
             found = live.online_batch_live(
-                where,
+                target,
                 modes=asked,
                 cpu_priority=CPU[first],
                 online=numbers("--online", online),
@@ -148,7 +140,7 @@ def run(
         if as_json:
             output.data(f"{json.dumps(_told(found), indent=2, ensure_ascii=False)}\n")
         else:
-            drawn(lambda console: _show(found, console))
+            drawn(lambda console: _show(found, on, console))
         if to is not None:
             content = StringIO()
             found.write_csv(content)
@@ -168,14 +160,16 @@ def _told(found: Live) -> dict[str, object]:
     """All that was met, its figures, and the paper's points with ours."""
     figures = found.figures()
     pairs = [{**asdict(one), "deviation_pct": one.deviation_pct} for one in figure5.points(figures)]
-    return {**asdict(found), "figures": [asdict(one) for one in figures], "figure5": pairs}
+    told = asdict(found)
+    del told["where"]["read_only"]  # All programs write.
+    return {**told, "figures": [asdict(one) for one in figures], "figure5": pairs}
 
 
-def _show(found: Live, console: Console) -> None:
-    world = "EMULATED" if found.where.on.startswith(EMULATED) else "MEASURED"
+def _show(found: Live, on: str, console: Console) -> None:
+    world = "EMULATED" if on.startswith(EMULATED) else "MEASURED"
     cpu = f"{units.latency(found.online_cpu_ns)} and {units.latency(found.batch_cpu_ns)}"
     how = "as this disk takes for the writes" if found.calibrated else "as in the paper"
-    console.print(Text.assemble((world, "bold"), f"  {found.where.on}"), soft_wrap=True)
+    console.print(Text.assemble((world, "bold"), f"  {on}"), soft_wrap=True)
     console.print(Text(f"  processor time of a transaction and a repetition: {cpu}, {how}"))
     rounds = len(found.cells[0].rounds) if found.cells else 0
     of = f"{rounds} round{'s' if rounds != 1 else ''}"
