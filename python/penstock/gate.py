@@ -91,7 +91,7 @@ class Gate:
         """Open a gate before `paths`, with up to `depth` commands at the disk.
 
         A command that has no answer within `timeout` (`"30s"` if not given; `"off"`: for ever) ends
-        the gate: whoever waits, and whoever asks later, gets a `TimeoutError`.
+        the gate: every waiting and every later call raises `TimeoutError`.
 
         What is wrong is a `penstock.PenstockError` with the command's message.
         """

@@ -160,8 +160,8 @@ pub(crate) fn online_batch(
     let result = py.detach(|| {
         run(&cell, &mut || {
             #[expect(clippy::redundant_closure_for_method_calls, reason = "of any lifetime")]
-            let told = Python::attach(|py| py.check_signals());
-            raised = raised.take().or(told.err());
+            let signals = Python::attach(|py| py.check_signals());
+            raised = raised.take().or(signals.err());
             raised.is_none()
         })
     });

@@ -44,8 +44,8 @@ keys! {
         needs "\"10min\"";
     /// What is due before this is not measured.
     WARMUP warmup: Span = TIME, or Span::ZERO;
-    /// When the run ends: when all requests have finished (`drained`), when nobody
-    /// can ask any more (`last-arrival`), when the programs of a class have ended
+    /// When the run ends: when all requests have finished (`drained`), when no
+    /// request can arrive any more (`last-arrival`), when the programs of a class have ended
     /// (`done:CLASS`), or at a time.
     STOP stop: Stop<String> = stop::KIND, or Stop::Drained;
     /// Requests that may be outstanding at once, and programs under way.

@@ -167,14 +167,14 @@ def shares(comparison: Comparison) -> alt.TopLevelMixin:
     columns = ["policy", "class", "number", "percent", "begins", "ends"]
     frame = pl.DataFrame(rows, schema=columns, orient="row").with_columns(
         middle=(pl.col("begins") + pl.col("ends")) / 2,
-        told=pl.format("{} %", pl.col("percent").round(1)),
+        label=pl.format("{} %", pl.col("percent").round(1)),
     )
-    letters = pl.max_horizontal(pl.col("class").str.len_chars(), pl.col("told").str.len_chars())
+    letters = pl.max_horizontal(pl.col("class").str.len_chars(), pl.col("label").str.len_chars())
     room = pl.col("percent") * WIDTH_BARS / 100 / LETTER
     frame = frame.with_columns(
-        named=room > letters, told_fits=room > pl.col("told").str.len_chars()
+        named=room > letters, label_fits=room > pl.col("label").str.len_chars()
     )
-    frame = frame.with_columns(alone=pl.col("told_fits") & ~pl.col("named")).drop("told_fits")
+    frame = frame.with_columns(alone=pl.col("label_fits") & ~pl.col("named")).drop("label_fits")
     colours = [palette.CLASSES[n % len(palette.CLASSES)].light for n in range(len(names))]
     side = alt.Axis(domain=False, ticks=False, minExtent=100, maxExtent=100, labelLimit=97)
     y = alt.Y("policy:N", title=None, sort=None, axis=side)
@@ -206,8 +206,8 @@ def shares(comparison: Comparison) -> alt.TopLevelMixin:
         return text.encode(x="middle:Q", y=y, text=f"{column}:N")
 
     named = words("class", "datum.named", -6)
-    below = words("told", "datum.named", 7)
-    alone = words("told", "datum.alone", 0)
+    below = words("label", "datum.named", 7)
+    alone = words("label", "datum.alone", 0)
     return dressed(
         alt.LayerChart(layer=[bars, named, below, alone], width=WIDTH_BARS, height=44 * len(runs))
     )

@@ -93,7 +93,7 @@ def run(
 
     Durable writes of many lengths are timed one at a time, in an order that is random, anywhere and
     one behind the other. The answer is the largest length that takes hardly longer than a block, as
-    all shorter ones do: the rule of the online-batch paper. The price stands beside it: how much
+    all shorter ones do: the rule of the online-batch paper. The price stands with it: how much
     longer the long request takes in such pieces.
     """
     with errors_end(), bar() as progress:

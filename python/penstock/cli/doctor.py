@@ -43,8 +43,8 @@ REQUIREMENT = re.compile(r"([\w.-]+).*;\s*extra\s*==\s*['\"]([\w.-]+)['\"]")
 def doctor(path: Path = ".", *, clean: Clean = False, as_json: Json = False) -> None:
     """Say what this machine can do, and why not.
 
-    Everything is tried and nothing stays behind. What cannot be seen, as in a container, is told
-    and is no error. What runs that were killed have left behind is told too; --clean removes it.
+    Everything is tried and nothing stays behind. What cannot be seen, as in a container, is
+    reported and is no error. What killed runs have left behind is reported too; --clean removes it.
     """
     diagnosis: Diagnosis = json.loads(_native.doctor(path, clean=clean))
     diagnosis["checks"] += extras()

@@ -33,7 +33,7 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="NAME",
-        help="Its format (`penstock trace formats`). If not given, told from its first lines.",
+        help="Its format (`penstock trace formats`). If not given, found from its first lines.",
     ),
 ]
 
@@ -100,7 +100,7 @@ def replay(
 ) -> None:
     """Play a recorded trace under policies and show what each class of it gets.
 
-    At its own pace unless told otherwise: --set trace.timing.speed=2 is twice as fast, --set
+    At its own pace if not set otherwise: --set trace.timing.speed=2 is twice as fast, --set
     trace.timing.depth=32 as fast as the device serves 32 requests outstanding.
     """
     given = {"trace.file": trace, "trace.format": file_format, "trace.fit": fit, "stop": stop}

@@ -29,7 +29,7 @@ Record = Annotated[
         "--record",
         metavar="FILE",
         help="Record what comes from outside, for `penstock replay-decisions`. The decisions go to "
-        "FILE.decisions beside it; neither may exist.",
+        "FILE.decisions next to it; neither may exist.",
     ),
 ]
 

@@ -43,7 +43,7 @@ fn loops(what: Leftovers) -> Vec<Check> {
                 Ok(()) => Check::ok(NAME, format!("removed: {over}, of a run that is gone")),
                 Err(error) => {
                     let found = format!("{over} cannot be removed: {error}");
-                    Check::limited(NAME, found, "as root, if nobody uses it: `losetup -d`")
+                    Check::limited(NAME, found, "as root, if it is not in use: `losetup -d`")
                 }
             },
         };

@@ -42,7 +42,7 @@ fn memory(proc: &Path) -> Check {
         (Some(total), None) => bytes(total << 10),
         (None, _) => {
             let advice = "nothing needs it to be known";
-            return Check::limited("memory", "not told by /proc/meminfo", advice);
+            return Check::limited("memory", "not reported by /proc/meminfo", advice);
         }
     };
     let bytes = |kib: Option<u64>| kib.map(|kib| kib << 10);

@@ -85,7 +85,7 @@ fn timers() -> Check {
     let check = if p99 < APART.ns() {
         Check::ok("timers", found)
     } else {
-        let advice = "live runs ask late here: look at the lateness beside each result; a machine \
+        let advice = "live runs ask late here: look at the lateness in each result; a machine \
                       with an idle CPU wakes sooner";
         Check::limited("timers", found, advice)
     };

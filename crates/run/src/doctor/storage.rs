@@ -82,7 +82,7 @@ fn disk(disk: &Disk, names: &[String]) -> Check {
     let choice = disk.schedulers.join(", ");
     parts.push(match &disk.scheduler {
         Some(scheduler) => format!("scheduler {scheduler} of {choice}"),
-        None if choice.is_empty() => "no scheduler is told".to_owned(),
+        None if choice.is_empty() => "no scheduler is reported".to_owned(),
         None => format!("scheduler {choice}, without a choice"),
     });
     parts.extend(

@@ -35,7 +35,7 @@ keys! {
     }, needs "\"ibm18es\"";
     /// Whether it has too what was observed of the real one.
     OBSERVED observed: bool = SWITCH, or false;
-    /// Time that a command costs beside seek, turn and transfer.
+    /// Time that a command costs in addition to seek, turn and transfer.
     OVERHEADS overheads: Overheads = OrWord {
         words: &[("none", Overheads::None), ("drive", Overheads::Drive)],
         amount: TIME,

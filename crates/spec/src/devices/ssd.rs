@@ -52,7 +52,7 @@ keys! {
     LINK_RATE link_rate: u64 = RATE, needs "\"550MB/s\"";
     /// Whether the link carries one direction at a time or both.
     LINK_DUPLEX link_duplex: bool = Choice(&[("half", false), ("full", true)]), or true;
-    /// Time of the link for a command, beside its data.
+    /// Time of the link for a command, without its data.
     LINK_OVERHEAD link_overhead: Span = PART, or Span::ZERO;
     /// Time until a command is decoded.
     COMMAND_OVERHEAD command_overhead: Span = PART, or Span::from_us(20);
@@ -62,7 +62,7 @@ keys! {
     WRITE_BUFFER write_buffer: u64 = SIZE.above_zero(), or 8 << 20;
     /// Whether a flush has nothing to do.
     POWER_LOSS_PROTECTION power_loss_protection: bool = SWITCH, or false;
-    /// Flash for collection beside the capacity, as a part of it.
+    /// Flash for collection in addition to the capacity, as a part of it.
     // The difference between a binary capacity and a decimal one.
     OVER_PROVISIONING over_provisioning: Share = SHARE.at_least(10_000_000), or Share::percent(7);
     /// Commands that it holds at once.

@@ -93,7 +93,7 @@ pub(crate) fn read(
     duration: Span,
 ) -> Result<Vec<AgentSpec>, JobError> {
     let hint = "an agent is a section: `[[agent]]` with class, op, size, pattern and arrivals";
-    let none = || JobError::new("the job has no agent: nobody asks for anything").hint(hint);
+    let none = || JobError::new("the job has no agent, so it asks for nothing").hint(hint);
     let items = match reader.node(&AGENT) {
         None => return Err(none().at(reader.origin(&AGENT))),
         Some(Node { value: Value::List(items), .. }) if !items.is_empty() => items,

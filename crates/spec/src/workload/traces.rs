@@ -40,7 +40,7 @@ keys! {
         text: |path| quoted(&path.display().to_string()),
         schema: build::text,
     }, needs "\"day.blkparse.gz\"";
-    /// Its format; if not given, told from its contents.
+    /// Its format; if not given, found from its contents.
     FORMAT format: &'static str = Own {
         read: |node| {
             let name = node.text("the name of a format")?;

@@ -84,7 +84,7 @@ def points(figures: Sequence[Figures]) -> list[Point]:
     return found
 
 
-def told(found: Sequence[Point]) -> Table:
+def table(found: Sequence[Point]) -> Table:
     """The points as people read them."""
     rows = [
         [

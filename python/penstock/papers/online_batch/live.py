@@ -37,7 +37,7 @@ ROUNDS = 3
 """Rounds of all cells."""
 
 OVERLAP_NS = 10_000_000_000
-"""How long online programs go on beside a batch that does not end: with priority and no guard,
+"""How long online programs go on during a batch that does not end: with priority and no guard,
 enough of them keep it from the disk."""
 
 OUTLASTED = " The batch had not ended after 10 s; then the online programs did."
@@ -52,8 +52,8 @@ REPETITIONS = 5
 EMULATED = "emulated:"
 """What begins the name of a model in real time."""
 
-Told: TypeAlias = Callable[[str, float], object]
-"""Told what is being measured, and the share that is done."""
+Progress: TypeAlias = Callable[[str, float], object]
+"""Is called with what is being measured, and the share that is done."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,10 +158,12 @@ class Figures:
         )
 
     @classmethod
-    def read(cls, told: dict[str, Any]) -> Self:
+    def read(cls, figures: dict[str, Any]) -> Self:
         """The same from JSON."""
         spreads = ("short_ns", "long_per_1000_bytes_ns")
-        return cls(**{**told, **{key: told[key] and Spread(*told[key]) for key in spreads}})
+        return cls(
+            **{**figures, **{key: figures[key] and Spread(*figures[key]) for key in spreads}}
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +189,7 @@ class Live:
         """Those of each cell."""
         return [Figures.of(cell) for cell in self.cells]
 
-    def beside(self, cell: Cell) -> Cell | None:
+    def without_batch(self, cell: Cell) -> Cell | None:
         """The same without batch programs, if that was measured."""
         return next(
             (
@@ -199,14 +201,14 @@ class Live:
         )
 
     def slower(self, cell: Cell) -> float | None:
-        """How many times as long a short write takes on average beside the batch."""
-        alone = self.beside(cell)
+        """How many times as long a short write takes on average during the batch."""
+        alone = self.without_batch(cell)
         if alone is None or not cell.batch:
             return None
         return cell.short_mean_ns.median / alone.short_mean_ns.median
 
     def write_csv(self, to: IO[str]) -> None:
-        """Every write of every round, a line each; for cells that were told to keep them."""
+        """Every write of every round, a line each; for cells that keep them."""
         lines = csv.writer(to, lineterminator="\n")
         cell_of = ("mode", "cpu_priority", "online", "batch")
         lines.writerow(["round", *cell_of, "program", "kind", "at_ns", "ns"])
@@ -230,7 +232,7 @@ def online_batch_live(
     calibrate: bool = False,
     overlap: bool = True,
     writes: bool = False,
-    told: Told | None = None,
+    progress: Progress | None = None,
 ) -> Live:
     """Run each combination of controls and programs in `rounds` of all of them.
 
@@ -250,8 +252,8 @@ def online_batch_live(
         met = []
         for _, levels, done in design.runs():
             cell = Cell(**levels)
-            if told is not None:
-                told(_words(cell), done)
+            if progress is not None:
+                progress(_words(cell), done)
             met.append(_run(where, cell, cpu, overlap=overlap, writes=writes))
     return Live(
         where=where,
@@ -293,10 +295,10 @@ def _run(
 
 
 def verdict(live: Live) -> Iterable[str]:
-    """What the cells say, a sentence for each control beside the most batch programs."""
+    """What the cells say, a sentence for each control with the most batch programs."""
     most = max((cell.batch for cell in live.cells), default=0)
     for cell in live.cells:
-        slower, alone, piece = live.slower(cell), live.beside(cell), cell.piece_ns
+        slower, alone, piece = live.slower(cell), live.without_batch(cell), cell.piece_ns
         if slower is None or alone is None or piece is None or cell.batch != most:
             continue
         more = (cell.short_mean_ns.median - alone.short_mean_ns.median) / piece.median

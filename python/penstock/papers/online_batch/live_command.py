@@ -124,7 +124,7 @@ def run(
         asked = words("--modes", modes, MODES)
         (first,) = words("--cpu-priority", cpu_priority, CPU)[:1]
         to = _new(csv)
-        with bar() as told:
+        with bar() as progress:
             found = live.online_batch_live(
                 target,
                 modes=asked,
@@ -135,7 +135,7 @@ def run(
                 calibrate=calibrate,
                 overlap=overlap,
                 writes=to is not None,
-                told=told,
+                progress=progress,
             )
         if as_json:
             output.data(f"{json.dumps(_told(found), indent=2, ensure_ascii=False)}\n")
@@ -160,9 +160,9 @@ def _told(found: Live) -> dict[str, object]:
     """All that was met, its figures, and the paper's points with ours."""
     figures = found.figures()
     pairs = [{**asdict(one), "deviation_pct": one.deviation_pct} for one in figure5.points(figures)]
-    told = asdict(found)
-    del told["where"]["read_only"]  # All programs write.
-    return {**told, "figures": [asdict(one) for one in figures], "figure5": pairs}
+    result = asdict(found)
+    del result["where"]["read_only"]  # All programs write.
+    return {**result, "figures": [asdict(one) for one in figures], "figure5": pairs}
 
 
 def _show(found: Live, on: str, console: Console) -> None:
@@ -219,7 +219,7 @@ def _show_figure5(figures: list[Figures], console: Console) -> None:
     found = figure5.points(figures)
     if not found:
         return
-    console.print(table.drawn(figure5.told(found), ruled=False))
+    console.print(table.drawn(figure5.table(found), ruled=False))
     console.print(Text(figure5.NOTE, style="dim"), soft_wrap=True)
     console.print()
 

@@ -40,7 +40,7 @@ def words(kept: dict[str, Any]) -> dict[str, str]:
         "live_command": f"$ penstock {' '.join(kept['words'])}",
         "live_cpu": f"{cpu[0]} and {cpu[1]}",
         "live_rounds": f"{kept['rounds']}",
-        "live_points": markdown(figure5.told(figure5.points(figures))),
+        "live_points": markdown(figure5.table(figure5.points(figures))),
         "live_short": "\n\n".join(short),
         "live_long": "\n\n".join(long),
         "live_claims": markdown(claims.table(figure5.claims(figures), "ms")),
