@@ -117,7 +117,7 @@ soak: $(FUZZED) $(LONG_TESTS) ## what takes hours: every fuzz target for SECONDS
 	if [ -n "$$failed" ]; then echo "error: failed:$$failed; see target/soak/*.log and fuzz/artifacts" >&2; exit 1; fi
 
 # $(call SOAK,NAME,COMMAND) keeps what COMMAND prints, and whether it failed.
-SOAK = mkdir -p target/soak; rm -f target/soak/$(1).*; \
+SOAK = mkdir -p target/soak; rm -rf target/soak/$(1).*; \
 	{ $(2); } 2>&1 | tee target/soak/$(1).log || touch target/soak/$(1).failed
 
 $(FUZZED): soak-%: $(CARGO_FUZZ)
