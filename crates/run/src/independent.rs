@@ -14,12 +14,12 @@ use penstock_core::ClassId;
 use penstock_live::scheduler;
 
 use crate::below::Seen;
-use crate::bench::Bench;
 use crate::failure::Failure;
 use crate::measures::values::ratio;
 use crate::place::{Live, Place};
 use crate::progress::Progress;
 use crate::result::RunResult;
+use crate::runner::Runner;
 use crate::snapshot::Snapshot;
 
 /// Bytes of the buffers of all engines together, as of one by itself.
@@ -29,16 +29,16 @@ const BUFFERS_MOST: u64 = 4 << 30;
 const REMARK: &str = "each class ran at the same time as the others on a thread and an engine of its own: device time is what each of \
                       them saw, and counts twice where both had something at the disk";
 
-/// The run of `bench` on `live` with the disks below under the kernel's scheduler `name`.
+/// The run of `runner` on `live` with the disks below under the kernel's scheduler `name`.
 pub(crate) fn run(
-    bench: &Bench<'_>,
+    runner: &Runner<'_>,
     place: &Place,
     live: &Live,
     name: &str,
     progress: &mut dyn Progress,
 ) -> Result<RunResult, Failure> {
-    let classes = bench.load.classes.len();
-    check_buffers(classes, bench.job.live.depth, bench.load.longest)?;
+    let classes = runner.load.classes.len();
+    check_buffers(classes, runner.job.live.depth, runner.load.longest)?;
     let switched = scheduler::switch(&live.target, name)?;
     let seen = Seen::now(&live.target);
     let (start, stop) = (Start::new(classes), AtomicBool::new(false));
@@ -48,7 +48,7 @@ pub(crate) fn run(
             let (from, class) = (sender.clone(), ClassId(class as u16));
             let (start, stop) = (&start, &stop);
             let alone = move || {
-                let result = one(bench, place, live, class, start, stop, from.clone());
+                let result = one(runner, place, live, class, start, stop, from.clone());
                 // Without one class the others' figures would be of another load.
                 stop.fetch_or(result.is_err(), Ordering::Relaxed);
                 let _ = from.send(Word::Ended(class, Box::new(result)));
@@ -77,7 +77,7 @@ pub(crate) fn run(
         }
         results.into_iter().flatten().collect::<Result<Vec<_>, _>>()
     })?;
-    let mut all = joined(bench, results);
+    let mut all = joined(runner, results);
     all.remarks.extend(seen.remarks());
     all.schedulers = seen.schedulers();
     if let Err(changed) = switched.check() {
@@ -137,7 +137,7 @@ fn check_buffers(classes: usize, depth: u32, longest: u32) -> Result<(), Failure
 
 /// The run of one class.
 fn one(
-    bench: &Bench<'_>,
+    runner: &Runner<'_>,
     place: &Place,
     live: &Live,
     class: ClassId,
@@ -145,15 +145,15 @@ fn one(
     stop: &AtomicBool,
     words: Sender<Word>,
 ) -> Result<RunResult, Failure> {
-    let load = &bench.load.only(class);
+    let load = &runner.load.only(class);
     // The progress of a run is that of all its classes.
-    let bench = Bench { load, watch: None, ..*bench };
-    let stage = bench.stage(live);
+    let runner = Runner { load, watch: None, ..*runner };
+    let stage = runner.stage(live);
     // Every thread comes here, whether its stage failed or not.
     start.wait();
     let (mut clock, device) = stage?;
     let mut member = Member { first: class == ClassId(0), stop, words };
-    let result = bench.run_live(place, device, &mut clock, &mut member)?;
+    let result = runner.run_live(place, device, &mut clock, &mut member)?;
     Ok(result.only(class))
 }
 
@@ -175,7 +175,7 @@ impl Progress for Member<'_> {
 }
 
 /// One result of all classes.
-fn joined(bench: &Bench<'_>, results: Vec<RunResult>) -> RunResult {
+fn joined(runner: &Runner<'_>, results: Vec<RunResult>) -> RunResult {
     let mut results = results.into_iter();
     let mut all = results.next().expect("a job has a class");
     // What was held is known of each class by itself.
@@ -196,7 +196,7 @@ fn joined(bench: &Bench<'_>, results: Vec<RunResult>) -> RunResult {
     }
     all.remarks.sort_unstable();
     all.remarks.dedup();
-    if bench.load.classes.len() > 1 {
+    if runner.load.classes.len() > 1 {
         all.remarks.push(REMARK.into());
     }
     all

@@ -1,7 +1,7 @@
 //! How a job is run: from what `penstock-spec` read to results, and the only crate that writes JSON.
 //!
 //! `session` keeps a target open and runs the `cells` of a `design` on it, and a comparison (`run`)
-//! is a session of one job. `bench` builds the stack of a cell and drives it at its `place` under its
+//! is a session of one job. `runner` builds the stack of a cell and drives it at its `place` under its
 //! `candidate` with its `workload`; `measures` observe, and `result` is what they write. `record`
 //! proves that a run and its replay decide alike. `doctor` says what the machine can do, `gate` puts
 //! a policy before an application's own requests, and `papers` run the programs of papers over one.
@@ -16,7 +16,6 @@ pub mod result;
 pub mod trace_tools;
 
 mod below;
-mod bench;
 mod candidate;
 mod cells;
 mod design;
@@ -30,6 +29,7 @@ mod options;
 mod place;
 mod progress;
 mod run;
+mod runner;
 mod schema;
 mod session;
 mod snapshot;

@@ -3,7 +3,6 @@
 use penstock_live::Engine;
 use penstock_spec::Job;
 
-use crate::bench::Bench;
 use crate::candidate::{self, Chosen};
 use crate::cells::{self, Report};
 use crate::design::{self, Cell, Task};
@@ -15,6 +14,7 @@ use crate::place::{Asked, Place};
 use crate::progress::Progress;
 use crate::record::Recorder;
 use crate::result::{Comparison, JobResult, Machine, RunResult};
+use crate::runner::Runner;
 use crate::snapshot::Watch;
 use crate::step::Step;
 use crate::weights;
@@ -96,8 +96,8 @@ impl Session {
         let run = |cell: Cell<'_>, progress: &mut dyn Progress| {
             let Task { job, load, place, .. } = cell.task;
             let (seed, policy) = (cell.seed(), cell.policy);
-            let bench = Bench { job, policy, load, seed, record, detail, watch };
-            let result = one_run(&bench, place, progress)?;
+            let runner = Runner { job, policy, load, seed, record, detail, watch };
+            let result = one_run(&runner, place, progress)?;
             let round = repeat.map(|_| cell.round);
             Ok(RunResult { round, seed: round.map(|_| seed), ..result })
         };
@@ -150,23 +150,23 @@ impl Session {
     }
 }
 
-/// The run of `bench` at `place`: of all classes over one stack, of one class alone, or of each on a
+/// The run of `runner` at `place`: of all classes over one stack, of one class alone, or of each on a
 /// thread of its own under a scheduler of the kernel.
 fn one_run(
-    bench: &Bench<'_>,
+    runner: &Runner<'_>,
     place: &Place,
     progress: &mut dyn Progress,
 ) -> Result<RunResult, Failure> {
-    match (bench.policy, place) {
+    match (runner.policy, place) {
         (Chosen::Kernel(_), Place::Live(live)) => {
-            let scheduler = bench.policy.kernel().expect("it is one");
-            independent::run(bench, place, live, scheduler, progress)
+            let scheduler = runner.policy.kernel().expect("it is one");
+            independent::run(runner, place, live, scheduler, progress)
         }
         (Chosen::Alone(class, _), _) => {
-            let alone = bench.load.only(*class);
-            let result = Bench { load: &alone, ..*bench }.run_whole(place, progress)?;
+            let alone = runner.load.only(*class);
+            let result = Runner { load: &alone, ..*runner }.run_whole(place, progress)?;
             Ok(result.only(*class))
         }
-        _ => bench.run_whole(place, progress),
+        _ => runner.run_whole(place, progress),
     }
 }

@@ -37,7 +37,7 @@ use crate::workload::Load;
 
 /// One policy's run, ready to begin.
 #[derive(Clone, Copy)]
-pub(crate) struct Bench<'a> {
+pub(crate) struct Runner<'a> {
     pub(crate) job: &'a Job,
     pub(crate) policy: &'a Chosen,
     pub(crate) load: &'a Load,
@@ -58,7 +58,7 @@ struct Observers<'a> {
     below: Vec<Box<dyn Measure>>,
 }
 
-impl Bench<'_> {
+impl Runner<'_> {
     /// The run at `place` with one stack for all classes.
     pub(crate) fn run_whole(
         &self,
