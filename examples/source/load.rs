@@ -5,8 +5,7 @@ use penstock_spec::Job;
 use penstock_spec::workload::volley::VolleySpec;
 use penstock_workload::volley::{Volley, Volleys};
 
-use super::load::{Load, classes};
-use super::source::Workload;
+use super::load::{Load, Workload, classes};
 use crate::measures::programs::ProgramBook;
 
 /// The workload of a `job` with the volleys `spec` on a target of `capacity` bytes.

@@ -186,8 +186,10 @@ SOURCE = {
             "        }}\n{}",
         ),
         (
-            "            Self::Trace => Workload",
-            "            Self::Volley => Workload::Volley(VolleySpec::read(reader, classes)?),\n{}",
+            "            Self::Trace => WorkloadSpec",
+            "            Self::Volley => {{\n"
+            "                WorkloadSpec::Volley(VolleySpec::read(reader, classes)?)\n"
+            "            }}\n{}",
         ),
         (
             "            Self::Agents(agents) => agents.len(),\n",
@@ -206,8 +208,8 @@ SOURCE = {
     "crates/run/src/workload/mod.rs": [
         ("mod trace;\n", "{}mod volley;\n"),
         (
-            "        Workload::Trace(spec) =>",
-            "        Workload::Volley(spec) => Ok(volley::load(job, spec, capacity)),\n{}",
+            "        WorkloadSpec::Trace(spec) =>",
+            "        WorkloadSpec::Volley(spec) => Ok(volley::load(job, spec, capacity)),\n{}",
         ),
     ],
 }

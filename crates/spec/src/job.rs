@@ -31,7 +31,7 @@ use crate::units::duration_text;
 use crate::workload::agents::AgentSpec;
 use crate::workload::arrivals::MAX_OUTSTANDING_MOST;
 use crate::workload::region::whole_blocks;
-use crate::workload::{self, Workload, WorkloadKind};
+use crate::workload::{self, WorkloadKind, WorkloadSpec};
 use crate::{file, params, sets};
 
 keys! {
@@ -90,7 +90,7 @@ pub struct Job {
     /// Classes in the order of the file; a `ClassId` is an index into them.
     pub classes: Vec<Class>,
     /// What asks.
-    pub workload: Workload,
+    pub workload: WorkloadSpec,
     /// Parameters of every registered policy.
     pub policies: Vec<(&'static str, Params)>,
 }

@@ -42,4 +42,4 @@ pub use stop::Stop;
 pub use workload::agents::AgentSpec;
 pub use workload::programs::{ProgramSpec, ProgramsSpec};
 pub use workload::region::{Edge, Region};
-pub use workload::{Workload, traces};
+pub use workload::{WorkloadSpec, traces};

@@ -4,8 +4,7 @@ use penstock_core::{ClassId, Op, Seed, Source, StreamId, Time};
 use penstock_spec::Job;
 use penstock_workload::{Agent, Agents, Arrivals};
 
-use super::load::{Load, classes};
-use super::source::Workload;
+use super::load::{Load, Workload, classes};
 use crate::failure::Failure;
 use crate::measures::programs::ProgramBook;
 

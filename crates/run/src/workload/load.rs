@@ -1,11 +1,32 @@
-//! What is known of every workload, whatever its kind.
+//! A workload that is ready to run: what every kind does, and what is known of each.
 
 use std::num::NonZeroU32;
 
-use penstock_core::{ClassId, ClassInfo, Prio, Span, Time};
+use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time};
 use penstock_spec::{Class, Job};
 
-use super::source::Workload;
+use crate::measures::programs::ProgramBook;
+
+/// What asks in a run. Every policy gets the same.
+pub(crate) trait Workload: Send + Sync {
+    /// A source at its beginning; what is random in it descends from `seed`. It books in `book` what
+    /// happens to programs, of which `most` may be under way.
+    fn source(&self, seed: Seed, most: u32, book: Option<&ProgramBook>) -> Box<dyn Source>;
+
+    /// Whether it asks for anything but reads.
+    fn writes(&self) -> bool;
+
+    /// The same of one class only: each of its requests is asked for as if all were there.
+    fn only(&self, class: ClassId) -> Box<dyn Workload>;
+
+    /// Whether the requests of `stream` are planned ahead.
+    fn is_planned(&self, stream: StreamId) -> bool;
+
+    /// A book for what happens after `warmup` to the programs of `classes` classes, if it has any.
+    fn program_book(&self, _classes: usize, _warmup: Span) -> Option<ProgramBook> {
+        None
+    }
+}
 
 /// The workload of a job on one target.
 pub(crate) struct Load {

@@ -3,10 +3,9 @@
 mod agents;
 mod load;
 mod programs;
-pub(crate) mod source;
 mod trace;
 
-use penstock_spec::{Job, Workload};
+use penstock_spec::{Job, WorkloadSpec};
 
 pub(crate) use self::load::Load;
 
@@ -18,8 +17,8 @@ use crate::failure::Failure;
 /// What does not fit the target, and a trace that cannot be read.
 pub(crate) fn load(job: &Job, capacity: u64, block: u32) -> Result<Load, Failure> {
     match &job.workload {
-        Workload::Agents(_) => agents::load(job, capacity, block),
-        Workload::Programs(spec) => programs::load(job, spec, capacity, block),
-        Workload::Trace(spec) => trace::load(job, spec, capacity),
+        WorkloadSpec::Agents(_) => agents::load(job, capacity, block),
+        WorkloadSpec::Programs(spec) => programs::load(job, spec, capacity, block),
+        WorkloadSpec::Trace(spec) => trace::load(job, spec, capacity),
     }
 }

@@ -5,8 +5,7 @@ use penstock_spec::{Job, ProgramsSpec, Stop};
 use penstock_workload::program::{Cpus, Starts};
 use penstock_workload::{Program, Programs};
 
-use super::load::{Load, classes};
-use super::source::Workload;
+use super::load::{Load, Workload, classes};
 use crate::failure::Failure;
 use crate::measures::programs::ProgramBook;
 

@@ -5,8 +5,7 @@ use penstock_spec::Job;
 use penstock_spec::traces::{OTHER, TraceSpec};
 use penstock_workload::trace::{Record, Replay, Timing, Trace};
 
-use super::load::{Load, classes};
-use super::source::Workload;
+use super::load::{Load, Workload, classes};
 use crate::failure::Failure;
 use crate::measures::programs::ProgramBook;
 use crate::trace_file;

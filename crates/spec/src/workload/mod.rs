@@ -33,7 +33,7 @@ const NOT_BOTH: &str = "a job has one or the other: leave one out, or make the a
 
 /// The workload of a job.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Workload {
+pub enum WorkloadSpec {
     /// Agents in the order of the file.
     Agents(Vec<AgentSpec>),
     /// Programs on processors.
@@ -82,16 +82,18 @@ impl WorkloadKind {
         classes: &[Class],
         duration: Span,
         folder: &Path,
-    ) -> Result<Workload, JobError> {
+    ) -> Result<WorkloadSpec, JobError> {
         Ok(match self {
-            Self::Agents => Workload::Agents(agents::read(reader, classes, duration)?),
-            Self::Programs => Workload::Programs(ProgramsSpec::read(reader, classes, duration)?),
-            Self::Trace => Workload::Trace(TraceSpec::read(reader, classes, folder)?),
+            Self::Agents => WorkloadSpec::Agents(agents::read(reader, classes, duration)?),
+            Self::Programs => {
+                WorkloadSpec::Programs(ProgramsSpec::read(reader, classes, duration)?)
+            }
+            Self::Trace => WorkloadSpec::Trace(TraceSpec::read(reader, classes, folder)?),
         })
     }
 }
 
-impl Workload {
+impl WorkloadSpec {
     /// Its agents, if it has agents.
     pub fn agents(&self) -> &[AgentSpec] {
         if let Self::Agents(agents) = self { agents } else { &[] }
