@@ -160,10 +160,7 @@ impl Place {
         options: &TargetOptions,
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<Self, Failure> {
-        let (model, path) = match what.split_once(':') {
-            Some((model, path)) => (model, Some(path)),
-            None => (what, None),
-        };
+        let (model, path) = model_and_path(what);
         if path == Some("") {
             return Err(nameless(what));
         }
@@ -335,6 +332,11 @@ fn no_speed(on: &str, speed: Option<&str>) -> Result<(), Failure> {
 /// Disks that work side by side in a model.
 pub(crate) fn disks(spec: &DeviceSpec) -> NonZeroU32 {
     NonZeroU32::new(spec.disks()).expect("an array has disks")
+}
+
+/// The model and the path of `DEVICE[@SPEED][:PATH]`.
+pub(crate) fn model_and_path(text: &str) -> (&str, Option<&str>) {
+    text.split_once(':').map_or((text, None), |(model, path)| (model, Some(path)))
 }
 
 /// What `DEVICE[@SPEED]` stands for: a model, and how fast it answers in real time.

@@ -26,7 +26,7 @@ use crate::below::Seen;
 use crate::failure::Failure;
 use crate::gate::{Gate, GateError, GateFile, GateOptions, GateStats};
 use crate::measures::values::Values;
-use crate::place::EMULATED;
+use crate::place::{EMULATED, model_and_path};
 use crate::result::{BelowResult, Distribution};
 use crate::target_options::TargetOptions;
 
@@ -232,8 +232,8 @@ fn place(target: &TargetOptions) -> (Option<String>, Option<GateFile>) {
     let on = target.on.as_deref().unwrap_or_default();
     let (model, path) = match on.strip_prefix(EMULATED) {
         Some(what) => {
-            let (model, path) = what.split_once(':').unwrap_or((what, ""));
-            (Some(model.into()), path)
+            let (model, path) = model_and_path(what);
+            (Some(model.into()), path.unwrap_or_default())
         }
         None => (None, on),
     };
