@@ -85,7 +85,7 @@ def work(
         raise typer.Exit(asked.exit_code) from interrupt
     comparison: Comparison = json.loads(result)
     if as_json:
-        output.data(f"{_native.without_detail(result)}\n")
+        output.data(f"{_native.without_detail(result) if outputs else result}\n")
     else:
         drawn(lambda console: _show(comparison, console))
         for remark in comparison.get("remarks", []):

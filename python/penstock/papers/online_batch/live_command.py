@@ -138,7 +138,7 @@ def run(
                 progress=progress,
             )
         if as_json:
-            output.data(f"{json.dumps(_told(found), indent=2, ensure_ascii=False)}\n")
+            output.data(f"{json.dumps(_as_json(found), indent=2, ensure_ascii=False)}\n")
         else:
             drawn(lambda console: _show(found, on, console))
         if to is not None:
@@ -156,7 +156,7 @@ def _new(csv: str | None) -> Path | None:
     return Path(csv)
 
 
-def _told(found: Live) -> dict[str, object]:
+def _as_json(found: Live) -> dict[str, object]:
     """All that was met, its figures, and the paper's points with ours."""
     figures = found.figures()
     pairs = [{**asdict(one), "deviation_pct": one.deviation_pct} for one in figure5.points(figures)]
