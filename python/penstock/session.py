@@ -1,8 +1,6 @@
 """A session: a target that stays open and locked while jobs run on it, one design after another."""
 
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Self
 
 from penstock import _native
 from penstock.comparison import Comparison
@@ -16,7 +14,7 @@ class Session:
     """Runs jobs on one target, which no other run may use meanwhile.
 
     Modelled runs share all processors, and what comes of them does not depend on how many these
-    are. Runs on a real target come one after another.
+    are. Runs on a real target come one after another. `contextlib.closing` ends it with a block.
     """
 
     def __init__(
@@ -50,16 +48,3 @@ class Session:
     def close(self) -> None:
         """Let the target go. A second time is no error."""
         self._native.close()
-
-    def __enter__(self) -> Self:
-        """The session, which ends with the block."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
-        """Close."""
-        self.close()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from io import StringIO
 from pathlib import Path
 
@@ -159,7 +160,7 @@ def test_no_two_runs_go_to_the_same_addresses(monkeypatch: pytest.MonkeyPatch) -
 
     some, _ = probes.plan(("read",), 1 << 30)
     target = Target(on="flash")
-    with Listening(target, policies=["fcfs"]) as session:
+    with closing(Listening(target, policies=["fcfs"])) as session:
         subject = measure.Subject(session, target, {}, ())
         found = measure.in_rounds(subject, some, 3, lambda _what, _fraction: None)
     assert [len(rounds) for rounds in found.values()] == [3] * len(some)

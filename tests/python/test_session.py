@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -38,7 +38,7 @@ def on_one_processor() -> Iterator[None]:
 
 def runs(jobs: list[Job]) -> list[str]:
     """All results of modelled jobs, as text."""
-    with Session(Target(), policies=["fcfs", "sptf"], detail=True) as session:
+    with closing(Session(Target(), policies=["fcfs", "sptf"], detail=True)) as session:
         return [json.dumps(one.raw["runs"]) for one in session.run(jobs)]
 
 
@@ -56,7 +56,9 @@ def test_a_target_is_free_when_its_session_ends(disk: Path) -> None:
     def other() -> None:
         penstock.compare(short, policies=["noop"], on=disk)
 
-    with Session(Target(on=str(disk), create="1MiB"), [short], policies=["noop"]) as session:
+    with closing(
+        Session(Target(on=str(disk), create="1MiB"), [short], policies=["noop"])
+    ) as session:
         with pytest.raises(penstock.PenstockError, match="in use by another run"):
             other()
         (one,) = session.run([short])
@@ -82,7 +84,7 @@ def test_what_fails_or_is_stopped_ends_the_session() -> None:
         ],
         device="hdd-7200",
     )
-    with Session(Target(), policies=["fcfs"]) as session:
+    with closing(Session(Target(), policies=["fcfs"])) as session:
         with pytest.raises(penstock.PenstockError, match="found 1 requests outstanding") as caught:
             session.run([job(1), many, job(2)])
         assert caught.value.exit_code == 1
@@ -93,7 +95,7 @@ def test_what_fails_or_is_stopped_ends_the_session() -> None:
         if step["step"] == "finished":
             raise KeyboardInterrupt
 
-    with Session(Target(), policies=["fcfs"]) as session:
+    with closing(Session(Target(), policies=["fcfs"])) as session:
         with pytest.raises(KeyboardInterrupt):
             session.run([job(1), job(2)], progress=stop)
         with pytest.raises(RuntimeError, match="the session has ended"):

@@ -1,6 +1,7 @@
 """What writes of many lengths take, in rounds on a target that is open meanwhile."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -66,7 +67,7 @@ def measure(
             at = (now["number"] + now["fraction"]) / len(runs)
             progress(f"writing, {runs[now['number']].cell[_PATTERN]}", at)
 
-    with Session(target, jobs, policies=["fcfs"], detail=True) as session:
+    with closing(Session(target, jobs, policies=["fcfs"], detail=True)) as session:
         results = session.run(jobs, progress=step)
     last = results[-1]
     return Measured(

@@ -1,6 +1,7 @@
 """The fit: the engine that will predict runs every guess, and least squares choose the next."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from math import exp, log, sqrt
 
@@ -60,7 +61,7 @@ class Fit:
 def predict(device: Mapping[str, Plain], seen: Mapping[Probe, Figures]) -> list[Figures]:
     """What a modelled device gives for each probe, which runs about as long as it was measured."""
     jobs = [_modelled(device, probe, figures) for probe, figures in seen.items()]
-    with Session(Target(), policies=[POLICY]) as models:
+    with closing(Session(Target(), policies=[POLICY])) as models:
         results = models.run(jobs)
     classes = [one for result in results for one in result.runs[0].classes]
     # Of a model that finishes nothing in the time of hundreds nothing is right.

@@ -1,7 +1,7 @@
 """Probes are measured: in rounds of all of them, on a target that is open meanwhile."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
@@ -54,7 +54,7 @@ def opened(target: Target) -> Iterator[Subject]:
             raise
         target = replace(target, read_only=True)
         session = Session(target, [LOOK], policies=[POLICY])
-    with session:
+    with closing(session):
         (looked,) = session.run([LOOK])
         (run,) = looked.runs
         yield Subject(session, target, run.schedulers, run.remarks)
