@@ -34,9 +34,12 @@ $(VENV)/uv-$(UV_VERSION):
 	$(PYTHON) -m pip --python $(BIN)/python install --quiet uv==$(UV_VERSION)
 	@touch $@
 
-# The tools first: the locked maturin builds the package.
-$(VENV)/ready: $(SOURCES) | $(VENV)/uv-$(UV_VERSION)
+$(VENV)/tools: pyproject.toml uv.lock | $(VENV)/uv-$(UV_VERSION)
 	$(UV) sync --locked --all-extras --no-install-project
+	@touch $@
+
+# The tools first: the locked maturin builds the package.
+$(VENV)/ready: $(SOURCES) $(VENV)/tools
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) PATH="$(CURDIR)/$(BIN):$$PATH" \
 	  maturin develop --release --locked --uv
 	@touch $@
@@ -54,14 +57,13 @@ test: setup ## all tests
 	$(BIN)/pytest --numprocesses 3
 
 .PHONY: lint
-lint: setup ## formatting, lints, types, and the floors of the architecture
+lint: $(VENV)/tools ## formatting, lints, types, and the floors of the architecture
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --quiet --locked -p penstock-architecture
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/stubtest --concise penstock._native
 
 .PHONY: validate
 validate: ## compare the modelled disks with DiskSim and with measured drives: docs/validation.md

@@ -1,6 +1,8 @@
 """The bindings: what Python says reaches the engine, and what the engine says reaches Python."""
 
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,13 @@ from penstock.results.steps import Step
 from penstock.signals import Asked
 
 FOR_EVER = ["duration=100000h"]
+
+
+def test_the_stubs_say_what_the_module_has() -> None:
+    stubtest = Path(sys.executable).with_name("stubtest")
+    command = [str(stubtest), "--concise", "penstock._native"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.stdout, done.returncode) == ("", 0), done.stderr
 
 
 def test_progress_is_reported_and_may_end_the_run_by_raising(job: Path) -> None:
