@@ -9,7 +9,7 @@ use std::cell::Cell;
 
 use penstock_core::{Device, Done, Op, Request, Span, Time};
 
-use crate::record::Recorder;
+use super::writer::Recorder;
 
 /// `device`, recorded.
 pub(crate) struct Recorded<D> {

@@ -18,9 +18,11 @@ use penstock_spec::Job;
 use penstock_spec::params;
 use serde::Serialize;
 
+use super::format::Event;
+use super::header::Header;
+use super::reader::{Decisions, Events};
+use super::recorded::{Usual, count};
 use crate::failure::Failure;
-use crate::record::recorded::{Usual, count};
-use crate::record::{Decisions, Event, Events, Header};
 
 /// What a comparison of decisions found.
 #[derive(Debug, Serialize)]

@@ -1,0 +1,68 @@
+//! What a record says before its events: of what it is.
+
+use std::num::NonZeroU32;
+
+use penstock_core::{ClassInfo, Prio, Served};
+use serde::{Deserialize, Serialize};
+
+/// What a replay needs to know in addition to the events.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of Penstock that recorded.
+    pub penstock: String,
+    /// Name of the policy.
+    pub policy: String,
+    /// Name of the job file.
+    pub job: String,
+    /// The whole job with every default in place, the policy's parameters among them.
+    pub text: String,
+    /// Commands that the device takes at once.
+    pub room: u32,
+    /// Bytes of the device.
+    pub capacity: u64,
+    /// Block of the device in bytes.
+    pub block: u32,
+    /// The device finishes by itself, as real ones do; records that do not say are of such.
+    #[serde(default = "yes")]
+    pub polled: bool,
+    /// What the policy served; older records do not say.
+    pub served: Option<RecordedServed>,
+}
+
+/// A [`Served`] in a header.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RecordedServed {
+    disks: NonZeroU32,
+    classes: Vec<RecordedClass>,
+}
+
+/// A [`ClassInfo`] in a header.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+struct RecordedClass {
+    name: String,
+    weight: NonZeroU32,
+    prio: u8,
+}
+
+impl RecordedServed {
+    pub(crate) fn new(served: &Served<'_>) -> Self {
+        let class = |class: &ClassInfo| {
+            let ClassInfo { name, weight, prio } = class.clone();
+            RecordedClass { name, weight, prio: prio.0 }
+        };
+        Self { disks: served.disks, classes: served.classes.iter().map(class).collect() }
+    }
+
+    /// The classes and the disks of a [`Served`].
+    pub(crate) fn parts(&self) -> (Vec<ClassInfo>, NonZeroU32) {
+        let class = |class: &RecordedClass| {
+            let RecordedClass { name, weight, prio } = class.clone();
+            ClassInfo { name, weight, prio: Prio(prio) }
+        };
+        (self.classes.iter().map(class).collect(), self.disks)
+    }
+}
+
+fn yes() -> bool {
+    true
+}

@@ -1,0 +1,187 @@
+//! Writes a record while its run goes on.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use penstock_core::{Done, Errno, Go, Io, ReqId, Span, Time};
+
+use super::format::{
+    ADVANCE, ARRIVAL, BUFFER, COMPLETION, DECISION, DECISIONS, END, POSITION, RECORD, REFUSED,
+    ROOM, TURN, decisions_of,
+};
+use super::header::Header;
+
+/// Writes both files while a run goes on. Clones write to the same files.
+#[derive(Clone)]
+pub struct Recorder(Rc<RefCell<RecordFiles>>);
+
+struct RecordFiles {
+    path: PathBuf,
+    record: BufWriter<File>,
+    decisions: BufWriter<File>,
+    /// The first failure; what came after it was not written.
+    failed: Option<io::Error>,
+}
+
+impl Recorder {
+    /// Makes both files; neither may exist.
+    ///
+    /// # Errors
+    /// When one exists or cannot be made; then neither is left behind.
+    pub fn create(path: &Path, header: &Header) -> io::Result<Self> {
+        let open = |path: &Path, format: &str| {
+            let mut file = BufWriter::with_capacity(BUFFER, File::create_new(path)?);
+            file.write_all(format.as_bytes())?;
+            serde_json::to_writer(&mut file, header)?;
+            file.write_all(b"\n")?;
+            Ok(file)
+        };
+        let record = open(path, RECORD)?;
+        let decisions = open(&decisions_of(path), DECISIONS).inspect_err(|_: &io::Error| {
+            // The record is ours, made above; an error here changes nothing about the first one.
+            let _ = std::fs::remove_file(path);
+        })?;
+        Ok(Self(Rc::new(RefCell::new(RecordFiles {
+            path: path.to_owned(),
+            record,
+            decisions,
+            failed: None,
+        }))))
+    }
+
+    /// Whether [`create`](Self::create) could make its two files.
+    ///
+    /// # Errors
+    /// When something is there already, or no file can be made there.
+    pub fn check(path: &Path) -> io::Result<()> {
+        check_new(path)?;
+        check_new(&decisions_of(path))
+    }
+
+    fn write(&self, write: impl FnOnce(&mut RecordFiles) -> io::Result<()>) {
+        let files = &mut *self.0.borrow_mut();
+        if files.failed.is_none()
+            && let Err(error) = write(files)
+        {
+            files.failed = Some(error);
+        }
+    }
+
+    /// Whether everything could be written so far; a record with a gap is worth nothing.
+    pub fn sound(&self) -> bool {
+        self.0.borrow().failed.is_none()
+    }
+
+    /// The loop begins a turn.
+    pub fn turn(&self, now: Time) {
+        self.write(|files| {
+            let mut bytes = [TURN; 9];
+            bytes[1..].copy_from_slice(&now.ns().to_le_bytes());
+            files.record.write_all(&bytes)
+        });
+    }
+
+    /// A request was taken.
+    pub fn arrived(&self, io: &Io) {
+        self.write(|files| {
+            let out = &mut files.record;
+            out.write_all(&[ARRIVAL])?;
+            out.write_all(&io.due.ns().to_le_bytes())?;
+            out.write_all(&io.start.to_le_bytes())?;
+            out.write_all(&io.len.to_le_bytes())?;
+            out.write_all(&io.stream.0.to_le_bytes())?;
+            out.write_all(&io.class.0.to_le_bytes())?;
+            out.write_all(&[io.op as u8, io.prio.0, io.flags.bits()])
+        });
+    }
+
+    /// A command came back from the bottom device.
+    pub fn completed(&self, done: &Done) {
+        self.write(|files| {
+            let out = &mut files.record;
+            out.write_all(&[COMPLETION])?;
+            out.write_all(&done.id.slot.to_le_bytes())?;
+            out.write_all(&done.id.age.to_le_bytes())?;
+            out.write_all(&done.service.ns().to_le_bytes())?;
+            out.write_all(&done.len.to_le_bytes())?;
+            out.write_all(&done.error.map_or(0, Errno::code).to_le_bytes())
+        });
+    }
+
+    /// The bottom device is advanced.
+    pub fn advanced(&self) {
+        self.write(|files| files.record.write_all(&[ADVANCE]));
+    }
+
+    /// The bottom device has room for `room` commands, after it had `after` times as many as counted.
+    pub fn room(&self, after: u32, room: u32) {
+        self.write(|files| {
+            files.record.write_all(&[ROOM])?;
+            files.record.write_all(&after.to_le_bytes())?;
+            files.record.write_all(&room.to_le_bytes())
+        });
+    }
+
+    /// The bottom device did not take a command, after it had taken `after` of them.
+    pub fn refused(&self, after: u32) {
+        self.write(|files| {
+            files.record.write_all(&[REFUSED])?;
+            files.record.write_all(&after.to_le_bytes())
+        });
+    }
+
+    /// The bottom device `takes` so long to reach a place, after `after` that cost nothing.
+    pub fn position(&self, after: u32, takes: Span) {
+        self.write(|files| {
+            files.record.write_all(&[POSITION])?;
+            files.record.write_all(&after.to_le_bytes())?;
+            files.record.write_all(&takes.ns().to_le_bytes())
+        });
+    }
+
+    /// A policy has decided.
+    pub fn decided(&self, at: Time, go: Go, chain: &[ReqId]) {
+        self.write(|files| {
+            let out = &mut files.decisions;
+            out.write_all(&[DECISION])?;
+            out.write_all(&at.ns().to_le_bytes())?;
+            out.write_all(&go.len.to_le_bytes())?;
+            out.write_all(&(chain.len() as u32).to_le_bytes())?;
+            for id in std::iter::once(&go.id).chain(chain) {
+                out.write_all(&id.slot.to_le_bytes())?;
+                out.write_all(&id.age.to_le_bytes())?;
+            }
+            Ok(())
+        });
+    }
+
+    /// Writes the end marks and whatever is buffered.
+    ///
+    /// # Errors
+    /// The first failure of any write: the files are then useless, and removed.
+    pub fn finish(&self) -> io::Result<()> {
+        self.write(|files| {
+            files.record.write_all(&[END])?;
+            files.decisions.write_all(&[END])?;
+            files.record.flush()?;
+            files.decisions.flush()
+        });
+        let files = &mut *self.0.borrow_mut();
+        files.failed.take().map_or(Ok(()), |error| {
+            for useless in [files.path.clone(), decisions_of(&files.path)] {
+                let _ = std::fs::remove_file(useless);
+            }
+            Err(error)
+        })
+    }
+}
+
+/// Whether a new file can be made at `path`: makes it and removes it, since permissions say nothing
+/// of a file system that is full or takes no files.
+pub(crate) fn check_new(path: &Path) -> io::Result<()> {
+    File::create_new(path)?;
+    std::fs::remove_file(path)
+}
