@@ -103,7 +103,7 @@ FAULTS = [
         "the arm goes home after each access",
         DISK,
         "self.mechanism.arm = access.arm;",
-        "self.mechanism.arm = Arm { cylinder: 0, ..access.arm };",
+        "self.mechanism.arm = super::access::Arm { cylinder: 0, ..access.arm };",
         *ACCESSES,
         "every_access_is_disksims_but_for_what_its_platter_is_behind",
     ),
