@@ -7,7 +7,7 @@ use crate::amount::Count;
 use crate::diagnose::{JobError, Origin, quote};
 use crate::keys::{keys, table};
 use crate::kinds::section;
-use crate::nearest::suggest;
+use crate::nearest::{nearest, suggest};
 use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::text::Lines;
@@ -71,10 +71,10 @@ fn class(entry: &KeyValue) -> Result<Class, JobError> {
 /// The class called `name`, which stands at `origin`.
 pub(crate) fn named(name: &str, origin: &Origin, classes: &[Class]) -> Result<ClassId, JobError> {
     let index = classes.iter().position(|class| class.name == name).ok_or_else(|| {
-        let known = classes.iter().map(|class| class.name.as_str());
-        let hint = match known.len() {
-            0 => "declare it: `[class.NAME]` is a section".into(),
-            _ => suggest(name, known),
+        let known = || classes.iter().map(|class| class.name.as_str());
+        let hint = match nearest(name, known()) {
+            None => format!("add the section `[class.{name}]`"),
+            Some(_) => suggest(name, known()),
         };
         let found = format!("unknown class {}", quote(name));
         JobError::new(found).at(origin).hint(hint)

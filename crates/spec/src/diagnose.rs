@@ -91,6 +91,12 @@ impl Origin {
         &self.source.text[self.span.clone()]
     }
 
+    /// Whether it is the whole of a section's header: `[agent]`.
+    pub(crate) fn header(&self) -> bool {
+        let text = &self.source.text;
+        text[..self.span.start].ends_with('[') && text[self.span.end..].starts_with(']')
+    }
+
     /// The text that it lies in.
     pub fn source(&self) -> &Arc<Source> {
         &self.source

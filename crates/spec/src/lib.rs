@@ -20,6 +20,7 @@ pub mod workload;
 mod amount;
 mod classes;
 mod file;
+mod fio;
 mod job;
 mod keys;
 mod kinds;

@@ -21,7 +21,8 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         let edits = edits(&letters, &other);
         let shorter = letters.len().min(other.len());
         match shorter >= 3 {
-            _ if edits <= allowed => Some((0, edits)),
+            // Of one letter, another is no slip.
+            _ if edits <= allowed && edits < letters.len().max(other.len()) => Some((0, edits)),
             true if other.starts_with(&letters) => Some((1, edits)),
             true if letters.starts_with(&other) => Some((2, edits)),
             _ => None,
@@ -80,6 +81,7 @@ mod tests {
 
     #[test]
     fn the_unlike_is_not_suggested() {
+        assert_eq!(nearest("b", ["a"]), None);
         for name in ["", "x", "elephant", "priority-of-size", &"size".repeat(50)] {
             assert_eq!(nearest(name, KNOWN), None, "{name}");
         }

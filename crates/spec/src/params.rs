@@ -13,6 +13,9 @@ use crate::tree::{self, Node};
 use crate::units::{self, Quantity};
 use crate::{sets, text};
 
+/// Schedulers of the kernel of which no policy has the name.
+const KERNEL: [&str; 4] = ["none", "mq-deadline", "bfq", "kyber"];
+
 /// The policy called `name`.
 ///
 /// # Errors
@@ -24,7 +27,12 @@ pub fn policy(name: &str) -> Result<&'static Entry, JobError> {
     }
     penstock_policy::find(name).ok_or_else(|| {
         let names = POLICIES.iter().map(|policy| policy.name);
-        JobError::new(format!("unknown policy {}", quote(name))).hint(suggest(name, names))
+        let hint = if KERNEL.contains(&name) {
+            format!("on a real file or disk `kernel:{name}` is the kernel's scheduler")
+        } else {
+            suggest(name, names)
+        };
+        JobError::new(format!("unknown policy {}", quote(name))).hint(hint)
     })
 }
 
@@ -168,7 +176,7 @@ arrivals = { kind = "closed", depth = 1 }
         for (value, said) in [
             ("of", ["expected a length of time or `off`, found `of`", "did you mean `off`?"]),
             ("soon", ["expected a length of time or `off`", "with its unit, as in `10ms`"]),
-            ("300", ["300 has no unit; expected a length of time", "write `300ms`"]),
+            ("300", ["300 has no unit; expected a length of time", "write `300s` or `300ms`"]),
         ] {
             let message = aging(value).unwrap_err();
             assert!(said.iter().all(|said| message.contains(said)), "{message}");

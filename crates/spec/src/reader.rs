@@ -1,8 +1,9 @@
 //! Tables as they are read, by key.
 
 use crate::diagnose::{JobError, Origin, quote};
+use crate::fio;
 use crate::keys::{Declared, Given, Key, Keys, Maybe, names};
-use crate::nearest::suggest;
+use crate::nearest::{nearest, suggest};
 use crate::tree::{KeyValue, Node, Table, Value};
 
 /// Reads a table by key. It finds unknown keys first: a misspelt key would otherwise be reported
@@ -52,7 +53,12 @@ impl<'a> Reader<'a> {
         match self.table.entries.iter().find(unknown) {
             None => Ok(self),
             Some(entry) => {
-                let hint = suggest(&entry.key, self.known.iter().copied());
+                let known = || self.known.iter().copied();
+                let of_fio = fio::instead_of(&entry.key);
+                let hint = match nearest(&entry.key, known()) {
+                    None => of_fio.unwrap_or_else(|| suggest(&entry.key, known())),
+                    Some(_) => suggest(&entry.key, known()),
+                };
                 Err(JobError::new(found(&quote(&entry.key))).at(&entry.origin).hint(hint))
             }
         }

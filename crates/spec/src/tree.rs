@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::diagnose::{JobError, Origin, Source, quote};
+use crate::fio;
 use crate::nearest::suggest;
 
 /// A value and where it was written.
@@ -53,6 +54,9 @@ pub(crate) fn parse(source: &Arc<Source>) -> Result<Node, JobError> {
     let table = DeTable::parse(source.text()).map_err(|error| {
         let end = source.text().len();
         let origin = Origin::new(source, error.span().unwrap_or(end..end));
+        if fio::wrote(source.text()) {
+            return JobError::new("this looks like a job of fio").hint(fio::HINT).at(&origin);
+        }
         syntax(error.message(), &origin)
     })?;
     Ok(Node { value: entries(table.get_ref(), source)?, origin: Origin::new(source, 0..0) })
@@ -68,7 +72,12 @@ fn syntax(message: &str, origin: &Origin) -> JobError {
     let found = quote(origin.text());
     let error = match message.lines().next().unwrap_or("") {
         "duplicate key" => {
-            JobError::new(format!("the key {found} is given twice")).hint("keep one of the two")
+            let hint = if origin.header() {
+                "keep one; what may stand more than once has two brackets: `[[agent]]`"
+            } else {
+                "keep one of the two"
+            };
+            JobError::new(format!("the key {found} is given twice")).hint(hint)
         }
         unquoted if unquoted.contains("must be quoted") => match origin.text() {
             "" => JobError::new("a value is missing").hint("write `key = \"value\"`"),

@@ -278,19 +278,19 @@ impl Quantity {
 
     /// A number alone: the hint shows it with the unit that it most likely was in.
     fn bare(&self, number: &str) -> JobError {
-        let unit = match self.units {
-            [("B", _), ..] => "B",
-            [("ns", _), ..] => "ms",
-            [("/us", _), ..] => "/s",
-            [("kB/s", _), ..] => "MB/s",
-            _ => "%",
+        let meant = match self.units {
+            [("B", _), ..] => format!("`{number}B`"),
+            [("ns", _), ..] => format!("`{number}s` or `{number}ms`"),
+            [("/us", _), ..] => format!("`{number}/s`"),
+            [("kB/s", _), ..] => format!("`{number}MB/s`"),
+            _ => format!("`{number}%`"),
         };
         let found = format!("{number} has no unit; expected {}", self.name);
         let units = self.names();
         let hint = if units.contains(", ") {
-            format!("write `{number}{unit}`, or take another unit: {units}")
+            format!("write {meant}, or take another unit: {units}")
         } else {
-            format!("write `{number}{unit}`")
+            format!("write {meant}")
         };
         JobError::new(found).hint(hint)
     }
@@ -312,6 +312,10 @@ impl Quantity {
         };
         let names = || self.units.iter().map(|&(name, _)| name);
         let mut meant: Vec<&str> = names().filter(same_letters).collect();
+        if meant.is_empty() {
+            // As with `5m`: more than one unit may begin like this.
+            meant = names().filter(|name| name.is_ascii() && name.starts_with(unit)).collect();
+        }
         if meant.is_empty() {
             meant.extend(nearest(unit, names()));
         }
@@ -339,6 +343,18 @@ pub fn size_text(bytes: u64) -> String {
 /// `550MB/s`.
 pub fn transfer_text(rate: u64) -> String {
     largest(&TRANSFER, rate).unwrap_or_else(|| decimal(rate, 3) + "kB/s")
+}
+
+/// A size as a person knows it, of what nobody wrote: `4.00TB`, where it takes many digits to be exact.
+pub(crate) fn about(bytes: u64) -> String {
+    let exact = size_text(bytes);
+    let digits = exact.chars().take_while(char::is_ascii_digit).count();
+    match SIZE.units[..5].iter().rev().find(|&&(_, multiple)| bytes >= multiple) {
+        Some((name, multiple)) if digits > 5 => {
+            format!("{exact}, about {:.2}{name}", bytes as f64 / *multiple as f64)
+        }
+        _ => exact,
+    }
 }
 
 fn largest(quantity: &Quantity, amount: u64) -> Option<String> {

@@ -56,6 +56,12 @@ macro_rules! messages {
     };
 }
 
+/// The message when the tellers write in `region` of a disk of 4 TB.
+fn large(region: &str) -> String {
+    let job = Job::parse("bank.toml", &GOOD.replace("[\"0%\", \"10%\"]", region), &[]).unwrap();
+    job.agents_on(3_999_786_649_600, 512).expect_err("a mistake").to_string()
+}
+
 fn device(table: &str) -> String {
     message(&format!("device = {{ {table} }}\n{GOOD}"), &[])
 }
@@ -96,6 +102,8 @@ fn units() {
         instead("\"20/s\"", "20"),
         instead("\"10%\"", "10"),
         instead("\"10min\"", "\"-10min\""),
+        instead("\"10min\"", "\"5m\""),
+        instead("\"10min\"", "5"),
     ]);
 }
 
@@ -110,6 +118,26 @@ fn unknown_names() {
         message(&format!("device = \"./data.img\"\n{GOOD}"), &[]),
         instead("pattern = \"random\"", "pattern = \"rnadom\""),
         job.params("deadlin").unwrap_err().to_string(),
+        job.params("bfq").unwrap_err().to_string(),
+        job.params("mq-deadline").unwrap_err().to_string(),
+        instead("class = \"batch\"", "class = \"b\""),
+    ]);
+}
+
+#[test]
+fn words_of_fio() {
+    let agent =
+        |line: &str| instead("pattern = \"random\"", &format!("pattern = \"random\"\n{line}"));
+    messages!([
+        agent("rw = \"randread\""),
+        agent("bs = \"4k\""),
+        agent("iodepth = 4"),
+        agent("numjobs = 2"),
+        agent("rwmixread = 70"),
+        agent("zipf = 1.1"),
+        instead("duration", "runtime"),
+        message("[global]\nioengine=libaio\n\n[reader]\nrw=randread\nbs=4k\n", &[]),
+        message("[global]\niodepth=4\n\n[reader]\nbs=4096\n", &[]),
     ]);
 }
 
@@ -117,6 +145,7 @@ fn unknown_names() {
 fn regions() {
     messages!([
         instead("[\"0%\", \"10%\"]", "[\"1GiB\", \"2GiB\"]"),
+        large("[\"4TB\", \"5TB\"]"),
         instead("[\"0%\", \"10%\"]", "[\"10%\", \"10%\"]"),
         instead("[\"0%\", \"10%\"]", "[\"512MiB\", \"50%\"]"),
         instead("[\"0%\", \"10%\"]", "[\"0%\", \"101%\"]"),
@@ -166,6 +195,7 @@ fn toml() {
         instead("\"4KiB\"", "\"4KiB"),
         instead("op = \"write\"\nsize = \"4KiB\"", "size = \"1KiB\"\nsize = \"4KiB\""),
         instead("split = \"512KiB\"", "split = ["),
+        message("[agent]\nop = \"read\"\n\n[agent]\nop = \"write\"\n", &[]),
     ]);
 }
 

@@ -16,7 +16,7 @@ use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::schema::build::{count, with};
 use crate::tree::Node;
-use crate::units::size_text;
+use crate::units::about;
 
 const RAID0: &str = "raid0";
 const RAID5: &str = "raid5";
@@ -132,7 +132,7 @@ impl ArraySpec {
     pub(super) fn check(&self, capacity: u64) -> Result<(), JobError> {
         match self.level {
             Level::Raid0 { stripe } | Level::Raid5 { stripe } if u64::from(stripe) > capacity => {
-                let disk = size_text(capacity);
+                let disk = about(capacity);
                 let found = format!("the stripe unit is larger than a disk, which holds {disk}");
                 Err(JobError::new(found).hint("lower `stripe`"))
             }

@@ -8,7 +8,7 @@ use crate::kinds::{Kind, Own, list};
 use crate::schema::build::{any, pair};
 use crate::text::quoted;
 use crate::tree::Node;
-use crate::units::{self, Share, size_text};
+use crate::units::{self, Share, about, size_text};
 
 /// Borders that are given as shares lie on multiples of this, the page of every common machine, so
 /// that requests stay aligned wherever the target ends.
@@ -86,7 +86,7 @@ impl Region {
             return Ok(from..to);
         }
         let (begins, ends) = (self.from.text(), self.to.text());
-        let size = size_text(capacity);
+        let size = about(capacity);
         let found = format!("on a target of {size} the region from {begins} to {ends} is empty");
         Err(at(JobError::new(found).hint("take a larger target or region"), 1))
     }
@@ -120,7 +120,7 @@ impl Edge {
             }
             Self::At(bytes) if bytes <= capacity => Ok(bytes),
             Self::At(bytes) => {
-                let (bytes, capacity) = (size_text(bytes), size_text(capacity));
+                let (bytes, capacity) = (size_text(bytes), about(capacity));
                 let found = format!("the region reaches {bytes}; the target has {capacity}");
                 let hint = "write shares of the target, as in `\"50%\"`, or take a larger target";
                 Err(JobError::new(found).hint(hint))
