@@ -15,7 +15,7 @@ from penstock.target import Target, path
 def compare(
     job: Job | str | PathLike[str],
     *,
-    policies: Sequence[str | Callable[[], Policy]] | None = None,
+    policies: str | Sequence[str | Callable[[], Policy]] | None = None,
     on: str | PathLike[str] | None = None,
     create: str | None = None,
     i_will_lose_data: str | PathLike[str] | None = None,
@@ -29,12 +29,12 @@ def compare(
     """Run one workload under several policies and compare what each class gets.
 
     `job` is a job file's path, or a `penstock.Job`. A policy is a name, or a class of
-    `penstock.Policy` or whatever makes one without arguments; without `policies` every built-in one
-    runs. `on`, `create`, `i_will_lose_data`, `even_if_not_empty`, `read_only` and `engine` are as
-    on the command line; `set` changes the job, as `{"duration": "15s", "size-priority.split":
-    "64KiB"}`. With `repeat` every policy runs so often, in rounds of all of them, each with the
-    next seed. Without `detail` there are no distributions and no course over time, and so no
-    charts.
+    `penstock.Policy` or whatever makes one without arguments; one text has names with commas
+    between them, as on the command line. Without `policies` every built-in one runs. `on`,
+    `create`, `i_will_lose_data`, `even_if_not_empty`, `read_only` and `engine` are as on the
+    command line; `set` changes the job, as `{"duration": "15s", "size-priority.split": "64KiB"}`.
+    With `repeat` every policy runs so often, in rounds of all of them, each with the next seed.
+    Without `detail` there are no distributions and no course over time, and so no charts.
 
     Ctrl-C ends the run with what there is, if there is anything: then the last run says
     `interrupted`. What is wrong is a `penstock.PenstockError` with the command's message.

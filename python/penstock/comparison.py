@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @shaped(lifted("job"))
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison:
     """One workload under several policies; `comparison["noop"]` is that policy's run.
 
@@ -39,7 +39,7 @@ class Comparison:
     remarks: tuple[str, ...]
     """What has to be known of all runs to read their figures."""
     runs: tuple[Run, ...]
-    json: str = field(repr=False)
+    json: str
     """What the engine wrote, detail included."""
 
     @classmethod
@@ -130,6 +130,19 @@ class Comparison:
         from penstock import report
 
         report.save_workbook(self._detailed(), path)
+
+    def __repr__(self) -> str:
+        """What ran where, under which policies, and the last line of the verdict."""
+        policies = dict.fromkeys(run.policy for run in self.runs)
+        classes = dict.fromkeys(one.name for run in self.runs for one in run.classes)
+        times = f", {self.rounds} rounds" if self.rounds > 1 else ""
+        ran = f"{', '.join(policies)} for {', '.join(classes)}{times}"
+        lines = [
+            f"<{self.world.upper()} {self.job_file} on {self.device}, seed {self.seed}",
+            ran,
+            *self.verdict()[-1:],
+        ]
+        return "\n ".join(lines) + ">"
 
     def _repr_html_(self) -> str:
         """The verdict and the summary, for notebooks."""

@@ -161,8 +161,10 @@ class Policy(ABC):
         return {}
 
 
-def made(policies: Sequence[str | Callable[[], Policy]]) -> list[str | tuple[str, Policy]]:
+def made(policies: str | Sequence[str | Callable[[], Policy]]) -> list[str | tuple[str, Policy]]:
     """The policies as the engine takes them: names, and new objects with theirs."""
+    if isinstance(policies, str):
+        return [*policies.split(",")]
     return [one if isinstance(one, str) else _made(one) for one in policies]
 
 

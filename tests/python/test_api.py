@@ -213,6 +213,17 @@ class TestResults:
         with pytest.raises(dataclasses.FrozenInstanceError):
             built(name="job").text = ""  # type: ignore[misc]
 
+    def test_policies_in_one_text_are_as_on_the_command_line(self, job: Path) -> None:
+        for policies in ("noop", "noop,size-priority"):
+            result = penstock.compare(job, policies=policies, detail=False)
+            assert [run.policy for run in result.runs] == policies.split(",")
+
+    def test_is_three_lines_for_people(self, result: penstock.Comparison) -> None:
+        what, which, verdict = repr(result).splitlines()
+        assert what == f"<SIMULATED {result.job_file} on hdd-7200, seed 7"
+        assert which == f" noop, size-priority for {', '.join(CLASSES)}"
+        assert verdict == f" {result.verdict()[-1]}>"
+
     def test_frames(self, result: penstock.Comparison) -> None:
         summary = result.summary()
         assert summary.select("policy", "class").rows() == [
@@ -220,7 +231,7 @@ class TestResults:
         ]
         row = summary.row(1, named=True)
         one = result["noop"]["batch"]
-        assert (row["requests"], row["lat_p99.9_ns"]) == (one.requests, one.lat_ns.p999)
+        assert (row["requests"], row["lat_p99_9_ns"]) == (one.requests, one.lat_ns.p999)
         series = result.series()
         of_batch = pl.col("class") == "batch"
         totals = (

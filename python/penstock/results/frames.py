@@ -61,7 +61,9 @@ def summary(comparison: Comparison) -> pl.DataFrame:
                 what, unit = measure.split("_")
                 row[f"{what}_mean_{unit}"] = spread["mean"]
                 for percent, ns in spread["percentile"].items():
-                    row[f"{what}_p{float(percent):g}_{unit}"] = ns
+                    # `p99_9`: a name with a dot is no attribute, and needs quotes in SQL.
+                    named = f"{float(percent):g}".replace(".", "_")
+                    row[f"{what}_p{named}_{unit}"] = ns
                 row[f"{what}_max_{unit}"] = spread["max"]
             row["device_time_s"] = one["device_time_s"]
             row["share"] = one["share"]
