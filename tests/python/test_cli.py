@@ -110,6 +110,48 @@ class TestJson:
         assert json.loads(ended.out)["runs"] == compared(job, "--policies", "noop")["runs"]
 
 
+class TestStdin:
+    """The job `-` is what stdin says."""
+
+    @staticmethod
+    def given(written: bytes, *words: str) -> Ended:
+        done = subprocess.run([*COMMAND, *words], input=written, capture_output=True, check=False)
+        return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def test_it_runs_as_from_a_file(self, job: Path) -> None:
+        words = ("--policies", "noop", "--json")
+        ended = self.given(job.read_bytes(), "compare", "-", *words)
+        assert ended.code == 0, ended.err
+        assert ended.out.replace('"stdin"', f'"{job}"') == penstock("compare", job, *words).out
+
+    @pytest.mark.parametrize(
+        ("written", "message"),
+        [
+            (b"duration = 5", "error: 5 has no unit; expected a length of time\n --> stdin:1:12"),
+            (b"", "error: missing key `duration` in the job"),
+            (b"\xff", "error: the job on stdin is not UTF-8"),
+            (bytes((4 << 20) + 1), "error: the job on stdin is larger than 4MiB"),
+        ],
+        ids=["wrong", "nothing", "bytes", "too long"],
+    )
+    def test_what_is_no_job_is_refused(self, written: bytes, message: str) -> None:
+        code, out, err = self.given(written, "run", "-", "--policy", "noop")
+        assert (code, out) == (2, "")
+        assert err.startswith(message)
+
+
+@pytest.mark.parametrize("option", ["--policy", "--policies"])
+@pytest.mark.parametrize("verb", ["run", "compare", "watch", "replay"])
+def test_policies_are_named_alike_by_every_verb(job: Path, verb: str, option: str) -> None:
+    what: tuple[str | Path, ...] = (job,)
+    if verb == "replay":
+        what = (ROOT / "examples/traces/pgbench-backup.blkparse.gz", "--on", "flash")
+    pace = ("--speed", "max") if verb == "watch" else ()
+    ended = penstock(verb, *what, option, "noop, fcfs", "--json", *pace)
+    assert ended.code == 0, ended.err
+    assert [run["policy"] for run in json.loads(ended.out)["runs"]] == ["noop", "fcfs"]
+
+
 class TestTable:
     """What a person reads."""
 
@@ -189,7 +231,7 @@ class TestWrong:
             (["--policy", "noop", "--on", "hdd-7201"], "did you mean `hdd-7200`?"),
             (["--policy", "noop", "--create", "1MiB"], "--create"),
             (["--policy", "noop", "--engine", "threads"], "--engine"),
-            (["--policy", "noop,cfq"], "error: unknown policy `noop,cfq`"),
+            (["--policy", "noop,cfq", "--record", "r"], "error: a record is of one policy"),
             (["--policy", ""], "error: a policy without a name"),
             (["--policy", "alone:"], "error: unknown class `` of alone:CLASS"),
             (["--policy", "noop", "--on", "emulated:flash:"], "emulated:flash: lacks a name"),
@@ -202,7 +244,7 @@ class TestWrong:
                 ["--policy", "noop", "--on", "./none", "--i-will-lose-data", "x"],
                 "--i-will-lose-data x does not go with ./none, which is not there",
             ),
-            ([], "Missing option '--policy'"),
+            ([], "Missing option '--policies' / '--policy'"),
             (["--policy", "noop", "--frob"], "No such option: --frob"),
         ],
         ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -24,6 +24,7 @@ TARGETS: dict[str, tuple[str | Path, ...]] = {
     "run, which only reads": (*RUN, "--on", "PATH", "--read-only"),
     "compare": ("compare", "JOB", "--policies", "noop", "--on", "PATH"),
     "watch": ("watch", "JOB", "--policies", "noop", "--on", "PATH"),
+    "watch, which only reads": ("watch", "JOB", "--policy", "noop", "--on", "PATH", "--read-only"),
     "replay": ("replay", TRACE, "--on", "PATH"),
     "calibrate": ("calibrate", "PATH"),
     "calibrate, which may create": ("calibrate", "PATH", "--create", "16MiB"),

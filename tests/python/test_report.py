@@ -390,6 +390,14 @@ class TestFiles:
             (["--report", "out", "--plots", "out"], "--report and --plots name the same file"),
             (["--report", "out.xlsx"], "--report out.xlsx ends as what --xlsx writes"),
             (["--xlsx", "out.html"], "--xlsx out.html ends as what --report writes"),
+            (
+                ["--report", "out.txt"],
+                "out.txt does not end in .html, as a report does",
+            ),
+            (
+                ["--xlsx", "out"],
+                "hint: name it out.xlsx",
+            ),
         ],
         ids=" ".join,
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import DataTable, Static
 
-from command import interrupted, on_a_terminal, penstock
+from command import WRITES, interrupted, on_a_terminal, penstock
 from penstock._native import Pace
 from penstock.results.steps import ClassNow, Finished, Now, Running, Step
 from penstock.watch import lines, progress
@@ -166,6 +166,15 @@ class TestLines:
         assert ended.code == 0, ended.err
         assert ended.out.startswith(f"MEASURED  {job} on {disk}\n")
         assert "noop (1 of 2)" in ended.err
+
+    def test_a_file_that_is_only_read(self, tmp_path: Path, disk: Path) -> None:
+        disk.write_bytes(bytes(4 << 20))
+        reads = tmp_path / "reads.toml"
+        reads.write_text(WRITES.replace('op = "write"', 'op = "read"'))
+        words = (reads, "--policies", "noop", "--set", "duration=200ms", "--json")
+        ended = penstock("watch", *words, "--on", disk, "--read-only")
+        assert ended.code == 0, ended.err
+        assert json.loads(ended.out)["runs"][0]["classes"][0]["requests"] > 0
 
 
 class TestWrong:

@@ -15,7 +15,7 @@ from penstock import _native
 from penstock.cli import output
 from penstock.cli.console import drawn
 from penstock.cli.estimate import Estimate
-from penstock.errors import RUN_FAILED, PenstockError
+from penstock.errors import RUN_FAILED, PenstockError, wrong
 from penstock.report import Outputs
 from penstock.results.json_types import Comparison
 from penstock.results.steps import Step
@@ -36,6 +36,13 @@ LetRun: TypeAlias = Callable[[Engine, Asked], str]
 """Has the engine run and shows how far it has come; says which signal asked for its end."""
 
 
+STDIN = "-"
+"""A job that is read from there."""
+
+BYTES = 4 << 20
+"""A longer one is no job."""
+
+
 def work(
     job: str,
     *,
@@ -53,11 +60,14 @@ def work(
 ) -> None:
     """Run a job under each policy, show the result, and write what is asked for.
 
-    With `text` that is the job, and `job` only what it is called. `let_run` has the engine run and
-    shows how far it has come, by a bar if not given; with `pace` at `speed`, as one who watches.
+    With `text` that is the job, and `job` only what it is called; `-` is a job on stdin.
+    `let_run` has the engine run and shows how far it has come, by a bar if not given; with `pace`
+    at `speed`, as one who watches.
     """
     with errors_end():
         outputs.check()
+        if job == STDIN:
+            job, text = "stdin", _from_stdin()
 
     def run(progress: OnStep | None) -> str:
         return _native.compare(
@@ -100,6 +110,18 @@ def work(
         output.exit_at_once(code)
     if code:
         raise typer.Exit(code)
+
+
+def _from_stdin() -> str:
+    """The job that comes on stdin; as long as a job's file may be."""
+    written = b"" if sys.stdin is None else sys.stdin.buffer.read(BYTES + 1)
+    hint = "a job is TOML, written by hand"
+    if len(written) > BYTES:
+        raise wrong("the job on stdin is larger than 4MiB", hint)
+    try:
+        return written.decode()
+    except UnicodeDecodeError:
+        raise wrong("the job on stdin is not UTF-8", hint) from None
 
 
 def _judged(comparison: Comparison, *, of: int, asked: Asked) -> int:

@@ -9,7 +9,9 @@ from penstock.results.rounds import ROUNDS_MOST
 Job = Annotated[
     str,
     typer.Argument(
-        metavar="JOB", help="The job file (TOML), as examples/bank-day.toml.", show_default=False
+        metavar="JOB",
+        help="The job file (TOML), as examples/bank-day.toml; or - for standard input.",
+        show_default=False,
     ),
 ]
 
@@ -73,6 +75,33 @@ Engine = Annotated[
         help="How a real file is driven. If not given, the first that works here.",
     ),
 ]
+
+
+_ORDER = (
+    "Policies in the order in which they run (`penstock list policies`). "
+    "alone:CLASS gives that class the device to itself; kernel:NAME lets the classes meet "
+    "under that scheduler of the kernel, on a real file, as root. The verdict compares each "
+    "with the first that serves all classes."
+)
+
+Policies = Annotated[
+    str | None,
+    typer.Option(
+        "--policies",
+        "--policy",
+        metavar="A,B,…",
+        help=f"{_ORDER} If not given, every policy there is.",
+    ),
+]
+
+NamedPolicies = Annotated[str, typer.Option("--policies", "--policy", metavar="A,B,…", help=_ORDER)]
+"""For a verb that does not run every policy there is."""
+
+
+def named(policies: str | None) -> list[str]:
+    """The policies that `--policies` names; none: every policy there is."""
+    return [] if policies is None else [name.strip() for name in policies.split(",")]
+
 
 Repeat = Annotated[
     int | None,

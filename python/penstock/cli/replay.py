@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.job import work
-from penstock.cli.options import Json, Plots, Repeat, Report, Sets, Xlsx
+from penstock.cli.options import Json, NamedPolicies, Plots, Repeat, Report, Sets, Xlsx, named
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.report import Outputs
@@ -48,10 +48,6 @@ On = Annotated[
     ),
 ]
 
-Policies = Annotated[
-    str, typer.Option("--policy", metavar="A,B,…", help="Policies in the order in which they run.")
-]
-
 Classes = Annotated[
     str | None,
     typer.Option(
@@ -87,7 +83,7 @@ def replay(
     *,
     file_format: Format = None,
     target: Target,
-    policy: Policies = "noop",
+    policies: NamedPolicies = "noop",
     classes: Classes = None,
     stop: Stop = None,
     fit: Fit = None,
@@ -106,7 +102,7 @@ def replay(
     given = {"trace.file": trace, "trace.format": file_format, "trace.fit": fit, "stop": stop}
     work(
         classes or "trace",
-        policies=[name.strip() for name in policy.split(",")],
+        policies=named(policies),
         target=target,
         sets=[f"{key}={value}" for key, value in given.items() if value is not None] + (sets or []),
         record=None,

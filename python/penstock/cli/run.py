@@ -5,23 +5,13 @@ from typing import Annotated
 import typer
 
 from penstock.cli.job import work
-from penstock.cli.options import Job, Json, Plots, Repeat, Report, Sets, Xlsx
+from penstock.cli.options import Job, Json, NamedPolicies, Plots, Repeat, Report, Sets, Xlsx, named
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.report import Outputs
 from penstock.target import Target
 
 app = verb()
-
-Policy = Annotated[
-    str,
-    typer.Option(
-        "--policy",
-        metavar="NAME",
-        help="The policy (`penstock list policies`).",
-        show_default=False,
-    ),
-]
 
 Record = Annotated[
     str | None,
@@ -39,7 +29,7 @@ Record = Annotated[
 def run(
     job: Job,
     *,
-    policy: Policy,
+    policies: NamedPolicies,
     target: Target,
     repeat: Repeat = None,
     sets: Sets = None,
@@ -49,14 +39,14 @@ def run(
     xlsx: Xlsx = None,
     as_json: Json = False,
 ) -> None:
-    """Run one workload under one policy and show what each class gets.
+    """Run one workload under a policy, or some, and show what each class gets.
 
     On a named device it is simulated, on a real file measured. Ctrl-C ends the run and shows what
     there is, marked as partial.
     """
     work(
         job,
-        policies=[policy],
+        policies=named(policies),
         target=target,
         sets=sets or [],
         record=record,

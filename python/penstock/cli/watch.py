@@ -7,10 +7,9 @@ import typer
 
 from penstock import _native
 from penstock.cli import output
-from penstock.cli.compare import Policies, named
 from penstock.cli.job import Engine as Run
 from penstock.cli.job import errors_end, work
-from penstock.cli.options import Job, Json, Plots, Repeat, Report, Sets, Xlsx
+from penstock.cli.options import Job, Json, Plots, Policies, Repeat, Report, Sets, Xlsx, named
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.errors import needs
@@ -34,7 +33,7 @@ Speed = Annotated[
 
 
 @app.command("watch")
-@targeted(read_only=False)
+@targeted()
 def watch(
     job: Job,
     *,

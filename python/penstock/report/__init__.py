@@ -15,7 +15,7 @@ from penstock.report import files
 from penstock.results.json_types import Comparison
 
 ENDINGS = {"report": ".html", "xlsx": ".xlsx"}
-"""How the file of an option usually ends."""
+"""How the name of an option's file ends."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,12 +34,11 @@ class Outputs:
         """Raise a `PenstockError` if something is known to be in the way."""
         self._check_names()
         if self.report is not None:
-            files.check(Path(self.report), is_ours=files.is_page, what="report")
+            _check_page(Path(self.report))
         if self.plots is not None:
             files.check_folder(Path(self.plots))
         if self.xlsx is not None:
-            _needs_xlsxwriter()
-            files.check(Path(self.xlsx), is_ours=files.is_workbook, what="workbook")
+            _check_workbook(Path(self.xlsx))
 
     def _check_names(self) -> None:
         """That each has a name of its own, and none the ending of another kind."""
@@ -75,7 +74,7 @@ def save_page(comparison: Comparison, path: str | PathLike[str]) -> None:
     from penstock.report import page
 
     path = Path(path)
-    files.check(path, is_ours=files.is_page, what="report")
+    _check_page(path)
     files.write(path, page.page(comparison).encode())
 
 
@@ -101,16 +100,20 @@ def save_plots(comparison: Comparison, folder: str | PathLike[str]) -> int:
 
 def save_workbook(comparison: Comparison, path: str | PathLike[str]) -> None:
     """Write the figures as an `.xlsx` workbook. Only an earlier one of ours is replaced."""
-    _needs_xlsxwriter()
+    path = Path(path)
+    _check_workbook(path)
     from penstock.report import workbook
 
-    path = Path(path)
-    files.check(path, is_ours=files.is_workbook, what="workbook")
     files.write(path, workbook.workbook(comparison))
 
 
-def _needs_xlsxwriter() -> None:
+def _check_page(path: Path) -> None:
+    files.check(path, is_ours=files.is_page, what="report", ending=ENDINGS["report"])
+
+
+def _check_workbook(path: Path) -> None:
     needs("xlsxwriter", extra="xlsx", what="a workbook")
+    files.check(path, is_ours=files.is_workbook, what="workbook", ending=ENDINGS["xlsx"])
 
 
 __all__ = ["Outputs", "save_page", "save_plots", "save_workbook"]

@@ -58,14 +58,22 @@ def _head(path: Path) -> bytes:
         return file.read(HEAD)
 
 
-def check(path: Path, *, is_ours: Callable[[Path], bool], what: str) -> None:
-    """Raise an error unless a `what` may be written to `path`."""
+def check(
+    path: Path, *, is_ours: Callable[[Path], bool], what: str, ending: str | None = None
+) -> None:
+    """Raise an error unless a `what`, whose name has this `ending`, may be written to `path`."""
     _check_name(path)
     if path.is_dir():
         raise wrong(f"{path} is a directory", f"name a file for the {what}")
     _check_folder_of(path)
-    if not path.exists():
-        return
+    if path.exists():
+        _check_ours(path, is_ours=is_ours, what=what)
+    if ending is not None and path.suffix.lower() != ending:
+        message = f"{path} does not end in {ending}, as a {what} does"
+        raise wrong(message, f"name it {path.with_suffix(ending)}")
+
+
+def _check_ours(path: Path, *, is_ours: Callable[[Path], bool], what: str) -> None:
     try:
         ours = path.is_file() and is_ours(path)
     except OSError as error:
