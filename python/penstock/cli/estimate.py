@@ -1,4 +1,4 @@
-"""How long a modelled run still takes, as lines on stderr where no terminal shows a bar."""
+"""How long runs still take, as lines on stderr where no terminal shows a bar."""
 
 import time
 from collections.abc import Iterator
@@ -11,28 +11,38 @@ FIRST_S = 1.0
 """What takes less needs no estimate."""
 
 EVERY_S = 10.0
-"""Seconds between two lines."""
+"""Seconds between two lines. In real time what takes less needs no estimate either."""
 
 
 class Estimate:
     """Makes lines of steps: the first after a second, then one every ten."""
 
     def __init__(self) -> None:
-        """All runs begin now."""
+        """All runs begin now, or once their file is written."""
         self._began_s = time.monotonic()
         self._next_s = self._began_s + FIRST_S
 
     def of(self, step: Step) -> Iterator[str]:
-        """What there is to say of a step; mostly nothing, and of a real target never anything."""
+        """What there is to say of a step; mostly nothing."""
         now_s = time.monotonic()
-        if step["step"] != "running" or step["world"] != "simulated" or now_s < self._next_s:
+        if step["step"] == "creating":
+            if now_s >= self._next_s:
+                self._next_s = now_s + EVERY_S
+                yield f"writing {step['path']}: {percent(step['fraction'])} done"
+            if step["fraction"] >= 1:
+                self._began_s, self._next_s = now_s, now_s + FIRST_S
+            return
+        if step["step"] != "running" or now_s < self._next_s:
+            return
+        done = (step["number"] + step["fraction"]) / step["of"]
+        so_far_s = now_s - self._began_s
+        if step["world"] != "simulated" and so_far_s < EVERY_S * done:
             return
         self._next_s = now_s + EVERY_S
-        done = (step["number"] + step["fraction"]) / step["of"]
         if done <= 0:
             left = "how long it takes is not known yet"
         elif step["fraction"] < 1:
-            left = f"about {seconds((now_s - self._began_s) * (1 - done) / done)} left"
+            left = f"about {seconds(so_far_s * (1 - done) / done)} left"
         else:
             left = "serving what is left"
         yield f"{which(step)}: {percent(done)} done, {left}"
