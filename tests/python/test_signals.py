@@ -38,6 +38,16 @@ def test_a_run_ends_with_what_there_is(
     assert "interrupted: the last run is partial" in ended.err
 
 
+def test_ctrl_c_while_pictures_are_drawn_is_reported(job: Path, tmp_path: Path) -> None:
+    pictures = tmp_path / "pictures"
+    words = ("run", job, "--policy", "noop", "--plots", pictures)
+    with running(tmp_path, *words) as command:
+        command.wait_for(lambda: "tellers" in command.out.read_text())
+        ended = command.end(signal.SIGINT)
+    assert (ended.code, ended.err) == (130, "interrupted: not everything was written\n")
+    assert "SIMULATED" in ended.out
+
+
 @pytest.mark.parametrize(("number", "code"), [*ENDING, (signal.SIGTERM, 143)])
 def test_a_disk_has_its_own_scheduler_again(
     writes: Path, disk: Path, number: signal.Signals, code: int

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TypeAlias
 
@@ -100,9 +100,7 @@ def work(
         drawn(lambda console: _show(comparison, console))
         for remark in comparison.get("remarks", []):
             output.talk(f"note: {remark}")
-    with errors_end():
-        for written in outputs.write(comparison):
-            output.talk(f"wrote {written}")
+    say_written(outputs.write(comparison))
     of = (len(policies) or len(json.loads(_native.policies()))) * (repeat or 1)
     code = _judged(comparison, of=of, asked=asked)
     early = any(run.get("interrupted") for run in comparison["runs"])
@@ -158,6 +156,17 @@ def errors_end() -> Iterator[None]:
     except PenstockError as error:
         output.talk(str(error))
         raise typer.Exit(error.exit_code) from None
+
+
+def say_written(files: Iterable[str]) -> None:
+    """Say what is written once it is; Ctrl-C leaves out the rest."""
+    try:
+        with errors_end():
+            for file in files:
+                output.talk(f"wrote {file}")
+    except KeyboardInterrupt:
+        output.talk("interrupted: not everything was written")
+        raise typer.Exit(Asked().exit_code) from None
 
 
 def _lines() -> OnStep:

@@ -11,7 +11,7 @@ from rich.text import Text
 from penstock import _native
 from penstock.cli import output
 from penstock.cli.console import drawn
-from penstock.cli.job import errors_end
+from penstock.cli.job import errors_end, say_written
 from penstock.cli.options import Json, Plots
 from penstock.cli.replay import Classes, Format, Trace
 from penstock.cli.verb import group
@@ -82,9 +82,7 @@ def plot(
     with errors_end():
         outputs.check()
     text = _native.trace_describe(trace, format=file_format, classes=classes, drawn=True)
-    with errors_end():
-        for written in outputs.write(json.loads(text)):
-            output.talk(f"wrote {written}")
+    say_written(outputs.write(json.loads(text)))
 
 
 @app.command("convert", short_help="Write a trace in another format.")
