@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command import COMMAND, ROOT, interrupted, penstock, without_estimates
+from command import COMMAND, ROOT, interrupted, on_a_terminal, penstock, without_estimates
 from forking import Ended
 from penstock import __version__
 from penstock.results.json_types import Class, Comparison, Distribution, Run
@@ -166,6 +166,14 @@ class TestTable:
         out = penstock("compare", job, "--policies", "noop,size-priority").out
         assert "\x1b" not in out
         assert "…" not in out
+
+    def test_a_terminal_breaks_lines_between_words(self, job: Path) -> None:
+        words = ("compare", job, "--policies", "noop,size-priority", "--set", "duration=20s")
+        shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", on_a_terminal(*words).out)
+        whole = penstock(*words).out
+        lines = shown.splitlines()
+        assert max(map(len, lines)) <= 140 < max(map(len, whole.splitlines()))
+        assert shown[shown.index("SIMULATED") :].split() == whole.split()
 
     def test_a_reader_that_goes_away_is_no_error(self, job: Path) -> None:
         words = [*COMMAND, "run", str(job), "--policy", "noop"]

@@ -20,7 +20,7 @@ from penstock.cli.options import Json
 from penstock.cli.target import targeted
 from penstock.cli.verb import group
 from penstock.target import Target
-from penstock.text import places, units
+from penstock.text import places, prose, units
 
 app = group()
 app.callback()(lambda: None)  # Without it a group of one verb would be that verb.
@@ -115,16 +115,16 @@ def run(
 
 def _show(found: Split, console: Console) -> None:
     title = Text.assemble((found.world.upper(), "bold"), f"  {found.target}, durable writes")
-    console.print(title, soft_wrap=True)
+    prose.line(console, title)
     for line in (places.below(found.schedulers), *(f"note: {one}" for one in found.remarks)):
         if line is not None:
-            console.print(Text(f"  {line}"), soft_wrap=True)
+            prose.line(console, Text(f"  {line}"))
     for curve in found.curves.values():
         console.print()
         console.print(_table(curve, found))
     console.print()
     for line in _lines(found):
-        console.print(Text(line), soft_wrap=True)
+        prose.line(console, Text(line))
 
 
 def _table(curve: Curve, found: Split) -> Table:

@@ -28,7 +28,7 @@ from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.report import files
 from penstock.target import Target
-from penstock.text import units
+from penstock.text import prose, units
 
 app = verb()
 
@@ -92,34 +92,34 @@ def _is_ours(path: Path) -> bool:
 
 def show(found: Calibration, console: Console) -> None:
     """Print what was found."""
-    console.print(Text.assemble(("MEASURED", "bold"), f"  {found.target}"), soft_wrap=True)
-    console.print(Text(f"  model {found.model.name}: {found.model.needs}"), soft_wrap=True)
+    prose.line(console, Text.assemble(("MEASURED", "bold"), f"  {found.target}"))
+    prose.line(console, Text(f"  model {found.model.name}: {found.model.needs}"))
     if len(found.errors) > 1:
         tried = ", ".join(f"{name} {100 * error:.0f} %" for name, error in found.errors.items())
-        console.print(Text(f"  off by (root mean square): {tried}"), soft_wrap=True)
+        prose.line(console, Text(f"  off by (root mean square): {tried}"))
     if found.read_only:
-        console.print(Text(f"  {NOT_WRITTEN}"), soft_wrap=True)
+        prose.line(console, Text(f"  {NOT_WRITTEN}"))
     for note in found.notes:
-        console.print(Text(f"  {note}"), soft_wrap=True)
+        prose.line(console, Text(f"  {note}"))
     for title, rows in (("fitted on", found.fitted), ("not seen by the fit", found.unseen)):
         console.print()
         console.print(_table(title, rows))
     console.print()
     good = sum(one.good for one in found.unseen)
-    console.print(
+    prose.line(
+        console,
         Text(
             f"The fit is off by {100 * found.error:.0f} % (root mean square). Of "
             f"{len(found.unseen)} jobs that it has not seen it predicts {good} within "
             f"{WITHIN:.0f} %."
         ),
-        soft_wrap=True,
     )
     if 100 * (found.restless - 1) > WITHIN:
         said = f"Rounds of the same job differ by a factor of {found.restless:.1f}"
         console.print(Text(f"{said}: something else is at work here. Measure again when idle."))
     for one in found.unseen:
         if not one.good:
-            console.print(Text(f"{one.measured.probe}: {found.why(one)}"), soft_wrap=True)
+            prose.line(console, Text(f"{one.measured.probe}: {found.why(one)}"))
 
 
 def _table(title: str, rows: Sequence[Compared]) -> Table:

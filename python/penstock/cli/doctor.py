@@ -19,6 +19,7 @@ from penstock.cli.options import Json
 from penstock.cli.verb import verb
 from penstock.errors import CANNOT_HERE
 from penstock.results.answers import Check, Diagnosis
+from penstock.text import prose
 
 app = verb()
 
@@ -84,10 +85,8 @@ def _installed(name: str) -> bool:
 
 
 def _draw(diagnosis: Diagnosis, console: Console) -> None:
-    console.print(Text.assemble(("MEASURED", "bold"), "  what this machine can do"), soft_wrap=True)
-    console.print(
-        Text(f"  path {diagnosis['path']}, penstock {diagnosis['penstock']}"), soft_wrap=True
-    )
+    prose.line(console, Text.assemble(("MEASURED", "bold"), "  what this machine can do"))
+    prose.line(console, Text(f"  path {diagnosis['path']}, penstock {diagnosis['penstock']}"))
     names = max(len(check["name"]) for check in diagnosis["checks"])
     for group, checks in groupby(diagnosis["checks"], lambda check: check["group"]):
         console.print()

@@ -21,7 +21,7 @@ from penstock.results.json_types import Comparison
 from penstock.results.steps import Step
 from penstock.signals import Asked
 from penstock.target import Target
-from penstock.text import failures
+from penstock.text import failures, prose
 from penstock.text.table import show
 from penstock.text.verdict import verdict
 from penstock.watch.progress import which
@@ -145,7 +145,7 @@ def _show(comparison: Comparison, console: Console) -> None:
     if lines:
         console.print()
     for line in lines:
-        console.print(Text(line), soft_wrap=True)
+        prose.line(console, Text(line))
 
 
 @contextmanager

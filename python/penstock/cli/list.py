@@ -13,6 +13,7 @@ from penstock.cli.console import drawn
 from penstock.cli.options import Json
 from penstock.cli.verb import group
 from penstock.results.answers import Device, Param, Policy
+from penstock.text import prose
 
 app = group()
 
@@ -85,7 +86,7 @@ def devices(*, as_json: Json = False) -> None:
 
 
 def _title(console: Console, name: str, summary: str) -> None:
-    console.print(Text.assemble((name, "bold"), f": {summary}"), soft_wrap=True)
+    prose.line(console, Text.assemble((name, "bold"), f": {summary}"))
 
 
 def _params(params: list[Param]) -> Table:

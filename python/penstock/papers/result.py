@@ -14,6 +14,7 @@ from penstock.papers.paper import Paper
 from penstock.papers.published import Row
 from penstock.papers.sensitivity import Found
 from penstock.papers.table import Table, drawn
+from penstock.text import prose
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +64,7 @@ def show(result: Result, console: Console) -> None:
     """Print the tables, the remarks and the claims."""
     paper, rows = result.paper, result.rows
     world = Text.assemble(("SIMULATED", "bold"), f"  {files.source(paper.name)}")
-    console.print(world, soft_wrap=True)
+    prose.line(console, world)
     _table(console, paper.published.table(rows))
     for line in paper.published.remarks(rows):
         _faint(console, line)
@@ -71,7 +72,7 @@ def show(result: Result, console: Console) -> None:
         _table(console, block.table)
     for claim in result.claims:
         holds = "holds         " if claim["holds"] else "DOES NOT HOLD "
-        console.print(Text(f"{holds} {claim['id']:<11} {claim['text']}"), soft_wrap=True)
+        prose.line(console, Text(f"{holds} {claim['id']:<11} {claim['text']}"))
         _faint(console, f"{'':26} {claims.numbers(claim)}")
     if paper.sensitivity is not None and result.variants:
         _table(console, sensitivity.table(result.variants, paper.published.away))
@@ -87,4 +88,4 @@ def _table(console: Console, of: Table) -> None:
 
 
 def _faint(console: Console, line: str) -> None:
-    console.print(Text(line, style="dim"), soft_wrap=True)
+    prose.line(console, Text(line, style="dim"))

@@ -21,7 +21,7 @@ from penstock.results import rounds
 from penstock.results.json_types import Class, Comparison, Params, Run, Value
 from penstock.results.percentile import percentile
 from penstock.results.rounds import Rounds, Spread
-from penstock.text import disks, failures, places, programs, ranges, schedule, units
+from penstock.text import disks, failures, places, programs, prose, ranges, schedule, units
 
 
 class Part(Enum):
@@ -121,26 +121,26 @@ def of_rounds(comparison: Comparison) -> str | None:
 def show(comparison: Comparison, console: Console) -> None:
     """Print a comparison: what ran, then all policies in one table if they are many, then each."""
     for line in heading(comparison):
-        console.print(line, soft_wrap=True)
+        prose.line(console, line)
     for failed in failures.most_failed(comparison["runs"]):
-        console.print(Text(f"  {failed}", style="bold"), soft_wrap=True)
+        prose.line(console, Text(f"  {failed}", style="bold"))
     repeated, policies = rounds.repeated(comparison), rounds.by_policy(comparison)
     if repeated or len(policies) > MANY:
         console.print()
         _print(console, _summary(policies))
     if (said := of_rounds(comparison)) is not None:
         console.print()
-        console.print(Text(said, style="dim"), soft_wrap=True)
+        prose.line(console, Text(said, style="dim"))
     parts = _parts(comparison["runs"], console.width)
     for policy in policies:
         console.print()
         for line in _title(comparison, policy):
-            console.print(line, soft_wrap=True)
+            prose.line(console, line)
         for grid in _of_rounds(policy, console.width) if repeated else _of_run(policy, parts):
             console.print()
             _print(console, grid)
     console.print()
-    console.print(Text(LEGEND, style="dim"), soft_wrap=True)
+    prose.line(console, Text(LEGEND, style="dim"))
 
 
 def heading(comparison: Comparison) -> Iterator[Text]:

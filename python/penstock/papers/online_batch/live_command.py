@@ -33,7 +33,7 @@ from penstock.papers.table import Table
 from penstock.report import files
 from penstock.results.rounds import ROUNDS_MOST, Spread
 from penstock.target import Target
-from penstock.text import units
+from penstock.text import prose, units
 
 app = verb()
 
@@ -169,19 +169,19 @@ def _show(found: Live, on: str, console: Console) -> None:
     world = "EMULATED" if on.startswith(EMULATED) else "MEASURED"
     cpu = f"{units.latency(found.online_cpu_ns)} and {units.latency(found.batch_cpu_ns)}"
     how = "as this disk takes for the writes" if found.calibrated else "as in the paper"
-    console.print(Text.assemble((world, "bold"), f"  {on}"), soft_wrap=True)
+    prose.line(console, Text.assemble((world, "bold"), f"  {on}"))
     console.print(Text(f"  processor time of a transaction and a repetition: {cpu}, {how}"))
     rounds = len(found.cells[0].rounds) if found.cells else 0
     of = f"{rounds} round{'s' if rounds != 1 else ''}"
     console.print(Text(f"  medians of {of}, with the least and the greatest mean"))
     for note in found.notes:
-        console.print(Text(f"  {note}"), soft_wrap=True)
+        prose.line(console, Text(f"  {note}"))
     console.print()
     console.print(table.drawn(_cells(found), ruled=False))
     console.print()
     _show_figure5(found.figures(), console)
     for sentence in verdict(found):
-        console.print(Text(sentence), soft_wrap=True)
+        prose.line(console, Text(sentence))
 
 
 def _cells(found: Live) -> Table:
@@ -220,7 +220,7 @@ def _show_figure5(figures: list[Figures], console: Console) -> None:
     if not found:
         return
     console.print(table.drawn(figure5.table(found), ruled=False))
-    console.print(Text(figure5.NOTE, style="dim"), soft_wrap=True)
+    prose.line(console, Text(figure5.NOTE, style="dim"))
     console.print()
 
 
