@@ -43,10 +43,12 @@ def one_class(
     unfinished: int = 0,
     schedule: Schedule | None = None,
     duration_s: float = 600.0,
+    open_loop: bool = False,
 ) -> Class:
     """What a class got that asked for `requests` of `size` bytes."""
     return {
         "name": name,
+        "open_loop": open_loop,
         "requests": requests,
         "bytes": requests * size,
         "iops": requests / duration_s,

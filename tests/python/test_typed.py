@@ -83,7 +83,9 @@ def least(schema: Json, path: str = "") -> Json:
         return {"50.000000": 1}
     kind = schema["type"]
     return (
-        [least(schema["items"])] if kind == "array" else {"object": {}, "string": ""}.get(kind, 1)
+        [least(schema["items"])]
+        if kind == "array"
+        else {"object": {}, "string": "", "boolean": True}.get(kind, 1)
     )
 
 
@@ -164,7 +166,8 @@ def test_everything_of_the_schema_is_in_the_dataclasses_with_its_type() -> None:
         origin: Hint = get_origin(hint)
         parts = set(get_args(hint)) if origin in (Union, UnionType) else {hint}
         assert parts - {NoneType} == annotation(leaf.schema), leaf.path
-        may_lack = NoneType in parts or hint is bool or leaf.path in TOGETHER
+        # False may stand for what is left out.
+        may_lack = NoneType in parts or leaf.path in TOGETHER or (hint is bool and leaf.optional)
         assert may_lack == leaf.optional, leaf.path
 
 

@@ -60,9 +60,15 @@ def test_more_throughput_and_more_latency_are_both_reported() -> None:
 
 
 def test_an_open_loop_is_judged_by_its_latency_alone() -> None:
-    before = [one_class("scan", size=MIB, p99=100 * MS)]
-    after = [one_class("scan", size=MIB, p99=300 * MS)]
+    before = [one_class("scan", size=MIB, p99=100 * MS, open_loop=True)]
+    after = [one_class("scan", size=MIB, p99=300 * MS, open_loop=True)]
     assert check(before, after) == "cfq: scan's p99 3.0× worse than noop"
+
+
+def test_of_an_open_loop_that_was_served_sooner_no_throughput_is_gained() -> None:
+    before = [one_class("online", p99=2_550 * MS, open_loop=True, duration_s=600)]
+    after = [one_class("online", p99=155 * MS, open_loop=True, duration_s=530)]
+    assert check(before, after) == "cfq: online's p99 16× better than noop"
 
 
 def test_a_closed_loop_is_known_by_its_arrivals_however_small() -> None:
@@ -80,8 +86,9 @@ def test_in_a_partial_run_fewer_arrivals_mean_nothing() -> None:
 
 
 def test_overload_of_an_open_loop() -> None:
-    before = [one_class("scan", size=MIB)]
-    after = [one_class("scan", requests=4_000, size=MIB, unfinished=8_000, p99=900 * MS)]
+    before = [one_class("scan", size=MIB, open_loop=True)]
+    served = one_class("scan", requests=4_000, size=MIB, unfinished=8_000, p99=900 * MS)
+    after: list[Class] = [{**served, "open_loop": True}]
     assert check(before, after) == "cfq: scan keeps 33 %, against noop; unfinished: 8,000 of scan"
 
 

@@ -59,6 +59,9 @@ class Class(TypedDict):
 
     name: str
     """Name of the class."""
+    open_loop: bool
+    """All its requests come when they are planned, whatever the device does. Its throughput is then
+    what it asks for, unless requests are left unfinished; latency alone says what it gets."""
     requests: int
     """Requests that were due after the warm-up and completed without error."""
     bytes: int

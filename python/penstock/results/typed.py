@@ -140,6 +140,7 @@ class ClassResult:
     """What one class got under one policy. Arrivals: requests, unfinished and errors together."""
 
     name: str
+    open_loop: bool
     requests: int
     bytes: int
     iops: float

@@ -1,6 +1,6 @@
 //! What each class got: its requests, their latencies and waits, its device time.
 
-use penstock_core::{Request, Span, Time};
+use penstock_core::{ClassId, Request, Span, Time};
 
 use crate::measures::errors::Errors;
 use crate::measures::ledger::Spent;
@@ -27,6 +27,7 @@ impl Completed {
 }
 
 struct ClassFigures {
+    open_loop: bool,
     arrivals: u64,
     /// Of what was due after the warm-up.
     measured: Completed,
@@ -40,8 +41,9 @@ struct ClassFigures {
 }
 
 impl ClassFigures {
-    fn new() -> Self {
+    fn new(open_loop: bool) -> Self {
         Self {
+            open_loop,
             arrivals: 0,
             measured: Completed::default(),
             completed: Completed::default(),
@@ -65,11 +67,13 @@ struct Classes<'a> {
 
 /// The measure of all classes of `subject`.
 pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Box<dyn Measure + 'a> {
+    let workload = &subject.load.workload;
+    let classes = (0..subject.load.classes.len()).map(|index| ClassId(index as u16));
     Box::new(Classes {
         names: subject.class_names(),
         warmup: subject.warmup,
         asks_until: subject.load.asks_until.unwrap_or(Time::NEVER),
-        figures: subject.load.classes.iter().map(|_| ClassFigures::new()).collect(),
+        figures: classes.map(|class| ClassFigures::new(workload.is_open(class))).collect(),
     })
 }
 
@@ -120,6 +124,7 @@ impl Measure for Classes<'_> {
         let all: f64 = self.figures.iter().map(|class| class.device_time.ns() as f64).sum();
         let of_class = |(class, name): (&ClassFigures, &&str)| ClassResult {
             name: (*name).to_owned(),
+            open_loop: class.open_loop,
             requests: class.measured.requests,
             bytes: class.measured.bytes,
             iops: ratio(class.completed.requests as f64, self.rated_s(class, end)),

@@ -17,6 +17,9 @@ use super::schedule::ScheduleResult;
 pub struct ClassResult {
     /// Name of the class.
     pub name: String,
+    /// All its requests come when they are planned, whatever the device does. Its throughput is then
+    /// what it asks for, unless requests are left unfinished; latency alone says what it gets.
+    pub open_loop: bool,
     /// Requests that were due after the warm-up and completed without error.
     pub requests: u64,
     /// Their bytes.

@@ -42,6 +42,14 @@ impl Workload for Vec<Agent> {
     }
 
     fn is_planned(&self, stream: StreamId) -> bool {
-        matches!(self[stream.0 as usize].arrivals, Arrivals::Open { .. })
+        is_planned(&self[stream.0 as usize])
     }
+
+    fn is_open(&self, class: ClassId) -> bool {
+        self.iter().filter(|agent| agent.class == class).all(is_planned)
+    }
+}
+
+fn is_planned(agent: &Agent) -> bool {
+    matches!(agent.arrivals, Arrivals::Open { .. })
 }

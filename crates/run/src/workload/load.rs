@@ -22,6 +22,9 @@ pub(crate) trait Workload: Send + Sync {
     /// Whether the requests of `stream` are planned ahead.
     fn is_planned(&self, stream: StreamId) -> bool;
 
+    /// Whether all requests of `class` are.
+    fn is_open(&self, class: ClassId) -> bool;
+
     /// A book for what happens after `warmup` to the programs of `classes` classes, if it has any.
     fn program_book(&self, _classes: usize, _warmup: Span) -> Option<ProgramBook> {
         None

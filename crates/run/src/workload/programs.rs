@@ -67,6 +67,10 @@ impl Workload for OnProcessors {
         false
     }
 
+    fn is_open(&self, _: ClassId) -> bool {
+        false
+    }
+
     fn program_book(&self, classes: usize, warmup: Span) -> Option<ProgramBook> {
         Some(ProgramBook::new(classes, self.cpus.count, warmup, self.until))
     }

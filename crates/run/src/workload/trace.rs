@@ -77,4 +77,8 @@ impl Workload for PlayedTrace {
     fn is_planned(&self, _: StreamId) -> bool {
         self.planned
     }
+
+    fn is_open(&self, _: ClassId) -> bool {
+        self.planned
+    }
 }
