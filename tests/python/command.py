@@ -72,9 +72,9 @@ def _server() -> Server:
 
 
 def without_estimates(err: str) -> str:
-    """What was said on stderr but for how long a model still takes: on a busy machine it may."""
+    """What was said on stderr but for how long it still takes: on a busy machine it may be long."""
     lines = err.splitlines(keepends=True)
-    return "".join(line for line in lines if " % done, " not in line)
+    return "".join(line for line in lines if " % done" not in line)
 
 
 def penstock(

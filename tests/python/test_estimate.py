@@ -116,12 +116,12 @@ def test_the_writing_of_a_file_is_said_and_is_no_part_of_the_runs(
     def creating(fraction: float) -> Creating:
         return {"step": "creating", "path": "./disk.img", "fraction": fraction}
 
-    steps = [(0.5, creating(0.1)), (1.5, creating(0.3)), (5.0, creating(1.0))]
-    runs = [(5.0 + at, step(0, at / 100, world="measured")) for at in range(1, 12)]
+    steps = [(5.0, creating(0.1)), (15.0, creating(0.3)), (20.0, creating(1.0))]
+    runs = [(20.0 + at, step(0, at / 100, world="measured")) for at in range(1, 12)]
     assert lines(monkeypatch, [*steps, *runs]) == [
-        (1.5, "writing ./disk.img: 30.0 % done"),
-        (6.0, "noop (1 of 2): 0.5 % done, about 3.32 min left"),
-        (16.0, "noop (1 of 2): 5.5 % done, about 3.15 min left"),
+        (15.0, "writing ./disk.img: 30.0 % done"),
+        (21.0, "noop (1 of 2): 0.5 % done, about 3.32 min left"),
+        (31.0, "noop (1 of 2): 5.5 % done, about 3.15 min left"),
     ]
 
 

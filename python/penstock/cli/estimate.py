@@ -11,7 +11,7 @@ FIRST_S = 1.0
 """What takes less needs no estimate."""
 
 EVERY_S = 10.0
-"""Seconds between two lines. In real time what takes less needs no estimate either."""
+"""Seconds between two lines. What takes less in real time needs none either."""
 
 
 class Estimate:
@@ -26,7 +26,7 @@ class Estimate:
         """What there is to say of a step; mostly nothing."""
         now_s = time.monotonic()
         if step["step"] == "creating":
-            if now_s >= self._next_s:
+            if now_s >= max(self._next_s, self._began_s + EVERY_S):
                 self._next_s = now_s + EVERY_S
                 yield f"writing {step['path']}: {percent(step['fraction'])} done"
             if step["fraction"] >= 1:

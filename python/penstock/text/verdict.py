@@ -23,9 +23,6 @@ from penstock.text.units import count, digits
 NOTABLE = 1.2
 """A ratio below this is not worth a word: it may be the noise of one run."""
 
-HEAVY = 0.1
-"""A class with this share of the baseline's bytes is there for its throughput."""
-
 KEPT = 0.05
 """A throughput is reported when it changed by more than this."""
 
@@ -96,8 +93,10 @@ class Sides(NamedTuple):
 
 def _against(baseline: Rounds, policy: Rounds, lone: Mapping[str, Rounds]) -> Iterator[str]:
     """One policy in words: its latencies, then its throughputs."""
+    if any(run.get("interrupted") for run in (*baseline.whole(), *policy.whole())):
+        yield "only a part of the run: nothing is compared"
+        return
     than = baseline.label
-    partial = any(run.get("interrupted") for run in (*baseline.whole(), *policy.whole()))
     names = rounds.class_names(baseline.whole())
     classes = {name: Sides(baseline.of(name), policy.of(name)) for name in names}
     pairs = {
@@ -107,7 +106,6 @@ def _against(baseline: Rounds, policy: Rounds, lone: Mapping[str, Rounds]) -> It
         and all(one["requests"] for one in sides.before)
         and not any(failures.mostly(*side) for side in sides)
     }
-    total = sum(one["bytes"] for sides in pairs.values() for one in sides.before)
     latencies: list[str] = []
     throughputs: list[str] = []
     for name, sides in pairs.items():
@@ -116,11 +114,8 @@ def _against(baseline: Rounds, policy: Rounds, lone: Mapping[str, Rounds]) -> It
             some = "" if empty == len(sides.after) else f" in {empty} of {len(sides.after)} rounds"
             throughputs.append(f"{name} finishes nothing{some}")
             continue
-        carries = sum(one["bytes"] for one in sides.before) >= HEAVY * total
         better, kept = sides.better(), sides.kept().median
-        # In a part of a run a class that carries little has not shown its throughput.
-        least = KEPT if carries or not partial else NOTABLE - 1
-        report_kept = sides.throughput_counts() and abs(kept - 1) > least
+        report_kept = sides.throughput_counts() and abs(kept - 1) > KEPT
         fewest, most = sides.counts()
         if most < FEW or (fewest < FEW and not report_kept):
             throughputs.append(f"of {name} too few finish to compare")
