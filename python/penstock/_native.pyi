@@ -165,8 +165,8 @@ def online_batch(
 def schema(kind: str) -> str:
     """Give the JSON Schema of the kind `job`, `device` or `result`, as JSON."""
 
-def without_detail(text: str) -> str:
-    """Give the JSON of a comparison without the detail of its runs; all else stays as written."""
+def without_detail(text: str, verdict: str | None = None) -> str:
+    """Give the JSON of a comparison without the detail of its runs, with a `verdict` in JSON."""
 
 def trace_formats() -> str:
     """Every format of traces, as JSON."""

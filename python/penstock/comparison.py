@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from penstock import _native
 from penstock.errors import translated, wrong
 from penstock.results import json_types, rounds
 from penstock.results.build import build, lifted, shaped
@@ -72,11 +71,20 @@ class Comparison:
     def to_json(self) -> str:
         """What `penstock compare --json` prints: everything but the detail."""
         with translated():
-            return _native.without_detail(self.json)
+            return verdict.to_json(self.raw, self.json)
 
-    def verdict(self) -> list[str]:
-        """Lines that say how each policy differs from the first that serves all classes."""
-        return verdict.verdict(self.raw)
+    def verdict(self, baseline: str | None = None) -> list[str]:
+        """Lines that say who is best, and how each policy differs from `baseline`.
+
+        If that is not given: from the first policy that serves all classes.
+        """
+        return self.judged(baseline)["lines"]
+
+    def judged(self, baseline: str | None = None) -> json_types.Verdict:
+        """The verdict as data: what is overloaded, who is best, what every policy changes."""
+        if baseline is not None and baseline not in rounds.labels(self.raw["runs"]):
+            raise wrong(*verdict.no_baseline(baseline, rounds.labels(self.raw["runs"])))
+        return verdict.judged(self.raw, baseline)
 
     def summary(self) -> "pl.DataFrame":
         """A row for each policy, round and class, with every figure of the JSON."""

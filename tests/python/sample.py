@@ -5,6 +5,7 @@ from typing import cast
 from penstock.results.json_types import (
     Class,
     Comparison,
+    Demand,
     Distribution,
     ErrorCount,
     FirstError,
@@ -44,11 +45,13 @@ def one_class(
     schedule: Schedule | None = None,
     duration_s: float = 600.0,
     open_loop: bool = False,
+    demand: Demand | None = None,
 ) -> Class:
     """What a class got that asked for `requests` of `size` bytes."""
     return {
         "name": name,
         "open_loop": open_loop,
+        "demand": demand,
         "requests": requests,
         "bytes": requests * size,
         "iops": requests / duration_s,

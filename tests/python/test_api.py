@@ -71,7 +71,7 @@ class TestCompare:
         printed = command("compare", job, "--policies", "noop,cfq", "--json").out
         assert from_file.to_json() + "\n" == printed
         plainly = penstock.compare(job, policies=policies, detail=False)
-        assert plainly.json == from_file.to_json()
+        assert plainly.to_json() == from_file.to_json()
 
     def test_it_takes_what_the_command_takes(self, job: Path) -> None:
         changes: dict[str, Plain] = {
@@ -200,7 +200,9 @@ class TestResults:
                         known[field]["percentile"].values()
                     )
                     assert (spread.mean, spread.min) == (known[field]["mean"], known[field]["min"])
-                rest = set(known) - {"lat_ns", "wait_ns", "service_ns"}
+                demand = None if one.demand is None else dataclasses.asdict(one.demand)
+                assert demand == known["demand"]
+                rest = set(known) - {"lat_ns", "wait_ns", "service_ns", "demand"}
                 assert {key: getattr(one, key) for key in rest} == {k: known[k] for k in rest}
         with pytest.raises(KeyError):
             result["none"]

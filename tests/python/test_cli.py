@@ -72,7 +72,8 @@ class TestJson:
 
     def test_its_keys_are_those_of_the_schema(self, job: Path) -> None:
         result = compared(job, "--policies", "noop,size-priority", "--set", "duration=2s")
-        assert list(result) == ["penstock", "job", "seed", "world", "device", "machine", "runs"]
+        told = ["penstock", "job", "seed", "world", "device", "machine", "runs", "verdict"]
+        assert list(result) == told
         assert (result["penstock"], result["seed"]) == (__version__, 7)
         assert (result["world"], result["device"]) == ("simulated", "hdd-7200")
         assert result["job"]["file"] == str(job)
@@ -90,6 +91,24 @@ class TestJson:
                 for distribution in (one["lat_ns"], one["wait_ns"], one["service_ns"]):
                     assert list(distribution) == list(Distribution.__annotations__)
                     assert list(distribution["percentile"]) == PERCENTILES
+
+    def test_the_verdict_is_data_and_words(self, job: Path) -> None:
+        words = ("compare", job, "--policies", "noop,size-priority", "--set", "duration=9s")
+        lines = penstock(*words, "--baseline", "size-priority").out.splitlines()
+        found = json.loads(penstock(*words, "--baseline", "size-priority", "--json").out)["verdict"]
+        assert found["baseline"] == "size-priority"
+        assert found["lines"] == lines[-len(found["lines"]) :]
+        assert [one["policy"] for one in found["changes"]] == ["noop", "noop"]
+
+    @pytest.mark.parametrize("policies", ["noop,fcfs", None])
+    def test_a_baseline_that_does_not_run_is_refused_before_the_run(
+        self, job: Path, policies: str | None
+    ) -> None:
+        chosen = ("--policies", policies) if policies else ()
+        ended = penstock("compare", job, *chosen, "--baseline", "nop", "--set", "duration=9h")
+        assert (ended.code, ended.out) == (2, "")
+        assert ended.err.startswith("error: no policy `nop` runs that others could be compared")
+        assert "noop, fcfs" in ended.err or policies is None
 
     def test_equal_seeds_give_equal_bytes(self, job: Path) -> None:
         words = ("compare", job, "--json", "--policies", "noop,deadline,cfq,size-priority")

@@ -247,7 +247,7 @@ class TestNames:
         assert [run.policy for run in result.runs] == names
         assert result["tuned-2"].params == {}
         assert result.summary()["policy"].unique(maintain_order=True).to_list() == names
-        assert [line.split(":")[0] for line in result.verdict()] == names[1:]
+        assert [line.split(":")[0] for line in result.verdict()[-4:]] == names[1:]
         assert "a &lt;b&gt; &amp; [c]" in result._repr_html_()
         result.save_report(tmp_path / "report.html")
         result.save_workbook(tmp_path / "report.xlsx")

@@ -41,11 +41,16 @@ def figures(page: Page) -> str:
     return page.text.partition('<section id="disks">')[0]
 
 
+def judged(result: penstock.Comparison) -> Any:  # noqa: ANN401 - JSON
+    """A comparison with its detail and its verdict."""
+    return {**json.loads(result.json), "verdict": result.judged()}
+
+
 class TestPage:
     """One file that says all."""
 
     def test_its_data_is_the_json(self, page: Page, result: penstock.Comparison) -> None:
-        assert page.comparison() == json.loads(result.json)
+        assert page.comparison() == judged(result)
 
     def test_it_asks_for_nothing_elsewhere(self, page: Page) -> None:
         assert list(page.requests()) == []
@@ -106,7 +111,7 @@ class TestPage:
         changed.save_report(tmp_path / "out.html")
         page = Page((tmp_path / "out.html").read_text())
         assert page.tags.count("script") == 1
-        assert page.comparison() == raw
+        assert page.comparison() == judged(penstock.Comparison.from_json(json.dumps(raw)))
 
     def test_a_measured_run_says_so(self, job: Path, disk: Path, tmp_path: Path) -> None:
         words = {"duration": "1s"}
@@ -117,7 +122,7 @@ class TestPage:
         for words_said in ("MEASURED", "(a real file)", "Engine ", "Began 20", "the schedule was "):
             assert words_said in said
         assert "SIMULATED" not in said
-        assert page.comparison() == json.loads(result.json)
+        assert page.comparison() == judged(result)
 
     def test_an_interrupted_run_says_so(self, job: Path, tmp_path: Path) -> None:
         path = tmp_path / "out.html"
@@ -303,7 +308,7 @@ class TestCharts:
         )
         result.save_report(tmp_path / "out.html")
         page = Page((tmp_path / "out.html").read_text())
-        assert page.comparison() == json.loads(result.json)
+        assert page.comparison() == judged(result)
         assert page.picture("latency-batch").labels() == ["noop", "noop (2)"]
         result.save_workbook(tmp_path / "out.xlsx")
 
@@ -513,4 +518,4 @@ def test_an_emulated_run_says_so(tmp_path: Path) -> None:
         "the model answered late by p50 ",
     ):
         assert words_said in said
-    assert page.comparison() == json.loads(result.json)
+    assert page.comparison() == judged(result)

@@ -203,9 +203,9 @@ class TestVerdict:
             [one_run("noop", [one_class("a", errors=n, schedule=late)], schedule=late)]
             for n in (3, 4)
         ]
-        (line,) = verdict(rounds_of(*runs))
-        assert line.startswith("noop: in all 2 rounds the schedule was not held: 90 %")
-        assert "; failed: 7 of a (EIO; first a write" in line
+        failed, held = verdict(rounds_of(*runs))
+        assert failed.startswith("noop: failed: 7 of a (EIO; first a write")
+        assert held.startswith("under noop in all 2 rounds the schedule was not held: 90 %")
 
 
 class TestEmulated:

@@ -28,7 +28,7 @@ def test_one_that_was_not_names_the_classes_and_likely_why() -> None:
     words = "the schedule was not held: 90 % of arrivals within 1 ms (p99 8.00 ms, worst 16.0 ms)"
     run = one_run("noop", classes, schedule=late)
     assert said(run) == f"{words}, of batch 90 %; likely because {LATE}"
-    assert verdict(comparison(run, measured=True)) == [f"noop: {said(run)}"]
+    assert verdict(comparison(run, measured=True)) == [f"under noop {said(run)}"]
     late["late_while_full"] = 501
     assert said(run) == f"{words}, of batch 90 %; likely because {FULL}"
     late["processor_wait_s"] = 60.0

@@ -24,6 +24,7 @@ SCHEMA = json.loads(_native.schema("result"))
 
 ELSEWHERE = {
     "runs[].detail": "frames and charts are made of it, `Comparison.raw` has it",
+    "verdict": "`Comparison.judged` has it, of any baseline",
 }
 """What of the schema the dataclasses do not have, and why."""
 

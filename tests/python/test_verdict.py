@@ -1,8 +1,21 @@
 """The verdict in words."""
 
-from penstock.results.json_types import Class
-from penstock.text.verdict import verdict
-from sample import MS, bank_day, comparison, error_count, one_class, one_run
+from typing import cast
+
+import pytest
+
+from penstock.results.json_types import Class, Comparison, Demand, DeviceStats, Run
+from penstock.text.verdict import judged, verdict
+from sample import (
+    MS,
+    bank_day,
+    comparison,
+    distribution,
+    error_count,
+    one_class,
+    one_run,
+    one_schedule,
+)
 
 MIB = 1 << 20
 
@@ -12,6 +25,18 @@ def check(before: list[Class], after: list[Class], *, interrupted: bool = False)
     runs = (one_run("noop", before), one_run("cfq", after, interrupted=interrupted))
     *_, line = verdict(comparison(*runs))
     return line
+
+
+def joined(lines: list[str]) -> list[str]:
+    """Lines that were broken, whole again."""
+    whole: list[str] = []
+    for line in lines:
+        assert len(line) <= 160
+        if line.startswith("  "):
+            whole[-1] += line[1:]
+        else:
+            whole.append(line)
+    return whole
 
 
 def test_the_main_job() -> None:
@@ -89,7 +114,9 @@ def test_overload_of_an_open_loop() -> None:
     before = [one_class("scan", size=MIB, open_loop=True)]
     served = one_class("scan", requests=4_000, size=MIB, unfinished=8_000, p99=900 * MS)
     after: list[Class] = [{**served, "open_loop": True}]
-    assert check(before, after) == "cfq: scan keeps 33 %, against noop; unfinished: 8,000 of scan"
+    assert check(before, after) == (
+        "cfq: scan's p99 5.9× worse than noop; scan keeps 33 %; unfinished: 8,000 of scan"
+    )
 
 
 def test_almost_nothing_is_not_nothing() -> None:
@@ -117,7 +144,7 @@ def test_a_class_that_was_empty_is_not_compared() -> None:
 def test_of_a_few_requests_nothing_is_claimed() -> None:
     before = [one_class("tellers"), one_class("report", requests=18, p99=100 * MS)]
     after = [one_class("tellers"), one_class("report", requests=19, p99=10 * MS)]
-    assert check(before, after) == "cfq: of report too few finish to compare, against noop"
+    assert check(before, after) == "cfq: of report only 18 finish, too few to compare, against noop"
     before = [one_class("tellers"), one_class("report", requests=20, p99=100 * MS)]
     after = [one_class("tellers"), one_class("report", requests=20, p99=10 * MS)]
     assert "report's p99 10× better" in check(before, after)
@@ -133,7 +160,7 @@ def test_failures_are_reported_of_the_first_run_too() -> None:
     runs = [one_run("noop", failing), one_run("cfq", failing, interrupted=True)]
     first = "first a write of 4,096 bytes at byte 8,192 after 500 ms"
     failed = f"failed: 3 of a (EIO; {first}), 1,200 of b (EIO; {first})"
-    assert verdict(comparison(*runs)) == [
+    assert joined(verdict(comparison(*runs))) == [
         f"noop: {failed}; unfinished: 2 of b",
         f"cfq (partial): only a part of the run: nothing is compared; {failed}",
     ]
@@ -158,3 +185,188 @@ def test_a_run_of_which_most_requests_failed_says_so_first_and_compares_nothing(
     assert line.startswith("cfq: b's p99 10× better than noop; failed: 970 of a (EIO")
     first, line = verdict(comparison(one_run("noop", [before]), one_run("cfq", [after])))
     assert line.startswith("cfq: nothing to compare: most requests failed; failed: 970 of a")
+
+
+def skewed(name: str, *, p50: int, p95: int, p99: int) -> Class:
+    """A class whose percentiles are these."""
+    one = one_class(name, p99=p99 * MS)
+    one["lat_ns"]["percentile"] |= {"50.000000": p50 * MS, "95.000000": p95 * MS}
+    return one
+
+
+def test_what_moved_is_named_whichever_percentile_it_is() -> None:
+    before = [skewed("a", p50=10, p95=50, p99=100)]
+    for (p50, p95, p99), words in {
+        (10, 50, 25): "a's p99 4.0× better than noop",
+        (20, 50, 25): "a's p99 4.0× better than noop but p50 2.0× worse",
+        (5, 50, 100): "a's p50 2.0× better than noop and p99 alike",
+        (20, 100, 100): "a's p95 2.0× worse than noop and p99 alike",
+    }.items():
+        assert check(before, [skewed("a", p50=p50, p95=p95, p99=p99)]) == f"cfq: {words}"
+
+
+def test_a_loop_that_thinks_may_gain_both() -> None:
+    before = [one_class("users", p99=800 * MS)]
+    after = [one_class("users", requests=13_200, p99=100 * MS)]
+    assert check(before, after) == "cfq: users' p99 8.0× better than noop; users gains 10 %"
+
+
+def four() -> Comparison:
+    """One policy that is best for tellers, one for the batch, one for neither and one like noop."""
+
+    def run(policy: str, p99: int, batch: int) -> Run:
+        classes = [one_class("tellers", p99=p99 * MS, open_loop=True)]
+        return one_run(policy, [*classes, one_class("batch", requests=batch, size=MIB)])
+
+    return comparison(
+        run("noop", 200, 30_000),
+        run("fcfs", 202, 29_900),
+        run("size-priority", 20, 21_000),
+        run("cfq", 300, 25_000),
+    )
+
+
+def test_of_more_than_two_the_best_for_each_class_are_named_and_the_useless() -> None:
+    ranked = [
+        "best for tellers (p99 20.0 ms): size-priority; for batch (52.4 MB/s): noop or fcfs; "
+        "no policy is best for all",
+        "worse for some class than another policy and better for none: cfq (noop)",
+    ]
+    assert verdict(four())[:2] == ranked
+    two = four()
+    del two["runs"][2:]
+    assert verdict(two) == ["fcfs: no class differs by more than 20 % from noop"]
+
+
+def test_the_verdict_as_data() -> None:
+    found = judged(four())
+    assert found["baseline"] == "noop"
+    assert found["best"] == {"tellers": ["size-priority"], "batch": ["noop", "fcfs"]}
+    assert found["dominated"] == {"cfq": "noop"}
+    assert (found["overload"], found["nothing_to_decide"]) == ([], False)
+    change = next(one for one in found["changes"] if one["policy"] == "size-priority")
+    assert (change["name"], change["p99"], change["throughput"]) == ("tellers", 10.0, None)
+    kept = [one["throughput"] for one in found["changes"] if one["name"] == "batch"]
+    assert kept == [pytest.approx(n / 30_000) for n in (29_900, 21_000, 25_000)]
+
+
+def test_any_policy_can_be_the_baseline() -> None:
+    lines = verdict(four(), "size-priority")
+    assert lines[2] == "noop: tellers' p99 10× worse than size-priority; batch gains 43 %"
+    assert not any(line.startswith("size-priority:") for line in lines)
+    kept = four()
+    kept["verdict"] = judged(kept, "cfq")
+    assert verdict(kept) == verdict(four(), "cfq"), "a result keeps its baseline"
+
+
+def behind(
+    seconds: float, *, growth: float | None = 3.0, lasted: float = 100.0, unfinished: int = 0
+) -> Class:
+    """A class that asked for 15,000 requests a second, so far behind at the end."""
+    demand: Demand = {"iops": 15_000, "lasted_s": lasted, "behind_s": seconds, "growth": growth}
+    name = "scan"
+    return one_class(name, open_loop=True, demand=demand, unfinished=unfinished, duration_s=58)
+
+
+def run_of(policy: str, one: Class, *, busy: float = 1.0) -> Run:
+    """A run whose device was so busy."""
+    return {**one_run(policy, [one]), "device_busy": busy}
+
+
+OVERLOAD = "OVERLOAD: the device cannot keep up under"
+SERVED = "scan asked for 15,000/s, was served 207/s, and its backlog grew to"
+LITTLE = (
+    "the latencies of scan grow for as long as requests come, and say little about the device: "
+    "ask for less, or take a faster device"
+)
+
+
+def test_overload_is_told_first_and_no_latency_of_it_is_compared() -> None:
+    runs = [run_of(name, behind(at)) for name, at in (("noop", 65.0), ("cfq", 40.0))]
+    first, advice, line = joined(verdict(comparison(*runs)))
+    assert first == f"{OVERLOAD} any policy: {SERVED} 65.0 s, at worst"
+    assert advice == LITTLE
+    assert line == "cfq: nothing to compare: the device cannot keep up"
+    (over, _) = judged(comparison(*runs))["overload"]
+    assert (over["policy"], over["name"], over["behind_s"]) == ("noop", "scan", 65.0)
+    assert verdict(comparison(run_of("noop", behind(65))))[0] == f"{OVERLOAD} noop: {SERVED} 65.0 s"
+
+
+def test_overload_of_a_trace_has_a_hint_of_its_own() -> None:
+    replayed = comparison(run_of("noop", behind(65)))
+    replayed["job"]["text"] = 'seed = 1\n\n[trace]\nfile = "day.msr"\n'
+    _, advice = joined(verdict(replayed))
+    assert advice.endswith("(--set trace.timing.speed=0.5), or take a faster device")
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        run_of("noop", behind(4)),
+        run_of("noop", behind(65, growth=1.1)),
+        run_of("noop", behind(65), busy=0.4),
+        run_of("noop", behind(0, growth=None)),
+        run_of("noop", one_class("batch")),
+    ],
+    ids=["at once", "latencies do not grow", "a burst at the end", "nothing known", "closed"],
+)
+def test_what_is_no_overload(run: Run) -> None:
+    assert judged(comparison(run))["overload"] == []
+
+
+def test_a_run_that_was_cut_is_overloaded_by_what_is_left() -> None:
+    (over,) = judged(comparison(run_of("noop", behind(0, unfinished=20_000))))["overload"]
+    assert over["behind_s"] == pytest.approx(20_000 / (12_000 / 58))
+    most = behind(0, growth=None, unfinished=20_000)
+    assert len(judged(comparison(run_of("noop", most)))["overload"]) == 1
+
+
+def test_one_disk_of_an_array_that_is_overloaded_is_enough() -> None:
+    run = run_of("noop", behind(65), busy=0.3)
+    part = {"n": 1, "mean": 1.0, "stddev": 0.0, "min": 1.0, "max": 1.0, "percentile": {}}
+    disks = [{"service_ms": part, "utilisation": busy} for busy in (1.0, 0.1)]
+    run["device_stats"] = cast(
+        DeviceStats, {"service_ms": part, "utilisation": 0.55, "disks": disks}
+    )
+    assert len(judged(comparison(run))["overload"]) == 1
+
+
+def at_once(name: str, p99: int) -> Class:
+    """A class that does not wait above the device."""
+    one = one_class(name, p99=p99)
+    return {**one, "wait_ns": distribution(0)}
+
+
+def test_where_nothing_waits_there_is_nothing_to_decide() -> None:
+    runs = [one_run(name, [at_once("a", MS)]) for name in ("noop", "cfq")]
+    assert joined(verdict(comparison(*runs))) == [
+        "nothing to decide: requests hardly wait above the device, so these policies are alike; "
+        "more load, or a lower live.depth, would make them wait there"
+    ]
+    assert not judged(comparison(runs[0]))["nothing_to_decide"], "one run is like no other"
+    runs[1] = one_run("cfq", [at_once("a", 2 * MS)])
+    assert not judged(comparison(*runs))["nothing_to_decide"], "it made a difference"
+    runs[1] = one_run("cfq", [one_class("a", p99=MS)])
+    assert not judged(comparison(*runs))["nothing_to_decide"], "its requests wait"
+
+
+def test_a_line_has_160_characters_at_most() -> None:
+    names = [f"class-number-{n}" for n in range(20)]
+    runs = [one_run("noop", [one_class(name) for name in names])]
+    runs.append(one_run("cfq", [one_class(name, p99=10 * MS) for name in names]))
+    lines = verdict(comparison(*runs))
+    assert len(lines) > 3
+    assert all(line.endswith(",") for line in lines[:-1])
+    (whole,) = joined(lines)
+    assert all(name in whole for name in names)
+
+
+def test_a_schedule_that_was_not_held_is_said_once() -> None:
+    late = [one_schedule(p99=8 * MS, within_1ms=share) for share in (0.95, 0.9, 0.97)]
+    runs = [
+        one_run(policy, [one_class("a", schedule=schedule)], schedule=schedule)
+        for policy, schedule in zip(("noop", "cfq", "fcfs"), late, strict=True)
+    ]
+    *_, said, rest = joined(verdict(comparison(*runs, measured=True)))
+    assert said.startswith("under cfq the schedule was not held: 90 % of arrivals")
+    assert rest == "it was not held under noop, fcfs either"

@@ -202,8 +202,10 @@ fn schema(py: Python<'_>, kind: &str) -> PyResult<String> {
     schema.map(|schema| json(&schema)).map_err(|failure| raise(py, &failure))
 }
 
-/// The JSON of a comparison without the detail of its runs; all else stays as it is written.
+/// The JSON of a comparison without the detail of its runs, and with `verdict` (JSON) if it is given;
+/// all else stays as it is written.
 #[pyfunction]
-fn without_detail(py: Python<'_>, text: &str) -> PyResult<String> {
-    py.detach(|| penstock_run::without_detail(text)).map_err(|failure| raise(py, &failure))
+#[pyo3(signature = (text, verdict=None))]
+fn without_detail(py: Python<'_>, text: &str, verdict: Option<&str>) -> PyResult<String> {
+    py.detach(|| penstock_run::without_detail(text, verdict)).map_err(|failure| raise(py, &failure))
 }

@@ -138,6 +138,7 @@ impl Session {
     fn comparison(&self, task: &Task) -> Comparison {
         let Task { job, policies, place, .. } = task;
         Comparison {
+            verdict: None,
             penstock: crate::version::VERSION,
             job: JobResult { file: job.name.clone(), text: job.text(), set: Vec::new() },
             seed: job.seed,

@@ -17,19 +17,23 @@ enum Part<'a> {
     Runs(Vec<Members<'a>>),
 }
 
-/// The JSON of a result without the detail of its runs; all else stays as it is written.
+/// The JSON of a result without the detail of its runs, and with `verdict` if there is one; all else
+/// stays as it is written.
 ///
 /// # Errors
 /// It is no result.
-pub fn without_detail(json: &str) -> Result<String, Failure> {
-    rewritten(json).map_err(|error| {
+pub fn without_detail(json: &str, verdict: Option<&str>) -> Result<String, Failure> {
+    rewritten(json, verdict).map_err(|error| {
         let hint = "expected what `penstock compare --json` prints";
         Failure::wrong(format!("this is no result: {error}"), hint)
     })
 }
 
-fn rewritten(json: &str) -> Result<String, serde_json::Error> {
-    let members: Members<'_> = serde_json::from_str(json)?;
+fn rewritten(json: &str, verdict: Option<&str>) -> Result<String, serde_json::Error> {
+    let mut members: Members<'_> = serde_json::from_str(json)?;
+    if let Some(verdict) = verdict {
+        members.insert("verdict".into(), serde_json::from_str(verdict)?);
+    }
     let mut parts = IndexMap::new();
     for (name, value) in members {
         let part = if name == "runs" { plain(value)? } else { Part::AsWritten(value) };
@@ -75,14 +79,22 @@ mod tests {
   "a": []
 }"#;
         let plain = text.replace("DETAIL", "");
-        assert_eq!(without_detail(&text.replace("DETAIL", detail)).unwrap(), plain);
-        assert_eq!(without_detail(&plain).unwrap(), plain);
+        assert_eq!(without_detail(&text.replace("DETAIL", detail), None).unwrap(), plain);
+        assert_eq!(without_detail(&plain, None).unwrap(), plain);
+    }
+
+    #[test]
+    fn a_verdict_comes_last_and_once() {
+        let with = |text: &str, verdict| without_detail(text, Some(verdict)).unwrap();
+        let first = with(r#"{"runs": []}"#, r#"{"best": 1}"#);
+        assert_eq!(first, "{\n  \"runs\": [],\n  \"verdict\": {\"best\": 1}\n}");
+        assert_eq!(with(&first, "2"), "{\n  \"runs\": [],\n  \"verdict\": 2\n}");
     }
 
     #[test]
     fn what_is_no_result_is_wrong_input() {
         for text in ["", "[]", "{\"runs\": 1}", "{\"runs\": [1]}"] {
-            let message = without_detail(text).unwrap_err().to_string();
+            let message = without_detail(text, None).unwrap_err().to_string();
             assert!(message.starts_with("error: this is no result: "), "{message}");
         }
     }

@@ -1,7 +1,18 @@
 """`penstock compare`: one workload under several policies."""
 
 from penstock.cli.job import work
-from penstock.cli.options import Job, Json, Plots, Policies, Repeat, Report, Sets, Xlsx, named
+from penstock.cli.options import (
+    Baseline,
+    Job,
+    Json,
+    Plots,
+    Policies,
+    Repeat,
+    Report,
+    Sets,
+    Xlsx,
+    named,
+)
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.report import Outputs
@@ -18,6 +29,7 @@ def compare(
     policies: Policies = None,
     target: Target,
     repeat: Repeat = None,
+    baseline: Baseline = None,
     sets: Sets = None,
     report: Report = None,
     plots: Plots = None,
@@ -38,4 +50,5 @@ def compare(
         outputs=Outputs(report=report, plots=plots, xlsx=xlsx),
         as_json=as_json,
         repeat=repeat,
+        baseline=baseline,
     )

@@ -18,12 +18,13 @@ from penstock.cli.estimate import Estimate
 from penstock.errors import RUN_FAILED, PenstockError, wrong
 from penstock.report import Outputs
 from penstock.results.json_types import Comparison
+from penstock.results.rounds import ALONE
 from penstock.results.steps import Step
 from penstock.signals import Asked
 from penstock.target import Target
 from penstock.text import failures, prose
 from penstock.text.table import show
-from penstock.text.verdict import verdict
+from penstock.text.verdict import judged, no_baseline, to_json, verdict
 from penstock.watch.progress import which
 
 OnStep: TypeAlias = Callable[[Step], None]
@@ -56,16 +57,20 @@ def work(
     pace: _native.Pace | None = None,
     speed: str | None = None,
     repeat: int | None = None,
+    baseline: str | None = None,
     let_run: LetRun | None = None,
 ) -> None:
     """Run a job under each policy, show the result, and write what is asked for.
 
     With `text` that is the job, and `job` only what it is called; `-` is a job on stdin.
+    The verdict compares with the policy `baseline`, or with the first.
     `let_run` has the engine run and shows how far it has come, by a bar if not given; with `pace`
     at `speed`, as one who watches.
     """
     with errors_end():
         outputs.check()
+        if baseline is not None:
+            _check(baseline, policies)
         if job == STDIN:
             job, text = "stdin", _from_stdin()
 
@@ -94,20 +99,32 @@ def work(
             output.exit_at_once(asked.exit_code)
         raise typer.Exit(asked.exit_code) from interrupt
     comparison: Comparison = json.loads(result)
+    comparison["verdict"] = judged(comparison, baseline)
     if as_json:
-        output.data(f"{_native.without_detail(result) if outputs else result}\n")
+        output.data(f"{to_json(comparison, result)}\n")
     else:
         drawn(lambda console: _show(comparison, console))
         for remark in comparison.get("remarks", []):
             output.talk(f"note: {remark}")
     say_written(outputs.write(comparison))
-    of = (len(policies) or len(json.loads(_native.policies()))) * (repeat or 1)
+    of = (len(policies) or len(_every_policy())) * (repeat or 1)
     code = _judged(comparison, of=of, asked=asked)
     early = any(run.get("interrupted") for run in comparison["runs"])
     if early and comparison["world"] == "measured":
         output.exit_at_once(code)
     if code:
         raise typer.Exit(code)
+
+
+def _every_policy() -> list[str]:
+    return [policy["name"] for policy in json.loads(_native.policies())]
+
+
+def _check(baseline: str, policies: Sequence[str]) -> None:
+    """Raise a `PenstockError` unless the baseline is one of the policies that run."""
+    run = [*policies] or _every_policy()
+    if baseline not in run or baseline.startswith(ALONE):
+        raise wrong(*no_baseline(baseline, run))
 
 
 def _from_stdin() -> str:

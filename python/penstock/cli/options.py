@@ -115,6 +115,16 @@ Repeat = Annotated[
     ),
 ]
 
+Baseline = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        metavar="NAME",
+        help="The policy that the verdict compares the others with. If not given, the first that "
+        "serves all classes.",
+    ),
+]
+
 Sets = Annotated[
     list[str] | None,
     typer.Option(

@@ -5,7 +5,17 @@ from typing import Annotated
 import typer
 
 from penstock.cli.job import work
-from penstock.cli.options import Json, NamedPolicies, Plots, Repeat, Report, Sets, Xlsx, named
+from penstock.cli.options import (
+    Baseline,
+    Json,
+    NamedPolicies,
+    Plots,
+    Repeat,
+    Report,
+    Sets,
+    Xlsx,
+    named,
+)
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.report import Outputs
@@ -88,6 +98,7 @@ def replay(
     stop: Stop = None,
     fit: Fit = None,
     repeat: Repeat = None,
+    baseline: Baseline = None,
     sets: Sets = None,
     report: Report = None,
     plots: Plots = None,
@@ -109,5 +120,6 @@ def replay(
         outputs=Outputs(report=report, plots=plots, xlsx=xlsx),
         as_json=as_json,
         repeat=repeat,
+        baseline=baseline,
         text=None if classes else ALL_ONE_CLASS,
     )

@@ -5,7 +5,18 @@ from typing import Annotated
 import typer
 
 from penstock.cli.job import work
-from penstock.cli.options import Job, Json, NamedPolicies, Plots, Repeat, Report, Sets, Xlsx, named
+from penstock.cli.options import (
+    Baseline,
+    Job,
+    Json,
+    NamedPolicies,
+    Plots,
+    Repeat,
+    Report,
+    Sets,
+    Xlsx,
+    named,
+)
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.report import Outputs
@@ -32,6 +43,7 @@ def run(
     policies: NamedPolicies,
     target: Target,
     repeat: Repeat = None,
+    baseline: Baseline = None,
     sets: Sets = None,
     record: Record = None,
     report: Report = None,
@@ -53,4 +65,5 @@ def run(
         outputs=Outputs(report=report, plots=plots, xlsx=xlsx),
         as_json=as_json,
         repeat=repeat,
+        baseline=baseline,
     )

@@ -16,7 +16,7 @@ from penstock.report.files import PAGE_MARK
 from penstock.results import rounds
 from penstock.results.json_types import ClassDetail, Comparison
 from penstock.text import disks, failures, places, ranges, table
-from penstock.text.verdict import verdict
+from penstock.text.verdict import judged, verdict
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -258,7 +258,8 @@ def _data(comparison: Comparison) -> dict[str, Any]:
         }
         for run in drawn
     ]
-    return {"comparison": {**comparison, "runs": runs}, "detail": detail}
+    whole = {**comparison, "runs": runs, "verdict": judged(comparison)}
+    return {"comparison": whole, "detail": detail}
 
 
 def _columns(one: ClassDetail) -> dict[str, Any]:

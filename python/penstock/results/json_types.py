@@ -49,6 +49,30 @@ class Comparison(TypedDict):
     remarks: NotRequired[list[str]]
     """What has to be known of all runs to read their figures, in words; left out if there is
     nothing to say."""
+    verdict: NotRequired[Verdict]
+    """What follows from the figures; left out of what the engine hands to the package."""
+
+
+class Change(TypedDict):
+    """What one class got under one policy, against the baseline.
+
+     Ratios are of medians if there are rounds, and null where too few requests finished or noise
+    hides how they differ.
+    """
+
+    policy: str
+    """The policy."""
+    name: str
+    """Name of the class."""
+    p50: float | None
+    """How many times shorter its median latency is."""
+    p95: float | None
+    """How many times shorter its 95th percentile is."""
+    p99: float | None
+    """How many times shorter its 99th percentile is."""
+    throughput: float | None
+    """How many times higher its throughput is; null too for an open loop that is served, which gets
+    what it asks for."""
 
 
 class Class(TypedDict):
@@ -62,6 +86,8 @@ class Class(TypedDict):
     open_loop: bool
     """All its requests come when they are planned, whatever the device does. Its throughput is then
     what it asks for, unless requests are left unfinished; latency alone says what it gets."""
+    demand: Demand | None
+    """What it asked for if it is one; null if not, or if nothing came after the warm-up."""
     requests: int
     """Requests that were due after the warm-up and completed without error."""
     bytes: int
@@ -112,6 +138,23 @@ class ClassDetail(TypedDict):
     """The same of waits."""
     series: list[Row]
     """Over time, a row for each window."""
+
+
+class Demand(TypedDict):
+    """What an open loop asked for.
+
+    It says too how far the device was behind when the last request came.
+    """
+
+    iops: float
+    """Requests a second that were due, from the end of the warm-up until the last of them."""
+    lasted_s: float
+    """Seconds between these."""
+    behind_s: float
+    """Seconds from the last of them until all were served, or until the run ended."""
+    growth: float | None
+    """Mean latency of those due in the second half of the time in which the load asks, over that of
+    the first half: far above 1 where a backlog grows. Null if none of a half completed."""
 
 
 class Detail(TypedDict):
@@ -269,6 +312,21 @@ class Milliseconds(TypedDict):
     """Percentiles, by percent with six decimals."""
 
 
+class Overload(TypedDict):
+    """A class that asked for more than it was served."""
+
+    policy: str
+    """The policy."""
+    name: str
+    """Name of the class."""
+    asked_iops: float
+    """Requests a second that it asked for."""
+    served_iops: float
+    """Requests a second that were served."""
+    behind_s: float
+    """Seconds of work that waited when the last request came."""
+
+
 class Programs(TypedDict):
     """What the programs of a class did.
 
@@ -391,3 +449,24 @@ class Schedule(TypedDict):
     processor_wait_s: NotRequired[float]
     """Seconds of the run in which the generator was ready and had no processor; left out of a
     class, and where the kernel does not say."""
+
+
+class Verdict(TypedDict):
+    """What follows from the figures of a comparison, as data and in words."""
+
+    baseline: str | None
+    """The policy that the others are compared with; null if none serves all classes."""
+    overload: list[Overload]
+    """Classes that asked for more than they were served, under each policy where one did."""
+    nothing_to_decide: bool
+    """Requests hardly waited above the device, and no class differs by more than a fifth: there was
+    nothing for a policy to decide."""
+    best: dict[str, list[str]]
+    """For each class the policies that serve it best, and as well as the best: within 5 %."""
+    dominated: dict[str, str]
+    """Policies for which another one is better for some class and as good for all, with that
+    one."""
+    changes: list[Change]
+    """Each policy against the baseline, class by class."""
+    lines: list[str]
+    """The same in words, a line each."""

@@ -136,11 +136,22 @@ class ErrorCount:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Demand:
+    """What an open loop asked for, and how far the device was behind."""
+
+    iops: float
+    lasted_s: float
+    behind_s: float
+    growth: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ClassResult:
     """What one class got under one policy. Arrivals: requests, unfinished and errors together."""
 
     name: str
     open_loop: bool
+    demand: Demand | None
     requests: int
     bytes: int
     iops: float

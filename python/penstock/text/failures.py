@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from penstock.results.json_types import Class, ErrorCount, Run
+from penstock.results.judge import mostly_failed
 from penstock.text.units import count, seconds
 
 ENDED = {
@@ -38,11 +39,6 @@ def errors(*rounds: Class) -> str:
     return f"{names}; first {_first(iter(kinds.values()))}"
 
 
-def mostly(*rounds: Class) -> bool:
-    """Whether a class had more errors than answers, in all its rounds together."""
-    return sum(one["errors"] for one in rounds) > sum(one["requests"] for one in rounds)
-
-
 def most_failed(runs: Sequence[Run]) -> Iterator[str]:
     """A line for each class under each policy of whose requests most failed."""
     classes: dict[tuple[str, str], list[Class]] = {}
@@ -50,7 +46,7 @@ def most_failed(runs: Sequence[Run]) -> Iterator[str]:
         for one in run["classes"]:
             classes.setdefault((run["policy"], one["name"]), []).append(one)
     for (policy, name), rounds in classes.items():
-        if mostly(*rounds):
+        if mostly_failed(*rounds):
             failed = sum(one["errors"] for one in rounds)
             ended = failed + sum(one["requests"] for one in rounds)
             yield (

@@ -5,10 +5,12 @@ the planned arrival, so a generator that was late hides nothing; but what it ask
 quite the workload of the job, and that has to be said.
 """
 
+from collections.abc import Iterator, Sequence
 from math import floor
 
 from penstock.results.json_types import Comparison, Run, Schedule
 from penstock.results.percentile import percentile
+from penstock.results.rounds import Rounds
 from penstock.text.units import count, latency, seconds
 
 HELD = 0.99
@@ -40,14 +42,19 @@ def over_rounds(comparison: Comparison, runs: list[Run]) -> str | None:
     return f"{_of_all(missed, runs)} {said}"
 
 
-def troubles_over_rounds(runs: list[Run]) -> str | None:
-    """What was not held in how many of these rounds; nothing if all was."""
-    missed = _missed(runs)
-    if not missed:
-        return None
-    worst = _worst(missed)
-    said = troubles(worst) or ""
-    return said if len(runs) == 1 else f"{_of_all(missed, runs)} {said}"
+def caveats(policies: Sequence[Rounds]) -> Iterator[str]:
+    """Under which policies the schedule was not held, at length where it was worst."""
+    late = [policy for policy in policies if _missed(policy.whole())]
+    if not late:
+        return
+    runs = _worst([_worst(_missed(policy.whole())) for policy in late])
+    worst = next(policy for policy in late if any(run is runs for run in policy.runs))
+    whole = worst.whole()
+    among = f" {_of_all(_missed(whole), whole)}" if len(whole) > 1 else ""
+    rest = [policy.label for policy in late if policy is not worst]
+    yield f"under {worst.label}{among} {troubles(runs)}"
+    if rest:
+        yield f"it was not held under {', '.join(rest)} either"
 
 
 def _of_all(missed: list[Run], runs: list[Run]) -> str:

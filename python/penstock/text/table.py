@@ -101,7 +101,8 @@ GAP = 2
 LEGEND = (
     "Latencies count from the intended arrival; wait is the mean time until the first piece was "
     "sent; IOPS and MB/s are of the time in which the job asks; share is of the time in which the "
-    "device was busy; MB are millions of bytes."
+    "device was busy, divided equally among the requests that it serves at once; "
+    "MB are millions of bytes."
 )
 
 

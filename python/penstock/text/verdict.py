@@ -1,190 +1,296 @@
-"""The verdict in words: every policy against the first that serves all classes, one line each.
+"""The verdict in words, from what `results.judge` finds.
 
-A class is judged by its 99th percentile of latency. One that asks as fast as it is served is judged
-by its throughput too: that is what a batch job is there for. An open loop gets the throughput that
-it asks for, unless requests are left unfinished.
-What is said of a class follows from its figures alone, so equal results give equal words.
-
-Of a class that ran alone as well it is said how far it is from that. Where there are several rounds
-a claim is made only if no round of one side is as any of the other; else noise hides it, and that
-is said.
+First stands what makes figures useless: requests that failed, a device that cannot keep up, nothing
+to decide. Then which policies are best, every policy against the baseline, and what went wrong.
+Equal results give equal words. A class that ran alone too is compared with that as well.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+import json
+from collections.abc import Iterable, Iterator, Mapping
 
-from penstock.results import rounds
-from penstock.results.json_types import Class, Comparison
-from penstock.results.percentile import percentile
+from penstock import _native
+from penstock.results import judge, rounds
+from penstock.results.json_types import Class, Comparison, Overload, Verdict
+from penstock.results.judge import FEW, KEPT, NOTABLE, Candidates, Ranking, Sides, alike
 from penstock.results.rounds import ALONE, Rounds, Spread
-from penstock.text import failures, ranges, schedule
+from penstock.text import failures, prose, ranges, schedule, units
 from penstock.text.units import count, digits
 
-NOTABLE = 1.2
-"""A ratio below this is not worth a word: it may be the noise of one run."""
+WIDTH = 160
+"""A line of the verdict has so many characters at most."""
 
-KEPT = 0.05
-"""A throughput is reported when it changed by more than this."""
-
-FEW = 20
-"""Of fewer requests no latency is reported: their 99th percentile is the slowest of them."""
+_NAMES = 3
+"""So many policies are named that are best alike; of more their number."""
 
 
-def verdict(comparison: Comparison) -> list[str]:
-    """Lines that say how each policy differs from the first that serves all classes.
+def verdict(comparison: Comparison, baseline: str | None = None) -> list[str]:
+    """Lines that say who is best, and how each policy differs from the baseline."""
+    return judged(comparison, baseline)["lines"]
 
-    First stands where most requests failed: figures of the rest are compared with nothing. Last
-    what else went wrong.
+
+def judged(comparison: Comparison, baseline: str | None = None) -> Verdict:
+    """The verdict as data and in words.
+
+    The `baseline` is the policy that others are compared with. If it is not given it is that of the
+    comparison's own verdict, or the first policy that serves all classes.
     """
-    policies = rounds.by_policy(comparison)
-    shared = [policy for policy in policies if not policy.label.startswith(ALONE)]
-    lone = {policy.label.removeprefix(ALONE): policy for policy in policies if policy not in shared}
-    lines = list(failures.most_failed(comparison["runs"]))
-    for policy in policies:
+    own = comparison.get("verdict")
+    if baseline is None and own is not None:
+        baseline = own["baseline"]
+    candidates = Candidates.of(comparison, baseline)
+    overload = judge.overload(candidates.shared)
+    nothing = judge.nothing_to_decide(candidates)
+    ranking = judge.ranking(candidates, overload)
+    lines = [
+        *failures.most_failed(comparison["runs"]),
+        *_overload(comparison, candidates, overload),
+        *([_NOTHING] if nothing else []),
+        *_ranking(candidates, ranking),
+        *_policies(comparison, candidates, overload, nothing=nothing),
+        *schedule.caveats(rounds.by_policy(comparison)),
+    ]
+    return {
+        "baseline": None if candidates.baseline is None else candidates.baseline.label,
+        "overload": overload,
+        "nothing_to_decide": nothing,
+        "best": ranking.best,
+        "dominated": ranking.dominated,
+        "changes": judge.changes(candidates),
+        "lines": [part for line in lines for part in prose.fold(line, WIDTH)],
+    }
+
+
+def no_baseline(name: str, policies: Iterable[str]) -> tuple[str, str]:
+    """What is wrong with a baseline that is none of the policies, and a hint."""
+    known = ", ".join(dict.fromkeys(one for one in policies if not one.startswith(ALONE)))
+    return f"no policy `{name}` runs that others could be compared with", f"one of {known}"
+
+
+def to_json(comparison: Comparison, text: str) -> str:
+    """The JSON of a comparison with its verdict and without detail; `text` is the engine's."""
+    verdict = json.dumps(judged(comparison), ensure_ascii=False, indent=2)
+    return _native.without_detail(text, verdict.replace("\n", "\n  "))
+
+
+_NOTHING = (
+    "nothing to decide: requests hardly wait above the device, so these policies are alike; "
+    "more load, or a lower live.depth, would make them wait there"
+)
+
+
+def _overload(
+    comparison: Comparison, candidates: Candidates, overload: list[Overload]
+) -> Iterator[str]:
+    """Classes with which the device cannot keep up, under which policies, and what to do then."""
+    classes: dict[str, list[Overload]] = {}
+    for one in overload:
+        classes.setdefault(one["name"], []).append(one)
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name, over in classes.items():
+        worst = max(over, key=lambda one: one["behind_s"])
+        groups.setdefault(tuple(one["policy"] for one in over), []).append(
+            f"{name} asked for {units.rate(worst['asked_iops'])}/s, was served "
+            f"{units.rate(worst['served_iops'])}/s, and its backlog grew to "
+            f"{units.seconds(worst['behind_s'])}"
+        )
+    for policies, said in groups.items():
+        every = len(policies) == len(candidates.shared)
+        under = "any policy" if every and len(policies) > 1 else ", ".join(policies)
+        worst_of = ", at worst" if len(policies) > 1 else ""
+        yield f"OVERLOAD: the device cannot keep up under {under}: {'; '.join(said)}{worst_of}"
+    if classes:
+        trace = "[trace]" in comparison["job"]["text"].splitlines()
+        less = "play it slower (--set trace.timing.speed=0.5)" if trace else "ask for less"
+        yield (
+            f"the latencies of {', '.join(classes)} grow for as long as requests come, and say "
+            f"little about the device: {less}, or take a faster device"
+        )
+
+
+def _ranking(candidates: Candidates, ranking: Ranking) -> Iterator[str]:
+    """Of more than two policies who is best for whom, and who is for nothing."""
+    policies = {policy.label: policy for policy in candidates.shared}
+    if len(policies) < 3:
+        return
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name, best in ranking.best.items():
+        if len(best) < len(policies):
+            groups.setdefault(tuple(best), []).append(name)
+    if not groups:
+        return
+    parts = []
+    for (first, *rest), names in groups.items():
+        classes = [f"{name} ({_figure(policies[first], name, ranking)})" for name in names]
+        whom = f"{', '.join([first, *rest[:-1]])} or {rest[-1]}" if rest else first
+        if len(rest) >= _NAMES:
+            whom = f"{first} and {len(rest)} more"
+        parts.append(f"for {', '.join(classes)}: {whom}")
+    line = f"best {'; '.join(parts)}"
+    if not set.intersection(*(set(best) for best in groups)):
+        line += "; no policy is best for all"
+    yield line
+    if ranking.dominated:
+        worse = ", ".join(f"{one} ({by})" for one, by in ranking.dominated.items())
+        yield f"worse for some class than another policy and better for none: {worse}"
+
+
+def _figure(policy: Rounds, name: str, ranking: Ranking) -> str:
+    """By what a policy is best for a class."""
+    classes = policy.of(name)
+    if ranking.by_throughput[name]:
+        of = Spread.of(one["bw_bytes"] for one in classes)
+        return f"{ranges.figure(of, units.megabytes)} MB/s"
+    return f"p99 {ranges.latency(judge.latency(classes, 99))}"
+
+
+def _policies(
+    comparison: Comparison, candidates: Candidates, overload: list[Overload], *, nothing: bool
+) -> Iterator[str]:
+    for policy in rounds.by_policy(comparison):
         parts: list[str] = []
-        if policy in shared[:1]:
-            parts = [line for line in [", ".join(_against_alone(policy, lone))] if line]
-        elif policy in shared:
-            parts = list(_against(shared[0], policy, lone))
+        if policy == candidates.baseline:
+            parts = [line for line in [", ".join(_against_alone(policy, candidates.alone))] if line]
+        elif policy in candidates.shared:
+            over = {one["name"] for one in overload if one["policy"] == policy.label}
+            parts = list(_against(candidates, policy, over, nothing=nothing))
         parts += _troubles(policy)
         if parts:
-            lines.append(f"{_name(policy)}: {'; '.join(parts)}")
-    return lines
+            yield f"{_name(policy)}: {'; '.join(parts)}"
 
 
-class Sides(NamedTuple):
-    """What a class got under the policy that others are compared with, and under another."""
-
-    before: list[Class]
-    after: list[Class]
-
-    def counts(self) -> tuple[int, int]:
-        """Requests in the round that finished the fewest, and in the one that finished the most."""
-        requests = [one["requests"] for side in self for one in side]
-        return min(requests), max(requests)
-
-    def single(self) -> bool:
-        """Whether there is but one run of each: nothing is known of noise."""
-        return len(self.before) == len(self.after) == 1
-
-    def better(self) -> float:
-        """How many times better the 99th percentile became."""
-        # A modelled request may take no time at all; a nanosecond is the least that is reported.
-        return max(_p99(self.before).median, 1) / max(_p99(self.after).median, 1)
-
-    def latency_differs(self) -> bool:
-        """Whether no round of one is as any of the other."""
-        return self.single() or not _p99(self.before).overlaps(_p99(self.after))
-
-    def kept(self) -> Spread:
-        """The throughput that is left, as a ratio, round by round."""
-        pairs = zip(self.before, self.after, strict=False)
-        return Spread.of(b["bw_bytes"] / a["bw_bytes"] if a["bw_bytes"] else 1.0 for a, b in pairs)
-
-    def throughput_differs(self) -> bool:
-        """Whether no round of one is as any of the other."""
-        before, after = (Spread.of(one["bw_bytes"] for one in side) for side in self)
-        return self.single() or not before.overlaps(after)
-
-    def throughput_counts(self) -> bool:
-        """Whether its throughput is a result: an open loop that is served gets what it asks for."""
-        return any(not one["open_loop"] or one["unfinished"] for side in self for one in side)
-
-
-def _against(baseline: Rounds, policy: Rounds, lone: Mapping[str, Rounds]) -> Iterator[str]:
+def _against(
+    candidates: Candidates, policy: Rounds, overloaded: set[str], *, nothing: bool
+) -> Iterator[str]:
     """One policy in words: its latencies, then its throughputs."""
-    if any(run.get("interrupted") for run in (*baseline.whole(), *policy.whole())):
+    baseline = candidates.baseline
+    if baseline is None:
+        return
+    if judge.partial(baseline) or judge.partial(policy):
         yield "only a part of the run: nothing is compared"
         return
     than = baseline.label
-    names = rounds.class_names(baseline.whole())
-    classes = {name: Sides(baseline.of(name), policy.of(name)) for name in names}
-    pairs = {
+    every = candidates.sides(policy)
+    classes = {
         name: sides
-        for name, sides in classes.items()
-        if sides.after
-        and all(one["requests"] for one in sides.before)
-        and not any(failures.mostly(*side) for side in sides)
+        for name, sides in every.items()
+        if all(one["requests"] for one in sides.before) and not sides.mostly_failed()
     }
     latencies: list[str] = []
     throughputs: list[str] = []
-    for name, sides in pairs.items():
+    for name, sides in classes.items():
         empty = sum(one["requests"] == 0 for one in sides.after)
         if empty:
             some = "" if empty == len(sides.after) else f" in {empty} of {len(sides.after)} rounds"
             throughputs.append(f"{name} finishes nothing{some}")
             continue
-        better, kept = sides.better(), sides.kept().median
+        kept = sides.kept().median
         report_kept = sides.throughput_counts() and abs(kept - 1) > KEPT
         fewest, most = sides.counts()
         if most < FEW or (fewest < FEW and not report_kept):
-            throughputs.append(f"of {name} too few finish to compare")
+            throughputs.append(f"of {name} {_only(fewest)}, too few to compare")
             continue
         if report_kept:
             throughputs.append(_throughput(name, sides))
         if fewest < FEW:
             continue
-        # Less throughput and more latency are one fact, and so are more and less: reported once.
-        reported = report_kept and (better < 1) == (kept < 1)
-        clauses = [*_from_alone(name, sides.after, lone)]
-        # If a throughput is reported, a latency within the noise adds nothing.
-        if not _alike(better) and not reported and (sides.latency_differs() or not report_kept):
-            clauses.append(_latency(sides, than, first=not any(than in of for of in latencies)))
+        clauses = [*_from_alone(name, sides.after, candidates.alone)]
+        # What grows for as long as requests come is no figure of a policy.
+        if name not in overloaded:
+            known = any(than in of for of in latencies)
+            clauses += _latency(sides, f" than {than}" if not known else "", kept=report_kept)
         if clauses:
-            latencies.append(_p99_words(name, sides.after, clauses, first=not latencies))
+            latencies.append(_latency_words(name, sides.after, clauses, first=not latencies))
     if throughputs and not any(than in of for of in latencies):
         throughputs[-1] += f", against {than}"
     parts = [", ".join(part) for part in (latencies, throughputs) if part]
-    if not parts and pairs:
+    if classes and overloaded >= classes.keys() and not parts:
+        parts = ["nothing to compare: the device cannot keep up"]
+    if not parts and classes and not nothing:
         parts = [f"no class differs by more than 20 % from {than}"]
     why = f"{than} finished no request"
-    if any(failures.mostly(*side) for sides in classes.values() for side in sides):
+    if any(sides.mostly_failed() for sides in every.values()):
         why = "most requests failed"
-    yield from parts or [f"nothing to compare: {why}"]
+    if parts or not nothing:
+        yield from parts or [f"nothing to compare: {why}"]
 
 
-def _against_alone(policy: Rounds, lone: Mapping[str, Rounds]) -> Iterator[str]:
-    """The first policy: nothing but how far its classes are from being alone."""
+def _only(requests: int) -> str:
+    return "only one finishes" if requests == 1 else f"only {requests} finish"
+
+
+def _against_alone(policy: Rounds, alone: Mapping[str, Rounds]) -> Iterator[str]:
+    """The baseline: nothing but how far its classes are from being alone."""
     first = True
     for name in rounds.class_names(policy.whole()):
         classes = policy.of(name)
-        clauses = list(_from_alone(name, classes, lone))
+        clauses = list(_from_alone(name, classes, alone))
         if clauses:
-            yield _p99_words(name, classes, clauses, first=first)
+            yield _latency_words(name, classes, clauses, first=first)
             first = False
 
 
 def _from_alone(name: str, classes: list[Class], lone: Mapping[str, Rounds]) -> Iterator[str]:
     """How far a class is from having the device to itself, if that ran."""
     alone = lone[name].of(name) if name in lone else []
-    failed = failures.mostly(*alone) or failures.mostly(*classes)
-    if failed or not all(one["requests"] for one in (*alone, *classes)) or not alone:
-        return
     sides = Sides(alone, classes)
-    if min(sides.counts()) < FEW:
-        yield "too few to compare with what it is alone"
+    if not alone or sides.mostly_failed() or not sides.counts()[0]:
+        return
+    if sides.counts()[0] < FEW:
+        yield "p99 of too few to compare with what it is alone"
     elif sides.latency_differs():
-        yield f"{digits(1 / sides.better(), 2)}× what it is alone"
-    elif _alike(sides.better()):
-        yield "as it is alone but for noise"
+        yield f"p99 {digits(1 / sides.better(), 2)}× what it is alone"
+    elif alike(sides.better()):
+        yield "p99 as it is alone but for noise"
     else:
-        yield "noise hides how far it is from being alone"
+        yield "p99: noise hides how far it is from being alone"
 
 
-def _latency(sides: Sides, than: str, *, first: bool) -> str:
-    if not sides.latency_differs():
-        return f"noise hides how it differs from {than}"
+def _latency(sides: Sides, than: str, *, kept: bool) -> Iterator[str]:
+    """What moved: the 99th percentile, or else the 95th or the median.
+
+    If a throughput is reported (`kept`), the latency that goes with it is the same fact, and one
+    within the noise adds nothing.
+    """
     better = sides.better()
-    word = "better" if better > 1 else "worse"
-    times = f"{digits(max(better, 1 / better), 2)}× {word}"
-    return f"{times} than {than}" if first else times
+    ratio = better / sides.kept().median if kept else 0.0
+    if kept and 1 / NOTABLE**2 < ratio < NOTABLE**2 and (better < 1) == (sides.kept().median < 1):
+        return
+    if not alike(better):
+        if sides.latency_differs():
+            yield f"p99 {_times(better)}{than}{_opposite(sides)}"
+        elif not kept:
+            yield f"p99: noise hides how it differs{than.replace('than', 'from')}"
+        return
+    if kept:
+        return
+    for percent in (95, 50):
+        other = sides.better(percent)
+        if not alike(other) and sides.latency_differs(percent):
+            yield f"p{percent} {_times(other)}{than} and p99 alike"
+            return
 
 
-def _p99_words(name: str, classes: list[Class], clauses: list[str], *, first: bool) -> str:
-    if len(classes) == 1:
-        return f"{_of(name)} p99 {', '.join(clauses)}"
+def _opposite(sides: Sides) -> str:
+    """The median, if it went the other way than the 99th percentile."""
+    better, median = sides.better(), sides.better(50)
+    moved = not alike(median) and sides.latency_differs(50)
+    return f" but p50 {_times(median)}" if moved and (better > 1) != (median > 1) else ""
+
+
+def _times(better: float) -> str:
+    return f"{digits(max(better, 1 / better), 2)}× {'better' if better > 1 else 'worse'}"
+
+
+def _latency_words(name: str, classes: list[Class], clauses: list[str], *, first: bool) -> str:
+    """The clauses of a class; the first that is of the 99th percentile has its figure in rounds."""
+    of = f"{name}'" if name.endswith("s") else f"{name}'s"
+    clauses = [clauses[0], *(one.removeprefix("p99 ").removeprefix("p99: ") for one in clauses[1:])]
+    if len(classes) == 1 or not clauses[0].startswith("p99"):
+        return f"{of} {', '.join(clauses)}"
     among = f" in {len(classes)} rounds" if first else ""
-    return f"{_of(name)} p99 {ranges.latency(_p99(classes))}{among}, {', '.join(clauses)}"
+    said = ranges.latency(judge.latency(classes, 99))
+    rest = clauses[0].removeprefix("p99").removeprefix(":").strip()
+    return f"{of} p99 {said}{among}, {', '.join([rest, *clauses[1:]])}"
 
 
 def _throughput(name: str, sides: Sides) -> str:
@@ -200,35 +306,20 @@ def _throughput(name: str, sides: Sides) -> str:
     return f"{name} keeps {ranges.figure(kept, lambda ratio: f'{round(100 * ratio)} %')}"
 
 
-def _p99(classes: list[Class]) -> Spread:
-    return Spread.of(percentile(one["lat_ns"], 99) for one in classes)
-
-
-def _alike(ratio: float) -> bool:
-    return 1 / NOTABLE < ratio < NOTABLE
-
-
-def _of(name: str) -> str:
-    return f"{name}'" if name.endswith("s") else f"{name}'s"
-
-
 def _name(policy: Rounds) -> str:
     partial = policy.whole()[-1].get("interrupted")
     return f"{policy.label} (partial)" if partial else policy.label
 
 
 def _troubles(policy: Rounds) -> Iterator[str]:
-    """What ended it, a schedule that was not held, and requests that failed or never finished.
+    """What ended it, and requests that failed or never finished, of all its rounds.
 
-    Of all its rounds. An interrupted run always has some of these.
+    An interrupted run always has some that never finished.
     """
     runs = policy.whole()
     for run in policy.runs:
         if "failure" in run:
             yield run["failure"].splitlines()[0]
-    late = schedule.troubles_over_rounds(runs)
-    if late is not None:
-        yield late
     by_name: dict[str, list[Class]] = {}
     for one in (one for run in runs for one in run["classes"]):
         by_name.setdefault(one["name"], []).append(one)

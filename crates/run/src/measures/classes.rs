@@ -125,6 +125,7 @@ impl Measure for Classes<'_> {
         let of_class = |(class, name): (&ClassFigures, &&str)| ClassResult {
             name: (*name).to_owned(),
             open_loop: class.open_loop,
+            demand: None,
             requests: class.measured.requests,
             bytes: class.measured.bytes,
             iops: ratio(class.completed.requests as f64, self.rated_s(class, end)),

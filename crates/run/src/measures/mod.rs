@@ -13,6 +13,7 @@ pub(crate) mod windows;
 
 mod against_measured;
 mod classes;
+mod demand;
 mod detail;
 mod schedule;
 
@@ -23,6 +24,7 @@ use self::subject::Subject;
 pub(crate) fn all<'a>(subject: &Subject<'a>) -> Vec<Box<dyn Measure + 'a>> {
     let measures = [
         Some(classes::measure(subject)),
+        Some(demand::measure(subject)),
         schedule::measure(subject),
         against_measured::measure(subject),
         detail::measure(subject),

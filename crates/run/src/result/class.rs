@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::demand::DemandResult;
 use super::distribution::Distribution;
 use super::errors::ErrorResult;
 use super::programs::ProgramResult;
 use super::schedule::ScheduleResult;
 
 /// What one class got. Arrivals = requests + unfinished + errors.
-#[derive(Debug, JsonSchema, Serialize)]
+#[derive(Debug, Default, JsonSchema, Serialize)]
 #[schemars(rename = "Class")]
 pub struct ClassResult {
     /// Name of the class.
@@ -20,6 +21,8 @@ pub struct ClassResult {
     /// All its requests come when they are planned, whatever the device does. Its throughput is then
     /// what it asks for, unless requests are left unfinished; latency alone says what it gets.
     pub open_loop: bool,
+    /// What it asked for if it is one; null if not, or if nothing came after the warm-up.
+    pub demand: Option<DemandResult>,
     /// Requests that were due after the warm-up and completed without error.
     pub requests: u64,
     /// Their bytes.

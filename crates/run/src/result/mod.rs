@@ -3,6 +3,7 @@
 
 mod against_measured;
 mod class;
+mod demand;
 mod detail;
 mod device;
 mod distribution;
@@ -12,6 +13,7 @@ mod errors;
 mod params;
 mod programs;
 mod schedule;
+mod verdict;
 
 use std::collections::BTreeMap;
 
@@ -23,6 +25,7 @@ use self::params::Params;
 
 pub use self::against_measured::AgainstMeasured;
 pub use self::class::ClassResult;
+pub use self::demand::DemandResult;
 pub use self::detail::{ClassDetail, Detail, Row};
 pub use self::device::{DeviceStatsResult, DiskResult};
 pub use self::distribution::{Distribution, Milliseconds};
@@ -31,6 +34,7 @@ pub use self::ended::Ended;
 pub use self::errors::{ErrorResult, FirstError, OpResult};
 pub use self::programs::ProgramResult;
 pub use self::schedule::{Held, ScheduleResult};
+pub use self::verdict::Verdict;
 
 /// What `compare` and `run` print with `--json`.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -53,6 +57,9 @@ pub struct Comparison {
     pub remarks: Vec<String>,
     /// One for each policy, in the order in which they were named.
     pub runs: Vec<RunResult>,
+    /// What follows from the figures; left out of what the engine hands to the package.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
 }
 
 /// The job of a result.

@@ -1,0 +1,19 @@
+//! What an open loop asks for, and how far the device was behind it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What an open loop asked for. It says too how far the device was behind when the last request came.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Demand")]
+pub struct DemandResult {
+    /// Requests a second that were due, from the end of the warm-up until the last of them.
+    pub iops: f64,
+    /// Seconds between these.
+    pub lasted_s: f64,
+    /// Seconds from the last of them until all were served, or until the run ended.
+    pub behind_s: f64,
+    /// Mean latency of those due in the second half of the time in which the load asks, over that of
+    /// the first half: far above 1 where a backlog grows. Null if none of a half completed.
+    pub growth: Option<f64>,
+}
