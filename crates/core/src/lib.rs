@@ -11,6 +11,7 @@
 
 extern crate alloc;
 
+mod bounded;
 mod clock;
 mod device;
 mod engine;
@@ -27,6 +28,7 @@ mod tap;
 mod time;
 mod witness;
 
+pub use bounded::Bounded;
 pub use clock::{Clock, Virtual};
 pub use device::Device;
 pub use engine::{End, Limits, Observer, RunError, run};

@@ -38,7 +38,7 @@ pub(crate) fn run(
     progress: &mut dyn Progress,
 ) -> Result<RunResult, Failure> {
     let classes = runner.load.classes.len();
-    check_buffers(classes, runner.job.live.depth, runner.load.longest)?;
+    check_buffers(classes, runner.job.live.target_depth(), runner.load.longest)?;
     let switched = scheduler::switch(&live.target, name)?;
     let seen = Seen::now(&live.target);
     let (start, stop) = (Start::new(classes), AtomicBool::new(false));

@@ -188,8 +188,11 @@ impl Place {
         let mut job = job.clone();
         match self {
             Self::Modelled(spec) | Self::Emulated { spec, .. } => job.device = Some(spec.clone()),
-            Self::Live(_) => job.policies = candidate::on_a_real_device(&job.policies),
-            Self::Null => {}
+            Self::Live(_) => {
+                job.policies = candidate::on_a_real_device(&job.policies);
+                job.live.depth = Some(job.live.target_depth());
+            }
+            Self::Null => job.live.depth = Some(job.live.target_depth()),
         }
         job
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use penstock_core::{
-    Clock, Device, End, Limits, Observer, Policy, Queued, ReqId, RunError, Seed, Served, Source,
+    Bounded, Clock, Device, End, Limits, Observer, Policy, Queued, ReqId, RunError, Seed, Served, Source,
     Time, Virtual, Witness, run,
 };
 use penstock_device::PageCache;
@@ -105,7 +105,7 @@ impl Runner<'_> {
                 Ok(seen.written_to(self.run_live(place, device, &mut clock, progress)?))
             }
             Place::Null => {
-                let device = Null::new(self.job.live.depth);
+                let device = Null::new(self.job.live.target_depth());
                 self.run_guarded(
                     place,
                     device,
@@ -117,11 +117,15 @@ impl Runner<'_> {
         }
     }
 
-    /// The model of `spec`, which runs at `speed`, and the measure of its disks.
+    /// The model of `spec`, which runs at `speed` and gets no more at once than the job says, and the
+    /// measure of its disks.
     fn observed(&self, spec: &DeviceSpec, speed: Speed) -> (DeviceStats, Box<dyn Device>) {
         let disks = DeviceStats::new(spec.disks(), Time::ZERO + self.job.warmup, speed);
         let device = spec.build_watched(Seed(self.seed), &|number| disks.of(number));
-        (disks, device)
+        match self.job.live.depth {
+            Some(depth) => (disks, Box::new(Bounded::new(device, depth))),
+            None => (disks, device),
+        }
     }
 
     /// The run over the real `device`.
@@ -163,7 +167,7 @@ impl Runner<'_> {
             batch: self.job.live.batch,
             seed: Seed(self.seed),
             timeout: self.job.live.timeout,
-            ..Settings::new(self.job.live.depth, longest)
+            ..Settings::new(self.job.live.target_depth(), longest)
         };
         Ok(Stage::single(live.engine, live.target.clone(), settings)?)
     }
@@ -294,7 +298,8 @@ impl Runner<'_> {
     /// This run, in real time if it is `live`, as far as its measures need to know it.
     fn subject(&self, live: bool) -> Subject<'_> {
         let warmup = Time::ZERO + self.job.warmup;
-        Subject { load: self.load, warmup, live, depth: self.job.live.depth, detail: self.detail }
+        let depth = self.job.live.target_depth();
+        Subject { load: self.load, warmup, live, depth, detail: self.detail }
     }
 
     /// Reports the progress of a run of the classes `names`, in real time if it is `live`.

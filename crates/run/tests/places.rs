@@ -70,6 +70,23 @@ fn a_faster_model_takes_no_longer_to_serve() {
 }
 
 #[test]
+fn a_model_gets_no_more_at_once_than_the_job_says() {
+    let with = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).into()).collect();
+        let options = Options { policies: vec!["fcfs".into()], ..Options::default() };
+        let job = JOB.replace("flash", "ssd-nvme");
+        let found = compare_text("job.toml", &job, &sets, &options, &mut |_| true).unwrap();
+        let run = found.runs.into_iter().next().unwrap();
+        let latency = run.classes[0].lat_ns.mean;
+        (run.classes.iter().map(|class| class.wait_ns.mean).sum::<f64>(), latency)
+    };
+    let (free, bounded) = (with(&[]), with(&["live.depth=1"]));
+    assert!(free.0 < 1.0, "it takes all at once: {free:?}");
+    assert!(bounded.0 > 100.0, "requests wait above it: {bounded:?}");
+    assert_eq!(with(&["live.depth=4096"]), free, "a bound beyond its own changes nothing");
+}
+
+#[test]
 fn nothing_can_be_measured_too() {
     let comparison = on(Some("null"), &["fcfs", "alone:people"]).unwrap();
     assert!(comparison.world == World::Measured);

@@ -16,15 +16,16 @@ use crate::tree::{self, Node};
 const COMMANDS: Count = Count(1, 4096);
 
 keys! {
-    /// How a real target is driven.
+    /// How a device is driven.
     LIVE live: Node = section(|| table(KEYS));
 }
 
 keys! {
-    /// Keys of `[live]`. The depth is that of SATA's native command queueing.
+    /// Keys of `[live]`.
     KEYS:
-    /// Commands at the target at once.
-    DEPTH depth: u32 = COMMANDS, or 32;
+    /// Commands at the device at once. If not given, 32 at a real target, and at a model as many as
+    /// it takes.
+    DEPTH depth: u32 = COMMANDS;
     /// Commands that are given to the kernel together, if there are so many; a tenth of the
     /// depth if not given, at least 2 and at most 8.
     BATCH batch: u32 = COMMANDS;
@@ -46,11 +47,11 @@ keys! {
         needs "\"1GiB\"";
 }
 
-/// How a real target is driven; a modelled device has limits of its own.
+/// How a device is driven: a modelled one has its depth, a real target all of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Live {
-    /// Commands at the target at once.
-    pub depth: u32,
+    /// Commands at the device at once, if the job says.
+    pub depth: Option<u32>,
     /// Commands that are given to the kernel together, by engines that can; a tenth of the
     /// depth unless the job says.
     pub batch: u32,
@@ -76,12 +77,22 @@ impl Default for Live {
 }
 
 impl Live {
+    /// Commands at a real target at once if the job does not say: the depth of SATA's native command
+    /// queueing.
+    const USUAL_DEPTH: u32 = 32;
+
+    /// Commands at a real target at once.
+    pub fn target_depth(&self) -> u32 {
+        self.depth.unwrap_or(Self::USUAL_DEPTH)
+    }
+
     pub(crate) fn read(node: &Node) -> Result<Self, JobError> {
         let reader = Reader::new(node, LIVE.name, &[KEYS])?;
-        let depth = reader.get(&DEPTH)?;
+        let depth = reader.find(&DEPTH)?;
+        let batch = || Settings::usual_batch(depth.unwrap_or(Self::USUAL_DEPTH));
         Ok(Self {
             depth,
-            batch: reader.find(&BATCH)?.unwrap_or_else(|| Settings::usual_batch(depth)),
+            batch: reader.find(&BATCH)?.unwrap_or_else(batch),
             timeout: reader.get(&TIMEOUT)?,
             view: reader.find(&VIEW)?,
         })
@@ -90,7 +101,7 @@ impl Live {
     /// The section, with every default in place.
     pub(crate) fn write(&self, out: &mut Lines) {
         Rows::of(&[KEYS])
-            .put(&DEPTH, &self.depth)
+            .maybe(&DEPTH, self.depth.as_ref())
             .put(&BATCH, &self.batch)
             .put(&TIMEOUT, &self.timeout)
             .maybe(&VIEW, self.view.as_ref())

@@ -89,7 +89,7 @@ fn buffers(proc: &Path) -> Check {
         Some(Limit::Bytes(limit)) => format!("; the limit on locked memory is {}", bytes(limit)),
         None => String::new(),
     };
-    let depth = Live::default().depth;
+    let depth = Live::default().target_depth();
     let check = match registered_buffers(depth, COMMAND) {
         Ok(size) => Check::ok(BUFFERS, format!("{} registered{allowed}", bytes(size)))
             .fact("registered_bytes", size),
