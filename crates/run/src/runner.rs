@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::Path;
 
 use penstock_core::{
-    Bounded, Clock, Device, End, Limits, Observer, Policy, Queued, ReqId, RunError, Seed, Served, Source,
-    Time, Virtual, Witness, run,
+    Bounded, Clock, Device, End, Limits, Observer, Policy, Queued, ReqId, RunError, Seed, Served,
+    Source, Time, Virtual, Witness, run,
 };
 use penstock_device::PageCache;
 use penstock_device::page_cache::Options;

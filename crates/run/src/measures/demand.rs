@@ -7,8 +7,8 @@ use crate::measures::subject::Subject;
 use crate::measures::values::ratio;
 use crate::result::{DemandResult, RunResult};
 
-/// What one open loop asked for after the warm-up.
-struct Asked {
+/// What one open loop wanted for after the warm-up.
+struct Wanted {
     requests: u64,
     /// Those that have neither completed nor failed.
     outstanding: u64,
@@ -25,12 +25,12 @@ struct Latencies {
     sum: u128,
 }
 
-/// What every class asked for; none of a class whose requests wait for answers.
+/// What every class wanted for; none of a class whose requests wait for answers.
 struct Demand {
     warmup: Time,
     /// Half of the time in which the load asks lies behind it.
     middle: Time,
-    classes: Vec<Option<Asked>>,
+    classes: Vec<Option<Wanted>>,
 }
 
 /// The measure of the open loops of `subject`.
@@ -40,11 +40,11 @@ pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Box<dyn Measure + 'a> {
     let middle = warmup + Span::from_ns(until.since(warmup).ns() / 2);
     let open = |index| subject.load.workload.is_open(ClassId(index as u16));
     let classes = 0..subject.load.classes.len();
-    let classes = classes.map(|index| open(index).then(|| Asked::new(warmup))).collect();
+    let classes = classes.map(|index| open(index).then(|| Wanted::new(warmup))).collect();
     Box::new(Demand { warmup, middle, classes })
 }
 
-impl Asked {
+impl Wanted {
     fn new(warmup: Time) -> Self {
         let halves = <[Latencies; 2]>::default();
         Self { requests: 0, outstanding: 0, last_due: warmup, last_done: warmup, halves }
@@ -58,21 +58,21 @@ impl Asked {
 
 impl Measure for Demand {
     fn arrived(&mut self, _: Time, req: &Request) {
-        let Some(asked) = &mut self.classes[req.class.index()] else { return };
+        let Some(wanted) = &mut self.classes[req.class.index()] else { return };
         if req.due >= self.warmup {
-            asked.requests += 1;
-            asked.outstanding += 1;
-            asked.last_due = asked.last_due.max(req.due);
+            wanted.requests += 1;
+            wanted.outstanding += 1;
+            wanted.last_due = wanted.last_due.max(req.due);
         }
     }
 
     fn finished(&mut self, _: Time, req: &Request, how: &Finished) {
-        let Some(asked) = &mut self.classes[req.class.index()] else { return };
+        let Some(wanted) = &mut self.classes[req.class.index()] else { return };
         if how.counted {
-            asked.outstanding -= 1;
-            asked.last_done = asked.last_done.max(how.at);
+            wanted.outstanding -= 1;
+            wanted.last_done = wanted.last_done.max(how.at);
             if how.error.is_none() {
-                let half = &mut asked.halves[usize::from(req.due >= self.middle)];
+                let half = &mut wanted.halves[usize::from(req.due >= self.middle)];
                 half.count += 1;
                 half.sum += u128::from(how.latency.ns());
             }
@@ -81,15 +81,17 @@ impl Measure for Demand {
 
     fn write(&mut self, end: Time, result: &mut RunResult) {
         let seconds = |from: Time, to: Time| to.since(from).ns() as f64 / 1e9;
-        for (class, asked) in result.classes.iter_mut().zip(&self.classes) {
-            let Some(asked) = asked.as_ref().filter(|asked| asked.requests > 0) else { continue };
-            let served = if asked.outstanding > 0 { end } else { asked.last_done };
-            let lasted_s = seconds(self.warmup, asked.last_due);
+        for (class, wanted) in result.classes.iter_mut().zip(&self.classes) {
+            let Some(wanted) = wanted.as_ref().filter(|wanted| wanted.requests > 0) else {
+                continue;
+            };
+            let served = if wanted.outstanding > 0 { end } else { wanted.last_done };
+            let lasted_s = seconds(self.warmup, wanted.last_due);
             class.demand = Some(DemandResult {
-                iops: ratio(asked.requests as f64, lasted_s),
+                iops: ratio(wanted.requests as f64, lasted_s),
                 lasted_s,
-                behind_s: seconds(asked.last_due, served.max(asked.last_due)),
-                growth: asked.growth(),
+                behind_s: seconds(wanted.last_due, served.max(wanted.last_due)),
+                growth: wanted.growth(),
             });
         }
     }
@@ -108,8 +110,8 @@ mod tests {
 
     /// The demand of a class that asks every 10 ms for 15 ms of a device's time, in a run that ends
     /// at `end`.
-    fn asked(requests: u64, end: u64) -> DemandResult {
-        let classes = vec![Some(Asked::new(at(0)))];
+    fn wanted(requests: u64, end: u64) -> DemandResult {
+        let classes = vec![Some(Wanted::new(at(0)))];
         let mut demand = Demand { warmup: at(0), middle: at(10 * requests / 2), classes };
         let reqs: Vec<_> = (0..requests).map(|n| samples::request(0, at(10 * n))).collect();
         for req in &reqs {
@@ -131,7 +133,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_for_and_how_far_the_device_was_behind() {
-        let drained = asked(101, 10_000);
+        let drained = wanted(101, 10_000);
         assert!((drained.iops - 101.0).abs() < 1e-9 && (drained.lasted_s - 1.0).abs() < 1e-9);
         assert!((drained.behind_s - 0.515).abs() < 1e-9, "{drained:?}");
         // Each waits 5 ms longer than the one before it, the first only for its own service.
@@ -141,12 +143,12 @@ mod tests {
 
     #[test]
     fn what_is_left_when_the_run_ends_is_behind_until_then() {
-        assert!((asked(101, 1_200).behind_s - 0.2).abs() < 1e-9);
+        assert!((wanted(101, 1_200).behind_s - 0.2).abs() < 1e-9);
     }
 
     #[test]
     fn one_request_has_no_rate() {
-        let DemandResult { iops, behind_s, growth, .. } = asked(1, 10_000);
+        let DemandResult { iops, behind_s, growth, .. } = wanted(1, 10_000);
         assert!(iops.abs() < 1e-9 && (behind_s - 0.015).abs() < 1e-9);
         assert_eq!(growth, None);
     }

@@ -34,7 +34,7 @@ pub use self::ended::Ended;
 pub use self::errors::{ErrorResult, FirstError, OpResult};
 pub use self::programs::ProgramResult;
 pub use self::schedule::{Held, ScheduleResult};
-pub use self::verdict::Verdict;
+pub use self::verdict::VerdictResult;
 
 /// What `compare` and `run` print with `--json`.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -59,7 +59,7 @@ pub struct Comparison {
     pub runs: Vec<RunResult>,
     /// What follows from the figures; left out of what the engine hands to the package.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<VerdictResult>,
 }
 
 /// The job of a result.

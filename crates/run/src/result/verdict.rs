@@ -8,7 +8,8 @@ use serde::Serialize;
 
 /// What follows from the figures of a comparison, as data and in words.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Verdict {
+#[schemars(rename = "Verdict")]
+pub struct VerdictResult {
     /// The policy that the others are compared with; null if none serves all classes.
     pub baseline: Option<String>,
     /// Classes that asked for more than they were served, under each policy where one did.
