@@ -46,9 +46,9 @@ $(VENV)/ready: $(SOURCES) $(VENV)/tools
 
 .PHONY: demo
 demo: setup ## a bank's day on one disk: simulated, then measured on a file of 256 MiB
-	$(BIN)/penstock compare examples/bank-day.toml --policies noop,deadline,cfq,size-priority
+	$(BIN)/penstock compare examples/bank-day.toml --policies noop,class-priority,size-priority
 	@mkdir -p demo-data
-	$(BIN)/penstock compare examples/bank-day.toml --policies noop,size-priority \
+	$(BIN)/penstock compare examples/bank-day.toml --policies noop,class-priority,size-priority \
 	  --on demo-data/disk.img --create 256MiB --set duration=15s --set live.depth=1
 
 .PHONY: test

@@ -10,6 +10,7 @@ use penstock_core::{
     Span, StreamId, Time, Virtual, Witness, run,
 };
 use penstock_device::{Cost, Fixed};
+use penstock_policy::params::Value;
 use penstock_policy::{Entry, POLICIES};
 use penstock_tests::Script;
 
@@ -103,10 +104,13 @@ fn table(entry: &Entry) -> String {
         writeln!(rows, "{ms:7.2}  {op:7} {from:9} {:7}  {carries}", (own + merged) / KIB).unwrap();
     };
     let cost = Cost::Linear { base: Span::from_ms(1), per_mb: Span::from_ms(20) };
-    let policy = Observed(
-        Witness::new((entry.build)(&entry.defaults(), &Served::ONE_DISK), decided),
-        &enqueued,
-    );
+    // What a policy would learn in the course of a run is given to it.
+    let mut params = entry.defaults();
+    if entry.params.iter().any(|param| param.name == "split") {
+        params.set("split", Value::Size(64 << 10));
+    }
+    let policy =
+        Observed(Witness::new((entry.build)(&params, &Served::ONE_DISK), decided), &enqueued);
     let mut stack = Queued::new(policy, Fixed::new(cost, 1 << 30));
     let mut source = Script::new(ios.clone());
     run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default()).unwrap();

@@ -13,6 +13,7 @@ pub mod params;
 pub mod queue;
 pub mod registry;
 
+mod cost;
 mod feedback;
 
 pub mod c_look;

@@ -9,6 +9,8 @@
 //! Promise, with the guard: a piece of a long request waits for at most `guard.after` short
 //! requests. A short request waits for the short ones before it and a piece of a long one for each.
 //!
+//! How long a piece is may be learned: a piece costs the device a command of its own.
+//!
 //! Source: Tanabe and others, "Disk I/O Control Mechanism for Online and Batch Processing" (2019),
 //! section IV.A (two queues, division, priority) and V.B (lengths); the guard and the bound on
 //! bytes in flight are ours.
@@ -18,12 +20,17 @@ use alloc::collections::VecDeque;
 
 use penstock_core::{Go, InFlight, Out, Part, Policy, ReqId, Request, Span, Time};
 
+use crate::cost::Cost;
 use crate::entry::{Bound, Entry, Facts};
 use crate::feedback::Feedback;
 use crate::params::{Kind, Param, Params, Value};
 
-/// Long enough for a disk's throughput, short enough that a person does not notice.
-const SPLIT: u32 = 64 << 10;
+/// The longest request that is short by itself: longer than a page of any database, shorter than
+/// what programs read ahead.
+const SHORT: u32 = 64 << 10;
+
+/// Pieces whose length is learned are no shorter: commands cost the processor too.
+const LEAST: u32 = 16 << 10;
 
 /// Near what a flash disk needs for a short write alone, and far below the latency under a flood.
 pub const TARGET: Span = Span::from_us(500);
@@ -38,9 +45,11 @@ pub const ENTRY: Entry = Entry {
     params: &[
         Param {
             name: "split",
-            kind: Kind::SizeOr(&["off"]),
-            default: Value::Size(SPLIT as u64),
-            doc: "long requests go in pieces of this length; off: whole",
+            kind: Kind::SizeOr(&["auto", "off"]),
+            default: Value::Word("auto"),
+            doc: "long requests go in pieces of this length; off: whole; auto: as short as they may \
+                  be while a long request costs the device a ninth more at most, 16KiB at least, \
+                  learned from completions",
             source: "ours; the paper takes 10,000 bytes (section V.B)",
         },
         Param {
@@ -121,19 +130,18 @@ pub const ENTRY: Entry = Entry {
 
 /// The longest short request in bytes, under these parameters of the policy.
 pub fn threshold(params: &Params) -> u32 {
-    let split = params.len("split").unwrap_or(SPLIT);
+    let split = params.len("split").unwrap_or(SHORT);
     match params.len("threshold") {
         Some(threshold) => threshold,
         None if params.is("threshold", "split") => split,
-        None => split.min(SPLIT),
+        None => split.min(SHORT),
     }
 }
 
 /// Two queues: short requests whole, long ones with what is left of them.
 #[derive(Debug)]
 pub struct SizePriority {
-    /// Length of a piece; as long as any request if nothing is split.
-    split: u32,
+    split: Split,
     threshold: u32,
     priority: bool,
     order: Order,
@@ -143,6 +151,33 @@ pub struct SizePriority {
     /// Every request, if there is no priority.
     long: VecDeque<Long>,
     in_flight: InFlight,
+}
+
+/// How long a piece is.
+#[derive(Debug)]
+enum Split {
+    Off,
+    Fixed(u32),
+    Learned(Box<Cost>),
+}
+
+impl Split {
+    fn new(params: &Params) -> Self {
+        match params.len("split") {
+            Some(len) => Self::Fixed(len),
+            None if params.is("split", "auto") => Self::Learned(Box::default()),
+            None => Self::Off,
+        }
+    }
+
+    /// The length of a piece of a request of `len` bytes.
+    fn piece(&self, len: u32) -> u32 {
+        match self {
+            Self::Off => len,
+            Self::Fixed(split) => *split,
+            Self::Learned(cost) => cost.piece(len, LEAST),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -203,9 +238,8 @@ impl SizePriority {
     /// Takes `split`, `threshold`, `priority`, `order`, `guard` and `long_in_flight`. There `auto`
     /// stands for unlimited: the caller replaces it on a real device.
     pub fn new(params: &Params) -> Self {
-        let split = params.len("split");
         Self {
-            split: split.unwrap_or(u32::MAX),
+            split: Split::new(params),
             threshold: threshold(params),
             priority: params.switch("priority"),
             order: if params.is("order", "rr") { Order::RoundRobin } else { Order::Fifo },
@@ -215,7 +249,7 @@ impl SizePriority {
                 passed: 0,
                 moved: Time::ZERO,
             }),
-            bytes: Bytes::new(params, split.unwrap_or(SPLIT)),
+            bytes: Bytes::new(params, params.len("split").unwrap_or(SHORT)),
             short: VecDeque::new(),
             long: VecDeque::new(),
             in_flight: InFlight::new(1),
@@ -225,7 +259,7 @@ impl SizePriority {
     /// The next piece of the first long request, if it may go now.
     fn piece(&self, now: Time) -> Option<u32> {
         let Long { len, left, .. } = *self.long.front()?;
-        let piece = self.split.min(left);
+        let piece = if len > self.threshold { self.split.piece(len).min(left) } else { left };
         let bytes = self.in_flight.bytes(LONG);
         let fits = bytes == 0 || bytes + u64::from(piece) <= self.bytes.bound(now);
         (len <= self.threshold || fits).then_some(piece)
@@ -235,6 +269,10 @@ impl SizePriority {
         let mut long = self.long.pop_front()?;
         if long.len > self.threshold {
             self.in_flight.sent(LONG, piece);
+            // What is left of a request says nothing of the others.
+            if let (Bytes::Regulated(feedback), true) = (&mut self.bytes, piece < long.left) {
+                feedback.pieces(piece);
+            }
         }
         long.left -= piece;
         let go = Go { id: long.id, len: piece };
@@ -284,21 +322,37 @@ impl Policy for SizePriority {
     }
 
     fn dispatch(&mut self, now: Time, _: &mut Out<'_>) -> Option<Go> {
-        match self.piece(now) {
+        let go = match self.piece(now) {
             Some(piece) if self.short.is_empty() || self.guard_fires(now) => {
                 self.send_long(now, piece)
             }
             _ => self.send_short(),
+        };
+        if let (Some(_), Split::Learned(cost)) = (go, &mut self.split) {
+            cost.sent(now);
         }
+        go
     }
 
     fn complete(&mut self, now: Time, req: &Request, part: &Part) {
+        if let Split::Learned(cost) = &mut self.split {
+            cost.finished(now, part.len);
+        }
         if req.len > self.threshold {
             self.in_flight.finished(LONG, part.len);
         } else if let Bytes::Regulated(feedback) = &mut self.bytes
             && part.last
         {
             feedback.finished(now, req.due, !self.long.is_empty());
+        }
+    }
+
+    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+        if let Split::Learned(cost) = &self.split
+            && let Some((base, mib)) = cost.known()
+        {
+            report("base_ns", base.ns());
+            report("mib_ns", mib.ns());
         }
     }
 }

@@ -26,6 +26,9 @@ op = "write"
 size = "4KiB"
 pattern = "sequential"
 arrivals = { kind = "closed", depth = 8 }
+
+[policy.size-priority]
+split = "64KiB"
 "#;
 
 /// A folder of one test, gone when it ends.

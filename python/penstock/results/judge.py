@@ -9,7 +9,7 @@ other; else noise hides it.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from penstock.results import rounds
@@ -271,12 +271,23 @@ def ranking(candidates: Candidates, overloaded: Sequence[Overload]) -> Ranking:
 
 
 def _by_throughput(classes: Mapping[str, Sequence[Class]]) -> bool:
-    """By throughput if it is a result and policies differ in it."""
+    """By throughput if it is a result, and says what there is to say.
+
+    Where it is alike, a loop that thinks is judged by its latency. One that does not has always as
+    many requests outstanding: its latency is its throughput once more.
+    """
     everyone = [one for side in classes.values() for one in side]
     if all(one["open_loop"] and not one["unfinished"] for one in everyone):
         return False
-    medians = [Spread.of(one["bw_bytes"] for one in side).median for side in classes.values()]
-    return max(medians) > (1 + KEPT) * min(medians)
+    figures: tuple[Callable[[Class], float], ...] = (
+        lambda one: one["bw_bytes"],
+        lambda one: one["iops"] * one["lat_ns"]["mean"],
+    )
+    throughputs, outstanding = (
+        [Spread.of(map(figure, side)).median for side in classes.values()] for figure in figures
+    )
+    thinks = max(outstanding) > (1 + KEPT) * min(outstanding)
+    return max(throughputs) > (1 + KEPT) * min(throughputs) or not thinks
 
 
 def _score(classes: Sequence[Class], *, throughput: bool) -> Spread:

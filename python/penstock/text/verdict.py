@@ -200,7 +200,10 @@ def _against(
             clauses += _latency(sides, f" than {than}" if not known else "", kept=report_kept)
         if clauses:
             latencies.append(_latency_words(name, sides.after, clauses, first=not latencies))
-    if throughputs and not any(than in of for of in latencies):
+    if not throughputs and any(" better" in of for of in latencies):
+        pays = [sides for sides in classes.values() if sides.throughput_counts()]
+        throughputs = ["no throughput lost"] if pays else []
+    elif throughputs and not any(than in of for of in latencies):
         throughputs[-1] += f", against {than}"
     parts = [", ".join(part) for part in (latencies, throughputs) if part]
     if classes and overloaded >= classes.keys() and not parts:
