@@ -198,7 +198,7 @@ enum Order {
 enum Bytes {
     Unlimited,
     Fixed(u64),
-    Regulated(Feedback),
+    Regulated(Box<Feedback>),
 }
 
 impl Bytes {
@@ -206,7 +206,7 @@ impl Bytes {
         match params.get("long_in_flight") {
             Value::Size(bytes) => Self::Fixed(*bytes),
             Value::Group(members) => {
-                Self::Regulated(Feedback::new(members.duration("target"), piece))
+                Self::Regulated(Box::new(Feedback::new(members.duration("target"), piece)))
             }
             _ => Self::Unlimited,
         }
