@@ -25,16 +25,18 @@ def test_a_measured_run_has_the_schema_of_a_modelled_one(
         pytest.skip(f"this machine cannot: {ended.err}")
     assert (ended.code, ended.err) == (0, "")
     result = json.loads(ended.out)
-    modelled = json.loads(penstock("run", job, "--policy", "noop", "--json").out)
+    modelled = json.loads(
+        penstock("compare", job, "--policies", "noop,size-priority", "--json").out
+    )
     assert list(result) == list(modelled)
     assert (result["world"], result["device"]) == ("measured", str(disk))
     assert result["machine"]["engine"] == engine
-    for run in result["runs"]:
+    for run, model in zip(result["runs"], modelled["runs"], strict=True):
         for name, scheduler in run.pop("schedulers", {}).items():
             text = Path("/sys/block", name, "queue/scheduler").read_text()
             assert f"[{scheduler}]" in text or text.strip() == (scheduler or "")
         # What the disks of a real target do cannot be seen.
-        assert list(run) == [key for key in modelled["runs"][0] if key != "device_stats"]
+        assert list(run) == [key for key in model if key != "device_stats"]
         assert set(Schedule.__annotations__) - set(run["schedule"]) <= {"processor_wait_s"}
         assert list(run["schedule"]["held"]) == list(Held.__annotations__)
         assert all(one["requests"] > 0 and one["errors"] == 0 for one in run["classes"])

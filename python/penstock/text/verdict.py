@@ -177,6 +177,7 @@ def _against(
     }
     latencies: list[str] = []
     throughputs: list[str] = []
+    helped: set[str] = set()
     for name, sides in classes.items():
         empty = sum(one["requests"] == 0 for one in sides.after)
         if empty:
@@ -200,9 +201,13 @@ def _against(
             clauses += _latency(sides, f" than {than}" if not known else "", kept=report_kept)
         if clauses:
             latencies.append(_latency_words(name, sides.after, clauses, first=not latencies))
-    if not throughputs and any(" better" in of for of in latencies):
-        pays = [sides for sides in classes.values() if sides.throughput_counts()]
-        throughputs = ["no throughput lost"] if pays else []
+        if any(" better" in clause for clause in clauses):
+            helped.add(name)
+    # Who else works in a loop could have paid for it.
+    if helped and not throughputs and any(
+        sides.throughput_counts() for name, sides in classes.items() if name not in helped
+    ):
+        throughputs.append("no throughput lost")
     elif throughputs and not any(than in of for of in latencies):
         throughputs[-1] += f", against {than}"
     parts = [", ".join(part) for part in (latencies, throughputs) if part]
