@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Final, final
 
-from penstock.job import Job
 from penstock.policy import Op, Policy
 from penstock.results.steps import Step
+from penstock.session import Variant
 from penstock.target import Target
 
 __all__ = [
@@ -88,16 +88,17 @@ class Session:
 
     def __new__(
         cls,
-        jobs: Sequence[Job],
+        variants: Sequence[Variant],
         *,
         policies: Sequence[str],
         target: Target,
         detail: bool = False,
+        repeat: int | None = None,
     ) -> Session:
-        """Open `target`. A missing file is made only if `jobs` can run on it."""
+        """Open `target`. A missing file is made only if `variants` can run on it."""
 
     def run(
-        self, jobs: Sequence[Job], *, progress: Callable[[Step], object] | None = None
+        self, variants: Sequence[Variant], *, progress: Callable[[Step], object] | None = None
     ) -> list[str]: ...
     def close(self) -> None: ...
 

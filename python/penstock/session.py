@@ -1,6 +1,7 @@
 """A session: a target that stays open and locked while jobs run on it, one design after another."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from penstock import _native
 from penstock.comparison import Comparison
@@ -8,6 +9,20 @@ from penstock.errors import RUN_FAILED, PenstockError, translated
 from penstock.job import Job
 from penstock.results.steps import Step
 from penstock.target import Target
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """A job with some changes, under some policies."""
+
+    name: str
+    """What messages call it, or the path of its file."""
+    text: str | None = None
+    """The job as TOML; not given: `name` is the path of a file."""
+    sets: Sequence[str] = ()
+    """Changes, as `--set` has them."""
+    policies: Sequence[str] = ()
+    """None: those of the session."""
 
 
 class Session:
@@ -20,26 +35,40 @@ class Session:
     def __init__(
         self,
         target: Target,
-        jobs: Sequence[Job] = (),
+        jobs: Sequence[Job | Variant] = (),
         *,
-        policies: Sequence[str],
+        policies: Sequence[str] = (),
         detail: bool = False,
+        repeat: int | None = None,
     ) -> None:
-        """Open the target; a missing file is made only if `jobs`, which run first, fit it."""
+        """Open the target; a missing file is made only if `jobs`, which run first, fit it.
+
+        With `repeat` each job runs so often, in rounds of all of them, each with the next seed.
+        """
         with translated():
-            self._native = _native.Session(jobs, policies=policies, target=target, detail=detail)
+            self._native = _native.Session(
+                _variants(jobs), policies=policies, target=target, detail=detail, repeat=repeat
+            )
 
     def run(
-        self, jobs: Sequence[Job], *, progress: Callable[[Step], object] | None = None
+        self,
+        jobs: Sequence[Job | Variant],
+        *,
+        progress: Callable[[Step], object] | None = None,
+        partial: bool = False,
     ) -> list[Comparison]:
         """Run each job under each policy, in order; `progress` is called with each step.
 
         A run that fails or is interrupted ends the session; so does any exception of `progress`.
+        If the result may be `partial`, an interrupt ends it with what there is.
         """
         with translated():
-            texts = self._native.run(jobs, progress=progress)
+            texts = self._native.run(_variants(jobs), progress=progress)
         found = [Comparison.from_json(text) for text in texts]
         for run in (run for one in found for run in one.runs):
+            if run.interrupted and run.failure is None and not partial:
+                self.close()
+                raise KeyboardInterrupt
             if run.failure is not None:
                 self.close()
                 raise PenstockError(f"error: {run.failure}", exit_code=RUN_FAILED)
@@ -48,3 +77,9 @@ class Session:
     def close(self) -> None:
         """Let the target go. A second time is no error."""
         self._native.close()
+
+
+def _variants(jobs: Sequence[Job | Variant]) -> list[Variant]:
+    return [
+        job if isinstance(job, Variant) else Variant(name=job.name, text=job.text) for job in jobs
+    ]

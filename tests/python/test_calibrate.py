@@ -27,7 +27,7 @@ from penstock.calibrate.probes import WHOLE, Figures, Measured, Probe
 from penstock.cli import calibrate as verb
 from penstock.job import Job
 from penstock.results.steps import Step
-from penstock.session import Session
+from penstock.session import Session, Variant
 from penstock.target import Target
 
 pytest.importorskip("scipy")
@@ -153,10 +153,14 @@ def test_no_two_runs_go_to_the_same_addresses(monkeypatch: pytest.MonkeyPatch) -
 
     class Listening(Session):
         def run(
-            self, jobs: Sequence[Job], *, progress: Callable[[Step], object] | None = None
+            self,
+            jobs: Sequence[Job | Variant],
+            *,
+            progress: Callable[[Step], object] | None = None,
+            partial: bool = False,
         ) -> list[penstock.Comparison]:
-            texts.extend(job.text for job in jobs)
-            return super().run(jobs, progress=progress)
+            texts.extend(job.text or "" for job in jobs)
+            return super().run(jobs, progress=progress, partial=partial)
 
     some, _ = probes.plan(("read",), 1 << 30)
     target = Target(on="flash")

@@ -1,26 +1,42 @@
 //! Sessions for Python.
 
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use penstock_run::{Candidate, Failure as RunFailure, Options, Session as Opened};
+use penstock_run::{
+    Candidate, Failure as RunFailure, Options, Session as Opened, Variant as OfASession,
+};
 use penstock_spec::Job;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 
 use crate::answer::json;
 use crate::target::Target;
 use crate::watch::{self, Watched};
 
-/// A `penstock.Job`.
+/// A `penstock.session.Variant`.
 #[derive(FromPyObject)]
-pub(crate) struct Text {
+pub(crate) struct Variant {
     name: String,
-    text: String,
+    /// None: `name` is the path of a file.
+    text: Option<String>,
+    sets: Vec<String>,
+    policies: Vec<String>,
 }
 
-fn parsed(jobs: &[Text]) -> Result<Vec<Job>, RunFailure> {
-    let job = |job: &Text| Job::parse(&job.name, &job.text, &[]).map_err(RunFailure::from);
-    jobs.iter().map(job).collect()
+fn parsed(variants: &[Variant]) -> Result<Vec<OfASession>, RunFailure> {
+    let variant = |one: &Variant| {
+        let job = match &one.text {
+            Some(text) => Job::parse(&one.name, text, &one.sets),
+            None => Job::load(Path::new(&one.name), &one.sets),
+        };
+        Ok(OfASession { job: job.map_err(RunFailure::from)?, policies: named(&one.policies) })
+    };
+    variants.iter().map(variant).collect()
+}
+
+fn named(policies: &[String]) -> Vec<Candidate> {
+    policies.iter().cloned().map(Candidate::Named).collect()
 }
 
 /// A target that stays open and locked while jobs run on it.
@@ -36,39 +52,49 @@ impl Session {
 
 #[pymethods]
 impl Session {
-    /// Opens `target`. A missing file is made only if `jobs` can run on it.
+    /// Opens `target`. A missing file is made only if `variants` can run on it. With `repeat` each
+    /// variant runs so often, in rounds of all of them, each with the next seed.
     #[new]
-    #[pyo3(signature = (jobs, *, policies, target, detail=false))]
+    #[pyo3(signature = (variants, *, policies, target, detail=false, repeat=None))]
     fn new(
         py: Python<'_>,
-        jobs: Vec<Text>,
+        variants: Vec<Variant>,
         policies: Vec<String>,
         target: Target,
         detail: bool,
+        repeat: Option<u32>,
     ) -> PyResult<Self> {
-        let policies = policies.into_iter().map(Candidate::Named).collect();
-        let options = Options { policies, target: target.into(), detail, ..Options::default() };
-        let watched =
-            watch::run(py, None, move |progress| Opened::open(options, &parsed(&jobs)?, progress));
+        let policies = named(&policies);
+        let target = target.into();
+        let options = Options { policies, target, detail, repeat, ..Options::default() };
+        let watched = watch::run(py, None, move |progress| {
+            Opened::open(options, &parsed(&variants)?, progress)
+        });
         Ok(Self(Mutex::new(Some(whole(py, watched)?))))
     }
 
-    /// Runs each of `jobs` under each policy, and returns a comparison as JSON for each. What fails
-    /// or is interrupted ends the session.
-    #[pyo3(signature = (jobs, *, progress=None))]
+    /// Runs each of `variants` under each of its policies, and returns a comparison as JSON for each.
+    /// What fails ends the session; after an interrupt there is what there is so far, the last run
+    /// marked as interrupted.
+    #[pyo3(signature = (variants, *, progress=None))]
     fn run(
         &self,
         py: Python<'_>,
-        jobs: Vec<Text>,
+        variants: Vec<Variant>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<String>> {
         let ended = || PyRuntimeError::new_err("the session has ended, or runs already");
         let session = self.replace(None).ok_or_else(ended)?;
         let watched = watch::run(py, progress, move |progress| {
-            let (session, comparisons) = session.run(&parsed(&jobs)?, progress)?;
+            let (session, comparisons) = session.run(&parsed(&variants)?, progress)?;
             Ok((session, comparisons.iter().map(json).collect()))
         });
-        let (session, comparisons) = whole(py, watched)?;
+        let (session, comparisons) = match watched.ended(py, None)? {
+            (_, Some(raised)) if !raised.is_instance_of::<PyKeyboardInterrupt>(py) => {
+                return Err(raised);
+            }
+            (result, _) => result,
+        };
         self.replace(Some(session));
         Ok(comparisons)
     }

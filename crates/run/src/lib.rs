@@ -48,7 +48,7 @@ pub use options::Options;
 pub use penstock_live::{Handover, Noting, Pace, exit_without_memory};
 pub use run::{compare, compare_text};
 pub use schema::schema;
-pub use session::Session;
+pub use session::{Session, Variant};
 pub use snapshot::{ClassSnapshot, Snapshot};
 pub use step::{Patience, Step};
 pub use target_options::TargetOptions;

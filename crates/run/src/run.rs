@@ -47,9 +47,9 @@ fn compare_job(
     options: &Options,
     progress: &mut dyn FnMut(Step<'_>) -> bool,
 ) -> Result<Comparison, Failure> {
-    let jobs = [job];
-    let session = Session::open(options.clone(), &jobs, progress)?;
-    let (_, mut comparisons) = session.run(&jobs, progress)?;
+    let variants = [job.into()];
+    let session = Session::open(options.clone(), &variants, progress)?;
+    let (_, mut comparisons) = session.run(&variants, progress)?;
     let mut comparison = comparisons.pop().expect("one for the job");
     comparison.job.set = sets.to_vec();
     Ok(comparison)

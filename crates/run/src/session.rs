@@ -3,7 +3,7 @@
 use penstock_live::Engine;
 use penstock_spec::Job;
 
-use crate::candidate::{self, Chosen};
+use crate::candidate::{self, Candidate, Chosen};
 use crate::cells::{self, Report};
 use crate::design::{self, Cell, Task};
 use crate::failure::Failure;
@@ -20,6 +20,31 @@ use crate::step::Step;
 use crate::weights;
 use crate::workload;
 
+/// A job that a session runs.
+pub struct Variant {
+    /// What runs.
+    pub job: Job,
+    /// Who decides, in the order in which they run; none: the policies of the session.
+    pub policies: Vec<Candidate>,
+}
+
+impl From<Job> for Variant {
+    fn from(job: Job) -> Self {
+        Self { job, policies: Vec::new() }
+    }
+}
+
+impl Variant {
+    fn candidates<'a>(&'a self, options: &'a Options) -> &'a [Candidate] {
+        if self.policies.is_empty() { &options.policies } else { &self.policies }
+    }
+
+    fn asked(&self, options: &Options) -> Result<Asked<'_>, Failure> {
+        let policies = Chosen::all(&self.job, self.candidates(options))?;
+        Ok(Asked { job: &self.job, policies })
+    }
+}
+
 /// What stays while jobs run on one target: the target itself, open and locked, how it is driven, and
 /// what the machine is.
 pub struct Session {
@@ -30,18 +55,17 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens the target of `options`; a missing file is made only if `jobs` can run on it, which are
-    /// those that run first.
+    /// Opens the target of `options`; a missing file is made only if `variants` can run on it,
+    /// which are those that run first.
     ///
     /// # Errors
     /// [`Failure`]: wrong input, an unsafe target, or a machine that cannot.
     pub fn open(
         options: Options,
-        jobs: &[Job],
+        variants: &[Variant],
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<Self, Failure> {
-        let asked = |job| Ok(Asked { job, policies: Chosen::all(job, &options.policies)? });
-        let asked = jobs.iter().map(asked).collect::<Result<Vec<_>, Failure>>()?;
+        let asked = variants.iter().map(|one| one.asked(&options)).collect::<Result<Vec<_>, Failure>>()?;
         if let Some(record) = &options.record {
             asked
                 .iter()
@@ -54,23 +78,23 @@ impl Session {
         Ok(Self { place, machine: machine(real, engine.map(Engine::name)), options })
     }
 
-    /// Runs each of `jobs` under each candidate, in rounds of all of them: modelled cells on all
+    /// Runs each of `variants` under each of its candidates, in rounds of all of them: modelled cells on all
     /// cores, those of a real target one after another. Returns the session and the result
-    /// of each job.
+    /// of each variant.
     ///
     /// `progress` is called with each step, some times a second; if it returns `false` the run ends and
-    /// the results so far are returned, the last of them marked as interrupted; jobs that were not
-    /// reached have no runs.
+    /// the results so far are returned, the last of them marked as interrupted; variants that were
+    /// not reached have no runs.
     ///
     /// # Errors
     /// [`Failure`]: wrong input, a machine that cannot, or a run that failed. Then the session is
     /// over, and a file that was made for it is gone if nothing else has run on it.
     pub fn run(
         mut self,
-        jobs: &[Job],
+        variants: &[Variant],
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<(Self, Vec<Comparison>), Failure> {
-        match self.measure(jobs, progress) {
+        match self.measure(variants, progress) {
             Ok(comparisons) => {
                 self.place.iter_mut().for_each(Place::keep);
                 Ok((self, comparisons))
@@ -84,12 +108,12 @@ impl Session {
 
     fn measure(
         &self,
-        jobs: &[Job],
+        variants: &[Variant],
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<Vec<Comparison>, Failure> {
         let Options { repeat, detail, .. } = self.options;
         let record = self.options.record.as_deref();
-        let tasks = jobs.iter().map(|job| self.task(job)).collect::<Result<Vec<_>, _>>()?;
+        let tasks = variants.iter().map(|one| self.task(one)).collect::<Result<Vec<_>, _>>()?;
         let watch = Watch::new(self.options.watch.as_deref(), self.options.speed.as_deref())?;
         let cells = design::cells(&tasks, repeat.unwrap_or(1));
         let mut report = Report { of: cells.len(), rounds: repeat.is_some(), progress };
@@ -115,9 +139,10 @@ impl Session {
         Ok(comparisons)
     }
 
-    /// `job` with all that its runs have in common.
-    fn task(&self, job: &Job) -> Result<Task, Failure> {
-        let asked = Asked { job, policies: Chosen::all(job, &self.options.policies)? };
+    /// `variant` with all that its runs have in common.
+    fn task(&self, variant: &Variant) -> Result<Task, Failure> {
+        let asked = variant.asked(&self.options)?;
+        let job = asked.job;
         let place = match &self.place {
             None => Place::own(job)?,
             Some(place) => place.viewed(job)?,
@@ -130,7 +155,7 @@ impl Session {
         }
         // The whole configuration: the device too, and what depends on it.
         let job = place.configure(job);
-        let policies = Chosen::all(&job, &self.options.policies)?;
+        let policies = Chosen::all(&job, variant.candidates(&self.options))?;
         Ok(Task { job, policies, place, load })
     }
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 VERBS = {
     "compare": "Run a workload under several policies.",
+    "sweep": "Run a workload in many settings, and show what each gains and costs.",
     "watch": "Watch a workload run, class by class.",
     "run": "Run a workload under one policy.",
     "replay-decisions": "Prove that a recorded run decides alike again.",

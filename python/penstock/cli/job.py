@@ -72,7 +72,7 @@ def work(
         if baseline is not None:
             _check(baseline, policies)
         if job == STDIN:
-            job, text = "stdin", _from_stdin()
+            job, text = "stdin", job_on_stdin()
 
     def run(progress: OnStep | None) -> str:
         return _native.compare(
@@ -127,7 +127,7 @@ def _check(baseline: str, policies: Sequence[str]) -> None:
         raise wrong(*no_baseline(baseline, run))
 
 
-def _from_stdin() -> str:
+def job_on_stdin() -> str:
     """The job that comes on stdin; as long as a job's file may be."""
     written = b"" if sys.stdin is None else sys.stdin.buffer.read(BYTES + 1)
     hint = "a job is TOML, written by hand"
@@ -199,12 +199,12 @@ def _lines() -> OnStep:
 
 
 def _with_a_bar(engine: Engine, asked: Asked) -> str:
-    with asked.first_stops(), _bar() as progress:
+    with asked.first_stops(), steps_bar() as progress:
         return engine(progress)
 
 
 @contextmanager
-def _bar() -> Iterator[OnStep]:
+def steps_bar() -> Iterator[OnStep]:
     """A bar with the time left if a person is watching stderr, else lines if a model takes long."""
     if not sys.stderr.isatty():
         yield _lines()

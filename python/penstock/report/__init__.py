@@ -4,18 +4,40 @@
 missing folder is reported at once, and written when the run has ended.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from os import PathLike
 from os.path import realpath
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from penstock.errors import needs, wrong
 from penstock.report import files
 from penstock.results.json_types import Comparison
 
-ENDINGS = {"report": ".html", "xlsx": ".xlsx"}
+if TYPE_CHECKING:
+    import altair as alt
+
+    from penstock.results.tradeoff import Tradeoff
+    from penstock.sweep import Sweep
+
+ENDINGS = {"report": ".html", "xlsx": ".xlsx", "parquet": ".parquet"}
 """How the name of an option's file ends."""
+
+
+def _check_distinct(named: Mapping[str, str | PathLike[str] | None]) -> None:
+    """That each has a name of its own, and none the ending of another kind."""
+    seen: dict[str, str] = {}
+    for option, name in named.items():
+        if name is None:
+            continue
+        before = seen.setdefault(realpath(name), option)
+        if before != option:
+            raise wrong(f"--{before} and --{option} name the same file, {name}", "name two")
+        for other, ending in ENDINGS.items():
+            if other in named and other != option and Path(name).suffix == ending:
+                raise wrong(f"--{option} {name} ends as what --{other} writes", f"use --{other}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,29 +54,13 @@ class Outputs:
 
     def check(self) -> None:
         """Raise a `PenstockError` if something is known to be in the way."""
-        self._check_names()
+        _check_distinct({"report": self.report, "plots": self.plots, "xlsx": self.xlsx})
         if self.report is not None:
             _check_page(Path(self.report))
         if self.plots is not None:
             files.check_folder(Path(self.plots))
         if self.xlsx is not None:
             _check_workbook(Path(self.xlsx))
-
-    def _check_names(self) -> None:
-        """That each has a name of its own, and none the ending of another kind."""
-        named = {"report": self.report, "plots": self.plots, "xlsx": self.xlsx}
-        seen: dict[str, str] = {}
-        for option, name in named.items():
-            if name is None:
-                continue
-            before = seen.setdefault(realpath(name), option)
-            if before != option:
-                raise wrong(f"--{before} and --{option} name the same file, {name}", "name two")
-            for other, ending in ENDINGS.items():
-                if other != option and Path(name).suffix == ending:
-                    raise wrong(
-                        f"--{option} {name} ends as what --{other} writes", f"use --{other}"
-                    )
 
     def write(self, comparison: Comparison) -> Iterator[str]:
         """Write them one after another, and yield each once it is there."""
@@ -67,6 +73,59 @@ class Outputs:
         if self.xlsx is not None:
             save_workbook(comparison, self.xlsx)
             yield str(self.xlsx)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepOutputs:
+    """Where to write which of a sweep."""
+
+    report: str | PathLike[str] | None = None
+    plots: str | PathLike[str] | None = None
+    parquet: str | PathLike[str] | None = None
+
+    def check(self) -> None:
+        """Raise a `PenstockError` if something is known to be in the way."""
+        _check_distinct({"report": self.report, "plots": self.plots, "parquet": self.parquet})
+        if self.report is not None:
+            _check_page(Path(self.report))
+        if self.plots is not None:
+            files.check_folder(Path(self.plots))
+        if self.parquet is not None:
+            files.check(
+                Path(self.parquet),
+                is_ours=files.is_parquet,
+                what="table",
+                ending=ENDINGS["parquet"],
+            )
+
+    def write(self, sweep: "Sweep") -> Iterator[str]:
+        """Write them one after another, and yield each once it is there."""
+        if self.report is not None:
+            save_sweep(sweep.comparison, sweep.tradeoff, self.report)
+            yield str(self.report)
+        if self.plots is not None:
+            from penstock.charts import tradeoff
+
+            drawn = {"tradeoff": tradeoff.tradeoff(sweep.tradeoff)}
+            yield f"{_save_charts(drawn, self.plots)} pictures in {self.plots}"
+        if self.parquet is not None:
+            files.write(Path(self.parquet), _parquet(sweep))
+            yield str(self.parquet)
+
+
+def _parquet(sweep: "Sweep") -> bytes:
+    buffer = BytesIO()
+    sweep.frame().write_parquet(buffer, metadata={files.PARQUET_MARK: "penstock"})
+    return buffer.getvalue()
+
+
+def save_sweep(comparison: Comparison, tradeoff: "Tradeoff", path: str | PathLike[str]) -> None:
+    """Write a sweep as one HTML file. Only an earlier report is replaced."""
+    from penstock.report import page
+
+    path = Path(path)
+    _check_page(path)
+    files.write(path, page.sweep(comparison, tradeoff).encode())
 
 
 def save_page(comparison: Comparison, path: str | PathLike[str]) -> None:
@@ -84,11 +143,15 @@ def save_plots(comparison: Comparison, folder: str | PathLike[str]) -> int:
     The folder is made if it is missing. Only earlier pictures of ours are replaced.
     """
     from penstock.charts import comparison as charts
+
+    return _save_charts(charts.all_of(comparison), folder)
+
+
+def _save_charts(drawn: "Mapping[str, alt.TopLevelMixin]", folder: str | PathLike[str]) -> int:
     from penstock.report import pictures
 
     folder = Path(folder)
     files.check_folder(folder)
-    drawn = charts.all_of(comparison)
     files.make_folder(folder)
     paths = {name: folder / f"{name}.png" for name in drawn}
     for path in paths.values():
@@ -116,4 +179,11 @@ def _check_workbook(path: Path) -> None:
     files.check(path, is_ours=files.is_workbook, what="workbook", ending=ENDINGS["xlsx"])
 
 
-__all__ = ["Outputs", "save_page", "save_plots", "save_workbook"]
+__all__ = [
+    "Outputs",
+    "SweepOutputs",
+    "save_page",
+    "save_plots",
+    "save_sweep",
+    "save_workbook",
+]

@@ -20,6 +20,9 @@ DRAWING_MARK = b"<!-- penstock picture -->"
 WORKBOOK_MARK = b"<cp:keywords>penstock report</cp:keywords>"
 """Among the properties of every workbook of ours."""
 
+PARQUET_MARK = "made-by"
+"""Key of the metadata of every table (Parquet) of ours."""
+
 UNFINISHED = ".penstock-unfinished"
 """How the name of a file ends until it is whole; `penstock doctor --clean` knows it too."""
 
@@ -50,6 +53,16 @@ def is_workbook(path: Path) -> bool:
         with zipfile.ZipFile(path) as archive:
             return WORKBOOK_MARK in archive.read("docProps/core.xml")
     except (zipfile.BadZipFile, KeyError):
+        return False
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a table of ours lies there."""
+    import polars as pl
+
+    try:
+        return pl.read_parquet_metadata(path).get(PARQUET_MARK) == "penstock"
+    except pl.exceptions.PolarsError:
         return False
 
 

@@ -15,7 +15,8 @@ from penstock.charts import palette
 from penstock.report.files import PAGE_MARK
 from penstock.results import rounds
 from penstock.results.json_types import ClassDetail, Comparison
-from penstock.text import disks, failures, places, ranges, table
+from penstock.results.tradeoff import Tradeoff, weigh
+from penstock.text import disks, failures, places, ranges, table, tradeoff
 from penstock.text.verdict import judged, verdict
 
 if TYPE_CHECKING:
@@ -101,6 +102,26 @@ def page(comparison: Comparison) -> str:
             runs=[_about(comparison, policy) for policy in rounds.by_policy(comparison)],
             job=comparison["job"],
             data=as_data(_data(comparison)),
+        )
+    )
+
+
+def sweep(comparison: Comparison, of: Tradeoff) -> str:
+    """The page of a sweep: the answer, the picture, and the table."""
+    return (
+        environment()
+        .get_template("sweep.html.jinja")
+        .render(
+            **dress(f"{comparison['world'].upper()}: {_title(comparison)}"),
+            world=comparison["world"].upper(),
+            title=_title(comparison),
+            facts=list(_facts(comparison)),
+            lines=tradeoff.lines(comparison, of),
+            sections=[_tradeoff(of)],
+            headings=tradeoff.headings(of),
+            rows=list(tradeoff.rows(of)),
+            job=comparison["job"],
+            data=as_data(comparison),
         )
     )
 
@@ -209,9 +230,27 @@ def _about(comparison: Comparison, policy: rounds.Rounds) -> dict[str, Any]:
     }
 
 
+def _tradeoff(of: Tradeoff) -> Section:
+    from penstock.charts import tradeoff as charts
+    from penstock.report import pictures
+
+    title = "What one gains and another one pays"
+    words = (
+        "Each point is a policy or a setting. Along the line nothing is better in both figures; "
+        "what is grey is beaten by another point in both, or in one and as good in the other."
+    )
+    said = escape(f"{title}: {of.x} against {of.y}; the figures are in the page's data")
+    drawn = pictures.svg(charts.tradeoff(of), name="tradeoff", title=said)
+    return Section("tradeoff", title, words, [Figure("tradeoff", "", drawn)])
+
+
 def _sections(comparison: Comparison) -> Iterator[Section]:
     from penstock.charts import comparison as charts
     from penstock.report import pictures
+
+    weighed = weigh(comparison)
+    if weighed is not None:
+        yield _tradeoff(weighed)
 
     drawn = charts.all_of(comparison)
     note = _drawn_rounds(comparison)

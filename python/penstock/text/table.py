@@ -128,7 +128,7 @@ def show(comparison: Comparison, console: Console) -> None:
     repeated, policies = rounds.repeated(comparison), rounds.by_policy(comparison)
     if repeated or len(policies) > MANY:
         console.print()
-        _print(console, _summary(policies))
+        show_grid(console, _summary(policies))
     if (said := of_rounds(comparison)) is not None:
         console.print()
         prose.line(console, Text(said, style="dim"))
@@ -139,7 +139,7 @@ def show(comparison: Comparison, console: Console) -> None:
             prose.line(console, line)
         for grid in _of_rounds(policy, console.width) if repeated else _of_run(policy, parts):
             console.print()
-            _print(console, grid)
+            show_grid(console, grid)
     console.print()
     prose.line(console, Text(LEGEND, style="dim"))
 
@@ -298,7 +298,8 @@ def _of_run(policy: Rounds, parts: list[Widths]) -> Iterator[Grid]:
         yield Grid(headings, rows, [_names(run["classes"]), *part.values()])
 
 
-def _print(console: Console, grid: Grid) -> None:
+def show_grid(console: Console, grid: Grid) -> None:
+    """Print a table: every column but the first is to the right."""
     table = Table(
         box=SIMPLE_HEAD,
         show_edge=False,

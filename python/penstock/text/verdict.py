@@ -204,8 +204,10 @@ def _against(
         if any(" better" in clause for clause in clauses):
             helped.add(name)
     # Who else works in a loop could have paid for it.
-    if helped and not throughputs and any(
-        sides.throughput_counts() for name, sides in classes.items() if name not in helped
+    if (
+        helped
+        and not throughputs
+        and any(sides.throughput_counts() for name, sides in classes.items() if name not in helped)
     ):
         throughputs.append("no throughput lost")
     elif throughputs and not any(than in of for of in latencies):

@@ -1,0 +1,126 @@
+"""`penstock sweep`: one workload in many settings, and the trade-off between two figures."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from penstock.cli import output
+from penstock.cli.console import drawn
+from penstock.cli.job import STDIN, errors_end, job_on_stdin, say_written, steps_bar
+from penstock.cli.options import Job, Json, Plots, Repeat, Report, Sets
+from penstock.cli.target import targeted
+from penstock.cli.verb import verb
+from penstock.report import SweepOutputs
+from penstock.session import Variant
+from penstock.signals import Asked
+from penstock.sweep.run import Sweep
+from penstock.sweep.run import run as swept
+from penstock.sweep.vary import factors, settings
+from penstock.target import Target
+from penstock.text import prose, tradeoff
+from penstock.text.table import Grid, heading, show_grid
+
+app = verb()
+
+Vary = Annotated[
+    list[str],
+    typer.Option(
+        "--vary",
+        metavar="KEY=LEVELS",
+        help="What varies, as --set names it, and its levels: policy=noop,size-priority or "
+        "size-priority.split=16KiB..1MiB,off, where a range doubles. May be given again: every "
+        "combination runs.",
+        show_default=False,
+    ),
+]
+
+X = Annotated[
+    str | None,
+    typer.Option(
+        "--x",
+        metavar="CLASS.FIGURE",
+        help="What is to be good: p50, p95, p99, p99.9, mean, bw or iops of a class. If not given, "
+        "the p99 of the first class that asks at its own pace.",
+    ),
+]
+
+Y = Annotated[
+    str | None,
+    typer.Option(
+        "--y",
+        metavar="CLASS.FIGURE",
+        help="What it may cost. If not given, the throughput (bw) of the class that moves most "
+        "among those that wait for answers.",
+    ),
+]
+
+Parquet = Annotated[
+    str | None,
+    typer.Option(
+        "--parquet", metavar="FILE.parquet", help="Write every figure of every run as a table."
+    ),
+]
+
+
+@app.command("sweep")
+@targeted()
+def sweep(
+    job: Job,
+    *,
+    vary: Vary,
+    x: X = None,
+    y: Y = None,
+    target: Target,
+    repeat: Repeat = None,
+    sets: Sets = None,
+    report: Report = None,
+    plots: Plots = None,
+    parquet: Parquet = None,
+    as_json: Json = False,
+) -> None:
+    """Run one workload in many settings and show what one class gains and another one pays.
+
+    Every combination of the levels of --vary runs once, or in rounds with --repeat; a parameter
+    varies under its own policy only. Settings that another one beats in both figures are marked.
+    """
+    outputs = SweepOutputs(report=report, plots=plots, parquet=parquet)
+    asked = Asked()
+    with errors_end():
+        outputs.check()
+        text = None
+        if job == STDIN:
+            job, text = "stdin", job_on_stdin()
+        variant = Variant(name=job, text=text, sets=sets or [])
+        every = settings(factors(vary))
+        try:
+            with asked.first_stops(), steps_bar() as progress:
+                found = swept(
+                    variant, every, target, figures=(x, y), repeat=repeat, progress=progress
+                )
+        except KeyboardInterrupt:
+            output.talk("interrupted: there is no result yet")
+            raise typer.Exit(asked.exit_code) from None
+    if as_json:
+        output.data(f"{found.to_json()}\n")
+    else:
+        drawn(lambda console: _show(found, console))
+    say_written(outputs.write(found))
+    if found.interrupted:
+        ran = len(found.by_setting)
+        output.talk(f"interrupted: the last run is partial; {ran} of {len(every)} settings ran")
+        raise typer.Exit(asked.exit_code)
+
+
+def _show(found: Sweep, console: Console) -> None:
+    _, *rest = heading(found.comparison)
+    prose.line(console, tradeoff.title(found.comparison, found.tradeoff))
+    for about in rest:
+        prose.line(console, about)
+    console.print()
+    rows = list(tradeoff.rows(found.tradeoff))
+    show_grid(console, Grid.of(tradeoff.headings(found.tradeoff), rows))
+    console.print()
+    for line in tradeoff.lines(found.comparison, found.tradeoff):
+        prose.line(console, Text(line))

@@ -1,0 +1,87 @@
+"""A trade-off: two figures of each candidate, and which candidates another one beats in both."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from penstock.results import figure, rounds
+from penstock.results.figure import Figure
+from penstock.results.json_types import Comparison
+from penstock.results.rounds import Rounds, Spread
+
+
+class Point(NamedTuple):
+    """A candidate: a policy, or a setting of one."""
+
+    label: str
+    x: Spread | None
+    """None if its class finished nothing."""
+    y: Spread | None
+    beaten_by: str | None
+    """One that is as good in both figures and better in one; by medians of rounds."""
+
+    @property
+    def placed(self) -> bool:
+        """Whether it has both figures."""
+        return self.x is not None and self.y is not None
+
+    @property
+    def on_frontier(self) -> bool:
+        """Whether no other is as good in both and better in one."""
+        return self.placed and self.beaten_by is None
+
+
+class Tradeoff(NamedTuple):
+    """Candidates between two figures."""
+
+    x: Figure
+    y: Figure
+    points: list[Point]
+
+    def frontier(self) -> list[Point]:
+        """Those that no other beats, from the best of `x` to the best of `y`."""
+        placed = [point for point in self.points if point.on_frontier]
+        return sorted(placed, key=lambda point: _score(self.x, point.x), reverse=True)
+
+    def placed(self) -> list[Point]:
+        """Those that have both figures."""
+        return [point for point in self.points if point.placed]
+
+
+def between(policies: Sequence[Rounds], x: Figure, y: Figure) -> Tradeoff:
+    """The trade-off of candidates between two figures."""
+    for one in (x, y):
+        figure.check(one, policies)
+    found = [(policy.label, x.over(policy), y.over(policy)) for policy in policies]
+    scores = {label: (_score(x, a), _score(y, b)) for label, a, b in found if a and b}
+    points = [Point(label, a, b, _beaten_by(label, scores)) for label, a, b in found]
+    return Tradeoff(x, y, points)
+
+
+def weigh(comparison: Comparison) -> Tradeoff | None:
+    """That between the usual two figures; nothing unless two policies have both."""
+    policies = rounds.by_policy(comparison)
+    usual = figure.usual(policies)
+    if usual is None:
+        return None
+    found = between(policies, *usual)
+    return found if len(found.placed()) > 1 else None
+
+
+def _score(of: Figure, spread: Spread | None) -> float:
+    """More is better."""
+    if spread is None:
+        return float("-inf")
+    return spread.median if of.kind.more_is_better else -spread.median
+
+
+def _beaten_by(label: str, scores: dict[str, tuple[float, float]]) -> str | None:
+    """The one that beats it by most of `x`, of those that no other beats."""
+    if label not in scores:
+        return None
+    ours = scores[label]
+    better = [
+        (theirs, other)
+        for other, theirs in scores.items()
+        if theirs != ours and theirs[0] >= ours[0] and theirs[1] >= ours[1]
+    ]
+    return max(better, key=lambda one: one[0])[1] if better else None
