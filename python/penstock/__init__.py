@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Run,
         Schedule,
     )
+    from penstock.sweeps.run import Sweep, sweep
 
 __all__ = [
     "AgainstMeasured",
@@ -58,8 +59,10 @@ __all__ = [
     "Run",
     "Schedule",
     "Served",
+    "Sweep",
     "__version__",
     "compare",
+    "sweep",
 ]
 
 _HOMES = {
@@ -69,6 +72,7 @@ _HOMES = {
     "job": ("Agent", "Class", "Job"),
     "policy": ("Below", "ClassInfo", "Go", "Part", "Policy", "Request", "Served"),
     "comparison": ("Comparison",),
+    "sweeps.run": ("Sweep", "sweep"),
     "results.typed": (
         "AgainstMeasured",
         "ClassResult",

@@ -98,7 +98,11 @@ class Session:
         """Open `target`. A missing file is made only if `variants` can run on it."""
 
     def run(
-        self, variants: Sequence[Variant], *, progress: Callable[[Step], object] | None = None
+        self,
+        variants: Sequence[Variant],
+        *,
+        progress: Callable[[Step], object] | None = None,
+        partial: bool = False,
     ) -> list[str]: ...
     def close(self) -> None: ...
 

@@ -63,12 +63,9 @@ class Session:
         If the result may be `partial`, an interrupt ends it with what there is.
         """
         with translated():
-            texts = self._native.run(_variants(jobs), progress=progress)
+            texts = self._native.run(_variants(jobs), progress=progress, partial=partial)
         found = [Comparison.from_json(text) for text in texts]
         for run in (run for one in found for run in one.runs):
-            if run.interrupted and run.failure is None and not partial:
-                self.close()
-                raise KeyboardInterrupt
             if run.failure is not None:
                 self.close()
                 raise PenstockError(f"error: {run.failure}", exit_code=RUN_FAILED)

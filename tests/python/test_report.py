@@ -138,12 +138,28 @@ class TestPictures:
 
     def test_there_is_one_for_each_question_and_class(self, page: Page) -> None:
         assert page.pictures() == [
+            "tradeoff",
             *(f"{kind}-{one}" for kind in KINDS for one in CLASSES),
             "shares",
         ]
-        for name in page.pictures():
+        for name in page.pictures()[1:]:
             labels = page.picture(name).labels()
             assert labels == list(CLASSES if name == "shares" else POLICIES), name
+
+    def test_a_trade_off_has_a_point_for_each_policy(
+        self, page: Page, result: penstock.Comparison
+    ) -> None:
+        picture = page.picture("tradeoff")
+        across, up = picture.axis("x"), picture.axis("y")
+        pixel = read_off(across, 0.55, log=True) / read_off(across, 0, log=True) - 1
+        points = [mark.points[0] for mark in picture.marks()]
+        for (x, y), policy in zip(points, POLICIES, strict=True):
+            assert read_off(across, x, log=True) == pytest.approx(
+                result[policy]["tellers"].lat_ns.p99, rel=pixel
+            )
+            batch = result[policy]["batch"].bw_bytes / 1e6
+            assert read_off(up, y) == pytest.approx(batch, rel=0.02)
+        assert set(POLICIES) & set(picture.words())
 
     def test_names_within_do_not_meet(self, page: Page) -> None:
         names = re.findall(r'\bid="([^"]+)"', page.text)
@@ -241,8 +257,12 @@ class TestPalette:
         assert len(light) == len(set(light))
 
     def test_no_two_policies_look_alike_without_colour(self) -> None:
-        looks = {(n % len(palette.DASHES), n % len(palette.SHAPES)) for n in range(24)}
-        assert len(looks) == 24
+        colours, dashes, shapes = (
+            [n % len(among) for n in range(24)]
+            for among in (palette.POLICIES, palette.DASHES, palette.SHAPES)
+        )
+        for one, other in ((dashes, shapes), (colours, dashes), (colours, shapes)):
+            assert len(set(zip(one, other, strict=True))) == 24
 
     def test_lines_and_words_stand_out_from_their_ground(self) -> None:
         def luminance(colour: str) -> float:
@@ -333,7 +353,7 @@ class TestPlots:
             colours = {colour for _, colour in image.getcolors(1 << 24) or []}
             assert colours >= {(255, 255, 255)}
             drawn = palette.CLASSES if path.stem == "shares" else palette.POLICIES
-            for pair in drawn[:3]:
+            for pair in drawn[: 1 if path.stem == "tradeoff" else 3]:
                 rgb = tuple(int(pair.light[n : n + 2], 16) for n in (1, 3, 5))
                 assert rgb in colours, (path, pair)
         # Ours are replaced, and only ours.
@@ -485,7 +505,12 @@ class TestRounds:
     def test_its_pictures_show_every_round(
         self, drawn: Page, repeated: penstock.Comparison
     ) -> None:
-        assert drawn.pictures()[:3] == ["rounds-tellers", "rounds-batch", "latency-tellers"]
+        assert drawn.pictures()[:4] == [
+            "tradeoff",
+            "rounds-tellers",
+            "rounds-batch",
+            "latency-tellers",
+        ]
         assert list(drawn.requests()) == []
         ticks = drawn.picture("rounds-tellers").axis("x")
         marks = drawn.picture("rounds-tellers").marks()

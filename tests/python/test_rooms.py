@@ -44,6 +44,7 @@ FLOORS = (
     {"report"},
     {"comparison"},
     {"api", "gate", "job", "policy", "session"},
+    {"sweeps"},
     {""},
     {"advise", "calibrate", "papers", "watch"},
     {"cli", "papers.*.live_command"},

@@ -74,14 +74,14 @@ impl Session {
     }
 
     /// Runs each of `variants` under each of its policies, and returns a comparison as JSON for each.
-    /// What fails ends the session; after an interrupt there is what there is so far, the last run
-    /// marked as interrupted.
-    #[pyo3(signature = (variants, *, progress=None))]
+    /// What fails or is interrupted ends the session, unless the result may be `partial`.
+    #[pyo3(signature = (variants, *, progress=None, partial=false))]
     fn run(
         &self,
         py: Python<'_>,
         variants: Vec<Variant>,
         progress: Option<&Bound<'_, PyAny>>,
+        partial: bool,
     ) -> PyResult<Vec<String>> {
         let ended = || PyRuntimeError::new_err("the session has ended, or runs already");
         let session = self.replace(None).ok_or_else(ended)?;
@@ -90,10 +90,11 @@ impl Session {
             Ok((session, comparisons.iter().map(json).collect()))
         });
         let (session, comparisons) = match watched.ended(py, None)? {
-            (_, Some(raised)) if !raised.is_instance_of::<PyKeyboardInterrupt>(py) => {
-                return Err(raised);
+            (result, None) => result,
+            (result, Some(raised)) if partial && raised.is_instance_of::<PyKeyboardInterrupt>(py) => {
+                result
             }
-            (result, _) => result,
+            (_, Some(raised)) => return Err(raised),
         };
         self.replace(Some(session));
         Ok(comparisons)

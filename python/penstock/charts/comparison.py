@@ -1,5 +1,6 @@
 """Altair charts of a comparison, one for each question and class.
 
+- `tradeoff`: what one class gains against what another one pays, a point for each policy.
 - `latency-CLASS`: which share of the requests took longer than how long. Latency and rarity both
   grow by factors, so that one picture holds the median and the one in a thousand.
 - `percentiles-CLASS`, `throughput-CLASS`, `queue-CLASS`: the course over time.
@@ -17,7 +18,7 @@ from math import ceil, floor, log10
 import altair as alt
 import polars as pl
 
-from penstock.charts import palette
+from penstock.charts import palette, tradeoff
 from penstock.charts import rounds as rounds_chart
 from penstock.charts.style import (
     HEIGHT,
@@ -32,6 +33,7 @@ from penstock.charts.style import (
 )
 from penstock.results import frames, rounds
 from penstock.results.json_types import Class, Comparison
+from penstock.results.tradeoff import weigh
 
 ROWS = 5_000
 """Rows of a chart: more take long to draw, and show no more."""
@@ -60,6 +62,8 @@ def all_of(comparison: Comparison) -> Mapping[str, alt.TopLevelMixin]:
 def _charts(comparison: Comparison) -> Iterator[tuple[str, alt.TopLevelMixin]]:
     if not comparison["runs"]:
         return
+    if (weighed := weigh(comparison)) is not None:
+        yield "tradeoff", tradeoff.tradeoff(weighed)
     if rounds.repeated(comparison):
         for name in rounds.class_names(comparison["runs"]):
             yield f"rounds-{name}", rounds_chart.p99(rounds.by_policy(comparison), name)

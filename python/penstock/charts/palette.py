@@ -1,7 +1,8 @@
 """Colours, dashes and shapes of pictures, for light and for dark surroundings.
 
 A policy has a colour, a dash and a shape of its own, so that readers need not distinguish colours.
-No two among the first twenty-four have the same dash and shape. Colours are from the
+Among the first twenty-four no two have the same dash and shape, nor a colour with the same dash,
+nor one with the same shape. Colours are from the
 palettes of Okabe and Ito and of Tol, made darker or lighter until they stand out from the ground by
 3:1. Charts are drawn in the light colours; each is used for one purpose, so a style sheet can
 put the dark one in its place (`dark`).
@@ -40,8 +41,8 @@ POLICIES = (
 DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 2], [12, 4])
 """Of lines; the first is none. As many as the colours would come round together with them."""
 
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke", "arrow")
-"""Of the marks on lines."""
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "arrow")
+"""Of the marks on lines; one fewer than the colours, so that none comes twice with a colour."""
 
 CLASSES = (
     Pair("#b9d5ec", "#1f4f78"),

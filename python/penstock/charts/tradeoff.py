@@ -4,7 +4,8 @@ What another one beats in both figures is grey. Of rounds a point is the median,
 from the least to the greatest.
 """
 
-from typing import Literal
+from math import log
+from typing import Any, NamedTuple, Self
 
 import altair as alt
 import polars as pl
@@ -15,85 +16,159 @@ from penstock.results.figure import Figure
 from penstock.results.rounds import Spread
 from penstock.results.tradeoff import Tradeoff
 
-WIDTH = 620
+WIDTH = 480
 """Of the plot in pixels: there is one of it, and its points have names."""
 
-HEIGHT = 340
+HEIGHT = 300
 
-NAMED = 12
-"""Of more points than these only those on the frontier have their names."""
+
+LETTER = 6.1
+"""Pixels of a letter of a name."""
+
+LINE = 15
+"""Pixels of a line of names."""
+
+DISTANCES = (0.7 * LINE, 0.0, -0.7 * LINE, 1.4 * LINE, -1.4 * LINE)
+"""Of a name from its point, upwards in pixels: the first that leaves room is taken."""
+
+MARK = 6
+"""Pixels that a mark takes on each side of its point."""
 
 
 def tradeoff(of: Tradeoff) -> alt.TopLevelMixin:
     """Two figures of each candidate."""
-    points = of.placed()
     rows = []
-    for point in points:
+    for point in of.placed():
         assert point.x is not None
         assert point.y is not None
-        said = point.label if point.on_frontier or len(points) <= NAMED else ""
         figures = (*_scaled(of.x, point.x), *_scaled(of.y, point.y))
-        rows.append((point.label, said, point.on_frontier, *figures))
-    columns = ["label", "said", "frontier", "x", "x_low", "x_high", "y", "y_low", "y_high"]
+        rows.append((point.label, point.on_frontier, *figures))
+    columns = ["label", "frontier", "x", "x_low", "x_high", "y", "y_low", "y_high"]
     frame = pl.DataFrame(rows, schema=columns, orient="row")
-    x, y = _axis(alt.X, "x", of.x, frame), _axis(alt.Y, "y", of.y, frame)
-    front = frame.filter(pl.col("frontier")).sort("x")
+    across, up = _Axis.of(of.x, frame, "x", WIDTH), _Axis.of(of.y, frame, "y", HEIGHT)
+    x = alt.X("x:Q", **across.encoding())
+    y = alt.Y("y:Q", **up.encoding())
     base = alt.Chart(frame)
-    colour = alt.condition(
-        "datum.frontier", alt.value(palette.POLICIES[0].light), alt.value(palette.AXIS.light)
+    best = palette.POLICIES[0].light
+    line = (
+        alt.Chart(frame.filter(pl.col("frontier")).sort("x"))
+        .mark_line(
+            strokeWidth=1.5,
+            color=best,
+            # What lies below and behind the steps is beaten.
+            interpolate="step-before" if of.x.kind.more_is_better else "step-after",
+        )
+        .encode(x=x, y=y)
     )
-    line = alt.Chart(front).mark_line(strokeWidth=1.5, color=palette.POLICIES[0].light)
     ranges = base.mark_rule(strokeWidth=1.2, color=palette.AXIS.light)
-    across = ranges.encode(x="x_low:Q", x2="x_high:Q", y=y)
-    up = ranges.encode(x=x, y="y_low:Q", y2="y_high:Q")
     marks = base.mark_point(filled=True, size=70, opacity=1).encode(
         x=x,
         y=y,
-        color=colour,
+        color=alt.condition("datum.frontier", alt.value(best), alt.value(palette.AXIS.light)),
         shape=alt.condition("datum.frontier", alt.value("circle"), alt.value("square")),
         tooltip=["label:N", "x:Q", "y:Q"],
     )
-    # Names go to the left in the right half of the picture, where they would leave it.
-    low, high = _span(of.x, frame, "x")
-    middle = (low * high) ** 0.5 if of.x.is_latency else (low + high) / 2
-    named = alt.Chart(frame.filter(pl.col("said") != ""))
-
-    def names(align: Literal["left", "right"], where: str, dx: int) -> alt.Chart:
-        text: alt.Chart = named.transform_filter(where).mark_text(
-            align=align, dx=dx, dy=-9, fontSize=12, color=palette.INK.light
-        )
-        return text.encode(x=x, y=y, text="said:N")
-
-    left, right = (
-        names("right", f"datum.x > {middle}", -4),
-        names("left", f"datum.x <= {middle}", 4),
+    names = (
+        alt.Chart(_names(frame, across, up))
+        .mark_text(align="left", baseline="middle", fontSize=12, color=palette.INK.light)
+        .encode(x=x, y=y, text="label:N")
     )
-    layers = [line.encode(x=x, y=y), across, up, marks, left, right]
+    layers = [
+        line,
+        ranges.encode(x="x_low:Q", x2="x_high:Q", y=y),
+        ranges.encode(x=x, y="y_low:Q", y2="y_high:Q"),
+        marks,
+        names,
+    ]
     return dressed(alt.LayerChart(layer=layers, width=WIDTH, height=HEIGHT))
+
+
+class _Axis(NamedTuple):
+    """A figure along a side of the picture."""
+
+    figure: Figure
+    low: float
+    high: float
+    pixels: int
+
+    @classmethod
+    def of(cls, figure: Figure, frame: pl.DataFrame, column: str, pixels: int) -> Self:
+        """That holds a column with its ranges; a throughput begins at nothing."""
+        values = [one for end in ("low", "high") for one in frame[f"{column}_{end}"].to_list()]
+        if figure.is_latency:
+            return cls(figure, *span_of(values or [1e6]), pixels)
+        return cls(figure, 0.0, 1.08 * max([*values, 1e-9]), pixels)
+
+    def encoding(self) -> dict[str, Any]:
+        """Its title, scale and ticks."""
+        unit = {"bw": ", MB/s", "iops": ", 1/s"}.get(self.figure.what, "")
+        better = "more is better" if self.figure.kind.more_is_better else "less is better"
+        title = f"{self.figure.title}{unit} ({better})"
+        domain = [self.low, self.high]
+        if not self.figure.is_latency:
+            return {"title": title, "scale": alt.Scale(domain=domain, nice=False)}
+        return {
+            "title": title,
+            "scale": alt.Scale(type="log", domain=domain, nice=False),
+            "axis": alt.Axis(values=log_ticks(self.low, self.high), labelExpr=UNIT),
+        }
+
+    def pixel(self, value: float) -> float:
+        """Where a value lies, from the low end."""
+        if self.figure.is_latency:
+            return self.pixels * log(value / self.low) / log(self.high / self.low)
+        return self.pixels * (value - self.low) / (self.high - self.low)
+
+    def value(self, pixel: float) -> float:
+        """What lies there."""
+        share = pixel / self.pixels
+        if self.figure.is_latency:
+            return float(self.low * (self.high / self.low) ** share)
+        return self.low + share * (self.high - self.low)
+
+
+def _names(frame: pl.DataFrame, across: _Axis, up: _Axis) -> pl.DataFrame:
+    """Names where they meet no mark and no other name, on the frontier first; others have none."""
+    at = [
+        (label, front, across.pixel(x), up.pixel(y))
+        for label, front, x, y in frame.select("label", "frontier", "x", "y").iter_rows()
+    ]
+    taken = [_Box(x - MARK, y - MARK, x + MARK, y + MARK) for _, _, x, y in at]
+    rows, named = [], set[tuple[int, int]]()
+    for label, _, x, y in sorted(at, key=lambda one: not one[1]):
+        # Of settings that come out alike the first has its name.
+        if (round(x), round(y)) in named:
+            continue
+        wide = LETTER * len(label)
+        right, left = x + MARK + 3, x - MARK - 3 - wide
+        places = [(side, y + dy) for dy in DISTANCES for side in (right, left)]
+        for begin, middle in places:
+            box = _Box(begin, middle - LINE / 2, begin + wide, middle + LINE / 2)
+            inside = box.left >= 0 and box.right <= WIDTH and box.low >= 0 and box.high <= HEIGHT
+            if inside and not any(map(box.meets, taken)):
+                taken.append(box)
+                named.add((round(x), round(y)))
+                rows.append((label, across.value(begin), up.value(middle)))
+                break
+    schema = {"label": pl.String, "x": pl.Float64, "y": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+class _Box(NamedTuple):
+    left: float
+    low: float
+    right: float
+    high: float
+
+    def meets(self, other: "_Box") -> bool:
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.low < other.high
+            and other.low < self.high
+        )
 
 
 def _scaled(of: Figure, spread: Spread) -> Spread:
     """In the unit of the axis: nanoseconds, megabytes a second, requests a second."""
     return spread.map(lambda value: value / 1e6) if of.what == "bw" else spread
-
-
-def _span(of: Figure, frame: pl.DataFrame, column: str) -> tuple[float, float]:
-    values = [one for end in ("low", "high") for one in frame[f"{column}_{end}"].to_list()]
-    if of.is_latency:
-        return span_of(values or [1e6])
-    return 0.0, 1.05 * max([*values, 1e-9])
-
-
-def _axis(
-    channel: type[alt.X] | type[alt.Y], column: str, of: Figure, frame: pl.DataFrame
-) -> alt.X | alt.Y:
-    low, high = _span(of, frame, column)
-    unit = {"bw": ", MB/s", "iops": ", 1/s"}.get(of.what, "")
-    better = "more is better" if of.kind.more_is_better else "less is better"
-    title = f"{of.title}{unit} ({better})"
-    if of.is_latency:
-        scale = alt.Scale(type="log", domain=[low, high], nice=False)
-        axis = alt.Axis(values=log_ticks(low, high), labelExpr=UNIT)
-        return channel(f"{column}:Q", title=title, scale=scale, axis=axis)
-    scale = alt.Scale(domain=[low, high], nice=True)
-    return channel(f"{column}:Q", title=title, scale=scale)

@@ -12,12 +12,12 @@ from penstock.cli.job import STDIN, errors_end, job_on_stdin, say_written, steps
 from penstock.cli.options import Job, Json, Plots, Repeat, Report, Sets
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
-from penstock.report import SweepOutputs
 from penstock.session import Variant
 from penstock.signals import Asked
-from penstock.sweep.run import Sweep
-from penstock.sweep.run import run as swept
-from penstock.sweep.vary import factors, settings
+from penstock.sweeps.outputs import SweepOutputs
+from penstock.sweeps.run import Sweep
+from penstock.sweeps.run import run as swept
+from penstock.sweeps.vary import factors, settings
 from penstock.target import Target
 from penstock.text import prose, tradeoff
 from penstock.text.table import Grid, heading, show_grid

@@ -6,7 +6,6 @@ missing folder is reported at once, and written when the run has ended.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from io import BytesIO
 from os import PathLike
 from os.path import realpath
 from pathlib import Path
@@ -20,13 +19,12 @@ if TYPE_CHECKING:
     import altair as alt
 
     from penstock.results.tradeoff import Tradeoff
-    from penstock.sweep import Sweep
 
 ENDINGS = {"report": ".html", "xlsx": ".xlsx", "parquet": ".parquet"}
 """How the name of an option's file ends."""
 
 
-def _check_distinct(named: Mapping[str, str | PathLike[str] | None]) -> None:
+def check_distinct(named: Mapping[str, str | PathLike[str] | None]) -> None:
     """That each has a name of its own, and none the ending of another kind."""
     seen: dict[str, str] = {}
     for option, name in named.items():
@@ -54,9 +52,9 @@ class Outputs:
 
     def check(self) -> None:
         """Raise a `PenstockError` if something is known to be in the way."""
-        _check_distinct({"report": self.report, "plots": self.plots, "xlsx": self.xlsx})
+        check_distinct({"report": self.report, "plots": self.plots, "xlsx": self.xlsx})
         if self.report is not None:
-            _check_page(Path(self.report))
+            check_page(Path(self.report))
         if self.plots is not None:
             files.check_folder(Path(self.plots))
         if self.xlsx is not None:
@@ -75,56 +73,12 @@ class Outputs:
             yield str(self.xlsx)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SweepOutputs:
-    """Where to write which of a sweep."""
-
-    report: str | PathLike[str] | None = None
-    plots: str | PathLike[str] | None = None
-    parquet: str | PathLike[str] | None = None
-
-    def check(self) -> None:
-        """Raise a `PenstockError` if something is known to be in the way."""
-        _check_distinct({"report": self.report, "plots": self.plots, "parquet": self.parquet})
-        if self.report is not None:
-            _check_page(Path(self.report))
-        if self.plots is not None:
-            files.check_folder(Path(self.plots))
-        if self.parquet is not None:
-            files.check(
-                Path(self.parquet),
-                is_ours=files.is_parquet,
-                what="table",
-                ending=ENDINGS["parquet"],
-            )
-
-    def write(self, sweep: "Sweep") -> Iterator[str]:
-        """Write them one after another, and yield each once it is there."""
-        if self.report is not None:
-            save_sweep(sweep.comparison, sweep.tradeoff, self.report)
-            yield str(self.report)
-        if self.plots is not None:
-            from penstock.charts import tradeoff
-
-            drawn = {"tradeoff": tradeoff.tradeoff(sweep.tradeoff)}
-            yield f"{_save_charts(drawn, self.plots)} pictures in {self.plots}"
-        if self.parquet is not None:
-            files.write(Path(self.parquet), _parquet(sweep))
-            yield str(self.parquet)
-
-
-def _parquet(sweep: "Sweep") -> bytes:
-    buffer = BytesIO()
-    sweep.frame().write_parquet(buffer, metadata={files.PARQUET_MARK: "penstock"})
-    return buffer.getvalue()
-
-
 def save_sweep(comparison: Comparison, tradeoff: "Tradeoff", path: str | PathLike[str]) -> None:
     """Write a sweep as one HTML file. Only an earlier report is replaced."""
     from penstock.report import page
 
     path = Path(path)
-    _check_page(path)
+    check_page(path)
     files.write(path, page.sweep(comparison, tradeoff).encode())
 
 
@@ -133,7 +87,7 @@ def save_page(comparison: Comparison, path: str | PathLike[str]) -> None:
     from penstock.report import page
 
     path = Path(path)
-    _check_page(path)
+    check_page(path)
     files.write(path, page.page(comparison).encode())
 
 
@@ -144,10 +98,11 @@ def save_plots(comparison: Comparison, folder: str | PathLike[str]) -> int:
     """
     from penstock.charts import comparison as charts
 
-    return _save_charts(charts.all_of(comparison), folder)
+    return save_charts(charts.all_of(comparison), folder)
 
 
-def _save_charts(drawn: "Mapping[str, alt.TopLevelMixin]", folder: str | PathLike[str]) -> int:
+def save_charts(drawn: "Mapping[str, alt.TopLevelMixin]", folder: str | PathLike[str]) -> int:
+    """Write charts as PNG into `folder` and return how many there are."""
     from penstock.report import pictures
 
     folder = Path(folder)
@@ -170,7 +125,8 @@ def save_workbook(comparison: Comparison, path: str | PathLike[str]) -> None:
     files.write(path, workbook.workbook(comparison))
 
 
-def _check_page(path: Path) -> None:
+def check_page(path: Path) -> None:
+    """Raise a `PenstockError` unless a report may be written there."""
     files.check(path, is_ours=files.is_page, what="report", ending=ENDINGS["report"])
 
 
@@ -180,8 +136,11 @@ def _check_workbook(path: Path) -> None:
 
 
 __all__ = [
+    "ENDINGS",
     "Outputs",
-    "SweepOutputs",
+    "check_distinct",
+    "check_page",
+    "save_charts",
     "save_page",
     "save_plots",
     "save_sweep",

@@ -248,8 +248,7 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
     from penstock.charts import comparison as charts
     from penstock.report import pictures
 
-    weighed = weigh(comparison)
-    if weighed is not None:
+    if (weighed := weigh(comparison)) is not None:
         yield _tradeoff(weighed)
 
     drawn = charts.all_of(comparison)

@@ -49,8 +49,6 @@ class Tradeoff(NamedTuple):
 
 def between(policies: Sequence[Rounds], x: Figure, y: Figure) -> Tradeoff:
     """The trade-off of candidates between two figures."""
-    for one in (x, y):
-        figure.check(one, policies)
     found = [(policy.label, x.over(policy), y.over(policy)) for policy in policies]
     scores = {label: (_score(x, a), _score(y, b)) for label, a, b in found if a and b}
     points = [Point(label, a, b, _beaten_by(label, scores)) for label, a, b in found]

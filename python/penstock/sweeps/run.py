@@ -16,7 +16,7 @@ from penstock.results.figure import Figure
 from penstock.results.steps import Step
 from penstock.results.tradeoff import Tradeoff
 from penstock.session import Session, Variant
-from penstock.sweep.vary import Setting, factors, settings
+from penstock.sweeps.vary import Setting, factors, settings
 from penstock.target import Target, path
 
 if TYPE_CHECKING:
@@ -144,8 +144,17 @@ def run(
     """Run `job` in each setting, in rounds of all; Ctrl-C ends it with what there is."""
     asked = [None if one is None else Figure.parse(one) for one in figures]
     variants = [setting.of(job) for setting in settings]
+
+    def step(now: Step) -> None:
+        if now["step"] == "finished" and not now["policy"].startswith(rounds.ALONE):
+            # At once, not after an hour of runs.
+            for one in filter(None, asked):
+                figure.check(one, [one["name"] for one in now["classes"]])
+        if progress is not None:
+            progress(now)
+
     with closing(Session(target, variants, repeat=repeat)) as session:
-        found = session.run(variants, progress=progress, partial=True)
+        found = session.run(variants, progress=step, partial=True)
     comparison = merged(job, settings, found)
     by_setting = rounds.by_policy(comparison)
     usual = figure.usual(by_setting)

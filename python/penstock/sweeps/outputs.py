@@ -1,0 +1,48 @@
+"""What is written about a sweep: a page, its picture, a table."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from penstock import report
+from penstock.report import files
+from penstock.sweeps.run import Sweep
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepOutputs:
+    """Where to write which."""
+
+    report: str | None = None
+    plots: str | None = None
+    parquet: str | None = None
+
+    def check(self) -> None:
+        """Raise a `PenstockError` if something is known to be in the way."""
+        named = {"report": self.report, "plots": self.plots, "parquet": self.parquet}
+        report.check_distinct(named)
+        if self.report is not None:
+            report.check_page(Path(self.report))
+        if self.plots is not None:
+            files.check_folder(Path(self.plots))
+        if self.parquet is not None:
+            ending = report.ENDINGS["parquet"]
+            path = Path(self.parquet)
+            files.check(path, is_ours=files.is_parquet, what="table", ending=ending)
+
+    def write(self, sweep: Sweep) -> Iterator[str]:
+        """Write them one after another, and yield each once it is there."""
+        if self.report is not None:
+            report.save_sweep(sweep.comparison, sweep.tradeoff, self.report)
+            yield self.report
+        if self.plots is not None:
+            from penstock.charts import tradeoff
+
+            count = report.save_charts({"tradeoff": tradeoff.tradeoff(sweep.tradeoff)}, self.plots)
+            yield f"{count} pictures in {self.plots}"
+        if self.parquet is not None:
+            buffer = BytesIO()
+            sweep.frame().write_parquet(buffer, metadata={files.PARQUET_MARK: "penstock"})
+            files.write(Path(self.parquet), buffer.getvalue())
+            yield self.parquet
