@@ -2,17 +2,19 @@
 
 import json
 from collections.abc import Mapping
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from typer.core import TyperGroup
 
 from penstock.advise import Curve, Split
 from penstock.advise.measure import TURNS
 from penstock.advise.split import BLOCK, LONG, ROUNDS, TOLERANCE, split_on
 from penstock.cli import output
+from penstock.cli.advise_goal import goal
 from penstock.cli.bar import bar
 from penstock.cli.console import drawn
 from penstock.cli.job import errors_end
@@ -22,8 +24,28 @@ from penstock.cli.verb import group
 from penstock.target import Target
 from penstock.text import places, prose, units
 
-app = group()
-app.callback()(lambda: None)  # Without it a group of one verb would be that verb.
+if TYPE_CHECKING:
+    # A type of Typer's methods, which it does not export.
+    from typer._click.core import Context
+
+GOAL = "goal"
+"""The verb that is meant if no other is named."""
+
+
+class _OrGoal(TyperGroup):
+    """Takes `penstock advise JOB` as `penstock advise goal JOB`."""
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """With the verb before the words if they name none."""
+        if args and args[0] not in {*self.commands, *ctx.help_option_names}:
+            args = [GOAL, *args]
+        return super().parse_args(ctx, args)
+
+
+app = group(cls=_OrGoal)
+app.command(GOAL, short_help="Which policy and parameters meet a goal (`penstock advise JOB`).")(
+    goal
+)
 
 On = Annotated[
     str,

@@ -29,7 +29,7 @@ VERBS = {
     "calibrate": "Measure a disk and make a device of it.",
     "doctor": "Say what this machine can do, and why not.",
     "schema": "Print the JSON Schema of jobs, devices and results.",
-    "advise": "Say how to set what a policy needs, by measurement.",
+    "advise": "Say which policy and parameters meet a goal.",
     "paper": "Make the figures of a paper again and check its claims.",
     "trace": "Describe recorded traces and convert them.",
     "list": "Show what there is to choose from.",

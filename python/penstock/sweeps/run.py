@@ -8,7 +8,6 @@ from functools import cached_property
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-from penstock.comparison import Comparison
 from penstock.errors import wrong
 from penstock.job import Job
 from penstock.results import figure, json_types, rounds, tradeoff
@@ -143,7 +142,6 @@ def run(
 ) -> Sweep:
     """Run `job` in each setting, in rounds of all; Ctrl-C ends it with what there is."""
     asked = [None if one is None else Figure.parse(one) for one in figures]
-    variants = [setting.of(job) for setting in settings]
 
     def step(now: Step) -> None:
         if now["step"] == "finished" and not now["policy"].startswith(rounds.ALONE):
@@ -153,9 +151,7 @@ def run(
         if progress is not None:
             progress(now)
 
-    with closing(Session(target, variants, repeat=repeat)) as session:
-        found = session.run(variants, progress=step, partial=True)
-    comparison = merged(job, settings, found)
+    comparison = measured(job, settings, target, repeat=repeat, progress=step, partial=True)
     by_setting = rounds.by_policy(comparison)
     usual = figure.usual(by_setting)
     x, y = (one or (usual and usual[at]) for at, one in enumerate(asked))
@@ -165,10 +161,19 @@ def run(
     return Sweep(settings, comparison, tradeoff.between(by_setting, x, y))
 
 
-def merged(
-    job: Variant, settings: Sequence[Setting], found: Sequence[Comparison]
+def measured(
+    job: Variant,
+    settings: Sequence[Setting],
+    target: Target,
+    *,
+    repeat: int | None = None,
+    progress: Callable[[Step], object] | None = None,
+    partial: bool = False,
 ) -> json_types.Comparison:
     """One comparison, in which each setting stands where a policy stands, by its label."""
+    variants = [setting.of(job) for setting in settings]
+    with closing(Session(target, variants, repeat=repeat)) as session:
+        found = session.run(variants, progress=progress, partial=partial)
     raw = [one.raw for one in found]
     runs: list[json_types.Run] = []
     for setting, one in zip(settings, raw, strict=True):

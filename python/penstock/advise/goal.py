@@ -1,0 +1,103 @@
+"""Goals, as `tellers.p99 <= 5ms`, and how settings are ranked by them."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from penstock import _native
+from penstock.errors import wrong
+from penstock.results.figure import Figure
+from penstock.results.rounds import Rounds
+
+_GOAL = re.compile(r"\s*(\S+)\s*(<=|>=|<|>)\s*(.+?)\s*")
+
+
+class Goal(NamedTuple):
+    """A figure and its limit."""
+
+    figure: Figure
+    at_most: bool
+    limit: float
+    """In nanoseconds, bytes a second, or requests a second."""
+    text: str
+    """As it was written."""
+
+    @classmethod
+    def parse(cls, text: str) -> "Goal":
+        """What `tellers.p99 <= 5ms` asks for."""
+        found = _GOAL.fullmatch(text)
+        if found is None:
+            hint = "as in --goal 'tellers.p99 <= 5ms' or 'batch.bw >= 30MB/s'"
+            raise wrong(f"found the goal `{text}`; expected a figure and its limit", hint)
+        figure = Figure.parse(found[1])
+        return cls(figure, found[2].startswith("<"), _limit(figure, found[3]), text.strip())
+
+    def missed_by(self, value: float) -> float:
+        """How many times the limit a value is away from it; at most 1 if it holds."""
+        one, other = (value, self.limit) if self.at_most else (self.limit, value)
+        return one / other if other > 0 else float("inf")
+
+
+def _limit(figure: Figure, text: str) -> float:
+    """A limit in the unit of its figure."""
+    units: tuple[str, Callable[[str], float]] = ("a time, as 5ms", _native.duration)
+    bare = text
+    if figure.what == "bw":
+        units, bare = ("bytes a second, as 30MB/s", _native.size), text.removesuffix("/s")
+    elif figure.what == "iops":
+        units, bare = ("requests a second, as 200/s", float), text.removesuffix("/s")
+    try:
+        limit = float(units[1](bare))
+    except (_native.Failure, ValueError):
+        limit = 0.0
+    if limit <= 0:
+        raise wrong(f"found `{text}` for {figure}", f"expected {units[0]}")
+    return limit
+
+
+class Standing(NamedTuple):
+    """How good a setting is: first whether it meets the goals, then the figure that is best."""
+
+    missed_by: float
+    """By how many times the limit the goal is missed that is missed most; at most 1: none is."""
+    score: float
+    """More is better; of those that meet all goals."""
+
+    @property
+    def meets(self) -> bool:
+        """Whether all goals are met."""
+        return self.missed_by <= 1
+
+    def key(self) -> tuple[bool, float]:
+        """By which settings are sorted: the best has the greatest."""
+        return (True, self.score) if self.meets else (False, -self.missed_by)
+
+
+_NOTHING = Standing(float("inf"), float("-inf"))
+"""Of a setting in which a class finishes nothing, or requests fail or never finish."""
+
+
+def standing(policy: Rounds, goals: Sequence[Goal], best: Figure) -> Standing:
+    """How good a setting is, by the medians of its rounds."""
+    names = {best.of, *(goal.figure.of for goal in goals)}
+    for name in names:
+        for one in policy.of(name):
+            if one["errors"] or one["unfinished"] > one["requests"]:
+                return _NOTHING
+    values = {goal: goal.figure.over(policy) for goal in goals}
+    wanted = best.over(policy)
+    if wanted is None or None in values.values():
+        return _NOTHING
+    missed = [goal.missed_by(value.median) for goal, value in values.items() if value]
+    score = wanted.median if best.kind.more_is_better else -wanted.median
+    return Standing(max(missed, default=0.0), score)
+
+
+def rounds_met(policy: Rounds, goals: Sequence[Goal]) -> int:
+    """In how many rounds all goals were met."""
+    met = 0
+    for run in policy.whole():
+        alone = Rounds(policy.label, [run])
+        values = [(goal, goal.figure.over(alone)) for goal in goals]
+        met += all(value and goal.missed_by(value.median) <= 1 for goal, value in values)
+    return met

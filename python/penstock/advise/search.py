@@ -1,0 +1,325 @@
+"""Which setting meets a goal: policies and their parameters are tried on a model, then confirmed.
+
+Every policy is tried as it is, and with each parameter set otherwise, in short runs. Around the
+best of several policies further settings are tried, until none is better. The best of all run
+longer and from other seeds; what they give then is the answer. What is tried does not depend on how
+fast the machine is, so equal jobs get equal answers.
+"""
+
+import json
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from penstock import _native
+from penstock.advise.goal import Goal, Standing, rounds_met, standing
+from penstock.advise.levels import around, every
+from penstock.errors import wrong
+from penstock.results import json_types, rounds
+from penstock.results.figure import Figure, check
+from penstock.results.rounds import Rounds
+from penstock.results.steps import Step
+from penstock.session import Variant
+from penstock.sweeps.run import measured
+from penstock.sweeps.vary import Setting, known_policies
+from penstock.target import Target
+
+SCOUTED = 50_000
+"""Requests of a short run, if so many of the classes in question are among them:"""
+
+SCOUTED_OF_CLASS = 200
+
+CONFIRMED = 200_000
+"""The same of a run that confirms."""
+
+CONFIRMED_OF_CLASS = 1_000
+
+PARENTS = 3
+"""Around so many of the best, of as many policies, further settings are tried."""
+
+PASSES = 3
+"""So often at most."""
+
+FINALISTS = 8
+"""So many run longer, and from other seeds."""
+
+SEEDS = 3
+
+ROUNDS_LIVE = 3
+"""Rounds on a real target."""
+
+LIVE = 3
+"""So many of the best run there."""
+
+ENOUGH = 0.01
+"""Who is better by less is as good; of those the one with the fewest changes is taken."""
+
+Progress = Callable[[str, float], None]
+"""Called with what goes on and how far it has come, from 0 to 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A setting that was confirmed."""
+
+    setting: Setting
+    rounds: Rounds
+    standing: Standing
+    met: int
+    """Rounds in which all goals were met."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """The best settings, the best of all first."""
+
+    goals: Sequence[Goal]
+    best: Figure
+    candidates: Sequence[Candidate]
+    comparison: json_types.Comparison
+    """What the candidates gave, each where a policy stands."""
+    model: str
+    """The device that settings were tried on."""
+    tried: int
+    """Settings."""
+    first_seed: int
+    """Of the runs by which settings were chosen; those that confirm have the next."""
+
+    @property
+    def found(self) -> Candidate | None:
+        """The answer; nothing if no setting meets the goals."""
+        first = self.candidates[0]
+        return first if first.standing.meets else None
+
+    @property
+    def runner_up(self) -> Candidate | None:
+        """The best setting of another policy."""
+        first, *rest = self.candidates
+        others = (one for one in rest if one.setting.policy != first.setting.policy)
+        return next(others, None)
+
+    @property
+    def as_it_is(self) -> Candidate | None:
+        """The best without any parameter, if the answer has one."""
+        first, *rest = self.candidates
+        plain = (one for one in rest if not one.setting.changes)
+        return next(plain, None) if first.setting.changes else None
+
+
+@dataclass
+class _Search:
+    """What was tried so far."""
+
+    job: Variant
+    on: Target
+    goals: Sequence[Goal]
+    best: Figure
+    tried: dict[str, tuple[Setting, Standing]]
+    model: str = ""
+
+    def tries(self, settings: Iterable[Setting], progress: Progress, share: float) -> None:
+        """Try those that were not yet tried."""
+        fresh = {one.label: one for one in settings if one.label not in self.tried}
+        if not fresh:
+            return
+        ran = run(self.job, list(fresh.values()), self.on, progress, f"trying {len(fresh)}", share)
+        self.model = ran["device"]
+        for policy in rounds.by_policy(ran):
+            stands = standing(policy, self.goals, self.best)
+            self.tried[policy.label] = fresh[policy.label], stands
+
+    def ranked(self) -> list[tuple[Setting, Standing]]:
+        """The best first; of equals the one with the fewest changes."""
+        return sorted(
+            self.tried.values(),
+            key=lambda one: (*one[1].key(), -len(one[0].changes)),
+            reverse=True,
+        )
+
+    def parents(self) -> list[Setting]:
+        """The best settings of the best policies."""
+        by_policy: dict[str, Setting] = {}
+        for setting, _ in self.ranked():
+            by_policy.setdefault(setting.policy, setting)
+        return list(by_policy.values())[:PARENTS]
+
+    def finalists(self) -> list[Setting]:
+        """The best of all, and the best of policies and of defaults, which may be as good."""
+        # Parameters that change nothing make one setting of many.
+        alike = {(one.policy, stands): one for one, stands in reversed(self.ranked())}
+        ranked = [one for one, stands in self.ranked() if alike[one.policy, stands] is one]
+        plain = [setting for setting in ranked if not setting.changes]
+        chosen = [*ranked[: FINALISTS - 4], *self.parents()[1:], *plain[:2], *ranked]
+        return list({one.label: one for one in chosen}.values())[:FINALISTS]
+
+
+def search(
+    job: Variant,
+    goals: Sequence[Goal],
+    best: Figure,
+    target: Target,
+    *,
+    policies: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Advice:
+    """Find the setting that meets all `goals` and has the best of one figure.
+
+    On a modelled device everything runs there. On a real target settings are tried on the job's own
+    device, and the best are measured in rounds.
+    """
+    report = progress or (lambda _what, _share: None)
+    modelled = not is_real(target)
+    model = target if modelled else Target()
+    written = _Written.of(job)
+    rates = _rates(job, model, written, goals, best)
+    short = written.for_requests(rates, SCOUTED, SCOUTED_OF_CLASS)
+    found = _Search(_lasting(job, short), model, goals, best, {})
+    found.tries(every(policies or known_policies()), report, 0.4)
+    for number in range(PASSES):
+        before = found.ranked()[0]
+        next_to = [one for parent in found.parents() for one in around(parent)]
+        found.tries(next_to, report, 0.6 + 0.1 * number)
+        if found.ranked()[0] == before:
+            break
+    longer = written.for_requests(rates, CONFIRMED, CONFIRMED_OF_CLASS)
+    sets = [*_lasting(job, longer).sets, f"seed={written.seed + 1}"]
+    finals = replace(job, sets=sets)
+    settings = found.finalists()
+    ran = run(finals, settings, model, report, "confirming", 1.0, repeat=SEEDS)
+    candidates = _ranked(settings, ran, goals, best)
+    if not modelled:
+        settings = [one.setting for one in candidates[:LIVE]]
+        ran = run(job, settings, target, report, "measuring", 1.0, repeat=ROUNDS_LIVE)
+        candidates = _ranked(settings, ran, goals, best)
+    # What the search itself has set is no change of the job.
+    ran = {**ran, "job": {**ran["job"], "set": list(job.sets)}}
+    return Advice(
+        goals=goals,
+        best=best,
+        candidates=candidates,
+        comparison=ran,
+        model=found.model,
+        tried=len(found.tried),
+        first_seed=written.seed,
+    )
+
+
+def is_real(target: Target) -> bool:
+    """Whether it is no model in virtual time."""
+    if target.on is None or target.on.endswith(".toml"):
+        return False
+    return target.on not in {one["name"] for one in json.loads(_native.devices())}
+
+
+def run(
+    job: Variant,
+    settings: Sequence[Setting],
+    target: Target,
+    progress: Progress,
+    what: str,
+    share: float,
+    *,
+    repeat: int | None = None,
+) -> json_types.Comparison:
+    """Run every setting; `share` of all is done when it ends."""
+
+    def step(now: Step) -> None:
+        if now["step"] == "running":
+            progress(what, share * (now["number"] + now["fraction"]) / now["of"])
+
+    return measured(job, settings, target, repeat=repeat, progress=step)
+
+
+def _ranked(
+    settings: Sequence[Setting],
+    ran: json_types.Comparison,
+    goals: Sequence[Goal],
+    best: Figure,
+) -> list[Candidate]:
+    """The best first; of those that are as good the one with the fewest changes."""
+    found = [
+        Candidate(
+            setting=setting,
+            rounds=policy,
+            standing=standing(policy, goals, best),
+            met=rounds_met(policy, goals),
+        )
+        for setting, policy in zip(settings, rounds.by_policy(ran), strict=True)
+    ]
+    found.sort(key=lambda one: one.standing.key(), reverse=True)
+    top = found[0].standing
+
+    def as_good(one: Candidate) -> bool:
+        return one.standing.meets and abs(one.standing.score - top.score) <= ENOUGH * abs(top.score)
+
+    if top.meets:
+        simplest = min(filter(as_good, found), key=lambda one: len(one.setting.changes))
+        found.remove(simplest)
+        found.insert(0, simplest)
+    return found
+
+
+@dataclass(frozen=True)
+class _Written:
+    """What the job says of its length, in nanoseconds; a trace may say nothing."""
+
+    duration: int | None
+    warmup: int
+    seed: int
+
+    @classmethod
+    def of(cls, job: Variant) -> "_Written":
+        """What the job says, with its changes."""
+        text = job.text
+        try:
+            said = tomllib.loads(Path(job.name).read_text() if text is None else text)
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+            # The engine says it better.
+            measured(job, [Setting(policy="fcfs", changes={})], Target())
+            raise
+        for change in job.sets:
+            key, _, value = change.partition("=")
+            said[key.strip()] = value.strip()
+
+        def ns(key: str) -> int | None:
+            value = said.get(key)
+            try:
+                return _native.duration(value) if isinstance(value, str) else None
+            except _native.Failure:
+                return None
+
+        return cls(ns("duration"), ns("warmup") or 0, int(said.get("seed", 1)))
+
+    def for_requests(self, rates: tuple[float, float], requests: int, of_class: int) -> int | None:
+        """How long a run has so many requests, and so many of the class with the fewest."""
+        if self.duration is None:
+            return None
+        every, fewest = rates
+        needed = max(requests / every, of_class / fewest) if fewest else self.duration / 1e9
+        return min(self.duration, self.warmup + round(1e9 * needed))
+
+
+def _lasting(job: Variant, ns: int | None) -> Variant:
+    """The same, shorter."""
+    return job if ns is None else replace(job, sets=[*job.sets, f"duration={ns // 10**6}ms"])
+
+
+def _rates(
+    job: Variant, on: Target, written: _Written, goals: Sequence[Goal], best: Figure
+) -> tuple[float, float]:
+    """Requests a second of all classes, and of the one in question that has the fewest."""
+    if written.duration is None:
+        return 0.0, 0.0
+    probe = min(written.duration, written.warmup + max(10**9, written.duration // 20))
+    ran = measured(_lasting(job, probe), [Setting(policy="fcfs", changes={})], on)
+    classes = {one["name"]: one for one in ran["runs"][0]["classes"]}
+    asked = [goal.figure for goal in goals] + [best]
+    for one in asked:
+        check(one, list(classes))
+    seconds = (probe - written.warmup) / 1e9
+    counts = [classes[one.of]["requests"] / seconds for one in asked]
+    if min(counts) == 0:
+        name = asked[counts.index(0)].of
+        raise wrong(f"{name} finishes nothing in a probe of the job", "look at it with `compare`")
+    return sum(one["requests"] for one in classes.values()) / seconds, min(counts)

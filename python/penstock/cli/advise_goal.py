@@ -1,0 +1,127 @@
+"""`penstock advise JOB`: which policy and parameters meet a goal."""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from penstock.advise import words
+from penstock.advise.goal import Goal
+from penstock.advise.search import Advice, search
+from penstock.cli import output
+from penstock.cli.bar import bar
+from penstock.cli.console import drawn
+from penstock.cli.job import STDIN, errors_end, job_on_stdin
+from penstock.cli.options import Job, Json, Policies, Sets, named
+from penstock.cli.target import targeted
+from penstock.errors import RUN_FAILED
+from penstock.results.figure import Figure
+from penstock.session import Variant
+from penstock.signals import Asked
+from penstock.target import Target
+from penstock.text import prose
+from penstock.text.table import Grid, heading, show_grid
+
+Goals = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--goal",
+        metavar="'CLASS.FIGURE <= LIMIT'",
+        help="What a setting must keep, as 'tellers.p99 <= 5ms' or 'batch.bw >= 30MB/s'. May be "
+        "given again: all are kept.",
+    ),
+]
+
+Best = Annotated[
+    str,
+    typer.Option(
+        "--best",
+        metavar="CLASS.FIGURE",
+        help="What is to be best among those: batch.bw, tellers.p99, …",
+        show_default=False,
+    ),
+]
+
+
+@targeted()
+def goal(
+    job: Job,
+    *,
+    goals: Goals = None,
+    best: Best,
+    policies: Policies = None,
+    target: Target,
+    sets: Sets = None,
+    as_json: Json = False,
+) -> None:
+    """Find the policy and its parameters that meet every goal and have the best of one figure.
+
+    Settings are tried on a modelled device in short runs; the best run longer and from other seeds.
+    With --on a real target the search is done on the job's own device, and the three best are
+    measured on the target in rounds. The exit code is 1 if no setting meets the goals.
+    """
+    asked = Asked()
+    with errors_end():
+        text = None
+        if job == STDIN:
+            job, text = "stdin", job_on_stdin()
+        variant = Variant(name=job, text=text, sets=sets or [])
+        wanted, figure = [Goal.parse(one) for one in goals or []], Figure.parse(best)
+        try:
+            with asked.first_stops(), bar() as progress:
+                found = search(
+                    variant, wanted, figure, target, policies=named(policies), progress=progress
+                )
+        except KeyboardInterrupt:
+            output.talk("interrupted: there is no answer yet")
+            raise typer.Exit(asked.exit_code) from None
+    if as_json:
+        output.data(f"{json.dumps(_advice(found), indent=2)}\n")
+    else:
+        drawn(lambda console: _advise(found, console))
+    if found.found is None:
+        raise typer.Exit(RUN_FAILED)
+
+
+def _advise(found: Advice, console: Console) -> None:
+    for about in heading(found.comparison):
+        prose.line(console, about)
+    console.print()
+    show_grid(console, Grid.of(words.headings(found), list(words.rows(found))))
+    console.print()
+    for line in words.lines(found):
+        prose.line(console, Text(line))
+    if (setting := words.setting(found)) is not None:
+        console.print()
+        for line in setting.splitlines():
+            prose.line(console, Text(line))
+
+
+def _advice(found: Advice) -> Mapping[str, object]:
+    return {
+        "goals": [one.text for one in found.goals],
+        "best": str(found.best),
+        "met": found.found is not None,
+        "world": found.comparison["world"],
+        "device": found.comparison["device"],
+        "model": found.model,
+        "tried": found.tried,
+        "settings": [
+            {
+                "setting": one.rounds.label,
+                "policy": one.setting.policy,
+                "set": dict(one.setting.changes),
+                "met_in": one.met,
+                "rounds": len(one.rounds.whole()),
+                "figures": {
+                    str(asked): (of := asked.over(one.rounds)) and of._asdict()
+                    for asked in words.figures(found)
+                },
+            }
+            for one in found.candidates
+        ],
+        "lines": words.lines(found),
+    }
