@@ -30,7 +30,8 @@ def compare(
 
     `job` is a job file's path, or a `penstock.Job`. A policy is a name, or a class of
     `penstock.Policy` or whatever makes one without arguments; one text has names with commas
-    between them, as on the command line. Without `policies` every built-in one runs. `on`,
+    between them, as on the command line. Without `policies` a few run that differ most, with
+    `"all"` every one. `on`,
     `create`, `i_will_lose_data`, `even_if_not_empty`, `read_only` and `engine` are as on the
     command line; `set` changes the job, as `{"duration": "15s", "size-priority.split": "64KiB"}`.
     With `repeat` every policy runs so often, in rounds of all of them, each with the next seed.

@@ -30,4 +30,4 @@ pub mod sstf;
 
 pub use entry::{Bound, Entry, Facts};
 pub use params::{Kind, Param, Params, Value};
-pub use registry::{POLICIES, find};
+pub use registry::{ALL, POLICIES, USUAL, find};

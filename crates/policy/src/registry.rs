@@ -17,6 +17,12 @@ pub static POLICIES: &[Entry] = &[
     crate::class_priority::ENTRY,
 ];
 
+/// The policies that are compared if none are named: as different as there are, in few.
+pub const USUAL: &[&str] = &["noop", "deadline", "cfq", "class-priority", "size-priority"];
+
+/// Names every policy, where policies are named.
+pub const ALL: &str = "all";
+
 /// The policy called `name`.
 pub fn find(name: &str) -> Option<&'static Entry> {
     POLICIES.iter().find(|entry| entry.name == name)

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use penstock_core::{ClassId, Policy, Served, Time};
-use penstock_policy::{Entry, POLICIES, Params, fcfs};
+use penstock_policy::{ALL, Entry, POLICIES, Params, USUAL, fcfs};
 use penstock_spec::Job;
 use penstock_spec::diagnose::quote;
 use penstock_spec::nearest::suggest;
@@ -95,23 +95,28 @@ impl Chosen {
         matches!(self, Self::Foreign(_))
     }
 
-    /// The `candidates`, or all of the registry, with their parameters from the job.
+    /// The `candidates`, or the usual ones of the registry, with their parameters from the job.
     ///
     /// # Errors
     /// An unknown name, and a name from outside that is already taken.
     pub(crate) fn all(job: &Job, candidates: &[Candidate]) -> Result<Vec<Self>, Failure> {
         let known = |entry: &'static Entry| Ok(Self::Known(entry, job.params(entry.name)?));
+        let named = |name: &str| known(params::policy(name)?);
         if candidates.is_empty() {
-            return POLICIES.iter().map(known).collect();
+            return USUAL.iter().map(|name| named(name)).collect();
         }
         let mut all: Vec<Self> = Vec::with_capacity(candidates.len());
         for candidate in candidates {
             all.push(match candidate {
+                Candidate::Named(name) if name == ALL => {
+                    all.extend(POLICIES.iter().map(known).collect::<Result<Vec<_>, _>>()?);
+                    continue;
+                }
                 Candidate::Named(name) => {
                     match (name.strip_prefix(KERNEL), name.strip_prefix(ALONE)) {
                         (Some(_), _) => Self::Kernel(name.clone()),
                         (_, Some(class)) => Self::alone(job, class)?,
-                        _ => known(params::policy(name)?)?,
+                        _ => named(name)?,
                     }
                 }
                 Candidate::Foreign(foreign) => {

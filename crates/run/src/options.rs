@@ -11,7 +11,7 @@ use crate::target_options::TargetOptions;
 /// The options of a comparison: all that its job does not say.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Who decides, in the order in which they run; none: every policy of the registry.
+    /// Who decides, in the order in which they run; none: the usual policies. `all` is every one.
     pub policies: Vec<Candidate>,
     /// Where they run, and what they may do there.
     pub target: TargetOptions,

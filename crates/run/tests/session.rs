@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use penstock_run::result::Comparison;
-use penstock_run::{Failure, Options, Session, Step, TargetOptions, compare_text};
+use penstock_run::{Failure, Options, Session, Step, TargetOptions, Variant, compare_text};
 use penstock_spec::Job;
 
 /// Random reads for some milliseconds.
@@ -21,9 +21,9 @@ pattern = "random"
 arrivals = { kind = "closed", depth = 2 }
 "#;
 
-fn job(sets: &[&str]) -> Job {
+fn job(sets: &[&str]) -> Variant {
     let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
-    Job::parse("job.toml", JOB, &sets).expect("a job")
+    Job::parse("job.toml", JOB, &sets).expect("a job").into()
 }
 
 fn options(target: TargetOptions) -> Options {
@@ -132,7 +132,7 @@ fn a_run_that_fails_ends_the_session_with_its_message() {
     let flood = JOB.replace("\"closed\", depth = 2", "\"poisson\", rate = \"1000000/s\"");
     let one = ["max_outstanding=1".to_owned()];
     let flooded = Job::parse("job.toml", &flood, &one).expect("a job");
-    let jobs = [job(&[]), flooded, job(&[])];
+    let jobs = [job(&[]), flooded.into(), job(&[])];
     let session = Session::open(options(place.created()), &jobs, &mut |_| true);
     let message = failure(session.expect("a session").run(&jobs, &mut |_| true));
     assert!(message.contains("class all found 1 requests outstanding"), "{message}");
@@ -151,4 +151,22 @@ fn a_job_that_does_not_fit_is_found_before_a_file_is_made() {
     let message = failure(Session::open(options(place.created()), &jobs, &mut |_| true));
     assert!(message.contains("the region holds 1MiB"), "{message}");
     assert!(!place.file().exists());
+}
+
+#[test]
+fn a_variant_runs_under_its_own_policies() {
+    let own = |policies: &[&str]| {
+        let policies = policies.iter().map(|&name| name.into()).collect();
+        Variant { policies, ..job(&[]) }
+    };
+    let variants = [own(&["noop", "cfq"]), own(&[]), own(&["all"])];
+    let options = Options { repeat: Some(2), ..options(TargetOptions::default()) };
+    let session = Session::open(options, &variants, &mut |_| true).expect("a session");
+    let (_, found) = session.run(&variants, &mut |_| true).expect("runs");
+    let ran = |at: usize| -> Vec<&str> {
+        found[at].runs.iter().map(|run| run.policy.as_str()).collect()
+    };
+    assert_eq!(ran(0), ["noop", "cfq", "noop", "cfq"]);
+    assert_eq!(ran(1), ["fcfs", "fcfs"]);
+    assert_eq!(ran(2).len(), 2 * penstock_policy::POLICIES.len());
 }

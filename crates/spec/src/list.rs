@@ -1,14 +1,21 @@
 //! What there is to choose from, as data.
 
-use penstock_policy::{Kind, POLICIES, Param, Value as Setting};
+use penstock_policy::{Kind, POLICIES, Param, USUAL, Value as Setting};
 use serde_json::{Value, json};
 
 use crate::devices;
 use crate::text::param_json;
 
-/// Every policy with its parameters.
+/// Every policy with its parameters, and whether it is compared if none are named.
 pub fn policies() -> Value {
-    let policy = |entry: &penstock_policy::Entry| json!({"name": entry.name, "summary": entry.summary, "params": params(entry.params, "")});
+    let policy = |entry: &penstock_policy::Entry| {
+        json!({
+            "name": entry.name,
+            "summary": entry.summary,
+            "usual": USUAL.contains(&entry.name),
+            "params": params(entry.params, ""),
+        })
+    };
     POLICIES.iter().map(policy).collect()
 }
 

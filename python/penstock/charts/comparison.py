@@ -3,7 +3,9 @@
 - `tradeoff`: what one class gains against what another one pays, a point for each policy.
 - `latency-CLASS`: which share of the requests took longer than how long. Latency and rarity both
   grow by factors, so that one picture holds the median and the one in a thousand.
-- `percentiles-CLASS`, `throughput-CLASS`, `queue-CLASS`: the course over time.
+- `percentiles-CLASS`, `throughput-CLASS`, `queue-CLASS`: the course over time. Of more than three
+  policies each has a panel of its own. The queue of a loop that always has as many requests
+  outstanding is not drawn.
 - `shares`: what each class got of the time in which the device was busy.
 - `rounds-CLASS`: where there are rounds, the p99 of each. The other charts then show of each policy
   the round in the middle.
@@ -34,6 +36,15 @@ from penstock.charts.style import (
 from penstock.results import frames, rounds
 from penstock.results.json_types import Class, Comparison
 from penstock.results.tradeoff import weigh
+
+TOGETHER = 3
+"""Lines of more policies than these over each other cannot be followed."""
+
+PANEL = 56
+"""Height of the panel of one policy."""
+
+CONSTANT = 0.01
+"""A queue that is mostly within this share of its greatest is constant."""
 
 ROWS = 5_000
 """Rows of a chart: more take long to draw, and show no more."""
@@ -82,7 +93,9 @@ def _charts(comparison: Comparison) -> Iterator[tuple[str, alt.TopLevelMixin]]:
         )
     for kind, draw in (("percentiles", percentiles), ("throughput", throughput), ("queue", queue)):
         for name in names:
-            yield f"{kind}-{name}", draw(look, courses.filter(pl.col("class") == name))
+            course = courses.filter(pl.col("class") == name)
+            if kind != "queue" or not _constant(comparison, name, course):
+                yield f"{kind}-{name}", draw(look, course)
     yield "shares", shares(comparison)
 
 
@@ -123,12 +136,34 @@ def latency(
     return dressed(alt.LayerChart(layer=[lines, points], width=WIDTH, height=HEIGHT))
 
 
+def _constant(comparison: Comparison, name: str, course: pl.DataFrame) -> bool:
+    """Whether a class that waits for answers has as many requests outstanding, mostly."""
+    classes = [one for run in comparison["runs"] for one in run["classes"] if one["name"] == name]
+    if any(one["open_loop"] for one in classes):
+        return False
+    queues = course.group_by("policy").agg(
+        pl.col("outstanding").median().alias("usual"), pl.col("outstanding").max().alias("most")
+    )
+    return bool((queues["usual"] >= (1 - CONSTANT) * queues["most"]).all())
+
+
 def percentiles(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
     """The median and the 99th percentile of each window."""
     course, x = _joined(_whole(course), rows_each=2)
-    panels = []
     known = [ns for name in ("p50_ns", "p99_ns") for ns in course[name].drop_nulls().to_list()]
     span = span_of(known or [1e6])
+    if len(look.policies) > TOGETHER:
+        y = alt.Y(
+            "p99_ns:Q",
+            title=None,
+            scale=alt.Scale(type="log", domain=list(span), nice=False),
+            axis=alt.Axis(values=log_ticks(*span)[::2], labelExpr=UNIT),
+        )
+        values = course.select(
+            "policy", "at", "run", pl.col("p50_ns").clip(1), pl.col("p99_ns").clip(1)
+        )
+        return dressed(_panels(look, values, x, y, below="p50_ns"))
+    panels = []
     for name, title in (("p99_ns", "p99"), ("p50_ns", "p50")):
         y = alt.Y(
             "ns:Q",
@@ -146,7 +181,7 @@ def throughput(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
     course, x = _joined(course, rows_each=1)
     values = course.with_columns(pl.col("bw_bytes") / 1e6).rename({"bw_bytes": "mb_s"})
     y = alt.Y("mb_s:Q", title="MB/s", scale=alt.Scale(zero=True))
-    return dressed(_lines(look, values.select("policy", "at", "run", "mb_s"), x, y, HEIGHT))
+    return dressed(_course(look, values.select("policy", "at", "run", "mb_s"), x, y))
 
 
 def queue(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
@@ -154,7 +189,7 @@ def queue(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
     course, x = _joined(course, rows_each=1)
     y = alt.Y("outstanding:Q", title="requests outstanding", scale=alt.Scale(zero=True))
     values = course.select("policy", "at", "run", "outstanding")
-    return dressed(_lines(look, values, x, y, HEIGHT))
+    return dressed(_course(look, values, x, y))
 
 
 def shares(comparison: Comparison) -> alt.TopLevelMixin:
@@ -215,6 +250,49 @@ def shares(comparison: Comparison) -> alt.TopLevelMixin:
     return dressed(
         alt.LayerChart(layer=[bars, named, below, alone], width=WIDTH_BARS, height=44 * len(runs))
     )
+
+
+def _course(
+    look: Look, values: pl.DataFrame, x: alt.X, y: alt.Y
+) -> alt.LayerChart | alt.VConcatChart:
+    """One picture of all policies if they are few, else one for each."""
+    if len(look.policies) <= TOGETHER:
+        return _lines(look, values, x, y, HEIGHT)
+    most = max([*values[values.columns[-1]].drop_nulls().to_list(), 1e-9])
+    scale = alt.Scale(domain=[0, 1.05 * most], nice=False)
+    return _panels(look, values, x, y.scale(scale).title(None).axis(alt.Axis(tickCount=3)))
+
+
+def _panels(
+    look: Look, values: pl.DataFrame, x: alt.X, y: alt.Y, *, below: str | None = None
+) -> alt.VConcatChart:
+    """A panel for each policy, all of one scale; with a band down to the column `below`."""
+    panels: list[alt.LayerChart] = []
+    measure = values.columns[-1]
+    policies = [one for one in look.policies if one in set(values["policy"])]
+    for number, policy in enumerate(policies):
+        own = values.filter(pl.col("policy") == policy)
+        colour = look.colour(policy)
+        last = number == len(policies) - 1
+        across = x if last else x.title(None).axis(alt.Axis(labels=False, tickCount=6))
+        base = alt.Chart(own.select(pl.exclude("run")))
+        line = base.mark_line(
+            strokeWidth=1.5, clip=True, color=colour, invalid="break-paths-show-domains"
+        )
+        layers = [line.encode(x=across, y=y)]
+        if below is not None:
+            band = base.mark_area(
+                color=colour, opacity=0.25, clip=True, invalid="break-paths-show-domains"
+            )
+            layers = [band.encode(x=across, y=y, y2=f"{below}:Q"), *layers]
+        # What stands alone is no line.
+        known = own.filter(pl.col(measure).is_not_null())
+        if len(known) == 1:
+            point = alt.Chart(known).mark_point(filled=True, size=26, opacity=1, color=colour)
+            layers.append(point.encode(x=across, y=y))
+        title = alt.TitleParams(policy, fontSize=12, fontWeight="normal", offset=2)
+        panels.append(alt.LayerChart(layer=layers, width=WIDTH, height=PANEL, title=title))
+    return alt.vconcat(*panels, spacing=6)
 
 
 def _lines(look: Look, values: pl.DataFrame, x: alt.X, y: alt.Y, height: int) -> alt.LayerChart:

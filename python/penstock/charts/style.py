@@ -43,6 +43,10 @@ class Look:
         self.dash = alt.StrokeDash(f"{of}:N", scale=scale(palette.DASHES))
         self.shape = alt.Shape(f"{of}:N", scale=scale(palette.SHAPES))
 
+    def colour(self, policy: str) -> str:
+        """That of one policy."""
+        return palette.POLICIES[self.policies.index(policy) % len(palette.POLICIES)].light
+
     def lines(self, legend: alt.Legend) -> dict[str, alt.Color | alt.StrokeDash]:
         """How lines differ."""
         legend = self._fitting(legend)

@@ -37,6 +37,9 @@ LetRun: TypeAlias = Callable[[Engine, Asked], str]
 """Has the engine run and shows how far it has come; says which signal asked for its end."""
 
 
+ALL = "all"
+"""Names every policy."""
+
 STDIN = "-"
 """A job that is read from there."""
 
@@ -107,7 +110,7 @@ def work(
         for remark in comparison.get("remarks", []):
             output.talk(f"note: {remark}")
     say_written(outputs.write(comparison))
-    of = (len(policies) or len(_every_policy())) * (repeat or 1)
+    of = len(_chosen(policies)) * (repeat or 1)
     code = _judged(comparison, of=of, asked=asked)
     early = any(run.get("interrupted") for run in comparison["runs"])
     if early and comparison["world"] == "measured":
@@ -116,13 +119,18 @@ def work(
         raise typer.Exit(code)
 
 
-def _every_policy() -> list[str]:
-    return [policy["name"] for policy in json.loads(_native.policies())]
+def _chosen(policies: Sequence[str]) -> list[str]:
+    """The policies that run: those that are named, or the usual ones; `all` is every one."""
+    known = json.loads(_native.policies())
+    if not policies:
+        return [policy["name"] for policy in known if policy["usual"]]
+    every = [policy["name"] for policy in known]
+    return [one for name in policies for one in (every if name == ALL else [name])]
 
 
 def _check(baseline: str, policies: Sequence[str]) -> None:
     """Raise a `PenstockError` unless the baseline is one of the policies that run."""
-    run = [*policies] or _every_policy()
+    run = _chosen(policies)
     if baseline not in run or baseline.startswith(ALONE):
         raise wrong(*no_baseline(baseline, run))
 

@@ -90,7 +90,7 @@ Policies = Annotated[
         "--policies",
         "--policy",
         metavar="A,B,…",
-        help=f"{_ORDER} If not given, every policy there is.",
+        help=f"{_ORDER} If not given, a few that differ most; all is every one.",
     ),
 ]
 
@@ -99,7 +99,7 @@ NamedPolicies = Annotated[str, typer.Option("--policies", "--policy", metavar="A
 
 
 def named(policies: str | None) -> list[str]:
-    """The policies that `--policies` names; none: every policy there is."""
+    """The policies that `--policies` names; none: the usual ones."""
     return [] if policies is None else [name.strip() for name in policies.split(",")]
 
 

@@ -38,6 +38,8 @@ class Policy(TypedDict):
 
     name: str
     summary: str
+    usual: bool
+    """Whether it is compared if none are named."""
     params: list[Param]
 
 

@@ -15,6 +15,9 @@ from penstock.session import Variant
 POLICY = "policy"
 """The factor whose levels are policies."""
 
+ALL = "all"
+"""Names every policy."""
+
 DOUBLINGS = 6
 """A range that ends with a word, as `16KiB..off`, doubles so often before it."""
 
@@ -56,7 +59,10 @@ def settings(vary: Mapping[str, Sequence[str]]) -> list[Setting]:
     Without a factor `policy` these are the policies whose parameters vary.
     """
     owners = {key: _owner(key) for key in vary if key != POLICY}
-    policies = vary.get(POLICY) or list(dict.fromkeys(filter(None, owners.values())))
+    named = [known_policies() if one == ALL else [one] for one in vary.get(POLICY, ())]
+    policies = [one for some in named for one in some] or list(
+        dict.fromkeys(filter(None, owners.values()))
+    )
     if not policies:
         hint = "add --vary policy=noop,size-priority"
         raise wrong("nothing says which policies the settings are tried under", hint)
