@@ -127,11 +127,14 @@ class Comparison:
 
         report.save_page(self._detailed(), path)
 
-    def save_plots(self, folder: str | PathLike[str]) -> None:
-        """Write every chart as PNG into `folder`, which is made if it is missing."""
+    def save_plots(self, folder: str | PathLike[str], *, dark: bool = False) -> None:
+        """Write every chart as SVG and PNG into `folder`, which is made if it is missing.
+
+        Each is as wide as a slide, with a title, what ran where, and the date; on `dark` ground.
+        """
         from penstock import report
 
-        report.save_plots(self._detailed(), folder)
+        report.save_plots(self._detailed(), folder, dark=dark)
 
     def save_workbook(self, path: str | PathLike[str]) -> None:
         """Write the figures as an `.xlsx` workbook."""

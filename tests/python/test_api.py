@@ -88,10 +88,16 @@ class TestCompare:
         ]
         assert result["size-priority"].params["priority"] is False
 
-    def test_without_policies_every_one_runs(self, job: Path) -> None:
-        names = [one["name"] for one in json.loads(command("list", "policies", "--json").out)]
-        result = penstock.compare(job, set={"duration": "1s"}, detail=False)
-        assert [run.policy for run in result.runs] == names
+    def test_without_policies_the_usual_ones_run_and_all_is_every_one(self, job: Path) -> None:
+        known = json.loads(command("list", "policies", "--json").out)
+        for policies, names in (
+            (None, {one["name"] for one in known if one["usual"]}),
+            ("all", {one["name"] for one in known}),
+        ):
+            changes = {"duration": "1s"}
+            result = penstock.compare(job, policies=policies, set=changes, detail=False)
+            assert {run.policy for run in result.runs} == names
+            assert len(result.runs) == len(names)
 
     def test_on_a_real_file(self, job: Path, disk: Path) -> None:
         words = {"duration": "1s"}
@@ -249,7 +255,9 @@ class TestResults:
 
     def test_charts(self, result: penstock.Comparison) -> None:
         names = [f"{kind}-{one}" for kind in KINDS for one in CLASSES]
-        assert list(result.charts) == [*names, "shares"]
+        # The batch has always as many requests outstanding.
+        names.remove("queue-batch")
+        assert list(result.charts) == ["tradeoff", *names, "shares"]
         assert all(isinstance(chart, alt.TopLevelMixin) for chart in result.charts.values())
 
     def test_a_notebook_shows_the_verdict_and_the_table(self, result: penstock.Comparison) -> None:

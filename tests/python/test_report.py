@@ -139,7 +139,9 @@ class TestPictures:
     def test_there_is_one_for_each_question_and_class(self, page: Page) -> None:
         assert page.pictures() == [
             "tradeoff",
-            *(f"{kind}-{one}" for kind in KINDS for one in CLASSES),
+            *(f"{kind}-{one}" for kind in KINDS[:-1] for one in CLASSES),
+            # Of a loop that always has as many outstanding no queue is drawn.
+            *(f"queue-{one}" for one in ("tellers", "balance")),
             "shares",
         ]
         for name in page.pictures()[1:]:
@@ -170,6 +172,8 @@ class TestPictures:
     @pytest.mark.parametrize("name", CLASSES)
     def test_throughput_and_queue(self, page: Page, result: penstock.Comparison, name: str) -> None:
         for kind, of in (("throughput", lambda row, s: row["bytes"] / s / 1e6), ("queue", queued)):
+            if f"{kind}-{name}" not in page.pictures():
+                continue
             picture = page.picture(f"{kind}-{name}")
             lines = picture.lines()
             assert [line.colour for line in lines] == [one.light for one in palette.POLICIES[:3]]
@@ -335,21 +339,40 @@ class TestCharts:
 
 PAIR = ("p50_ns", "p99_ns")
 
+FORMATS = (".png", ".svg")
+
 
 class TestPlots:
     """Pictures for everything that is not a page."""
+
+    @pytest.mark.parametrize("dark", [False, True])
+    def test_a_slide_says_what_it_shows(
+        self, result: penstock.Comparison, tmp_path: Path, dark: bool
+    ) -> None:
+        result.save_plots(tmp_path, dark=dark)
+        drawn = (tmp_path / "latency-tellers.svg").read_text()
+        words = re.findall(r">([^<>]+)</text>", drawn)
+        assert {"How long requests take: tellers", "duration=1min"} <= set(words)
+        job = r"examples/bank-day\.toml on hdd-7200, seed 1"
+        (about,) = (one for one in words if one.startswith("SIMULATED: "))
+        assert re.fullmatch(rf"SIMULATED: .*{job}, \d\d\d\d-\d\d-\d\d", about)
+        used = set(re.findall(r'"(#[0-9a-f]{6})"', drawn))
+        assert used <= {pair[dark] for pair in (*palette.DRAWN, palette.GROUND)}
+        with Image.open(tmp_path / "latency-tellers.png") as opened:
+            ground = opened.convert("RGB").crop((2, 2, 3, 3)).tobytes()
+        assert f"#{ground.hex()}" == palette.GROUND[dark]
 
     def test_every_chart_is_a_picture(self, result: penstock.Comparison, tmp_path: Path) -> None:
         folder = tmp_path / "plots"
         result.save_plots(folder)
         names = sorted(path.name for path in folder.iterdir())
-        assert names == sorted(f"{name}.png" for name in result.charts)
-        for path in folder.iterdir():
+        assert names == sorted(f"{name}{kind}" for name in result.charts for kind in FORMATS)
+        for path in folder.glob("*.png"):
             with Image.open(path) as opened:
                 assert opened.info["Software"] == "penstock"
                 image = opened.convert("RGB")
-            assert image.width > 600, path
-            assert image.height > 250, path
+            assert image.width == pytest.approx(1920, abs=2), path
+            assert image.height > 600, path
             colours = {colour for _, colour in image.getcolors(1 << 24) or []}
             assert colours >= {(255, 255, 255)}
             drawn = palette.CLASSES if path.stem == "shares" else palette.POLICIES
@@ -375,7 +398,7 @@ class TestFiles:
         words = ("--report", html, "--plots", plots, "--xlsx", xlsx)
         code, out, err = self.run(job, "--json", *words)
         assert (code, out) == (0, plain[1])
-        assert err == f"wrote {html}\nwrote 9 pictures in {plots}\nwrote {xlsx}\n"
+        assert err == f"wrote {html}\nwrote 16 pictures in {plots}\nwrote {xlsx}\n"
         assert sorted(path.name for path in tmp_path.iterdir()) == [
             *("job.toml", "out.html", "out.xlsx", "plots")
         ]
@@ -544,3 +567,14 @@ def test_an_emulated_run_says_so(tmp_path: Path) -> None:
     ):
         assert words_said in said
     assert page.comparison() == judged(result)
+
+
+def test_of_many_policies_each_has_a_panel(job: Path, tmp_path: Path) -> None:
+    result = penstock.compare(job, policies="all")
+    result.save_report(tmp_path / "out.html")
+    page = Page((tmp_path / "out.html").read_text())
+    policies = [run.policy for run in result.runs]
+    assert len(policies) > 10
+    for kind in ("percentiles", "throughput"):
+        words = page.picture(f"{kind}-tellers").words()
+        assert [word for word in words if word in policies] == policies

@@ -4,6 +4,8 @@ What another one beats in both figures is grey. Of rounds a point is the median,
 from the least to the greatest.
 """
 
+from collections.abc import Iterator
+from itertools import pairwise
 from math import log
 from typing import Any, NamedTuple, Self
 
@@ -99,10 +101,15 @@ class _Axis(NamedTuple):
             return cls(figure, *span_of(values or [1e6]), pixels)
         return cls(figure, 0.0, 1.08 * max([*values, 1e-9]), pixels)
 
+    @property
+    def more(self) -> bool:
+        """Whether more is better."""
+        return self.figure.kind.more_is_better
+
     def encoding(self) -> dict[str, Any]:
         """Its title, scale and ticks."""
         unit = {"bw": ", MB/s", "iops": ", 1/s"}.get(self.figure.what, "")
-        better = "more is better" if self.figure.kind.more_is_better else "less is better"
+        better = "more is better" if self.more else "less is better"
         title = f"{self.figure.title}{unit} ({better})"
         domain = [self.low, self.high]
         if not self.figure.is_latency:
@@ -134,6 +141,7 @@ def _names(frame: pl.DataFrame, across: _Axis, up: _Axis) -> pl.DataFrame:
         for label, front, x, y in frame.select("label", "frontier", "x", "y").iter_rows()
     ]
     taken = [_Box(x - MARK, y - MARK, x + MARK, y + MARK) for _, _, x, y in at]
+    taken += _steps(sorted((x, y) for _, front, x, y in at if front), after=not across.more)
     rows, named = [], set[tuple[int, int]]()
     for label, _, x, y in sorted(at, key=lambda one: not one[1]):
         # Of settings that come out alike the first has its name.
@@ -152,6 +160,15 @@ def _names(frame: pl.DataFrame, across: _Axis, up: _Axis) -> pl.DataFrame:
                 break
     schema = {"label": pl.String, "x": pl.Float64, "y": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _steps(frontier: list[tuple[float, float]], *, after: bool) -> Iterator["_Box"]:
+    """What the line along the frontier takes."""
+    for (x, y), (next_x, next_y) in pairwise(frontier):
+        level, turn = (y, next_x) if after else (next_y, x)
+        low, high = sorted((y, next_y))
+        yield _Box(x, level - 1, next_x, level + 1)
+        yield _Box(turn - 1, low, turn + 1, high)
 
 
 class _Box(NamedTuple):

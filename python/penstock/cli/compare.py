@@ -3,6 +3,7 @@
 from penstock.cli.job import work
 from penstock.cli.options import (
     Baseline,
+    Dark,
     Job,
     Json,
     Plots,
@@ -33,6 +34,7 @@ def compare(
     sets: Sets = None,
     report: Report = None,
     plots: Plots = None,
+    dark: Dark = False,
     xlsx: Xlsx = None,
     as_json: Json = False,
 ) -> None:
@@ -47,7 +49,7 @@ def compare(
         target=target,
         sets=sets or [],
         record=None,
-        outputs=Outputs(report=report, plots=plots, xlsx=xlsx),
+        outputs=Outputs(report=report, plots=plots, dark=dark, xlsx=xlsx),
         as_json=as_json,
         repeat=repeat,
         baseline=baseline,

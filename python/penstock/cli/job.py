@@ -1,9 +1,11 @@
 """A job from its options to its output: progress, interrupts, the table and the verdict."""
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TypeAlias
 
 import typer
@@ -109,7 +111,7 @@ def work(
         drawn(lambda console: _show(comparison, console))
         for remark in comparison.get("remarks", []):
             output.talk(f"note: {remark}")
-    say_written(outputs.write(comparison))
+    say_written(replace(outputs, command=command_line()).write(comparison))
     of = len(_chosen(policies)) * (repeat or 1)
     code = _judged(comparison, of=of, asked=asked)
     early = any(run.get("interrupted") for run in comparison["runs"])
@@ -117,6 +119,11 @@ def work(
         output.exit_at_once(code)
     if code:
         raise typer.Exit(code)
+
+
+def command_line() -> str:
+    """The words of the command, as a shell takes them."""
+    return shlex.join(["penstock", *sys.argv[1:]])
 
 
 def _chosen(policies: Sequence[str]) -> list[str]:

@@ -151,8 +151,14 @@ Report = Annotated[
 
 Plots = Annotated[
     str | None,
-    typer.Option("--plots", metavar="DIR", help="Write the pictures as PNG into this folder."),
+    typer.Option(
+        "--plots",
+        metavar="DIR",
+        help="Write the pictures into this folder, each with a title.",
+    ),
 ]
+
+Dark = Annotated[bool, typer.Option("--dark", help="Draw those of --plots on dark ground.")]
 
 Xlsx = Annotated[
     str | None,

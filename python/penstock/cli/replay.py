@@ -7,6 +7,7 @@ import typer
 from penstock.cli.job import work
 from penstock.cli.options import (
     Baseline,
+    Dark,
     Json,
     NamedPolicies,
     Plots,
@@ -102,6 +103,7 @@ def replay(
     sets: Sets = None,
     report: Report = None,
     plots: Plots = None,
+    dark: Dark = False,
     xlsx: Xlsx = None,
     as_json: Json = False,
 ) -> None:
@@ -117,7 +119,7 @@ def replay(
         target=target,
         sets=[f"{key}={value}" for key, value in given.items() if value is not None] + (sets or []),
         record=None,
-        outputs=Outputs(report=report, plots=plots, xlsx=xlsx),
+        outputs=Outputs(report=report, plots=plots, dark=dark, xlsx=xlsx),
         as_json=as_json,
         repeat=repeat,
         baseline=baseline,

@@ -7,6 +7,7 @@ import typer
 from penstock.cli.job import work
 from penstock.cli.options import (
     Baseline,
+    Dark,
     Job,
     Json,
     NamedPolicies,
@@ -48,6 +49,7 @@ def run(
     record: Record = None,
     report: Report = None,
     plots: Plots = None,
+    dark: Dark = False,
     xlsx: Xlsx = None,
     as_json: Json = False,
 ) -> None:
@@ -62,7 +64,7 @@ def run(
         target=target,
         sets=sets or [],
         record=record,
-        outputs=Outputs(report=report, plots=plots, xlsx=xlsx),
+        outputs=Outputs(report=report, plots=plots, dark=dark, xlsx=xlsx),
         as_json=as_json,
         repeat=repeat,
         baseline=baseline,

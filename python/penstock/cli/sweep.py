@@ -8,8 +8,8 @@ from rich.text import Text
 
 from penstock.cli import output
 from penstock.cli.console import drawn
-from penstock.cli.job import STDIN, errors_end, job_on_stdin, say_written, steps_bar
-from penstock.cli.options import Job, Json, Plots, Repeat, Report, Sets
+from penstock.cli.job import STDIN, command_line, errors_end, job_on_stdin, say_written, steps_bar
+from penstock.cli.options import Dark, Job, Json, Plots, Repeat, Report, Sets
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.session import Variant
@@ -77,6 +77,7 @@ def sweep(
     sets: Sets = None,
     report: Report = None,
     plots: Plots = None,
+    dark: Dark = False,
     parquet: Parquet = None,
     as_json: Json = False,
 ) -> None:
@@ -85,7 +86,9 @@ def sweep(
     Every combination of the levels of --vary runs once, or in rounds with --repeat; a parameter
     varies under its own policy only. Settings that another one beats in both figures are marked.
     """
-    outputs = SweepOutputs(report=report, plots=plots, parquet=parquet)
+    outputs = SweepOutputs(
+        report=report, plots=plots, dark=dark, parquet=parquet, command=command_line()
+    )
     asked = Asked()
     with errors_end():
         outputs.check()

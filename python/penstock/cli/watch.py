@@ -9,7 +9,7 @@ from penstock import _native
 from penstock.cli import output
 from penstock.cli.job import Engine as Run
 from penstock.cli.job import errors_end, work
-from penstock.cli.options import Job, Json, Plots, Policies, Repeat, Report, Sets, Xlsx, named
+from penstock.cli.options import Dark, Job, Json, Plots, Policies, Repeat, Report, Sets, Xlsx, named
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.errors import needs
@@ -44,6 +44,7 @@ def watch(
     sets: Sets = None,
     report: Report = None,
     plots: Plots = None,
+    dark: Dark = False,
     xlsx: Xlsx = None,
     as_json: Json = False,
 ) -> None:
@@ -76,7 +77,7 @@ def watch(
         target=target,
         sets=sets or [],
         record=None,
-        outputs=Outputs(report=report, plots=plots, xlsx=xlsx),
+        outputs=Outputs(report=report, plots=plots, dark=dark, xlsx=xlsx),
         as_json=as_json,
         repeat=repeat,
         pace=pace,

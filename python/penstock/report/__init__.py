@@ -16,8 +16,6 @@ from penstock.report import files
 from penstock.results.json_types import Comparison
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from penstock.results.tradeoff import Tradeoff
 
 ENDINGS = {"report": ".html", "xlsx": ".xlsx", "parquet": ".parquet"}
@@ -45,6 +43,10 @@ class Outputs:
     report: str | PathLike[str] | None = None
     plots: str | PathLike[str] | None = None
     xlsx: str | PathLike[str] | None = None
+    dark: bool = False
+    """Pictures of `plots` are on dark ground."""
+    command: str | None = None
+    """The command line, for the page."""
 
     def __bool__(self) -> bool:
         """Whether anything is asked for."""
@@ -63,57 +65,51 @@ class Outputs:
     def write(self, comparison: Comparison) -> Iterator[str]:
         """Write them one after another, and yield each once it is there."""
         if self.report is not None:
-            save_page(comparison, self.report)
+            save_page(comparison, self.report, command=self.command)
             yield str(self.report)
         if self.plots is not None:
-            count = save_plots(comparison, self.plots)
+            count = save_plots(comparison, self.plots, dark=self.dark)
             yield f"{count} pictures in {self.plots}"
         if self.xlsx is not None:
             save_workbook(comparison, self.xlsx)
             yield str(self.xlsx)
 
 
-def save_sweep(comparison: Comparison, tradeoff: "Tradeoff", path: str | PathLike[str]) -> None:
+def save_sweep(
+    comparison: Comparison,
+    tradeoff: "Tradeoff",
+    path: str | PathLike[str],
+    *,
+    command: str | None = None,
+) -> None:
     """Write a sweep as one HTML file. Only an earlier report is replaced."""
     from penstock.report import page
 
     path = Path(path)
     check_page(path)
-    files.write(path, page.sweep(comparison, tradeoff).encode())
+    files.write(path, page.sweep(comparison, tradeoff, command=command).encode())
 
 
-def save_page(comparison: Comparison, path: str | PathLike[str]) -> None:
+def save_page(
+    comparison: Comparison, path: str | PathLike[str], *, command: str | None = None
+) -> None:
     """Write the report as one HTML file. Only an earlier report is replaced."""
     from penstock.report import page
 
     path = Path(path)
     check_page(path)
-    files.write(path, page.page(comparison).encode())
+    files.write(path, page.page(comparison, command=command).encode())
 
 
-def save_plots(comparison: Comparison, folder: str | PathLike[str]) -> int:
-    """Write every chart as a PNG into `folder` and return how many there are.
+def save_plots(comparison: Comparison, folder: str | PathLike[str], *, dark: bool = False) -> int:
+    """Write every chart as SVG and PNG into `folder` and return how many files there are.
 
     The folder is made if it is missing. Only earlier pictures of ours are replaced.
     """
     from penstock.charts import comparison as charts
+    from penstock.report import slides
 
-    return save_charts(charts.all_of(comparison), folder)
-
-
-def save_charts(drawn: "Mapping[str, alt.TopLevelMixin]", folder: str | PathLike[str]) -> int:
-    """Write charts as PNG into `folder` and return how many there are."""
-    from penstock.report import pictures
-
-    folder = Path(folder)
-    files.check_folder(folder)
-    files.make_folder(folder)
-    paths = {name: folder / f"{name}.png" for name in drawn}
-    for path in paths.values():
-        files.check(path, is_ours=files.is_picture, what="picture")
-    for name, chart in drawn.items():
-        files.write(paths[name], pictures.png(chart))
-    return len(drawn)
+    return slides.save(comparison, charts.all_of(comparison), folder, dark=dark)
 
 
 def save_workbook(comparison: Comparison, path: str | PathLike[str]) -> None:
@@ -140,7 +136,6 @@ __all__ = [
     "Outputs",
     "check_distinct",
     "check_page",
-    "save_charts",
     "save_page",
     "save_plots",
     "save_sweep",

@@ -14,6 +14,10 @@ PAGE_MARK = b"<!-- penstock report -->"
 PICTURE_MARK = b"tEXtSoftware\0penstock"
 """A chunk of every picture of ours, the first after its header."""
 
+PICTURE = ".png"
+
+DRAWING = ".svg"
+
 DRAWING_MARK = b"<!-- penstock picture -->"
 """At the beginning of every drawing (SVG) of ours."""
 
@@ -106,8 +110,9 @@ def check_folder(folder: Path) -> None:
     _check_name(folder)
     if folder.is_dir():
         _check_writable(folder, folder)
-        for picture in sorted(folder.glob("*.png")):
-            check(picture, is_ours=is_picture, what="picture")
+        for ending, is_ours in ((PICTURE, is_picture), (DRAWING, is_drawing)):
+            for picture in sorted(folder.glob(f"*{ending}")):
+                check(picture, is_ours=is_ours, what="picture")
         return
     if folder.exists():
         raise wrong(f"{folder} is not a directory", "pictures are several files: name a folder")

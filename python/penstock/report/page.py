@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.charts import palette
 from penstock.report.files import PAGE_MARK
+from penstock.report.slides import TITLES, date
 from penstock.results import rounds
 from penstock.results.json_types import ClassDetail, Comparison
 from penstock.results.tradeoff import Tradeoff, weigh
@@ -49,32 +50,27 @@ _FIRST_OF_ROUNDS = ("p50", "p99", "p99.9", "MB/s")
 SECTIONS = (
     (
         "rounds",
-        "How far rounds lie apart",
         "The 99th percentile of every round: a dot each, a line from the least to the greatest, a "
         "stroke at the median. Where the lines of two policies overlap, noise may be all that is "
         "between them. Further left is better.",
     ),
     (
         "latency",
-        "How long requests take",
         "Each curve tells for every latency which share of the requests was faster. Latency and "
         "rarity both grow by factors: the upper half of a picture is the slowest request in a "
         "hundred and fewer. Further left is better. Marks: the median, 95, 99 and 99.9 %.",
     ),
     (
         "percentiles",
-        "Latency over time",
         "The 99th percentile and the median of the requests that completed in each window of time. "
         "A gap: none completed; a dot: a window between two gaps. Lower is better.",
     ),
     (
         "throughput",
-        "Throughput over time",
         "Millions of bytes a second that completed in each window. Higher is better.",
     ),
     (
         "queue",
-        "Queue over time",
         "Requests that had arrived and were not finished, in the mean of each window.",
     ),
 )
@@ -87,15 +83,15 @@ def columns_of(comparison: Comparison) -> list[table.Column]:
     return sorted(table.COLUMNS, key=lambda column: place.get(column.heading, len(first)))
 
 
-def page(comparison: Comparison) -> str:
-    """The whole page. The comparison must have its detail."""
+def page(comparison: Comparison, *, command: str | None = None) -> str:
+    """The whole page. The comparison must have its detail; `command` is what was asked for."""
     return (
         environment()
         .get_template("report.html.jinja")
         .render(
             **_summary(comparison),
             **dress(f"{comparison['world'].upper()}: {_title(comparison)}"),
-            facts=list(_facts(comparison)),
+            facts=list(_facts(comparison, command)),
             sections=list(_sections(comparison)),
             disks=disks.table(comparison),
             disk_headings=disks.HEADINGS,
@@ -106,7 +102,7 @@ def page(comparison: Comparison) -> str:
     )
 
 
-def sweep(comparison: Comparison, of: Tradeoff) -> str:
+def sweep(comparison: Comparison, of: Tradeoff, *, command: str | None = None) -> str:
     """The page of a sweep: the answer, the picture, and the table."""
     return (
         environment()
@@ -115,7 +111,7 @@ def sweep(comparison: Comparison, of: Tradeoff) -> str:
             **dress(f"{comparison['world'].upper()}: {_title(comparison)}"),
             world=comparison["world"].upper(),
             title=_title(comparison),
-            facts=list(_facts(comparison)),
+            facts=list(_facts(comparison, command)),
             lines=tradeoff.lines(comparison, of),
             sections=[_tradeoff(of)],
             headings=tradeoff.headings(of),
@@ -197,7 +193,7 @@ def _groups(comparison: Comparison) -> Iterator[tuple[str, list[tuple[str, list[
         )
 
 
-def _facts(comparison: Comparison) -> Iterator[tuple[str, str]]:
+def _facts(comparison: Comparison, command: str | None) -> Iterator[tuple[str, str]]:
     """What ran, where, and from which seed."""
     job, machine = comparison["job"], comparison["machine"]
     yield "Job", job["file"]
@@ -216,6 +212,10 @@ def _facts(comparison: Comparison) -> Iterator[tuple[str, str]]:
     if "began_unix_s" in machine:
         began = datetime.fromtimestamp(machine["began_unix_s"], UTC)
         yield "Began", f"{began:%Y-%m-%d %H:%M:%S} UTC"
+    else:
+        yield "Date", date(comparison)
+    if command is not None:
+        yield "Command", command
     yield "Penstock", comparison["penstock"]
     for remark in comparison.get("remarks", []):
         yield "Note", remark
@@ -234,7 +234,7 @@ def _tradeoff(of: Tradeoff) -> Section:
     from penstock.charts import tradeoff as charts
     from penstock.report import pictures
 
-    title = "What one gains and another one pays"
+    title = TITLES["tradeoff"]
     words = (
         "Each point is a policy or a setting. Along the line nothing is better in both figures; "
         "what is grey is beaten by another point in both, or in one and as good in the other."
@@ -253,7 +253,8 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
 
     drawn = charts.all_of(comparison)
     note = _drawn_rounds(comparison)
-    for kind, title, words in SECTIONS:
+    for kind, words in SECTIONS:
+        title = TITLES[kind]
         figures = []
         for name, chart in drawn.items():
             of, _, one = name.partition("-")
@@ -264,7 +265,7 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
             # The rounds themselves need no note, and after the first all know.
             yield Section(kind, title, f"{words} {note}" if kind == "latency" else words, figures)
     if "shares" in drawn:
-        title = "Who had the device"
+        title = TITLES["shares"]
         said = f"{title}; the figures are in the table"
         bars = Figure("shares", "", pictures.svg(drawn["shares"], name="shares", title=said))
         words = "Device time of each class, as a share of the time in which the device was busy."

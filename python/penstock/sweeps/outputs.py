@@ -17,6 +17,10 @@ class SweepOutputs:
     report: str | None = None
     plots: str | None = None
     parquet: str | None = None
+    dark: bool = False
+    """The picture of `plots` is on dark ground."""
+    command: str | None = None
+    """The command line, for the page."""
 
     def check(self) -> None:
         """Raise a `PenstockError` if something is known to be in the way."""
@@ -34,12 +38,14 @@ class SweepOutputs:
     def write(self, sweep: Sweep) -> Iterator[str]:
         """Write them one after another, and yield each once it is there."""
         if self.report is not None:
-            report.save_sweep(sweep.comparison, sweep.tradeoff, self.report)
+            report.save_sweep(sweep.comparison, sweep.tradeoff, self.report, command=self.command)
             yield self.report
         if self.plots is not None:
             from penstock.charts import tradeoff
+            from penstock.report import slides
 
-            count = report.save_charts({"tradeoff": tradeoff.tradeoff(sweep.tradeoff)}, self.plots)
+            drawn = {"tradeoff": tradeoff.tradeoff(sweep.tradeoff)}
+            count = slides.save(sweep.comparison, drawn, self.plots, dark=self.dark)
             yield f"{count} pictures in {self.plots}"
         if self.parquet is not None:
             buffer = BytesIO()
