@@ -351,7 +351,7 @@ class TestPlots:
     ) -> None:
         result.save_plots(tmp_path, dark=dark)
         drawn = (tmp_path / "latency-tellers.svg").read_text()
-        words = re.findall(r">([^<>]+)</text>", drawn)
+        words = re.findall(r">([^<>]+)</t", drawn)
         assert {"How long requests take: tellers", "duration=1min"} <= set(words)
         job = r"examples/bank-day\.toml on hdd-7200, seed 1"
         (about,) = (one for one in words if one.startswith("SIMULATED: "))
