@@ -19,6 +19,9 @@ from penstock.text.units import count, digits
 WIDTH = 160
 """A line of the verdict has so many characters at most."""
 
+MANIFOLD = 3
+"""From so many times the throughput on it is no percentage."""
+
 _NAMES = 3
 """So many policies are named that are best alike; of more their number."""
 
@@ -308,6 +311,8 @@ def _throughput(name: str, sides: Sides) -> str:
     if not sides.throughput_differs():
         return f"noise hides what {name} keeps"
     kept = sides.kept()
+    if kept.median >= MANIFOLD:
+        return f"{name} has {ranges.figure(kept, lambda ratio: f'{digits(ratio, 2)}×')} its throughput"
     if kept.median >= 1:
         gains = ranges.figure(kept, lambda ratio: f"{count(round(100 * (ratio - 1)))} %")
         return f"{name} gains {gains}"

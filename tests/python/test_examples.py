@@ -1,0 +1,148 @@
+"""What the verdict says of each example, next to the figures that it is judged by.
+
+The figures of the four users' jobs are as the table prints them, so that a reader can judge every
+sentence; whether something is overloaded, or not worth a decision, is said of all examples.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import pytest
+
+import penstock
+from command import ROOT
+from penstock.text import units
+
+POLICIES = ("noop", "class-priority", "size-priority")
+
+
+class Judged(NamedTuple):
+    """A job, its table and its verdict."""
+
+    figures: Mapping[str, Mapping[str, tuple[str, str]]]
+    """The p99 and the throughput in MB/s of each class under each policy."""
+    lines: Sequence[str]
+
+
+JUDGED = {
+    # Machines that boot share a drive with a backup: 59 times better for 46 % of the backup. Both
+    # are loops, and all boots together get 21 times the throughput. The boot's requests wait within
+    # the drive, which a queue of 32 fills: going first above it changes nothing.
+    "boot-storm": Judged(
+        {
+            "noop": {"boot": ("62.3 ms", "10.2"), "backup": ("62.4 ms", "538")},
+            "class-priority": {"boot": ("60.4 ms", "10.5"), "backup": ("62.4 ms", "538")},
+            "size-priority": {"boot": ("1.06 ms", "214"), "backup": ("116 ms", "290")},
+        },
+        [
+            "best for boot (214 MB/s): size-priority; for backup (538 MB/s): noop or "
+            "class-priority; no policy is best for all",
+            "class-priority: no class differs by more than 20 % from noop",
+            "size-priority: boot's p99 59× better than noop; boot has 21× its throughput, backup "
+            "keeps 54 %",
+        ],
+    ),
+    # Commits and a compaction: 65 times better for 8 % of the compaction. Priority above the drive
+    # helps the median only: the tail waits within it.
+    "log-compaction": Judged(
+        {
+            "noop": {"log": ("68.7 ms", "2.01"), "compaction": ("69.1 ms", "547")},
+            "class-priority": {"log": ("61.8 ms", "2.01"), "compaction": ("76.7 ms", "546")},
+            "size-priority": {"log": ("1.05 ms", "2.01"), "compaction": ("67.2 ms", "501")},
+        },
+        [
+            "best for log (p99 1.05 ms): size-priority; for compaction (547 MB/s): noop or "
+            "class-priority; no policy is best for all",
+            "class-priority: log's p50 1.8× better than noop and p99 alike; no throughput lost",
+            "size-priority: log's p99 65× better than noop; compaction keeps 92 %",
+        ],
+    ),
+    # Two tenants and a scan on a disk with an arm: a lookup between two reads of the scan costs a
+    # seek there and back, so the scan pays a third under any policy that lets lookups go first.
+    "tenants-scan": Judged(
+        {
+            "noop": {
+                "large": ("101 ms", "0.127"),
+                "small": ("102 ms", "0.0677"),
+                "scan": ("97.2 ms", "41.8"),
+            },
+            "class-priority": {
+                "large": ("38.3 ms", "0.127"),
+                "small": ("40.5 ms", "0.0677"),
+                "scan": ("149 ms", "28.3"),
+            },
+            "size-priority": {
+                "large": ("38.5 ms", "0.127"),
+                "small": ("40.5 ms", "0.0677"),
+                "scan": ("149 ms", "28.3"),
+            },
+        },
+        [
+            "best for large (p99 38.3 ms), small (p99 40.5 ms): class-priority or size-priority; "
+            "for scan (41.8 MB/s): noop; no policy is best for all",
+            "class-priority: large's p99 2.6× better than noop, small's p99 2.5× better; scan "
+            "keeps 68 %",
+            "size-priority: large's p99 2.6× better than noop, small's p99 2.5× better; scan "
+            "keeps 68 %",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_the_verdict_is_what_the_table_says(name: str) -> None:
+    result = penstock.compare(ROOT / f"examples/{name}.toml", policies=POLICIES)
+    judged = JUDGED[name]
+    figures = {
+        run.policy: {
+            one.name: (units.latency(one.lat_ns.p99), units.megabytes(one.bw_bytes))
+            for one in run.classes
+        }
+        for run in result.runs
+    }
+    assert figures == judged.figures
+    assert result.verdict() == judged.lines
+
+
+SLOW = {"trace.timing.speed": "0.5"}
+
+SAID: Sequence[tuple[str, str | None, Mapping[str, str], str]] = (
+    ("bank-day", None, {"duration": "1min"}, ""),
+    ("boot-storm", None, {"duration": "5s"}, ""),
+    ("buffered", None, {}, ""),
+    ("log-compaction", None, {"duration": "5s"}, ""),
+    ("shared-disk", "flash", {}, ""),
+    ("shared-disk", "ssd-sata", {}, ""),
+    ("tenants-scan", None, {"duration": "1min"}, ""),
+    ("pgbench-backup", "ssd-nvme", {}, ""),
+    ("pgbench-backup", "flash", SLOW, ""),
+    # A disk with an arm makes 100 synced writes a second at most.
+    ("shared-disk", "hdd-7200", {}, "overload"),
+    ("tenants-scan", None, {"agent.0.rate": "160/s", "duration": "1min"}, "overload"),
+    ("log-compaction", "hdd-7200", {"duration": "10s"}, "overload"),
+    ("pgbench-backup", "flash", {}, "overload"),
+    # A drive that takes all requests at once leaves nothing to decide.
+    ("bank-day", "ssd-nvme", {"duration": "5s"}, "nothing"),
+    ("pgbench-backup", "ssd-nvme", {"trace.timing.speed": "0.05"}, "nothing"),
+    ("tenants-scan", "ssd-nvme", {"duration": "5s"}, "nothing"),
+)
+"""An example, its device, changes, and what the verdict begins with."""
+
+
+@pytest.mark.parametrize(("name", "on", "changes", "said"), SAID)
+def test_overload_and_nothing_to_decide_are_said_where_they_are_so(
+    name: str, on: str | None, changes: Mapping[str, str], said: str
+) -> None:
+    job = ROOT / f"examples/{name}.toml"
+    result = penstock.compare(job, policies=POLICIES, on=on, set=changes, detail=False)
+    judged = result.judged()
+    assert bool(judged["overload"]) == (said == "overload")
+    assert judged["nothing_to_decide"] == (said == "nothing")
+    first = judged["lines"][0]
+    assert first.startswith("OVERLOAD: the device cannot keep up") == (said == "overload")
+    assert first.startswith("nothing to decide: ") == (said == "nothing")
+    for run in result.runs:
+        for one in run.classes:
+            # What makes it so: an open loop that waits ever longer, or one that hardly waits.
+            if said == "nothing":
+                assert one.wait_ns.mean < 0.06 * one.lat_ns.mean
