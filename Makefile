@@ -73,6 +73,7 @@ validate: ## compare the modelled disks with DiskSim and with measured drives: d
 bench: setup ## measure speed
 	cargo bench --workspace --locked --bench '*'
 	$(BIN)/python benches/traces.py
+	$(BIN)/python benches/command.py
 
 # Cases of each property, and seconds of each fuzz target; some minutes of work.
 CASES := 100000

@@ -22,6 +22,7 @@ MAY_LACK = {
     "measured_mean_ms",
     "emulation",
     "schedulers",
+    "kernel",
     "interrupted",
     "ended",
     "failure",

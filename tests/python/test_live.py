@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 
 from command import JOB, NOBODY, ROOT, as_nobody, interrupted, penstock
-from penstock.results.json_types import Held, Run, Schedule
+from penstock.results.json_types import Held, KernelDisk, Run, Schedule
 
 
 @pytest.mark.parametrize("engine", ["io_uring", "libaio", "threads"])
@@ -35,6 +35,12 @@ def test_a_measured_run_has_the_schema_of_a_modelled_one(
         for name, scheduler in run.pop("schedulers", {}).items():
             text = Path("/sys/block", name, "queue/scheduler").read_text()
             assert f"[{scheduler}]" in text or text.strip() == (scheduler or "")
+        # The kernel counts for itself what reached its disks.
+        kernel = run.pop("kernel", {"asked": {}, "disks": {}})
+        for disk, counted in kernel["disks"].items():
+            assert Path("/sys/block", disk, "stat").exists()
+            assert counted.keys() == KernelDisk.__annotations__.keys()
+            assert counted["write_bytes"] >= 0.9 * kernel["asked"]["write_bytes"] > 0
         # What the disks of a real target do cannot be seen.
         assert list(run) == [key for key in model if key != "device_stats"]
         assert set(Schedule.__annotations__) - set(run["schedule"]) <= {"processor_wait_s"}

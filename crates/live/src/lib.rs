@@ -75,7 +75,7 @@ pub use null::Null;
 pub use paced::{Pace, Paced};
 pub use report_timer::ReportTimer;
 pub use stage::{Settings, Stage};
-pub use sysfs::{Disk, Stack, Sysfs};
+pub use sysfs::{Counters, Disk, Moved, Stack, Sysfs};
 pub use target::{Contents, DirectIo, Target, TargetError, User, file_system};
 pub use trouble::Trouble;
 pub use uring::registered_buffers;

@@ -332,6 +332,7 @@ mod tests {
             requests: None,
             hardware_queues: None,
             backing_file: None,
+            counters: None,
         }
     }
 

@@ -9,6 +9,10 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+pub use self::counters::{Counters, Moved};
+
+mod counters;
+
 /// The greatest depth of devices on devices: a file system on a mapping on an array on a partition
 /// has four.
 const LAYERS_MOST: usize = 16;
@@ -47,6 +51,8 @@ pub struct Disk {
     pub hardware_queues: Option<u32>,
     /// The file that it is made of, if it is a loop device.
     pub backing_file: Option<PathBuf>,
+    /// What the kernel has counted of it so far.
+    pub counters: Option<Counters>,
 }
 
 impl Disk {
@@ -126,6 +132,7 @@ fn disk(folder: &Path) -> Disk {
         requests: text(&queue.join("nr_requests")).and_then(|text| text.parse().ok()),
         hardware_queues: (hardware_queues > 0).then_some(hardware_queues),
         backing_file: text(&folder.join("loop/backing_file")).map(PathBuf::from),
+        counters: text(&folder.join("stat")).and_then(|text| Counters::parse(&text)),
     }
 }
 

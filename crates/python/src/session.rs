@@ -91,7 +91,9 @@ impl Session {
         });
         let (session, comparisons) = match watched.ended(py, None)? {
             (result, None) => result,
-            (result, Some(raised)) if partial && raised.is_instance_of::<PyKeyboardInterrupt>(py) => {
+            (result, Some(raised))
+                if partial && raised.is_instance_of::<PyKeyboardInterrupt>(py) =>
+            {
                 result
             }
             (_, Some(raised)) => return Err(raised),

@@ -2,10 +2,18 @@
 //! makes its figures others than those of a disk as it is.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
-use penstock_live::{Below, Target};
+use penstock_live::{Below, Disk, Target};
 
-use crate::result::{BelowResult, RunResult};
+use crate::measures::values::ratio;
+use crate::result::{AskedResult, BelowResult, KernelDiskResult, KernelResult, RunResult};
+
+/// A disk that moved so much more or less than was asked for is worth a remark, as a share of that.
+const APART: f64 = 0.05;
+
+/// Fewer bytes than these are never worth one: journals and logs write a little all the time.
+const SOME: u64 = 16 << 20;
 
 /// The schedulers in front of the disks below a target, as results have them.
 pub(crate) type Schedulers = BTreeMap<String, Option<String>>;
@@ -14,12 +22,14 @@ pub(crate) type Schedulers = BTreeMap<String, Option<String>>;
 pub(crate) struct Seen {
     target: Target,
     below: Below,
+    at: Instant,
 }
 
 impl Seen {
     /// What lies below `target` now.
+    #[allow(clippy::disallowed_methods)] // as long as the kernel has counted, which no clock of a run knows
     pub(crate) fn now(target: &Target) -> Self {
-        Self { target: target.clone(), below: Below::of(target) }
+        Self { target: target.clone(), below: Below::of(target), at: Instant::now() }
     }
 
     /// The disks and their schedulers.
@@ -50,7 +60,9 @@ impl Seen {
 
     /// `result`, which has just ended, with all that.
     pub(crate) fn written_to(&self, result: RunResult) -> RunResult {
-        let (before, after) = (self.schedulers(), schedulers(&Below::of(&self.target)));
+        let now = Below::of(&self.target);
+        let kernel = self.counted(&now, result.asked);
+        let (before, after) = (self.schedulers(), schedulers(&now));
         let changed = before.iter().filter_map(|(disk, scheduler)| {
             let now = after.get(disk).filter(|&now| now != scheduler)?;
             let name = |scheduler: &Option<String>| scheduler.clone().unwrap_or("none".into());
@@ -60,12 +72,92 @@ impl Seen {
                  switches schedulers, as udev rules or tuned do"
             ))
         });
-        let remarks = result.remarks.into_iter().chain(self.remarks()).chain(changed).collect();
-        RunResult { remarks, schedulers: before, ..result }
+        let others = kernel.as_ref().and_then(others);
+        let remarks = result.remarks.into_iter().chain(self.remarks()).chain(changed);
+        let remarks = remarks.chain(others).collect();
+        RunResult { remarks, schedulers: before, kernel, ..result }
     }
+
+    /// What the kernel has counted until `now`, in which the run `asked` for that.
+    fn counted(&self, now: &Below, asked: AskedResult) -> Option<KernelResult> {
+        let lasted = self.at.elapsed().as_secs_f64();
+        let one = |disk: &Disk| {
+            let then = self.below.disks.iter().find(|known| known.name == disk.name)?.counters?;
+            let since = disk.counters?.since(then);
+            let counted = KernelDiskResult {
+                reads: since.reads.requests,
+                reads_merged: since.reads.merged,
+                read_bytes: since.reads.bytes,
+                writes: since.writes.requests,
+                writes_merged: since.writes.merged,
+                write_bytes: since.writes.bytes,
+                in_flight: ratio(since.queued.as_secs_f64(), lasted),
+            };
+            Some((disk.name.clone(), counted))
+        };
+        let disks: BTreeMap<_, _> = now.disks.iter().filter_map(one).collect();
+        (!disks.is_empty()).then_some(KernelResult { asked, disks })
+    }
+}
+
+/// That the only disk below moved more or less than the run asked for.
+fn others(kernel: &KernelResult) -> Option<String> {
+    let mut disks = kernel.disks.iter();
+    let (Some((name, disk)), None) = (disks.next(), disks.next()) else { return None };
+    let moved = disk.read_bytes + disk.write_bytes;
+    let asked = kernel.asked.read_bytes + kernel.asked.write_bytes;
+    if moved.abs_diff(asked) < SOME || (moved as f64 - asked as f64).abs() < APART * asked as f64 {
+        return None;
+    }
+    let [moved_mb, asked_mb] = [moved, asked].map(|bytes| bytes / 1_000_000);
+    let why = if moved > asked {
+        "something else used it meanwhile, or what lies between writes more than it is asked for"
+    } else {
+        "what lies between the target and the disk answered the rest"
+    };
+    Some(format!(
+        "by the kernel's count {name} moved {moved_mb} MB, this run asked for {asked_mb} MB: {why}"
+    ))
 }
 
 fn schedulers(below: &Below) -> Schedulers {
     let one = |disk: &penstock_live::Disk| (disk.name.clone(), disk.in_force().map(str::to_owned));
     below.disks.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(asked: u64, moved: &[(&str, u64)]) -> KernelResult {
+        let disk = |&(name, write_bytes): &(&str, u64)| {
+            let disk = KernelDiskResult {
+                reads: 0,
+                reads_merged: 0,
+                read_bytes: 0,
+                writes: 1,
+                writes_merged: 0,
+                write_bytes,
+                in_flight: 1.0,
+            };
+            (name.to_owned(), disk)
+        };
+        let asked = AskedResult { write_bytes: asked, ..AskedResult::default() };
+        KernelResult { asked, disks: moved.iter().map(disk).collect() }
+    }
+
+    #[test]
+    fn a_disk_that_moved_more_or_less_is_remarked() {
+        const GB: u64 = 1_000_000_000;
+        assert_eq!(others(&kernel(GB, &[("sda", GB + GB / 100)])), None);
+        assert_eq!(others(&kernel(GB / 1000, &[("sda", GB / 100)])), None, "a few megabytes");
+        assert_eq!(others(&kernel(GB, &[("sda", 2 * GB), ("sdb", 2 * GB)])), None, "mirrors");
+        let more = others(&kernel(GB, &[("sda", 2 * GB)])).unwrap();
+        assert!(
+            more.starts_with("by the kernel's count sda moved 2000 MB, this run asked for 1000")
+        );
+        assert!(more.contains("something else used it"));
+        let less = others(&kernel(GB, &[("sda", 0)])).unwrap();
+        assert!(less.contains("answered the rest"));
+    }
 }

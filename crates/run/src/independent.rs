@@ -77,9 +77,8 @@ pub(crate) fn run(
         }
         results.into_iter().flatten().collect::<Result<Vec<_>, _>>()
     })?;
-    let mut all = joined(runner, results);
-    all.remarks.extend(seen.remarks());
-    all.schedulers = seen.schedulers();
+    let all = joined(runner, results);
+    let mut all = seen.written_to(all);
     if let Err(changed) = switched.check() {
         all.failure.get_or_insert(changed.to_string());
     }
@@ -184,6 +183,7 @@ fn joined(runner: &Runner<'_>, results: Vec<RunResult>) -> RunResult {
         all.classes.append(&mut result.classes);
         all.duration_s = all.duration_s.max(result.duration_s);
         all.device_busy = all.device_busy.max(result.device_busy);
+        all.asked = all.asked.and(result.asked);
         all.interrupted |= result.interrupted;
         all.ended = all.ended.or(result.ended);
         all.failure = all.failure.or(result.failure);

@@ -65,7 +65,8 @@ impl Session {
         variants: &[Variant],
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<Self, Failure> {
-        let asked = variants.iter().map(|one| one.asked(&options)).collect::<Result<Vec<_>, Failure>>()?;
+        let asked =
+            variants.iter().map(|one| one.asked(&options)).collect::<Result<Vec<_>, Failure>>()?;
         if let Some(record) = &options.record {
             asked
                 .iter()

@@ -163,9 +163,8 @@ fn a_variant_runs_under_its_own_policies() {
     let options = Options { repeat: Some(2), ..options(TargetOptions::default()) };
     let session = Session::open(options, &variants, &mut |_| true).expect("a session");
     let (_, found) = session.run(&variants, &mut |_| true).expect("runs");
-    let ran = |at: usize| -> Vec<&str> {
-        found[at].runs.iter().map(|run| run.policy.as_str()).collect()
-    };
+    let ran =
+        |at: usize| -> Vec<&str> { found[at].runs.iter().map(|run| run.policy.as_str()).collect() };
     assert_eq!(ran(0), ["noop", "cfq", "noop", "cfq"]);
     assert_eq!(ran(1), ["fcfs", "fcfs"]);
     assert_eq!(ran(2).len(), 2 * penstock_policy::POLICIES.len());

@@ -53,6 +53,19 @@ class Comparison(TypedDict):
     """What follows from the figures; left out of what the engine hands to the package."""
 
 
+class Asked(TypedDict):
+    """What a run asked for, however it was split or merged."""
+
+    reads: int
+    """Requests that read."""
+    read_bytes: int
+    """Bytes that they read."""
+    writes: int
+    """Requests that wrote."""
+    write_bytes: int
+    """Bytes that they wrote."""
+
+
 class Change(TypedDict):
     """What one class got under one policy, against the baseline.
 
@@ -279,6 +292,34 @@ class Job(TypedDict):
     """What `--set` said, in order."""
 
 
+class Kernel(TypedDict):
+    """What a live run asked for, warm-up included, and what the kernel counted meanwhile."""
+
+    asked: Asked
+    """What the run asked for."""
+    disks: dict[str, KernelDisk]
+    """What the kernel counted of each disk, by its name."""
+
+
+class KernelDisk(TypedDict):
+    """What the kernel counted of a disk (`/proc/diskstats`)."""
+
+    reads: int
+    """Reads that the disk completed."""
+    reads_merged: int
+    """Reads that were merged into others before."""
+    read_bytes: int
+    """Bytes that were read."""
+    writes: int
+    """Writes that the disk completed."""
+    writes_merged: int
+    """Writes that were merged into others before."""
+    write_bytes: int
+    """Bytes that were written."""
+    in_flight: float
+    """Requests in the queue or at the disk, in the mean over time."""
+
+
 class Machine(TypedDict):
     """The machine that ran it."""
 
@@ -399,6 +440,9 @@ class Run(TypedDict):
     """What failed, in words, if the run could not go on."""
     interrupted: NotRequired[bool]
     """It was ended early, and the figures are of the part that ran; left out if it was not."""
+    kernel: NotRequired[Kernel]
+    """What the kernel counted of the disks below a real target; left out elsewhere, and where no
+    disk is listed."""
     mean_ms: NotRequired[float]
     """Mean response time of the run, against `measured_mean_ms`."""
     measured_mean_ms: NotRequired[float]

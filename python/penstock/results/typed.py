@@ -179,6 +179,37 @@ class Emulation:
     max_ns: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a live run asked for, however it was split or merged."""
+
+    reads: int
+    read_bytes: int
+    writes: int
+    write_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelDisk:
+    """What the kernel counted of a disk."""
+
+    reads: int
+    reads_merged: int
+    read_bytes: int
+    writes: int
+    writes_merged: int
+    write_bytes: int
+    in_flight: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """What a live run asked for, and what the kernel counted of the disks below meanwhile."""
+
+    asked: Asked
+    disks: Mapping[str, KernelDisk]
+
+
 @shaped(_against_measured)
 @dataclass(frozen=True, kw_only=True)
 class Run:
@@ -198,6 +229,7 @@ class Run:
     emulation: Emulation | None
     remarks: tuple[str, ...]
     schedulers: Mapping[str, str | None]
+    kernel: Kernel | None
     device_busy: float
     device_stats: DiskStats | None
     policy_stats: Mapping[str, int]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from penstock.results.json_types import Comparison, Run
-from penstock.text.units import count, latency
+from penstock.text.units import count, digits, latency
 
 NULL = "null"
 """The device that does nothing."""
@@ -42,6 +42,32 @@ def below(disks: Mapping[str, str | None]) -> str | None:
         for disk, name in disks.items()
     )
     return ", ".join(words) or None
+
+
+def kernel(runs: Sequence[Run]) -> Iterator[str]:
+    """What the kernel counted of each disk below; of rounds all together."""
+    counted = [run["kernel"]["disks"] for run in runs if "kernel" in run]
+    for disk in dict.fromkeys(name for one in counted for name in one):
+        found = [one[disk] for one in counted if disk in one]
+        reads = _moved(
+            "reads",
+            sum(one["reads"] for one in found),
+            sum(one["reads_merged"] for one in found),
+            sum(one["read_bytes"] for one in found),
+        )
+        writes = _moved(
+            "writes",
+            sum(one["writes"] for one in found),
+            sum(one["writes_merged"] for one in found),
+            sum(one["write_bytes"] for one in found),
+        )
+        waiting = sum(one["in_flight"] for one in found) / len(found)
+        yield f"the kernel counted on {disk}: {reads}, {writes}; {digits(waiting)} in flight"
+
+
+def _moved(what: str, requests: int, merged: int, moved: int) -> str:
+    of = f" ({count(merged)} merged)" if merged else ""
+    return f"{count(requests)} {what}{of} of {digits(moved / 1e6)} MB"
 
 
 def emulation(runs: list[Run]) -> str | None:

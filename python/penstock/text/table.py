@@ -197,6 +197,7 @@ def facts(comparison: Comparison, policy: Rounds) -> Iterator[str]:
     ):
         if said is not None:
             yield said
+    yield from places.kernel(runs)
     if places.schedulers(comparison["runs"]) is None:
         # What all runs had in common stands in the heading.
         for said in dict.fromkeys(places.schedulers([run]) for run in runs):

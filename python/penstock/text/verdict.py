@@ -312,7 +312,9 @@ def _throughput(name: str, sides: Sides) -> str:
         return f"noise hides what {name} keeps"
     kept = sides.kept()
     if kept.median >= MANIFOLD:
-        return f"{name} has {ranges.figure(kept, lambda ratio: f'{digits(ratio, 2)}×')} its throughput"
+        return (
+            f"{name} has {ranges.figure(kept, lambda ratio: f'{digits(ratio, 2)}×')} its throughput"
+        )
     if kept.median >= 1:
         gains = ranges.figure(kept, lambda ratio: f"{count(round(100 * (ratio - 1)))} %")
         return f"{name} gains {gains}"

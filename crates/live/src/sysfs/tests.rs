@@ -7,7 +7,10 @@ fn stack(tree: &Tree, major: u32, minor: u32) -> Option<Stack> {
     Sysfs::new(tree.root()).stack(major, minor)
 }
 
-const QUEUE: [(&str, &str); 6] = [
+const STAT: &str = "8201 17 655360 1200 310 4 20480 90 0 1100 1290\n";
+
+const QUEUE: [(&str, &str); 7] = [
+    ("stat", STAT),
     ("queue/scheduler", "none [mq-deadline] kyber\n"),
     ("queue/rotational", "1\n"),
     ("queue/nr_requests", "256\n"),
@@ -31,6 +34,7 @@ fn a_partition_leads_to_its_disk_and_the_disk_to_its_queue() {
         requests: Some(256),
         hardware_queues: Some(2),
         backing_file: None,
+        counters: Counters::parse(STAT),
     };
     assert_eq!(stack.disks, [disk]);
 }

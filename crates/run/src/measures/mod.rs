@@ -12,6 +12,7 @@ pub(crate) mod values;
 pub(crate) mod windows;
 
 mod against_measured;
+mod asked;
 mod classes;
 mod demand;
 mod detail;
@@ -25,6 +26,7 @@ pub(crate) fn all<'a>(subject: &Subject<'a>) -> Vec<Box<dyn Measure + 'a>> {
     let measures = [
         Some(classes::measure(subject)),
         Some(demand::measure(subject)),
+        asked::measure(subject),
         schedule::measure(subject),
         against_measured::measure(subject),
         detail::measure(subject),

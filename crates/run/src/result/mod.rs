@@ -10,6 +10,7 @@ mod distribution;
 mod emulation;
 mod ended;
 mod errors;
+mod kernel;
 mod params;
 mod programs;
 mod schedule;
@@ -32,6 +33,7 @@ pub use self::distribution::{Distribution, Milliseconds};
 pub use self::emulation::EmulationResult;
 pub use self::ended::Ended;
 pub use self::errors::{ErrorResult, FirstError, OpResult};
+pub use self::kernel::{AskedResult, KernelDiskResult, KernelResult};
 pub use self::programs::ProgramResult;
 pub use self::schedule::{Held, ScheduleResult};
 pub use self::verdict::VerdictResult;
@@ -146,6 +148,13 @@ pub struct RunResult {
     /// without one. Left out elsewhere, and where no disk is listed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub schedulers: BTreeMap<String, Option<String>>,
+    /// What a live run asked for, until it is known what the kernel counted.
+    #[serde(skip)]
+    pub(crate) asked: AskedResult,
+    /// What the kernel counted of the disks below a real target; left out elsewhere, and where no disk
+    /// is listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelResult>,
     /// Share of the measured time in which the device had something to do; of several disks, the
     /// mean.
     pub device_busy: f64,

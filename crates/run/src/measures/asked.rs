@@ -1,0 +1,33 @@
+//! What a live run asks for, warm-up included, to be compared with what the kernel counts.
+
+use penstock_core::{Op, Request, Time};
+
+use crate::measures::measure::{Finished, Measure};
+use crate::measures::subject::Subject;
+use crate::result::{AskedResult, RunResult};
+
+struct Asked(AskedResult);
+
+/// The measure of `subject`, if that is live.
+pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Option<Box<dyn Measure + 'a>> {
+    subject.live.then(|| Box::new(Asked(AskedResult::default())) as Box<dyn Measure>)
+}
+
+impl Measure for Asked {
+    fn finished(&mut self, _: Time, req: &Request, how: &Finished) {
+        let Self(asked) = self;
+        let (requests, bytes) = match req.op {
+            Op::Read => (&mut asked.reads, &mut asked.read_bytes),
+            Op::Write => (&mut asked.writes, &mut asked.write_bytes),
+            _ => return,
+        };
+        if how.error.is_none() {
+            *requests += 1;
+            *bytes += u64::from(req.len);
+        }
+    }
+
+    fn write(&mut self, _: Time, result: &mut RunResult) {
+        result.asked = self.0;
+    }
+}

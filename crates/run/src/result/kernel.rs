@@ -1,0 +1,62 @@
+//! What the kernel counted of the disks below a real target.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a live run asked for, warm-up included, and what the kernel counted meanwhile.
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "Kernel")]
+pub struct KernelResult {
+    /// What the run asked for.
+    pub asked: AskedResult,
+    /// What the kernel counted of each disk, by its name.
+    pub disks: BTreeMap<String, KernelDiskResult>,
+}
+
+/// What a run asked for, however it was split or merged.
+#[derive(Clone, Copy, Debug, Default, JsonSchema, Serialize)]
+#[schemars(rename = "Asked")]
+pub struct AskedResult {
+    /// Requests that read.
+    pub reads: u64,
+    /// Bytes that they read.
+    pub read_bytes: u64,
+    /// Requests that wrote.
+    pub writes: u64,
+    /// Bytes that they wrote.
+    pub write_bytes: u64,
+}
+
+impl AskedResult {
+    /// The same of this and another part of a run.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            reads: self.reads + other.reads,
+            read_bytes: self.read_bytes + other.read_bytes,
+            writes: self.writes + other.writes,
+            write_bytes: self.write_bytes + other.write_bytes,
+        }
+    }
+}
+
+/// What the kernel counted of a disk (`/proc/diskstats`).
+#[derive(Debug, JsonSchema, Serialize)]
+#[schemars(rename = "KernelDisk")]
+pub struct KernelDiskResult {
+    /// Reads that the disk completed.
+    pub reads: u64,
+    /// Reads that were merged into others before.
+    pub reads_merged: u64,
+    /// Bytes that were read.
+    pub read_bytes: u64,
+    /// Writes that the disk completed.
+    pub writes: u64,
+    /// Writes that were merged into others before.
+    pub writes_merged: u64,
+    /// Bytes that were written.
+    pub write_bytes: u64,
+    /// Requests in the queue or at the disk, in the mean over time.
+    pub in_flight: f64,
+}
