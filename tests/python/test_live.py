@@ -94,6 +94,12 @@ class TestSchedule:
         assert run["schedule"] is None
         assert all(one["schedule"] is None for one in run["classes"])
 
+    def test_a_closed_replay_has_none(self, disk: Path) -> None:
+        run = self.replayed(disk, "--set", "trace.timing=closed", "--stop", "2s")
+        assert run["schedule"] is None
+        assert not any(one["open_loop"] or one["demand"] for one in run["classes"])
+        assert sum(one["requests"] for one in run["classes"]) > 100
+
 
 def test_a_recorded_run_decides_alike_again(job: Path, disk: Path, tmp_path: Path) -> None:
     record = tmp_path / "record"
@@ -103,6 +109,16 @@ def test_a_recorded_run_decides_alike_again(job: Path, disk: Path, tmp_path: Pat
     assert ended.code == 0, ended.out
     assert re.match(r"size-priority: all [\d,]+ decisions alike", ended.out)
     assert penstock("replay-decisions", record, "--set", "size-priority.split=8KiB").code == 4
+
+
+def test_a_recorded_closed_replay_decides_alike_again(disk: Path, tmp_path: Path) -> None:
+    record, example = tmp_path / "record", ROOT / "examples/pgbench-backup.toml"
+    words = ("--on", disk, "--create", "64MiB", "--set", "trace.timing=closed", "--record", record)
+    ended = penstock("run", example, "--policy", "size-priority", "--set", "stop=2s", *words)
+    assert ended.code == 0, ended.err
+    ended = penstock("replay-decisions", record)
+    assert ended.code == 0, ended.out
+    assert re.match(r"size-priority: all [\d,]+ decisions alike", ended.out)
 
 
 def test_an_owned_file_is_used_again_and_keeps_its_size(job: Path, disk: Path) -> None:

@@ -296,7 +296,10 @@ def test_overload_of_a_trace_has_a_hint_of_its_own() -> None:
     replayed = comparison(run_of("noop", behind(65)))
     replayed["job"]["text"] = 'seed = 1\n\n[trace]\nfile = "day.msr"\n'
     _, advice = joined(verdict(replayed))
-    assert advice.endswith("(--set trace.timing.speed=0.5), or take a faster device")
+    assert advice.endswith(
+        "play it slower (--set trace.timing.speed=0.5), let its processes wait for answers "
+        "(--set trace.timing=closed), or take a faster device"
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,15 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use penstock_core::{
-    ClassId, Device, Flags, Limits, Observer, Op, Prio, Queued, Seed, Served, Span, Time, Virtual,
-    run,
+    ClassId, Device, Flags, Limits, Observer, Op, Prio, Queued, Seed, Served, Source, Span, Time,
+    Virtual, run,
 };
 use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Array, Cost, Fixed, Level, PageCache, Ssd, page_cache, ssd};
 use penstock_policy::{POLICIES, fcfs};
 use penstock_spec::drives;
 use penstock_tests::any_params;
+use penstock_workload::trace::{Record, Replay, Timing, Trace};
 use penstock_workload::{Agent, Agents, Arrivals, Pattern};
 
 struct Counting;
@@ -70,6 +71,28 @@ fn agents(seconds: u64, flags: Flags) -> Agents {
     )
 }
 
+/// A closed replay of three processes: one request at a time, loops, and batches of eight.
+fn closed_replay() -> Replay {
+    let record = |ms: u64, pid, took| {
+        let at = Time::ZERO + Span::from_ms(ms);
+        let mut record = Record::new(at, Op::Read, ms % 1000 * 4096, 4096);
+        record.pid = pid;
+        record.with_latency(Span::from_ms(took))
+    };
+    let mut records = Vec::new();
+    for ms in 0..120_000 {
+        match ms % 10 {
+            0 => records.push(record(ms, 1, 5)),
+            1 => records.extend((0..8).map(|_| record(ms, 3, 8))),
+            3 | 6 => records.push(record(ms, 2, 1 + ms % 8)),
+            _ => {}
+        }
+    }
+    let trace = Trace { records, ..Trace::default() };
+    let timing = Timing::Closed { latency: None };
+    Replay::new(&trace, 1 << 30, None, timing, |_| (ClassId(0), Prio(0))).expect("it fits")
+}
+
 /// A disk of a measured drive, with its cache.
 fn cached() -> Hdd {
     let drive = drives::drive("ibm18es").expect("a known drive");
@@ -102,7 +125,7 @@ impl Observer for Count {
 fn allocates_nothing_when_warm(
     name: &str,
     stack: &mut impl Device,
-    mut source: Agents,
+    mut source: impl Source,
     growths: u64,
 ) {
     let marks = Vec::with_capacity(16);
@@ -163,6 +186,9 @@ fn nothing_allocates_after_warm_up() {
             allocates_nothing_when_warm(&what, &mut stack, agents(60, Flags::NONE), 0);
         }
     }
+    let entry = penstock_policy::find("noop").expect("it is registered");
+    let mut stack = Queued::new((entry.build)(&entry.defaults(), &Served::ONE_DISK), disk());
+    allocates_nothing_when_warm("a closed replay", &mut stack, closed_replay().clone(), 0);
     let stripe = 16 << 10;
     for level in [Level::Raid0 { stripe }, Level::Raid1, Level::Raid5 { stripe }, Level::Jbod] {
         let fcfs = || (fcfs::ENTRY.build)(&fcfs::ENTRY.defaults(), &Served::ONE_DISK);

@@ -77,6 +77,26 @@ fn a_trace_goes_at_its_own_pace_or_another() {
 }
 
 #[test]
+fn a_closed_replay_asks_for_what_the_device_serves() {
+    let comparison = run("flash", &["noop", "size-priority"], &["trace.timing=closed"]);
+    nothing_is_lost(&comparison);
+    for run in &comparison.runs {
+        // The recorded nine seconds become more on a slower device, and nothing piles up.
+        assert!(run.duration_s > 12.0, "{}", run.duration_s);
+        for class in &run.classes {
+            assert!(!class.open_loop && class.demand.is_none(), "{}", class.name);
+            assert_eq!(class.unfinished, 0, "{}", class.name);
+            assert!(class.lat_ns.max < 1_000_000_000, "{}: {:?}", class.name, class.lat_ns);
+        }
+    }
+    // Alone it is served sooner and asks sooner again.
+    let alone = run("flash", &["alone:online"], &["trace.timing=closed"]);
+    let (alone, mixed) = (&alone.runs[0], &comparison.runs[0]);
+    assert_eq!(alone.classes[0].requests, ARRIVALS[0].1);
+    assert!(alone.duration_s < mixed.duration_s, "{} s", alone.duration_s);
+}
+
+#[test]
 fn rates_are_of_the_time_that_the_trace_lasts() {
     let text = "device = \"flash\"\n[trace]\nfile = \"FILE\"\nformat = \"blkparse\"\n\
                 [class.slow]\n[[rule]]\nclass = \"slow\"\nop = \"write\"\n";
@@ -173,8 +193,45 @@ fn what_does_not_go_together_is_refused() {
         refused("[trace]\nfile = \"a\"\nformat = \"blkpars\"").contains("did you mean `blkparse`")
     );
     assert!(refused("[trace]\nfile = \"a\"\ntiming = { speed = 0 }").contains("above zero"));
+    let two = "[trace]\nfile = \"a\"\ntiming = { speed = 2, latency = \"5ms\" }";
+    assert!(refused(two).contains("expected one of `speed`, `depth` and `latency`"));
+    assert!(refused("[trace]\nfile = \"a\"\ntiming = { latency = 5 }").contains("`5ms`"));
+    assert!(refused("[trace]\nfile = \"a\"\ntiming = \"close\"").contains("`closed`"));
     let unknown = "[trace]\nfile = \"a\"\n[class.x]\n[[rule]]\nclass = \"y\"";
     assert!(refused(unknown).contains("unknown class `y`"));
+}
+
+#[test]
+fn a_timing_reads_back_as_it_was_given() {
+    for timing in ["\"original\"", "\"closed\"", "{ latency = \"5ms\" }", "{ speed = 2 }"] {
+        let text = format!("[trace]\nfile = \"a\"\ntiming = {timing}\n");
+        let job = Job::parse("job.toml", &text, &[]).unwrap();
+        assert!(job.text().contains(&format!("timing = {timing}")), "{}", job.text());
+        assert_eq!(Job::parse("job.toml", &job.text(), &[]).unwrap(), job);
+    }
+}
+
+#[test]
+fn a_closed_replay_of_a_trace_without_completions_is_refused_or_given_a_latency() {
+    let path = std::env::temp_dir().join(format!("penstock-closed-{}.txt", std::process::id()));
+    let line = |s: u32| format!("{}.0 0 {} 8 1\n", 10 * s, 800 * s);
+    std::fs::write(&path, (0..20).map(line).collect::<String>()).unwrap();
+    let text = format!(
+        "device = \"flash\"\n[trace]\nfile = \"{}\"\nformat = \"disksim\"\n[class.all]\n",
+        path.display()
+    );
+    let options = Options { policies: vec!["fcfs".into()], ..Options::default() };
+    let run =
+        |set: &str| compare_text("job.toml", &text, &[set.to_owned()], &options, &mut |_| true);
+    let refused = run("trace.timing=closed").unwrap_err();
+    assert_eq!(refused.exit_code(), 2);
+    assert!(refused.to_string().contains("found completions of 0 of 20 requests"), "{refused}");
+    assert!(refused.to_string().contains("hint: trace.timing.latency=5ms"), "{refused}");
+    let lasted = |set| run(set).unwrap().runs[0].duration_s;
+    let (short, long) = (lasted("trace.timing.latency=1ms"), lasted("trace.timing.latency=9ms"));
+    std::fs::remove_file(&path).unwrap();
+    // Nineteen times a request: what it took is no think time.
+    assert!((short - long - 19.0 * 0.008).abs() < 1e-6, "{short} {long}");
 }
 
 #[test]

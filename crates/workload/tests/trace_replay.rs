@@ -168,3 +168,114 @@ fn one_at_a_time_each_waits_for_the_last_and_thinks_as_long() {
         assert_eq!((replay.left(), replay.next_due()), (0, Time::NEVER));
     }
 }
+
+/// Two processes: one reads twice at once and then again, one writes once, and its write has no
+/// completion in the trace.
+fn answered() -> Trace {
+    let took = Span::from_ms;
+    let mut records = vec![
+        Record::new(ms(0), Op::Read, 0, 4096).with_latency(took(4)),
+        Record::new(ms(1), Op::Read, 8192, 4096).with_latency(took(2)),
+        Record::new(ms(2), Op::Write, 16_384, 4096),
+        Record::new(ms(10), Op::Read, 24_576, 4096).with_latency(took(2)),
+        Record::new(ms(10), Op::Write, 32_768, 4096).with_latency(took(2)),
+        Record::new(ms(11), Op::Read, 40_960, 4096).with_latency(took(2)),
+    ];
+    for (record, pid) in records.iter_mut().zip([7, 7, 8, 7, 8, 7]) {
+        record.pid = pid;
+    }
+    Trace { records, processes: vec![String::new()], devices: vec!["0".into()], ..Trace::default() }
+}
+
+fn closed(trace: &Trace, latency: Option<Span>) -> Result<Replay, ReplayError> {
+    Replay::new(trace, 100 * MIB, None, Timing::Closed { latency }, |record| {
+        (ClassId(u16::from(record.op == Op::Write)), Prio(0))
+    })
+}
+
+#[test]
+fn closed_each_process_thinks_after_its_own_answers() {
+    let mut replay = closed(&answered(), None).unwrap();
+    assert_eq!((replay.len(), replay.left(), replay.last_due()), (6, 6, None));
+    let first = replay.take(ms(0)).unwrap();
+    assert_eq!((replay.next_due(), replay.take(ms(0))), (ms(1), None));
+    let second = replay.take(ms(1)).unwrap();
+    let write = replay.take(ms(2)).unwrap();
+    assert_eq!((first.due, second.due, write.due), (ms(0), ms(1), ms(2)));
+    assert_eq!(replay.next_due(), Time::NEVER, "all others wait for answers");
+    // The third read waited for both answers, whichever is the last, and thought for 6 ms.
+    finish(&mut replay, first, ms(20));
+    assert_eq!(replay.next_due(), Time::NEVER);
+    finish(&mut replay, second, ms(30));
+    assert_eq!(replay.next_due(), ms(36));
+    // The first write took 2 ms, as most requests; the next one came 6 ms after that.
+    finish(&mut replay, write, ms(25));
+    assert_eq!(replay.next_due(), ms(31));
+    // Late: the intended arrival stays.
+    assert_eq!(replay.take(ms(40)).unwrap().due, ms(31));
+    // The last two reads waited for the same answers: they are outstanding together again.
+    let dues = [replay.take(ms(40)).unwrap().due, replay.take(ms(40)).unwrap().due];
+    assert_eq!(dues, [ms(36), ms(37)]);
+    assert_eq!((replay.left(), replay.next_due(), replay.take(ms(90))), (0, Time::NEVER, None));
+}
+
+#[test]
+fn closed_without_completions_needs_to_know_how_long_requests_took() {
+    let error = closed(&trace(), None).expect_err("nothing is known of completions");
+    assert_eq!(
+        error.to_string(),
+        "found completions of 0 of 4 requests, expected them of half or more: a closed replay \
+         counts think times from them\nhint: trace.timing.latency=5ms sets how long requests took \
+         that have none; trace.timing=original plays them at their own times"
+    );
+    let mut replay = closed(&trace(), Some(Span::from_ms(4))).unwrap();
+    // The process that writes first flushes 6 ms after the answer, the other one reads when it did.
+    let write = replay.take(ms(0)).unwrap();
+    assert_eq!((replay.next_due(), replay.take(ms(10)).unwrap().op), (ms(10), Op::Read));
+    finish(&mut replay, write, ms(20));
+    let flush = replay.take(ms(26)).unwrap();
+    assert_eq!((flush.due, flush.op), (ms(26), Op::Flush));
+    finish(&mut replay, flush, ms(26));
+    assert_eq!(replay.next_due(), ms(37));
+}
+
+/// What the other class took when it was recorded is think time then.
+#[test]
+fn closed_a_class_alone_waits_for_its_own_answers() {
+    let mut trace = answered();
+    trace.records.iter_mut().for_each(|record| record.pid = 7);
+    let mut alone = closed(&trace, None).unwrap().only(ClassId(1));
+    let write = alone.take(ms(2)).unwrap();
+    assert_eq!((alone.len(), write.due, alone.next_due()), (2, ms(2), Time::NEVER));
+    finish(&mut alone, write, ms(100));
+    assert_eq!(alone.next_due(), ms(106));
+}
+
+/// In a trace without process numbers each class waits for its own answers.
+#[test]
+fn closed_without_processes_classes_wait() {
+    let mut trace = answered();
+    trace.records.iter_mut().for_each(|record| record.pid = 0);
+    let mut replay = closed(&trace, None).unwrap();
+    let [_, _, write] = [ms(0), ms(1), ms(2)].map(|at| replay.take(at).unwrap());
+    finish(&mut replay, write, ms(25));
+    assert_eq!(replay.next_due(), ms(31));
+}
+
+/// Measured one at a time, a closed replay is what the original timing is.
+#[test]
+fn closed_one_at_a_time_changes_nothing() {
+    let text = b"R,0,8,4.5,10\nW,8,8,2,0.25\nR,16,8,3,7\n";
+    let recorded = trace::parse(text, trace::format("measured").unwrap()).unwrap();
+    for timing in [Timing::Original, Timing::Closed { latency: None }] {
+        let class = |_: &Record| (ClassId(0), Prio(0));
+        let mut replay = Replay::new(&recorded, 1 << 20, None, timing, class).unwrap();
+        let mut dues = Vec::new();
+        while replay.left() > 0 {
+            let io = replay.take(replay.next_due()).unwrap();
+            dues.push(io.due.ns() / 1000);
+            finish(&mut replay, io, io.due + Span::from_ms(1));
+        }
+        assert_eq!(dues, [0, 1_250, 9_250], "{timing:?}");
+    }
+}

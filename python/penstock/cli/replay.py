@@ -110,7 +110,8 @@ def replay(
     """Play a recorded trace under policies and show what each class of it gets.
 
     At its own pace if not set otherwise: --set trace.timing.speed=2 is twice as fast, --set
-    trace.timing.depth=32 as fast as the device serves 32 requests outstanding.
+    trace.timing=closed lets each process wait for its answers and think as long as it did, --set
+    trace.timing.depth=32 is as fast as the device serves 32 requests outstanding.
     """
     given = {"trace.file": trace, "trace.format": file_format, "trace.fit": fit, "stop": stop}
     work(

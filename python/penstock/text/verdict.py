@@ -80,6 +80,12 @@ _NOTHING = (
     "more load, or a lower live.depth, would make them wait there"
 )
 
+_SLOWER = (
+    "play it slower (--set trace.timing.speed=0.5), let its processes wait for answers "
+    "(--set trace.timing=closed)"
+)
+"""What to do about a trace that asks for too much."""
+
 
 def _overload(
     comparison: Comparison, candidates: Candidates, overload: list[Overload]
@@ -103,7 +109,7 @@ def _overload(
         yield f"OVERLOAD: the device cannot keep up under {under}: {'; '.join(said)}{worst_of}"
     if classes:
         trace = "[trace]" in comparison["job"]["text"].splitlines()
-        less = "play it slower (--set trace.timing.speed=0.5)" if trace else "ask for less"
+        less = _SLOWER if trace else "ask for less"
         yield (
             f"the latencies of {', '.join(classes)} grow for as long as requests come, and say "
             f"little about the device: {less}, or take a faster device"

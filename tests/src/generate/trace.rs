@@ -53,7 +53,14 @@ pub(super) fn sections(
         job += &format!("fit = \"{fit}\"\n");
     }
     if shape == Shape::Any {
-        let timings = ["\"original\"", "{ speed = 0.3 }", "{ speed = 1000 }", "{ depth = 3 }"];
+        let timings = [
+            "\"original\"",
+            "\"closed\"",
+            "{ latency = \"1ms\" }",
+            "{ speed = 0.3 }",
+            "{ speed = 1000 }",
+            "{ depth = 3 }",
+        ];
         job += &format!("timing = {}\n", draw.pick(&timings));
     }
     for number in 0..draw.between(0, 2) {

@@ -179,7 +179,8 @@ fn deterministic(bench: &Bench, options: &Options, first: &Comparison) {
 /// Whether every request of the class numbered `class` comes on a schedule.
 fn scheduled(job: &Job, trace: Option<&Trace>, class: usize) -> bool {
     if let (Some(spec), Some(trace)) = (job.workload.trace(), trace) {
-        return !matches!(spec.timing, trace::Timing::Afap { .. }) && !trace.one_by_one;
+        let timed = matches!(spec.timing, trace::Timing::Original | trace::Timing::Scaled(_));
+        return timed && !trace.one_by_one;
     }
     let open = |arrivals: &Arrivals| matches!(arrivals, Arrivals::Open { .. });
     let mut own = job.workload.agents().iter().filter(|agent| agent.class.index() == class);

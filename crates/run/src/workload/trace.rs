@@ -33,14 +33,14 @@ pub(super) fn load(job: &Job, spec: &TraceSpec, capacity: u64) -> Result<Load, F
         classes.push(ClassInfo::new(OTHER));
     }
     let planned = replay.last_due();
-    if planned.is_some_and(|last| last >= Time::LAST) {
+    // One that waits for the device takes as long as that does: as long as before, perhaps.
+    let fast = matches!(spec.timing, Timing::Afap { .. });
+    let waits = if fast { Span::ZERO } else { trace.span() };
+    if planned.unwrap_or(Time::ZERO + waits) >= Time::LAST {
         let error = "its last request is due after more than a hundred years\n\
                      hint: no run lasts so long; are its times in the unit of its format?";
         return Err(Failure::wrong_in(&spec.file, &error));
     }
-    // One that waits for the device takes as long as that does: as long as before, perhaps.
-    let fast = matches!(spec.timing, Timing::Afap { .. });
-    let waits = if fast { Span::ZERO } else { trace.span() };
     Ok(Load {
         classes,
         duration: planned.map_or(waits, |last| last.since(Time::ZERO)).max(Span::from_ms(1)),

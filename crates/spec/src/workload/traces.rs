@@ -5,11 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
-use penstock_core::{ClassId, Op};
+use penstock_core::{ClassId, Op, Span};
 use penstock_workload::trace::{self, FORMATS, Fit, Record, Timing, Trace};
 use serde_json::json;
 
-use crate::amount::{Count, SIZE};
+use crate::amount::{Count, SIZE, TIME};
 use crate::classes::{self, Class};
 use crate::diagnose::{JobError, quote};
 use crate::keys::{keys, table};
@@ -49,8 +49,8 @@ keys! {
         text: |name| quoted(name),
         schema: || words(FORMATS.iter().map(|format| format.name)),
     };
-    /// When its requests are asked: as recorded (`original`), as fast as possible
-    /// (`afap`), faster or slower, or as fast as possible at a depth.
+    /// When its requests are asked: as recorded (`original`), when each process
+    /// would ask (`closed`), as fast as possible (`afap`), faster or slower.
     TIMING timing: Timing = Own {
         read: timing,
         text: timing_text,
@@ -74,6 +74,8 @@ keys! {
     };
     /// As fast as possible, with so many outstanding.
     DEPTH depth: u32 = Count(1, 1 << 20);
+    /// Closed; requests without a completion in the trace took so long there.
+    LATENCY latency: Span = TIME;
 }
 
 keys! {
@@ -110,7 +112,7 @@ keys! {
 }
 
 /// Timings that are a word.
-pub(crate) const TIMINGS: [&str; 2] = ["original", "afap"];
+pub(crate) const TIMINGS: [&str; 3] = ["original", "closed", "afap"];
 
 /// The class of what no rule fits.
 pub const OTHER: &str = "other";
@@ -222,18 +224,24 @@ pub fn format(name: &str) -> Result<&'static trace::Format, JobError> {
     })
 }
 
-/// `"original"`, `"afap"`, `{ speed = 2 }`, or `{ depth = 64 }` for as fast as possible.
+/// `"original"`, `"closed"`, `"afap"`, `{ speed = 2 }`, `{ depth = 64 }` for as fast as possible, or
+/// `{ latency = "5ms" }` for closed.
 fn timing(node: &Node) -> Result<Timing, JobError> {
     if let Value::Table(_) = node.value {
         let reader = Reader::new(node, "the timing", &[TIMING_KEYS])?;
-        return match (reader.find(&SPEED)?, reader.find(&DEPTH)?) {
-            (Some(speed), None) => Ok(Timing::Scaled(speed)),
-            (None, Some(depth)) => Ok(Timing::Afap { depth }),
-            _ => Err(node.expected("either `speed` or `depth`").hint("as in `{ speed = 2 }`")),
+        return match (reader.find(&SPEED)?, reader.find(&DEPTH)?, reader.find(&LATENCY)?) {
+            (Some(speed), None, None) => Ok(Timing::Scaled(speed)),
+            (None, Some(depth), None) => Ok(Timing::Afap { depth }),
+            (None, None, Some(latency)) => Ok(Timing::Closed { latency: Some(latency) }),
+            _ => {
+                let expected = "one of `speed`, `depth` and `latency`";
+                Err(node.expected(expected).hint("as in `{ speed = 2 }`"))
+            }
         };
     }
     match node.choice(&TIMINGS)? {
         word if word == TIMINGS[0] => Ok(Timing::Original),
+        word if word == TIMINGS[1] => Ok(Timing::Closed { latency: None }),
         _ => Ok(Timing::Afap { depth: USUAL_DEPTH }),
     }
 }
@@ -242,6 +250,8 @@ fn timing_text(timing: &Timing) -> String {
     let rows = Rows::of(&[TIMING_KEYS]);
     match timing {
         Timing::Original => quoted(TIMINGS[0]),
+        Timing::Closed { latency: None } => quoted(TIMINGS[1]),
+        Timing::Closed { latency: Some(latency) } => rows.put(&LATENCY, latency).inline(),
         Timing::Scaled(speed) => rows.put(&SPEED, speed).inline(),
         Timing::Afap { depth } => rows.put(&DEPTH, depth).inline(),
     }

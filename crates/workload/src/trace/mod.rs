@@ -12,7 +12,9 @@
 
 mod blkparse;
 mod builder;
+mod closed;
 mod completions;
+mod dependencies;
 mod detect;
 mod disksim;
 mod error;

@@ -1,10 +1,10 @@
-//! Issues the requests of a trace again: at their own times, faster or slower, or as fast as the
-//! device takes them.
+//! Issues the requests of a trace again: at their own times, faster or slower, a think time after
+//! the completions that they waited for, or as fast as the device takes them.
 //!
 //! A trace comes from another device, mostly a larger one. A request past the end of this one is an
 //! error unless a [`Fit`] is given. Each process number is one stream; the caller names the class
-//! of each request. Invariant: every request of the trace is issued once, in its order, and lies
-//! inside the device.
+//! of each request. Invariant: every request of the trace is issued once and lies inside the
+//! device; they keep the order of the trace, in a closed replay those of one thread of control do.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use penstock_core::{ClassId, Done, Io, Op, Prio, Request, Source, Span, StreamId, Time};
 use thiserror::Error;
 
+use super::closed::{ClosedLoops, durations};
 use super::record::{Record, Trace};
 
 /// When requests are issued.
@@ -22,6 +23,13 @@ pub enum Timing {
     Original,
     /// At a multiple of the recorded speed: at 2 a trace lasts half as long, at 0.5 twice.
     Scaled(f64),
+    /// As the programs would have asked: each process, or each class where no process was recorded,
+    /// waits for the answers that it had waited for and thinks as long as it had thought.
+    Closed {
+        /// How long a request took in the trace that has no completion there. If not given, as long
+        /// as the median of the others; then at least half of them must have one.
+        latency: Option<Span>,
+    },
     /// As fast as possible: the next request goes as soon as fewer than `depth` are outstanding.
     /// Each is due when its place became free.
     Afap {
@@ -35,7 +43,7 @@ impl Timing {
     /// every machine computes the same.
     fn due(self, at: Time) -> Time {
         match self {
-            Self::Original => at,
+            Self::Original | Self::Closed { .. } => at,
             Self::Scaled(speed) => {
                 let ns = (at.ns() as f64 / speed).round() as u64;
                 Time::from_ns(ns.min(Time::NEVER.ns() - 1))
@@ -76,6 +84,18 @@ pub enum ReplayError {
         /// Bytes of the device.
         capacity: u64,
     },
+    /// A closed replay needs to know when requests completed.
+    #[error(
+        "found completions of {known} of {requests} requests, expected them of half or more: a \
+         closed replay counts think times from them\nhint: trace.timing.latency=5ms sets how long \
+         requests took that have none; trace.timing=original plays them at their own times"
+    )]
+    Completions {
+        /// Requests that have a completion.
+        known: usize,
+        /// All requests.
+        requests: usize,
+    },
     /// There is no memory for its requests.
     #[error(
         "found {requests} requests, expected as many as memory holds\nhint: replay a part of the \
@@ -106,7 +126,7 @@ pub struct Replay {
     /// Each with its time; in a trace of one request at a time, with the time since the last
     /// completion.
     ios: Arc<Vec<Io>>,
-    /// The next request.
+    /// How many were issued: the next request, unless the replay is closed.
     next: usize,
     pace: ReplayPace,
 }
@@ -117,6 +137,8 @@ enum ReplayPace {
     Timed,
     /// Each is due so long after the completion of the one before: from `ready` on.
     OneByOne { ready: Time },
+    /// Each is due a think time after the completions that it waits for.
+    Closed(Box<ClosedLoops>),
     /// Places not yet used, and when the others became free, earliest first.
     Afap { unused: u32, free: VecDeque<Time> },
 }
@@ -126,7 +148,7 @@ impl Replay {
     /// priority of each. Without a `fit` every request must lie inside the device.
     ///
     /// # Errors
-    /// If a request does not fit the device.
+    /// If a request does not fit the device, or the timing needs completions that are not there.
     ///
     /// # Panics
     /// If a speed or a depth is not above zero.
@@ -137,8 +159,10 @@ impl Replay {
         timing: Timing,
         mut class: impl FnMut(&Record) -> (ClassId, Prio),
     ) -> Result<Self, ReplayError> {
-        let pace = match timing {
+        let mut pace = match timing {
             Timing::Afap { depth } => ReplayPace::Afap { unused: depth, free: VecDeque::new() },
+            // Made below, of all requests.
+            Timing::Closed { .. } => ReplayPace::Timed,
             _ if trace.one_by_one => ReplayPace::OneByOne { ready: Time::ZERO },
             Timing::Original | Timing::Scaled(_) => ReplayPace::Timed,
         };
@@ -161,12 +185,24 @@ impl Replay {
             let ((class, prio), stream) = (class(record), streams.of(pid));
             ios.push(Io { due, start, len, stream, class, op, prio, flags });
         }
+        if let Timing::Closed { latency } = timing {
+            let Some(took) = durations(&trace.records, latency) else {
+                let known = trace.records.iter().filter_map(Record::latency).count();
+                return Err(ReplayError::Completions { known, requests });
+            };
+            pace = ReplayPace::Closed(Box::new(ClosedLoops::new(&trace.records, &ios, took)));
+        }
         Ok(Self { ios: Arc::new(ios), next: 0, pace })
     }
 
-    /// The same with the requests of one class only.
+    /// The same with the requests of one class only, before any was issued.
     #[must_use]
     pub fn only(&self, class: ClassId) -> Self {
+        if let ReplayPace::Closed(closed) = &self.pace {
+            let (ios, closed) = closed.only(&self.ios, |io| io.class == class);
+            let pace = ReplayPace::Closed(Box::new(closed));
+            return Self { ios: Arc::new(ios), next: 0, pace };
+        }
         let ios = self.ios.iter().filter(|io| io.class == class).copied().collect();
         Self { ios: Arc::new(ios), next: 0, pace: self.pace.clone() }
     }
@@ -202,6 +238,7 @@ impl Source for Replay {
     fn next_due(&self) -> Time {
         match (self.ios.get(self.next), &self.pace) {
             (None, _) => Time::NEVER,
+            (Some(_), ReplayPace::Closed(closed)) => closed.next_due(),
             (Some(io), ReplayPace::Timed) => io.due,
             (Some(_), ReplayPace::OneByOne { ready }) => *ready,
             (Some(_), ReplayPace::Afap { unused: 1.., .. }) => Time::ZERO,
@@ -216,22 +253,25 @@ impl Source for Replay {
         if due > now || self.left() == 0 {
             return None;
         }
+        let mut index = self.next;
         match &mut self.pace {
             ReplayPace::Timed => {}
+            ReplayPace::Closed(closed) => index = closed.take()?,
             ReplayPace::OneByOne { ready } => *ready = Time::NEVER,
             ReplayPace::Afap { unused, free } => match unused.checked_sub(1) {
                 Some(fewer) => *unused = fewer,
                 None => drop(free.pop_front()),
             },
         }
-        let io = Io { due, ..self.ios[self.next] };
+        let io = Io { due, ..self.ios[index] };
         self.next += 1;
         Some(io)
     }
 
-    fn finished(&mut self, now: Time, _: &Request, _: &Done) {
+    fn finished(&mut self, now: Time, req: &Request, _: &Done) {
         match &mut self.pace {
             ReplayPace::Timed => {}
+            ReplayPace::Closed(closed) => closed.finished(now, &req.io),
             ReplayPace::OneByOne { ready } => {
                 let think = self.ios.get(self.next).map_or(Time::ZERO, |io| io.due);
                 *ready = now + think.since(Time::ZERO);
