@@ -198,7 +198,16 @@ fn a_trace_that_would_last_for_centuries_is_refused() {
         refusal(&format!("device = \"flash\"\n{file}"))
     };
     let (slow, slower) = (at("0.02"), at("1e-9"));
+    // One that waits for the device would last as long.
+    let lines = |s: u64| format!("254,0 1 1 {s}.0 1 Q R 0 + 8 [a]\n");
+    std::fs::write(&path, lines(0) + &lines(4_000_000_000)).unwrap();
+    let text = format!(
+        "device = \"flash\"\n[trace]\nfile = {path:?}\nformat = \"blkparse\"\n\
+         timing = {{ latency = \"1ms\" }}\n"
+    );
+    let closed = refusal(&text);
     std::fs::remove_file(&path).unwrap();
+    assert!(closed.unwrap().contains("after more than a hundred years\nhint: "));
     assert_eq!(slow, None, "fifty years");
     assert!(slower.unwrap().contains("after more than a hundred years\nhint: "));
 }
