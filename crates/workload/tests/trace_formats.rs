@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
-use penstock_core::{Flags, Op};
+use penstock_core::{Flags, Op, Span};
 use penstock_workload::trace::{
     self, FORMATS, Record, Trace, TraceError, Written, detect, format, parse, read, read_any, stats,
 };
@@ -47,6 +47,23 @@ fn table(trace: &Trace, most: usize) -> String {
 fn blkparse() {
     assert_snapshot!("blkparse", table(&read_sample("kinds.blkparse", "blkparse"), 99));
     assert_snapshot!("blkparse_real", table(&read_sample("pgbench.blkparse", "blkparse"), 12));
+}
+
+/// Kernels of today number the sector of a flush 2^64 - 1.
+#[test]
+fn the_sector_of_a_flush_means_nothing() {
+    let text = b"7,0 1 1 0.000000000 10 Q FWS 18446744073709551615 + 0 [sync]\n\
+                 7,0 1 2 0.002000000  0 C  FF 18446744073709551615 + 0 [0]\n";
+    let trace = parse(text, format("blkparse").unwrap()).unwrap();
+    let [flush] = trace.records[..] else { panic!("one request: {trace:?}") };
+    assert_eq!((flush.op, flush.start, flush.len), (Op::Flush, 0, 0));
+    assert_eq!(flush.latency(), Some(Span::from_ms(2)));
+    let refused =
+        parse(b"7,0 1 1 0.0 0 C R 36028797018963968 + 8 [0]\n", format("blkparse").unwrap());
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "line 1: found `R 36028797018963968 + 8 [0]`, expected a block number below 2^55"
+    );
 }
 
 #[test]

@@ -116,7 +116,7 @@ impl Reader {
         ];
         for op in ops.into_iter().flatten() {
             let index = self.trace.len();
-            let (start, len) = (bytes(sector, text)?, bytes(sectors, text)?);
+            let (start, len) = extent(op, sector, sectors, text)?;
             let flags = what.flags_of(op);
             let asked = Asked { at_ns, op, start, len, flags, device };
             let record = self.trace.push(line, text, &asked)?;
@@ -130,20 +130,29 @@ impl Reader {
 
     fn completed(&mut self, mut fields: Fields<'_>, device: &[u8], at_ns: u64) -> Parsed<()> {
         self.trace.skipped += 1;
+        let text = fields.rest();
         let what = What::parse(fields.word())?;
         let Some((sector, sectors)) = place(&mut fields)? else { return Ok(()) };
         // Without data it ends a flush, whatever letters it has.
         let Some(op) = (if sectors == 0 { Some(Op::Flush) } else { what.op }) else {
             return Ok(());
         };
-        let start = bytes(sector, b"sector")?;
-        let len = bytes(sectors, b"sectors")?;
+        let (start, len) = extent(op, sector, sectors, text)?;
         let end = start.saturating_add(len);
         let device = self.trace.device(device)?;
         let trace = &mut self.trace;
         let range = Range { device, op, start, end };
         self.completions.completed(at_ns, &range, |index, latency| trace.took(index, latency));
         Ok(())
+    }
+}
+
+/// First byte and bytes. A flush has neither; kernels number its sector as they like, as 2^64 - 1
+/// for one.
+fn extent(op: Op, sector: u64, sectors: u64, text: &[u8]) -> Parsed<(u64, u64)> {
+    match op {
+        Op::Flush => Ok((0, 0)),
+        _ => Ok((bytes(sector, text)?, bytes(sectors, text)?)),
     }
 }
 
