@@ -1,6 +1,7 @@
 """`penstock trace`: what a recorded trace holds, and the same in another format."""
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,13 +9,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from penstock import _native
+from penstock import _native, recording
 from penstock.cli import output
 from penstock.cli.console import drawn
 from penstock.cli.job import errors_end, say_written
 from penstock.cli.options import Json, Plots
 from penstock.cli.replay import Classes, Format, Trace
 from penstock.cli.verb import group
+from penstock.errors import translated
 from penstock.report.trace import TraceOutputs
 from penstock.text import trace as trace_table
 from penstock.text import units
@@ -105,6 +107,58 @@ def convert(
     left = made["left_out"]
     rest = f"; {units.count(left)} left out, which {made['into']} has no words for" if left else ""
     output.data(f"{units.count(made['requests'])} requests from {made['from']}{rest}\n")
+
+
+@app.command("record", short_help="Record a disk's requests.")
+def record(
+    device: Annotated[
+        str, typer.Argument(metavar="DEV", help="The disk, as /dev/sdb.", show_default=False)
+    ],
+    *,
+    out: Annotated[
+        str,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="The file to make, packed if it ends in .gz; it may not exist.",
+        ),
+    ],
+    lasts: Annotated[
+        str | None,
+        typer.Option("--for", metavar="TIME", help="How long. If not given, until Ctrl-C."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Record the requests of programs to a disk, in the format blkparse. Needs root.
+
+    The kernel's block tracing is switched on for this disk, and off again at the end. Nothing is
+    written to the disk, unless the file lies there.
+    """
+    with errors_end():
+        path, disk = Path(out), recording.disk(Path(device))
+        with translated():
+            seconds = None if lasts is None else _native.duration(lasts) / 1e9
+        recording.check_out(path)
+        tracefs = recording.tracing()
+        output.talk(f"recording {device}; Ctrl-C ends it, with what there is")
+        recorded = recording.record(disk, path, seconds=seconds, tracefs=tracefs)
+    if as_json:
+        figures = {name: getattr(recorded, name) for name in ("requests", "completions", "lost")}
+        output.data(f"{json.dumps({'file': out, **figures, 'seconds': recorded.seconds})}\n")
+    else:
+        output.data(
+            f"{units.count(recorded.requests)} requests in {recorded.seconds:.1f} s, "
+            f"{units.count(recorded.completions)} completions\n"
+        )
+    if recorded.lost:
+        output.talk(
+            f"warning: the kernel lost {units.count(recorded.lost)} events, as they came faster "
+            "than they were read"
+        )
+    output.talk(f"wrote {out}")
+    if recorded.asked_by is not None and lasts is not None:
+        raise typer.Exit(128 + recorded.asked_by)
 
 
 @app.command("formats", short_help="What formats there are.")
