@@ -247,6 +247,9 @@ fn one_process_that_waits_for_whole_batches() {
 fn a_class_where_processes_were_not_recorded() {
     let four = [Process(Shape::Loops(1), about(10)); 4];
     like_the_loops("four under no number", &four, false);
+    // Four that begin in step, and one of another kind.
+    let two = [Process(Shape::Loops(4), ms(20)), Process(Shape::Loops(1), ms(4))];
+    like_the_loops("two kinds of loops under no number", &two, false);
 }
 
 /// A disk that serves in an order of its own completes requests in another order, too.

@@ -39,13 +39,15 @@ use penstock_core::{Span, Time};
 
 /// Fewer requests than these show nothing.
 const ENOUGH: u64 = 16;
-/// If less than one request in so many joins others in flight, the two kinds hardly differ.
-const JOINED_ONE_IN: u64 = 32;
-/// A thread submits most of its batch in the first tenth of the time until the next completion.
-/// Loops join at any moment: where arrivals and completions come at random and equally often, 2 in
-/// 11 joins are that early, and fewer where completions come more often.
+/// A request joins others late if it comes after the first tenth of the time from the issuer's last
+/// request to its next completion. A thread submits its batch before; loops come at any moment.
 const EARLY_PART: u64 = 10;
-const EARLY_OF_LOOPS: (u64, u64) = (3, 10);
+/// If fewer than one request in so many joins others late, the two kinds hardly differ.
+const LATE_ONE_IN: u64 = 32;
+/// Of those that join others at least one in so many is late if they are of loops. Where loops know
+/// nothing of one another nine of eleven are, but some go in step for a while. In batches of real
+/// threads less than a tenth are late.
+const LATE_OF_JOINED: u64 = 3;
 /// Think times of loops that are alike differ from one to the next by less than this part of what
 /// they would differ by if they were a thread's.
 const ALIKE: u128 = 4;
@@ -182,14 +184,13 @@ struct Survey {
     flight: Flight,
     most: u32,
     last: Time,
-    /// Requests that joined others, and how many of them did so early.
+    /// Requests that joined others, and how many of them did so late.
     joined: u64,
-    early: u64,
+    late: u64,
 }
 
 impl Survey {
-    const NEW: Self =
-        Self { flight: Flight::of(1), most: 0, last: Time::ZERO, joined: 0, early: 0 };
+    const NEW: Self = Self { flight: Flight::of(1), most: 0, last: Time::ZERO, joined: 0, late: 0 };
 
     fn add(&mut self, request: &Observed) {
         let completed = self.flight.completed;
@@ -199,7 +200,7 @@ impl Survey {
         {
             let (gap, left) = (request.at.since(self.last), end.since(self.last));
             self.joined += 1;
-            self.early += u64::from(gap.ns().saturating_mul(EARLY_PART) < left.ns());
+            self.late += u64::from(gap.ns().saturating_mul(EARLY_PART) >= left.ns());
         }
         self.last = request.at;
         self.flight.ask(request.end);
@@ -207,10 +208,9 @@ impl Survey {
     }
 
     fn joins_like_loops(&self) -> bool {
-        let (part, whole) = EARLY_OF_LOOPS;
-        let enough =
-            self.joined >= ENOUGH && self.joined * JOINED_ONE_IN >= u64::from(self.flight.asked);
-        enough && self.early * whole <= self.joined * part
+        self.late >= ENOUGH
+            && self.late * LATE_ONE_IN >= u64::from(self.flight.asked)
+            && self.late * LATE_OF_JOINED >= self.joined
     }
 }
 
