@@ -324,7 +324,10 @@ def _copy(
                     (instance / "tracing_on").write_text("0")
             rest = _drain(pipe, rest, formatter, text)
             if over:
-                return came and signal.Signals(came.si_signo)
+                by = came and signal.Signals(came.si_signo)
+                if by == signal.SIGHUP:
+                    signals.detach_from_terminal()
+                return by
     finally:
         os.close(pipe)
 
