@@ -119,6 +119,7 @@ def compare(
     watch: Pace | None = None,
     speed: str | None = None,
     repeat: int | None = None,
+    requests: Callable[[int, dict[str, bytes]], object] | None = None,
 ) -> str:
     """Run a job under each policy and return the comparison as JSON.
 
@@ -126,7 +127,8 @@ def compare(
     With `text` that is the job, and `job` only what it is called. With `watch` the steps that
     `progress` gets report how the run goes, and a model goes `speed` times as fast as real time,
     once if not given, or as fast as it can: `max`. With `repeat` each policy runs so often, in
-    rounds of all of them, each with the next seed.
+    rounds of all of them, each with the next seed. `requests` is called with the number of each run
+    and every request of it: bytes of a column each.
 
     An interrupt, or anything that `progress` raises, ends the run: after an interrupt the result so
     far is returned, if there is one.

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 
-from penstock import _native
+from penstock import _native, report
 from penstock.comparison import Comparison
 from penstock.errors import translated, wrong
 from penstock.job import Job, Plain, plain
 from penstock.policy import Policy, made
+from penstock.results.requests import Requests
 from penstock.results.rounds import ROUNDS_MOST
 from penstock.target import Target, path
 
@@ -25,6 +27,7 @@ def compare(
     set: Mapping[str, Plain] | None = None,
     repeat: int | None = None,
     detail: bool = True,
+    requests: str | PathLike[str] | None = None,
 ) -> Comparison:
     """Run one workload under several policies and compare what each class gets.
 
@@ -36,6 +39,7 @@ def compare(
     command line; `set` changes the job, as `{"duration": "15s", "size-priority.split": "64KiB"}`.
     With `repeat` every policy runs so often, in rounds of all of them, each with the next seed.
     Without `detail` there are no distributions and no course over time, and so no charts.
+    `requests` is a file, `FILE.parquet`, that gets a row for every request.
 
     Ctrl-C ends the run with what there is, if there is anything: then the last run says
     `interrupted`. What is wrong is a `penstock.PenstockError` with the command's message.
@@ -51,6 +55,9 @@ def compare(
         read_only=read_only,
         engine=engine,
     )
+    kept = None if requests is None else Requests()
+    if requests is not None:
+        report.check_table(Path(requests))
     with translated():
         text = _native.compare(
             job.name if isinstance(job, Job) else job,
@@ -59,9 +66,13 @@ def compare(
             sets=[f"{key}={_written(value)}" for key, value in (set or {}).items()],
             detail=detail,
             repeat=repeat,
+            requests=None if kept is None else kept.take,
             text=job.text if isinstance(job, Job) else None,
         )
-    return Comparison.from_json(text)
+    comparison = Comparison.from_json(text)
+    if kept is not None and requests is not None:
+        report.save_table(kept.frame(comparison.raw), requests)
+    return comparison
 
 
 def _written(value: Plain) -> str:

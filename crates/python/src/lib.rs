@@ -8,6 +8,7 @@
 
 mod answer;
 mod below;
+mod columns;
 mod gate;
 mod ledger;
 mod policy;
@@ -86,13 +87,14 @@ impl Pace {
 /// With `text` that is the job, and `job` only what it is called.
 /// With `detail` each run carries whole distributions and its course over time.
 /// With `repeat` each policy runs so often, in rounds of all of them.
+/// `requests` is called with the number of each run and every request of it, as columns.
 /// With `watch` steps report how the run goes, and a model goes `speed` times as fast as real time.
 /// `progress` is called some times a second. If it raises, or a signal's handler does, the run ends
 /// there: an interrupt gives the result so far, anything else is raised.
 #[pyfunction]
 #[pyo3(signature = (
     job, *, policies, target=None, sets=Vec::new(), record=None, detail=false, text=None,
-    progress=None, watch=None, speed=None, repeat=None
+    progress=None, watch=None, speed=None, repeat=None, requests=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
@@ -109,13 +111,16 @@ fn compare(
     watch: Option<PyRef<'_, Pace>>,
     speed: Option<String>,
     repeat: Option<u32>,
+    requests: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let scripts = policies.iter().any(|named| matches!(named, Named::Script(..)));
     let thrown = Raised::default();
     let policies = policies.into_iter().map(|named| named.candidate(&thrown)).collect();
     let watch = watch.map(|pace| Arc::clone(&pace.0));
     let target = target.map(Into::into).unwrap_or_default();
-    let options = Options { policies, target, record, detail, watch, speed, repeat };
+    let keep = requests.is_some();
+    let options =
+        Options { policies, target, record, detail, requests: keep, watch, speed, repeat };
     let work = move |progress: &mut dyn FnMut(Step<'_>) -> bool| {
         let comparison = match &text {
             Some(text) => {
@@ -124,7 +129,10 @@ fn compare(
             }
             None => penstock_run::compare(&job, &sets, &options, progress),
         };
-        comparison.map(|comparison| json(&comparison))
+        comparison.map(|mut comparison| {
+            let rows = comparison.runs.iter_mut().map(|run| run.requests.take()).collect();
+            (json(&comparison), rows)
+        })
     };
     let watched = if scripts {
         watch::run_here(py, progress.as_ref(), work)
@@ -134,7 +142,10 @@ fn compare(
     let thrown = thrown.lock().unwrap_or_else(PoisonError::into_inner).take();
     match watched.ended(py, thrown)? {
         (_, Some(raised)) if !raised.is_instance_of::<PyKeyboardInterrupt>(py) => Err(raised),
-        (comparison, _) => Ok(comparison),
+        ((comparison, rows), _) => {
+            requests.map_or(Ok(()), |give| columns::give(&give, rows))?;
+            Ok(comparison)
+        }
     }
 }
 

@@ -56,6 +56,7 @@ impl Session {
     /// variant runs so often, in rounds of all of them, each with the next seed.
     #[new]
     #[pyo3(signature = (variants, *, policies, target, detail=false, repeat=None))]
+    #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
     fn new(
         py: Python<'_>,
         variants: Vec<Variant>,

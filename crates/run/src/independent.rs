@@ -188,6 +188,9 @@ fn joined(runner: &Runner<'_>, results: Vec<RunResult>) -> RunResult {
         all.ended = all.ended.or(result.ended);
         all.failure = all.failure.or(result.failure);
         all.remarks.append(&mut result.remarks);
+        if let (Some(all), Some(other)) = (&mut all.requests, result.requests) {
+            all.append(other);
+        }
         all.detail = all.detail.zip(result.detail).and_then(|(all, other)| all.join(other));
     }
     let whole: f64 = all.classes.iter().map(|class| class.device_time_s).sum();

@@ -22,6 +22,8 @@ pub struct Options {
     pub repeat: Option<u32>,
     /// Whether results carry whole distributions and the course over time.
     pub detail: bool,
+    /// Whether results carry every request.
+    pub requests: bool,
     /// A person watches: steps report how the run goes, and a model keeps step with real time,
     /// until this lets it pause.
     pub watch: Option<Arc<Pace>>,

@@ -44,6 +44,7 @@ pub(crate) struct Runner<'a> {
     pub(crate) seed: u64,
     pub(crate) record: Option<&'a Path>,
     pub(crate) detail: bool,
+    pub(crate) requests: bool,
     pub(crate) watch: Option<Watch<'a>>,
 }
 
@@ -299,7 +300,14 @@ impl Runner<'_> {
     fn subject(&self, live: bool) -> Subject<'_> {
         let warmup = Time::ZERO + self.job.warmup;
         let depth = self.job.live.target_depth();
-        Subject { load: self.load, warmup, live, depth, detail: self.detail }
+        Subject {
+            load: self.load,
+            warmup,
+            live,
+            depth,
+            detail: self.detail,
+            requests: self.requests,
+        }
     }
 
     /// Reports the progress of a run of the classes `names`, in real time if it is `live`.

@@ -112,7 +112,7 @@ impl Session {
         variants: &[Variant],
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<Vec<Comparison>, Failure> {
-        let Options { repeat, detail, .. } = self.options;
+        let Options { repeat, detail, requests, .. } = self.options;
         let record = self.options.record.as_deref();
         let tasks = variants.iter().map(|one| self.task(one)).collect::<Result<Vec<_>, _>>()?;
         let watch = Watch::new(self.options.watch.as_deref(), self.options.speed.as_deref())?;
@@ -121,7 +121,7 @@ impl Session {
         let run = |cell: Cell<'_>, progress: &mut dyn Progress| {
             let Task { job, load, place, .. } = cell.task;
             let (seed, policy) = (cell.seed(), cell.policy);
-            let runner = Runner { job, policy, load, seed, record, detail, watch };
+            let runner = Runner { job, policy, load, seed, record, detail, requests, watch };
             let result = one_run(&runner, place, progress)?;
             let round = repeat.map(|_| cell.round);
             Ok(RunResult { round, seed: round.map(|_| seed), ..result })

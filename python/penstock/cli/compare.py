@@ -10,6 +10,7 @@ from penstock.cli.options import (
     Policies,
     Repeat,
     Report,
+    Requests,
     Sets,
     Xlsx,
     named,
@@ -36,6 +37,7 @@ def compare(
     plots: Plots = None,
     dark: Dark = False,
     xlsx: Xlsx = None,
+    requests: Requests = None,
     as_json: Json = False,
 ) -> None:
     """Run one workload under several policies and compare what each class gets.
@@ -49,7 +51,7 @@ def compare(
         target=target,
         sets=sets or [],
         record=None,
-        outputs=Outputs(report=report, plots=plots, dark=dark, xlsx=xlsx),
+        outputs=Outputs(report=report, plots=plots, dark=dark, xlsx=xlsx, requests=requests),
         as_json=as_json,
         repeat=repeat,
         baseline=baseline,

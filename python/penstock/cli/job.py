@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias
 
 import typer
@@ -20,6 +21,7 @@ from penstock.cli.estimate import Estimate
 from penstock.errors import RUN_FAILED, PenstockError, wrong
 from penstock.report import Outputs
 from penstock.results.json_types import Comparison
+from penstock.results.requests import Requests
 from penstock.results.rounds import ALONE
 from penstock.results.steps import Step
 from penstock.signals import Asked
@@ -79,6 +81,8 @@ def work(
         if job == STDIN:
             job, text = "stdin", job_on_stdin()
 
+    kept = None if outputs.requests is None else Requests()
+
     def run(progress: OnStep | None) -> str:
         return _native.compare(
             job,
@@ -86,12 +90,13 @@ def work(
             target=target,
             sets=sets,
             record=record,
-            detail=bool(outputs),
+            detail=outputs.need_detail,
             text=text,
             progress=progress,
             watch=pace,
             speed=speed,
             repeat=repeat,
+            requests=None if kept is None else kept.take,
         )
 
     asked = Asked()
@@ -111,7 +116,8 @@ def work(
         drawn(lambda console: _show(comparison, console))
         for remark in comparison.get("remarks", []):
             output.talk(f"note: {remark}")
-    say_written(replace(outputs, command=command_line()).write(comparison))
+    table = None if kept is None else partial(kept.frame, comparison)
+    say_written(replace(outputs, command=command_line()).write(comparison, table))
     of = len(_chosen(policies)) * (repeat or 1)
     code = _judged(comparison, of=of, asked=asked)
     early = any(run.get("interrupted") for run in comparison["runs"])

@@ -158,6 +158,16 @@ Plots = Annotated[
     ),
 ]
 
+Requests = Annotated[
+    str | None,
+    typer.Option(
+        "--requests",
+        metavar="FILE.parquet",
+        help="Write every request as a table: class, when it was due, sent and done, what it asked "
+        "for and how it failed.",
+    ),
+]
+
 Dark = Annotated[bool, typer.Option("--dark", help="Draw those of --plots on dark ground.")]
 
 Xlsx = Annotated[

@@ -13,6 +13,7 @@ from penstock.cli.options import (
     Plots,
     Repeat,
     Report,
+    Requests,
     Sets,
     Xlsx,
     named,
@@ -105,6 +106,7 @@ def replay(
     plots: Plots = None,
     dark: Dark = False,
     xlsx: Xlsx = None,
+    requests: Requests = None,
     as_json: Json = False,
 ) -> None:
     """Play a recorded trace under policies and show what each class of it gets.
@@ -120,7 +122,7 @@ def replay(
         target=target,
         sets=[f"{key}={value}" for key, value in given.items() if value is not None] + (sets or []),
         record=None,
-        outputs=Outputs(report=report, plots=plots, dark=dark, xlsx=xlsx),
+        outputs=Outputs(report=report, plots=plots, dark=dark, xlsx=xlsx, requests=requests),
         as_json=as_json,
         repeat=repeat,
         baseline=baseline,

@@ -14,6 +14,7 @@ from penstock.cli.options import (
     Plots,
     Repeat,
     Report,
+    Requests,
     Sets,
     Xlsx,
     named,
@@ -51,6 +52,7 @@ def run(
     plots: Plots = None,
     dark: Dark = False,
     xlsx: Xlsx = None,
+    requests: Requests = None,
     as_json: Json = False,
 ) -> None:
     """Run one workload under a policy, or some, and show what each class gets.
@@ -64,7 +66,7 @@ def run(
         target=target,
         sets=sets or [],
         record=record,
-        outputs=Outputs(report=report, plots=plots, dark=dark, xlsx=xlsx),
+        outputs=Outputs(report=report, plots=plots, dark=dark, xlsx=xlsx, requests=requests),
         as_json=as_json,
         repeat=repeat,
         baseline=baseline,

@@ -9,7 +9,19 @@ from penstock import _native
 from penstock.cli import output
 from penstock.cli.job import Engine as Run
 from penstock.cli.job import errors_end, work
-from penstock.cli.options import Dark, Job, Json, Plots, Policies, Repeat, Report, Sets, Xlsx, named
+from penstock.cli.options import (
+    Dark,
+    Job,
+    Json,
+    Plots,
+    Policies,
+    Repeat,
+    Report,
+    Requests,
+    Sets,
+    Xlsx,
+    named,
+)
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.errors import needs
@@ -46,6 +58,7 @@ def watch(
     plots: Plots = None,
     dark: Dark = False,
     xlsx: Xlsx = None,
+    requests: Requests = None,
     as_json: Json = False,
 ) -> None:
     """Watch a workload run under several policies: what each class gets, second by second.
@@ -77,7 +90,7 @@ def watch(
         target=target,
         sets=sets or [],
         record=None,
-        outputs=Outputs(report=report, plots=plots, dark=dark, xlsx=xlsx),
+        outputs=Outputs(report=report, plots=plots, dark=dark, xlsx=xlsx, requests=requests),
         as_json=as_json,
         repeat=repeat,
         pace=pace,

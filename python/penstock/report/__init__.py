@@ -4,8 +4,9 @@
 missing folder is reported at once, and written when the run has ended.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from os import PathLike
 from os.path import realpath
 from pathlib import Path
@@ -16,9 +17,11 @@ from penstock.report import files
 from penstock.results.json_types import Comparison
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from penstock.results.tradeoff import Tradeoff
 
-ENDINGS = {"report": ".html", "xlsx": ".xlsx", "parquet": ".parquet"}
+ENDINGS = {"report": ".html", "xlsx": ".xlsx", "parquet": ".parquet", "requests": ".parquet"}
 """How the name of an option's file ends."""
 
 
@@ -43,18 +46,29 @@ class Outputs:
     report: str | PathLike[str] | None = None
     plots: str | PathLike[str] | None = None
     xlsx: str | PathLike[str] | None = None
+    requests: str | PathLike[str] | None = None
     dark: bool = False
     """Pictures of `plots` are on dark ground."""
     command: str | None = None
     """The command line, for the page."""
 
-    def __bool__(self) -> bool:
-        """Whether anything is asked for."""
+    @property
+    def need_detail(self) -> bool:
+        """Whether distributions and the course over time are needed."""
         return not (self.report is None and self.plots is None and self.xlsx is None)
 
     def check(self) -> None:
         """Raise a `PenstockError` if something is known to be in the way."""
-        check_distinct({"report": self.report, "plots": self.plots, "xlsx": self.xlsx})
+        check_distinct(
+            {
+                "report": self.report,
+                "plots": self.plots,
+                "xlsx": self.xlsx,
+                "requests": self.requests,
+            }
+        )
+        if self.requests is not None:
+            check_table(Path(self.requests))
         if self.report is not None:
             check_page(Path(self.report))
         if self.plots is not None:
@@ -62,8 +76,16 @@ class Outputs:
         if self.xlsx is not None:
             _check_workbook(Path(self.xlsx))
 
-    def write(self, comparison: Comparison) -> Iterator[str]:
-        """Write them one after another, and yield each once it is there."""
+    def write(
+        self, comparison: Comparison, requests: "Callable[[], pl.DataFrame] | None" = None
+    ) -> Iterator[str]:
+        """Write them one after another, and yield each once it is there.
+
+        `requests` makes the table of every request.
+        """
+        if self.requests is not None and requests is not None:
+            save_table(requests(), self.requests)
+            yield str(self.requests)
         if self.report is not None:
             save_page(comparison, self.report, command=self.command)
             yield str(self.report)
@@ -112,6 +134,20 @@ def save_plots(comparison: Comparison, folder: str | PathLike[str], *, dark: boo
     return slides.save(comparison, charts.all_of(comparison), folder, dark=dark)
 
 
+def save_table(table: "pl.DataFrame", path: str | PathLike[str]) -> None:
+    """Write a table as Parquet. Only an earlier one of ours is replaced."""
+    path = Path(path)
+    check_table(path)
+    buffer = BytesIO()
+    table.write_parquet(buffer, metadata={files.PARQUET_MARK: "penstock"})
+    files.write(path, buffer.getvalue())
+
+
+def check_table(path: Path) -> None:
+    """Raise a `PenstockError` unless a table may be written there."""
+    files.check(path, is_ours=files.is_parquet, what="table", ending=ENDINGS["parquet"])
+
+
 def save_workbook(comparison: Comparison, path: str | PathLike[str]) -> None:
     """Write the figures as an `.xlsx` workbook. Only an earlier one of ours is replaced."""
     path = Path(path)
@@ -136,8 +172,10 @@ __all__ = [
     "Outputs",
     "check_distinct",
     "check_page",
+    "check_table",
     "save_page",
     "save_plots",
     "save_sweep",
+    "save_table",
     "save_workbook",
 ]

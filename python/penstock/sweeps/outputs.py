@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 
 from penstock import report
@@ -31,9 +30,7 @@ class SweepOutputs:
         if self.plots is not None:
             files.check_folder(Path(self.plots))
         if self.parquet is not None:
-            ending = report.ENDINGS["parquet"]
-            path = Path(self.parquet)
-            files.check(path, is_ours=files.is_parquet, what="table", ending=ending)
+            report.check_table(Path(self.parquet))
 
     def write(self, sweep: Sweep) -> Iterator[str]:
         """Write them one after another, and yield each once it is there."""
@@ -48,7 +45,5 @@ class SweepOutputs:
             count = slides.save(sweep.comparison, drawn, self.plots, dark=self.dark)
             yield f"{count} pictures in {self.plots}"
         if self.parquet is not None:
-            buffer = BytesIO()
-            sweep.frame().write_parquet(buffer, metadata={files.PARQUET_MARK: "penstock"})
-            files.write(Path(self.parquet), buffer.getvalue())
+            report.save_table(sweep.frame(), self.parquet)
             yield self.parquet

@@ -16,6 +16,7 @@ mod asked;
 mod classes;
 mod demand;
 mod detail;
+mod requests;
 mod schedule;
 
 use self::measure::Measure;
@@ -30,6 +31,7 @@ pub(crate) fn all<'a>(subject: &Subject<'a>) -> Vec<Box<dyn Measure + 'a>> {
         schedule::measure(subject),
         against_measured::measure(subject),
         detail::measure(subject),
+        requests::measure(subject),
     ];
     measures.into_iter().flatten().collect()
 }

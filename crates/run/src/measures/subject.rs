@@ -16,6 +16,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) depth: u32,
     /// Whole distributions and the course over time are asked for.
     pub(crate) detail: bool,
+    /// Every request is asked for.
+    pub(crate) requests: bool,
 }
 
 impl<'a> Subject<'a> {

@@ -13,6 +13,7 @@ mod errors;
 mod kernel;
 mod params;
 mod programs;
+mod requests;
 mod schedule;
 mod verdict;
 
@@ -35,6 +36,7 @@ pub use self::ended::Ended;
 pub use self::errors::{ErrorResult, FirstError, OpResult};
 pub use self::kernel::{AskedResult, KernelDiskResult, KernelResult};
 pub use self::programs::ProgramResult;
+pub use self::requests::Requests;
 pub use self::schedule::{Held, ScheduleResult};
 pub use self::verdict::VerdictResult;
 
@@ -170,6 +172,9 @@ pub struct RunResult {
     /// them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<Detail>,
+    /// Every request, if that was asked for; no part of the JSON.
+    #[serde(skip)]
+    pub requests: Option<Requests>,
 }
 
 impl RunResult {

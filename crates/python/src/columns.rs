@@ -1,0 +1,39 @@
+//! Every request of a run for Python: bytes of a column each, in the machine's order.
+
+use penstock_run::result::Requests;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+/// Calls `give` with the number of each run and its requests.
+pub(crate) fn give(give: &Bound<'_, PyAny>, runs: Vec<Option<Requests>>) -> PyResult<()> {
+    for (number, requests) in runs.into_iter().enumerate() {
+        if let Some(requests) = requests {
+            give.call1((number, columns(give.py(), &requests)?))?;
+        }
+    }
+    Ok(())
+}
+
+fn columns<'py>(py: Python<'py>, requests: &Requests) -> PyResult<Bound<'py, PyDict>> {
+    let Requests { due_ns, sent_ns, done_ns, class, op, offset, length, error } = requests;
+    let columns = PyDict::new(py);
+    for (name, values) in
+        [("due_ns", due_ns), ("sent_ns", sent_ns), ("done_ns", done_ns), ("offset", offset)]
+    {
+        columns.set_item(name, bytes(py, values, u64::to_ne_bytes))?;
+    }
+    columns.set_item("class", bytes(py, class, u16::to_ne_bytes))?;
+    columns.set_item("op", bytes(py, op, |value| [value]))?;
+    columns.set_item("length", bytes(py, length, u32::to_ne_bytes))?;
+    columns.set_item("error", bytes(py, error, i32::to_ne_bytes))?;
+    Ok(columns)
+}
+
+fn bytes<'py, T: Copy, const N: usize>(
+    py: Python<'py>,
+    values: &[T],
+    of: impl Fn(T) -> [u8; N],
+) -> Bound<'py, PyBytes> {
+    let all: Vec<u8> = values.iter().flat_map(|&value| of(value)).collect();
+    PyBytes::new(py, &all)
+}

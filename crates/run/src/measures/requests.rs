@@ -1,0 +1,25 @@
+//! Every request, where it is asked for.
+
+use penstock_core::{Request, Time};
+
+use crate::measures::measure::{Finished, Measure};
+use crate::measures::subject::Subject;
+use crate::result::{Requests, RunResult};
+
+struct Kept(Requests);
+
+/// The measure of a run of which every request is to be kept.
+pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Option<Box<dyn Measure + 'a>> {
+    subject.requests.then(|| Box::new(Kept(Requests::default())) as Box<dyn Measure>)
+}
+
+impl Measure for Kept {
+    fn finished(&mut self, _: Time, req: &Request, how: &Finished) {
+        let error = how.error.map_or(0, penstock_core::Errno::code);
+        self.0.push(req, how.wait, how.at, error);
+    }
+
+    fn write(&mut self, _: Time, result: &mut RunResult) {
+        result.requests = Some(std::mem::take(&mut self.0));
+    }
+}
