@@ -1,12 +1,11 @@
 """The page of the commands: read from the command line itself."""
 
-from collections.abc import Iterator
-
 import typer
-from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperOption
 
 from markdown_parts import cell, code, page, table
 from penstock.cli.app import app
+from penstock.cli.verb import commands
 
 INTRODUCTION = (
     "`penstock COMMAND --help` prints the same in the terminal. Results go to stdout, everything "
@@ -30,16 +29,6 @@ def commands_page() -> str:
         "## Exit codes",
         f"- {codes}",
     )
-
-
-def commands(command: object, name: str) -> Iterator[tuple[str, TyperCommand]]:
-    """The commands below `command`, and itself if there are none."""
-    if isinstance(command, TyperGroup):
-        context = typer.Context(command)
-        for word in command.list_commands(context):
-            yield from commands(command.get_command(context, word), f"{name} {word}")
-    elif isinstance(command, TyperCommand):
-        yield name, command
 
 
 def _short(command: TyperCommand) -> str:

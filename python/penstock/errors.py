@@ -34,11 +34,11 @@ def wrong(message: str, hint: str) -> PenstockError:
     return PenstockError(f"error: {message}\nhint: {hint}")
 
 
-def needs(package: str, *, extra: str, what: str) -> None:
+def needs(package: str, *, what: str) -> None:
     """Raise an error unless a package is there that only `what` needs."""
     if find_spec(package) is None:
         message = f"error: {what} needs the package {package}, which is not installed"
-        hint = f"hint: install it with `pip install 'penstock[{extra}]'`"
+        hint = f"hint: install it with `pip install {package}`"
         raise PenstockError(f"{message}\n{hint}", exit_code=CANNOT_HERE)
 
 

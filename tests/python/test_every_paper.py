@@ -13,10 +13,10 @@ import papers
 from command import ROOT, penstock
 from penstock import __version__
 from penstock.cli.app import app
+from penstock.cli.verb import commands
 from penstock.papers import PAPERS, files
 from penstock.papers.paper import Paper, load
 from penstock.papers.result import Result, simulated
-from reference_commands import commands
 
 
 @pytest.fixture(params=PAPERS)

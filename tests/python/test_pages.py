@@ -24,7 +24,7 @@ import site_hooks
 from command import ROOT, penstock
 from forking import Ended
 from penstock.cli.app import app
-from reference_commands import commands
+from penstock.cli.verb import commands
 
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 

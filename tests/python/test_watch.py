@@ -408,7 +408,7 @@ class TestTerminal:
         assert ended.code == 77
         assert ended.out == (
             "error: the live view needs the package textual, which is not installed\n"
-            "hint: install it with `pip install 'penstock[tui]'`\n"
+            "hint: install it with `pip install textual`\n"
         )
 
 

@@ -107,7 +107,7 @@ def _cost(residuals: Sequence[float]) -> float:
 
 
 def _fitted(model: Model, known: Known, guess: Guess) -> Fit:
-    needs("scipy", extra="stats", what="calibrate")
+    needs("scipy", what="calibrate")
     from scipy.optimize import least_squares
 
     def residuals(x: Sequence[float]) -> list[float]:

@@ -28,11 +28,13 @@ VERBS = {
     "replay": "Play a recorded trace under policies.",
     "calibrate": "Measure a disk and make a device of it.",
     "doctor": "Say what this machine can do, and why not.",
+    "new": "Write a commented job, after three questions.",
     "schema": "Print the JSON Schema of jobs, devices and results.",
     "advise": "Say which policy and parameters meet a goal.",
     "paper": "Make the figures of a paper again and check its claims.",
     "trace": "Describe recorded traces and convert them.",
     "list": "Show what there is to choose from.",
+    "man": "Print the manual page.",
 }
 """Each verb and its line of help. What it does is `app` in the file of its name."""
 
@@ -61,7 +63,6 @@ app = typer.Typer(
     help="Show what happens when online and batch work share a disk, and control it.",
     epilog=EXIT_CODES,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -71,7 +71,7 @@ def extras() -> Iterator[Check]:
             "name": extra,
             "state": "no" if lacking else "ok",
             "found": f"not installed: {', '.join(lacking)}" if lacking else "installed",
-            "advice": f"install it with `pip install 'penstock[{extra}]'`" if lacking else None,
+            "advice": f"install it with `pip install {' '.join(lacking)}`" if lacking else None,
             "facts": {"lacking": lacking},
         }
 

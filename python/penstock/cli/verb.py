@@ -1,11 +1,11 @@
 """What the application of every verb has in common."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
     # Types of Typer's methods, which it does not export.
@@ -17,6 +17,16 @@ verb = partial(typer.Typer, add_completion=False, rich_markup_mode=None)
 
 group = partial(verb, no_args_is_help=True)
 """Makes the application of a verb that has verbs of its own."""
+
+
+def commands(command: object, name: str) -> Iterator[tuple[str, TyperCommand]]:
+    """The commands below `command`, and itself if there are none."""
+    if isinstance(command, TyperGroup):
+        context = typer.Context(command)
+        for word in command.list_commands(context):
+            yield from commands(command.get_command(context, word), f"{name} {word}")
+    elif isinstance(command, TyperCommand):
+        yield name, command
 
 
 class Lazy(TyperGroup):

@@ -71,7 +71,7 @@ def watch(
     on_screen = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     if on_screen:
         with errors_end():
-            needs("textual", extra="tui", what="the live view")
+            needs("textual", what="the live view")
 
     def let_run(run: Run, asked: Asked) -> str:
         if not on_screen:

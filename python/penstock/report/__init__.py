@@ -163,7 +163,7 @@ def check_page(path: Path) -> None:
 
 
 def _check_workbook(path: Path) -> None:
-    needs("xlsxwriter", extra="xlsx", what="a workbook")
+    needs("xlsxwriter", what="a workbook")
     files.check(path, is_ours=files.is_workbook, what="workbook", ending=ENDINGS["xlsx"])
 
 

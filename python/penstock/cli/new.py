@@ -1,0 +1,182 @@
+"""`penstock new`: a commented job, after three questions."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from penstock.cli import output
+from penstock.cli.job import errors_end
+from penstock.cli.verb import verb
+from penstock.errors import wrong
+from penstock.job import plain
+from penstock.report import files
+
+app = verb()
+
+
+class Online(StrEnum):
+    """What people wait for."""
+
+    WRITES = "writes"
+    READS = "reads"
+    BOTH = "both"
+
+
+class Background(StrEnum):
+    """What works behind them."""
+
+    WRITE = "write"
+    READ = "read"
+    BOTH = "both"
+    NONE = "none"
+
+
+QUESTIONS: Mapping[type[StrEnum], str] = {
+    Online: "What do people wait for: short synced writes (a log, bookings), short reads "
+    "(lookups), or both?",
+    Background: "What works in the background: a long write (a load, a restore), a long read (a "
+    "backup, a scan), both, or none?",
+}
+
+DEVICE_QUESTION = "On which device is it simulated (`penstock list devices`)?"
+
+DEVICE = "hdd-7200"
+
+HEAD = """\
+# {title}
+#
+#   penstock compare {path}
+#   penstock compare {path} --on ./disk.img --create 1GiB
+
+seed = 1                     # equal seeds give equal results on a modelled device
+duration = "1min"            # when the agents stop; the run goes on until all is done
+warmup = "5s"                # what is due before is not counted
+{device} # a name, a device file, or --on
+"""
+
+CLASSES = """
+# People. They wait for every request; their latency counts.
+[class.online]
+"""
+
+BEHIND = """
+# Programs. What counts is when they are done: their throughput.
+[class.background]
+prio = 1                     # behind people, for policies that go by priority: class-priority
+"""
+
+AGENTS: Mapping[str, str] = {
+    "writes": """
+# Short writes anywhere, each on the device before its author goes on: so many a second, on average.
+[[agent]]
+class = "online"
+op = "write"
+sync = true
+size = "4KiB"
+pattern = "random"
+region = ["0%", "20%"]
+arrivals = { kind = "poisson", rate = "RATE" }
+""",
+    "reads": """
+# Short reads anywhere: so many a second, on average.
+[[agent]]
+class = "online"
+op = "read"
+size = "8KiB"
+pattern = "random"
+region = ["0%", "40%"]
+arrivals = { kind = "poisson", rate = "RATE" }
+""",
+    "write": """
+# A long write, one request behind the other: four are always outstanding.
+[[agent]]
+class = "background"
+op = "write"
+size = "1MiB"
+pattern = "sequential"
+region = ["40%", "70%"]
+arrivals = { kind = "closed", depth = 4 }
+""",
+    "read": """
+# A long read from end to end: four requests are always outstanding.
+[[agent]]
+class = "background"
+op = "read"
+size = "512KiB"
+pattern = "sequential"
+region = ["70%", "100%"]
+arrivals = { kind = "closed", depth = 4 }
+""",
+}
+
+Answer = TypeVar("Answer", bound=StrEnum)
+
+
+@app.command("new")
+def new(
+    path: Annotated[
+        Path, typer.Argument(metavar="JOB.toml", help="The new file.", show_default=False)
+    ],
+    *,
+    online: Annotated[
+        Online | None, typer.Option("--online", help="What people wait for.", show_default=False)
+    ] = None,
+    background: Annotated[
+        Background | None,
+        typer.Option("--background", help="What works behind them.", show_default=False),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            "--device", metavar="NAME", help="Where it is simulated: `penstock list devices`."
+        ),
+    ] = None,
+) -> None:
+    """Write a commented job, after three questions.
+
+    What the options answer is not asked. No file is overwritten.
+    """
+    with errors_end():
+        files.check_new(path)
+        asks = [online, background, device]
+        if None in asks and not sys.stdin.isatty():
+            hint = "as in --online writes --background read --device hdd-7200"
+            raise wrong("there is no terminal to ask three questions", f"answer them, {hint}")
+        waits = online or _ask(Online, Online.BOTH)
+        works = background or _ask(Background, Background.WRITE)
+        where = device or typer.prompt(DEVICE_QUESTION, default=DEVICE, err=True)
+        files.write_new(path, text(str(path), waits, works, where))
+    output.talk(f"wrote {path}; run it with `penstock compare {path}`")
+
+
+def _ask(answers: type[Answer], usual: Answer) -> Answer:
+    import click
+
+    kind = click.Choice([one.value for one in answers])
+    return answers(typer.prompt(QUESTIONS[answers], default=usual.value, type=kind, err=True))
+
+
+def text(path: str, online: Online, background: Background, device: str) -> str:
+    """The job of these answers."""
+    short = {Online.BOTH: ("writes", "reads")}.get(online, (online.value,))
+    long: Sequence[str] = {Background.BOTH: ("write", "read"), Background.NONE: ()}.get(
+        background, (background.value,)
+    )
+    titles = {
+        Background.WRITE: "a long write",
+        Background.READ: "a long read",
+        Background.BOTH: "a long write and a long read",
+    }
+    title = f"People who wait for short {' and '.join(short)}"
+    if long:
+        title = f"{title}, and {titles[background]} in the background"
+    where = f"device = {plain(device)}"
+    rate = f"{20 // len(short)}/s"
+    parts = [HEAD.format(title=f"{title}.", path=path, device=where.ljust(28)), CLASSES]
+    parts += [BEHIND] if long else []
+    parts += [AGENTS[one].replace("RATE", rate) for one in (*short, *long)]
+    return "".join(parts)
