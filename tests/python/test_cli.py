@@ -399,3 +399,25 @@ def test_output_that_cannot_be_written_is_reported(words: list[str]) -> None:
         )
     assert ended.returncode == 1
     assert ended.stderr == "error: the output cannot be written: No space left on device\n"
+
+
+def test_a_loop_with_many_outstanding_has_its_whole_share_after_a_warm_up(tmp_path: Path) -> None:
+    job = tmp_path / "job.toml"
+    agent = """
+[[agent]]
+class = "{name}"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = {{ kind = "closed", depth = {depth} }}
+"""
+    head = 'duration = "20s"\nwarmup = "10s"\ndevice = "hdd-7200"\n[class.many]\n[class.one]\n'
+    agents = agent.format(name="many", depth=1024) + agent.format(name="one", depth=1)
+    job.write_text(head + agents)
+    (run,) = compared(job, "--policies", "fcfs")["runs"]
+    many, one = run["classes"]
+    # The disk serves about 80 of them a second: none that was due later completes in time.
+    assert many["share"] == pytest.approx(1024 / 1025, abs=0.002)
+    assert many["device_time_s"] + one["device_time_s"] == pytest.approx(
+        run["duration_s"], rel=0.01
+    )

@@ -56,7 +56,8 @@ impl ClassFigures {
     }
 }
 
-/// The figures of every class. Requests due before the warm-up's end are served but not counted.
+/// The figures of every class. Requests due before the warm-up's end are served, and count only for
+/// rates, if they complete after it, and for shares, if they are sent after it.
 struct Classes<'a> {
     names: Vec<&'a str>,
     warmup: Time,
@@ -98,10 +99,14 @@ impl Measure for Classes<'_> {
         if how.error.is_none() && (how.counted || how.at > self.warmup) {
             class.completed.add(how.at, req.len);
         }
+        // A loop with many outstanding would lose as many, were it only what was due later. What was
+        // sent before may have taken a part of its time before.
+        if req.due + how.wait >= self.warmup {
+            class.device_time += how.charged;
+        }
         if !how.counted {
             return;
         }
-        class.device_time += how.charged;
         if let Some(error) = how.error {
             class.errors.add(error, how.at, req);
             return;
