@@ -2,13 +2,13 @@
 
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from command import penstock as command
-from penstock import PenstockError
-from penstock.advise import Curve, Point, Split, split
-from penstock.advise.split import lengths
+from penstock.advise import Curve, NoiseHidesAnswer, Point, Split, split
+from penstock.advise.split import enclosing, lengths
 
 
 def test_on_the_papers_disk_the_law_is_found_and_the_answer_lies_below_its_limit() -> None:
@@ -68,13 +68,68 @@ def test_lengths_end_with_the_long_request_in_whole_blocks() -> None:
     assert lengths(1000, 2_000) == [1000, 2000]
 
 
-def test_noise_that_hides_the_answer_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("count", "ends"),
+    [(1, None), (2, None), (5, None), (6, (0, 5)), (9, (1, 7)), (20, (5, 14)), (1000, (468, 531))],
+)
+def test_an_interval_is_between_the_ranks_that_enclose_the_median(
+    count: int, ends: tuple[int, int] | None
+) -> None:
+    # The ranks are in any table of the sign test.
+    assert enclosing(count) == ends
+
+
+def test_an_interval_has_the_true_median_as_often_as_it_says() -> None:
+    random, true = Random(1), 1.0
+    for count in (6, 20):
+        ends = enclosing(count)
+        assert ends is not None
+        draws = (sorted(random.lognormvariate(0, 1) for _ in range(count)) for _ in range(4000))
+        within = sum(draw[ends[0]] <= true <= draw[ends[1]] for draw in draws)
+        assert 0.94 < within / 4000 < 0.98
+
+
+def test_too_few_rounds_have_an_answer_but_no_interval() -> None:
+    found = split("paper-disk", rounds=5)
+    assert (found.size, found.between, found.hidden) == (16_384, None, False)
+    assert split("paper-disk", rounds=6).between == (16_384, 16_384)
+    words = ("advise", "split", "--on", "paper-disk", "--rounds")
+    few, enough = command(*words, "2"), command(*words, "6")
+    assert (few.code, enough.code) == (0, 0), few.err
+    said = "How certain that is, is not known: a 95 % interval needs --rounds 6 or more."
+    assert said in few.out
+    assert said not in enough.out
+    assert json.loads(command(*words, "2", "--json").out)["between"] is None
+
+
+@pytest.fixture
+def moody(tmp_path: Path) -> Path:
+    """A device whose stalls are longer than any write."""
     path = tmp_path / "moody.toml"
     law = 'model = "fixed"\nbase = "1ms"\nper_mb = "0.1ms"\n'
     path.write_text(f'[device]\n{law}faults = {{ stalls = "55%", stall = "20ms" }}\n')
-    with pytest.raises(PenstockError, match="noise hides the answer") as caught:
-        split(path, rounds=6)
+    return path
+
+
+def test_noise_that_hides_the_answer_is_said(moody: Path) -> None:
+    with pytest.raises(NoiseHidesAnswer, match="noise hides the answer") as caught:
+        split(moody, rounds=6)
     assert caught.value.exit_code == 1
+    assert caught.value.measured.curves["random"].points
+
+
+def test_what_was_measured_is_shown_although_noise_hides_the_answer(moody: Path) -> None:
+    words = ("advise", "split", "--on", moody, "--rounds", "6")
+    ended = command(*words)
+    assert ended.code == 1
+    assert "95 % interval" in ended.out
+    assert "999,424 B" in ended.out
+    assert "split =" not in ended.out
+    assert "←" not in ended.out
+    assert "noise hides the answer" in ended.err
+    plain = command(*words, "--json")
+    assert plain.code == 1
+    assert json.loads(plain.out)["split"] is None
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
-from penstock.advise import Curve, Split
+from penstock.advise import Curve, NoiseHidesAnswer, Split
 from penstock.advise.measure import TURNS
-from penstock.advise.split import BLOCK, LONG, ROUNDS, TOLERANCE, split_on
+from penstock.advise.split import BLOCK, FEWEST_ROUNDS, LONG, ROUNDS, TOLERANCE, split_on
 from penstock.cli import output
 from penstock.cli.advise_goal import goal
 from penstock.cli.bar import bar
@@ -79,7 +79,7 @@ AllowDelay = Annotated[
     typer.Option(
         "--allow-delay",
         metavar="TIME",
-        help="Tell the largest piece too of which 95 of 100 take no longer than this.",
+        help="Also name the largest piece of which 95 of 100 take no longer than this.",
         show_default=False,
     ),
 ]
@@ -91,7 +91,8 @@ Rounds = Annotated[
         metavar="N",
         min=2,
         max=1000,
-        help=f"Rounds of each pattern: in one, each length is written {TURNS} times.",
+        help=f"Rounds of each pattern, each length {TURNS} times in one. "
+        f"An interval needs {FEWEST_ROUNDS}.",
     ),
 ]
 
@@ -118,17 +119,26 @@ def run(
     all shorter ones do: the rule of the online-batch paper. The price stands with it: how much
     longer the long request takes in such pieces.
     """
-    with errors_end(), bar() as progress:
-        found = split_on(
-            target,
-            block=block,
-            long=long,
-            tolerance=tolerance,
-            allow_delay=allow_delay,
-            rounds=rounds,
-            seed=seed,
-            progress=progress,
-        )
+    with errors_end():
+        try:
+            with bar() as progress:
+                found = split_on(
+                    target,
+                    block=block,
+                    long=long,
+                    tolerance=tolerance,
+                    allow_delay=allow_delay,
+                    rounds=rounds,
+                    seed=seed,
+                    progress=progress,
+                )
+        except NoiseHidesAnswer as noise:
+            _print(noise.measured, as_json=as_json)
+            raise
+    _print(found, as_json=as_json)
+
+
+def _print(found: Split, *, as_json: bool) -> None:
     if as_json:
         output.data(f"{json.dumps(_plain(found), indent=2)}\n")
     else:
@@ -144,6 +154,8 @@ def _show(found: Split, console: Console) -> None:
     for curve in found.curves.values():
         console.print()
         console.print(_table(curve, found))
+    if found.hidden:
+        return
     console.print()
     for line in _lines(found):
         prose.line(console, Text(line))
@@ -155,13 +167,13 @@ def _table(curve: Curve, found: Split) -> Table:
     for heading in ("median", "p95", "× a block", "95 % interval", "MB/s", "price"):
         table.add_column(heading, justify="right", no_wrap=True)
     for point in curve.points:
-        low, high = point.interval
+        chosen = point.size == found.size and not found.hidden
         table.add_row(
-            f"{_bytes(point.size)}{' ←' if point.size == found.size else ''}",
+            f"{_bytes(point.size)}{' ←' if chosen else ''}",
             units.latency(point.median_ns),
             units.latency(point.p95_ns),
             f"{point.ratio:.2f}",
-            f"{low:.2f}–{high:.2f}",
+            "–" if point.interval is None else "{:.2f}–{:.2f}".format(*point.interval),
             units.megabytes(point.bytes_per_s),
             f"{curve.price(point.size):.2f} ×",
         )
@@ -169,8 +181,10 @@ def _table(curve: Curve, found: Split) -> Table:
 
 
 def _lines(found: Split) -> list[str]:
-    least, most = found.between
-    sure = "" if least == most else f"; noise leaves {_bytes(least)} to {_bytes(most)}"
+    between = found.between
+    sure = ""
+    if between is not None and between[0] != between[1]:
+        sure = f"; noise leaves {_bytes(between[0])} to {_bytes(between[1])}"
     percent = f"{100 * found.tolerance:.0f} %"
     lines = [
         f"split = {_bytes(found.size)}: the largest piece that takes at most {percent} longer than "
@@ -178,6 +192,12 @@ def _lines(found: Split) -> list[str]:
         f"Price: {_bytes(found.long)} in such pieces, one behind the other, take {found.price:.2f} "
         "times as long as whole.",
     ]
+    if between is None:
+        lines.insert(
+            1,
+            "How certain that is, is not known: a 95 % interval needs "
+            f"--rounds {FEWEST_ROUNDS} or more.",
+        )
     others = ", ".join(
         f"{100 * tolerance:.0f} % {_bytes(size)}"
         for tolerance, size in found.by_tolerance.items()
@@ -217,7 +237,7 @@ def _plain(found: Split) -> Mapping[str, object]:
         "block": found.block,
         "long": found.long,
         "tolerance": found.tolerance,
-        "split": found.size,
+        "split": None if found.hidden else found.size,
         "between": found.between,
         "price": found.price,
         "by_tolerance": {f"{key:g}": size for key, size in found.by_tolerance.items()},
