@@ -83,39 +83,55 @@ class TestWords:
         assert said == ("tellers", "–", "–", "–", "–", "3", "–", "0")
 
     def test_bars_go_from_nothing_to_the_greatest_and_leave_gaps(self) -> None:
-        assert progress.bars([0, 50, None, 100]) == "▁▅ █"
-        assert progress.bars([]) == ""
-        assert progress.bars([None, 0]) == " ▁"
+        assert progress.bars([0, 50, None, 100], 100) == "▁▅ █"
+        assert progress.bars([0, 50, None, 100], 200) == "▁▃ ▅", "another row has the greatest"
+        assert progress.bars([], None) == ""
+        assert progress.bars([None, None], None) == "  "
+        assert progress.bars([None, 0], 0) == " ▁"
 
     def test_a_history_remembers_each_window_once_and_a_minute_of_them(self) -> None:
         history = progress.History()
         assert not history.add(0, one("a")), "none has ended"
         for number in (1, 1, 2, 4):
             history.add(number, one("a", p99=number * MS, bw=1e6 * number))
-        assert history.latencies(60) == ("▃▅ █", "4.00 ms")
-        assert history.rates(60) == ("▃▅ █", "4.00")
+        assert history.latencies(60, 60) == [1 * MS, 2 * MS, None, 4 * MS]
+        assert history.rates(60, 60) == [1e6, 2e6, None, 4e6]
         for number in range(5, 200):
             history.add(number, one("a"))
-        assert history.latencies(60) == ("█" * 60, "40.0 ms")
+        assert history.latencies(60, 60) == [40 * MS] * 60
 
     def test_bars_too_many_for_the_place_stand_for_several_windows(self) -> None:
         history = progress.History()
         for number in range(60):
             history.add(number + 1, one("a", p99=(100 if number == 30 else 1) * MS))
-        shown, worst = history.latencies(20)
-        assert len(shown) == 20
-        assert (shown.count("█"), worst) == (1, "100 ms"), "the worst is never averaged away"
+        columns = history.latencies(20, 60)
+        assert len(columns) == 20
+        assert columns.count(100 * MS) == 1, "the worst is never averaged away"
+        assert columns[30 // 3] == 100 * MS, "the first bar stands for as many as the others"
 
-    def test_bars_fill_what_they_take(self) -> None:
-        assert [progress.fitting(room) for room in (-3, 1, 21, 36, 59, 60, 99)] == [
-            1,
-            1,
-            20,
-            30,
-            30,
-            60,
-            60,
-        ]
+    @pytest.mark.parametrize(
+        ("windows", "widths"),
+        [(60, (1, 1, 20, 30, 30, 60, 60)), (12, (1, 1, 12, 12, 12, 12, 12)), (1, (1,) * 7)],
+    )
+    def test_bars_fill_what_they_take(self, windows: int, widths: tuple[int, ...]) -> None:
+        rooms = (-3, 1, 21, 36, 59, 60, 99)
+        assert tuple(progress.fitting(room, windows) for room in rooms) == widths
+
+    @pytest.mark.parametrize(
+        ("planned_s", "window_s", "windows"),
+        [(60, 5, 12), (61, 5, 13), (600, 1, 60), (60, 1, 60), (0.5, 1, 1)],
+    )
+    def test_there_is_room_for_the_planned_time_and_no_more(
+        self, planned_s: float, window_s: float, windows: int
+    ) -> None:
+        now: Now = {
+            "at_s": 0.0,
+            "planned_s": planned_s,
+            "window_s": window_s,
+            "windows": 0,
+            "classes": [],
+        }
+        assert progress.shown(now) == windows
 
     def test_a_run_over_its_time_says_so(self) -> None:
         step = running(one("a"), windows=700)
@@ -261,6 +277,8 @@ class TestScreen:
         self.now, self.course, self.ended = (cells(app, it) for it in ("now", "course", "ended"))
         self.title, self.state, self.span = (says(app, it) for it in ("title", "state", "span"))
         self.width = max(table.virtual_size.width for table in app.query(DataTable))
+        table = app.query_one("#course", DataTable)
+        self.bars = len(str(table.get_row_at(0)[1])) if table.row_count else 0
         self.pauses = app.check_action("pause", ())
 
     def test_each_class_has_a_row(self) -> None:
@@ -279,6 +297,23 @@ class TestScreen:
         assert self.course[0] == ["class", "p99", "worst", "MB/s", "most"]
         assert self.course[1] == ["a", "▃▅ █", "4.00 ms", "▃▅ █", "4.00"]
         assert "Bars: the last 60.0 s" in self.span
+
+    def test_bars_of_all_classes_have_one_scale(self) -> None:
+        classes = (one("a", p99=10 * MS, bw=40e6), one("b", p99=20 * MS, bw=20e6))
+        self.shown(running(*classes), size=(200, 40))
+        assert self.course[1:] == [
+            ["a", "▅", "10.0 ms", "█", "40.0"],
+            ["b", "█", "20.0 ms", "▅", "20.0"],
+        ]
+        assert "all classes on one scale" in self.span
+
+    def test_bars_of_a_minute_have_room_for_a_minute(self) -> None:
+        step = running(one("a"))
+        assert step["step"] == "running"
+        step["now"] |= {"planned_s": 60.0, "window_s": 5.0}
+        self.shown(step, size=(200, 40))
+        assert "Bars: the whole run of 60.0 s" in self.span
+        assert self.bars == 12
 
     def test_a_run_that_has_ended_leaves_a_line_and_the_next_begins_anew(self) -> None:
         self.shown(self.STEP, FINISHED, running(one("tellers"), one("batch"), number=1, windows=0))

@@ -1,7 +1,8 @@
 """What is said of a run at one moment, and what is remembered of it: words, figures, small bars."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from math import ceil
 from typing import NamedTuple
 
 from penstock.results.json_types import Class
@@ -22,7 +23,7 @@ FIGURE = 7
 """Figures take up to so many columns."""
 
 WINDOWS = 60
-"""So many windows are remembered: a minute, if each is a second."""
+"""So many windows are shown at most: a minute, if each is a second."""
 
 BARS = "▁▂▃▄▅▆▇█"
 
@@ -30,6 +31,11 @@ BARS = "▁▂▃▄▅▆▇█"
 def latency(ns: float | None) -> str:
     """A latency, if there is one."""
     return NOTHING if ns is None else units.latency(ns)
+
+
+def throughput(rate: float | None) -> str:
+    """A throughput in MB/s, if there is one."""
+    return NOTHING if rate is None else units.megabytes(rate)
 
 
 def figures(one: ClassNow, *, windows: int) -> tuple[str, ...]:
@@ -89,23 +95,32 @@ class Window(NamedTuple):
     bw_bytes: float
 
 
-def fitting(room: int) -> int:
-    """How many bars stand for all windows, each for as many, where there is room for so many."""
-    return -(-WINDOWS // _together(room))
+def shown(now: Now) -> int:
+    """How many windows have room: as many as the run is planned to take, or the last of them."""
+    return max(1, min(WINDOWS, ceil(now["planned_s"] / now["window_s"])))
 
 
-def _together(room: int) -> int:
-    return -(-WINDOWS // max(room, 1))
+def fitting(room: int, windows: int) -> int:
+    """How many bars stand for `windows`, each for as many, where there is room for so many."""
+    return -(-windows // _together(room, windows))
 
 
-def bars(values: Sequence[float | None]) -> str:
-    """A bar for each, from nothing to the greatest, and a gap where there is none."""
-    most = max((value for value in values if value is not None), default=0)
+def _together(room: int, windows: int) -> int:
+    return -(-windows // max(room, 1))
+
+
+def greatest(columns: Iterable[float | None]) -> float | None:
+    """The greatest of what is known."""
+    return max((value for value in columns if value is not None), default=None)
+
+
+def bars(values: Sequence[float | None], most: float | None) -> str:
+    """A bar for each, from nothing to `most`, and a gap where there is none."""
 
     def bar(value: float | None) -> str:
         if value is None:
             return " "
-        return BARS[round(value / most * (len(BARS) - 1))] if most > 0 else BARS[0]
+        return BARS[round(value / most * (len(BARS) - 1))] if most else BARS[0]
 
     return "".join(map(bar, values))
 
@@ -124,27 +139,25 @@ class History:
             self._windows.append(Window(number, one["p99_ns"], one["bw_bytes"]))
         return new
 
-    def latencies(self, width: int) -> tuple[str, str]:
-        """The 99th percentiles as bars of at most `width`, and the worst in words."""
-        grouped = self._grouped(width, lambda window: window.p99_ns)
-        columns = [max(group, default=None) for group in grouped]
-        return bars(columns), latency(max((ns for ns in columns if ns is not None), default=None))
+    def latencies(self, room: int, windows: int) -> list[float | None]:
+        """The 99th percentiles, the worst of the windows that share a bar."""
+        return [greatest(group) for group in self._grouped(room, windows, lambda it: it.p99_ns)]
 
-    def rates(self, width: int) -> tuple[str, str]:
-        """Throughput as bars of at most `width`, and the most of a bar in MB/s."""
-        grouped = self._grouped(width, lambda window: window.bw_bytes)
-        columns = [sum(group) / len(group) if group else None for group in grouped]
-        most = max((rate for rate in columns if rate is not None), default=None)
-        return bars(columns), NOTHING if most is None else units.megabytes(most)
+    def rates(self, room: int, windows: int) -> list[float | None]:
+        """Throughput, the mean of the windows that share a bar."""
+        grouped = self._grouped(room, windows, lambda it: it.bw_bytes)
+        return [sum(group) / len(group) if group else None for group in grouped]
 
-    def _grouped(self, width: int, value: Callable[[Window], float | None]) -> list[list[float]]:
+    def _grouped(
+        self, room: int, windows: int, value: Callable[[Window], float | None]
+    ) -> list[list[float]]:
         """The values of as many neighbours together as it takes, in order; none where none are."""
         if not self._windows:
             return []
-        together = _together(width)
-        first, last = (self._windows[end].number // together for end in (0, -1))
+        together = _together(room, windows)
+        first, last = ((self._windows[end].number - 1) // together for end in (0, -1))
         groups: list[list[float]] = [[] for _ in range(first, last + 1)]
         for window in self._windows:
             if (known := value(window)) is not None:
-                groups[window.number // together - first].append(known)
-        return groups[-max(width, 1) :]
+                groups[(window.number - 1) // together - first].append(known)
+        return groups[-fitting(room, windows) :]

@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import chain
 from types import FrameType
 from typing import ClassVar, TypeAlias
 
@@ -274,28 +275,33 @@ class Screen(App[None]):
         if self._current is None or "now" not in self._current:
             return
         now = self._current["now"]
-        window, all_of_them = (seconds(now["window_s"] * many) for many in (1, progress.WINDOWS))
-        label = f"Figures: the last {window}; queue and errors: now. Bars: the last {all_of_them}."
-        self.query_one("#span", Static).update(label)
+        windows = progress.shown(now)
+        length, axis = (seconds(now["window_s"] * many) for many in (1, windows))
+        whole = now["planned_s"] <= now["window_s"] * windows
+        of = f"the whole run of {seconds(now['planned_s'])}" if whole else f"the last {axis}"
+        self.query_one("#span", Static).update(
+            f"Figures: the last {length}; queue and errors: now. "
+            f"Bars: {of}, all classes on one scale."
+        )
         headings = ("class", "p99", "worst", "MB/s", "most")
         names = max(5, *(len(one["name"]) for one in now["classes"]))
         # Each column has a blank on both sides.
         room = self.size.width - names - 2 * progress.FIGURE - 2 * len(headings) - COURSE_APART
         room //= 2
-        width = progress.fitting(room)
-        rows = []
-        for one, history in zip(now["classes"], self._history, strict=True):
-            latencies, worst = history.latencies(width)
-            rates, most = history.rates(width)
-            rows.append(
-                [
-                    Text(one["name"]),
-                    Text(latencies.ljust(width), style=LATENCY),
-                    Text(worst),
-                    Text(rates.ljust(width), style=THROUGHPUT),
-                    Text(most),
-                ]
-            )
+        width = progress.fitting(room, windows)
+        latencies = [history.latencies(room, windows) for history in self._history]
+        rates = [history.rates(room, windows) for history in self._history]
+        worst, most = (progress.greatest(chain(*rows)) for rows in (latencies, rates))
+        rows = [
+            [
+                Text(one["name"]),
+                Text(progress.bars(p99, worst).ljust(width), style=LATENCY),
+                Text(progress.latency(progress.greatest(p99))),
+                Text(progress.bars(rate, most).ljust(width), style=THROUGHPUT),
+                Text(progress.throughput(progress.greatest(rate))),
+            ]
+            for one, p99, rate in zip(now["classes"], latencies, rates, strict=True)
+        ]
         fill(self.query_one("#course", DataTable), headings, rows, left=(0, 1, 3))
 
     def _show_ended(self, step: Finished) -> None:
