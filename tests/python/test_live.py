@@ -233,3 +233,16 @@ class TestRefused:
             pytest.skip(f"there is no scheduler to switch to: {done.stdout}{done.stderr}")
         assert re.search(r"^77 error: \w+: cannot switch its scheduler to", done.stdout, re.M)
         assert "hint: only root may" in done.stdout
+
+
+def test_a_request_that_is_no_whole_units_is_refused_before_a_file_is_made(
+    job: Path, disk: Path
+) -> None:
+    words = ("run", job, "--policy", "noop", "--on", disk, "--create", "16MiB")
+    ended = penstock(*words, "--set", "agent.0.size=5000B", "--set", "duration=1s")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("error: requests of 5kB; direct I/O on")
+    assert "\n   = hint: a multiple of that, as 5" in ended.err
+    assert not disk.exists()
+    # A model has no such units.
+    assert penstock(*words[:4], "--set", "agent.0.size=5000B").code == 0

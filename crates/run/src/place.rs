@@ -212,6 +212,16 @@ impl Place {
         }
     }
 
+    /// That direct I/O moves as many bytes as the agents of `job` ask for.
+    pub(crate) fn check_units(&self, job: &Job) -> Result<(), Failure> {
+        let Self::Live(live) = self else { return Ok(()) };
+        let (unit, agents) = (live.target.unit(), job.workload.agents());
+        agents
+            .iter()
+            .try_for_each(|agent| agent.fits_units(unit, &live.path))
+            .map_err(Failure::from)
+    }
+
     /// The real target, if there is one.
     pub(crate) fn live(&self) -> Option<&Live> {
         match self {

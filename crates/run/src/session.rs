@@ -149,6 +149,7 @@ impl Session {
             Some(place) => place.viewed(job)?,
         };
         place.check(&asked, self.options.speed.as_deref())?;
+        place.check_units(job)?;
         let load = workload::load(job, place.capacity(), place.block())?;
         if self.options.target.read_only && load.workload.writes() {
             let message = "the job writes, and the target is only to be read";

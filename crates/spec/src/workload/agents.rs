@@ -164,6 +164,22 @@ impl AgentSpec {
         Err(JobError::new(found).at(&self.cache_origin).hint(hint))
     }
 
+    /// That its requests are whole units of `unit` bytes, as direct I/O on `target` moves them.
+    ///
+    /// # Errors
+    /// They are not: more would be moved than is counted.
+    pub fn fits_units(&self, unit: u32, target: &str) -> Result<(), JobError> {
+        if self.size.is_multiple_of(unit) {
+            return Ok(());
+        }
+        let [size, step] = [self.size, unit].map(|bytes| size_text(bytes.into()));
+        let more = u64::from(self.size).next_multiple_of(unit.into());
+        let found =
+            format!("requests of {size}; direct I/O on {target} moves whole units of {step}");
+        let hint = format!("a multiple of that, as {}", size_text(more));
+        Err(JobError::new(found).at(&self.size_origin).hint(hint))
+    }
+
     /// The section, with every default in place.
     pub(crate) fn write(&self, out: &mut Lines, class: &str) {
         Rows::of(&[KEYS])
