@@ -40,6 +40,8 @@ class Agent:
     """`random` or `sequential`."""
     arrivals: Mapping[str, Plain]
     """When it asks, as `{"kind": "poisson", "rate": "20/s"}`."""
+    name: str | None = None
+    """What a change may call it, as `agent.reader.rate`, in the place of its number."""
     sync: bool | None = None
     """Whether a program waits for each of its requests."""
     cache: str | None = None
@@ -124,6 +126,7 @@ def _agent(agent: Agent | Mapping[str, Plain]) -> "Mapping[str, Plain | None]":
     if isinstance(agent, Mapping):
         return agent
     return {
+        "name": agent.name,
         "class": agent.class_,
         "op": agent.op,
         "sync": agent.sync,

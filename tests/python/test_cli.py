@@ -421,3 +421,36 @@ arrivals = {{ kind = "closed", depth = {depth} }}
     assert many["device_time_s"] + one["device_time_s"] == pytest.approx(
         run["duration_s"], rel=0.01
     )
+
+
+class TestNamedAgents:
+    """`--set` calls an agent by its name."""
+
+    def test_a_name_stands_for_the_number(self, job: Path) -> None:
+        text = job.read_text().replace("[[agent]]", '[[agent]]\nname = "writer"', 1)
+        job.write_text(text)
+        words = ("--policies", "noop", "--set")
+        by_name = compared(job, *words, "agent.writer.rate=40/s")
+        by_number = compared(job, *words, "agent.0.rate=40/s")
+        assert by_name["runs"] == by_number["runs"]
+        assert 'name = "writer"' in by_name["job"]["text"]
+
+    @pytest.mark.parametrize(
+        ("names", "change", "message"),
+        [
+            (("writer", "writer"), "duration=1s", "two agents are called `writer`"),
+            (("2", "b"), "duration=1s", "`2` is no name of an agent"),
+            (("writer", "b"), "agent.writr.rate=1/s", "did you mean `writer`?"),
+            (("writer", "b"), "agent.writer.rte=1/s", "unknown key `rte`"),
+        ],
+    )
+    def test_names_are_checked(
+        self, job: Path, names: tuple[str, str], change: str, message: str
+    ) -> None:
+        text = job.read_text()
+        for name in names:
+            text = text.replace("[[agent]]\nclass", f'[[agent]]\nname = "{name}"\nclass', 1)
+        job.write_text(text)
+        ended = penstock("run", job, "--policy", "noop", "--set", change)
+        assert (ended.code, ended.out) == (2, "")
+        assert message in ended.err

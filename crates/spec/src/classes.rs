@@ -54,13 +54,19 @@ pub(crate) fn classes(node: &Node) -> Result<Vec<Class>, JobError> {
     table.entries.iter().map(class).collect()
 }
 
-fn class(entry: &KeyValue) -> Result<Class, JobError> {
+/// What a name is: never a number.
+pub(crate) const NAME_HINT: &str = "a name is a letter, then letters, digits, `-` and `_`";
+
+/// Whether it may name a class or an agent.
+pub(crate) fn is_name(name: &str) -> bool {
     let letters = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    let begins = entry.key.starts_with(|c: char| c.is_ascii_alphabetic());
-    if !begins || !entry.key.chars().all(letters) {
+    name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(letters)
+}
+
+fn class(entry: &KeyValue) -> Result<Class, JobError> {
+    if !is_name(&entry.key) {
         let found = format!("{} is no name of a class", quote(&entry.key));
-        let hint = "a name is a letter, then letters, digits, `-` and `_`";
-        return Err(JobError::new(found).at(&entry.origin).hint(hint));
+        return Err(JobError::new(found).at(&entry.origin).hint(NAME_HINT));
     }
     let what = format!("class {}", entry.key);
     let reader = Reader::new(&entry.node, &what, &[KEYS])?;

@@ -1,7 +1,8 @@
 //! `--set key=value`: changes a job before it is read.
 //!
 //! The key is a path in the job (`duration`, `agent.0.size`, `class.tellers.weight`) or a parameter
-//! of a policy (`size-priority.split`). What an agent's `arrivals` hold may be named directly below
+//! of a policy (`size-priority.split`). An agent with a name may be called by it
+//! (`agent.reader.size`). What an agent's `arrivals` hold may be named directly below
 //! the agent (`agent.0.rate`), and so may those of a program. A later argument wins over an earlier
 //! one. Whether key and value make sense is found where the job is read; here only the way to the
 //! key is checked.
@@ -17,7 +18,7 @@ use crate::nearest::suggest;
 use crate::schema::policy::POLICY;
 use crate::tree::{Node, Table, Value};
 use crate::units::OFF;
-use crate::workload::agents::{self, AGENT};
+use crate::workload::agents::{self, AGENT, NAME};
 use crate::workload::arrivals;
 use crate::workload::programs::{self, PROGRAM};
 use crate::workload::starts;
@@ -148,11 +149,22 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
         }
         Value::List(items) => {
             let (path, count) = (path(), items.len());
-            let index = step.key.parse::<usize>().map_err(|_| {
-                let found =
-                    format!("expected a number behind `{path}`, found {}", quote(&step.key));
-                fail(found).hint(format!("they are counted from 0, as in `{path}.0.{}`", step.key))
-            })?;
+            let called = items.iter().position(|item| name(item) == Some(&step.key));
+            let number = || {
+                step.key.parse::<usize>().map_err(|_| {
+                    let found = format!(
+                        "expected a number or a name behind `{path}`, found {}",
+                        quote(&step.key)
+                    );
+                    let known: Vec<&str> = items.iter().filter_map(name).collect();
+                    let hint = match &known[..] {
+                        [] => format!("they are counted from 0, as in `{path}.0.{}`", step.key),
+                        known => suggest(&step.key, known.iter().copied()),
+                    };
+                    fail(found).hint(hint)
+                })
+            };
+            let index = called.map_or_else(number, Ok)?;
             items.get_mut(index).ok_or_else(|| {
                 let hint = match count {
                     0 => "there are none".into(),
@@ -165,6 +177,14 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
             let found = format!("`{}` is {found}, not a table", path());
             Err(fail(found).hint(format!("set `{}` itself", path())))
         }
+    }
+}
+
+/// What an item of a list is called, if it says so.
+fn name(item: &Node) -> Option<&str> {
+    match &item.value {
+        Value::Table(table) => table.get(NAME.name)?.node.word(),
+        _ => None,
     }
 }
 

@@ -5,7 +5,7 @@ use penstock_workload::{Agent, Arrivals, Pattern};
 
 use crate::amount::{Amount, SIZE, TIME};
 use crate::classes::{self, Class};
-use crate::diagnose::{JobError, Origin};
+use crate::diagnose::{JobError, Origin, quote};
 use crate::keys::{Key, Maybe, keys, table};
 use crate::kinds::{Choice, SWITCH, Text, section};
 use crate::reader::Reader;
@@ -37,6 +37,8 @@ keys! {
 keys! {
     /// Keys of an agent.
     KEYS:
+    /// What `--set` may call it, in the place of its number.
+    NAME name: String = Text("the name of an agent");
     /// The class of its requests.
     CLASS class: String = CLASSES, needs "\"…\"";
     /// What it asks for.
@@ -62,6 +64,8 @@ keys! {
 /// An agent, checked as far as that is possible without the target.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AgentSpec {
+    /// What `--set` may call it.
+    name: Option<String>,
     /// The class of its requests: an index into the job's classes.
     pub class: ClassId,
     /// Read or write.
@@ -100,14 +104,32 @@ pub(crate) fn read(
         Some(Node { value: Value::List(_), origin }) => return Err(none().at(origin)),
         Some(node) => return Err(node.expected("agents").hint(hint)),
     };
-    items.iter().map(|item| AgentSpec::read(item, classes, duration)).collect()
+    let mut agents: Vec<AgentSpec> = Vec::with_capacity(items.len());
+    for item in items {
+        let agent = AgentSpec::read(item, classes, duration)?;
+        if let Some(name) = &agent.name
+            && agents.iter().any(|other| other.name == agent.name)
+        {
+            let found = format!("two agents are called {}", quote(name));
+            let hint = "--set could not tell them apart: give one another name";
+            return Err(JobError::new(found).at(&item.origin).hint(hint));
+        }
+        agents.push(agent);
+    }
+    Ok(agents)
 }
 
 impl AgentSpec {
     /// Reads an agent of a job that runs for `duration`.
     pub(crate) fn read(node: &Node, classes: &[Class], duration: Span) -> Result<Self, JobError> {
         let reader = Reader::new(node, "this agent", &[KEYS])?;
+        let name = reader.find(&NAME)?;
+        if let Some(name) = name.as_ref().filter(|name| !classes::is_name(name)) {
+            let found = format!("{} is no name of an agent", quote(name));
+            return Err(JobError::new(found).at(reader.origin(&NAME)).hint(classes::NAME_HINT));
+        }
         Ok(Self {
+            name,
             class: classes::named(&reader.get(&CLASS)?, reader.place(&CLASS), classes)?,
             op: reader.get(&OP)?,
             sync: reader.get(&SYNC)?,
@@ -183,6 +205,7 @@ impl AgentSpec {
     /// The section, with every default in place.
     pub(crate) fn write(&self, out: &mut Lines, class: &str) {
         Rows::of(&[KEYS])
+            .maybe(&NAME, self.name.as_ref())
             .put(&CLASS, &class.to_owned())
             .put(&OP, &self.op)
             .put(&SYNC, &self.sync)
