@@ -17,6 +17,7 @@ __all__ = [
     "Session",
     "__version__",
     "compare",
+    "device",
     "devices",
     "doctor",
     "duration",
@@ -145,6 +146,9 @@ def exit_without_memory() -> str:
 
 def policies() -> str:
     """Every policy with its parameters, as JSON."""
+
+def device(name: str) -> str:
+    """A device by its name or its file, as a device file with every default in place."""
 
 def devices() -> str:
     """Every named device, as JSON."""

@@ -41,7 +41,7 @@ static ALLOCATOR: penstock_run::Noting = penstock_run::Noting;
 mod _native {
     #[pymodule_export]
     use super::{
-        Below, Failure, Pace, compare, devices, doctor, exit_without_memory, policies,
+        Below, Failure, Pace, compare, device, devices, doctor, exit_without_memory, policies,
         replay_decisions, schema, without_detail,
     };
     #[pymodule_export]
@@ -193,6 +193,12 @@ fn policies() -> String {
 #[pyfunction]
 fn devices() -> String {
     json(&list::devices())
+}
+
+/// The device of a name, or of a device file, as a device file with every default in place.
+#[pyfunction]
+fn device(py: Python<'_>, name: &str) -> PyResult<String> {
+    penstock_spec::devices::text(name).map_err(|error| raise(py, &error.into()))
 }
 
 /// What this machine can do, and what lies under `path`, as JSON; with `clean` what runs have left

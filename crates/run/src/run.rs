@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use penstock_spec::Job;
+use penstock_spec::{Job, devices};
 
 use crate::failure::Failure;
 use crate::options::Options;
@@ -23,7 +23,8 @@ pub fn compare(
     options: &Options,
     progress: &mut dyn FnMut(Step<'_>) -> bool,
 ) -> Result<Comparison, Failure> {
-    compare_job(Job::load(path, sets)?, sets, options, progress)
+    let (changes, options) = of_a_named_device(sets, options);
+    compare_job(Job::load(path, &changes)?, sets, &options, progress)
 }
 
 /// The same with the job's text at hand: errors and results call it `name`, and a device file that
@@ -38,7 +39,21 @@ pub fn compare_text(
     options: &Options,
     progress: &mut dyn FnMut(Step<'_>) -> bool,
 ) -> Result<Comparison, Failure> {
-    compare_job(Job::parse(name, text, sets)?, sets, options, progress)
+    let (changes, options) = of_a_named_device(sets, options);
+    compare_job(Job::parse(name, text, &changes)?, sets, &options, progress)
+}
+
+/// Changes of a device are changes of the one that runs: where a named one takes the place of the
+/// job's, it becomes the job's.
+fn of_a_named_device(sets: &[String], options: &Options) -> (Vec<String>, Options) {
+    let (mut sets, mut options) = (sets.to_vec(), options.clone());
+    let changed = sets.iter().any(|set| set.trim_start().starts_with("device."));
+    if let Some(on) =
+        options.target.on.take_if(|on| changed && devices::names().any(|name| name == on))
+    {
+        sets.insert(0, format!("device={on}"));
+    }
+    (sets, options)
 }
 
 fn compare_job(

@@ -40,7 +40,7 @@ use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::schema::build::{all, defined, with};
 use crate::text::Lines;
-use crate::tree::{self, Node};
+use crate::tree::{self, Node, Value};
 use crate::{drives, file};
 
 /// Device files that are built in.
@@ -251,6 +251,33 @@ pub(crate) fn find_in(folder: &Path, name: &str) -> Result<DeviceSpec, JobError>
     } else {
         suggest(name, names())
     }))
+}
+
+/// The device of a name, or of a path that ends in `.toml`, as a device file with every default in
+/// place.
+///
+/// # Errors
+/// No device has this name, or its file is wrong.
+pub fn text(name_or_path: &str) -> Result<String, JobError> {
+    let mut out = Lines::default();
+    find(name_or_path)?.write(&mut out);
+    Ok(out.done())
+}
+
+/// The table of the device with this name, to be changed; nothing if no device has it.
+pub(crate) fn table_of(name: &str) -> Option<Value> {
+    let known = names().find(|known| *known == name)?;
+    let found = built_in(known).ok()?;
+    let mut out = Lines::default();
+    DeviceSpec { name: format!("{known}, changed"), ..found }.write(&mut out);
+    let mut file = tree::parse(&Source::file(known, &out.done())).ok()?;
+    match &mut file.value {
+        Value::Table(table) => {
+            let at = table.entries.iter().position(|entry| entry.key == DEVICE.name)?;
+            Some(table.entries.swap_remove(at).node.value)
+        }
+        _ => None,
+    }
 }
 
 fn built_in(name: &str) -> Result<DeviceSpec, JobError> {

@@ -34,6 +34,7 @@ VERBS = {
     "paper": "Make the figures of a paper again and check its claims.",
     "trace": "Describe recorded traces and convert them.",
     "list": "Show what there is to choose from.",
+    "show": "Print a device as a device file.",
     "man": "Print the manual page.",
 }
 """Each verb and its line of help. What it does is `app` in the file of its name."""

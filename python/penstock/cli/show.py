@@ -1,0 +1,33 @@
+"""`penstock show`: one of what there is to choose from, whole."""
+
+from typing import Annotated
+
+import typer
+
+from penstock import _native
+from penstock.cli import output
+from penstock.cli.job import errors_end
+from penstock.cli.verb import group
+from penstock.errors import translated
+
+app = group()
+app.callback()(lambda: None)  # Without it a group of one verb would be that verb.
+
+
+@app.command(short_help="Print a device as a device file.")
+def device(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE.toml",
+            help="A named device (`penstock list devices`), or a device file.",
+            show_default=False,
+        ),
+    ],
+) -> None:
+    """Print a device as a device file, with every default in place.
+
+    Saved and changed, it goes where devices go: `--on mine.toml`.
+    """
+    with errors_end(), translated():
+        output.data(_native.device(name))

@@ -1,0 +1,51 @@
+"""Devices printed as files, and changed where they stand."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command import penstock
+
+DEVICES = [
+    one["name"] for one in json.loads(penstock("list", "devices", "--json").out) if "name" in one
+]
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_a_device_runs_from_what_is_printed_as_by_its_name(
+    job: Path, tmp_path: Path, name: str
+) -> None:
+    ended = penstock("show", "device", name)
+    assert ended.code == 0, ended.err
+    file = tmp_path / "mine.toml"
+    file.write_text(ended.out)
+    words = ("run", job, "--policy", "noop", "--set", "duration=1s", "--json", "--on")
+    by_name, by_file = (penstock(*words, on) for on in (name, file))
+    assert by_name.code == 0, by_name.err
+    assert json.loads(by_file.out)["runs"] == json.loads(by_name.out)["runs"]
+    assert penstock("show", "device", file).out == ended.out
+
+
+def test_an_unknown_device_is_refused() -> None:
+    ended = penstock("show", "device", "hdd-7201")
+    assert (ended.code, ended.out) == (2, "")
+    assert "did you mean `hdd-7200`?" in ended.err
+
+
+@pytest.mark.parametrize("how", [("--on", "ssd-sata"), ("--set", "device=ssd-sata")])
+def test_a_part_of_a_named_device_can_be_changed(job: Path, how: tuple[str, str]) -> None:
+    words = ("run", job, "--policy", "noop", *how, "--set", "device.queue_depth=1", "--json")
+    changed = json.loads(penstock(*words).out)
+    assert changed["device"] == "ssd-sata, changed"
+    assert "queue_depth = 1\n" in changed["job"]["text"]
+    assert changed["job"]["set"][-1] == "device.queue_depth=1"
+    plain = json.loads(penstock("run", job, "--policy", "noop", "--on", "ssd-sata", "--json").out)
+    assert plain["device"] == "ssd-sata"
+    assert changed["runs"] != plain["runs"]
+
+
+def test_a_part_that_it_has_not_is_refused(job: Path) -> None:
+    ended = penstock("run", job, "--policy", "noop", "--on", "flash", "--set", "device.rpm=1")
+    assert (ended.code, ended.out) == (2, "")
+    assert "device.rpm=1" in ended.err
