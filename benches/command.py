@@ -1,6 +1,6 @@
 """What a user gets: simulated requests a second of `penstock run`, from its start to its last line.
 
-Half a million random reads of 4 KiB, 32 outstanding, for each model and policy; best of 3 runs. A
+Three million random reads of 4 KiB, 32 outstanding, for each model and policy; best of two runs. A
 run of one request tells how much of that is the start.
 """
 
@@ -13,8 +13,8 @@ from pathlib import Path
 
 DEVICES = ("flash", "hdd-7200", "hdd-7200-ncq", "atlas10k", "ssd-sata", "ssd-nvme")
 POLICIES = ("fcfs", "noop", "deadline", "cfq", "class-priority", "size-priority")
-REQUESTS = 500_000
-RUNS = 3
+REQUESTS = 3_000_000
+RUNS = 2
 
 JOB = """\
 duration = "1s"
