@@ -1,7 +1,7 @@
 """What a user gets: simulated requests a second of `penstock run`, from its start to its last line.
 
 Three million random reads of 4 KiB, 32 outstanding, for each model and policy; best of two runs. A
-run of one request tells how much of that is the start.
+run of one request shows how much of that is the start.
 """
 
 import json

@@ -99,10 +99,10 @@ class TestCommand:
         assert "\ntake size-priority split=128KiB (tellers.p99 4" in ended.out
         assert "it meets tellers.p99 <= 500us in each of 3 rounds" in ended.out
         assert "without any parameter: size-priority (" in ended.out
-        told = ended.out[ended.out.index("\n[policy.") :]
+        written = ended.out[ended.out.index("\n[policy.") :]
         job = tmp_path / "job.toml"
         before = (ROOT / "examples/shared-disk.toml").read_text()
-        job.write_text(before.partition("[policy.")[0] + told)
+        job.write_text(before.partition("[policy.")[0] + written)
         run = command("run", job, "--policy", "size-priority", "--on", "flash", "--json")
         assert run.code == 0, run.err
         assert json.loads(run.out)["runs"][0]["params"]["split"] == "128KiB"

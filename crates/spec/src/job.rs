@@ -95,6 +95,16 @@ pub struct Job {
     pub policies: Vec<(&'static str, Params)>,
 }
 
+/// Puts the table of a named device in the place of its name, so that a part of it can be changed.
+fn spell_out(root: &mut Node) {
+    if let Value::Table(job) = &mut root.value
+        && let Some(entry) = job.entries.iter_mut().find(|entry| entry.key == DEVICE.name)
+        && let Some(table) = entry.node.word().and_then(devices::table_of)
+    {
+        entry.node.value = table;
+    }
+}
+
 impl Job {
     /// Reads the job file at `path` and applies the `--set` arguments in order.
     ///
@@ -115,6 +125,10 @@ impl Job {
         let mut root = tree::parse(&Source::file(name, text))?;
         let known = names(SECTIONS);
         for argument in sets {
+            // A device that has only a name has no parts yet.
+            if argument.trim_start().starts_with("device.") {
+                spell_out(&mut root);
+            }
             sets::apply(&mut root, argument, &known)?;
         }
         read(name, &root)

@@ -2,8 +2,7 @@
 //!
 //! The key is a path in the job (`duration`, `agent.0.size`, `class.tellers.weight`) or a parameter
 //! of a policy (`size-priority.split`). An agent with a name may be called by it
-//! (`agent.reader.size`), and a device that has only a name is spelt out first
-//! (`device.cache`). What an agent's `arrivals` hold may be named directly below
+//! (`agent.reader.size`). What an agent's `arrivals` hold may be named directly below
 //! the agent (`agent.0.rate`), and so may those of a program. A later argument wins over an earlier
 //! one. Whether key and value make sense is found where the job is read; here only the way to the
 //! key is checked.
@@ -13,7 +12,6 @@ use std::ops::Range;
 use penstock_policy::POLICIES;
 
 use crate::classes::CLASS;
-use crate::devices::{self, DEVICE};
 use crate::diagnose::{JobError, Origin, Source, quote};
 use crate::keys::{Cases, foreign, names};
 use crate::nearest::suggest;
@@ -41,26 +39,11 @@ pub(crate) fn apply(root: &mut Node, argument: &str, known: &[&str]) -> Result<(
         return Err(JobError::new(found).at(&place(key.len() + 1..argument.len())).hint(hint));
     }
     let path = expand(segments(key, &place)?, known)?;
-    if let [first, _, ..] = &path[..]
-        && first.key == DEVICE.name
-    {
-        spell_out(root);
-    }
     let value = Node {
         value: Value::Word(value.trim().into()),
         origin: place(key.len() + 1..argument.len()),
     };
     set(root, &path, value)
-}
-
-/// Puts the table of a named device in the place of its name, so that a part of it can be changed.
-fn spell_out(root: &mut Node) {
-    if let Value::Table(job) = &mut root.value
-        && let Some(entry) = job.entries.iter_mut().find(|entry| entry.key == DEVICE.name)
-        && let Some(table) = entry.node.word().and_then(devices::table_of)
-    {
-        entry.node.value = table;
-    }
 }
 
 /// A step of a path, and where it was written.

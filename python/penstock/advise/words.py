@@ -71,7 +71,7 @@ def _others(of: Advice) -> Iterator[str]:
     ours, theirs = (of.best.over(one.rounds) if one else None for one in (first, other))
     alike = ours and theirs and ours.overlaps(theirs) and other and other.standing.meets
     if alike and other and first.standing.meets:
-        yield f"noise does not tell {first.rounds.label} from {other.rounds.label} in {of.best}"
+        yield f"noise hides how {first.rounds.label} and {other.rounds.label} differ in {of.best}"
 
 
 def _said(of: Advice, one: Candidate) -> str:

@@ -6,14 +6,14 @@ use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::result::{AskedResult, RunResult};
 
-struct Asked(AskedResult);
+struct WhatWasAsked(AskedResult);
 
 /// The measure of `subject`, if that is live.
 pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Option<Box<dyn Measure + 'a>> {
-    subject.live.then(|| Box::new(Asked(AskedResult::default())) as Box<dyn Measure>)
+    subject.live.then(|| Box::new(WhatWasAsked(AskedResult::default())) as Box<dyn Measure>)
 }
 
-impl Measure for Asked {
+impl Measure for WhatWasAsked {
     fn finished(&mut self, _: Time, req: &Request, how: &Finished) {
         let Self(asked) = self;
         let (requests, bytes) = match req.op {
