@@ -89,8 +89,8 @@ JUDGED = {
         ],
     ),
     # A recorded database and its backup: an open replay gets the throughput that it asks for, so
-    # nothing is said of it, although under `noop` it took a second longer to serve all. A few writes
-    # of many megabytes hold up everything behind them, unless they go in pieces.
+    # nothing is said of it, although under `noop` all took a second longer. A few writes of many
+    # megabytes hold up everything behind them, unless they go in pieces.
     "pgbench-backup": Judged(
         {
             "noop": {
