@@ -5,15 +5,21 @@
 //!
 //! A read: the command is decoded (`command_overhead`; the controller takes up one command each
 //! `command_interval`). Each die that holds a part of it fetches its pages, reads before writes.
-//! The fetched pages pass its channel and then the link.
+//! Each page, once fetched, passes the die's channel and then the link.
 //!
-//! A write: it is decoded, waits for room in the write buffer, passes the link, and is done. After
-//! that the buffer fills pages, which are programmed on the dies in turn. A program of random
+//! A write: it is decoded, passes the link into the write buffer, and is done. Meanwhile the buffer
+//! fills pages, which are programmed on the dies in turn. A program of random
 //! writes makes its die owe collection (`collection.rs`). The die does that before it programs
 //! anything else, in slices of a program each; every so many programs a block is erased. So the
 //! drive is in its steady state from the first write on: its sustained rate is what collection does
-//! not use. A write that goes on where one of the last few dozen ended is sequential and costs no
-//! collection: the data that it overwrites becomes free in whole blocks.
+//! not use. Writes that go on where one of the last few dozen ended are a run. A run of 32 MiB and
+//! more costs no collection: the data that it overwrites becomes free in whole blocks. It counts as
+//! random until it is so long; then the dies owe so much less. How a run is cut into commands makes
+//! no difference.
+//!
+//! Commands share the link in turns of a page each, so a short one waits for one page of each long
+//! one. A write takes part when the buffer has room for its next page; if it has none, writes wait
+//! for it in order, a page at a time.
 //!
 //! A flush waits until the present content of the buffer is in the cells. With power-loss
 //! protection it has nothing to do. A write with FUA is one with a flush behind it.
@@ -21,9 +27,9 @@
 //! Device time: every instant is divided equally among the commands in flight, as on a real device,
 //! so the sum over all is the time in which any was in flight.
 //!
-//! Invariants: O(dies touched) for each request and nothing allocated in the steady state; FIFO on
-//! each die's reads, on each channel and on each direction of the link, by the time at which each
-//! is reached; integers decide, but for the cost of collection, which is worked out once.
+//! Invariants: O(pages) for each request and nothing allocated in the steady state; FIFO on each
+//! die's reads and on each channel, by the time at which each is reached; integers decide, but for
+//! the cost of collection, which is worked out once.
 //!
 //! # Divergence from real drives
 //!
@@ -41,6 +47,7 @@
 //!   collection, no retries, no errors, no parity among dies, no refresh.
 //! - A write of less than 4 KiB costs its bytes and no more: nothing is read to fill up a page of
 //!   the map. The map itself is in memory and costs nothing.
+//! - A chip of several dies takes one command at a time, never one for each die together.
 //! - Equal priority on the channel; no power states, no heat.
 
 mod buffer;
@@ -54,12 +61,12 @@ pub use facts::{Facts, Link};
 
 use std::collections::VecDeque;
 
-use buffer::WriteBuffer;
+use buffer::{CLUSTERED, WriteBuffer};
 use collection::{Collection, ONE};
 use die::{BufferedPage, Die, Times, Work};
 use events::{Events, What};
 use facts::ns_at;
-use lanes::{Lanes, Passing, Way};
+use lanes::{Lanes, Turn, Way};
 use penstock_core::{
     Device, Done, Errno, Flags, Io, Op, ReqId, Request, Sharing, Span, Started, Table, Time,
 };
@@ -74,6 +81,7 @@ pub struct Ssd {
     times: Times,
     /// Programs of collection for each program of random writes, in parts of [`ONE`].
     rewritten: u64,
+    /// Those of a chip count as one, since it takes one command at a time.
     dies: Box<[Die]>,
     /// When each channel is free, in nanoseconds.
     channels: Box<[u64]>,
@@ -87,7 +95,7 @@ pub struct Ssd {
     /// Commands other than reads among them: those may be done at once.
     quick: u32,
     /// Writes that wait for room in the buffer, in order.
-    waiting: VecDeque<ReqId>,
+    stalled: VecDeque<ReqId>,
     events: Events,
     sharing: Sharing,
 }
@@ -98,9 +106,14 @@ struct Flight {
     req: Request,
     begun: Time,
     started: Started,
-    /// Bytes that are not yet booked on the link.
+    /// Bytes whose turn on the link has not begun.
     left: u32,
-    random: bool,
+    /// Those among them that may pass: fetched by a read, or with room in the buffer.
+    ready: u32,
+    /// Bytes of a write that will cost collection.
+    random: u32,
+    /// Whether it waits for its turn on the link, or has it.
+    queued: bool,
     error: Option<Errno>,
 }
 
@@ -110,7 +123,8 @@ impl Ssd {
     /// # Panics
     /// If a count, size or rate is zero, or the write buffer smaller than one program.
     pub fn new(facts: &Facts) -> Self {
-        assert!(facts.dies > 0 && facts.channels > 0 && facts.depth > 0, "{facts:?}");
+        assert!(facts.dies > 0 && facts.dies_per_chip > 0 && facts.channels > 0, "{facts:?}");
+        assert!(facts.depth > 0, "{facts:?}");
         assert!(facts.page > 0 && facts.planes > 0 && facts.block_pages > 0, "{facts:?}");
         assert!(facts.channel_rate > 0 && facts.link.rate > 0, "{facts:?}");
         let collection = Collection::greedy(facts.over_provisioning);
@@ -122,19 +136,20 @@ impl Ssd {
             erase: facts.erase_time.ns(),
             suspend: facts.suspend_time.map(Span::ns),
             block_programs: facts.block_pages,
+            most_ahead: most_ahead(facts, collection.rewritten()),
         };
         Self {
             times,
             rewritten: collection.rewritten(),
-            dies: (0..facts.dies).map(|_| Die::default()).collect(),
+            dies: (0..facts.chips()).map(|_| Die::default()).collect(),
             channels: vec![0; facts.channels as usize].into(),
             lanes: Lanes::new(facts.link),
-            buffer: WriteBuffer::new(facts.write_buffer, facts.program_bytes(), facts.dies),
+            buffer: WriteBuffer::new(facts.write_buffer, facts.program_bytes(), facts.chips()),
             flights: Table::new(),
             controller: 0,
             decoding: VecDeque::new(),
             quick: 0,
-            waiting: VecDeque::new(),
+            stalled: VecDeque::new(),
             events: Events::default(),
             sharing: Sharing::default(),
             facts: facts.clone(),
@@ -158,12 +173,13 @@ impl Ssd {
                 return;
             }
             if passed == first {
-                let passing = self.lanes.pop().expect("it is first");
-                if self.passed(&passing) {
-                    let Flight { req, begun, started, error, .. } = self.flights.remove(passing.id);
+                let turn = self.lanes.end().expect("it is first");
+                if self.passed(first, turn) {
+                    let Flight { req, begun, started, error, .. } = self.flights.remove(turn.id);
                     let service = self.sharing.complete(now, started);
                     done.push(Done { id: req.id, at: now, begun, service, len: req.len, error });
                 }
+                self.pass(first);
             } else if event == first {
                 let what = self.events.pop().expect("it is first");
                 self.happened(first, what);
@@ -186,46 +202,62 @@ impl Ssd {
             }
             Op::Read => self.fetch(at, id, start, end),
             Op::Write => {
-                flight.random = !self.buffer.continues(start, end);
-                self.waiting.push_back(id);
-                self.admit(at);
+                let part = self.buffer.run(start, len);
+                flight.random = part.random;
+                if part.long {
+                    let each = self.collected(CLUSTERED) / self.dies.len() as i64;
+                    self.dies.iter_mut().for_each(|die| die.owe(-each));
+                }
+                self.admit(at, id);
             }
             Op::Flush => self.make_durable(at, id),
             Op::Discard => self.answer(at, id),
         }
     }
 
-    /// Spreads a read over its dies.
+    /// Spreads a read over its dies. Each fetches its pages one after the other.
     fn fetch(&mut self, at: u64, id: ReqId, start: u64, end: u64) {
-        let (page, dies) = (u64::from(self.facts.page), u64::from(self.facts.dies));
+        let (page, dies) = (u64::from(self.facts.page), self.dies.len() as u64);
         let first = start / page;
         let pages = end.div_ceil(page) - first;
+        let takes = self.facts.read_time.ns();
         for nth in 0..pages.min(dies) {
             let mine = (pages - nth).div_ceil(dies);
-            let lowest = (first + nth) * page;
-            let highest = lowest + ((mine - 1) * dies + 1) * page;
-            // Whole pages, except for the parts outside of the range at either end.
-            let bytes = mine * page - start.saturating_sub(lowest) - highest.saturating_sub(end);
-            let die = ((first + nth) % dies) as u32;
-            let takes = mine * self.facts.read_time.ns();
-            let fetched = self.dies[die as usize].read(at, takes, &self.times);
-            self.events.plan(fetched, What::Fetched { id, die, bytes: bytes as u32 });
+            let die = &mut self.dies[((first + nth) % dies) as usize];
+            let all = die.read(at, mine * takes, &self.times);
+            let fetched = all - (mine - 1) * takes;
+            self.events.plan(fetched, What::Fetched { id, nth: nth as u32 });
+        }
+    }
+
+    /// A die has fetched the `nth` page of a read: it passes the channel, and the die goes on.
+    fn fetched(&mut self, at: u64, id: ReqId, nth: u32) {
+        let (page, dies) = (u64::from(self.facts.page), self.dies.len() as u64);
+        let Io { start, len, .. } = flight(&mut self.flights, id).req.io;
+        let end = start + u64::from(len);
+        let number = start / page + u64::from(nth);
+        let bytes = (end.min((number + 1) * page) - start.max(number * page)) as u32;
+        let channel = number % dies % u64::from(self.facts.channels);
+        let channel = &mut self.channels[channel as usize];
+        *channel = at.max(*channel) + ns_at(self.facts.channel_rate, bytes);
+        let out = *channel;
+        self.events.plan(out, What::Out { id, bytes });
+        if (number + dies) * page < end {
+            // A die holds one page until it is out.
+            let next = out.max(at + self.facts.read_time.ns());
+            self.events.plan(next, What::Fetched { id, nth: nth + dies as u32 });
         }
     }
 
     fn happened(&mut self, at: u64, what: What) {
         match what {
-            What::Fetched { id, die, bytes } => {
-                let channel = &mut self.channels[(die % self.facts.channels) as usize];
-                *channel = at.max(*channel) + ns_at(self.facts.channel_rate, bytes);
-                let out = *channel;
-                self.events.plan(out, What::Out { id, bytes });
-            }
+            What::Fetched { id, nth } => self.fetched(at, id, nth),
             What::Out { id, bytes } => {
                 let flight = flight(&mut self.flights, id);
-                flight.left -= bytes;
-                let last = flight.left == 0;
-                self.lanes.book(Way::ToHost, last, Passing { at, id, bytes, last });
+                flight.ready += bytes;
+                if !flight.queued {
+                    self.queue(at, Way::ToHost, id);
+                }
             }
             What::Worked { die } => match self.dies[die as usize].end(at) {
                 Err(later) => self.events.plan(later, What::Worked { die }),
@@ -234,16 +266,25 @@ impl Ssd {
         }
     }
 
+    /// Programs of collection for so many bytes of random writes, in parts of [`ONE`].
+    fn collected(&self, random: u64) -> i64 {
+        (self.rewritten * random / u64::from(self.facts.program_bytes())) as i64
+    }
+
     /// A die has ended an operation for writes, and goes on.
     fn worked(&mut self, at: u64, die: u32, work: Work) {
         if let Work::Program(page) = work {
-            let part = self.rewritten * u64::from(page.random);
-            self.dies[die as usize].owe(part / u64::from(self.facts.program_bytes()));
+            let part = self.collected(u64::from(page.random));
+            self.dies[die as usize].owe(part);
             self.buffer.programmed(&page);
             while let Some(id) = self.buffer.flushed() {
                 self.answer(at, id);
             }
-            self.admit(at);
+            while self.buffer.has_room()
+                && let Some(id) = self.stalled.pop_front()
+            {
+                self.admit(at, id);
+            }
         }
         self.go_on(at, die);
     }
@@ -262,48 +303,73 @@ impl Ssd {
         }
     }
 
-    /// Admits writes into the buffer while there is room.
-    fn admit(&mut self, at: u64) {
-        while let Some(&id) = self.waiting.front() {
-            let flight = flight(&mut self.flights, id);
-            let bytes = self.buffer.reserve(flight.left);
-            if bytes == 0 {
-                return;
-            }
-            let first = flight.left == flight.req.len;
-            flight.left -= bytes;
-            let last = flight.left == 0;
-            if last {
-                self.waiting.pop_front();
-            }
-            self.lanes.book(Way::FromHost, first, Passing { at, id, bytes, last });
+    /// Lets a write pass its next page, if the buffer has room.
+    fn admit(&mut self, at: u64, id: ReqId) {
+        let flight = flight(&mut self.flights, id);
+        flight.ready = self.buffer.reserve(flight.left.min(self.facts.page));
+        if flight.ready == 0 {
+            self.stalled.push_back(id);
+        } else {
+            self.queue(at, Way::FromHost, id);
         }
     }
 
-    /// Ends a command that moves no data.
+    /// Ends a command that moves no more data.
     fn answer(&mut self, at: u64, id: ReqId) {
-        self.lanes.book(Way::ToHost, true, Passing { at, id, bytes: 0, last: true });
+        flight(&mut self.flights, id).left = 0;
+        self.queue(at, Way::ToHost, id);
+    }
+
+    /// Lets a command take turns on the link.
+    fn queue(&mut self, at: u64, way: Way, id: ReqId) {
+        flight(&mut self.flights, id).queued = true;
+        self.lanes.queue(way, id);
+        self.pass(at);
+    }
+
+    /// Begins turns where the link is idle.
+    fn pass(&mut self, at: u64) {
+        let (flights, page) = (&mut self.flights, self.facts.page);
+        self.lanes.begin(at, |id| {
+            let flight = flight(flights, id);
+            let bytes = flight.ready.min(page);
+            let first = flight.left == flight.req.len;
+            flight.ready -= bytes;
+            flight.left -= bytes;
+            let write = flight.req.op == Op::Write && bytes > 0;
+            Turn { id, bytes, command: if write { first } else { flight.left == 0 } }
+        });
     }
 
     /// Whether the data that has passed the link ends its command.
-    fn passed(&mut self, passing: &Passing) -> bool {
-        let &Passing { at, id, bytes, last } = passing;
-        let Flight { req, random, .. } = *flight(&mut self.flights, id);
-        // The end of a write with FUA carries no bytes.
+    fn passed(&mut self, at: u64, turn: Turn) -> bool {
+        let Turn { id, bytes, .. } = turn;
+        let flight = flight(&mut self.flights, id);
+        flight.queued = false;
+        let Flight { req, left, ready, .. } = *flight;
+        // The end of a write with FUA, and an error, carry no bytes.
         if req.op != Op::Write || bytes == 0 {
-            return last;
+            if ready > 0 {
+                self.queue(at, Way::ToHost, id);
+            }
+            return left == 0;
         }
-        let mut rest = bytes;
+        let (mut rest, mut random) = (bytes, bytes.min(flight.random));
+        flight.random -= random;
         while rest > 0 {
-            let (left, full) = self.buffer.fill(rest, random);
-            rest = left;
-            self.program(at, full);
+            let closed;
+            (rest, random, closed) = self.buffer.fill(rest, random);
+            self.program(at, closed);
+        }
+        if left > 0 {
+            self.admit(at, id);
+            return false;
         }
         let durable = self.facts.power_loss_protection || !req.flags.has(Flags::FUA);
-        if last && !durable {
+        if !durable {
             self.make_durable(at, id);
         }
-        last && durable
+        durable
     }
 
     /// Ends a command when the present content of the buffer is in the cells.
@@ -327,6 +393,14 @@ impl Ssd {
     }
 }
 
+/// How far collection of a die may be ahead: until a twentieth of its flash is free, as MQSim's
+/// published defaults have it (`GC_Exec_Threshold`; Tavakkol et al., FAST 2018).
+fn most_ahead(facts: &Facts, rewritten: u64) -> i64 {
+    let flash = facts.capacity as f64 * (1.0 + facts.over_provisioning);
+    let programs = flash / f64::from(facts.chips()) / f64::from(facts.program_bytes());
+    (programs / 20.0 * rewritten as f64) as i64
+}
+
 /// A command in flight; the rest of the drive can still be borrowed.
 fn flight(flights: &mut Table<Flight>, id: ReqId) -> &mut Flight {
     flights.get_mut(id).expect("a command that the drive holds")
@@ -348,8 +422,9 @@ impl Device for Ssd {
     fn start(&mut self, now: Time, req: &Request) {
         debug_assert!(self.room() > 0, "started without room");
         let started = self.sharing.start(now);
-        let (left, random) = (req.len, false);
-        let flight = Flight { req: *req, begun: now, started, left, random, error: None };
+        let (left, ready, random, queued) = (req.len, 0, 0, false);
+        let (req, begun, error) = (*req, now, None);
+        let flight = Flight { req, begun, started, left, ready, random, queued, error };
         let id = self.flights.insert_with(|_| flight);
         let taken = self.controller.max(now.ns());
         self.controller = taken + self.facts.command_interval.ns();

@@ -4,10 +4,16 @@
 //! one operation at a time. Reads delay it before it begins, and within it if the drive suspends.
 //! When it was delayed for as long as it takes, it goes on to its end, so that reads cannot starve
 //! writes.
+//!
+//! Collection comes before the next page, unless the die has been idle: in that time it has freed
+//! blocks ahead, and pages may be written to these before their collection is done.
 
 use std::collections::VecDeque;
 
 use super::collection::ONE;
+
+/// An idle time that is as good as any longer one: two days, in nanoseconds.
+const FOR_EVER: u64 = 1 << 47;
 
 /// A page in the write buffer that waits to be programmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -49,6 +55,8 @@ pub(super) struct Times {
     pub(super) suspend: Option<u64>,
     /// Programs between two erasures.
     pub(super) block_programs: u32,
+    /// How far collection may be ahead, in parts of [`ONE`].
+    pub(super) most_ahead: i64,
 }
 
 #[derive(Debug, Default)]
@@ -57,8 +65,14 @@ pub(super) struct Die {
     reads_until: u64,
     operation: Option<Operation>,
     pages: VecDeque<BufferedPage>,
-    /// Programs that collection still has to do, in parts of [`ONE`].
-    owed: u64,
+    /// Programs that collection still has to do, in parts of [`ONE`]. Below zero: it has done more
+    /// than it had to.
+    owed: i64,
+    /// Programs of collection that it has done ahead while idle, in parts of [`ONE`]: so many it
+    /// may owe before pages wait for them.
+    ahead: i64,
+    /// When it became idle, moved by the time of reads since then.
+    idle: u64,
     /// Programs since the last erasure.
     programs: u32,
 }
@@ -67,7 +81,10 @@ impl Die {
     /// Takes a read of `takes` nanoseconds at `now`. Returns when it will have ended.
     pub(super) fn read(&mut self, now: u64, takes: u64, times: &Times) -> u64 {
         let begins = match &mut self.operation {
-            None => self.reads_until.max(now),
+            None => {
+                self.idle += takes;
+                self.reads_until.max(now)
+            }
             Some(op) if self.reads_until > op.ends || op.put_off >= op.takes => {
                 self.reads_until.max(op.ends)
             }
@@ -103,9 +120,16 @@ impl Die {
         if self.operation.is_some() {
             return None;
         }
+        let due = self.owed >= ONE as i64;
+        if self.pages.is_empty() && !due && self.programs < times.block_programs {
+            return None;
+        }
+        let idle = now.saturating_sub(self.idle).min(FOR_EVER);
+        self.ahead += (idle * ONE / times.collect) as i64;
+        self.ahead = self.ahead.min(times.most_ahead);
         let (work, takes, arrived) = if self.programs >= times.block_programs {
             (Work::Erase, times.erase, now)
-        } else if self.owed >= ONE {
+        } else if due && (self.pages.is_empty() || self.owed > self.ahead) {
             // To the controller, which corrects errors, and back.
             (Work::Collect, times.collect, transfer(2))
         } else {
@@ -124,19 +148,20 @@ impl Die {
         }
         let work = operation.work;
         self.operation = None;
+        self.idle = now.max(self.reads_until);
         match work {
             Work::Program(_) => self.programs += 1,
             Work::Collect => {
                 self.programs += 1;
-                self.owed -= ONE;
+                self.owed -= ONE as i64;
             }
             Work::Erase => self.programs = 0,
         }
         Ok(work)
     }
 
-    /// Collection has `part` programs more to do, in parts of [`ONE`].
-    pub(super) fn owe(&mut self, part: u64) {
+    /// Collection has `part` programs more to do, in parts of [`ONE`]; fewer, if that is negative.
+    pub(super) fn owe(&mut self, part: i64) {
         self.owed += part;
     }
 }
@@ -148,7 +173,14 @@ mod tests {
     const PAGE: BufferedPage = BufferedPage { bytes: 32_768, random: 0, epoch: 0 };
 
     fn times(suspend: Option<u64>) -> Times {
-        Times { program: 700, collect: 800, erase: 4_000, suspend, block_programs: 2 }
+        Times {
+            program: 700,
+            collect: 800,
+            erase: 4_000,
+            suspend,
+            block_programs: 2,
+            most_ahead: 0,
+        }
     }
 
     fn programming(times: &Times) -> Die {
@@ -188,6 +220,25 @@ mod tests {
     }
 
     #[test]
+    fn an_idle_die_collects_ahead() {
+        let times = Times { most_ahead: 10 * ONE as i64, block_programs: 100, ..times(None) };
+        let works = |idle: u64| {
+            let mut die = Die::default();
+            (0..4).for_each(|_| die.push(PAGE));
+            die.owe(2 * ONE as i64);
+            let mut now = idle;
+            std::iter::from_fn(|| {
+                now = die.begin(now, &times, |_| now)?;
+                Some(matches!(die.end(now), Ok(Work::Collect)))
+            })
+            .collect::<Vec<bool>>()
+        };
+        assert_eq!(works(0), [true, true, false, false, false, false]);
+        assert_eq!(works(2 * times.collect), [false, false, false, false, true, true]);
+        assert_eq!(works(times.collect), [true, false, false, false, false, true]);
+    }
+
+    #[test]
     fn reads_do_not_put_off_a_program_for_ever() {
         let times = times(Some(20));
         let mut die = programming(&times);
@@ -204,7 +255,7 @@ mod tests {
         let times = times(None);
         let mut die = programming(&times);
         assert!(die.end(730).is_ok());
-        die.owe(ONE + ONE / 2);
+        die.owe((ONE + ONE / 2) as i64);
         die.push(PAGE);
         assert_eq!(die.begin(730, &times, |moves| 730 + u64::from(moves)), Some(732 + 800));
         assert_eq!(die.end(1_532), Ok(Work::Collect));

@@ -7,9 +7,9 @@ use penstock_core::ReqId;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum What {
-    /// A die has fetched bytes of a read.
-    Fetched { id: ReqId, die: u32, bytes: u32 },
-    /// They have passed its channel.
+    /// A die has fetched a page of a read, which is its `nth`.
+    Fetched { id: ReqId, nth: u32 },
+    /// Bytes of a read have passed a channel.
     Out { id: ReqId, bytes: u32 },
     /// A die may have ended what it did for writes.
     Worked { die: u32 },

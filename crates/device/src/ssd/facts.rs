@@ -7,9 +7,12 @@ use penstock_core::Span;
 pub struct Facts {
     /// Bytes that the host sees.
     pub capacity: u64,
-    /// Flash dies; each reads, programs and erases by itself.
+    /// Flash dies.
     pub dies: u32,
-    /// Channels between controller and dies, which are dealt out to them in turn.
+    /// Dies of a chip; each chip reads, programs and erases by itself, for one of its dies at a
+    /// time.
+    pub dies_per_chip: u32,
+    /// Channels between controller and chips, which are dealt out to them in turn.
     pub channels: u32,
     /// Bytes of a page: what one read fetches.
     pub page: u32,
@@ -56,6 +59,11 @@ pub struct Link {
 }
 
 impl Facts {
+    /// Chips: what works side by side.
+    pub(super) fn chips(&self) -> u32 {
+        self.dies.div_ceil(self.dies_per_chip)
+    }
+
     /// Bytes that one program writes.
     pub fn program_bytes(&self) -> u32 {
         self.page * self.planes

@@ -1,4 +1,4 @@
-//! The way to the host: one direction or both, in order.
+//! The way to the host: one direction or both, which the commands share in turns.
 
 use std::collections::VecDeque;
 
@@ -13,15 +13,13 @@ pub(super) enum Way {
     FromHost,
 }
 
-/// A transfer over the link.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Passing {
-    /// When it may begin, and then when it has ended.
-    pub(super) at: u64,
+/// One command's turn on the link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Turn {
     pub(super) id: ReqId,
     pub(super) bytes: u32,
-    /// Whether it is the last of its command.
-    pub(super) last: bool,
+    /// Whether the command itself, in addition to its data, takes time of the link.
+    pub(super) command: bool,
 }
 
 #[derive(Debug)]
@@ -31,41 +29,51 @@ pub(super) struct Lanes {
     lanes: [Lane; 2],
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Lane {
-    free: u64,
-    passing: VecDeque<Passing>,
+    /// When the turn under way ends; far away if there is none.
+    ends: u64,
+    turn: Option<Turn>,
+    /// Commands that have data for it.
+    waiting: VecDeque<ReqId>,
 }
 
 impl Lanes {
     pub(super) fn new(link: Link) -> Self {
-        Self { link, lanes: [Lane::default(), Lane::default()] }
+        let lane = || Lane { ends: u64::MAX, turn: None, waiting: VecDeque::new() };
+        Self { link, lanes: [lane(), lane()] }
     }
 
-    /// Books a transfer behind all earlier ones, with the overhead of a `command` in addition to
-    /// its data.
-    pub(super) fn book(&mut self, way: Way, command: bool, passing: Passing) {
-        let Link { rate, full_duplex, overhead } = self.link;
-        let lane = &mut self.lanes[usize::from(full_duplex && matches!(way, Way::FromHost))];
-        let overhead = if command { overhead.ns() } else { 0 };
-        lane.free = passing.at.max(lane.free) + ns_at(rate, passing.bytes) + overhead;
-        lane.passing.push_back(Passing { at: lane.free, ..passing });
+    /// A command has data to pass; it takes its turn behind those that wait already.
+    pub(super) fn queue(&mut self, way: Way, id: ReqId) {
+        let second = self.link.full_duplex && matches!(way, Way::FromHost);
+        self.lanes[usize::from(second)].waiting.push_back(id);
     }
 
-    /// When the next transfer has ended.
+    /// Begins a turn on each direction that is idle; `turn` says what passes.
+    pub(super) fn begin(&mut self, at: u64, mut turn: impl FnMut(ReqId) -> Turn) {
+        for lane in &mut self.lanes {
+            if lane.turn.is_none()
+                && let Some(id) = lane.waiting.pop_front()
+            {
+                let turn = turn(id);
+                let command = if turn.command { self.link.overhead.ns() } else { 0 };
+                lane.ends = at + ns_at(self.link.rate, turn.bytes) + command;
+                lane.turn = Some(turn);
+            }
+        }
+    }
+
+    /// When the next turn ends.
     pub(super) fn next(&self) -> u64 {
-        self.lanes[0].next().min(self.lanes[1].next())
+        self.lanes[0].ends.min(self.lanes[1].ends)
     }
 
-    /// Takes the next off.
-    pub(super) fn pop(&mut self) -> Option<Passing> {
-        let second = self.lanes[1].next() < self.lanes[0].next();
-        self.lanes[usize::from(second)].passing.pop_front()
-    }
-}
-
-impl Lane {
-    fn next(&self) -> u64 {
-        self.passing.front().map_or(u64::MAX, |passing| passing.at)
+    /// Ends the next turn.
+    pub(super) fn end(&mut self) -> Option<Turn> {
+        let second = self.lanes[1].ends < self.lanes[0].ends;
+        let lane = &mut self.lanes[usize::from(second)];
+        lane.ends = u64::MAX;
+        lane.turn.take()
     }
 }

@@ -16,6 +16,7 @@ fn facts() -> Facts {
     Facts {
         capacity: 1 << 30,
         dies: 4,
+        dies_per_chip: 1,
         channels: 2,
         page: 16_384,
         planes: 2,
@@ -65,6 +66,14 @@ fn serve(ssd: &mut Ssd, requests: &[Request]) -> Vec<u64> {
     ended
 }
 
+/// Starts one and goes on to `until`. Returns when it was done.
+fn serve_until(ssd: &mut Ssd, until: u64, req: &Request) -> u64 {
+    let mut done = Vec::new();
+    ssd.start(Time::ZERO, req);
+    ssd.advance(Time::from_ns(until), &mut done);
+    done[0].at.ns()
+}
+
 fn drain(ssd: &mut Ssd) -> Vec<Done> {
     let mut done = Vec::new();
     while ssd.wakeup() != Time::NEVER {
@@ -95,15 +104,22 @@ fn dies_work_side_by_side_and_the_link_takes_turns() {
 }
 
 #[test]
+fn dies_of_a_chip_take_turns() {
+    let facts = Facts { dies: 8, dies_per_chip: 2, ..facts() };
+    assert_eq!(reads(&facts, &[page(0), page(4)]), [READ, READ + 50_000]);
+    assert_eq!(reads(&facts, &[page(0), page(1)]), [READ, READ + 10_192]);
+}
+
+#[test]
 fn a_long_read_uses_all_dies() {
     let mut ssd = Ssd::new(&facts());
     let ended = serve(&mut ssd, &[request(0, Op::Read, 0, 65_536)]);
     assert_eq!(ended, [20_000 + 50_000 + 16_384 + 4 * 32_768 + 2_000]);
-    // Half a page at either end: five dies' worth on four, one of which fetches twice.
+    // Half a page at either end: the first half is on the link soonest, and the die that fetches
+    // the other has done so before the link is idle.
     let mut ssd = Ssd::new(&facts());
     let ended = serve(&mut ssd, &[request(0, Op::Read, 8_192, 65_536)]);
-    let at_die = 20_000 + 100_000 + 16_384;
-    assert_eq!(ended, [(20_000 + 50_000 + 16_384 + 3 * 32_768).max(at_die) + 32_768 + 2_000]);
+    assert_eq!(ended, [20_000 + 50_000 + 8_192 + 4 * 32_768 + 2_000]);
 }
 
 #[test]
@@ -129,12 +145,27 @@ fn a_write_is_done_when_the_buffer_has_it() {
 
 #[test]
 fn a_full_buffer_lets_writes_wait_for_a_program() {
-    // 128 KiB pass at once, and fill four pages; later writes wait for the first of these.
+    // 128 KiB pass at once, and fill four pages; a later write waits for the first of these.
     let mut ssd = Ssd::new(&facts());
-    let first = request(0, Op::Write, 0, 131_072);
-    let ended = serve(&mut ssd, &[first, request(1, Op::Write, 131_072, 4096)]);
     let passed = 20_000 + 262_144 + 2_000;
-    assert_eq!(ended, [passed, passed + PROGRAM + 8_192 + 2_000]);
+    assert_eq!(serve_until(&mut ssd, passed, &request(0, Op::Write, 0, 131_072)), passed);
+    ssd.start(Time::from_ns(passed), &request(1, Op::Write, 131_072, 4096));
+    let programmed = 20_000 + 2_000 + 65_536 + PROGRAM;
+    assert_eq!(drain(&mut ssd)[0].at.ns(), programmed + 8_192 + 2_000);
+}
+
+#[test]
+fn a_short_write_waits_for_a_page_of_a_long_one() {
+    let mut ssd = Ssd::new(&facts());
+    let long = request(0, Op::Write, 0, 131_072);
+    let [long, short] = serve(&mut ssd, &[long, request(1, Op::Write, 1 << 20, 4096)])[..] else {
+        panic!("two writes")
+    };
+    let page = 20_000 + 32_768 + 2_000;
+    assert_eq!(short, page + 8_192 + 2_000);
+    // It took room in the buffer, so the end of the long one waits for a program, which begins when
+    // the second page of the long one has passed.
+    assert_eq!(long, short + 32_768 + PROGRAM + 8_192);
 }
 
 #[test]
@@ -145,7 +176,21 @@ fn a_link_of_two_directions_lets_writes_pass_reads() {
         serve(&mut Ssd::new(&facts), &[long, request(1, Op::Read, page(3), 4096)])[1]
     };
     assert_eq!(both(true), READ);
-    assert_eq!(both(false), 20_000 + 262_144 + 2_000 + 8_192 + 2_000);
+    // Fetched while the second page of the write is under way.
+    assert_eq!(both(false), 20_000 + 2_000 + 2 * 32_768 + 8_192 + 2_000);
+}
+
+#[test]
+fn a_short_read_waits_for_a_page_of_each_long_one() {
+    let mut ssd = Ssd::new(&facts());
+    let long = |slot| request(slot, Op::Read, u64::from(slot) << 20, 1 << 20);
+    let mut all: Vec<Request> = (0..8).map(long).collect();
+    // Its die fetches it behind their pages; by then most of these wait for the link.
+    all.push(request(8, Op::Read, 0, 4096));
+    let ended = serve(&mut ssd, &all);
+    let fetched = 20_000 + 8 * 16 * 50_000 + 50_000 + 4_096;
+    assert!(ended[8] <= fetched + 8 * 32_768 + 10_192, "{ended:?}");
+    assert_eq!(ended[..8].iter().filter(|&&long| long > ended[8]).count(), 7);
 }
 
 #[test]
@@ -225,6 +270,86 @@ fn what_it_sustains_is_what_collection_leaves() {
     ] {
         assert!((found / expected - 1.0).abs() < 0.03, "{found} is not about {expected}");
     }
+}
+
+/// Moves 256 MiB with so many bytes in flight, in pieces of `len`. Returns how long it took.
+fn moves(facts: &Facts, op: Op, len: u32, random: bool) -> f64 {
+    const ALL: u64 = 256 << 20;
+    const IN_FLIGHT: u64 = 16 << 20;
+    let mut ssd = Ssd::new(&Facts { depth: 256, ..facts.clone() });
+    let mut rng = Seed(1).stream("moves", 0);
+    let (mut done, mut now) = (Vec::new(), Time::ZERO);
+    let (mut asked, mut moved) = (0, 0);
+    while moved < ALL {
+        while asked < ALL && asked - moved < IN_FLIGHT {
+            let places = facts.capacity / u64::from(len);
+            let nth = if random { rng.random_range(0..places) } else { asked / u64::from(len) };
+            ssd.start(now, &request(0, op, nth * u64::from(len), len));
+            asked += u64::from(len);
+        }
+        now = ssd.wakeup();
+        ssd.advance(now, &mut done);
+        moved += done.drain(..).map(|one| u64::from(one.len)).sum::<u64>();
+    }
+    now.ns() as f64
+}
+
+#[test]
+fn the_same_bytes_take_the_same_time_in_any_pieces() {
+    // A command's own time on the link is left out: more commands take more of it.
+    let link = Link { rate: 5_000_000_000, full_duplex: true, overhead: Span::ZERO };
+    let facts = Facts { dies: 16, channels: 8, link, block_pages: 64, ..facts() };
+    // Large, so that writes at random places rarely make a run.
+    let facts = Facts { write_buffer: 4 << 20, over_provisioning: 0.1, capacity: 1 << 40, ..facts };
+    for (op, random) in [(Op::Read, false), (Op::Read, true), (Op::Write, false), (Op::Write, true)]
+    {
+        let whole = moves(&facts, op, 8 << 20, random);
+        for len in [64 << 10, 256 << 10, 1 << 20, 4 << 20] {
+            let cut = moves(&facts, op, len, random);
+            assert!(
+                (cut / whole - 1.0).abs() < 0.02,
+                "{op:?} random {random} {len}: {cut} {whole}"
+            );
+        }
+    }
+}
+
+/// The mean time of reads of 4 KiB, one at a time, next to a stream of writes in pieces of `len`.
+fn reads_next_to_writes(len: u32) -> f64 {
+    let link = Link { rate: 5_000_000_000, full_duplex: true, overhead: Span::ZERO };
+    let suspend_time = Some(Span::from_us(20));
+    let facts = Facts { dies: 16, channels: 8, link, suspend_time, depth: 512, ..facts() };
+    let mut ssd = Ssd::new(&Facts { write_buffer: 4 << 20, ..facts });
+    let mut rng = Seed(1).stream("reads", 0);
+    let read = |rng: &mut penstock_core::Rng| {
+        request(0, Op::Read, rng.random_range(0..1 << 16) * 4096, 4096)
+    };
+    let write = |nth: u64| request(1, Op::Write, (1 << 29) + nth * u64::from(len), len);
+    let (mut done, mut now, mut times) = (Vec::new(), Time::ZERO, Vec::new());
+    let mut next = u64::from((16 << 20) / len);
+    (0..next).for_each(|nth| ssd.start(now, &write(nth)));
+    ssd.start(now, &read(&mut rng));
+    while times.len() < 2_000 {
+        now = ssd.wakeup();
+        ssd.advance(now, &mut done);
+        for one in done.drain(..) {
+            if one.id.index() == 0 {
+                times.push(now.since(one.begun).ns() as f64);
+                ssd.start(now, &read(&mut rng));
+            } else {
+                ssd.start(now, &write(next % (u64::from((1 << 29) / len))));
+                next += 1;
+            }
+        }
+    }
+    times.iter().sum::<f64>() / times.len() as f64
+}
+
+#[test]
+fn reads_do_not_feel_how_a_stream_of_writes_is_cut() {
+    let short = reads_next_to_writes(64 << 10);
+    let long = reads_next_to_writes(8 << 20);
+    assert!((short / long - 1.0).abs() < 0.1, "{short} {long}");
 }
 
 #[test]

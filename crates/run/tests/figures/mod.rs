@@ -166,19 +166,19 @@ pub(crate) const FIGURES: &[Figure] = &[
     of(SATA, PM883, random("write", 32, "3s").after("1s"), PerSecond, 25_000.0)
         .sets("over_provisioning"),
     of(SATA, PM883, stream("read", "128KiB", 32, "300ms"), MbPerSecond, 550.0).sets("link_rate"),
-    of(SATA, PM883, stream("write", "128KiB", 32, "1s").after("500ms"), MbPerSecond, 520.0),
+    of(SATA, PM883, stream("write", "128KiB", 32, "2s").after("1s"), MbPerSecond, 520.0),
     of(EVO, EVO_SHEET, random("read", 1, "100ms"), PerSecond, 13_000.0).sets("command_overhead"),
     of(EVO, EVO_SHEET, random("write", 1, "100ms"), PerSecond, 36_000.0),
     of(EVO, EVO_SHEET, random("read", 32, "300ms"), PerSecond, 98_000.0),
     of(EVO, EVO_SHEET, random("write", 32, "1s").after("500ms"), PerSecond, 88_000.0)
         .missed("a burst into an SLC buffer, which the model has not; this is what it sustains"),
     of(EVO, EVO_SHEET, stream("read", "128KiB", 32, "300ms"), MbPerSecond, 560.0).sets("link_rate"),
-    of(EVO, EVO_SHEET, stream("write", "128KiB", 32, "1s").after("500ms"), MbPerSecond, 530.0),
+    of(EVO, EVO_SHEET, stream("write", "128KiB", 32, "2s").after("1s"), MbPerSecond, 530.0),
     of(NVME, PM9A3, random("read", 1, "100ms"), Us, 80.0).sets("command_overhead"),
     of(NVME, PM9A3, random("read", 128, "100ms"), PerSecond, 850_000.0).sets("command_interval"),
     of(NVME, PM9A3, random("write", 128, "800ms").after("400ms"), PerSecond, 130_000.0)
         .sets("over_provisioning"),
     of(NVME, SERIES, stream("read", "128KiB", 128, "200ms"), MbPerSecond, 6_500.0)
         .sets("link_rate"),
-    of(NVME, SERIES, stream("write", "128KiB", 128, "400ms").after("200ms"), MbPerSecond, 3_500.0),
+    of(NVME, SERIES, stream("write", "128KiB", 128, "2s").after("1s"), MbPerSecond, 3_500.0),
 ];

@@ -30,6 +30,8 @@ keys! {
     CAPACITY capacity: u64 = SIZE.above_zero(), needs "\"960GB\"";
     /// Flash dies, which work side by side.
     DIES dies: u32 = Count(1, 65_536), needs "16";
+    /// Dies of a chip, which takes a command for one of them at a time.
+    DIES_PER_CHIP dies_per_chip: u32 = Count(1, 64), or 1;
     /// Channels between controller and dies.
     CHANNELS channels: u32 = Count(1, 1_024), or 8;
     /// What one read of a die fetches.
@@ -86,6 +88,7 @@ fn read(reader: &Reader<'_>) -> Result<SsdSpec, JobError> {
     let facts = Facts {
         capacity: reader.get(&CAPACITY)?,
         dies: reader.get(&DIES)?,
+        dies_per_chip: reader.get(&DIES_PER_CHIP)?,
         channels: reader.get(&CHANNELS)?,
         page: reader.get(&PAGE)?,
         planes: reader.get(&PLANES)?,
@@ -135,6 +138,7 @@ impl SsdSpec {
         let facts = &self.facts;
         rows.put(&CAPACITY, &facts.capacity)
             .put(&DIES, &facts.dies)
+            .put(&DIES_PER_CHIP, &facts.dies_per_chip)
             .put(&CHANNELS, &facts.channels)
             .put(&PAGE, &facts.page)
             .put(&PLANES, &facts.planes)
@@ -155,11 +159,11 @@ impl SsdSpec {
             .put(&QUEUE_DEPTH, &facts.depth)
     }
 
-    /// Bytes that it takes, at most. A command may have something at every die, and the buffer a page
-    /// for each program.
+    /// Bytes that it takes, at most. A command may have two pages of every die under way, and the
+    /// buffer a page for each program.
     pub(super) fn memory(&self) -> u64 {
         let Facts { dies, depth, write_buffer, .. } = self.facts;
-        let commands = u64::from(depth) * (COMMAND + u64::from(dies) * EVENT);
+        let commands = u64::from(depth) * (COMMAND + u64::from(dies) * 2 * EVENT);
         let programs = write_buffer / u64::from(self.facts.program_bytes());
         (u64::from(dies) * DIE)
             .saturating_add(commands)

@@ -58,8 +58,9 @@ impl Timing {
 pub enum Fit {
     /// They wrap around: offsets modulo the capacity. Distances stay, distant places meet.
     Wrap,
-    /// The trace's whole range is mapped to the device, with offsets in steps of 4 KiB. Order and
-    /// coverage stay. Neighbours move apart or overlap, so that sequential runs are broken up.
+    /// If the trace reaches past the end, its whole range is mapped to the device, with offsets in
+    /// steps of 4 KiB. Order and coverage stay. Neighbours overlap, so that sequential runs are
+    /// broken up.
     Scale,
 }
 
@@ -293,6 +294,7 @@ fn place(record: &Record, capacity: u64, end: u64, fit: Option<Fit>) -> Result<u
     // The last aligned place, so that a request moved inside stays aligned.
     let last = room - room % ALIGN_BYTES;
     match fit {
+        None | Some(Fit::Scale) if end <= capacity => Ok(start),
         None if start <= room => Ok(start),
         None => Err(ReplayError::Past { line, start, len, capacity }),
         Some(Fit::Wrap) => {
