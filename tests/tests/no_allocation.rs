@@ -154,6 +154,7 @@ fn ssd() -> Ssd {
     Ssd::new(&ssd::Facts {
         capacity: 1 << 40,
         dies: 16,
+        dies_per_chip: 1,
         channels: 8,
         page: 16_384,
         planes: 2,
@@ -163,7 +164,12 @@ fn ssd() -> Ssd {
         erase_time: Span::from_ms(5),
         suspend_time: Some(Span::from_us(20)),
         channel_rate: 1_000_000_000,
-        link: ssd::Link { rate: 20_000_000, full_duplex: false, overhead: Span::from_us(3) },
+        link: ssd::Link {
+            rate: 20_000_000,
+            full_duplex: false,
+            turn: Some(16_384),
+            overhead: Span::from_us(3),
+        },
         command_overhead: Span::from_us(40),
         command_interval: Span::ZERO,
         write_buffer: 8 << 20,

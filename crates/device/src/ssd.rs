@@ -12,14 +12,14 @@
 //! writes makes its die owe collection (`collection.rs`). The die does that before it programs
 //! anything else, in slices of a program each; every so many programs a block is erased. So the
 //! drive is in its steady state from the first write on: its sustained rate is what collection does
-//! not use. Writes that go on where one of the last few dozen ended are a run. A run of 32 MiB and
-//! more costs no collection: the data that it overwrites becomes free in whole blocks. It counts as
-//! random until it is so long; then the dies owe so much less. How a run is cut into commands makes
-//! no difference.
+//! not use. Writes next to one of the last few dozen places are a run, in any order. A run of
+//! 32 MiB and more costs no collection: the data that it overwrites becomes free in whole blocks.
+//! It counts as random until it is so long; then the dies owe so much less. How a run is cut into
+//! commands makes no difference.
 //!
-//! Commands share the link in turns of a page each, so a short one waits for one page of each long
-//! one. A write takes part when the buffer has room for its next page; if it has none, writes wait
-//! for it in order, a page at a time.
+//! Commands share the link in turns (`link.turn`), so a short one waits for a page or so of each
+//! long one. A write takes its turn when the buffer has room for it; if it has none, writes wait
+//! for it in order, a turn each.
 //!
 //! A flush waits until the present content of the buffer is in the cells. With power-loss
 //! protection it has nothing to do. A write with FUA is one with a flush behind it.
@@ -86,6 +86,8 @@ pub struct Ssd {
     /// When each channel is free, in nanoseconds.
     channels: Box<[u64]>,
     lanes: Lanes,
+    /// Bytes of a turn on the link, at most.
+    turn: u32,
     buffer: WriteBuffer,
     flights: Table<Flight>,
     /// When the controller may take up the next command.
@@ -138,12 +140,16 @@ impl Ssd {
             block_programs: facts.block_pages,
             most_ahead: most_ahead(facts, collection.rewritten()),
         };
+        let rewritten = collection.rewritten();
+        // Some blocks are free, so that a run is known to be long before collection delays it.
+        let ahead = collected(facts, rewritten, CLUSTERED) / i64::from(facts.chips());
         Self {
             times,
-            rewritten: collection.rewritten(),
-            dies: (0..facts.chips()).map(|_| Die::default()).collect(),
+            rewritten,
+            dies: (0..facts.chips()).map(|_| Die::new(ahead)).collect(),
             channels: vec![0; facts.channels as usize].into(),
             lanes: Lanes::new(facts.link),
+            turn: facts.link.turn.unwrap_or(u32::MAX),
             buffer: WriteBuffer::new(facts.write_buffer, facts.program_bytes(), facts.chips()),
             flights: Table::new(),
             controller: 0,
@@ -204,8 +210,9 @@ impl Ssd {
             Op::Write => {
                 let part = self.buffer.run(start, len);
                 flight.random = part.random;
-                if part.long {
-                    let each = self.collected(CLUSTERED) / self.dies.len() as i64;
+                if part.not > 0 {
+                    let all = collected(&self.facts, self.rewritten, part.not);
+                    let each = all / self.dies.len() as i64;
                     self.dies.iter_mut().for_each(|die| die.owe(-each));
                 }
                 self.admit(at, id);
@@ -266,15 +273,10 @@ impl Ssd {
         }
     }
 
-    /// Programs of collection for so many bytes of random writes, in parts of [`ONE`].
-    fn collected(&self, random: u64) -> i64 {
-        (self.rewritten * random / u64::from(self.facts.program_bytes())) as i64
-    }
-
     /// A die has ended an operation for writes, and goes on.
     fn worked(&mut self, at: u64, die: u32, work: Work) {
         if let Work::Program(page) = work {
-            let part = self.collected(u64::from(page.random));
+            let part = collected(&self.facts, self.rewritten, page.random.into());
             self.dies[die as usize].owe(part);
             self.buffer.programmed(&page);
             while let Some(id) = self.buffer.flushed() {
@@ -303,10 +305,10 @@ impl Ssd {
         }
     }
 
-    /// Lets a write pass its next page, if the buffer has room.
+    /// Lets a write have its next turn, if the buffer has room.
     fn admit(&mut self, at: u64, id: ReqId) {
         let flight = flight(&mut self.flights, id);
-        flight.ready = self.buffer.reserve(flight.left.min(self.facts.page));
+        flight.ready = self.buffer.reserve(flight.left.min(self.turn));
         if flight.ready == 0 {
             self.stalled.push_back(id);
         } else {
@@ -329,10 +331,10 @@ impl Ssd {
 
     /// Begins turns where the link is idle.
     fn pass(&mut self, at: u64) {
-        let (flights, page) = (&mut self.flights, self.facts.page);
+        let (flights, turn) = (&mut self.flights, self.turn);
         self.lanes.begin(at, |id| {
             let flight = flight(flights, id);
-            let bytes = flight.ready.min(page);
+            let bytes = flight.ready.min(turn);
             let first = flight.left == flight.req.len;
             flight.ready -= bytes;
             flight.left -= bytes;
@@ -391,6 +393,11 @@ impl Ssd {
             self.go_on(at, die);
         }
     }
+}
+
+/// Programs of collection for so many bytes of random writes, in parts of [`ONE`].
+fn collected(facts: &Facts, rewritten: u64, random: u64) -> i64 {
+    (rewritten * random / u64::from(facts.program_bytes())) as i64
 }
 
 /// How far collection of a die may be ahead: until a twentieth of its flash is free, as MQSim's

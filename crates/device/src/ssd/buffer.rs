@@ -10,8 +10,15 @@ use penstock_core::ReqId;
 
 use super::die::BufferedPage;
 
-/// Runs of writes that are remembered: more than most loads have.
+/// Runs of writes that are remembered, short and grown ones each: more than most loads have.
 const RUNS: usize = 32;
+
+/// A run of so many bytes has grown. Short ones do not displace it, and a small gap does not end
+/// it: what lies there may have been written a little earlier.
+const GROWN: u64 = 1 << 20;
+
+/// The largest such gap: the length of what programs and their systems write at once.
+const GAP: u64 = 128 << 10;
 
 /// A run of at least so many bytes frees whole blocks; a shorter one costs what random writes do.
 ///
@@ -45,10 +52,10 @@ struct Epoch {
 /// What a write is to its run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Part {
-    /// How many of its bytes, from its start on, count as random.
+    /// How many of its bytes count as random.
     pub(super) random: u32,
-    /// Whether its run is now long, so that the bytes which counted as random do not.
-    pub(super) long: bool,
+    /// How many bytes before it counted as random, and do not from now on.
+    pub(super) not: u64,
 }
 
 impl WriteBuffer {
@@ -62,16 +69,13 @@ impl WriteBuffer {
             next_die: 0,
             epochs: VecDeque::from([Epoch::default()]),
             first: 0,
-            runs: Runs::default(),
+            runs: Runs::new(),
         }
     }
 
-    /// Whether a write is part of a long run, in order of arrival.
+    /// What a write is to its run, in order of arrival.
     pub(super) fn run(&mut self, start: u64, len: u32) -> Part {
-        let before = self.runs.go_on(start, len);
-        let random = u64::from(len).min(CLUSTERED.saturating_sub(before)) as u32;
-        let long = before < CLUSTERED && before + u64::from(len) >= CLUSTERED;
-        Part { random, long }
+        self.runs.add(start, len)
     }
 
     /// Whether there is any room.
@@ -137,39 +141,61 @@ impl WriteBuffer {
     }
 }
 
-/// The last runs: writes that each began where the one before ended, or where their run began.
+/// The last runs: writes that each lie next to others of their run, in any order, or begin it again.
 #[derive(Debug)]
 struct Runs {
-    runs: [Run; RUNS],
-    oldest: usize,
+    /// Short and grown ones, each by their last write, the latest at the end.
+    runs: [Vec<Run>; 2],
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Run {
     start: u64,
     end: u64,
     /// Bytes so far.
     bytes: u64,
-}
-
-impl Default for Runs {
-    fn default() -> Self {
-        Self { runs: [Run { start: u64::MAX, end: u64::MAX, bytes: 0 }; RUNS], oldest: 0 }
-    }
+    /// Those that count as random.
+    random: u64,
 }
 
 impl Runs {
-    /// Adds a write to the run that it continues, or begins one. Returns the run's bytes before.
-    fn go_on(&mut self, start: u64, len: u32) -> u64 {
-        let end = start + u64::from(len);
-        if let Some(run) = self.runs.iter_mut().find(|run| run.end == start || run.start == start) {
-            run.end = end;
-            run.bytes += u64::from(len);
-            return run.bytes - u64::from(len);
+    fn new() -> Self {
+        Self { runs: [Vec::with_capacity(RUNS), Vec::with_capacity(RUNS)] }
+    }
+
+    /// Adds a write to the runs that it lies next to, which are one from now on, or begins one.
+    fn add(&mut self, start: u64, len: u32) -> Part {
+        let mut run = Run { start, end: start + u64::from(len), bytes: len.into(), random: 0 };
+        for (runs, gap) in self.runs.iter_mut().zip([0, GAP]) {
+            while let Some(nth) = runs.iter().rposition(|one| one.is_next_to(&run, gap)) {
+                let one = runs.remove(nth);
+                if one.start != run.start {
+                    (run.start, run.end) = (run.start.min(one.start), run.end.max(one.end));
+                }
+                (run.bytes, run.random) = (run.bytes + one.bytes, run.random + one.random);
+            }
         }
-        self.runs[self.oldest] = Run { start, end, bytes: u64::from(len) };
-        self.oldest = (self.oldest + 1) % RUNS;
-        0
+        let part = if run.bytes >= CLUSTERED {
+            Part { random: 0, not: core::mem::take(&mut run.random) }
+        } else {
+            run.random += u64::from(len);
+            Part { random: len, not: 0 }
+        };
+        let runs = &mut self.runs[usize::from(run.bytes >= GROWN)];
+        if runs.len() == RUNS {
+            runs.remove(0);
+        }
+        runs.push(run);
+        part
+    }
+}
+
+impl Run {
+    /// Whether a write lies before it or behind it, or begins it again.
+    fn is_next_to(&self, write: &Self, gap: u64) -> bool {
+        self.start == write.start
+            || (self.end..=self.end.saturating_add(gap)).contains(&write.start)
+            || (write.end..=write.end.saturating_add(gap)).contains(&self.start)
     }
 }
 
@@ -219,25 +245,57 @@ mod tests {
         assert_eq!(done, [Some(flush(1)), Some(flush(2)), None]);
     }
 
+    const MIB: u64 = 1 << 20;
+
+    fn add(runs: &mut Runs, start: u64, mib: u32) -> (u64, u64) {
+        let part = runs.add(start * MIB, mib << 20);
+        (u64::from(part.random) / MIB, part.not / MIB)
+    }
+
     #[test]
-    fn runs_are_told_from_random_writes() {
-        let mut runs = Runs::default();
-        let before = [(0, 8), (100, 4), (8, 8), (104, 4), (50, 8), (16, 8), (16, 8), (0, 8)];
-        let before = before.map(|(start, len)| runs.go_on(start, len));
-        // The last one begins its run again.
-        assert_eq!(before, [0, 0, 8, 4, 0, 16, 0, 24]);
+    fn long_runs_are_told_from_random_writes() {
+        let mut runs = Runs::new();
+        // Two runs and a place of its own; then the first run is long.
+        for start in [0, 100, 10, 110, 50] {
+            assert_eq!(add(&mut runs, start, 10), (10, 0));
+        }
+        assert_eq!(add(&mut runs, 20, 15), (0, 20));
+        assert_eq!(add(&mut runs, 35, 1), (0, 0));
+        assert_eq!(add(&mut runs, 200, 1), (1, 0));
+        // It begins again.
+        assert_eq!(add(&mut runs, 0, 1), (0, 0));
+        assert_eq!(add(&mut runs, 1, 1), (0, 0));
+    }
+
+    #[test]
+    fn the_order_within_a_run_makes_no_difference() {
+        let mut runs = Runs::new();
+        let parts = [8, 16, 0].map(|start| add(&mut runs, start, 8));
+        assert_eq!(parts, [(8, 0), (8, 0), (8, 0)]);
+        // Next to it but for a gap, and then the gap.
+        assert_eq!(add(&mut runs, 32, 4), (4, 0));
+        assert_eq!(add(&mut runs, 24, 8), (0, 28));
+    }
+
+    #[test]
+    fn short_writes_between_do_not_end_a_run() {
+        let mut runs = Runs::new();
+        assert_eq!(add(&mut runs, 0, 20), (20, 0));
+        for nth in 1..1_000 {
+            runs.add(nth << 30, 4096);
+        }
+        // What is missing between the two was written a little earlier.
+        let part = runs.add(20 * MIB + 65_536, 20 << 20);
+        assert_eq!(part, Part { random: 0, not: 20 * MIB });
     }
 
     #[test]
     fn what_a_run_costs_does_not_depend_on_its_pieces() {
         let cost = |len: u32| {
-            let mut buffer = WriteBuffer::new(64, 16, 2);
-            let starts = (0..100 << 20).step_by(len as usize);
-            let parts = starts.map(|start| buffer.run(start, len));
-            parts.fold((0, 0), |(random, long), part| {
-                (random + u64::from(part.random), long + u32::from(part.long))
-            })
+            let mut runs = Runs::new();
+            let parts = (0..100 * MIB).step_by(len as usize).map(|start| runs.add(start, len));
+            parts.map(|part| i64::from(part.random) - part.not as i64).sum::<i64>()
         };
-        assert_eq!([4 << 10, 64 << 10, 1 << 20, 20 << 20].map(cost), [(CLUSTERED, 1); 4]);
+        assert_eq!([4 << 10, 64 << 10, 1 << 20, 20 << 20].map(cost), [0; 4]);
     }
 }

@@ -78,6 +78,11 @@ pub(super) struct Die {
 }
 
 impl Die {
+    /// An idle die whose collection is so far ahead.
+    pub(super) fn new(ahead: i64) -> Self {
+        Self { ahead, ..Self::default() }
+    }
+
     /// Takes a read of `takes` nanoseconds at `now`. Returns when it will have ended.
     pub(super) fn read(&mut self, now: u64, takes: u64, times: &Times) -> u64 {
         let begins = match &mut self.operation {

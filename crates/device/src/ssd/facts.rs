@@ -54,6 +54,9 @@ pub struct Link {
     pub rate: u64,
     /// Whether both directions go at once (PCI Express), or one at a time (SATA).
     pub full_duplex: bool,
+    /// The bytes that a command passes before it is the turn of others; `None`: all that it has
+    /// ready.
+    pub turn: Option<u32>,
     /// The time of each command on the link in addition to its data.
     pub overhead: Span,
 }

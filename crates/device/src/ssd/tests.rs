@@ -26,7 +26,12 @@ fn facts() -> Facts {
         erase_time: Span::from_ms(3),
         suspend_time: None,
         channel_rate: 1_000_000_000,
-        link: Link { rate: 500_000_000, full_duplex: false, overhead: Span::from_us(2) },
+        link: Link {
+            rate: 500_000_000,
+            full_duplex: false,
+            turn: Some(16_384),
+            overhead: Span::from_us(2),
+        },
         command_overhead: Span::from_us(20),
         command_interval: Span::ZERO,
         write_buffer: 131_072,
@@ -169,6 +174,15 @@ fn a_short_write_waits_for_a_page_of_a_long_one() {
 }
 
 #[test]
+fn without_turns_a_short_write_waits_for_all_of_a_long_one() {
+    let facts = Facts { link: Link { turn: None, ..facts().link }, ..facts() };
+    let long = request(0, Op::Write, 0, 65_536);
+    let ended = serve(&mut Ssd::new(&facts), &[long, request(1, Op::Write, 1 << 20, 4096)]);
+    let long = 20_000 + 131_072 + 2_000;
+    assert_eq!(ended, [long, long + 8_192 + 2_000]);
+}
+
+#[test]
 fn a_link_of_two_directions_lets_writes_pass_reads() {
     let both = |full_duplex| {
         let facts = Facts { link: Link { full_duplex, ..facts().link }, ..facts() };
@@ -297,7 +311,8 @@ fn moves(facts: &Facts, op: Op, len: u32, random: bool) -> f64 {
 #[test]
 fn the_same_bytes_take_the_same_time_in_any_pieces() {
     // A command's own time on the link is left out: more commands take more of it.
-    let link = Link { rate: 5_000_000_000, full_duplex: true, overhead: Span::ZERO };
+    let link =
+        Link { rate: 5_000_000_000, full_duplex: true, turn: Some(16_384), overhead: Span::ZERO };
     let facts = Facts { dies: 16, channels: 8, link, block_pages: 64, ..facts() };
     // Large, so that writes at random places rarely make a run.
     let facts = Facts { write_buffer: 4 << 20, over_provisioning: 0.1, capacity: 1 << 40, ..facts };
@@ -316,7 +331,8 @@ fn the_same_bytes_take_the_same_time_in_any_pieces() {
 
 /// The mean time of reads of 4 KiB, one at a time, next to a stream of writes in pieces of `len`.
 fn reads_next_to_writes(len: u32) -> f64 {
-    let link = Link { rate: 5_000_000_000, full_duplex: true, overhead: Span::ZERO };
+    let link =
+        Link { rate: 5_000_000_000, full_duplex: true, turn: Some(16_384), overhead: Span::ZERO };
     let suspend_time = Some(Span::from_us(20));
     let facts = Facts { dies: 16, channels: 8, link, suspend_time, depth: 512, ..facts() };
     let mut ssd = Ssd::new(&Facts { write_buffer: 4 << 20, ..facts });

@@ -54,6 +54,8 @@ keys! {
     LINK_RATE link_rate: u64 = RATE, needs "\"550MB/s\"";
     /// Whether the link carries one direction at a time or both.
     LINK_DUPLEX link_duplex: bool = Choice(&[("half", false), ("full", true)]), or true;
+    /// What a command passes before it is the turn of others; `off`: all that it has ready.
+    LINK_TURN link_turn: Option<u32> = or_off(SIZE.at_least(512).at_most(16 << 20)), or Some(16_384);
     /// Time of the link for a command, without its data.
     LINK_OVERHEAD link_overhead: Span = PART, or Span::ZERO;
     /// Time until a command is decoded.
@@ -101,6 +103,7 @@ fn read(reader: &Reader<'_>) -> Result<SsdSpec, JobError> {
         link: Link {
             rate: reader.get(&LINK_RATE)?,
             full_duplex: reader.get(&LINK_DUPLEX)?,
+            turn: reader.get(&LINK_TURN)?,
             overhead: reader.get(&LINK_OVERHEAD)?,
         },
         command_overhead: reader.get(&COMMAND_OVERHEAD)?,
@@ -150,6 +153,7 @@ impl SsdSpec {
             .put(&CHANNEL_RATE, &facts.channel_rate)
             .put(&LINK_RATE, &facts.link.rate)
             .put(&LINK_DUPLEX, &facts.link.full_duplex)
+            .put(&LINK_TURN, &facts.link.turn)
             .put(&LINK_OVERHEAD, &facts.link.overhead)
             .put(&COMMAND_OVERHEAD, &facts.command_overhead)
             .put(&COMMAND_INTERVAL, &facts.command_interval)
