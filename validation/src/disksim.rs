@@ -11,8 +11,9 @@ use penstock_core::{
     StreamId, Time, Virtual, run,
 };
 use penstock_device::hdd::{Hdd, Options};
+use penstock_policy::{MAX_SECTORS, Value};
 use penstock_spec::drives;
-use serde_json::Value;
+use serde_json::Value as Json;
 
 /// Response times of a run, in milliseconds.
 #[derive(Clone, Debug)]
@@ -32,8 +33,8 @@ fn file(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn results(name: &str) -> &'static Value {
-    static RESULTS: OnceLock<Value> = OnceLock::new();
+fn results(name: &str) -> &'static Json {
+    static RESULTS: OnceLock<Json> = OnceLock::new();
     let read = || serde_json::from_slice(&file("disksim/results.json")).expect("results in JSON");
     &RESULTS.get_or_init(read)[name]
 }
@@ -123,10 +124,14 @@ impl Observer for Responses {
     }
 }
 
-/// A registered policy, with its default parameters.
+/// A registered policy that merges nothing, as in the runs of the reference.
 pub fn policy(name: &str) -> Box<dyn Policy> {
     let entry = penstock_policy::find(name).expect("a registered policy");
-    (entry.build)(&entry.defaults(), &Served::ONE_DISK)
+    let mut params = entry.defaults();
+    if (entry.facts.merges)(&params).is_some() {
+        params.set(MAX_SECTORS.name, Value::Word("off"));
+    }
+    (entry.build)(&params, &Served::ONE_DISK)
 }
 
 /// The drive called `name`.

@@ -2,7 +2,7 @@
 //!
 //! Use it to keep a disk busy without starving any request: with many requests waiting it serves as
 //! much as `sstf`, with a few less. It treats every address alike, which neither `sstf` nor `look`
-//! does. O(log n) a request. Nothing is merged.
+//! does. O(log n) a request. Neighbours are merged.
 //!
 //! A request lies ahead if it begins behind the first byte of the last command. The end of that
 //! command does not count, or every sweep would pass over a request whose beginning others cover.
@@ -22,20 +22,20 @@ use penstock_core::{Go, Out, Part, Policy, Request, Time};
 
 use crate::entry::{Entry, Facts};
 use crate::params::Params;
-use crate::queue::Positions;
+use crate::queue::{MAX_SECTORS, Positions, max_sectors};
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "c-look",
     summary: "sweeps upwards, each from the lowest request to the highest",
-    params: &[],
+    params: &[MAX_SECTORS],
     build: |params, _| Box::new(CLook::new(params)),
     bound: |_, _| None,
-    facts: Facts::NONE,
+    facts: Facts { merges: max_sectors, ..Facts::NONE },
 };
 
 /// What is queued, and how far the sweep has come.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct CLook {
     queue: Positions,
     /// Requests that begin here or later lie ahead.
@@ -43,9 +43,9 @@ pub struct CLook {
 }
 
 impl CLook {
-    /// It has no parameters.
-    pub fn new(_: &Params) -> Self {
-        Self::default()
+    /// Takes `max_sectors`.
+    pub fn new(params: &Params) -> Self {
+        Self { queue: Positions::new(params), position: 0 }
     }
 }
 
@@ -54,11 +54,11 @@ impl Policy for CLook {
         self.queue.add(req);
     }
 
-    fn dispatch(&mut self, _: Time, _: &mut Out<'_>) -> Option<Go> {
+    fn dispatch(&mut self, _: Time, out: &mut Out<'_>) -> Option<Go> {
         let ahead = self.queue.at_or_after(self.position);
         let slot = ahead.or_else(|| self.queue.at_or_after(0))?;
         self.position = self.queue.start(slot) + 1;
-        Some(self.queue.take(slot))
+        Some(self.queue.take(slot, out))
     }
 
     fn complete(&mut self, _: Time, _: &Request, _: &Part) {}

@@ -18,9 +18,8 @@ use alloc::vec::Vec;
 use penstock_core::{Go, Out, Part, Policy, Request, Span, Time};
 
 use crate::entry::{Bound, Entry, Facts};
-use crate::noop::{MAX_SECTORS, max_sectors};
 use crate::params::{Kind, Param, Params, Value};
-use crate::queue::{Chains, Links, List};
+use crate::queue::{Added, Chains, Links, List, MAX_SECTORS, max_sectors};
 
 const KERNEL: &str = "the kernel's cfq-iosched";
 
@@ -93,7 +92,7 @@ impl Cfq {
             quantum: params.count("quantum"),
             expire_sync: params.duration("fifo_expire_sync"),
             expire_async: params.duration("fifo_expire_async"),
-            chains: Chains::new(max_sectors(params).expect("a size"), true),
+            chains: Chains::new(max_sectors(params).unwrap_or(0), true),
             links: Links::default(),
             streams: Vec::new(),
             turns: VecDeque::new(),
@@ -120,7 +119,7 @@ impl Policy for Cfq {
         if stream as usize >= self.streams.len() {
             self.streams.resize_with(stream as usize + 1, Stream::default);
         }
-        let Some(founder) = self.chains.add(stream, req) else { return };
+        let Added::Founded(founder) = self.chains.add(stream, req) else { return };
         let slot = founder as usize;
         if slot >= self.expires.len() {
             self.expires.resize(slot + 1, Time::NEVER);

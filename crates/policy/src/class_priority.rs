@@ -3,8 +3,8 @@
 //! Use it where a class must not notice the others and never fills the disk itself. The lowest
 //! `prio` goes first, whatever waits behind it, until a request has waited for `aging`. The oldest
 //! of such requests goes before every class. So classes that ask for more than the disk can serve
-//! are served as under `fcfs`, `aging` late. O(1) a request, and a step for each priority. Nothing
-//! is merged.
+//! are served as under `fcfs`, `aging` late. O(log n) a request, to find its neighbours, and
+//! a step for each priority. Neighbours of one class are merged.
 //!
 //! Promise: once a request has waited for `aging`, nothing that came after it goes before it.
 //! Without ageing, none: a busy class stops those below it for good.
@@ -15,26 +15,29 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use penstock_core::{Go, Out, Part, Policy, ReqId, Request, Span, Time};
+use penstock_core::{Go, Out, Part, Policy, Request, Span, Time};
 
 use crate::entry::{Bound, Entry, Facts};
 use crate::params::{Kind, Param, Params, Value};
-use crate::queue::{Links, List};
+use crate::queue::{Added, Links, List, MAX_SECTORS, Merges, max_sectors};
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "class-priority",
     summary: "strictly by priority of the class, until a request has waited too long",
-    params: &[Param {
-        name: "aging",
-        kind: Kind::DurationOr(&["off"]),
-        default: Value::Duration(Span::from_secs(10)),
-        doc: "a request that has waited this long goes first, whatever its class; off: never",
-        source: "the kernel's mq-deadline, prio_aging_expire",
-    }],
+    params: &[
+        Param {
+            name: "aging",
+            kind: Kind::DurationOr(&["off"]),
+            default: Value::Duration(Span::from_secs(10)),
+            doc: "a request that has waited this long goes first, whatever its class; off: never",
+            source: "the kernel's mq-deadline, prio_aging_expire",
+        },
+        MAX_SECTORS,
+    ],
     build: |params, _| Box::new(ClassPriority::new(params)),
     bound: |params, _| params.duration_or("aging").map(|after| Bound { after, overtakes: 0 }),
-    facts: Facts::NONE,
+    facts: Facts { merges: max_sectors, ..Facts::NONE },
 };
 
 /// A queue for each priority, and one of all.
@@ -49,17 +52,17 @@ pub struct ClassPriority {
     age_links: Links,
     /// By slot.
     requests: Vec<Waiting>,
+    merges: Merges,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
-    id: ReqId,
     prio: u8,
     since: Time,
 }
 
 impl ClassPriority {
-    /// Takes `aging`.
+    /// Takes `aging` and `max_sectors`.
     pub fn new(params: &Params) -> Self {
         Self {
             aging: params.duration_or("aging"),
@@ -68,6 +71,7 @@ impl ClassPriority {
             ages: List::default(),
             age_links: Links::default(),
             requests: Vec::new(),
+            merges: Merges::new(params),
         }
     }
 
@@ -80,8 +84,9 @@ impl ClassPriority {
 
 impl Policy for ClassPriority {
     fn enqueue(&mut self, now: Time, req: &Request) {
-        let (slot, prio) = (req.id.slot, req.prio.0);
-        let waiting = Waiting { id: req.id, prio, since: now };
+        let Added::Founded(slot) = self.merges.add(req, false) else { return };
+        let prio = req.prio.0;
+        let waiting = Waiting { prio, since: now };
         if slot as usize >= self.requests.len() {
             self.requests.resize(slot as usize + 1, waiting);
         }
@@ -93,13 +98,13 @@ impl Policy for ClassPriority {
         self.age_links.push_back(&mut self.ages, slot);
     }
 
-    fn dispatch(&mut self, now: Time, _: &mut Out<'_>) -> Option<Go> {
+    fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
         let first = || self.queues.iter().find_map(List::front);
         let slot = self.aged(now).or_else(first)?;
-        let Waiting { id, prio, .. } = self.requests[slot as usize];
+        let Waiting { prio, .. } = self.requests[slot as usize];
         self.queue_links.remove(&mut self.queues[usize::from(prio)], slot);
         self.age_links.remove(&mut self.ages, slot);
-        Some(Go::all(id))
+        Some(self.merges.take(slot, out))
     }
 
     fn complete(&mut self, _: Time, _: &Request, _: &Part) {}

@@ -10,7 +10,7 @@
 //! other direction and one batch for each older request of its own go before it.
 //!
 //! Source: the kernel's documentation of the deadline scheduler (deadline-iosched), whose names and
-//! defaults these are. Discards count as writes, but merge only with discards.
+//! defaults these are. Discards count as writes and are not merged.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -18,9 +18,8 @@ use alloc::vec::Vec;
 use penstock_core::{Go, Op, Out, Part, Policy, Request, Span, Time};
 
 use crate::entry::{Bound, Entry, Facts};
-use crate::noop::{MAX_SECTORS, max_sectors};
 use crate::params::{Kind, Param, Params, Value};
-use crate::queue::{Chains, Links, List};
+use crate::queue::{Added, Chains, Links, List, MAX_SECTORS, max_sectors};
 
 const KERNEL: &str = "the kernel's deadline-iosched";
 
@@ -114,7 +113,7 @@ impl Deadline {
             fifo: List::default(),
             position: 0,
         };
-        let limit = max_sectors(params).expect("a size");
+        let limit = max_sectors(params).unwrap_or(0);
         Self {
             writes_starved: params.count("writes_starved"),
             fifo_batch: params.count("fifo_batch"),
@@ -160,7 +159,7 @@ impl Deadline {
 impl Policy for Deadline {
     fn enqueue(&mut self, now: Time, req: &Request) {
         let direction = if req.op == Op::Read { READ } else { WRITE };
-        if let Some(founder) = self.chains.add(direction as u32, req) {
+        if let Added::Founded(founder) = self.chains.add(direction as u32, req) {
             let slot = founder as usize;
             if slot >= self.expires.len() {
                 self.expires.resize(slot + 1, Time::NEVER);

@@ -30,4 +30,5 @@ pub mod sstf;
 
 pub use entry::{Bound, Entry, Facts};
 pub use params::{Kind, Param, Params, Value};
+pub use queue::MAX_SECTORS;
 pub use registry::{ALL, POLICIES, USUAL, find};

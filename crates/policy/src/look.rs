@@ -2,7 +2,7 @@
 //!
 //! Use it to compare with `c-look` what turning costs. The arm saves the long way back. Requests
 //! near either end of the busy range are served twice in a row and then not for two sweeps, so the
-//! tail is longer. O(log n) a request. Nothing is merged.
+//! tail is longer. O(log n) a request. Neighbours are merged.
 //!
 //! On the way up, requests that begin behind the first byte of the last command lie ahead; on the
 //! way down, requests that begin before it. So the arm moves on with every command and does not
@@ -24,29 +24,29 @@ use penstock_core::{Go, Out, Part, Policy, Request, Time};
 
 use crate::entry::{Entry, Facts};
 use crate::params::Params;
-use crate::queue::Positions;
+use crate::queue::{MAX_SECTORS, Positions, max_sectors};
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "look",
     summary: "the elevator: up to the highest request, down to the lowest",
-    params: &[],
+    params: &[MAX_SECTORS],
     build: |params, _| Box::new(Look::new(params)),
     bound: |_, _| None,
-    facts: Facts::NONE,
+    facts: Facts { merges: max_sectors, ..Facts::NONE },
 };
 
 /// What is queued, and the sweep.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Look {
     queue: Positions,
     sweep: Sweep,
 }
 
 impl Look {
-    /// It has no parameters.
-    pub fn new(_: &Params) -> Self {
-        Self::default()
+    /// Takes `max_sectors`.
+    pub fn new(params: &Params) -> Self {
+        Self { queue: Positions::new(params), sweep: Sweep::default() }
     }
 }
 
@@ -55,12 +55,12 @@ impl Policy for Look {
         self.queue.add(req);
     }
 
-    fn dispatch(&mut self, _: Time, _: &mut Out<'_>) -> Option<Go> {
+    fn dispatch(&mut self, _: Time, out: &mut Out<'_>) -> Option<Go> {
         let ways = [self.sweep, self.sweep.turned()];
         let next = |sweep: Sweep| Some((sweep, sweep.ahead(&self.queue)?));
         let (sweep, slot) = ways.into_iter().find_map(next)?;
         self.sweep = sweep.past(slot, &self.queue);
-        Some(self.queue.take(slot))
+        Some(self.queue.take(slot, out))
     }
 
     fn complete(&mut self, _: Time, _: &Request, _: &Part) {}

@@ -12,22 +12,8 @@ use alloc::boxed::Box;
 use penstock_core::{Go, Out, Part, Policy, Request, Time};
 
 use crate::entry::{Bound, Entry, Facts};
-use crate::params::{Kind, Param, Params, Value};
-use crate::queue::{Chains, Links, List};
-
-/// The longest command that merging may make: 1,280 KiB, the kernel's default `max_sectors_kb`.
-pub const MAX_SECTORS: Param = Param {
-    name: "max_sectors",
-    kind: Kind::Size,
-    default: Value::Size(1280 << 10),
-    doc: "the longest command that merging may make; a longer request goes alone",
-    source: "the kernel's default max_sectors_kb",
-};
-
-/// What `MAX_SECTORS` is set to.
-pub(crate) fn max_sectors(params: &Params) -> Option<u32> {
-    params.len(MAX_SECTORS.name)
-}
+use crate::params::Params;
+use crate::queue::{Added, Chains, Links, List, MAX_SECTORS, max_sectors};
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {
@@ -50,14 +36,14 @@ pub struct Noop {
 impl Noop {
     /// Takes `max_sectors`.
     pub fn new(params: &Params) -> Self {
-        let limit = max_sectors(params).expect("a size");
+        let limit = max_sectors(params).unwrap_or(0);
         Self { chains: Chains::new(limit, true), links: Links::default(), fifo: List::default() }
     }
 }
 
 impl Policy for Noop {
     fn enqueue(&mut self, _: Time, req: &Request) {
-        if let Some(founder) = self.chains.add(0, req) {
+        if let Added::Founded(founder) = self.chains.add(0, req) {
             self.links.push_back(&mut self.fifo, founder);
         }
     }

@@ -1,7 +1,7 @@
 //! The elevator that goes to the very end of the device before it turns.
 //!
 //! Use it to see what textbooks mean by SCAN, and why disks got `look` instead: with a few requests
-//! waiting it may serve less than `fcfs`. O(log n) a request. Nothing is merged.
+//! waiting it may serve less than `fcfs`. O(log n) a request. Neighbours are merged.
 //!
 //! It sends requests in the order of `look`, except for what happens on the way to the end. A
 //! policy cannot send the arm anywhere, so that way is time in which nothing is sent. It lasts as
@@ -31,20 +31,20 @@ use penstock_core::{Device, Go, Op, Out, Part, Policy, Request, Span, Time};
 use crate::entry::{Entry, Facts};
 use crate::look::{Heading, Sweep};
 use crate::params::Params;
-use crate::queue::Positions;
+use crate::queue::{MAX_SECTORS, Positions, max_sectors};
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "scan",
     summary: "the elevator that goes to the end of the device before it turns",
-    params: &[],
+    params: &[MAX_SECTORS],
     build: |params, _| Box::new(Scan::new(params)),
     bound: |_, _| None,
-    facts: Facts::NONE,
+    facts: Facts { merges: max_sectors, ..Facts::NONE },
 };
 
 /// What is queued, and the arm.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Scan {
     queue: Positions,
     sweep: Sweep,
@@ -85,9 +85,9 @@ impl Way {
 }
 
 impl Scan {
-    /// It has no parameters.
-    pub fn new(_: &Params) -> Self {
-        Self::default()
+    /// Takes `max_sectors`.
+    pub fn new(params: &Params) -> Self {
+        Self { queue: Positions::new(params), sweep: Sweep::default(), way: None }
     }
 
     /// Where the arm stands at `now`. At the end of its way it has turned, and all requests lie
@@ -129,7 +129,7 @@ impl Policy for Scan {
         let slot = next?;
         self.way = None;
         self.sweep = arm.past(slot, &self.queue);
-        Some(self.queue.take(slot))
+        Some(self.queue.take(slot, out))
     }
 
     fn complete(&mut self, _: Time, _: &Request, _: &Part) {}

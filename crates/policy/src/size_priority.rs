@@ -4,7 +4,11 @@
 //! them. At every piece boundary the oldest short request goes, otherwise the next piece of a long
 //! one. Without the guard this is the paper's rule, under which enough short requests starve the
 //! long ones. With it one long piece goes after `guard.after` short requests, or when the long ones
-//! have not moved for `guard.stall`. O(1) a request.
+//! have not moved for `guard.stall`. O(log n) a request, to find its neighbours.
+//!
+//! Neighbours of one class are merged, short ones with short ones and long ones with long ones: a
+//! chain is what its first request is. A long chain goes in pieces of whole requests where these
+//! are shorter than a piece. Discards are not split: their length says nothing of their time.
 //!
 //! Promise, with the guard: a piece of a long request waits for at most `guard.after` short
 //! requests. A short request waits for the short ones before it and a piece of a long one for each.
@@ -17,13 +21,15 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
-use penstock_core::{Go, InFlight, Out, Part, Policy, ReqId, Request, Span, Time};
+use penstock_core::{Go, InFlight, Op, Out, Part, Policy, ReqId, Request, Span, Time};
 
 use crate::cost::Cost;
 use crate::entry::{Bound, Entry, Facts};
 use crate::feedback::Feedback;
 use crate::params::{Kind, Param, Params, Value};
+use crate::queue::{Added, MAX_SECTORS, Merges, max_sectors};
 
 /// The longest request that is short by itself: longer than a page of any database, shorter than
 /// what programs read ahead.
@@ -115,6 +121,7 @@ pub const ENTRY: Entry = Entry {
                   device, unlimited on a model",
             source: OURS,
         },
+        MAX_SECTORS,
     ],
     build: |params, _| Box::new(SizePriority::new(params)),
     bound: |params, _| {
@@ -125,7 +132,7 @@ pub const ENTRY: Entry = Entry {
             guard => guard.map(|after| Bound { after: Span::ZERO, overtakes: after }),
         }
     },
-    facts: Facts { short: |params| Some(threshold(params)), ..Facts::NONE },
+    facts: Facts { merges: max_sectors, short: |params| Some(threshold(params)), ..Facts::NONE },
 };
 
 /// The longest short request in bytes, under these parameters of the policy.
@@ -147,11 +154,18 @@ pub struct SizePriority {
     order: Order,
     guard: Option<Guard>,
     bytes: Bytes,
-    short: VecDeque<ReqId>,
+    merges: Merges,
+    /// Founders.
+    short: VecDeque<u32>,
     /// Every request, if there is no priority.
     long: VecDeque<Long>,
     in_flight: InFlight,
+    /// By slot, of merged commands: their bytes at the first request, [`TRAVELS`] at the others.
+    merged: Vec<u32>,
 }
+
+/// Of a request that goes in the command of another.
+const TRAVELS: u32 = u32::MAX;
 
 /// How long a piece is.
 #[derive(Debug)]
@@ -180,11 +194,25 @@ impl Split {
     }
 }
 
+/// What waits in the queue of long requests.
 #[derive(Debug)]
 struct Long {
-    id: ReqId,
+    what: What,
+    /// It goes in pieces, and its bytes in flight are bounded.
+    long: bool,
+    /// Of all of it: how long a piece is follows from this.
     len: u32,
     left: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    /// A chain that may still grow, by its founder.
+    Chain(u32),
+    /// What is left of a chain, by its first request.
+    Members(u32),
+    /// A request that does not merge, or what is left of one.
+    Alone(ReqId),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -235,8 +263,9 @@ struct Guard {
 const LONG: usize = 0;
 
 impl SizePriority {
-    /// Takes `split`, `threshold`, `priority`, `order`, `guard` and `long_in_flight`. There `auto`
-    /// stands for unlimited: the caller replaces it on a real device.
+    /// Takes `split`, `threshold`, `priority`, `order`, `guard`, `long_in_flight` and
+    /// `max_sectors`. In `long_in_flight`, `auto` stands for unlimited: the caller replaces it on a
+    /// real device.
     pub fn new(params: &Params) -> Self {
         Self {
             split: Split::new(params),
@@ -250,36 +279,74 @@ impl SizePriority {
                 moved: Time::ZERO,
             }),
             bytes: Bytes::new(params, params.len("split").unwrap_or(SHORT)),
+            merges: Merges::new(params),
             short: VecDeque::new(),
             long: VecDeque::new(),
             in_flight: InFlight::new(1),
+            merged: Vec::new(),
         }
+    }
+
+    /// Whether a request goes in pieces, and its bytes in flight are bounded.
+    fn is_long(&self, req: &Request) -> bool {
+        req.len > self.threshold && req.op != Op::Discard
     }
 
     /// The next piece of the first long request, if it may go now.
     fn piece(&self, now: Time) -> Option<u32> {
-        let Long { len, left, .. } = *self.long.front()?;
-        let piece = if len > self.threshold { self.split.piece(len).min(left) } else { left };
+        let Long { what, long, mut len, mut left } = *self.long.front()?;
+        if let What::Chain(founder) = what {
+            len = (self.merges.end(founder) - self.merges.start(founder)) as u32;
+            left = len;
+        }
+        let piece = if long { self.split.piece(len).min(left) } else { left };
         let bytes = self.in_flight.bytes(LONG);
         let fits = bytes == 0 || bytes + u64::from(piece) <= self.bytes.bound(now);
-        (len <= self.threshold || fits).then_some(piece)
+        (!long || fits).then_some(piece)
     }
 
-    fn send_long(&mut self, now: Time, piece: u32) -> Option<Go> {
+    fn send_long(&mut self, now: Time, piece: u32, out: &mut Out<'_>) -> Option<Go> {
         let mut long = self.long.pop_front()?;
-        if long.len > self.threshold {
-            self.in_flight.sent(LONG, piece);
+        if let What::Chain(founder) = long.what {
+            long.len = (self.merges.end(founder) - self.merges.start(founder)) as u32;
+            long.left = long.len;
+            long.what = What::Members(self.merges.close(founder));
+        }
+        // What a piece leaves of a request, and behind it of the chain.
+        let (mut rest, mut behind) = (None, None);
+        let (go, sent) = match long.what {
+            What::Chain(head) | What::Members(head) => {
+                let (id, len, next) = self.merges.member(head);
+                if piece < len {
+                    rest = Some((What::Alone(id), len - piece));
+                    behind = next.map(|next| (What::Members(next), long.left - len));
+                    (Go { id, len: piece }, piece)
+                } else {
+                    let (go, sent, next) = self.merges.run(head, piece, out);
+                    behind = next.map(|next| (What::Members(next), long.left - sent));
+                    (go, sent)
+                }
+            }
+            What::Alone(id) => {
+                rest = (piece < long.left).then_some((long.what, long.left - piece));
+                (Go { id, len: piece }, piece)
+            }
+        };
+        if long.long {
+            // Each request of the command completes by itself.
+            let behind = out.chain.iter().map(|id| self.merges.member(id.slot).1);
+            let behind = behind.inspect(|&len| self.in_flight.sent(LONG, len)).sum::<u32>();
+            self.in_flight.sent(LONG, sent - behind);
             // What is left of a request says nothing of the others.
-            if let (Bytes::Regulated(feedback), true) = (&mut self.bytes, piece < long.left) {
-                feedback.pieces(piece);
+            if let (Bytes::Regulated(feedback), true) = (&mut self.bytes, sent < long.left) {
+                feedback.pieces(sent);
             }
         }
-        long.left -= piece;
-        let go = Go { id: long.id, len: piece };
+        let left = [rest, behind].into_iter().flatten();
+        let left = left.map(|(what, left)| Long { what, left, ..long });
         match self.order {
-            _ if long.left == 0 => {}
-            Order::Fifo => self.long.push_front(long),
-            Order::RoundRobin => self.long.push_back(long),
+            Order::Fifo => left.rev().for_each(|long| self.long.push_front(long)),
+            Order::RoundRobin => self.long.extend(left),
         }
         if let Some(guard) = &mut self.guard {
             (guard.passed, guard.moved) = (0, now);
@@ -287,12 +354,26 @@ impl SizePriority {
         Some(go)
     }
 
-    fn send_short(&mut self) -> Option<Go> {
-        let id = self.short.pop_front()?;
+    fn send_short(&mut self, out: &mut Out<'_>) -> Option<Go> {
+        let founder = self.short.pop_front()?;
         if let Some(guard) = self.guard.as_mut().filter(|_| !self.long.is_empty()) {
             guard.passed += 1;
         }
-        Some(Go::all(id))
+        Some(self.merges.take(founder, out))
+    }
+
+    /// Remembers what a merged command carries.
+    fn note(&mut self, head: ReqId, chain: &[ReqId]) {
+        let Some(last) = chain.iter().chain([&head]).map(|id| id.index()).max() else { return };
+        if last >= self.merged.len() {
+            self.merged.resize(last + 1, 0);
+        }
+        let mut sum = self.merges.member(head.slot).1;
+        for id in chain {
+            sum += self.merges.member(id.slot).1;
+            self.merged[id.index()] = TRAVELS;
+        }
+        self.merged[head.index()] = sum;
     }
 
     /// Whether the long requests have been passed over for long enough. In any case a short one
@@ -307,41 +388,56 @@ impl SizePriority {
 
 impl Policy for SizePriority {
     fn enqueue(&mut self, now: Time, req: &Request) {
+        let heavy = req.len > self.threshold;
         if let Bytes::Regulated(feedback) = &mut self.bytes
-            && req.len <= self.threshold
+            && !heavy
         {
             feedback.arrived(now);
         }
-        if self.priority && req.len <= self.threshold {
-            return self.short.push_back(req.id);
+        let Added::Founded(founder) = self.merges.add(req, heavy) else { return };
+        if self.priority && !heavy {
+            return self.short.push_back(founder);
         }
         if let Some(guard) = self.guard.as_mut().filter(|_| self.long.is_empty()) {
             (guard.passed, guard.moved) = (0, now);
         }
-        self.long.push_back(Long { id: req.id, len: req.len, left: req.len });
+        let merges = self.merges.any();
+        let what = if merges { What::Chain(founder) } else { What::Alone(req.id) };
+        let long = self.is_long(req);
+        self.long.push_back(Long { what, long, len: req.len, left: req.len });
     }
 
-    fn dispatch(&mut self, now: Time, _: &mut Out<'_>) -> Option<Go> {
+    fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
         let go = match self.piece(now) {
             Some(piece) if self.short.is_empty() || self.guard_fires(now) => {
-                self.send_long(now, piece)
+                self.send_long(now, piece, out)
             }
-            _ => self.send_short(),
-        };
-        if let (Some(_), Split::Learned(cost)) = (go, &mut self.split) {
+            _ => self.send_short(out),
+        }?;
+        if let Split::Learned(cost) = &mut self.split {
             cost.sent(now);
+            if !out.chain.is_empty() {
+                self.note(go.id, out.chain);
+            }
         }
-        go
+        Some(go)
     }
 
     fn complete(&mut self, now: Time, req: &Request, part: &Part) {
         if let Split::Learned(cost) = &mut self.split {
-            cost.finished(now, part.len);
+            let merged = self.merged.get_mut(req.id.index()).map_or(0, core::mem::take);
+            let moved = if req.op == Op::Discard { 0 } else { part.len };
+            match merged {
+                0 => cost.finished(now, moved),
+                TRAVELS => {}
+                all => cost.finished(now, all),
+            }
         }
-        if req.len > self.threshold {
+        if self.is_long(req) {
             self.in_flight.finished(LONG, part.len);
         } else if let Bytes::Regulated(feedback) = &mut self.bytes
             && part.last
+            && req.len <= self.threshold
         {
             feedback.finished(now, req.due, !self.long.is_empty());
         }

@@ -3,7 +3,7 @@
 //! Use it as a disk's own queue, or above a modelled disk, to find out how much rotation hides from
 //! policies that know only addresses. Seek and rotational wait count, the transfer does not. Of
 //! equal costs the oldest request goes. So where position costs nothing (flash, and real devices,
-//! which do not report it) it is `fcfs` among the candidates. Nothing is merged.
+//! which do not report it) it is `fcfs` among the candidates. Neighbours are merged.
 //!
 //! The device is asked for `candidates` requests: the nearest to where the last command ended, from
 //! both sides in order of address. With at most that many queued the choice is exact. Asking for
@@ -21,27 +21,30 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use penstock_core::{Go, Op, Out, Part, Policy, ReqId, Request, Time};
+use penstock_core::{Go, Op, Out, Part, Policy, Request, Time};
 
 use crate::entry::{Entry, Facts};
 use crate::params::{Kind, Param, Params, Value};
-use crate::queue::Sorted;
+use crate::queue::{Added, MAX_SECTORS, Merges, Sorted, max_sectors};
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "sptf",
     summary: "shortest positioning time first: the device says what each request would cost",
-    params: &[Param {
-        name: "candidates",
-        kind: Kind::Count(1),
-        default: Value::Count(64),
-        doc: "how many requests are asked for, the nearest first; exact if no more are queued",
-        source: "ours: more than a disk's own queue has held; on a longer one the nearest 64 are \
+    params: &[
+        Param {
+            name: "candidates",
+            kind: Kind::Count(1),
+            default: Value::Count(64),
+            doc: "how many requests are asked for, the nearest first; exact if no more are queued",
+            source: "ours: more than a disk's own queue has held; on a longer one the nearest 64 are \
                  a few tracks",
-    }],
+        },
+        MAX_SECTORS,
+    ],
     build: |params, _| Box::new(Sptf::new(params)),
     bound: |_, _| None,
-    facts: Facts::NONE,
+    facts: Facts { merges: max_sectors, ..Facts::NONE },
 };
 
 /// What is queued, in order of address.
@@ -55,12 +58,12 @@ pub struct Sptf {
     nodes: Vec<LinkedRequest>,
     /// Where the last command ended.
     position: u64,
+    merges: Merges,
 }
 
-/// A request and its neighbours: a step to the next costs no search.
+/// A chain and its neighbours: a step to the next costs no search.
 #[derive(Clone, Debug)]
 struct LinkedRequest {
-    id: ReqId,
     op: Op,
     start: u64,
     end: u64,
@@ -70,7 +73,7 @@ struct LinkedRequest {
 }
 
 impl Sptf {
-    /// Takes `candidates`.
+    /// Takes `candidates` and `max_sectors`.
     pub fn new(params: &Params) -> Self {
         Self {
             candidates: params.count("candidates"),
@@ -78,6 +81,7 @@ impl Sptf {
             arrivals: 0,
             nodes: Vec::new(),
             position: 0,
+            merges: Merges::new(params),
         }
     }
 
@@ -110,6 +114,25 @@ impl Sptf {
         best.map(|(.., slot)| slot)
     }
 
+    fn insert(&mut self, slot: u32, op: Op, key: (u64, u64), end: u64) {
+        let (below, above) = (self.sorted.before(key), self.sorted.at_or_after(key));
+        self.sorted.insert(slot, key);
+        let (start, arrival) = key;
+        let node = LinkedRequest { op, start, end, arrival, below, above };
+        if slot as usize >= self.nodes.len() {
+            self.nodes.resize(slot as usize + 1, node.clone());
+        }
+        self.nodes[slot as usize] = node;
+        self.join(below, Some(slot));
+        self.join(Some(slot), above);
+    }
+
+    fn remove(&mut self, slot: u32) {
+        self.sorted.remove(slot);
+        let LinkedRequest { below, above, .. } = *self.node(slot);
+        self.join(below, above);
+    }
+
     /// Makes `below` and `above` neighbours of one another.
     fn join(&mut self, below: Option<u32>, above: Option<u32>) {
         if let Some(slot) = below {
@@ -123,28 +146,25 @@ impl Sptf {
 
 impl Policy for Sptf {
     fn enqueue(&mut self, _: Time, req: &Request) {
-        let (slot, key) = (req.id.slot, (req.start, self.arrivals));
-        let (below, above) = (self.sorted.before(key), self.sorted.at_or_after(key));
-        self.sorted.insert(slot, key);
-        self.arrivals += 1;
-        let Request { id, .. } = *req;
-        let (start, arrival) = key;
-        let node = LinkedRequest { id, op: req.op, start, end: req.end(), arrival, below, above };
-        if id.index() >= self.nodes.len() {
-            self.nodes.resize(id.index() + 1, node.clone());
+        match self.merges.add(req, false) {
+            Added::Founded(slot) => {
+                self.insert(slot, req.op, (req.start, self.arrivals), req.end());
+                self.arrivals += 1;
+            }
+            Added::Joined(slot) => {
+                let (start, end) = (self.merges.start(slot), self.merges.end(slot));
+                let LinkedRequest { op, arrival, .. } = *self.node(slot);
+                self.remove(slot);
+                self.insert(slot, op, (start, arrival), end);
+            }
         }
-        self.nodes[id.index()] = node;
-        self.join(below, Some(slot));
-        self.join(Some(slot), above);
     }
 
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
         let slot = self.cheapest(now, out)?;
-        let LinkedRequest { id, end, below, above, .. } = *self.node(slot);
-        self.sorted.remove(slot);
-        self.join(below, above);
-        self.position = end;
-        Some(Go::all(id))
+        self.remove(slot);
+        self.position = self.node(slot).end;
+        Some(self.merges.take(slot, out))
     }
 
     fn complete(&mut self, _: Time, _: &Request, _: &Part) {}

@@ -3,7 +3,7 @@
 //! Use it to compare a greedy choice with sweeps: with a few requests waiting it serves more than a
 //! sweep, with many no more, and requests far away wait in its tail. Distance is in bytes, in
 //! either direction. Of two equally near requests the one ahead goes; of several with one first
-//! byte, the oldest. O(log n) a request. Nothing is merged.
+//! byte, the oldest. O(log n) a request. Neighbours are merged.
 //!
 //! Promise: none. A request far away waits for as long as nearer ones keep coming.
 //!
@@ -16,20 +16,20 @@ use penstock_core::{Go, Out, Part, Policy, Request, Time};
 
 use crate::entry::{Entry, Facts};
 use crate::params::Params;
-use crate::queue::Positions;
+use crate::queue::{MAX_SECTORS, Positions, max_sectors};
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "sstf",
     summary: "shortest seek first: the request nearest to where the last one ended",
-    params: &[],
+    params: &[MAX_SECTORS],
     build: |params, _| Box::new(Sstf::new(params)),
     bound: |_, _| None,
-    facts: Facts::NONE,
+    facts: Facts { merges: max_sectors, ..Facts::NONE },
 };
 
 /// What is queued, and the assumed position of the arm.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Sstf {
     queue: Positions,
     /// Where the last command ended.
@@ -37,9 +37,9 @@ pub struct Sstf {
 }
 
 impl Sstf {
-    /// It has no parameters.
-    pub fn new(_: &Params) -> Self {
-        Self::default()
+    /// Takes `max_sectors`.
+    pub fn new(params: &Params) -> Self {
+        Self { queue: Positions::new(params), position: 0 }
     }
 
     fn nearest(&self) -> Option<u32> {
@@ -56,10 +56,10 @@ impl Policy for Sstf {
         self.queue.add(req);
     }
 
-    fn dispatch(&mut self, _: Time, _: &mut Out<'_>) -> Option<Go> {
+    fn dispatch(&mut self, _: Time, out: &mut Out<'_>) -> Option<Go> {
         let slot = self.nearest()?;
         self.position = self.queue.end(slot);
-        Some(self.queue.take(slot))
+        Some(self.queue.take(slot, out))
     }
 
     fn complete(&mut self, _: Time, _: &Request, _: &Part) {}

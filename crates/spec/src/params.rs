@@ -73,8 +73,16 @@ fn group(params: &'static [Param], node: &Node, what: &str) -> Result<Params, Jo
 }
 
 /// The values of `params` that `reader` has, and the defaults of the others.
-pub(crate) fn read(params: &'static [Param], reader: &Reader<'_>) -> Result<Params, JobError> {
-    let mut values = Params::defaults(params);
+fn read(params: &'static [Param], reader: &Reader<'_>) -> Result<Params, JobError> {
+    change(Params::defaults(params), params, reader)
+}
+
+/// `values`, with those of `params` changed that `reader` has.
+pub(crate) fn change(
+    mut values: Params,
+    params: impl IntoIterator<Item = &'static Param>,
+    reader: &Reader<'_>,
+) -> Result<Params, JobError> {
     for param in params {
         if let Some(node) = reader.named(param.name) {
             values.set(param.name, value(param, node)?);

@@ -1,6 +1,6 @@
 //! Policies and their parameters: any that the registry declares.
 
-use penstock_policy::{Kind, POLICIES, Param};
+use penstock_policy::{Kind, MAX_SECTORS, POLICIES, Param};
 
 use super::Draw;
 
@@ -19,12 +19,20 @@ pub(super) fn some(draw: &mut Draw<'_>) -> Vec<String> {
 /// Sections with parameters of some policies.
 pub(super) fn sections(draw: &mut Draw<'_>) -> String {
     let mut text = String::new();
+    // Requests that nothing merges can be compared among policies.
+    let merges = !draw.one_in(3);
     for policy in POLICIES.iter().filter(|policy| !policy.params.is_empty()) {
-        if draw.one_in(3) {
+        let others = || policy.params.iter().filter(|param| param.name != MAX_SECTORS.name);
+        let merged = merges || others().count() == policy.params.len();
+        if !merged || draw.one_in(3) {
             text += &format!("[policy.{}]\n", policy.name);
-            for (name, value) in params(draw, policy.params) {
+            let drawn = if merged { params(draw, policy.params) } else { params(draw, others()) };
+            for (name, value) in drawn {
                 text += &format!("{name} = {value}\n");
             }
+        }
+        if !merged {
+            text += &format!("{} = \"off\"\n", MAX_SECTORS.name);
         }
     }
     text
@@ -35,7 +43,8 @@ pub(super) fn queue(draw: &mut Draw<'_>) -> String {
     let policy = &POLICIES[draw.between(0, POLICIES.len() as u64 - 1) as usize];
     let depth = draw.pick(&[2, 1, 4, 32]);
     let mut text = format!("{{ policy = \"{}\", depth = {depth}", policy.name);
-    for (name, value) in params(draw, policy.params) {
+    let own = policy.params.iter().filter(|param| param.name != MAX_SECTORS.name);
+    for (name, value) in params(draw, own) {
         text += &format!(", {name} = {value}");
     }
     text + " }"
@@ -44,7 +53,7 @@ pub(super) fn queue(draw: &mut Draw<'_>) -> String {
 /// Values for some of the parameters.
 pub(super) fn params(
     draw: &mut Draw<'_>,
-    declared: &'static [Param],
+    declared: impl IntoIterator<Item = &'static Param>,
 ) -> Vec<(&'static str, String)> {
     let mut pairs = Vec::new();
     for param in declared {

@@ -17,7 +17,8 @@ use crate::scratch::Scratch;
 
 /// Reports of progress, one for every 50 ms, until a comparison is ended as too long to be useful.
 const REPORTS_MOST: u32 = 10;
-/// Policies that keep the device busy while anything is queued, and change no request.
+/// Policies that keep the device busy while anything is queued, and change no request if they merge
+/// none.
 const SAME_WORK: [&str; 7] = ["fcfs", "sstf", "c-look", "look", "scan", "sptf", "class-priority"];
 
 /// A case whose files lie in a folder, with its job's text.
@@ -252,7 +253,9 @@ fn work_is_conserved(job: &Job, trace: Option<&Trace>, comparison: &Comparison) 
     if !one || !scheduled || buffered || !drained(job) || job.warmup.ns() > 0 {
         return;
     }
-    let mut runs = comparison.runs.iter().filter(|run| SAME_WORK.contains(&&run.policy[..]));
+    let merges = |run: &RunResult| run.params.get("max_sectors").is_some_and(|most| most != "off");
+    let same = |run: &&RunResult| SAME_WORK.contains(&&run.policy[..]) && !merges(run);
+    let mut runs = comparison.runs.iter().filter(same);
     let Some(first) = runs.next() else { return };
     for run in runs.filter(|run| run.round == first.round) {
         let busy = |run: &RunResult| run.device_busy * run.duration_s;

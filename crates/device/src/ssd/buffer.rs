@@ -10,7 +10,7 @@ use penstock_core::ReqId;
 
 use super::die::BufferedPage;
 
-/// Runs of writes that are remembered, short and grown ones each: more than most loads have.
+/// WriteRuns of writes that are remembered, short and grown ones each: more than most loads have.
 const RUNS: usize = 32;
 
 /// A run of so many bytes has grown. Short ones do not displace it, and a small gap does not end
@@ -37,7 +37,7 @@ pub(super) struct WriteBuffer {
     epochs: VecDeque<Epoch>,
     /// Number of the first of `epochs`.
     first: u64,
-    runs: Runs,
+    runs: WriteRuns,
 }
 
 /// Pages between two flushes.
@@ -69,7 +69,7 @@ impl WriteBuffer {
             next_die: 0,
             epochs: VecDeque::from([Epoch::default()]),
             first: 0,
-            runs: Runs::new(),
+            runs: WriteRuns::new(),
         }
     }
 
@@ -143,13 +143,13 @@ impl WriteBuffer {
 
 /// The last runs: writes that each lie next to others of their run, in any order, or begin it again.
 #[derive(Debug)]
-struct Runs {
+struct WriteRuns {
     /// Short and grown ones, each by their last write, the latest at the end.
-    runs: [Vec<Run>; 2],
+    runs: [Vec<WriteRun>; 2],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Run {
+struct WriteRun {
     start: u64,
     end: u64,
     /// Bytes so far.
@@ -158,14 +158,14 @@ struct Run {
     random: u64,
 }
 
-impl Runs {
+impl WriteRuns {
     fn new() -> Self {
         Self { runs: [Vec::with_capacity(RUNS), Vec::with_capacity(RUNS)] }
     }
 
     /// Adds a write to the runs that it lies next to, which are one from now on, or begins one.
     fn add(&mut self, start: u64, len: u32) -> Part {
-        let mut run = Run { start, end: start + u64::from(len), bytes: len.into(), random: 0 };
+        let mut run = WriteRun { start, end: start + u64::from(len), bytes: len.into(), random: 0 };
         for (runs, gap) in self.runs.iter_mut().zip([0, GAP]) {
             while let Some(nth) = runs.iter().rposition(|one| one.is_next_to(&run, gap)) {
                 let one = runs.remove(nth);
@@ -190,7 +190,7 @@ impl Runs {
     }
 }
 
-impl Run {
+impl WriteRun {
     /// Whether a write lies before it or behind it, or begins it again.
     fn is_next_to(&self, write: &Self, gap: u64) -> bool {
         self.start == write.start
@@ -247,14 +247,14 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn add(runs: &mut Runs, start: u64, mib: u32) -> (u64, u64) {
+    fn add(runs: &mut WriteRuns, start: u64, mib: u32) -> (u64, u64) {
         let part = runs.add(start * MIB, mib << 20);
         (u64::from(part.random) / MIB, part.not / MIB)
     }
 
     #[test]
     fn long_runs_are_told_from_random_writes() {
-        let mut runs = Runs::new();
+        let mut runs = WriteRuns::new();
         // Two runs and a place of its own; then the first run is long.
         for start in [0, 100, 10, 110, 50] {
             assert_eq!(add(&mut runs, start, 10), (10, 0));
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn the_order_within_a_run_makes_no_difference() {
-        let mut runs = Runs::new();
+        let mut runs = WriteRuns::new();
         let parts = [8, 16, 0].map(|start| add(&mut runs, start, 8));
         assert_eq!(parts, [(8, 0), (8, 0), (8, 0)]);
         // Next to it but for a gap, and then the gap.
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn short_writes_between_do_not_end_a_run() {
-        let mut runs = Runs::new();
+        let mut runs = WriteRuns::new();
         assert_eq!(add(&mut runs, 0, 20), (20, 0));
         for nth in 1..1_000 {
             runs.add(nth << 30, 4096);
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn what_a_run_costs_does_not_depend_on_its_pieces() {
         let cost = |len: u32| {
-            let mut runs = Runs::new();
+            let mut runs = WriteRuns::new();
             let parts = (0..100 * MIB).step_by(len as usize).map(|start| runs.add(start, len));
             parts.map(|part| i64::from(part.random) - part.not as i64).sum::<i64>()
         };

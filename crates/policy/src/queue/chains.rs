@@ -3,7 +3,7 @@
 //! A request that begins where a chain ends is merged behind it (back merge); one that ends where a
 //! chain begins, before it (front merge). A chain keeps the place in every queue of the request
 //! that founded it. Only requests of one lane and operation merge, never one with forced unit
-//! access, and never past the limit. Flushes are not queued here, and no chain crosses one: no
+//! access, no discards, and never past the limit. Flushes are not queued here, and no chain crosses one: no
 //! request that is still queued had finished when the flush came.
 
 use alloc::vec::Vec;
@@ -29,9 +29,19 @@ pub struct Chains {
 /// Lane, position, arrival number: of equal positions the oldest goes first.
 type Key = (u32, u64, u64);
 
+/// What became of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Added {
+    /// It founds a chain.
+    Founded(u32),
+    /// It joined the chain of this founder.
+    Joined(u32),
+}
+
 #[derive(Clone, Debug)]
 struct ChainMember {
     id: ReqId,
+    len: u32,
     /// The neighbour behind it in its chain.
     next: u32,
     /// Of a founder: its chain.
@@ -63,12 +73,12 @@ impl Chains {
         }
     }
 
-    /// Queues `req` in `lane`. `Some(founder)` if it founds a chain, `None` if it joined one.
-    pub fn add(&mut self, lane: u32, req: &Request) -> Option<u32> {
+    /// Queues `req` in `lane`.
+    pub fn add(&mut self, lane: u32, req: &Request) -> Added {
         let slot = req.id.slot;
         let chain = Chain {
             op: req.op,
-            mergeable: !req.flags.has(Flags::FUA),
+            mergeable: !req.flags.has(Flags::FUA) && req.op != Op::Discard,
             lane,
             start: req.start,
             len: req.len,
@@ -77,16 +87,16 @@ impl Chains {
             arrival: self.arrivals,
         };
         self.arrivals += 1;
-        let node = ChainMember { id: req.id, next: NIL, chain };
+        let node = ChainMember { id: req.id, len: req.len, next: NIL, chain };
         reach(&mut self.nodes, slot, node.clone());
         self.nodes[slot as usize] = node;
-        if self.merge_back(slot) || self.merge_front(slot) {
-            return None;
+        if let Some(founder) = self.merge_back(slot).or_else(|| self.merge_front(slot)) {
+            return Added::Joined(founder);
         }
         let Chain { start, len, arrival, .. } = self.nodes[slot as usize].chain;
         self.by_start.insert(slot, (lane, start, arrival));
         self.by_end.insert(slot, (lane, start + u64::from(len), arrival));
-        Some(slot)
+        Added::Founded(slot)
     }
 
     /// The first chain of `lane` that begins at `position` or later.
@@ -108,25 +118,45 @@ impl Chains {
 
     /// Takes the chain of `founder` out and sends it as one command.
     pub fn take(&mut self, founder: u32, out: &mut Out<'_>) -> Go {
-        self.by_start.remove(founder);
-        self.by_end.remove(founder);
-        let head = &self.nodes[self.nodes[founder as usize].chain.head as usize];
-        let (go, mut next) = (Go::all(head.id), head.next);
-        while next != NIL {
-            let member = &self.nodes[next as usize];
-            out.chain.push(member.id);
-            next = member.next;
-        }
+        self.close(founder);
+        let head = self.nodes[founder as usize].chain.head;
+        let (go, ..) = self.run(head, u32::MAX, out);
         go
     }
 
+    /// Ends a chain, so that nothing merges with it from now on. Returns its head.
+    pub fn close(&mut self, founder: u32) -> u32 {
+        self.by_start.remove(founder);
+        self.by_end.remove(founder);
+        self.nodes[founder as usize].chain.head
+    }
+
+    /// Sends members of a closed chain as one command, from `head` on: as many as are not longer
+    /// than `most` together, but at least one. Returns their length, and the member behind them.
+    pub fn run(&self, head: u32, most: u32, out: &mut Out<'_>) -> (Go, u32, Option<u32>) {
+        let (id, mut sum, mut next) = self.member(head);
+        while let Some(slot) = next {
+            let (id, len, behind) = self.member(slot);
+            let Some(longer) = sum.checked_add(len).filter(|&sum| sum <= most) else { break };
+            out.chain.push(id);
+            (sum, next) = (longer, behind);
+        }
+        (Go::all(id), sum, next)
+    }
+
+    /// The ticket and the length of a member, and the one behind it.
+    pub fn member(&self, slot: u32) -> (ReqId, u32, Option<u32>) {
+        let ChainMember { id, len, next, .. } = self.nodes[slot as usize];
+        (id, len, (next != NIL).then_some(next))
+    }
+
     /// Merges the request in `slot` behind the chain that ends where it begins.
-    fn merge_back(&mut self, slot: u32) -> bool {
+    fn merge_back(&mut self, slot: u32) -> Option<u32> {
         let new = self.nodes[slot as usize].chain.clone();
-        let Some(founder) = self.by_end.at_or_after((new.lane, new.start, 0)) else { return false };
+        let founder = self.by_end.at_or_after((new.lane, new.start, 0))?;
         let (lane, end, arrival) = self.by_end.key(founder);
         if (lane, end) != (new.lane, new.start) || !self.may_merge(founder, &new) {
-            return false;
+            return None;
         }
         let old = self.nodes[founder as usize].chain.tail;
         self.nodes[old as usize].next = slot;
@@ -135,18 +165,18 @@ impl Chains {
         chain.len += new.len;
         self.by_end.remove(founder);
         self.by_end.insert(founder, (lane, end + u64::from(new.len), arrival));
-        true
+        Some(founder)
     }
 
     /// Merges the request in `slot` before the chain that begins where it ends.
-    fn merge_front(&mut self, slot: u32) -> bool {
+    fn merge_front(&mut self, slot: u32) -> Option<u32> {
         let new = self.nodes[slot as usize].chain.clone();
         let end = new.start + u64::from(new.len);
-        let Some(founder) = self.by_start.at_or_after((new.lane, end, 0)) else { return false };
+        let founder = self.by_start.at_or_after((new.lane, end, 0))?;
         let (lane, start, arrival) = self.by_start.key(founder);
         if !self.front_merges || (lane, start) != (new.lane, end) || !self.may_merge(founder, &new)
         {
-            return false;
+            return None;
         }
         let chain = &mut self.nodes[founder as usize].chain;
         let old = chain.head;
@@ -156,7 +186,7 @@ impl Chains {
         self.nodes[slot as usize].next = old;
         self.by_start.remove(founder);
         self.by_start.insert(founder, (lane, new.start, arrival));
-        true
+        Some(founder)
     }
 
     fn may_merge(&self, founder: u32, new: &Chain) -> bool {

@@ -5,11 +5,14 @@
 
 mod chains;
 mod list;
+mod merges;
 mod positions;
 mod slots;
 mod sorted;
 
-pub use chains::Chains;
+pub use chains::{Added, Chains};
 pub use list::{Links, List};
+pub(crate) use merges::max_sectors;
+pub use merges::{MAX_SECTORS, Merges};
 pub use positions::Positions;
 pub use sorted::Sorted;

@@ -1,7 +1,7 @@
 //! A disk's own queue: a policy of ours before the disk, and how much it holds.
 
 use penstock_core::{Policy, Served};
-use penstock_policy::{Entry, POLICIES, Params};
+use penstock_policy::{Entry, MAX_SECTORS, POLICIES, Param, Params, Value as Set};
 use serde_json::{Value as Json, json};
 
 use crate::amount::Count;
@@ -53,7 +53,7 @@ pub struct QueueSpec {
 impl Default for QueueSpec {
     fn default() -> Self {
         let policy = penstock_policy::find(USUAL).expect("it is registered");
-        Self { policy: policy.name, params: policy.defaults(), depth: 1 }
+        Self { policy: policy.name, params: defaults(policy), depth: 1 }
     }
 }
 
@@ -63,19 +63,34 @@ fn read(node: &Node) -> Result<QueueSpec, JobError> {
         _ => None,
     };
     let policy = written.map_or(Ok(USUAL), |node| POLICY.kind.read(node))?;
-    let params = params::policy(policy)?.params;
+    let entry = params::policy(policy)?;
     let mut known = names(&[KEYS]);
-    known.extend(params.iter().map(|param| param.name));
+    known.extend(own(entry).map(|param| param.name));
     let reader = Reader::with(node, "the queue", known)?;
-    Ok(QueueSpec { policy, depth: reader.get(&DEPTH)?, params: params::read(params, &reader)? })
+    let params = params::change(defaults(entry), own(entry), &reader)?;
+    Ok(QueueSpec { policy, depth: reader.get(&DEPTH)?, params })
+}
+
+/// The parameters that a drive's own queue may have: a drive merges no commands.
+fn own(entry: &'static Entry) -> impl Iterator<Item = &'static Param> {
+    entry.params.iter().filter(|param| param.name != MAX_SECTORS.name)
+}
+
+/// All of its parameters, for a drive's own queue.
+fn defaults(entry: &'static Entry) -> Params {
+    let mut params = entry.defaults();
+    if own(entry).count() < entry.params.len() {
+        params.set(MAX_SECTORS.name, Set::Word("off"));
+    }
+    params
 }
 
 /// The parameters that a queue may have are those of its policy.
 fn schema() -> Json {
     let of = |entry: &'static Entry| {
         let name = with(POLICY.schema(), json!({"const": entry.name}));
-        let own = [(POLICY.name, name), (DEPTH.name, DEPTH.schema())];
-        let table = table(own.into_iter().chain(policy::properties(entry.params)));
+        let both = [(POLICY.name, name), (DEPTH.name, DEPTH.schema())];
+        let table = table(both.into_iter().chain(policy::properties(own(entry))));
         let named: &[&str] = if entry.name == USUAL { &[] } else { &[POLICY.name] };
         with(table, json!({"required": named}))
     };
@@ -84,7 +99,7 @@ fn schema() -> Json {
 
 fn text(queue: &QueueSpec) -> String {
     let rows = Rows::of(&[KEYS]).put(&POLICY, &queue.policy).put(&DEPTH, &queue.depth);
-    let params = queue.params.iter();
+    let params = queue.params.iter().filter(|(name, _)| *name != MAX_SECTORS.name);
     params.fold(rows, |rows, (name, value)| rows.param(name, param(value))).inline()
 }
 

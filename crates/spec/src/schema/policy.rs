@@ -29,8 +29,10 @@ fn params(params: &'static [Param]) -> Value {
 }
 
 /// The schema of each parameter.
-pub(crate) fn properties(params: &'static [Param]) -> impl Iterator<Item = (&'static str, Value)> {
-    params.iter().map(|one| (one.name, param(one)))
+pub(crate) fn properties(
+    params: impl IntoIterator<Item = &'static Param>,
+) -> impl Iterator<Item = (&'static str, Value)> {
+    params.into_iter().map(|one| (one.name, param(one)))
 }
 
 fn param(param: &'static Param) -> Value {

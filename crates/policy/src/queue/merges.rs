@@ -1,0 +1,95 @@
+//! Merging as a service: for policies that keep an order of their own.
+//!
+//! A policy queues founders and asks here for the rest of their chains. Only requests of one class
+//! merge, and only where both are short or both are long, if the policy makes a difference.
+
+use alloc::vec::Vec;
+
+use penstock_core::{Go, Out, ReqId, Request};
+
+use super::chains::{Added, Chains};
+use super::slots::reach;
+use crate::params::{Kind, Param, Params, Value};
+
+/// The longest command that merging may make: 1,280 KiB, the kernel's default `max_sectors_kb`.
+pub const MAX_SECTORS: Param = Param {
+    name: "max_sectors",
+    kind: Kind::SizeOr(&["off"]),
+    default: Value::Size(1280 << 10),
+    doc: "the longest command that merging neighbours may make; off: none are merged",
+    source: "the kernel's default max_sectors_kb",
+};
+
+/// What `MAX_SECTORS` is set to.
+pub(crate) fn max_sectors(params: &Params) -> Option<u32> {
+    params.len(MAX_SECTORS.name)
+}
+
+/// Chains of queued requests, or none.
+#[derive(Debug)]
+pub struct Merges {
+    chains: Option<Chains>,
+    /// By slot, if nothing is merged.
+    requests: Vec<ReqId>,
+}
+
+impl Merges {
+    /// Takes `max_sectors`.
+    pub fn new(params: &Params) -> Self {
+        let chains = max_sectors(params).map(|limit| Chains::new(limit, true));
+        Self { chains, requests: Vec::new() }
+    }
+
+    /// Queues `req`, which the policy treats as `long` or not.
+    pub fn add(&mut self, req: &Request, long: bool) -> Added {
+        if let Some(chains) = &mut self.chains {
+            return chains.add(2 * req.class.index() as u32 + u32::from(long), req);
+        }
+        reach(&mut self.requests, req.id.slot, req.id);
+        self.requests[req.id.index()] = req.id;
+        Added::Founded(req.id.slot)
+    }
+
+    /// First byte of the chain of `founder`, which others have joined.
+    pub fn start(&self, founder: u32) -> u64 {
+        self.chains().start(founder)
+    }
+
+    /// The byte after the last.
+    pub fn end(&self, founder: u32) -> u64 {
+        self.chains().end(founder)
+    }
+
+    /// Takes the chain of `founder` out and sends it as one command.
+    pub fn take(&mut self, founder: u32, out: &mut Out<'_>) -> Go {
+        match &mut self.chains {
+            Some(chains) => chains.take(founder, out),
+            None => Go::all(self.requests[founder as usize]),
+        }
+    }
+
+    /// Whether anything merges. If not, each request founds a chain and is all of it.
+    pub fn any(&self) -> bool {
+        self.chains.is_some()
+    }
+
+    /// Ends a chain, so that nothing merges with it from now on. Returns its first request.
+    pub fn close(&mut self, founder: u32) -> u32 {
+        self.chains.as_mut().expect("a chain").close(founder)
+    }
+
+    /// Sends members of a closed chain as one command, from `head` on: as many as are not longer
+    /// than `most` together, but at least one. Returns their length, and the member behind them.
+    pub fn run(&self, head: u32, most: u32, out: &mut Out<'_>) -> (Go, u32, Option<u32>) {
+        self.chains().run(head, most, out)
+    }
+
+    /// The ticket and the length of a member, and the one behind it.
+    pub fn member(&self, slot: u32) -> (ReqId, u32, Option<u32>) {
+        self.chains().member(slot)
+    }
+
+    fn chains(&self) -> &Chains {
+        self.chains.as_ref().expect("only chains are joined")
+    }
+}
