@@ -212,7 +212,7 @@ impl Ssd {
                 flight.random = part.random;
                 if part.not > 0 {
                     let all = collected(&self.facts, self.rewritten, part.not);
-                    let each = all / self.dies.len() as i64;
+                    let each = all / i64::from(self.facts.chips());
                     self.dies.iter_mut().for_each(|die| die.owe(-each));
                 }
                 self.admit(at, id);
@@ -397,10 +397,10 @@ impl Ssd {
 
 /// Programs of collection for so many bytes of random writes, in parts of [`ONE`].
 fn collected(facts: &Facts, rewritten: u64, random: u64) -> i64 {
-    (rewritten * random / u64::from(facts.program_bytes())) as i64
+    (rewritten * random / u64::from(facts.program_bytes())).cast_signed()
 }
 
-/// How far collection of a die may be ahead: until a twentieth of its flash is free, as MQSim's
+/// How far collection of a die may be ahead: until a twentieth of its flash is free, as `MQSim`'s
 /// published defaults have it (`GC_Exec_Threshold`; Tavakkol et al., FAST 2018).
 fn most_ahead(facts: &Facts, rewritten: u64) -> i64 {
     let flash = facts.capacity as f64 * (1.0 + facts.over_provisioning);

@@ -199,7 +199,7 @@ impl Split {
 struct Long {
     what: What,
     /// It goes in pieces, and its bytes in flight are bounded.
-    long: bool,
+    in_pieces: bool,
     /// Of all of it: how long a piece is follows from this.
     len: u32,
     left: u32,
@@ -294,15 +294,15 @@ impl SizePriority {
 
     /// The next piece of the first long request, if it may go now.
     fn piece(&self, now: Time) -> Option<u32> {
-        let Long { what, long, mut len, mut left } = *self.long.front()?;
+        let Long { what, in_pieces, mut len, mut left } = *self.long.front()?;
         if let What::Chain(founder) = what {
             len = (self.merges.end(founder) - self.merges.start(founder)) as u32;
             left = len;
         }
-        let piece = if long { self.split.piece(len).min(left) } else { left };
+        let piece = if in_pieces { self.split.piece(len).min(left) } else { left };
         let bytes = self.in_flight.bytes(LONG);
         let fits = bytes == 0 || bytes + u64::from(piece) <= self.bytes.bound(now);
-        (!long || fits).then_some(piece)
+        (!in_pieces || fits).then_some(piece)
     }
 
     fn send_long(&mut self, now: Time, piece: u32, out: &mut Out<'_>) -> Option<Go> {
@@ -332,7 +332,7 @@ impl SizePriority {
                 (Go { id, len: piece }, piece)
             }
         };
-        if long.long {
+        if long.in_pieces {
             // Each request of the command completes by itself.
             let behind = out.chain.iter().map(|id| self.merges.member(id.slot).1);
             let behind = behind.inspect(|&len| self.in_flight.sent(LONG, len)).sum::<u32>();
@@ -403,8 +403,8 @@ impl Policy for SizePriority {
         }
         let merges = self.merges.any();
         let what = if merges { What::Chain(founder) } else { What::Alone(req.id) };
-        let long = self.is_long(req);
-        self.long.push_back(Long { what, long, len: req.len, left: req.len });
+        let in_pieces = self.is_long(req);
+        self.long.push_back(Long { what, in_pieces, len: req.len, left: req.len });
     }
 
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {

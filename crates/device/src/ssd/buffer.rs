@@ -10,7 +10,7 @@ use penstock_core::ReqId;
 
 use super::die::BufferedPage;
 
-/// WriteRuns of writes that are remembered, short and grown ones each: more than most loads have.
+/// Runs of writes that are remembered, short and grown ones each: more than most loads have.
 const RUNS: usize = 32;
 
 /// A run of so many bytes has grown. Short ones do not displace it, and a small gap does not end
@@ -294,7 +294,7 @@ mod tests {
         let cost = |len: u32| {
             let mut runs = WriteRuns::new();
             let parts = (0..100 * MIB).step_by(len as usize).map(|start| runs.add(start, len));
-            parts.map(|part| i64::from(part.random) - part.not as i64).sum::<i64>()
+            parts.map(|part| i64::from(part.random) - part.not.cast_signed()).sum::<i64>()
         };
         assert_eq!([4 << 10, 64 << 10, 1 << 20, 20 << 20].map(cost), [0; 4]);
     }

@@ -125,12 +125,12 @@ impl Die {
         if self.operation.is_some() {
             return None;
         }
-        let due = self.owed >= ONE as i64;
+        let due = self.owed >= ONE.cast_signed();
         if self.pages.is_empty() && !due && self.programs < times.block_programs {
             return None;
         }
         let idle = now.saturating_sub(self.idle).min(FOR_EVER);
-        self.ahead += (idle * ONE / times.collect) as i64;
+        self.ahead += (idle * ONE / times.collect).cast_signed();
         self.ahead = self.ahead.min(times.most_ahead);
         let (work, takes, arrived) = if self.programs >= times.block_programs {
             (Work::Erase, times.erase, now)
@@ -158,7 +158,7 @@ impl Die {
             Work::Program(_) => self.programs += 1,
             Work::Collect => {
                 self.programs += 1;
-                self.owed -= ONE as i64;
+                self.owed -= ONE.cast_signed();
             }
             Work::Erase => self.programs = 0,
         }
@@ -226,11 +226,12 @@ mod tests {
 
     #[test]
     fn an_idle_die_collects_ahead() {
-        let times = Times { most_ahead: 10 * ONE as i64, block_programs: 100, ..times(None) };
+        let times =
+            Times { most_ahead: 10 * ONE.cast_signed(), block_programs: 100, ..times(None) };
         let works = |idle: u64| {
             let mut die = Die::default();
             (0..4).for_each(|_| die.push(PAGE));
-            die.owe(2 * ONE as i64);
+            die.owe(2 * ONE.cast_signed());
             let mut now = idle;
             std::iter::from_fn(|| {
                 now = die.begin(now, &times, |_| now)?;
@@ -260,7 +261,7 @@ mod tests {
         let times = times(None);
         let mut die = programming(&times);
         assert!(die.end(730).is_ok());
-        die.owe((ONE + ONE / 2) as i64);
+        die.owe((ONE + ONE / 2).cast_signed());
         die.push(PAGE);
         assert_eq!(die.begin(730, &times, |moves| 730 + u64::from(moves)), Some(732 + 800));
         assert_eq!(die.end(1_532), Ok(Work::Collect));
