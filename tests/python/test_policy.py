@@ -60,6 +60,8 @@ class TestDecisions:
         self, job: Path, built_in: str, ours: Callable[[], penstock.Policy], device: str
     ) -> None:
         changes: dict[str, Plain] = {"seed": 5, "sptf.candidates": 100_000, **InPieces.params}
+        # Those in Python merge nothing.
+        changes |= {f"{name}.max_sectors": "off" for name in ("sstf", "sptf", "size-priority")}
         if job == BANK:
             changes |= {"duration": "20s", "agent.2.arrivals.depth": 8}
         if job == TRACE and ours in {Nearest, Cheapest}:
