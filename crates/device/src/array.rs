@@ -3,8 +3,8 @@
 //!
 //! Use it to study a policy above many arms. Disks may be any devices, each with a queue of its
 //! own. A request becomes pieces, at most one for each run of neighbouring bytes on a disk, and is
-//! done with its last piece. Its device time is the sum over the disks; its error is the first
-//! error of a piece. A flush goes to every disk. A piece that goes to a full disk waits here in the
+//! done with its last piece. Its wait ends with that of its first piece; its device time is the sum
+//! over the disks; its error is the first error of a piece. A flush goes to every disk. A piece that goes to a full disk waits here in the
 //! order of arrival.
 //!
 //! Source: D. A. Patterson, G. Gibson and R. H. Katz, "A case for redundant arrays of inexpensive
@@ -166,7 +166,6 @@ impl<D: Device> Array<D> {
             let disk = &mut disks[piece.disk];
             entry.left += 1;
             if disk.take(now, &below.with(id), room) {
-                entry.begun = entry.begun.min(now);
                 wakes[piece.disk] = disk.device.wakeup();
             }
         };
@@ -184,7 +183,6 @@ impl<D: Device> Array<D> {
         for (disk, wake) in disks.iter_mut().zip(wakes) {
             entry.left += 1;
             if disk.take(now, &entry.req.io.with(id), room) {
-                entry.begun = now;
                 *wake = disk.device.wakeup();
             }
         }
@@ -202,6 +200,7 @@ impl<D: Device> Array<D> {
             disk.outstanding -= 1;
             let entry = self.table.get_mut(piece.id).expect("a disk finished what it was given");
             entry.left -= 1;
+            entry.begun = entry.begun.min(piece.begun);
             entry.service += piece.service;
             entry.error = entry.error.or(piece.error);
             if entry.left > 0 {
@@ -217,8 +216,6 @@ impl<D: Device> Array<D> {
         while disk.room > 0
             && let Some(piece) = disk.waiting.pop_front()
         {
-            let entry = self.table.get_mut(piece.id).expect("it waits for this piece");
-            entry.begun = entry.begun.min(now);
             disk.device.start(now, &piece);
             disk.look(&mut self.room);
         }

@@ -114,6 +114,7 @@ impl Place {
             for one in asked {
                 let place = Self::own(one.job)?;
                 place.check(one, speed)?;
+                place.check_queues(one, options)?;
                 no_file(&format!("the model {}", place.name()), target)?;
             }
             return Ok(None);
@@ -124,7 +125,9 @@ impl Place {
         asked.iter().try_for_each(|one| kind.check(name, one, speed))?;
         if let Some(spec) = model {
             no_file(&format!("the model {}", spec.name), target)?;
-            return Ok(Some(Self::Modelled(spec)));
+            let place = Self::Modelled(spec);
+            asked.iter().try_for_each(|one| place.check_queues(one, options))?;
+            return Ok(Some(place));
         }
         let jobs: Vec<&Job> = asked.iter().map(|one| one.job).collect();
         let place = match (kind, on.strip_prefix(EMULATED)) {
@@ -150,6 +153,19 @@ impl Place {
             Self::Null => PlaceKind::Null,
         };
         kind.check(self.name(), asked, speed)
+    }
+
+    /// That `asked` needs no more than one queue, if each disk has its own.
+    fn check_queues(&self, asked: &Asked<'_>, options: &Options) -> Result<(), Failure> {
+        let Self::Modelled(spec) = self else { return Ok(()) };
+        let Some(foreign) = asked.policies.iter().find(|policy| policy.is_foreign()) else {
+            return match options.record {
+                Some(_) => one_queue(spec, "a record is of one queue"),
+                None => Ok(()),
+            };
+        };
+        let name = foreign.name();
+        one_queue(spec, &format!("policy {name} is from outside and decides for one queue"))
     }
 
     /// `DEVICE[@SPEED][:PATH]`.
@@ -361,7 +377,16 @@ pub(crate) fn model(text: &str) -> Result<(DeviceSpec, Speed), Failure> {
     if device.is_empty() {
         return Err(nameless(text));
     }
-    Ok((devices::find(device)?, speed))
+    let spec = devices::find(device)?;
+    one_queue(&spec, "a device in real time has one queue")?;
+    Ok((spec, speed))
+}
+
+/// That `spec` has one queue, since `why`.
+fn one_queue(spec: &DeviceSpec, why: &str) -> Result<(), Failure> {
+    let Some(_) = spec.array_of_queues() else { return Ok(()) };
+    let message = format!("{why}, and {} has one before each disk", spec.name);
+    Err(Failure::wrong(message, "give its array scheduler = \"one\""))
 }
 
 fn nameless(what: &str) -> Failure {

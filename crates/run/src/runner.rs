@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::path::Path;
 
 use penstock_core::{
@@ -12,7 +13,7 @@ use penstock_device::PageCache;
 use penstock_device::page_cache::Options;
 use penstock_live::{Emulated, Guard, LiveClock, LiveDevice, Null, Paced, Settings, Speed, Stage};
 use penstock_spec::PageCacheSpec;
-use penstock_spec::devices::DeviceSpec;
+use penstock_spec::devices::{ArraySpec, DeviceSpec};
 use penstock_spec::{Job, Stop};
 
 use crate::below::Seen;
@@ -68,23 +69,11 @@ impl Runner<'_> {
     ) -> Result<RunResult, Failure> {
         match place {
             Place::Modelled(spec) => {
-                let (disks, device) = self.observed(spec, Speed::ONE);
-                let warmup = self.job.warmup;
-                let book = self.load.workload.program_book(self.load.classes.len(), warmup);
-                let mut below: Vec<Box<dyn Measure>> = vec![Box::new(disks)];
-                let device = match &book {
-                    Some(book) => {
-                        below.push(Box::new(book.clone()));
-                        Box::new(book.over_device(device))
-                    }
-                    None => device,
-                };
-                let observers = Observers { programs: book.as_ref(), below, guard: None };
                 match self.watch.and_then(Watch::paced) {
                     Some((speed, pace)) => {
-                        self.run(place, device, &mut Paced::new(speed, pace), progress, observers)
+                        self.run_modelled(place, spec, &mut Paced::new(speed, pace), progress)
                     }
-                    None => self.run(place, device, &mut Virtual::default(), progress, observers),
+                    None => self.run_modelled(place, spec, &mut Virtual::default(), progress),
                 }
             }
             Place::Emulated { spec, speed, over, .. } => {
@@ -92,8 +81,9 @@ impl Runner<'_> {
                     Some(live) => self.stage(live).map(|(clock, file)| (clock, Some(file)))?,
                     None => (LiveClock::bare(), None),
                 };
-                let (disks, model) = self.observed(spec, *speed);
-                let mut device = Emulated::new(model, *speed, file);
+                let disks = self.disk_stats(spec, *speed);
+                let model = spec.build_watched(Seed(self.seed), &|number| disks.of(number));
+                let mut device = Emulated::new(self.bounded(model), *speed, file);
                 let observers = Observers { below: vec![Box::new(disks)], ..Observers::default() };
                 let result =
                     self.run_guarded(place, &mut device, &mut clock, progress, observers)?;
@@ -118,14 +108,63 @@ impl Runner<'_> {
         }
     }
 
-    /// The model of `spec`, which runs at `speed` and gets no more at once than the job says, and the
-    /// measure of its disks.
-    fn observed(&self, spec: &DeviceSpec, speed: Speed) -> (DeviceStats, Box<dyn Device>) {
-        let disks = DeviceStats::new(spec.disks(), Time::ZERO + self.job.warmup, speed);
-        let device = spec.build_watched(Seed(self.seed), &|number| disks.of(number));
+    /// The run over the model of `spec`, in the model's time.
+    fn run_modelled(
+        &self,
+        place: &Place,
+        spec: &DeviceSpec,
+        clock: &mut impl Clock,
+        progress: &mut dyn Progress,
+    ) -> Result<RunResult, Failure> {
+        let stats = self.disk_stats(spec, Speed::ONE);
+        let warmup = self.job.warmup;
+        let book = self.load.workload.program_book(self.load.classes.len(), warmup);
+        let booked = |device: Box<dyn Device>| match &book {
+            Some(book) => Box::new(book.over_device(device)),
+            None => device,
+        };
+        let lanes = spec.lanes(Seed(self.seed), &|number| stats.of(number)).into_iter();
+        let mut lanes: Vec<_> = lanes.map(|device| booked(self.bounded(device))).collect();
+        let mut below: Vec<Box<dyn Measure>> = vec![Box::new(stats)];
+        below.extend(book.clone().map(|book| Box::new(book) as Box<dyn Measure>));
+        let observers = Observers { programs: book.as_ref(), below, guard: None };
+        match spec.array_of_queues() {
+            Some(array) => self.run_queues(array, lanes, clock, progress, observers),
+            None => self.run(place, lanes.swap_remove(0), clock, progress, observers),
+        }
+    }
+
+    /// The run over `disks` as `array`, with a queue and a policy before each.
+    fn run_queues(
+        &self,
+        array: &ArraySpec,
+        disks: Vec<Box<dyn Device>>,
+        clock: &mut impl Clock,
+        progress: &mut dyn Progress,
+        observers: Observers<'_>,
+    ) -> Result<RunResult, Failure> {
+        let quit = QuitFlag::default();
+        let served = Served { classes: &self.load.classes, disks: NonZeroU32::MIN };
+        let at_completions = self.job.workload.arrives_at_completions();
+        let queue = |disk| {
+            Queued::new(self.policy.build(&served, &quit), disk).arrivals_first(at_completions)
+        };
+        let disks = disks.into_iter().map(queue).collect();
+        let mut stack = array.over(disks).expect("checked when it was read");
+        let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
+        self.counted(stack.disks().map(Queued::policy), &quit, result)
+    }
+
+    /// The measure of the disks of `spec`, which runs at `speed`.
+    fn disk_stats(&self, spec: &DeviceSpec, speed: Speed) -> DeviceStats {
+        DeviceStats::new(spec.disks(), Time::ZERO + self.job.warmup, speed)
+    }
+
+    /// `device`, which gets no more at once than the job says.
+    fn bounded(&self, device: Box<dyn Device>) -> Box<dyn Device> {
         match self.job.live.depth {
-            Some(depth) => (disks, Box::new(Bounded::new(device, depth))),
-            None => (disks, device),
+            Some(depth) => Box::new(Bounded::new(device, depth)),
+            None => device,
         }
     }
 
@@ -188,7 +227,7 @@ impl Runner<'_> {
         let Some(path) = self.record else {
             let mut stack = Queued::new(policy, device).arrivals_first(at_completions);
             let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
-            return self.counted(stack.policy(), &quit, result);
+            return self.counted([stack.policy()], &quit, result);
         };
         let header = Header {
             penstock: crate::version::VERSION.into(),
@@ -210,7 +249,7 @@ impl Runner<'_> {
             Queued::new(Witness::new(policy, decided), device).arrivals_first(at_completions);
         let result =
             self.drive(&mut stack, clock, progress, observers, Some(recorder.clone()), &quit);
-        let result = result.and_then(|result| self.counted(stack.policy(), &quit, result));
+        let result = result.and_then(|result| self.counted([stack.policy()], &quit, result));
         let written = recorder.finish().map_err(|error| Failure::half_written(path, &error));
         // The run's own error says more than a file that ended with it.
         result.and_then(|result| written.map(|()| result))
@@ -273,17 +312,22 @@ impl Runner<'_> {
         Ok(result)
     }
 
-    /// `result`, with what `policy` has counted.
-    fn counted(
+    /// `result`, with what each of `policies` has counted: by disk, if there is one before each.
+    fn counted<'p, P: Policy + 'p>(
         &self,
-        policy: &impl Policy,
+        policies: impl IntoIterator<Item = &'p P>,
         quit: &QuitFlag,
         result: RunResult,
     ) -> Result<RunResult, Failure> {
         let mut policy_stats = BTreeMap::new();
-        policy.counters(&mut |name, value| {
-            policy_stats.insert(name.to_owned(), value);
-        });
+        let mut policies = policies.into_iter().enumerate().peekable();
+        while let Some((disk, policy)) = policies.next() {
+            let alone = disk == 0 && policies.peek().is_none();
+            policy.counters(&mut |name, value| {
+                let name = if alone { name.to_owned() } else { format!("disk{disk}.{name}") };
+                policy_stats.insert(name, value);
+            });
+        }
         self.check(quit)?;
         Ok(RunResult { policy_stats, ..result })
     }

@@ -214,7 +214,21 @@ fn neither_a_live_run_nor_a_record_is_begun() {
     assert!(text.contains("policy mine is from outside and runs over a model"), "{text}");
     assert_eq!((code, file.exists()), (2, false));
     let record = Options { record: Some(file.clone()), ..Options::default() };
-    let (text, code) = message(vec![whole("mine")], record);
+    let (text, code) = message(vec![whole("mine")], record.clone());
     assert!(text.contains("a record is of a built-in policy, and mine is none"), "{text}");
     assert_eq!((code, file.exists()), (2, false));
+
+    // Nor what needs one queue, where each disk has its own.
+    let array = "{ model = \"fixed\", base = \"1us\", array = { level = \"raid0\", disks = 2, \
+                 scheduler = \"each\" } }";
+    let job = JOB.replace("\"flash\"", array);
+    let refused = |policy, options: Options| {
+        let options = Options { policies: vec![policy], ..options };
+        compare_text("job.toml", &job, &[], &options, &mut |_| true).unwrap_err().to_string()
+    };
+    let text = refused(whole("mine"), Options::default());
+    assert!(text.contains("policy mine is from outside and decides for one queue"), "{text}");
+    let text = refused("fcfs".into(), record);
+    assert!(text.contains("a record is of one queue, and device has one"), "{text}");
+    assert!(!file.exists());
 }

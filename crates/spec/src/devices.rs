@@ -22,7 +22,7 @@ use penstock_core::{Device, Seed};
 use penstock_device::hdd::Angle;
 use serde_json::{Value as Json, json};
 
-pub use self::array::ArraySpec;
+pub use self::array::{ArraySpec, Scheduler};
 pub use self::cache::{Ahead, CacheSpec};
 use self::entry::ModelEntry;
 pub use self::faults::FaultSpec;
@@ -138,18 +138,45 @@ impl DeviceSpec {
         self.whole(seed, Some(watch))
     }
 
+    /// It as an array with a queue before each disk, if it is one.
+    pub fn array_of_queues(&self) -> Option<&ArraySpec> {
+        self.array.as_ref().filter(|array| array.scheduler == Scheduler::Each)
+    }
+
+    /// What lies below each of its queues, watched as in [`Self::build_watched`]: the whole device,
+    /// or its disks.
+    pub fn lanes(&self, seed: Seed, watch: &dyn Fn(u32) -> Rc<dyn Watch>) -> Vec<Box<dyn Device>> {
+        match self.array_of_queues() {
+            Some(_) => self.each(seed, Some(watch)),
+            None => vec![self.whole(seed, Some(watch))],
+        }
+    }
+
     /// How many disks it has.
     pub fn disks(&self) -> u32 {
         self.array.map_or(1, |array| array.disks)
     }
 
     fn whole(&self, seed: Seed, watch: Option<&dyn Fn(u32) -> Rc<dyn Watch>>) -> Box<dyn Device> {
-        let watch = |number| watch.map(|watch| watch(number));
-        let Some(array) = &self.array else {
-            return self.disk(0, Angle::default(), seed, watch(0));
+        let mut disks = self.each(seed, watch);
+        match &self.array {
+            Some(array) => Box::new(array.over(disks).expect("checked when it was read")),
+            None => disks.swap_remove(0),
+        }
+    }
+
+    /// Its disks.
+    fn each(
+        &self,
+        seed: Seed,
+        watch: Option<&dyn Fn(u32) -> Rc<dyn Watch>>,
+    ) -> Vec<Box<dyn Device>> {
+        let phase = |number| {
+            self.array.as_ref().map_or(Angle::default(), |array| array.phase(number, seed))
         };
-        let disk = |number| self.disk(number, array.phase(number, seed), seed, watch(number));
-        array.over((0..array.disks).map(disk).collect()).expect("checked when it was read")
+        let watch = |number| watch.map(|watch| watch(number));
+        let disk = |number| self.disk(number, phase(number), seed, watch(number));
+        (0..self.disks()).map(disk).collect()
     }
 
     /// One disk, numbered `number`.

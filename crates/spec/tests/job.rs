@@ -8,7 +8,7 @@ use penstock_device::hdd::{Bus, Options, Overheads, ReadAhead};
 use penstock_device::{Cost, Law, Level};
 use penstock_policy::{Params, Value};
 use penstock_spec::devices::{
-    self, Ahead, ArraySpec, CacheSpec, DriveSpec, FaultSpec, FixedSpec, HddSpec, Model,
+    self, Ahead, ArraySpec, CacheSpec, DriveSpec, FaultSpec, FixedSpec, HddSpec, Model, Scheduler,
 };
 use penstock_spec::{Edge, Job, Stop, View};
 use penstock_workload::Pattern::{Random, Sequential};
@@ -231,7 +231,13 @@ fn a_device_file_is_plain_facts() {
     assert_eq!(parse(&job.text(), &[]), job);
     let device = job.device.unwrap();
     let level = Level::Raid5 { stripe: 16 << 10 };
-    let array = ArraySpec { level, disks: 4, max_extent: None, random_phase: true };
+    let array = ArraySpec {
+        level,
+        disks: 4,
+        max_extent: None,
+        scheduler: Scheduler::One,
+        random_phase: true,
+    };
     assert_eq!(device.array, Some(array));
     let FaultSpec { errors, stalls, stall } = device.faults.unwrap();
     let shares = [errors, stalls].map(penstock_spec::units::Share::fraction);

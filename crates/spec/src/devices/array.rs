@@ -53,12 +53,26 @@ keys! {
     MORE_KEYS:
     /// Bytes of a request's neighbouring pieces on one disk that are joined, at most.
     MAX_EXTENT max_extent: Option<NonZeroU32> = or_off(SIZE.above_zero().at_most(1 << 30)), or None;
+    /// Where requests wait: in one queue for all disks, or in one before each disk, where the policy
+    /// sees the pieces of its disk.
+    SCHEDULER scheduler: Scheduler =
+        Choice(&[("one", Scheduler::One), ("each", Scheduler::Each)]), or Scheduler::One;
     /// Where platters stand at first.
     PHASE phase: bool = Choice(&[("same", false), ("random", true)]), or false;
 }
 
 /// A table of an array.
 pub(super) const KIND: Own<ArraySpec> = Own { read, text, schema };
+
+/// Where the requests for an array wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Scheduler {
+    /// In one queue, for all disks.
+    #[default]
+    One,
+    /// In a queue before each disk, with a policy of its own.
+    Each,
+}
 
 /// Several disks as one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,6 +83,8 @@ pub struct ArraySpec {
     pub disks: u32,
     /// Bytes of neighbouring pieces that are joined, at most.
     pub max_extent: Option<NonZeroU32>,
+    /// Where requests wait.
+    pub scheduler: Scheduler,
     /// Platters stand anywhere when the run begins, and not all at angle 0.
     pub random_phase: bool,
 }
@@ -91,8 +107,8 @@ fn read(node: &Node) -> Result<ArraySpec, JobError> {
         Some(node) => Count(level.least() as u64, MOST).read(node)?,
         None => reader.get(&DISKS)?,
     };
-    let (max_extent, random_phase) = (reader.get(&MAX_EXTENT)?, reader.get(&PHASE)?);
-    Ok(ArraySpec { level, disks, max_extent, random_phase })
+    let (max_extent, scheduler) = (reader.get(&MAX_EXTENT)?, reader.get(&SCHEDULER)?);
+    Ok(ArraySpec { level, disks, max_extent, scheduler, random_phase: reader.get(&PHASE)? })
 }
 
 fn schema() -> Json {
@@ -117,6 +133,7 @@ fn text(array: &ArraySpec) -> String {
         .put(&DISKS, &array.disks)
         .maybe(&STRIPE, stripe.as_ref())
         .put(&MAX_EXTENT, &array.max_extent)
+        .put(&SCHEDULER, &array.scheduler)
         .put(&PHASE, &array.random_phase)
         .inline()
 }
@@ -144,8 +161,8 @@ impl ArraySpec {
     ///
     /// # Errors
     /// As [`Array::new`].
-    pub(super) fn over(&self, disks: Vec<Box<dyn Device>>) -> Result<Box<dyn Device>, ArrayError> {
+    pub fn over<D: Device>(&self, disks: Vec<D>) -> Result<Array<D>, ArrayError> {
         let max_extent = self.max_extent.map_or(u32::MAX, NonZeroU32::get);
-        Ok(Box::new(Array::new(self.level, max_extent, disks)?))
+        Array::new(self.level, max_extent, disks)
     }
 }
