@@ -54,6 +54,7 @@ def one_class(
         "demand": demand,
         "requests": requests,
         "bytes": requests * size,
+        "discarded_bytes": 0,
         "iops": requests / duration_s,
         "bw_bytes": requests * size / duration_s,
         "lat_ns": distribution(p99 if requests else 0),

@@ -108,3 +108,13 @@ def test_where_most_requests_failed_that_stands_before_the_figures() -> None:
     failing["error_codes"] = {"EIO": error_count(970, at_s=1, start=4_096)}
     text = shown(comparison(one_run("noop", [failing])), width=120)
     assert text.index("MOST FAILED: 970 of 1,000 requests of a under noop") < text.index("\nnoop")
+
+
+def test_what_was_discarded_has_a_column_where_something_was() -> None:
+    plain = comparison(one_run("noop", [one_class("all")]))
+    assert "discarded" not in shown(plain, width=200)
+    trimmed = comparison(one_run("noop", [one_class("all") | {"discarded_bytes": 2 << 30}]))
+    lines = shown(trimmed, width=200).splitlines()
+    heading = next(line for line in lines if line.startswith("class"))
+    assert heading.split()[1:5] == ["requests", "IOPS", "MB/s", "discarded"]
+    assert any("2.15 GB" in line for line in lines)

@@ -125,6 +125,11 @@ impl Io {
         self.start + self.len as u64
     }
 
+    /// Bytes that it reads or writes: a discard moves none.
+    pub const fn moved(&self) -> u64 {
+        if matches!(self.op, Op::Discard) { 0 } else { self.len as u64 }
+    }
+
     /// Whether a caller waits for it: every read, and every request with [`Flags::SYNC`].
     pub const fn is_sync(&self) -> bool {
         matches!(self.op, Op::Read) || self.flags.has(Flags::SYNC)

@@ -68,14 +68,12 @@ impl Runner<'_> {
         progress: &mut dyn Progress,
     ) -> Result<RunResult, Failure> {
         match place {
-            Place::Modelled(spec) => {
-                match self.watch.and_then(Watch::paced) {
-                    Some((speed, pace)) => {
-                        self.run_modelled(place, spec, &mut Paced::new(speed, pace), progress)
-                    }
-                    None => self.run_modelled(place, spec, &mut Virtual::default(), progress),
+            Place::Modelled(spec) => match self.watch.and_then(Watch::paced) {
+                Some((speed, pace)) => {
+                    self.run_modelled(place, spec, &mut Paced::new(speed, pace), progress)
                 }
-            }
+                None => self.run_modelled(place, spec, &mut Virtual::default(), progress),
+            },
             Place::Emulated { spec, speed, over, .. } => {
                 let (mut clock, file) = match over {
                     Some(live) => self.stage(live).map(|(clock, file)| (clock, Some(file)))?,

@@ -23,22 +23,22 @@ fn run(scheduler: &str, policy: &str, sets: &[&str]) -> RunResult {
 }
 
 /// The sums of the responses and of the waits, in microseconds.
-fn sums(run: &RunResult) -> [f64; 2] {
+fn sums(run: &RunResult) -> [u64; 2] {
     let class = &run.classes[0];
-    [&class.lat_ns, &class.wait_ns].map(|times| (times.mean * 3.0 / 1e3).round())
+    [&class.lat_ns, &class.wait_ns].map(|times| (times.mean * 3.0 / 1e3).round() as u64)
 }
 
 #[test]
 fn a_request_waits_for_its_own_disk_only() {
     // In one queue the third waits behind the second, which waits for the first disk.
-    assert_eq!(sums(&run("one", "fcfs", &[])), [5000.0, 2000.0]);
-    assert_eq!(sums(&run("each", "fcfs", &[])), [4000.0, 1000.0]);
+    assert_eq!(sums(&run("one", "fcfs", &[])), [5000, 2000]);
+    assert_eq!(sums(&run("each", "fcfs", &[])), [4000, 1000]);
 }
 
 #[test]
 fn what_may_be_in_flight_is_meant_for_each_disk() {
-    assert_eq!(sums(&run("one", "noop", &["live.depth=1"])), [6000.0, 3000.0]);
-    assert_eq!(sums(&run("each", "noop", &["live.depth=1"])), [4000.0, 1000.0]);
+    assert_eq!(sums(&run("one", "noop", &["live.depth=1"])), [6000, 3000]);
+    assert_eq!(sums(&run("each", "noop", &["live.depth=1"])), [4000, 1000]);
 }
 
 #[test]

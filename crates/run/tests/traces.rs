@@ -262,3 +262,30 @@ fn a_conversion_keeps_what_the_format_can_say_and_overwrites_nothing() {
     assert!(!folder.join("x").exists());
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+#[test]
+fn a_discard_goes_whole_under_every_policy_and_moves_no_bytes() {
+    let trace = std::env::temp_dir().join(format!("penstock-discard-{}", std::process::id()));
+    std::fs::write(
+        &trace,
+        "254,0 1 1 0.000000000 10 Q D 0 + 4194304 [fstrim]\n\
+         254,0 1 2 0.500000000 10 Q R 800 + 8 [tar]\n",
+    )
+    .unwrap();
+    let text = format!(
+        "[class.all]\n[[rule]]\nclass = \"all\"\n[trace]\nfile = \"{}\"\n",
+        trace.display()
+    );
+    let policies = POLICIES.iter().map(|entry| entry.name.into()).collect();
+    let options = Options { policies, target: TargetOptions::on("ssd-nvme"), ..Options::default() };
+    let runs = compare_text("job.toml", &text, &[], &options, &mut |_| true).unwrap().runs;
+    std::fs::remove_file(&trace).unwrap();
+    let longest = runs[0].classes[0].lat_ns.max;
+    assert!(longest < 1_000_000, "one command: {longest} ns");
+    for run in &runs {
+        let class = &run.classes[0];
+        assert_eq!(class.lat_ns.max, longest, "{}", run.policy);
+        assert_eq!((class.bytes, class.discarded_bytes), (4096, 2 << 30), "{}", run.policy);
+        assert!(class.bw_bytes < 10_000.0, "{}", run.policy);
+    }
+}

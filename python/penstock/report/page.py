@@ -80,7 +80,9 @@ def columns_of(comparison: Comparison) -> list[table.Column]:
     """Those of the table in the terminal, in the order of the page."""
     first = _FIRST_OF_ROUNDS if rounds.repeated(comparison) else _FIRST
     place = {heading: at for at, heading in enumerate(first)}
-    return sorted(table.COLUMNS, key=lambda column: place.get(column.heading, len(first)))
+    return sorted(
+        table.columns(comparison["runs"]), key=lambda column: place.get(column.heading, len(first))
+    )
 
 
 def page(comparison: Comparison, *, command: str | None = None) -> str:

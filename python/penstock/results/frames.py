@@ -53,6 +53,7 @@ def summary(comparison: Comparison) -> pl.DataFrame:
                 "class": one["name"],
                 "requests": one["requests"],
                 "bytes": one["bytes"],
+                "discarded_bytes": one["discarded_bytes"],
                 "iops": one["iops"],
                 "bw_bytes": one["bw_bytes"],
             }

@@ -104,7 +104,9 @@ class Class(TypedDict):
     requests: int
     """Requests that were due after the warm-up and completed without error."""
     bytes: int
-    """Their bytes."""
+    """Bytes that they read or wrote."""
+    discarded_bytes: int
+    """Bytes that they discarded, which no throughput counts."""
     iops: float
     """Requests a second: those that completed without error after the warm-up, whenever they were
     due, over the time in which the job asks. That is the time from the end of the warm-up until no

@@ -154,6 +154,7 @@ class ClassResult:
     demand: Demand | None
     requests: int
     bytes: int
+    discarded_bytes: int
     iops: float
     bw_bytes: float
     lat_ns: Distribution

@@ -86,6 +86,11 @@ COLUMNS = (
     Column("unfinished", lambda one: one["unfinished"], _COUNT),
 )
 
+DISCARDED = Column(
+    "discarded", lambda one: one["discarded_bytes"], _in_range(units.size), Part.THROUGHPUT
+)
+"""Stands behind the throughput where something was discarded, which no throughput counts."""
+
 ASKED_FIRST = ("p50", "p99", "p99.9", "MB/s")
 """What the table of all policies has: who is protected, and who pays."""
 
@@ -104,6 +109,14 @@ LEGEND = (
     "device was busy, divided equally among the requests that it serves at once; "
     "MB are millions of bytes."
 )
+
+
+def columns(runs: Sequence[Run]) -> tuple[Column, ...]:
+    """All that have something to say of these runs."""
+    if not any(one["discarded_bytes"] for run in runs for one in run["classes"]):
+        return COLUMNS
+    behind = next(at for at, one in enumerate(COLUMNS) if one.heading == "MB/s") + 1
+    return (*COLUMNS[:behind], DISCARDED, *COLUMNS[behind:])
 
 
 def of_rounds(comparison: Comparison) -> str | None:
@@ -260,7 +273,10 @@ def _of_rounds(policy: Rounds, width: int) -> Iterator[Grid]:
     """A row for each figure and a column for each class, as many next to each other as fit."""
     names = rounds.class_names(policy.whole())
     while names:
-        rows = [[column.heading, *(column.of(policy, n) for n in names)] for column in COLUMNS]
+        rows = [
+            [column.heading, *(column.of(policy, n) for n in names)]
+            for column in columns(policy.runs)
+        ]
         grid = Grid.of(["", *names], rows)
         ends = accumulate(wide + GAP for wide in grid.widths)
         fit = max(sum(end - GAP <= width for end in ends) - 1, 1)
@@ -277,7 +293,7 @@ def _parts(runs: list[Run], width: int) -> list[Widths]:
     classes = [one for run in runs for one in run["classes"]]
     whole = {
         column: max([len(column.heading), *(cell_len(column.cell(one)) for one in classes)])
-        for column in COLUMNS
+        for column in columns(runs)
     }
     if _names(classes) + sum(whole.values()) + GAP * len(whole) <= width:
         return [whole]

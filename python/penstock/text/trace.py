@@ -44,6 +44,7 @@ FIGURES: dict[str, Callable[[Description], str]] = {
     "discards": lambda one: units.count(one["discards"]["requests"]),
     "synchronous": lambda one: units.count(one["sync"]),
     "MB": lambda one: units.digits(one["bytes"] / 1e6, 3),
+    "MB discarded": lambda one: units.digits(one["discards"]["bytes"] / 1e6, 3),
     "size, mean": lambda one: _bytes(one["size_bytes"]["mean"]),
     "size, p50": lambda one: _bytes(one["size_bytes"]["p50"]),
     "size, p95": lambda one: _bytes(one["size_bytes"]["p95"]),

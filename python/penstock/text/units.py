@@ -51,6 +51,14 @@ def megabytes(bytes_per_second: float) -> str:
     return rate(bytes_per_second / 1e6)
 
 
+def size(n: float) -> str:
+    """So many bytes, in the decimal unit that keeps them between 1 and 1000."""
+    for length, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if n >= length:
+            return f"{digits(n / length)} {unit}"
+    return f"{digits(n)} B"
+
+
 def percent(share: float) -> str:
     """A share of 1 as a percentage with one decimal."""
     return f"{100 * share:.1f} %"

@@ -14,14 +14,16 @@ use crate::result::{ClassResult, RunResult};
 struct Completed {
     requests: u64,
     bytes: u64,
+    discarded: u64,
     /// When the last of them did.
     last: Time,
 }
 
 impl Completed {
-    fn add(&mut self, at: Time, len: u32) {
+    fn add(&mut self, at: Time, req: &Request) {
         self.requests += 1;
-        self.bytes += u64::from(len);
+        self.bytes += req.moved();
+        self.discarded += u64::from(req.len) - req.moved();
         self.last = at;
     }
 }
@@ -97,7 +99,7 @@ impl Measure for Classes<'_> {
     fn finished(&mut self, _: Time, req: &Request, how: &Finished) {
         let class = &mut self.figures[req.class.index()];
         if how.error.is_none() && (how.counted || how.at > self.warmup) {
-            class.completed.add(how.at, req.len);
+            class.completed.add(how.at, req);
         }
         // A loop with many outstanding would lose as many, were it only what was due later. What was
         // sent before may have taken a part of its time before.
@@ -111,7 +113,7 @@ impl Measure for Classes<'_> {
             class.errors.add(error, how.at, req);
             return;
         }
-        class.measured.add(how.at, req.len);
+        class.measured.add(how.at, req);
         class.latency.add(how.latency);
         class.wait.add(how.wait);
         class.service.add(how.service);
@@ -133,6 +135,7 @@ impl Measure for Classes<'_> {
             demand: None,
             requests: class.measured.requests,
             bytes: class.measured.bytes,
+            discarded_bytes: class.measured.discarded,
             iops: ratio(class.completed.requests as f64, self.rated_s(class, end)),
             bw_bytes: ratio(class.completed.bytes as f64, self.rated_s(class, end)),
             lat_ns: class.latency.distribution(),

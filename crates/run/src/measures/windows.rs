@@ -101,7 +101,7 @@ impl Windows {
             return;
         }
         counts.requests += 1;
-        counts.bytes += u64::from(req.len);
+        counts.bytes += req.moved();
         counts.latency.record(how.latency.ns()).expect("a histogram that grows");
     }
 

@@ -25,8 +25,10 @@ pub struct ClassResult {
     pub demand: Option<DemandResult>,
     /// Requests that were due after the warm-up and completed without error.
     pub requests: u64,
-    /// Their bytes.
+    /// Bytes that they read or wrote.
     pub bytes: u64,
+    /// Bytes that they discarded, which no throughput counts.
+    pub discarded_bytes: u64,
     /// Requests a second: those that completed without error after the warm-up, whenever they were
     /// due, over the time in which the job asks. That is the time from the end of the warm-up until
     /// no agent asks any more, or until the last arrival of a trace. It is longer for a class that

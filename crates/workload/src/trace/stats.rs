@@ -17,7 +17,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Figures of a trace or of one class of it.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Stats {
-    /// All requests.
+    /// All requests, and what they read and write.
     pub all: Tally,
     /// Reads among them.
     pub reads: Tally,
@@ -37,12 +37,12 @@ pub struct Stats {
     pub sizes: Sizes,
     /// How often they come.
     pub arrivals: Arrivals,
-    /// Share of the requests with data that begin where the one before of the same process and
+    /// Share of the requests that read or write and begin where the one before of the same process and
     /// device ended.
     pub sequential_by_process: f64,
     /// The same for the request before on the same device, of any process.
     pub sequential_by_device: f64,
-    /// Bytes that are touched at all, in blocks of 4 KiB.
+    /// Bytes that are read or written at all, in blocks of 4 KiB.
     pub footprint_bytes: u64,
     /// Recorded latencies; `None` if none is known.
     pub latency: Option<Latency>,
@@ -57,7 +57,7 @@ pub struct Tally {
     pub bytes: u64,
 }
 
-/// Sizes of the requests with data.
+/// Sizes of the requests that read or write.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Sizes {
     /// Mean in bytes.
@@ -121,7 +121,7 @@ pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Stats {
         tenths.count(record.at);
         gaps.count(record.at);
         latencies.extend(record.latency());
-        if record.op == Op::Flush {
+        if matches!(record.op, Op::Flush | Op::Discard) {
             continue;
         }
         sizes.push(record.len);
@@ -175,9 +175,11 @@ impl Stats {
             Op::Flush => &mut self.flushes,
             Op::Discard => &mut self.discards,
         };
-        for tally in [kind, &mut self.all] {
-            tally.requests += 1;
-            tally.bytes += u64::from(record.len);
+        kind.requests += 1;
+        kind.bytes += u64::from(record.len);
+        self.all.requests += 1;
+        if record.op != Op::Discard {
+            self.all.bytes += u64::from(record.len);
         }
     }
 }
