@@ -112,3 +112,71 @@ def test_what_a_process_is_called_is_no_command_to_the_terminal(tmp_path: Path) 
     missing = penstock("trace", "info", tmp_path / "no\x1b[2Jsuch")
     assert missing.code == 2
     assert "\x1b" not in missing.err
+
+
+class TestDevices:
+    """A trace of several devices."""
+
+    @pytest.fixture
+    def two(self, tmp_path: Path) -> Path:
+        """A trace that asks each of two devices for the same ten places, at the same time."""
+        path = tmp_path / "two.blkparse"
+        lines = [
+            f"8,{minor} 1 {1 + k} {k / 10:.9f} {minor + 1} Q R {k * 999_000} + 8 [dd]"
+            for k in range(10)
+            for minor in (0, 16)
+        ]
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    def test_are_never_laid_over_each_other_unasked(self, two: Path) -> None:
+        ended = penstock("replay", two, "--on", "hdd-7200")
+        assert (ended.code, ended.out) == (2, "")
+        assert "found requests of 2 devices (8,0 8,16), expected those of one" in ended.err
+        assert "trace.layout=each gives each a device of its own" in ended.err
+
+    def test_are_played_one_by_one_each_on_its_own_or_behind_each_other(self, two: Path) -> None:
+        def run(*words: str) -> tuple[int, float, int]:
+            ended = penstock("replay", two, "--on", "hdd-7200", "--json", *words)
+            assert (ended.code, ended.err) == (0, "")
+            (run,) = json.loads(ended.out)["runs"]
+            (all_,) = run["classes"]
+            return (
+                all_["requests"],
+                all_["lat_ns"]["mean"],
+                len(run["device_stats"].get("disks", [])),
+            )
+
+        count, alone, disks = run("--device", "8,16")
+        assert (count, disks) == (10, 0)
+        # Two disks at work at the same time take as long as one.
+        count, mean, disks = run("--layout", "each")
+        assert (count, disks) == (20, 2)
+        assert mean == pytest.approx(alone)
+        # On one disk the second of each pair waits for the first.
+        count, mean, disks = run("--layout", "side-by-side")
+        assert (count, disks) == (20, 0)
+        assert mean > 1.3 * alone
+
+    def test_may_be_classes(self, two: Path, tmp_path: Path) -> None:
+        job = tmp_path / "job.toml"
+        job.write_text(
+            'device = "hdd-7200"\n[trace]\nfile = "two.blkparse"\nlayout = "each"\n'
+            '[class.second]\n[[rule]]\nclass = "second"\ndevice = ["8,16"]\n'
+        )
+        (run,) = json.loads(penstock("run", job, "--policy", "noop", "--json").out)["runs"]
+        assert [(one["name"], one["requests"]) for one in run["classes"]] == [
+            ("second", 10),
+            ("other", 10),
+        ]
+
+    def test_need_as_many_devices_and_a_name_that_is_there(self, two: Path, tmp_path: Path) -> None:
+        target = ("--on", tmp_path / "disk.img", "--create", "1GiB")
+        ended = penstock("replay", two, "--layout", "each", "--fit", "wrap", *target)
+        assert ended.code == 2
+        assert "the trace is of 2 devices, and" in ended.err
+        assert not (tmp_path / "disk.img").exists()
+        ended = penstock("replay", two, "--on", "hdd-7200", "--device", "8,17")
+        assert ended.code == 2
+        assert "device `8,17` is not in the trace" in ended.err
+        assert "did you mean `8,16`" in ended.err

@@ -17,7 +17,7 @@ use penstock_device::{Array, Cost, Fixed, Level, PageCache, Ssd, page_cache, ssd
 use penstock_policy::{POLICIES, Value, fcfs};
 use penstock_spec::drives;
 use penstock_tests::any_params;
-use penstock_workload::trace::{Record, Replay, Timing, Trace};
+use penstock_workload::trace::{Places, Record, Replay, Timing, Trace};
 use penstock_workload::{Agent, Agents, Arrivals, Pattern};
 
 struct Counting;
@@ -90,7 +90,8 @@ fn closed_replay() -> Replay {
     }
     let trace = Trace { records, ..Trace::default() };
     let timing = Timing::Closed { latency: None };
-    Replay::new(&trace, 1 << 30, None, timing, |_| (ClassId(0), Prio(0))).expect("it fits")
+    let places = Places::new(&trace, None, 1 << 30, None).expect("one device");
+    Replay::new(&trace, &places, timing, |_| (ClassId(0), Prio(0))).expect("it fits")
 }
 
 /// A disk of a measured drive, with its cache.

@@ -3,7 +3,7 @@
 
 use penstock_core::{ClassId, Op, Prio, Source, Time};
 use penstock_tests::properties;
-use penstock_workload::trace::{FORMATS, Fit, Record, Replay, Timing, Trace, read};
+use penstock_workload::trace::{FORMATS, Fit, Places, Record, Replay, Timing, Trace, read};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -169,7 +169,8 @@ proptest! {
         let trace = Trace { records, ..Trace::default() };
         for fit in [Fit::Wrap, Fit::Scale] {
             let class = |_: &Record| (ClassId(0), Prio(0));
-            let replay = Replay::new(&trace, capacity, Some(fit), Timing::Original, class);
+            let places = Places::new(&trace, None, capacity, Some(fit)).unwrap();
+            let replay = Replay::new(&trace, &places, Timing::Original, class);
             let mut replay = replay.unwrap();
             while let Some(io) = replay.take(Time::ZERO) {
                 prop_assert!(io.end() <= capacity);

@@ -5,6 +5,7 @@ mod array;
 mod faults;
 mod fixed;
 pub mod hdd;
+mod lanes;
 pub mod page_cache;
 pub mod ssd;
 
@@ -12,5 +13,6 @@ pub use array::{Array, ArrayError, Level};
 pub use faults::{Faults, Rates};
 pub use fixed::{Cost, Fixed, Law};
 pub use hdd::Hdd;
+pub use lanes::Lanes;
 pub use page_cache::PageCache;
 pub use ssd::Ssd;

@@ -168,6 +168,24 @@ impl Place {
         one_queue(spec, &format!("policy {name} is from outside and decides for one queue"))
     }
 
+    /// That it can be there `lanes` times, each with a queue of its own.
+    pub(crate) fn check_lanes(&self, lanes: u32, record: bool) -> Result<(), Failure> {
+        if lanes <= 1 {
+            return Ok(());
+        }
+        let Self::Modelled(spec) = self else {
+            let message = format!("the trace is of {lanes} devices, and {} is one", self.name());
+            let hint = "lay them behind each other: trace.layout = \"side-by-side\"";
+            return Err(Failure::wrong(message, hint));
+        };
+        one_queue(spec, "each device of a trace has one queue")?;
+        if record {
+            let message = "a record is of one queue, and each device of the trace has its own";
+            return Err(Failure::wrong(message, "play one of them: trace.device"));
+        }
+        spec.check_many(lanes).map_err(Failure::from)
+    }
+
     /// `DEVICE[@SPEED][:PATH]`.
     fn emulated(
         name: &str,

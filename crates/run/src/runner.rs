@@ -9,11 +9,11 @@ use penstock_core::{
     Bounded, Clock, Device, End, Limits, Observer, Policy, Queued, ReqId, RunError, Seed, Served,
     Source, Time, Virtual, Witness, run,
 };
-use penstock_device::PageCache;
 use penstock_device::page_cache::Options;
+use penstock_device::{Lanes, PageCache};
 use penstock_live::{Emulated, Guard, LiveClock, LiveDevice, Null, Paced, Settings, Speed, Stage};
 use penstock_spec::PageCacheSpec;
-use penstock_spec::devices::{ArraySpec, DeviceSpec};
+use penstock_spec::devices::DeviceSpec;
 use penstock_spec::{Job, Stop};
 
 use crate::below::Seen;
@@ -79,7 +79,8 @@ impl Runner<'_> {
                     Some(live) => self.stage(live).map(|(clock, file)| (clock, Some(file)))?,
                     None => (LiveClock::bare(), None),
                 };
-                let disks = self.disk_stats(spec, *speed);
+                let warmup = Time::ZERO + self.job.warmup;
+                let disks = DeviceStats::new(spec.disks(), warmup, *speed);
                 let model = spec.build_watched(Seed(self.seed), &|number| disks.of(number));
                 let mut device = Emulated::new(self.bounded(model), *speed, file);
                 let observers = Observers { below: vec![Box::new(disks)], ..Observers::default() };
@@ -114,48 +115,49 @@ impl Runner<'_> {
         clock: &mut impl Clock,
         progress: &mut dyn Progress,
     ) -> Result<RunResult, Failure> {
-        let stats = self.disk_stats(spec, Speed::ONE);
+        let lanes = self.load.lanes;
+        let disks = spec.disks() * lanes;
+        let stats = DeviceStats::new(disks, Time::ZERO + self.job.warmup, Speed::ONE);
         let warmup = self.job.warmup;
         let book = self.load.workload.program_book(self.load.classes.len(), warmup);
         let booked = |device: Box<dyn Device>| match &book {
             Some(book) => Box::new(book.over_device(device)),
             None => device,
         };
-        let lanes = spec.lanes(Seed(self.seed), &|number| stats.of(number)).into_iter();
-        let mut lanes: Vec<_> = lanes.map(|device| booked(self.bounded(device))).collect();
+        let devices = (0..lanes)
+            .flat_map(|lane| spec.lanes(Seed(self.seed), lane, &|number| stats.of(number)));
+        let mut devices: Vec<_> = devices.map(|device| booked(self.bounded(device))).collect();
         let mut below: Vec<Box<dyn Measure>> = vec![Box::new(stats)];
         below.extend(book.clone().map(|book| Box::new(book) as Box<dyn Measure>));
         let observers = Observers { programs: book.as_ref(), below, guard: None };
-        match spec.array_of_queues() {
-            Some(array) => self.run_queues(array, lanes, clock, progress, observers),
-            None => self.run(place, lanes.swap_remove(0), clock, progress, observers),
-        }
-    }
-
-    /// The run over `disks` as `array`, with a queue and a policy before each.
-    fn run_queues(
-        &self,
-        array: &ArraySpec,
-        disks: Vec<Box<dyn Device>>,
-        clock: &mut impl Clock,
-        progress: &mut dyn Progress,
-        observers: Observers<'_>,
-    ) -> Result<RunResult, Failure> {
         let quit = QuitFlag::default();
-        let served = Served { classes: &self.load.classes, disks: NonZeroU32::MIN };
-        let at_completions = self.job.workload.arrives_at_completions();
-        let queue = |disk| {
-            Queued::new(self.policy.build(&served, &quit), disk).arrivals_first(at_completions)
-        };
-        let disks = disks.into_iter().map(queue).collect();
-        let mut stack = array.over(disks).expect("checked when it was read");
-        let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
-        self.counted(stack.disks().map(Queued::policy), &quit, result)
+        if lanes > 1 {
+            let mut stack = Lanes::new(self.queues(devices, place.disks(), &quit));
+            let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
+            return self.counted(stack.devices().map(Queued::policy), &quit, result);
+        }
+        if let Some(array) = spec.array_of_queues() {
+            let disks = self.queues(devices, NonZeroU32::MIN, &quit);
+            let mut stack = array.over(disks).expect("checked when it was read");
+            let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
+            return self.counted(stack.disks().map(Queued::policy), &quit, result);
+        }
+        self.run(place, devices.swap_remove(0), clock, progress, observers)
     }
 
-    /// The measure of the disks of `spec`, which runs at `speed`.
-    fn disk_stats(&self, spec: &DeviceSpec, speed: Speed) -> DeviceStats {
-        DeviceStats::new(spec.disks(), Time::ZERO + self.job.warmup, speed)
+    /// A queue with a policy of its own before each of `devices`, which have so many `disks`.
+    fn queues<D: Device>(
+        &self,
+        devices: Vec<D>,
+        disks: NonZeroU32,
+        quit: &QuitFlag,
+    ) -> Vec<Queued<Box<dyn Policy>, D>> {
+        let served = Served { classes: &self.load.classes, disks };
+        let at_completions = self.job.workload.arrives_at_completions();
+        let queue = |device| {
+            Queued::new(self.policy.build(&served, quit), device).arrivals_first(at_completions)
+        };
+        devices.into_iter().map(queue).collect()
     }
 
     /// `device`, which gets no more at once than the job says.

@@ -126,7 +126,7 @@ pub enum Model {
 impl DeviceSpec {
     /// The device; its faults and where its platters stand descend from `seed`.
     pub fn build(&self, seed: Seed) -> Box<dyn Device> {
-        self.whole(seed, None)
+        self.whole(seed, 0, None)
     }
 
     /// The same, with each of its disks, by number, watched by what `watch` gives.
@@ -135,7 +135,7 @@ impl DeviceSpec {
         seed: Seed,
         watch: &dyn Fn(u32) -> Rc<dyn Watch>,
     ) -> Box<dyn Device> {
-        self.whole(seed, Some(watch))
+        self.whole(seed, 0, Some(watch))
     }
 
     /// It as an array with a queue before each disk, if it is one.
@@ -144,12 +144,33 @@ impl DeviceSpec {
     }
 
     /// What lies below each of its queues, watched as in [`Self::build_watched`]: the whole device,
-    /// or its disks.
-    pub fn lanes(&self, seed: Seed, watch: &dyn Fn(u32) -> Rc<dyn Watch>) -> Vec<Box<dyn Device>> {
+    /// or its disks. Of several such devices this one is numbered `lane`, and its disks go on from
+    /// those of the one before.
+    pub fn lanes(
+        &self,
+        seed: Seed,
+        lane: u32,
+        watch: &dyn Fn(u32) -> Rc<dyn Watch>,
+    ) -> Vec<Box<dyn Device>> {
         match self.array_of_queues() {
-            Some(_) => self.each(seed, Some(watch)),
-            None => vec![self.whole(seed, Some(watch))],
+            Some(_) => self.each(seed, lane, Some(watch)),
+            None => vec![self.whole(seed, lane, Some(watch))],
         }
+    }
+
+    /// That so many of it take no more memory than a device may.
+    ///
+    /// # Errors
+    /// They take more.
+    pub fn check_many(&self, devices: u32) -> Result<(), JobError> {
+        let bytes = self.memory().saturating_mul(devices.into());
+        if bytes <= MEMORY_MOST {
+            return Ok(());
+        }
+        let (found, most) = (bytes.div_ceil(1 << 20), MEMORY_MOST >> 20);
+        let what = if devices == 1 { "the device".into() } else { format!("{devices} devices") };
+        let found = format!("{what} may take {found} MiB of memory; at most {most} MiB may be");
+        Err(JobError::new(found).hint("take fewer disks, fewer parts, or smaller queues"))
     }
 
     /// How many disks it has.
@@ -157,18 +178,24 @@ impl DeviceSpec {
         self.array.map_or(1, |array| array.disks)
     }
 
-    fn whole(&self, seed: Seed, watch: Option<&dyn Fn(u32) -> Rc<dyn Watch>>) -> Box<dyn Device> {
-        let mut disks = self.each(seed, watch);
+    fn whole(
+        &self,
+        seed: Seed,
+        lane: u32,
+        watch: Option<&dyn Fn(u32) -> Rc<dyn Watch>>,
+    ) -> Box<dyn Device> {
+        let mut disks = self.each(seed, lane, watch);
         match &self.array {
             Some(array) => Box::new(array.over(disks).expect("checked when it was read")),
             None => disks.swap_remove(0),
         }
     }
 
-    /// Its disks.
+    /// Its disks, those of one device behind those of the one before.
     fn each(
         &self,
         seed: Seed,
+        lane: u32,
         watch: Option<&dyn Fn(u32) -> Rc<dyn Watch>>,
     ) -> Vec<Box<dyn Device>> {
         let phase = |number| {
@@ -176,7 +203,8 @@ impl DeviceSpec {
         };
         let watch = |number| watch.map(|watch| watch(number));
         let disk = |number| self.disk(number, phase(number), seed, watch(number));
-        (0..self.disks()).map(disk).collect()
+        let first = lane * self.disks();
+        (first..first + self.disks()).map(disk).collect()
     }
 
     /// One disk, numbered `number`.
@@ -210,17 +238,6 @@ impl DeviceSpec {
             Model::Ssd(spec) => spec.memory(),
         };
         disk.saturating_mul(self.disks().into())
-    }
-
-    /// That it takes no more memory than a device may.
-    fn check_memory(&self) -> Result<(), JobError> {
-        let bytes = self.memory();
-        if bytes <= MEMORY_MOST {
-            return Ok(());
-        }
-        let (found, most) = (bytes.div_ceil(1 << 20), MEMORY_MOST >> 20);
-        let found = format!("the device may take {found} MiB of memory; at most {most} MiB may be");
-        Err(JobError::new(found).hint("give it fewer disks, fewer parts, or smaller queues"))
     }
 
     /// The table, with every default in place.
@@ -346,7 +363,7 @@ pub(crate) fn read(node: &Node, name: &str) -> Result<DeviceSpec, JobError> {
         faults: reader.find(&FAULTS)?,
         array: reader.find(&ARRAY)?,
     };
-    spec.check_memory().map_err(|error| error.at(&node.origin))?;
+    spec.check_many(1).map_err(|error| error.at(&node.origin))?;
     if let Some(array) = &spec.array {
         let disk = spec.disk(0, Angle::default(), Seed(0), None);
         array.check(disk.capacity()).map_err(|error| error.at(reader.origin(&ARRAY)))?;

@@ -261,14 +261,21 @@ impl Node {
         }
     }
 
-    /// The parts of a word between commas, each with its place.
+    /// The parts of a word between commas, each with its place. A comma between double quotes
+    /// belongs to its part.
     fn split(&self, word: &str) -> Vec<Self> {
-        let mut at = 0;
+        let (mut at, mut quoted) = (0, false);
         let part = |part: &str| {
             let origin = self.origin.part(at..at + part.len());
             at += part.len() + 1;
-            Self { value: Value::Word(part.trim().into()), origin }
+            let word = part.trim();
+            let bare = word.strip_prefix('"').and_then(|word| word.strip_suffix('"'));
+            Self { value: Value::Word(bare.unwrap_or(word).into()), origin }
         };
-        word.split(',').map(part).collect()
+        let between = |one: char| {
+            quoted ^= one == '"';
+            one == ',' && !quoted
+        };
+        word.split(between).map(part).collect()
     }
 }

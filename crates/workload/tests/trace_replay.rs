@@ -1,7 +1,9 @@
 //! A trace as a source: when its requests come, where they go, and their streams and classes.
 
 use penstock_core::{ClassId, Done, Flags, Io, Op, Prio, ReqId, Source, Span, StreamId, Time};
-use penstock_workload::trace::{self, Fit, Record, Replay, ReplayError, Timing, Trace};
+use penstock_workload::trace::{
+    self, DeviceId, Fit, Layout, Places, Record, Replay, ReplayError, Timing, Trace,
+};
 
 const MIB: u64 = 1 << 20;
 
@@ -25,10 +27,17 @@ fn trace() -> Trace {
 }
 
 fn replay(capacity: u64, fit: Option<Fit>, timing: Timing) -> Result<Replay, ReplayError> {
-    Replay::new(&trace(), capacity, fit, timing, |record| match record.op {
-        Op::Flush => (ClassId(1), Prio(3)),
-        _ => (ClassId(0), Prio(7)),
+    Replay::new(&trace(), &Places::new(&trace(), None, capacity, fit)?, timing, |record| {
+        match record.op {
+            Op::Flush => (ClassId(1), Prio(3)),
+            _ => (ClassId(0), Prio(7)),
+        }
     })
+}
+
+/// On one device of `capacity` bytes, inside which it lies.
+fn places(trace: &Trace, capacity: u64) -> Places {
+    Places::new(trace, None, capacity, None).unwrap()
 }
 
 fn all(mut replay: Replay) -> Vec<Io> {
@@ -156,7 +165,8 @@ fn one_at_a_time_each_waits_for_the_last_and_thinks_as_long() {
         (Timing::Scaled(2.0), [us(0), us(1_125), us(5_625)]),
     ] {
         let mut replay =
-            Replay::new(&recorded, 1 << 20, None, timing, |_| (ClassId(0), Prio(0))).unwrap();
+            Replay::new(&recorded, &places(&recorded, 1 << 20), timing, |_| (ClassId(0), Prio(0)))
+                .unwrap();
         assert_eq!(replay.last_due(), None, "unknown before");
         for due in dues {
             assert_eq!(replay.next_due(), due);
@@ -189,7 +199,7 @@ fn answered() -> Trace {
 }
 
 fn closed(trace: &Trace, latency: Option<Span>) -> Result<Replay, ReplayError> {
-    Replay::new(trace, 100 * MIB, None, Timing::Closed { latency }, |record| {
+    Replay::new(trace, &places(trace, 100 * MIB), Timing::Closed { latency }, |record| {
         (ClassId(u16::from(record.op == Op::Write)), Prio(0))
     })
 }
@@ -270,7 +280,8 @@ fn closed_one_at_a_time_changes_nothing() {
     let recorded = trace::parse(text, trace::format("measured").unwrap()).unwrap();
     for timing in [Timing::Original, Timing::Closed { latency: None }] {
         let class = |_: &Record| (ClassId(0), Prio(0));
-        let mut replay = Replay::new(&recorded, 1 << 20, None, timing, class).unwrap();
+        let mut replay =
+            Replay::new(&recorded, &places(&recorded, 1 << 20), timing, class).unwrap();
         let mut dues = Vec::new();
         while replay.left() > 0 {
             let io = replay.take(replay.next_due()).unwrap();
@@ -278,5 +289,52 @@ fn closed_one_at_a_time_changes_nothing() {
             finish(&mut replay, io, io.due + Span::from_ms(1));
         }
         assert_eq!(dues, [0, 1_250, 9_250], "{timing:?}");
+    }
+}
+
+/// Requests of three devices, of which the second has none.
+fn of_devices() -> Trace {
+    let mut records = vec![
+        Record::new(ms(0), Op::Read, 4096, 4096),
+        Record::new(ms(1), Op::Write, MIB, 4096),
+        Record::new(ms(2), Op::Flush, 0, 0),
+    ];
+    records[1].device = DeviceId(2);
+    records[2].device = DeviceId(2);
+    let devices = ["8,0", "8,16", "8,32"].map(Into::into).into();
+    Trace { records, processes: vec![String::new()], devices, ..Trace::default() }
+}
+
+#[test]
+fn devices_of_a_trace_never_lie_over_each_other() {
+    let mut trace = of_devices();
+    let error = Places::new(&trace, None, 100 * MIB, None).unwrap_err().to_string();
+    assert!(error.starts_with("found requests of 2 devices (8,0 8,32), expected those of one"));
+    let starts = |layout| {
+        let places = Places::new(&trace, Some(layout), 100 * MIB, None).unwrap();
+        let class = |_: &Record| (ClassId(0), Prio(0));
+        let replay = Replay::new(&trace, &places, Timing::Original, class).unwrap();
+        let starts = all(replay).iter().map(|io| io.start).collect::<Vec<_>>();
+        (starts, places.lanes())
+    };
+    // The first ends within its first MiB.
+    assert_eq!(starts(Layout::SideBySide), (vec![4096, 2 * MIB, 0], 1));
+    assert_eq!(starts(Layout::Each), (vec![4096, 101 * MIB, 100 * MIB], 2));
+    trace.keep(&[DeviceId(2)]);
+    assert_eq!((trace.records.len(), trace.records[0].at), (2, Time::ZERO));
+    assert!(Places::new(&trace, None, 100 * MIB, None).is_ok());
+}
+
+#[test]
+fn each_device_is_made_to_fit_by_itself() {
+    let trace = of_devices();
+    for (layout, expected) in
+        [(Layout::Each, [4096, MIB / 2, MIB / 2]), (Layout::SideBySide, [4096, 0, 0])]
+    {
+        let places = Places::new(&trace, Some(layout), MIB / 2, Some(Fit::Wrap)).unwrap();
+        let class = |_: &Record| (ClassId(0), Prio(0));
+        let replay = Replay::new(&trace, &places, Timing::Original, class).unwrap();
+        let starts: Vec<_> = all(replay).iter().map(|io| io.start).collect();
+        assert_eq!(starts, expected);
     }
 }

@@ -88,6 +88,27 @@ Fit = Annotated[
 ]
 
 
+Device = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--device",
+        metavar="NAME",
+        help="Play only what this device of the trace was asked for (`penstock trace info` names "
+        "them). May be given several times.",
+    ),
+]
+
+Layout = Annotated[
+    str | None,
+    typer.Option(
+        "--layout",
+        metavar="each|side-by-side",
+        help="Where the devices of a trace of several lie: each on a device of its own, with its "
+        "own queue, or behind each other on one. If not given, several are an error.",
+    ),
+]
+
+
 @app.command("replay")
 @targeted(on=On)
 def replay(
@@ -99,6 +120,8 @@ def replay(
     classes: Classes = None,
     stop: Stop = None,
     fit: Fit = None,
+    device: Device = None,
+    layout: Layout = None,
     repeat: Repeat = None,
     baseline: Baseline = None,
     sets: Sets = None,
@@ -115,7 +138,14 @@ def replay(
     trace.timing=closed lets each process wait for its answers and think as long as it did, --set
     trace.timing.depth=32 is as fast as the device serves 32 requests outstanding.
     """
-    given = {"trace.file": trace, "trace.format": file_format, "trace.fit": fit, "stop": stop}
+    given = {
+        "trace.file": trace,
+        "trace.format": file_format,
+        "trace.device": ",".join(f'"{name}"' for name in device) if device else None,
+        "trace.layout": layout,
+        "trace.fit": fit,
+        "stop": stop,
+    }
     work(
         classes or "trace",
         policies=named(policies),

@@ -21,7 +21,7 @@ use super::figures::close;
 struct Issued {
     due: u64,
     class: usize,
-    read: bool,
+    op: Op,
     len: u32,
     /// The agent that issues it.
     agent: usize,
@@ -55,7 +55,7 @@ pub(super) fn fcfs(job: &Job, trace: Option<&Trace>, classes: usize) -> Option<V
             class.latency.push(now - asked.due);
             class.wait.push(asked.sent - asked.due);
             class.service.push(service);
-            class.bytes += u64::from(asked.len);
+            class.bytes += if asked.op == Op::Discard { 0 } else { u64::from(asked.len) };
         }
     });
     Some(got)
@@ -63,7 +63,7 @@ pub(super) fn fcfs(job: &Job, trace: Option<&Trace>, classes: usize) -> Option<V
 
 /// Serves all requests of `plan`, and calls `done` for each when it is finished.
 fn simulate(spec: &FixedSpec, mut plan: Plan, mut done: impl FnMut(&Issued, u64, u64)) {
-    let law = |asked: &Issued| if asked.read { &spec.reads } else { &spec.writes };
+    let law = |asked: &Issued| if asked.op == Op::Read { &spec.reads } else { &spec.writes };
     let (mut queue, mut inside) = (VecDeque::new(), VecDeque::<Issued>::new());
     // In service: when each ends, and its time on the server.
     let mut batch = VecDeque::<(u64, u64, Issued)>::new();
@@ -147,7 +147,7 @@ impl Plan {
                 .map(|record| Issued {
                     due: record.at.ns(),
                     class: job.classes.len(),
-                    read: record.op == Op::Read,
+                    op: record.op,
                     len: record.len,
                     agent: usize::MAX,
                     sent: 0,
@@ -177,7 +177,7 @@ impl Plan {
             let asked = Issued {
                 due: start,
                 class: spec.class.index(),
-                read: spec.op == Op::Read,
+                op: spec.op,
                 len: spec.size,
                 agent: number,
                 sent: 0,

@@ -43,6 +43,8 @@ pub(crate) struct Load {
     /// Until when it asks, whatever the device does; none if it asks so many times, or as fast as it
     /// is served.
     pub(crate) asks_until: Option<Time>,
+    /// On how many devices it is played, next to each other.
+    pub(crate) lanes: u32,
     /// The largest request in bytes.
     pub(crate) longest: u32,
     /// What its requests took on the drive that they were recorded on, one at a time, in nanoseconds

@@ -35,6 +35,7 @@ pub(super) fn load(
         duration: job.duration,
         last: programs.iter().map(|one| one.active.end).max().unwrap_or(Time::ZERO),
         asks_until: goes_on.map(|one| one.active.end).max(),
+        lanes: 1,
         longest: programs.iter().map(Program::longest).max().unwrap_or(0),
         measured_ns: None,
         workload: Box::new(OnProcessors { programs, cpus: spec.cpus, until }),

@@ -2,8 +2,10 @@
 
 use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time};
 use penstock_spec::Job;
+use penstock_spec::diagnose::quote;
+use penstock_spec::nearest::suggest;
 use penstock_spec::traces::{OTHER, TraceSpec};
-use penstock_workload::trace::{Record, Replay, Timing, Trace};
+use penstock_workload::trace::{DeviceId, Places, Record, Replay, Timing, Trace};
 
 use super::load::{Load, Workload, classes};
 use crate::failure::Failure;
@@ -19,16 +21,19 @@ struct PlayedTrace {
 
 /// The workload of a `job` with the trace `spec`.
 pub(super) fn load(job: &Job, spec: &TraceSpec, capacity: u64) -> Result<Load, Failure> {
-    let (trace, _) = trace_file::load(&spec.file, spec.format)?;
+    let (mut trace, _) = trace_file::load(&spec.file, spec.format)?;
+    keep(&mut trace, spec)?;
     let mut classes = classes(job);
     let other = ClassId(classes.len() as u16);
     let mut others = false;
-    let replay = Replay::new(&trace, capacity, spec.fit, spec.timing, |record| {
+    let wrong = |error| Failure::wrong_in(&spec.file, &error);
+    let places = Places::new(&trace, spec.layout, capacity, spec.fit).map_err(wrong)?;
+    let replay = Replay::new(&trace, &places, spec.timing, |record| {
         let class = spec.class(&trace, record, other);
         others |= class == other;
         (class, classes.get(class.index()).map_or(Prio(0), |class| class.prio))
     });
-    let replay = replay.map_err(|error| Failure::wrong_in(&spec.file, &error))?;
+    let replay = replay.map_err(wrong)?;
     if others {
         classes.push(ClassInfo::new(OTHER));
     }
@@ -47,10 +52,30 @@ pub(super) fn load(job: &Job, spec: &TraceSpec, capacity: u64) -> Result<Load, F
         // The last request belongs to the run, which ends just behind it.
         last: planned.unwrap_or(Time::NEVER) + Span::from_ns(1),
         asks_until: planned,
+        lanes: places.lanes(),
         longest: trace.records.iter().map(|record| record.len).max().unwrap_or(0),
         measured_ns: (trace.one_by_one && !fast).then(|| response_times(&trace)),
         workload: Box::new(PlayedTrace { replay, planned: planned.is_some() }),
     })
+}
+
+/// Keeps the requests to the devices that `spec` names, if it names any.
+fn keep(trace: &mut Trace, spec: &TraceSpec) -> Result<(), Failure> {
+    if spec.device.is_empty() {
+        return Ok(());
+    }
+    let known = || trace.devices.iter().map(String::as_str);
+    let number = |name: &String| {
+        let at = known().position(|known| known == name);
+        at.map(|at| DeviceId(at as u16)).ok_or_else(|| {
+            let message =
+                format!("device {} is not in the trace {}", quote(name), spec.file.display());
+            Failure::wrong(message, suggest(name, known()))
+        })
+    };
+    let kept = spec.device.iter().map(number).collect::<Result<Vec<_>, _>>()?;
+    trace.keep(&kept);
+    Ok(())
 }
 
 /// What the requests of `trace` took where it was recorded, in nanoseconds and in ascending order.

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use penstock_core::{ClassId, Op, Span};
-use penstock_workload::trace::{self, FORMATS, Fit, Record, Timing, Trace};
+use penstock_workload::trace::{self, FORMATS, Fit, Layout, Record, Timing, Trace};
 use serde_json::json;
 
 use crate::amount::{Count, SIZE, TIME};
@@ -56,6 +56,12 @@ keys! {
         text: timing_text,
         schema: || any([words(TIMINGS), one_of(table(TIMING_KEYS))]),
     }, or Timing::Original;
+    /// Devices of the trace whose requests are played; if not given, all.
+    ONLY device: Vec<String> = Each(&Text("the name of a device of the trace"));
+    /// Where its devices lie if it has several: each on a device of its own (`each`), or behind each
+    /// other on one (`side-by-side`); if not given, several are an error.
+    LAYOUT layout: Layout =
+        Choice(&[("each", Layout::Each), ("side-by-side", Layout::SideBySide)]);
     /// What becomes of requests past the device's end; if not given, they are an error.
     FIT fit: Fit = Choice(&[("wrap", Fit::Wrap), ("scale", Fit::Scale)]);
 }
@@ -87,6 +93,8 @@ keys! {
     PROCESS process: Vec<String> = Each(&Text("the name of a process"));
     /// Numbers of processes.
     PID pid: Vec<u32> = Each(&Count(0, u32::MAX as u64));
+    /// Names of devices of the trace.
+    OF device: Vec<String> = Each(&Text("the name of a device of the trace"));
     /// Operations.
     OP op: Vec<Op> = Each(&Choice(&[
         ("read", Op::Read), ("write", Op::Write), ("flush", Op::Flush), ("discard", Op::Discard),
@@ -131,6 +139,10 @@ pub struct TraceSpec {
     pub format: Option<&'static str>,
     /// When its requests are asked.
     pub timing: Timing,
+    /// Devices of the trace whose requests are played; empty: all.
+    pub device: Vec<String>,
+    /// Where its devices lie; none: several are an error.
+    pub layout: Option<Layout>,
     /// What becomes of requests past the device's end; none: they are an error.
     pub fit: Option<Fit>,
     /// Which class is whose.
@@ -146,6 +158,8 @@ pub struct Rule {
     pub process: Vec<String>,
     /// Numbers of processes.
     pub pid: Vec<u32>,
+    /// Names of devices.
+    pub device: Vec<String>,
     /// Operations.
     pub op: Vec<Op>,
     /// Whether a program waits for it.
@@ -175,6 +189,8 @@ impl TraceSpec {
             file: std::path::absolute(&path).unwrap_or(path),
             format: reader.find(&FORMAT)?,
             timing: reader.get(&TIMING)?,
+            device: reader.find(&ONLY)?.unwrap_or_default(),
+            layout: reader.find(&LAYOUT)?,
             fit: reader.find(&FIT)?,
             rules: job
                 .node(&RULE)
@@ -190,6 +206,8 @@ impl TraceSpec {
             .put(&FILE, &self.file)
             .maybe(&FORMAT, self.format.as_ref())
             .put(&TIMING, &self.timing)
+            .maybe(&ONLY, some(&self.device))
+            .maybe(&LAYOUT, self.layout.as_ref())
             .maybe(&FIT, self.fit.as_ref())
             .section(Some(&format!("[{}]", TRACE.name)), out);
         for rule in &self.rules {
@@ -264,6 +282,7 @@ impl Rule {
             class: classes::named(&reader.get(&CLASS)?, reader.place(&CLASS), classes)?,
             process: reader.find(&PROCESS)?.unwrap_or_default(),
             pid: reader.find(&PID)?.unwrap_or_default(),
+            device: reader.find(&OF)?.unwrap_or_default(),
             op: reader.find(&OP)?.unwrap_or_default(),
             sync: reader.find(&SYNC)?,
             min_size: reader.find(&MIN_SIZE)?,
@@ -277,6 +296,7 @@ impl Rule {
             .put(&CLASS, &class.to_owned())
             .maybe(&PROCESS, some(&self.process))
             .maybe(&PID, some(&self.pid))
+            .maybe(&OF, some(&self.device))
             .maybe(&OP, some(&self.op))
             .maybe(&SYNC, self.sync.as_ref())
             .maybe(&MIN_SIZE, self.min_size.as_ref())
@@ -289,6 +309,8 @@ impl Rule {
         let len = u64::from(record.len);
         (self.process.is_empty() || self.process.iter().any(|name| name == trace.process(record)))
             && (self.pid.is_empty() || self.pid.contains(&record.pid))
+            && (self.device.is_empty()
+                || self.device.iter().any(|name| name == trace.device(record)))
             && (self.op.is_empty() || self.op.contains(&record.op))
             && self.sync.is_none_or(|wanted| wanted == record.is_sync())
             && self.min_size.is_none_or(|least| len >= least)

@@ -1,4 +1,5 @@
-//! Why a file is not the trace that it should be: where, what was found, and what was expected.
+//! Why a file is not the trace that it should be, or cannot be replayed: where, what was found, and
+//! what was expected.
 
 use std::fmt;
 use std::io;
@@ -9,6 +10,9 @@ use super::packing::Packing;
 
 /// Characters of the input that a message quotes: enough to recognise it.
 const QUOTED_CHARS: usize = 60;
+
+/// Devices that a message names.
+const NAMED: usize = 6;
 
 /// A trace that cannot be read. Lines count from 1, in the unpacked text.
 #[derive(Debug, Error)]
@@ -111,4 +115,75 @@ pub(super) fn quoted(text: &[u8]) -> String {
     let cut = if head.chars().count() > QUOTED_CHARS { "…" } else { "" };
     let shown: String = head.chars().take(QUOTED_CHARS).collect();
     format!("`{}{cut}`", shown.escape_debug().to_string().replace("\\\"", "\"").replace("\\'", "'"))
+}
+
+/// A trace that cannot be replayed as it was asked for.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum ReplayError {
+    /// A request ends past the end of the device.
+    #[error(
+        "line {line} of the trace: found a request of {len} B at {start} B, expected it to end \
+         within the device's {capacity} B\nhint: fit = \"wrap\" or \"scale\" makes the trace fit"
+    )]
+    Past {
+        /// Line of the trace's file.
+        line: u32,
+        /// First byte.
+        start: u64,
+        /// Bytes.
+        len: u32,
+        /// Bytes of the device.
+        capacity: u64,
+    },
+    /// Its requests are of several devices, which would lie over each other.
+    #[error(
+        "found requests of {} devices ({}), expected those of one: they would lie over each other\n\
+         hint: trace.device={} plays one of them, trace.layout=each gives each a device of its own, \
+         trace.layout=side-by-side lays them behind each other",
+        names.len(), few(names), names[0]
+    )]
+    Devices {
+        /// Those with requests.
+        names: Vec<String>,
+    },
+    /// A closed replay needs to know when requests completed.
+    #[error(
+        "found completions of {known} of {requests} requests, expected them of half or more: a \
+         closed replay counts think times from them\nhint: trace.timing.latency=5ms sets how long \
+         requests took that have none; trace.timing=original plays them at their own times"
+    )]
+    Completions {
+        /// Requests that have a completion.
+        known: usize,
+        /// All requests.
+        requests: usize,
+    },
+    /// There is no memory for its requests.
+    #[error(
+        "found {requests} requests, expected as many as memory holds\nhint: replay a part of the \
+         trace, or on a machine with more memory"
+    )]
+    Memory {
+        /// How many it has.
+        requests: usize,
+    },
+    /// A request is larger than the whole device, which no fit can help.
+    #[error(
+        "line {line} of the trace: found a request of {len} B, expected at most the device's \
+         {capacity} B\nhint: replay it on a larger device"
+    )]
+    TooLong {
+        /// Line of the trace's file.
+        line: u32,
+        /// Bytes.
+        len: u32,
+        /// Bytes of the device.
+        capacity: u64,
+    },
+}
+
+/// The first of `names`, and that there are more.
+fn few(names: &[String]) -> String {
+    let shown = names[..names.len().min(NAMED)].join(" ");
+    if names.len() > NAMED { format!("{shown} …") } else { shown }
 }

@@ -27,6 +27,7 @@ mod measured;
 mod mqsim;
 mod msr;
 mod packing;
+mod places;
 mod record;
 mod replay;
 pub mod series;
@@ -38,13 +39,14 @@ use std::io::{self, Read};
 use std::path::Path;
 
 pub use detect::detect;
-pub use error::TraceError;
+pub use error::{ReplayError, TraceError};
 pub use format::{Format, WriteTrace, Written};
 pub use formats::{FORMATS, format, parse};
 pub use lines::Lines;
 pub use packing::Packing;
+pub use places::{Fit, Layout, Places};
 pub use record::{DeviceId, ProcessId, Record, Trace};
-pub use replay::{Fit, Replay, ReplayError, Timing};
+pub use replay::{Replay, Timing};
 
 use detect::unknown;
 

@@ -132,4 +132,15 @@ impl Trace {
     pub fn end(&self) -> u64 {
         self.records.iter().map(Record::end).max().unwrap_or(0)
     }
+
+    /// The requests to these devices only, timed from the first of them.
+    pub fn keep(&mut self, devices: &[DeviceId]) {
+        self.records.retain(|record| devices.contains(&record.device));
+        if let Some(first) = self.records.first().map(|first| first.at) {
+            for record in &mut self.records {
+                record.at = Time::from_ns(record.at.since(first).ns());
+            }
+            self.origin_ns += first.ns();
+        }
+    }
 }

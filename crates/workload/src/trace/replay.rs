@@ -1,18 +1,17 @@
 //! Issues the requests of a trace again: at their own times, faster or slower, a think time after
 //! the completions that they waited for, or as fast as the device takes them.
 //!
-//! A trace comes from another device, mostly a larger one. A request past the end of this one is an
-//! error unless a [`Fit`] is given. Each process number is one stream; the caller names the class
-//! of each request. Invariant: every request of the trace is issued once and lies inside the
-//! device; they keep the order of the trace, in a closed replay those of one thread of control do.
+//! [`Places`] say where each request goes. Each process number is one stream; the caller names the
+//! class of each request. Invariant: every request of the trace is issued once; they keep the order of the trace, in a closed replay those of one thread of control do.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use penstock_core::{ClassId, Done, Io, Op, Prio, Request, Source, Span, StreamId, Time};
-use thiserror::Error;
 
 use super::closed::{ClosedLoops, durations};
+use super::error::ReplayError;
+use super::places::Places;
 use super::record::{Record, Trace};
 
 /// When requests are issued.
@@ -53,74 +52,6 @@ impl Timing {
     }
 }
 
-/// What happens to requests past the end of the device.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fit {
-    /// They wrap around: offsets modulo the capacity. Distances stay, distant places meet.
-    Wrap,
-    /// If the trace reaches past the end, its whole range is mapped to the device, with offsets in
-    /// steps of 4 KiB. Order and coverage stay. Neighbours overlap, so that sequential runs are
-    /// broken up.
-    Scale,
-}
-
-/// Offsets that a fit computes are multiples of this, a block of any present device.
-const ALIGN_BYTES: u64 = 4096;
-
-/// A trace that does not fit the device.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum ReplayError {
-    /// A request ends past the end of the device.
-    #[error(
-        "line {line} of the trace: found a request of {len} B at {start} B, expected it to end \
-         within the device's {capacity} B\nhint: fit = \"wrap\" or \"scale\" makes the trace fit"
-    )]
-    Past {
-        /// Line of the trace's file.
-        line: u32,
-        /// First byte.
-        start: u64,
-        /// Bytes.
-        len: u32,
-        /// Bytes of the device.
-        capacity: u64,
-    },
-    /// A closed replay needs to know when requests completed.
-    #[error(
-        "found completions of {known} of {requests} requests, expected them of half or more: a \
-         closed replay counts think times from them\nhint: trace.timing.latency=5ms sets how long \
-         requests took that have none; trace.timing=original plays them at their own times"
-    )]
-    Completions {
-        /// Requests that have a completion.
-        known: usize,
-        /// All requests.
-        requests: usize,
-    },
-    /// There is no memory for its requests.
-    #[error(
-        "found {requests} requests, expected as many as memory holds\nhint: replay a part of the \
-         trace, or on a machine with more memory"
-    )]
-    Memory {
-        /// How many it has.
-        requests: usize,
-    },
-    /// A request is larger than the whole device, which no fit can help.
-    #[error(
-        "line {line} of the trace: found a request of {len} B, expected at most the device's \
-         {capacity} B\nhint: replay it on a larger device"
-    )]
-    TooLong {
-        /// Line of the trace's file.
-        line: u32,
-        /// Bytes.
-        len: u32,
-        /// Bytes of the device.
-        capacity: u64,
-    },
-}
-
 /// A trace as a source. A clone made before the run replays it once more, without a copy.
 #[derive(Clone, Debug)]
 pub struct Replay {
@@ -145,8 +76,7 @@ enum ReplayPace {
 }
 
 impl Replay {
-    /// The requests of `trace` for a device of `capacity` bytes. `class` returns the class and
-    /// priority of each. Without a `fit` every request must lie inside the device.
+    /// The requests of `trace` at their `places`. `class` returns the class and priority of each.
     ///
     /// # Errors
     /// If a request does not fit the device, or the timing needs completions that are not there.
@@ -155,8 +85,7 @@ impl Replay {
     /// If a speed or a depth is not above zero.
     pub fn new(
         trace: &Trace,
-        capacity: u64,
-        fit: Option<Fit>,
+        places: &Places,
         timing: Timing,
         mut class: impl FnMut(&Record) -> (ClassId, Prio),
     ) -> Result<Self, ReplayError> {
@@ -170,13 +99,12 @@ impl Replay {
         assert!(!matches!(timing, Timing::Scaled(speed) if speed.is_nan() || speed <= 0.0));
         assert!(!matches!(timing, Timing::Afap { depth: 0 }));
         let mut streams = Streams::default();
-        let end = trace.end();
         let (mut ios, requests) = (Vec::new(), trace.records.len());
         ios.try_reserve_exact(requests).map_err(|_| ReplayError::Memory { requests })?;
         // When the last request had completed, in a trace of one request at a time.
         let mut before = Time::ZERO;
         for record in &trace.records {
-            let start = place(record, capacity, end, fit)?;
+            let start = places.of(record)?;
             let mut due = timing.due(record.at);
             if let ReplayPace::OneByOne { .. } = pace {
                 due = timing.due(Time::ZERO + record.at.since(before));
@@ -278,34 +206,6 @@ impl Source for Replay {
                 *ready = now + think.since(Time::ZERO);
             }
             ReplayPace::Afap { free, .. } => free.push_back(now),
-        }
-    }
-}
-
-/// The place of a request on a device of `capacity` bytes, if the trace ends at `end`.
-fn place(record: &Record, capacity: u64, end: u64, fit: Option<Fit>) -> Result<u64, ReplayError> {
-    let &Record { start, len, line, .. } = record;
-    if record.op == Op::Flush {
-        return Ok(0);
-    }
-    let Some(room) = capacity.checked_sub(u64::from(len)) else {
-        return Err(ReplayError::TooLong { line, len, capacity });
-    };
-    // The last aligned place, so that a request moved inside stays aligned.
-    let last = room - room % ALIGN_BYTES;
-    match fit {
-        None | Some(Fit::Scale) if end <= capacity => Ok(start),
-        None if start <= room => Ok(start),
-        None => Err(ReplayError::Past { line, start, len, capacity }),
-        Some(Fit::Wrap) => {
-            let whole = capacity - capacity % ALIGN_BYTES;
-            let start = start % if whole == 0 { capacity } else { whole };
-            Ok(if start <= room { start } else { last })
-        }
-        Some(Fit::Scale) => {
-            let scaled = u128::from(start) * u128::from(capacity) / u128::from(end);
-            let scaled = scaled as u64;
-            Ok((scaled - scaled % ALIGN_BYTES).min(last))
         }
     }
 }

@@ -1,0 +1,130 @@
+//! Devices next to each other: each byte belongs to one of them, and none knows of the others.
+//!
+//! Use it for a workload of several devices, each with a queue of its own. Device `k` has the bytes
+//! from `k` times the capacity of one on. All are of equal size, and no request crosses a border.
+
+use penstock_core::{Device, Done, Op, Request, Span, Time};
+
+/// Several devices of one address space.
+#[derive(Debug)]
+pub struct Lanes<D> {
+    devices: Box<[D]>,
+    /// Bytes of each.
+    each: u64,
+    wakes: Box<[Time]>,
+    wake: Time,
+}
+
+impl<D: Device> Lanes<D> {
+    /// `devices` behind each other.
+    ///
+    /// # Panics
+    /// If there is none, or they differ in size.
+    pub fn new(devices: Vec<D>) -> Self {
+        let each = devices.first().expect("at least one device").capacity();
+        assert!(devices.iter().all(|device| device.capacity() == each), "devices of equal size");
+        let wakes: Box<[_]> = devices.iter().map(D::wakeup).collect();
+        let wake = wakes.iter().copied().min().expect("at least one device");
+        Self { devices: devices.into(), each, wakes, wake }
+    }
+
+    /// The devices, in their order.
+    pub fn devices(&self) -> impl Iterator<Item = &D> {
+        self.devices.iter()
+    }
+
+    /// Which device has `start`, and where its bytes begin. What lies behind them all is the last's.
+    fn lane(&self, start: u64) -> (usize, u64) {
+        let lane = (start / self.each).min(self.devices.len() as u64 - 1);
+        (lane as usize, lane * self.each)
+    }
+}
+
+impl<D: Device> Device for Lanes<D> {
+    fn capacity(&self) -> u64 {
+        self.each * self.devices.len() as u64
+    }
+
+    fn block(&self) -> u32 {
+        self.devices[0].block()
+    }
+
+    /// What every device takes.
+    fn room(&self) -> u32 {
+        self.devices.iter().map(D::room).min().unwrap_or(0)
+    }
+
+    fn admits(&self, op: Op, start: u64, len: u32) -> bool {
+        let (lane, base) = self.lane(start);
+        self.devices[lane].admits(op, start - base, len)
+    }
+
+    fn position(&self, now: Time, op: Op, start: u64) -> Span {
+        let (lane, base) = self.lane(start);
+        self.devices[lane].position(now, op, start - base)
+    }
+
+    fn start(&mut self, now: Time, req: &Request) {
+        let (lane, base) = self.lane(req.start);
+        let mut below = *req;
+        below.io.start -= base;
+        self.devices[lane].start(now, &below);
+        self.wakes[lane] = self.devices[lane].wakeup();
+        self.wake = self.wake.min(self.wakes[lane]);
+    }
+
+    fn wakeup(&self) -> Time {
+        self.wake
+    }
+
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        for (device, wake) in self.devices.iter_mut().zip(&mut self.wakes) {
+            if *wake <= now {
+                device.advance(now, done);
+                *wake = device.wakeup();
+            }
+        }
+        self.wake = self.wakes.iter().copied().min().expect("at least one device");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use penstock_core::{ClassId, Flags, Io, Prio, ReqId, StreamId};
+
+    use super::*;
+    use crate::{Cost, Fixed};
+
+    fn request(slot: u32, op: Op, start: u64, len: u32) -> Request {
+        Io {
+            due: Time::ZERO,
+            start,
+            len,
+            stream: StreamId(0),
+            class: ClassId(0),
+            op,
+            prio: Prio(0),
+            flags: Flags::NONE,
+        }
+        .with(ReqId { slot, age: 0 })
+    }
+
+    #[test]
+    fn each_serves_its_own_and_a_flush_goes_to_one() {
+        let cost = Cost::Linear { base: Span::from_ms(1), per_mb: Span::ZERO };
+        let mut lanes = Lanes::new(vec![Fixed::new(cost, 1 << 20), Fixed::new(cost, 1 << 20)]);
+        assert_eq!((lanes.capacity(), lanes.wakeup()), (2 << 20, Time::NEVER));
+        lanes.start(Time::ZERO, &request(1, Op::Read, 0, 4096));
+        lanes.start(Time::ZERO, &request(2, Op::Read, (1 << 20) + 4096, 4096));
+        let mut done = Vec::new();
+        while lanes.wakeup() < Time::NEVER {
+            let now = lanes.wakeup();
+            lanes.advance(now, &mut done);
+        }
+        let ended: Vec<_> = done.iter().map(|done| (done.id.slot, done.at.ns())).collect();
+        assert_eq!(ended, [(1, 1_000_000), (2, 1_000_000)], "at the same time");
+        lanes.start(Time::from_ns(2_000_000), &request(3, Op::Flush, 1 << 20, 0));
+        assert_eq!(lanes.wakes[0], Time::NEVER, "the first device has nothing to do");
+        assert!(lanes.wakeup() < Time::NEVER);
+    }
+}

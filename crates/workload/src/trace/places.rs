@@ -1,0 +1,140 @@
+//! Where the requests of a trace go: each device of it to its own place, inside what there is.
+
+use super::error::ReplayError;
+use super::record::{Record, Trace};
+use penstock_core::Op;
+
+/// What happens to requests past the end of the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fit {
+    /// They wrap around: offsets modulo the capacity. Distances stay, distant places meet.
+    Wrap,
+    /// If the trace reaches past the end, its whole range is mapped to the device, with offsets in
+    /// steps of 4 KiB. Order and coverage stay. Neighbours overlap, so that sequential runs are
+    /// broken up.
+    Scale,
+}
+
+/// Where the devices of a trace lie, if it has several.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Layout {
+    /// Each on a device of its own.
+    Each,
+    /// Behind each other on one device, in steps of 1 MiB.
+    SideBySide,
+}
+
+/// Offsets that a fit computes are multiples of this, a block of any present device.
+const ALIGN_BYTES: u64 = 4096;
+/// Devices that lie behind each other begin at multiples of this.
+const STEP_BYTES: u64 = 1 << 20;
+
+/// The places of the devices of one trace.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// Bytes of a device to play on.
+    capacity: u64,
+    fit: Option<Fit>,
+    /// Devices to play on.
+    lanes: u32,
+    /// By the number of a trace's device.
+    regions: Vec<Region>,
+}
+
+/// Where a device of a trace lies.
+#[derive(Clone, Copy, Debug, Default)]
+struct Region {
+    /// Its first byte on the device that it is played on, before it is made to fit.
+    base: u64,
+    /// The first byte of the device that it is played on.
+    lane: u64,
+    /// The byte behind the last that goes to the device that it is played on, before it is made to
+    /// fit.
+    end: u64,
+}
+
+impl Places {
+    /// Where the requests of `trace` go on devices of `capacity` bytes.
+    ///
+    /// # Errors
+    /// If it has requests of several devices, and there is no layout for them.
+    pub fn new(
+        trace: &Trace,
+        layout: Option<Layout>,
+        capacity: u64,
+        fit: Option<Fit>,
+    ) -> Result<Self, ReplayError> {
+        let mut ends = vec![None; trace.devices.len().max(1)];
+        for record in &trace.records {
+            let end = ends[record.device.index()].get_or_insert(0);
+            *end = record.end().max(*end);
+        }
+        let used = ends.iter().flatten().count();
+        if layout.is_none() && used > 1 {
+            let with = ends.iter().zip(&trace.devices).filter(|(end, _)| end.is_some());
+            return Err(ReplayError::Devices {
+                names: with.map(|(_, name)| name.clone()).collect(),
+            });
+        }
+        let (mut lane, mut base) = (0, 0);
+        let mut region = |end: Option<u64>| {
+            let Some(end) = end else { return Region::default() };
+            let region = Region { base, lane: capacity.saturating_mul(lane), end };
+            match layout {
+                Some(Layout::Each) => lane += 1,
+                _ => {
+                    base = base.saturating_add(end).div_ceil(STEP_BYTES).saturating_mul(STEP_BYTES);
+                }
+            }
+            region
+        };
+        let mut regions: Vec<_> = ends.into_iter().map(&mut region).collect();
+        if layout != Some(Layout::Each) {
+            let end = regions.iter().map(|one| one.base.saturating_add(one.end)).max().unwrap_or(0);
+            for region in &mut regions {
+                region.end = end;
+            }
+        }
+        Ok(Self { capacity, fit, lanes: (lane as u32).max(1), regions })
+    }
+
+    /// On how many devices it is played.
+    pub fn lanes(&self) -> u32 {
+        self.lanes
+    }
+
+    /// The first byte of `record`.
+    pub(super) fn of(&self, record: &Record) -> Result<u64, ReplayError> {
+        let region = &self.regions[record.device.index()];
+        let start = region.base.saturating_add(record.start);
+        Ok(region.lane + self.fitted(record, start, region.end)?)
+    }
+
+    /// Where a request at `start` goes on its device, if the whole ends at `end`.
+    fn fitted(&self, record: &Record, start: u64, end: u64) -> Result<u64, ReplayError> {
+        let (&Record { len, line, .. }, capacity) = (record, self.capacity);
+        if record.op == Op::Flush {
+            return Ok(0);
+        }
+        let Some(room) = capacity.checked_sub(u64::from(len)) else {
+            return Err(ReplayError::TooLong { line, len, capacity });
+        };
+        // The last aligned place, so that a request moved inside stays aligned.
+        let last = room - room % ALIGN_BYTES;
+        match self.fit {
+            None | Some(Fit::Scale) if end <= capacity => Ok(start),
+            None if start <= room => Ok(start),
+            None => Err(ReplayError::Past { line, start, len, capacity }),
+            Some(Fit::Wrap) => {
+                let whole = capacity - capacity % ALIGN_BYTES;
+                let start = start % if whole == 0 { capacity } else { whole };
+                Ok(if start <= room { start } else { last })
+            }
+            Some(Fit::Scale) => {
+                let scaled = u128::from(start) * u128::from(capacity) / u128::from(end);
+                let scaled = scaled as u64;
+                Ok((scaled - scaled % ALIGN_BYTES).min(last))
+            }
+        }
+    }
+}
