@@ -164,6 +164,7 @@ papers-live: setup ## the same, measuring anew what runs in real time: 5 minutes
 .PHONY: accept
 accept: setup ## take over changed golden tables, messages, figures and types: review them in the diff
 	$(BIN)/python tests/python/result_types.py
+	$(BIN)/python tests/python/policy_table.py
 	INSTA_UPDATE=always cargo test --locked -p penstock-spec -p penstock-run -p penstock-tests --test messages --test golden --test public_figures
 
 .PHONY: clean

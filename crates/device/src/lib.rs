@@ -5,14 +5,14 @@ mod array;
 mod faults;
 mod fixed;
 pub mod hdd;
-mod lanes;
 pub mod page_cache;
+mod rack;
 pub mod ssd;
 
 pub use array::{Array, ArrayError, Level};
 pub use faults::{Faults, Rates};
 pub use fixed::{Cost, Fixed, Law};
 pub use hdd::Hdd;
-pub use lanes::Lanes;
 pub use page_cache::PageCache;
+pub use rack::Rack;
 pub use ssd::Ssd;

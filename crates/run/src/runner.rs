@@ -10,7 +10,7 @@ use penstock_core::{
     Source, Time, Virtual, Witness, run,
 };
 use penstock_device::page_cache::Options;
-use penstock_device::{Lanes, PageCache};
+use penstock_device::{PageCache, Rack};
 use penstock_live::{Emulated, Guard, LiveClock, LiveDevice, Null, Paced, Settings, Speed, Stage};
 use penstock_spec::PageCacheSpec;
 use penstock_spec::devices::DeviceSpec;
@@ -132,7 +132,7 @@ impl Runner<'_> {
         let observers = Observers { programs: book.as_ref(), below, guard: None };
         let quit = QuitFlag::default();
         if lanes > 1 {
-            let mut stack = Lanes::new(self.queues(devices, place.disks(), &quit));
+            let mut stack = Rack::new(self.queues(devices, place.disks(), &quit));
             let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
             return self.counted(stack.devices().map(Queued::policy), &quit, result);
         }

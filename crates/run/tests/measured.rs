@@ -49,7 +49,7 @@ fn a_trace_with_times_of_its_own_is_compared_with_nothing() {
         target: TargetOptions::on("flash"),
         ..Options::default()
     };
-    let set = [format!("trace.file={sample}")];
+    let set = [format!("trace.file={sample}"), "trace.layout=side-by-side".to_owned()];
     let run = compare_text("job.toml", text, &set, &options, &mut |_| true).unwrap().runs.remove(0);
     assert!(run.against_measured.is_none());
     assert!(serde_json::to_value(&run).unwrap().get("rms_ms").is_none());

@@ -7,7 +7,7 @@ use penstock_core::{Device, Done, Op, Request, Span, Time};
 
 /// Several devices of one address space.
 #[derive(Debug)]
-pub struct Lanes<D> {
+pub struct Rack<D> {
     devices: Box<[D]>,
     /// Bytes of each.
     each: u64,
@@ -15,7 +15,7 @@ pub struct Lanes<D> {
     wake: Time,
 }
 
-impl<D: Device> Lanes<D> {
+impl<D: Device> Rack<D> {
     /// `devices` behind each other.
     ///
     /// # Panics
@@ -40,7 +40,7 @@ impl<D: Device> Lanes<D> {
     }
 }
 
-impl<D: Device> Device for Lanes<D> {
+impl<D: Device> Device for Rack<D> {
     fn capacity(&self) -> u64 {
         self.each * self.devices.len() as u64
     }
@@ -112,19 +112,19 @@ mod tests {
     #[test]
     fn each_serves_its_own_and_a_flush_goes_to_one() {
         let cost = Cost::Linear { base: Span::from_ms(1), per_mb: Span::ZERO };
-        let mut lanes = Lanes::new(vec![Fixed::new(cost, 1 << 20), Fixed::new(cost, 1 << 20)]);
-        assert_eq!((lanes.capacity(), lanes.wakeup()), (2 << 20, Time::NEVER));
-        lanes.start(Time::ZERO, &request(1, Op::Read, 0, 4096));
-        lanes.start(Time::ZERO, &request(2, Op::Read, (1 << 20) + 4096, 4096));
+        let mut rack = Rack::new(vec![Fixed::new(cost, 1 << 20), Fixed::new(cost, 1 << 20)]);
+        assert_eq!((rack.capacity(), rack.wakeup()), (2 << 20, Time::NEVER));
+        rack.start(Time::ZERO, &request(1, Op::Read, 0, 4096));
+        rack.start(Time::ZERO, &request(2, Op::Read, (1 << 20) + 4096, 4096));
         let mut done = Vec::new();
-        while lanes.wakeup() < Time::NEVER {
-            let now = lanes.wakeup();
-            lanes.advance(now, &mut done);
+        while rack.wakeup() < Time::NEVER {
+            let now = rack.wakeup();
+            rack.advance(now, &mut done);
         }
         let ended: Vec<_> = done.iter().map(|done| (done.id.slot, done.at.ns())).collect();
         assert_eq!(ended, [(1, 1_000_000), (2, 1_000_000)], "at the same time");
-        lanes.start(Time::from_ns(2_000_000), &request(3, Op::Flush, 1 << 20, 0));
-        assert_eq!(lanes.wakes[0], Time::NEVER, "the first device has nothing to do");
-        assert!(lanes.wakeup() < Time::NEVER);
+        rack.start(Time::from_ns(2_000_000), &request(3, Op::Flush, 1 << 20, 0));
+        assert_eq!(rack.wakes[0], Time::NEVER, "the first device has nothing to do");
+        assert!(rack.wakeup() < Time::NEVER);
     }
 }
