@@ -19,6 +19,7 @@ pub(super) fn load(job: &Job, spec: &VolleySpec, capacity: u64) -> Load {
         duration: job.duration,
         last: end,
         asks_until: Some(end),
+        lanes: 1,
         longest: size,
         measured_ns: None,
         workload: Box::new(Volley { class, prio, size, count, period, end, capacity }),

@@ -7,16 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.text import Text
 
 from penstock import _native
 from penstock.cli import output
-from penstock.cli.console import drawn
 from penstock.cli.estimate import Estimate
 from penstock.errors import RUN_FAILED, PenstockError, wrong
 from penstock.report import Outputs
@@ -26,10 +22,12 @@ from penstock.results.rounds import ALONE
 from penstock.results.steps import Step
 from penstock.signals import Asked
 from penstock.target import Target
-from penstock.text import failures, prose
-from penstock.text.table import show
+from penstock.text import failures
 from penstock.text.verdict import judged, no_baseline, to_json, verdict
 from penstock.watch.progress import which
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 OnStep: TypeAlias = Callable[[Step], None]
 """Is called with each step."""
@@ -113,7 +111,7 @@ def work(
     if as_json:
         output.data(f"{to_json(comparison, result)}\n")
     else:
-        drawn(lambda console: _show(comparison, console))
+        _show(comparison)
         for remark in comparison.get("remarks", []):
             output.talk(f"note: {remark}")
     table = None if kept is None else partial(kept.frame, comparison)
@@ -177,13 +175,22 @@ def _judged(comparison: Comparison, *, of: int, asked: Asked) -> int:
     return RUN_FAILED if failed else 0
 
 
-def _show(comparison: Comparison, console: Console) -> None:
-    show(comparison, console)
-    lines = verdict(comparison)
-    if lines:
-        console.print()
-    for line in lines:
-        prose.line(console, Text(line))
+def _show(comparison: Comparison) -> None:
+    # What draws tables takes longer to import than a short run to finish.
+    from rich.text import Text
+
+    from penstock.cli.console import drawn
+    from penstock.text import prose, table
+
+    def draw(console: "Console") -> None:
+        table.show(comparison, console)
+        lines = verdict(comparison)
+        if lines:
+            console.print()
+        for line in lines:
+            prose.line(console, Text(line))
+
+    drawn(draw)
 
 
 @contextmanager
@@ -230,6 +237,15 @@ def steps_bar() -> Iterator[OnStep]:
     if not sys.stderr.isatty():
         yield _lines()
         return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     bar = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),

@@ -6,7 +6,6 @@ lower of the two in the middle where their number is even.
 """
 
 from collections.abc import Callable, Iterable
-from statistics import median_low
 from typing import NamedTuple, Self
 
 from penstock.results.json_types import Class, Comparison, Run
@@ -30,7 +29,8 @@ class Spread(NamedTuple):
     def of(cls, values: Iterable[float]) -> Self:
         """Of at least one value."""
         known = sorted(values)
-        return cls(median_low(known), known[0], known[-1])
+        # The lower of the two in the middle, if they are even in number.
+        return cls(known[(len(known) - 1) // 2], known[0], known[-1])
 
     def overlaps(self, other: "Spread") -> bool:
         """Whether some round of one is as some round of the other may be."""
