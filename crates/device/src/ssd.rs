@@ -57,9 +57,12 @@ mod events;
 mod facts;
 mod lanes;
 
+pub use buffer::Buffered;
 pub use facts::{Facts, Link};
 
+use std::cell::Cell;
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use buffer::{CLUSTERED, WriteBuffer};
 use collection::{Collection, ONE};
@@ -100,6 +103,7 @@ pub struct Ssd {
     stalled: VecDeque<ReqId>,
     events: Events,
     sharing: Sharing,
+    gauge: Option<Rc<Cell<Buffered>>>,
 }
 
 /// A command in flight in the drive.
@@ -158,8 +162,15 @@ impl Ssd {
             stalled: VecDeque::new(),
             events: Events::default(),
             sharing: Sharing::default(),
+            gauge: None,
             facts: facts.clone(),
         }
+    }
+
+    /// The same, whose write buffer can be watched through `gauge`.
+    #[must_use]
+    pub fn gauged(self, gauge: Rc<Cell<Buffered>>) -> Self {
+        Self { gauge: Some(gauge), ..self }
     }
 
     /// Bytes written to the cells for each byte of random writes, over the whole drive.
@@ -448,6 +459,9 @@ impl Device for Ssd {
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
         self.settle(now, done);
+        if let Some(gauge) = &self.gauge {
+            gauge.set(self.buffer.gauge());
+        }
     }
 }
 

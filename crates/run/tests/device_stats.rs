@@ -141,3 +141,19 @@ fn a_model_at_another_speed_is_reported_in_real_time() {
     assert!((7.0..14.0).contains(&tenth), "{tenth}");
     assert!(fast.utilisation <= 1.0 + 1e-9 && fast.seek_ms.is_some());
 }
+
+#[test]
+fn a_write_buffer_that_is_still_filling_is_remarked() {
+    let remarks = |duration: &str, rate: &str| {
+        let text = format!(
+            "duration = \"{duration}\"\ndevice = \"ssd-sata\"\n[class.w]\n[[agent]]\nclass = \"w\"\n\
+             op = \"write\"\nsize = \"128KiB\"\npattern = \"random\"\narrivals = {rate}\n"
+        );
+        run(&text, &[], None).remarks
+    };
+    let flood = "{ kind = \"closed\", depth = 4 }";
+    let early = remarks("100ms", flood);
+    assert!(early[0].contains("MB written were still in the drive's write buffer of 9 MB"));
+    assert!(remarks("2s", flood).is_empty(), "its content hardly counts any more");
+    assert!(remarks("100ms", "{ kind = \"poisson\", rate = \"50/s\" }").is_empty());
+}

@@ -222,7 +222,7 @@ impl DeviceSpec {
         let bare = match &self.model {
             Model::Fixed(spec) => watched(spec.build(), watch),
             Model::Hdd(spec) => spec.build(phase, watch),
-            Model::Ssd(spec) => watched(spec.build(), watch),
+            Model::Ssd(spec) => watched(spec.build(watch.as_deref()), watch),
         };
         match &self.faults {
             Some(faults) => faults.over(bare, seed, number),

@@ -26,9 +26,24 @@ const GAP: u64 = 128 << 10;
 /// at 4 to 32 MiB (the "clustered block" of Min et al., SFS, FAST 2012, section 2.3).
 pub(super) const CLUSTERED: u64 = 32 << 20;
 
+/// What a write buffer has done until now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Buffered {
+    /// Bytes that it has ever taken.
+    pub taken: u64,
+    /// Bytes that are not yet in the cells.
+    pub held: u64,
+    /// Bytes that it has room for.
+    pub size: u64,
+}
+
 #[derive(Debug)]
 pub(super) struct WriteBuffer {
     free: u64,
+    /// Of all bytes.
+    size: u64,
+    /// Bytes that it has ever taken.
+    taken: u64,
     /// Bytes of a full page.
     full: u32,
     open: BufferedPage,
@@ -63,6 +78,8 @@ impl WriteBuffer {
         assert!(bytes >= u64::from(program_bytes), "a buffer holds what one program writes");
         Self {
             free: bytes,
+            size: bytes,
+            taken: 0,
             full: program_bytes,
             open: BufferedPage::default(),
             dies,
@@ -87,7 +104,13 @@ impl WriteBuffer {
     pub(super) fn reserve(&mut self, bytes: u32) -> u32 {
         let taken = u64::from(bytes).min(self.free);
         self.free -= taken;
+        self.taken += taken;
         taken as u32
+    }
+
+    /// What it has taken and holds.
+    pub(super) fn gauge(&self) -> Buffered {
+        Buffered { taken: self.taken, held: self.size - self.free, size: self.size }
     }
 
     /// Puts up to `bytes` into the open page, the `random` ones first. Returns how many of both

@@ -7,12 +7,13 @@
 //! and some accesses of a cache belong to no request (`penstock_device::hdd`'s watcher says which).
 //! Where a model answers at another speed than its own, all figures are in real time.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
 use penstock_core::{Device, Done, Request, Span, Tap, Time};
 use penstock_device::hdd::Access;
+use penstock_device::ssd::Buffered;
 use penstock_live::Speed;
 use penstock_spec::devices::Watch;
 
@@ -43,6 +44,8 @@ struct Disk {
     begun: VecDeque<(Time, Access)>,
     /// Service and busy are those of requests, and not of accesses.
     of_requests: bool,
+    /// Of a drive of flash.
+    buffered: Rc<Cell<Buffered>>,
 }
 
 struct AccessParts {
@@ -62,6 +65,7 @@ impl DeviceStats {
             busy: Busy::new(warmup),
             begun: VecDeque::new(),
             of_requests: false,
+            buffered: Rc::default(),
         };
         let observer = |_| Rc::new(DiskObserver(RefCell::new(disk())));
         Self { warmup, disks: (0..disks).map(observer).collect() }
@@ -77,6 +81,7 @@ impl Measure for DeviceStats {
     fn write(&mut self, end: Time, result: &mut RunResult) {
         let measured = end.since(self.warmup);
         let mut disks = self.disks.iter().map(|disk| disk.0.borrow_mut());
+        result.remarks.extend(buffering(&self.disks));
         let mut all = disks.next().expect("a device has a disk");
         let mut busy = all.ended(end);
         let mut each = vec![all.result(busy, measured)];
@@ -103,6 +108,10 @@ impl Watch for DiskObserver {
         disk.begun.push_back((at, *access));
     }
 
+    fn gauge(&self) -> Rc<Cell<Buffered>> {
+        Rc::clone(&self.0.borrow().buffered)
+    }
+
     fn over(self: Rc<Self>, device: Box<dyn Device>) -> Box<dyn Device> {
         self.0.borrow_mut().of_requests = true;
         let observer = Rc::clone(&self);
@@ -115,6 +124,25 @@ impl Watch for DiskObserver {
         };
         Box::new(Tap::new(device, started, finished))
     }
+}
+
+/// That the write buffers of `disks` were still filling when the run ended: with a quarter of their
+/// room or more, and of all that was written, still in them.
+fn buffering(disks: &[Rc<DiskObserver>]) -> Option<String> {
+    let all = disks.iter().map(|disk| disk.0.borrow().buffered.get());
+    let Buffered { taken, held, size } = all.fold(Buffered::default(), |a, b| Buffered {
+        taken: a.taken + b.taken,
+        held: a.held + b.held,
+        size: a.size + b.size,
+    });
+    if held == 0 || held < size / 4 || held < taken / 20 {
+        return None;
+    }
+    let [taken, held, size] = [taken, held, size].map(|bytes| bytes.div_ceil(1_000_000));
+    Some(format!(
+        "{held} of the {taken} MB written were still in the drive's write buffer of {size} MB when \
+         the run ended: it was not yet in its steady state, and a longer run may be slower"
+    ))
 }
 
 impl Disk {

@@ -5,6 +5,7 @@ use penstock_device::ssd::{Facts, Link, Ssd};
 
 use super::entry::ModelEntry;
 use super::memory::COMMAND;
+use super::watch::Watch;
 use crate::amount::{Amount, Count, SHARE, SIZE, TIME, TRANSFER, or_off};
 use crate::diagnose::JobError;
 use crate::keys::{keys, needed};
@@ -174,7 +175,11 @@ impl SsdSpec {
             .saturating_add(programs.saturating_mul(PAGE_ENTRY))
     }
 
-    pub(super) fn build(&self) -> Box<dyn Device> {
-        Box::new(Ssd::new(&self.facts))
+    pub(super) fn build(&self, watch: Option<&dyn Watch>) -> Box<dyn Device> {
+        let drive = Ssd::new(&self.facts);
+        Box::new(match watch {
+            Some(watch) => drive.gauged(watch.gauge()),
+            None => drive,
+        })
     }
 }
