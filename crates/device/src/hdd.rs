@@ -38,6 +38,7 @@
 
 mod access;
 mod buffer;
+mod bus;
 mod disk;
 mod drive;
 mod geometry;
@@ -50,6 +51,7 @@ mod sweep;
 mod tagged;
 
 pub use access::Access;
+pub use bus::{BusProtocol, BusTimes, EarlyDisconnect};
 pub use disk::Hdd;
 pub use drive::{
     Cache, CommandOverheads, Drive, DriveError, ReadAhead, SeekLaw, Spares, TrackOrder, Zone,

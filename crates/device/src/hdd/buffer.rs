@@ -41,9 +41,10 @@ use std::ops::Range;
 use penstock_core::Op;
 
 use self::segments::Segments;
-use super::drive::{Cache, DriveError, ReadAhead};
+use super::bus::BusProtocol;
+use super::drive::{Cache, Drive, DriveError, ReadAhead};
 use super::mechanism::Mechanism;
-use super::options::Overheads;
+use super::options::Options;
 use super::sweep::{Flow, Motion, Order, Sweep};
 
 /// The cache of a drive, and what its arm does in addition to the requests.
@@ -52,6 +53,7 @@ pub(super) struct SegmentBuffer {
     cache: Cache,
     /// Nanoseconds of overhead if the buffer answers: `[write][after a write]`.
     hits: [[u64; 2]; 2],
+    protocol: BusProtocol,
     segments: Segments,
     active: Option<Active>,
     /// The sector behind the last command.
@@ -67,6 +69,19 @@ struct Active {
     least: u64,
     /// Its motion at the last command.
     motion: Motion,
+}
+
+/// What a write costs in addition to arm, platter and data, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct WriteCosts {
+    /// From the command until the arm may move.
+    arm: u64,
+    /// From the command until data crosses the bus.
+    bus: u64,
+    /// From the end of the data until the drive has let go of the bus.
+    disconnect: u64,
+    /// To connect again.
+    reselect: u64,
 }
 
 /// A request for sectors.
@@ -85,14 +100,19 @@ impl SegmentBuffer {
     ///
     /// # Errors
     /// [`DriveError`]: there is no room to read into.
-    pub(super) fn new(cache: &Cache, overheads: Overheads) -> Result<Box<Self>, DriveError> {
+    pub(super) fn new(
+        cache: &Cache,
+        drive: &Drive,
+        options: &Options,
+    ) -> Result<Box<Self>, DriveError> {
         if cache.segments <= u32::from(cache.write_segment) || cache.segment_sectors < 2 {
             let why = "its cache needs a segment for reads, of two sectors or more";
             return Err(DriveError::Drive(why));
         }
         Ok(Box::new(Self {
             cache: *cache,
-            hits: overheads.table(&cache.overheads),
+            hits: options.overheads.table(&cache.overheads),
+            protocol: options.overheads.protocol(&drive.protocol),
             segments: Segments::new(cache.segments, cache.segment_sectors, cache.write_segment),
             active: None,
             last_end: 0,
@@ -102,6 +122,7 @@ impl SegmentBuffer {
     /// The overheads are zero: commands are decoded before they come to the cache.
     pub(super) fn decode_for_free(&mut self) {
         self.hits = Default::default();
+        self.protocol.early_disconnect = None;
     }
 
     /// Serves a read. Returns when it is answered.
@@ -113,9 +134,19 @@ impl SegmentBuffer {
         let found = self.segments.find(first, end, reading).or_else(|| self.coming(first));
         // A read that must wait for the arm is reported, with all its costs.
         let hit = found.is_some() && written <= now;
-        let overhead = if hit { self.overhead(drive, Op::Read, first) } else { missed };
+        let costs = if hit {
+            self.overhead(drive, Op::Read, first) + self.protocol.data_preparation.ns()
+        } else {
+            missed + self.disconnect_of_read(drive) + self.connects()
+        };
         (drive.wrote, self.last_end) = (false, end);
-        let flow = self.flow(drive, first, end, written.max(now + overhead));
+        let mut flow = self.flow(drive, Op::Read, first..end, written.max(now + costs));
+        if !hit {
+            flow.connects = self.connects();
+            let least = u64::from(flow.connects > 0);
+            flow.mark = first + self.share(end - first, self.cache.read_mark).max(least);
+        }
+        let completion = drive.completions[0];
         let whole = found.is_some_and(|at| self.segments.get(at).end >= end);
         let going = self.active.filter(|active| found == Some(active.segment));
         let mut active = going.unwrap_or_else(|| {
@@ -139,6 +170,9 @@ impl SegmentBuffer {
             limit = limit.min((first + self.segments.sectors()).max(end));
         }
         active.sweep.end = active.sweep.end.max(limit);
+        if self.cache.drops_asked {
+            self.segments.drop_before(active.segment, end);
+        }
         let begun = going.is_none().then_some(active.sweep);
         if whole {
             if going.is_some() || self.cache.ahead_on_hit {
@@ -147,14 +181,14 @@ impl SegmentBuffer {
                     drive.report_sweep(sweep, |_| 0);
                 }
             }
-            return flow.done();
+            return flow.done() + completion;
         }
         let read = drive.reach(&mut active.sweep, end);
         if let Some(sweep) = begun {
             drive.report_sweep(sweep, |_| read);
         }
         self.active = Some(active);
-        active.sweep.flow.done().max(read)
+        active.sweep.flow.done().max(read) + completion
     }
 
     /// Nanoseconds of overhead of a command from sector `first` on that the buffer answers.
@@ -183,32 +217,92 @@ impl SegmentBuffer {
         let durable = durable || !self.cache.write_back;
         let missed = drive.overhead(Op::Write);
         let overhead = if durable { missed } else { self.overhead(drive, Op::Write, first) };
+        let costs = self.write_costs(overhead, drive.wrote && first != self.last_end);
         (drive.wrote, self.last_end) = (true, end);
-        if !durable && let Some(done) = self.append(drive, command, now + overhead) {
+        if !durable && let Some(done) = self.append(drive, command, now + costs.bus) {
             return done;
         }
         let written = self.settle(drive, now);
         let reading = self.active.map(|active| active.segment);
-        let free = (self.stop(drive, now) + overhead).max(written);
+        let free = (self.stop(drive, now) + costs.arm).max(written);
         let segment = self.segments.for_write(first, end, reading);
         self.segments.void(first, end);
         self.segments.begin(segment, first);
         // A write longer than a segment goes through it part by part.
-        let room = self.segments.sectors();
-        let part = end.min(first + room);
-        let flow = self.flow(drive, first, part, written.max(now + overhead));
+        let (room, sectors) = (self.segments.sectors(), end - first);
+        let left = self.share(sectors, self.cache.write_mark).max(1);
+        let refill = room.saturating_sub(left);
+        let holds = self.cache.holds_bus_for_write || refill == 0;
+        let part = if holds { end } else { end.min(first + room) };
+        let mut flow = self.flow(drive, Op::Write, first..part, written.max(now + costs.bus));
+        flow.mark = first + self.head_start(sectors);
         let mut sweep = self.sweep(drive, Op::Write, first..part, free, flow);
         let begun = sweep;
         while sweep.end < end {
-            let drained = drive.finish(&mut sweep);
-            let part = end.min(sweep.end + room);
-            sweep.flow = self.flow(drive, sweep.end, part, drained);
+            let rest = sweep.end - left;
+            let drained = drive.reach(&mut sweep, rest);
+            let apart = drained.max(sweep.flow.done() + costs.disconnect);
+            let part = end.min(sweep.end + refill);
+            let connected = apart + costs.reselect + self.protocol.data_preparation.ns();
+            sweep.flow = self.flow(drive, Op::Write, sweep.end..part, connected);
             sweep.end = part;
         }
         self.segments.extend(segment, end);
         self.active = Some(Active { segment, sweep, least: end, motion: Motion::Done });
         drive.report_sweep(begun, |drive| drive.finish(&mut { sweep }));
-        if durable { drive.finish(&mut sweep) } else { sweep.flow.done() }
+        let crossed = sweep.flow.done();
+        let answered = if durable {
+            drive.finish(&mut sweep).max(crossed + costs.disconnect) + costs.reselect
+        } else {
+            crossed
+        };
+        answered + drive.completions[1]
+    }
+
+    /// What a write costs whose command takes `overhead`. It may be `apart` from a write before it.
+    fn write_costs(&self, overhead: u64, apart: bool) -> WriteCosts {
+        let BusProtocol { data_preparation, reselect, write_disconnect, .. } = self.protocol;
+        match self.protocol.early_disconnect.filter(|_| apart) {
+            None => WriteCosts {
+                arm: overhead,
+                bus: overhead + data_preparation.ns(),
+                disconnect: write_disconnect.ns(),
+                reselect: reselect.ns(),
+            },
+            Some(early) => WriteCosts {
+                arm: (early.command + early.seek_delay).ns(),
+                bus: (early.command + early.disconnect + early.apart).ns() + self.connects(),
+                disconnect: early.second_disconnect.ns(),
+                reselect: early.second_reselect.ns(),
+            },
+        }
+    }
+
+    /// How many of a write's `sectors` are in the buffer before the platter takes the first. The
+    /// numbers are `DiskSim`'s for a drive that disconnects early.
+    fn head_start(&self, sectors: u64) -> u64 {
+        match self.protocol.early_disconnect {
+            None => 0,
+            Some(_) if sectors < 45 => sectors.min(10),
+            Some(_) => 15,
+        }
+    }
+
+    /// `percent` of a request for `sectors`, or of a segment.
+    fn share(&self, sectors: u64, percent: u32) -> u64 {
+        sectors.min(self.segments.sectors()) * u64::from(percent) / 100
+    }
+
+    /// Nanoseconds to let go of the bus for a read.
+    fn disconnect_of_read(&self, drive: &Mechanism) -> u64 {
+        let BusProtocol { read_disconnect_after_read, read_disconnect_after_write, .. } =
+            self.protocol;
+        if drive.wrote { read_disconnect_after_write } else { read_disconnect_after_read }.ns()
+    }
+
+    /// Nanoseconds to connect again for data.
+    fn connects(&self) -> u64 {
+        (self.protocol.reselect + self.protocol.data_preparation).ns()
     }
 
     /// Joins a write to the data on its way to the platter, if it continues that data. Returns when
@@ -230,13 +324,13 @@ impl SegmentBuffer {
         } else {
             decoded
         };
-        active.sweep.flow = self.flow(drive, first, end, enters);
+        active.sweep.flow = self.flow(drive, Op::Write, first..end, enters);
         active.sweep.end = end;
         self.segments.void(first, end);
         self.segments.extend(active.segment, end);
         self.segments.touch(active.segment);
         self.active = Some(active);
-        Some(active.sweep.flow.done())
+        Some(active.sweep.flow.done() + drive.completions[1])
     }
 
     /// When everything that was answered is on the platter.
@@ -265,10 +359,10 @@ impl SegmentBuffer {
         if op == Op::Read && self.segments.holds(sector, held) {
             return 0;
         }
-        let flow = self.flow(drive, sector, sector + 1, at);
+        let flow = self.flow(drive, op, sector..sector + 1, at);
         let begun = at + drive.overhead(op);
         let (next, end) = (sector, sector + 1);
-        let (settle, order) = (self.cache.settle.ns(), Order::Rising);
+        let (settle, order) = (self.settling(drive, op), Order::Rising);
         let mut sweep = Sweep { op, next, end, at: begun, arm, settle, order, flow };
         drive.leg(&mut sweep).begins - begun
     }
@@ -300,12 +394,14 @@ impl SegmentBuffer {
         let Some(mut active) = self.active.take() else { return now };
         if active.sweep.next < active.least.min(active.sweep.end) {
             let read = drive.reach(&mut active.sweep, active.least);
-            active.motion = Motion::Passing(read.max(now));
             self.segments.extend(active.segment, active.sweep.next);
+            drive.arm = active.sweep.arm;
+            return read.max(now);
         }
         drive.arm = active.sweep.arm;
         match active.motion {
             Motion::Done => now,
+            Motion::Passing(_) if self.cache.stops_in_sector => now,
             Motion::Passing(ends) => ends,
             Motion::Seeking(ends, there) => {
                 drive.arm = there;
@@ -353,8 +449,17 @@ impl SegmentBuffer {
         }
     }
 
-    fn flow(&self, drive: &Mechanism, first: u64, end: u64, base: u64) -> Flow {
-        Flow { first, end, base, pace: drive.bus, room: self.segments.sectors() }
+    fn flow(&self, drive: &Mechanism, op: Op, sectors: Range<u64>, base: u64) -> Flow {
+        let Range { start: first, end } = sectors;
+        let pace = drive.bus[usize::from(op == Op::Write)];
+        let room = self.segments.sectors();
+        Flow { first, end, base, pace, room, mark: first, connects: 0 }
+    }
+
+    /// Nanoseconds that the arm takes at least for a command that needs the platter.
+    fn settling(&self, drive: &Mechanism, op: Op) -> u64 {
+        let settle = self.cache.settle.ns();
+        if op == Op::Write { settle.max(drive.least_write_seek) } else { settle }
     }
 
     /// A sweep from where the arm rests, free to move at the time `at`.
@@ -362,10 +467,12 @@ impl SegmentBuffer {
         let order = match op {
             Op::Read if self.cache.zero_latency => Order::Any,
             Op::Read if self.cache.free_sectors => Order::Inside,
+            Op::Write if self.cache.zero_latency_write => Order::Any,
             _ => Order::Rising,
         };
         let Range { start: next, end } = sectors;
-        Sweep { op, next, end, at, arm: drive.arm, settle: self.cache.settle.ns(), order, flow }
+        let (arm, settle) = (drive.arm, self.settling(drive, op));
+        Sweep { op, next, end, at, arm, settle, order, flow }
     }
 }
 
