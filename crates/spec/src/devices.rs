@@ -4,6 +4,7 @@
 //! is known of it. A device file holds one table, `[device]`; a job may hold the same table.
 
 mod array;
+mod bus;
 mod cache;
 mod entry;
 mod faults;
@@ -287,9 +288,16 @@ fn built_in(name: &str) -> Result<DeviceSpec, JobError> {
     let name = drives::names().find(|known| *known == name).expect("a name of a device");
     Ok(DeviceSpec {
         name: name.into(),
-        summary: format!(
-            "the drive {name} as it was measured: arm, platter, command overheads, bus and cache"
-        ),
+        summary: if drives::without_bus().any(|unknown| unknown == name) {
+            format!(
+                "the drive {name} as it was described: arm, platter, command overheads and cache; \
+                 no bus of it is published"
+            )
+        } else {
+            format!(
+                "the drive {name} as it was measured: arm, platter, command overheads, bus and cache"
+            )
+        },
         model: Model::Hdd(HddSpec::known(name)),
         faults: None,
         array: None,

@@ -45,6 +45,12 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     drives().keys().map(String::as_str)
 }
 
+/// The names of those of which no bus is published.
+pub fn without_bus() -> impl Iterator<Item = &'static str> {
+    let unknown = drives().iter().filter(|(_, drive)| drive.bus.is_none());
+    unknown.map(|(name, _)| name.as_str())
+}
+
 fn drives() -> &'static BTreeMap<String, Drive> {
     static DRIVES: OnceLock<BTreeMap<String, Drive>> = OnceLock::new();
     DRIVES.get_or_init(|| {

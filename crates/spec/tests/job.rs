@@ -249,6 +249,33 @@ fn a_device_file_is_plain_facts() {
 }
 
 #[test]
+fn a_bus_has_rates_of_its_own() {
+    let text = format!(
+        "{SMALL}[device]\nmodel = \"hdd\"\ndrive = \"hp_c2249a\"\n\
+         bus = {{ read = \"3.01MB/s\", write = \"2740kB/s\" }}\n"
+    );
+    let job = parse(&text, &[]);
+    assert_eq!(parse(&job.text(), &[]), job);
+    let bus = |job: &Job| match &job.device.as_ref().unwrap().model {
+        Model::Hdd(HddSpec { options, .. }) => options.bus,
+        _ => panic!("not a disk"),
+    };
+    assert_eq!(bus(&job), Bus::Rates { read: 3_010_000, write: 2_740_000 });
+    let job = parse(&text, &["device.bus.write=5MB/s"]);
+    assert_eq!(bus(&job), Bus::Rates { read: 3_010_000, write: 5_000_000 });
+    assert_eq!(bus(&parse(&text, &["device.bus=none"])), Bus::None);
+}
+
+#[test]
+fn a_drive_of_which_no_bus_is_published_says_so() {
+    let found = devices::find("hp_c2249a").unwrap();
+    assert!(found.summary.ends_with("no bus of it is published"), "{}", found.summary);
+    assert!(devices::text("hp_c2249a").unwrap().contains("\nbus = \"none\"\n"));
+    assert!(devices::text("hp_c2247a").unwrap().contains("\nbus = \"drive\"\n"));
+    assert!(devices::find("hp_c2247a").unwrap().summary.contains("bus and cache"));
+}
+
+#[test]
 fn a_data_sheet_describes_a_drive() {
     let sheet = r#"{ capacity = "4TB", rpm = 7200, single_seek = "0.8ms", average_seek = "8.5ms",
         full_seek = "16ms", outer_rate = "200MB/s", inner_rate = "95MB/s" }"#
