@@ -18,7 +18,17 @@
 //! *Writes.* With write-back a write is answered when its data is in the buffer, and goes to the
 //! platter at once. A write that continues it joins it. Every other command, even a hit, waits
 //! until the data is on the platter: the drives described here serve one command at a time. Without
-//! write-back, and for a write with FUA, the answer comes from the platter.
+//! write-back, and for a write with FUA, the answer comes from the platter. A write longer than a
+//! segment goes on when no more than the low water mark is left in the buffer, or as there is room
+//! if the drive keeps the bus.
+//!
+//! *Bus.* A hit is decoded and answered on the bus that brought the command. For a read that needs
+//! the platter the drive lets go of the bus, and connects again when the share of the request up to
+//! the high water mark is in the buffer; from then on it keeps the bus. For a write it lets go of
+//! the bus when the data is in the buffer, and connects again when the data is on the platter. A
+//! drive that disconnects early does so before the data, too, if the last command was a write that
+//! this one does not continue; it begins on the platter when 10 sectors are in the buffer, 15 of a
+//! write of 45 or more. What each step costs are facts ([`BusProtocol`]).
 //!
 //! Invariants: only the rest of one sweep is dirty; a flush is answered when that has ended; work
 //! per request is a few steps for each segment and each track.
@@ -30,9 +40,18 @@
 //! - The overhead of a command that stops a read-ahead begins after that sector or seek has ended,
 //!   as in `DiskSim`, and not meanwhile.
 //! - Levels 1 and 2 of `DiskSim`'s fast writes are one: with one command at a time they do not
-//!   differ.
-//! - A write does not join data that it precedes. Its sectors are written in their order, whichever
-//!   passes the head first.
+//!   differ. So are its levels 1 and 2 of caching.
+//! - A write does not join data that it precedes. A drive that writes in the order in which sectors
+//!   come round does so only where all of the track's data is there by then.
+//! - A drive that keeps the bus for a write has no limit on what the buffer holds of that write.
+//!
+//! # Facts that change nothing
+//!
+//! None of the twelve drives that `DiskSim` describes has these, and so they are not modelled: an
+//! overhead of every request, hits past another command, writes that prebuffer, seeks before the
+//! answer, a disconnection while the arm seeks, water marks that are shares of the segment. Whether
+//! a drive keeps the bus for the rest of a read, or never lets go of it, matters only where letting
+//! go costs time or keeps another disk waiting: the drives with such costs keep it for reads.
 
 mod segments;
 
@@ -134,18 +153,8 @@ impl SegmentBuffer {
         let found = self.segments.find(first, end, reading).or_else(|| self.coming(first));
         // A read that must wait for the arm is reported, with all its costs.
         let hit = found.is_some() && written <= now;
-        let costs = if hit {
-            self.overhead(drive, Op::Read, first) + self.protocol.data_preparation.ns()
-        } else {
-            missed + self.disconnect_of_read(drive) + self.connects()
-        };
+        let flow = self.read_flow(drive, command, hit, written);
         (drive.wrote, self.last_end) = (false, end);
-        let mut flow = self.flow(drive, Op::Read, first..end, written.max(now + costs));
-        if !hit {
-            flow.connects = self.connects();
-            let least = u64::from(flow.connects > 0);
-            flow.mark = first + self.share(end - first, self.cache.read_mark).max(least);
-        }
         let completion = drive.completions[0];
         let whole = found.is_some_and(|at| self.segments.get(at).end >= end);
         let going = self.active.filter(|active| found == Some(active.segment));
@@ -189,6 +198,35 @@ impl SegmentBuffer {
         }
         self.active = Some(active);
         active.sweep.flow.done().max(read) + completion
+    }
+
+    /// How a read crosses the bus, not before `written`.
+    fn read_flow(
+        &self,
+        drive: &Mechanism,
+        command: &SectorRequest,
+        hit: bool,
+        written: u64,
+    ) -> Flow {
+        let SectorRequest { now, first, end } = *command;
+        let flow = |costs: u64| self.flow(drive, Op::Read, first..end, written.max(now + costs));
+        let BusProtocol {
+            data_preparation,
+            read_disconnect_after_read,
+            read_disconnect_after_write,
+            ..
+        } = self.protocol;
+        if hit {
+            return flow(self.overhead(drive, Op::Read, first) + data_preparation.ns());
+        }
+        let disconnect =
+            if drive.wrote { read_disconnect_after_write } else { read_disconnect_after_read };
+        let connects = self.connects();
+        // What it costs to connect again counts from the first sector on.
+        let least = u64::from(connects > 0);
+        let mark = first + self.share(end - first, self.cache.read_mark).max(least);
+        let costs = drive.overhead(Op::Read) + disconnect.ns() + connects;
+        Flow { mark, connects, ..flow(costs) }
     }
 
     /// Nanoseconds of overhead of a command from sector `first` on that the buffer answers.
@@ -291,13 +329,6 @@ impl SegmentBuffer {
     /// `percent` of a request for `sectors`, or of a segment.
     fn share(&self, sectors: u64, percent: u32) -> u64 {
         sectors.min(self.segments.sectors()) * u64::from(percent) / 100
-    }
-
-    /// Nanoseconds to let go of the bus for a read.
-    fn disconnect_of_read(&self, drive: &Mechanism) -> u64 {
-        let BusProtocol { read_disconnect_after_read, read_disconnect_after_write, .. } =
-            self.protocol;
-        if drive.wrote { read_disconnect_after_write } else { read_disconnect_after_read }.ns()
     }
 
     /// Nanoseconds to connect again for data.
