@@ -2,7 +2,8 @@
 //!
 //! The key is a path in the job (`duration`, `agent.0.size`, `class.tellers.weight`) or a parameter
 //! of a policy (`size-priority.split`). An agent with a name may be called by it
-//! (`agent.reader.size`). What an agent's `arrivals` hold may be named directly below
+//! (`agent.reader.size`). A part of a device may be named if the job names the device or its file
+//! (`device.queue.depth`). What an agent's `arrivals` hold may be named directly below
 //! the agent (`agent.0.rate`), and so may those of a program. A later argument wins over an earlier
 //! one. Whether key and value make sense is found where the job is read; here only the way to the
 //! key is checked.
@@ -12,6 +13,7 @@ use std::ops::Range;
 use penstock_policy::POLICIES;
 
 use crate::classes::CLASS;
+use crate::devices::DEVICE;
 use crate::diagnose::{JobError, Origin, Source, quote};
 use crate::keys::{Cases, foreign, names};
 use crate::nearest::suggest;
@@ -129,8 +131,9 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
     let path = || above.iter().map(|step| step.key.as_str()).collect::<Vec<_>>().join(".");
     let fail = |found: String| JobError::new(found).at(&step.origin);
     // A group of parameters that was switched off is switched on by setting one of them, and a word
-    // for a whole table gives way to it.
-    if node.word().is_some_and(|word| word == OFF || TIMINGS.contains(&word)) {
+    // for a whole table gives way to it, as `drive` does for the cache of a device.
+    let of_a_device = matches!(above, [first, _, ..] if first.key == DEVICE.name);
+    if node.word().is_some_and(|word| of_a_device || word == OFF || TIMINGS.contains(&word)) {
         node.value = Value::Table(Table::default());
     }
     let found = node.describe();

@@ -249,6 +249,46 @@ fn a_device_file_is_plain_facts() {
 }
 
 #[test]
+fn any_part_of_a_named_device_can_be_changed() {
+    let device = |sets: &[&str]| small(sets).device.unwrap();
+    let observed = |sets: &[&str]| match device(sets).model {
+        Model::Hdd(HddSpec { observed, .. }) => observed,
+        _ => panic!("not a disk"),
+    };
+    assert!(observed(&["device=barracuda"]));
+    assert!(!observed(&["device=barracuda", "device.observed=false"]));
+    // A word gives way to a table, and what is not there is made.
+    let sets = ["device=barracuda", "device.cache.segments=2", "device.cache.blocks=16"];
+    let Model::Hdd(HddSpec { cache, .. }) = device(&sets).model else { panic!("not a disk") };
+    assert_eq!(cache.unwrap().size, Some((2, 16)));
+    let sets = ["device=hp_c2249a", "device.bus.read=3MB/s", "device.bus.write=2MB/s"];
+    let changed = device(&sets);
+    assert_eq!(changed.name, "hp_c2249a, changed");
+    let Model::Hdd(HddSpec { options, .. }) = changed.model else { panic!("not a disk") };
+    assert_eq!(options.bus, Bus::Rates { read: 3_000_000, write: 2_000_000 });
+    let sets = ["device=flash", "device.faults.errors=1%", "device.array.level=raid1"];
+    let changed = device(&[&sets[..], &["device.array.disks=2"]].concat());
+    assert!(changed.faults.is_some() && changed.array.is_some());
+    assert_eq!(device(&["device=flash", "device.name=mine"]).name, "mine");
+}
+
+#[test]
+fn a_part_of_a_device_file_can_be_changed() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/devices/hdd-7200-ncq.toml");
+    let sets = [format!("device={file}"), "device.queue.depth=4".into()];
+    let Ok(job) = Job::parse("job.toml", SMALL, &sets) else { panic!("a job") };
+    let device = job.device.unwrap();
+    assert_eq!(device.name, "hdd-7200-ncq, changed");
+    let Model::Hdd(HddSpec { queue, .. }) = device.model else { panic!("not a disk") };
+    assert_eq!(queue.depth, 4);
+    // A job names a file in its own folder.
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/devices/job.toml");
+    let text = format!("device = \"hdd-7200-ncq.toml\"\n{SMALL}");
+    let job = Job::parse(folder, &text, &["device.queue.depth=4".into()]).unwrap();
+    assert_eq!(job.device.unwrap().name, "hdd-7200-ncq, changed");
+}
+
+#[test]
 fn a_bus_has_rates_of_its_own() {
     let text = format!(
         "{SMALL}[device]\nmodel = \"hdd\"\ndrive = \"hp_c2249a\"\n\

@@ -234,6 +234,10 @@ fn arguments() {
         set(&["size-priority.splitt=64KiB"]),
         set(&["size-priority.guard.after=8ms"]),
         set(&["device=hdd7200"]),
+        set(&["device=hdd7200", "device.observed=false"]),
+        set(&["device.observed=false"]),
+        set(&["device=barracuda", "device.observd=false"]),
+        set(&["device=barracuda", "device.cache.segments=2"]),
     ]);
 }
 
