@@ -131,7 +131,7 @@ impl Job {
             if argument.trim_start().starts_with("device.") {
                 spell_out(&mut root, folder(name))?;
             }
-            sets::apply(&mut root, argument, &known)?;
+            sets::apply(&mut root, argument, &known, &[DEVICE.name])?;
         }
         read(name, &root)
     }

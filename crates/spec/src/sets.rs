@@ -13,7 +13,6 @@ use std::ops::Range;
 use penstock_policy::POLICIES;
 
 use crate::classes::CLASS;
-use crate::devices::DEVICE;
 use crate::diagnose::{JobError, Origin, Source, quote};
 use crate::keys::{Cases, foreign, names};
 use crate::nearest::suggest;
@@ -26,8 +25,14 @@ use crate::workload::programs::{self, PROGRAM};
 use crate::workload::starts;
 use crate::workload::traces::TIMINGS;
 
-/// Applies one argument to the tree of a job, which may have the keys `known`.
-pub(crate) fn apply(root: &mut Node, argument: &str, known: &[&str]) -> Result<(), JobError> {
+/// Applies one argument to the tree of a job, which may have the keys `known`. Within the sections
+/// called `giving` any word gives way to a table, as `drive` does for the cache of a device.
+pub(crate) fn apply(
+    root: &mut Node,
+    argument: &str,
+    known: &[&str],
+    giving: &[&str],
+) -> Result<(), JobError> {
     let source = Source::set(argument);
     let place = |span: Range<usize>| Origin::new(&source, span);
     let Some((key, value)) = argument.split_once('=') else {
@@ -45,7 +50,25 @@ pub(crate) fn apply(root: &mut Node, argument: &str, known: &[&str]) -> Result<(
         value: Value::Word(value.trim().into()),
         origin: place(key.len() + 1..argument.len()),
     };
+    if giving.contains(&path[0].key.as_str()) {
+        give_way(root, &path);
+    }
     set(root, &path, value)
+}
+
+/// Makes empty tables of the words of a section that are on the way along `path`.
+fn give_way(root: &mut Node, path: &[Step]) {
+    let mut node = root;
+    for (depth, step) in path.iter().enumerate() {
+        if depth > 1 && node.word().is_some() {
+            node.value = Value::Table(Table::default());
+        }
+        let Value::Table(table) = &mut node.value else { return };
+        let Some(entry) = table.entries.iter_mut().find(|entry| entry.key == step.key) else {
+            return;
+        };
+        node = &mut entry.node;
+    }
 }
 
 /// A step of a path, and where it was written.
@@ -131,9 +154,8 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
     let path = || above.iter().map(|step| step.key.as_str()).collect::<Vec<_>>().join(".");
     let fail = |found: String| JobError::new(found).at(&step.origin);
     // A group of parameters that was switched off is switched on by setting one of them, and a word
-    // for a whole table gives way to it, as `drive` does for the cache of a device.
-    let of_a_device = matches!(above, [first, _, ..] if first.key == DEVICE.name);
-    if node.word().is_some_and(|word| of_a_device || word == OFF || TIMINGS.contains(&word)) {
+    // for a whole table gives way to it.
+    if node.word().is_some_and(|word| word == OFF || TIMINGS.contains(&word)) {
         node.value = Value::Table(Table::default());
     }
     let found = node.describe();
