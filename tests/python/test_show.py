@@ -45,6 +45,27 @@ def test_a_part_of_a_named_device_can_be_changed(job: Path, how: tuple[str, str]
     assert changed["runs"] != plain["runs"]
 
 
+@pytest.mark.parametrize("device", ["barracuda", "examples/devices/hdd-7200.toml"])
+def test_sweeps_vary_a_part_of_a_device(job: Path, device: str) -> None:
+    vary = ("--vary", "policy=noop", "--vary", "device.turnaround=0s,5ms")
+    ended = penstock("sweep", job, "--on", device, *vary)
+    assert ended.code == 0, ended.err
+    assert f"{Path(device).stem}, changed" in ended.out
+
+
+def test_a_part_of_a_device_file_can_be_changed(job: Path) -> None:
+    words = ("run", job, "--policy", "noop", "--on", "examples/devices/hdd-7200.toml")
+    ended = penstock(*words, "--set", "device.turnaround=1ms", "--json")
+    assert json.loads(ended.out)["device"] == "hdd-7200, changed"
+
+
+def test_an_emulated_device_is_not_changed(job: Path) -> None:
+    words = ("run", job, "--policy", "noop", "--on", "emulated:barracuda")
+    ended = penstock(*words, "--set", "device.observed=false")
+    assert (ended.code, ended.out) == (2, "")
+    assert "--set changes no part of emulated:barracuda" in ended.err
+
+
 def test_a_part_that_it_has_not_is_refused(job: Path) -> None:
     ended = penstock("run", job, "--policy", "noop", "--on", "flash", "--set", "device.rpm=1")
     assert (ended.code, ended.out) == (2, "")

@@ -37,8 +37,8 @@ pub(crate) fn section() -> Section {
 }
 
 const ABOUT: &str = "RAID-0 of ibm18es; in each of the eight disks a queue of 16 under `sstf`, and before each a queue of the \
-host's, first come, first\nserved. With overheads and bus a disk's queue decides by what it knows: a command is heard while the \
-arm works, so its overhead delays no\ndisk that is busy, and not heard while data has the bus. Without the first the overloaded \
+host's, first come, first\nserved. With overheads and bus a disk's queue decides by what it knows: a command is taken while the \
+arm works, so its overhead delays no\ndisk that is busy, and not taken while data has the bus. Without the first the overloaded \
 array is 1.8 % too slow; without the second the tail\nof the one with 64 KiB units is too long (p95 by 2.7 %), as `sstf` had more \
 to choose from than it should. This was\nconcluded from these same cases, so no case that was not seen confirms it.";
 

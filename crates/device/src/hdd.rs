@@ -22,13 +22,14 @@
 //!
 //! - Without its cache every request goes to the platter: a drive with its cache on is faster on
 //!   sequential work. With the cache: one command at a time, so that a hit waits for a write that
-//!   is on its way; no write is held back for later; no choice among dirty data; overheads at
-//!   completion and water marks of the oldest drives are not modelled. `buffer.rs` says more.
+//!   is on its way; no write is held back for later; no choice among dirty data. `buffer.rs` says
+//!   more.
 //! - Without its cache, or where [`Cache::settle`] is zero, an access that needs no seek begins at
 //!   once. Real drives take about as long as over one cylinder.
-//! - The bus has one rate. A read hands on each sector when it has passed the head. A write begins
-//!   as soon as its data arrives fast enough. Disconnecting, arbitration and buffer sizes are not
-//!   modelled.
+//! - The bus is the drive's alone: no other disk has it when it is wanted, and no arbitration takes
+//!   time. A write begins as soon as its data arrives fast enough. Without the cache a read hands on
+//!   each sector when it has passed the head, and nothing is lost when the drive lets go of the bus
+//!   or connects again.
 //! - Defects found in use (remapped, not slipped) are not modelled: no seek to a far spare.
 //! - Seeks take the same time at every temperature and place; no retries, no recalibration, no
 //!   thermal or media errors, no power states, no vibration.
@@ -38,6 +39,7 @@
 
 mod access;
 mod buffer;
+mod bus;
 mod disk;
 mod drive;
 mod geometry;
@@ -50,6 +52,7 @@ mod sweep;
 mod tagged;
 
 pub use access::Access;
+pub use bus::{BusProtocol, BusTimes, EarlyDisconnect};
 pub use disk::Hdd;
 pub use drive::{
     Cache, CommandOverheads, Drive, DriveError, ReadAhead, SeekLaw, Spares, TrackOrder, Zone,

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use penstock_run::{
-    Candidate, Failure as RunFailure, Options, Session as Opened, Variant as OfASession,
+    Candidate, Failure as RunFailure, Options, Session as Opened, TargetOptions,
+    Variant as OfASession,
 };
 use penstock_spec::Job;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
@@ -24,11 +25,12 @@ pub(crate) struct Variant {
     policies: Vec<String>,
 }
 
-fn parsed(variants: &[Variant]) -> Result<Vec<OfASession>, RunFailure> {
+fn parsed(variants: &[Variant], device: Option<&String>) -> Result<Vec<OfASession>, RunFailure> {
     let variant = |one: &Variant| {
+        let sets: Vec<String> = device.into_iter().chain(&one.sets).cloned().collect();
         let job = match &one.text {
-            Some(text) => Job::parse(&one.name, text, &one.sets),
-            None => Job::load(Path::new(&one.name), &one.sets),
+            Some(text) => Job::parse(&one.name, text, &sets),
+            None => Job::load(Path::new(&one.name), &sets),
         };
         Ok(OfASession { job: job.map_err(RunFailure::from)?, policies: named(&one.policies) })
     };
@@ -41,12 +43,16 @@ fn named(policies: &[String]) -> Vec<Candidate> {
 
 /// A target that stays open and locked while jobs run on it.
 #[pyclass(frozen, module = "penstock._native")]
-pub(crate) struct Session(Mutex<Option<Opened>>);
+pub(crate) struct Session {
+    opened: Mutex<Option<Opened>>,
+    /// The argument that makes the modelled device on which jobs run their own.
+    device: Option<String>,
+}
 
 impl Session {
     /// Takes it out, or puts one in its place.
     fn replace(&self, session: Option<Opened>) -> Option<Opened> {
-        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), session)
+        std::mem::replace(&mut *self.opened.lock().unwrap_or_else(PoisonError::into_inner), session)
     }
 }
 
@@ -66,12 +72,15 @@ impl Session {
         repeat: Option<u32>,
     ) -> PyResult<Self> {
         let policies = named(&policies);
-        let target = target.into();
+        let mut target: TargetOptions = target.into();
+        let device = target.take_device();
         let options = Options { policies, target, detail, repeat, ..Options::default() };
+        let model = device.clone();
         let watched = watch::run(py, None, move |progress| {
-            Opened::open(options, &parsed(&variants)?, progress)
+            Opened::open(options, &parsed(&variants, model.as_ref())?, progress)
         });
-        Ok(Self(Mutex::new(Some(whole(py, watched)?))))
+        let opened = Mutex::new(Some(whole(py, watched)?));
+        Ok(Self { opened, device })
     }
 
     /// Runs each of `variants` under each of its policies, and returns a comparison as JSON for each.
@@ -86,8 +95,10 @@ impl Session {
     ) -> PyResult<Vec<String>> {
         let ended = || PyRuntimeError::new_err("the session has ended, or runs already");
         let session = self.replace(None).ok_or_else(ended)?;
+        let device = self.device.clone();
         let watched = watch::run(py, progress, move |progress| {
-            let (session, comparisons) = session.run(&parsed(&variants)?, progress)?;
+            let (session, comparisons) =
+                session.run(&parsed(&variants, device.as_ref())?, progress)?;
             Ok((session, comparisons.iter().map(json).collect()))
         });
         let (session, comparisons) = match watched.ended(py, None)? {

@@ -2,7 +2,6 @@
 //! target, or on nothing at all.
 
 use std::num::NonZeroU32;
-use std::path::Path;
 
 use penstock_core::Seed;
 use penstock_live::{Engine, Null, Speed, Target};
@@ -71,9 +70,8 @@ impl PlaceKind {
         if on == NULL {
             return Self::Null;
         }
-        let known = devices::named().any(|(name, _)| name == on);
-        let file = Path::new(on).extension().is_some_and(|ending| ending == "toml");
-        if known || file || !target::is_one(on, options) { Self::Model } else { Self::Target }
+        let known = devices::is_one(on);
+        if known || !target::is_one(on, options) { Self::Model } else { Self::Target }
     }
 
     /// That `asked` can run on what is called `on`, at `speed` if one was given.

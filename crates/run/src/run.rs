@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use penstock_spec::{Job, devices};
+use penstock_spec::Job;
 
 use crate::failure::Failure;
 use crate::options::Options;
+use crate::place::EMULATED;
 use crate::result::Comparison;
 use crate::session::Session;
 use crate::step::Step;
@@ -23,7 +24,7 @@ pub fn compare(
     options: &Options,
     progress: &mut dyn FnMut(Step<'_>) -> bool,
 ) -> Result<Comparison, Failure> {
-    let (changes, options) = of_a_named_device(sets, options);
+    let (changes, options) = of_the_device(sets, options)?;
     compare_job(Job::load(path, &changes)?, sets, &options, progress)
 }
 
@@ -39,21 +40,23 @@ pub fn compare_text(
     options: &Options,
     progress: &mut dyn FnMut(Step<'_>) -> bool,
 ) -> Result<Comparison, Failure> {
-    let (changes, options) = of_a_named_device(sets, options);
+    let (changes, options) = of_the_device(sets, options)?;
     compare_job(Job::parse(name, text, &changes)?, sets, &options, progress)
 }
 
-/// Changes of a device are changes of the one that runs: where a named one takes the place of the
+/// Changes of a device are changes of the one that runs: where another model takes the place of the
 /// job's, it becomes the job's.
-fn of_a_named_device(sets: &[String], options: &Options) -> (Vec<String>, Options) {
+fn of_the_device(sets: &[String], options: &Options) -> Result<(Vec<String>, Options), Failure> {
     let (mut sets, mut options) = (sets.to_vec(), options.clone());
-    let changed = sets.iter().any(|set| set.trim_start().starts_with("device."));
-    if let Some(on) =
-        options.target.on.take_if(|on| changed && devices::names().any(|name| name == on))
-    {
-        sets.insert(0, format!("device={on}"));
+    if sets.iter().any(|set| set.trim_start().starts_with("device.")) {
+        if let Some(on) = options.target.on.as_deref().filter(|on| on.starts_with(EMULATED)) {
+            let message = format!("--set changes no part of {on}");
+            let hint = "change a device file: `penstock show device NAME` prints one";
+            return Err(Failure::wrong(message, hint));
+        }
+        sets.splice(0..0, options.target.take_device());
     }
-    (sets, options)
+    Ok((sets, options))
 }
 
 fn compare_job(

@@ -1,5 +1,7 @@
 //! Where a verb runs and what it may do there: the options that all of them share.
 
+use penstock_spec::devices;
+
 /// Where a verb runs, and what it may do there.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TargetOptions {
@@ -22,5 +24,12 @@ impl TargetOptions {
     /// Those of a run on `on`, with nothing else given.
     pub fn on(on: impl Into<String>) -> Self {
         Self { on: Some(on.into()), ..Self::default() }
+    }
+
+    /// Takes out the modelled device that it names, if it does, as an argument that makes it the
+    /// job's: then further ones can change parts of it.
+    pub fn take_device(&mut self) -> Option<String> {
+        let on = self.on.take_if(|on| devices::is_one(on))?;
+        Some(format!("device={on}"))
     }
 }

@@ -4,6 +4,7 @@
 //! is known of it. A device file holds one table, `[device]`; a job may hold the same table.
 
 mod array;
+mod bus;
 mod cache;
 mod entry;
 mod faults;
@@ -40,7 +41,7 @@ use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::schema::build::{all, defined, with};
 use crate::text::Lines;
-use crate::tree::{self, Node, Value};
+use crate::tree::{self, Node, Table, Value};
 use crate::{drives, file};
 
 /// Device files that are built in.
@@ -284,7 +285,7 @@ pub(crate) fn find_in(folder: &Path, name: &str) -> Result<DeviceSpec, JobError>
         return built_in(name);
     }
     let path = folder.join(name);
-    if path.extension().is_some_and(|extension| extension == "toml") {
+    if is_file(&path) {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let text = file::read(&path, "device file")?;
         return parse(&path.display().to_string(), &text, &stem);
@@ -295,6 +296,15 @@ pub(crate) fn find_in(folder: &Path, name: &str) -> Result<DeviceSpec, JobError>
     } else {
         suggest(name, names())
     }))
+}
+
+/// Whether this is the name of a device, or the path of a device file.
+pub fn is_one(name_or_path: &str) -> bool {
+    names().any(|known| known == name_or_path) || is_file(Path::new(name_or_path))
+}
+
+fn is_file(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "toml")
 }
 
 /// The device of a name, or of a path that ends in `.toml`, as a device file with every default in
@@ -308,20 +318,15 @@ pub fn text(name_or_path: &str) -> Result<String, JobError> {
     Ok(out.done())
 }
 
-/// The table of the device with this name, to be changed; nothing if no device has it.
-pub(crate) fn table_of(name: &str) -> Option<Value> {
-    let known = names().find(|known| *known == name)?;
-    let found = built_in(known).ok()?;
+/// The table of `found`, to be changed.
+pub(crate) fn to_be_changed(found: DeviceSpec) -> Value {
     let mut out = Lines::default();
-    DeviceSpec { name: format!("{known}, changed"), ..found }.write(&mut out);
-    let mut file = tree::parse(&Source::file(known, &out.done())).ok()?;
-    match &mut file.value {
-        Value::Table(table) => {
-            let at = table.entries.iter().position(|entry| entry.key == DEVICE.name)?;
-            Some(table.entries.swap_remove(at).node.value)
-        }
-        _ => None,
-    }
+    let name = format!("{}, changed", found.name);
+    let source = found.name.clone();
+    DeviceSpec { name, ..found }.write(&mut out);
+    let file = tree::parse(&Source::file(&source, &out.done())).expect("its own text");
+    let Value::Table(Table { mut entries }) = file.value else { unreachable!("a file is a table") };
+    entries.pop().expect("a device file holds its device").node.value
 }
 
 fn built_in(name: &str) -> Result<DeviceSpec, JobError> {
@@ -331,9 +336,16 @@ fn built_in(name: &str) -> Result<DeviceSpec, JobError> {
     let name = drives::names().find(|known| *known == name).expect("a name of a device");
     Ok(DeviceSpec {
         name: name.into(),
-        summary: format!(
-            "the drive {name} as it was measured: arm, platter, command overheads, bus and cache"
-        ),
+        summary: if drives::without_bus().any(|unknown| unknown == name) {
+            format!(
+                "the drive {name} as it was described: arm, platter, command overheads and cache; \
+                 no bus of it is published"
+            )
+        } else {
+            format!(
+                "the drive {name} as it was measured: arm, platter, command overheads, bus and cache"
+            )
+        },
         model: Model::Hdd(HddSpec::known(name)),
         faults: None,
         array: None,
@@ -349,6 +361,10 @@ fn parse(source: &str, text: &str, name: &str) -> Result<DeviceSpec, JobError> {
 pub(crate) fn read(node: &Node, name: &str) -> Result<DeviceSpec, JobError> {
     let groups = [&[HEAD, TAIL], &groups()[..]].concat();
     let reader = Reader::new(node, "the device", &groups)?;
+    if node.origin.is_set() && reader.node(&MODEL).is_none() {
+        let hint = "name one too, with `--on` or as `--set device=NAME`";
+        return Err(JobError::new("the job names no device to change").at(&node.origin).hint(hint));
+    }
     let model = reader.get(&MODEL)?;
     let entry = MODELS.iter().find(|entry| entry.name == model).expect("one of them");
     for other in &MODELS {

@@ -11,7 +11,8 @@ use std::sync::OnceLock;
 
 use penstock_core::Span;
 use penstock_device::hdd::{
-    Cache, CommandOverheads, Drive, ReadAhead, SeekLaw, Spares, TrackOrder, Zone,
+    BusProtocol, BusTimes, Cache, CommandOverheads, Drive, EarlyDisconnect, ReadAhead, SeekLaw,
+    Spares, TrackOrder, Zone,
 };
 use serde::Deserialize;
 
@@ -42,6 +43,12 @@ pub fn drive(name: &str) -> Option<Drive> {
 /// The names of all drives, in alphabetical order.
 pub fn names() -> impl Iterator<Item = &'static str> {
     drives().keys().map(String::as_str)
+}
+
+/// The names of those of which no bus is published.
+pub fn without_bus() -> impl Iterator<Item = &'static str> {
+    let unknown = drives().iter().filter(|(_, drive)| drive.bus.is_none());
+    unknown.map(|(name, _)| name.as_str())
 }
 
 fn drives() -> &'static BTreeMap<String, Drive> {
@@ -107,7 +114,10 @@ struct ZoneRow(u32, u32, u32, f64, u32, f64, f64, u32);
 /// Times in milliseconds.
 #[derive(Deserialize)]
 struct Controller {
+    /// The drive's own time for a sector; zero for drives whose bus is given apart from them.
     bulk_sector_transfer_time: f64,
+    bus_read_block_transfer_time: Option<f64>,
+    bus_write_block_transfer_time: Option<f64>,
     read_miss_overhead_after_read: f64,
     read_miss_overhead_after_write: f64,
     write_miss_overhead_after_read: f64,
@@ -129,6 +139,27 @@ struct Controller {
     fast_write_level: u8,
     combine_seq_writes: u8,
     allow_read_hits_on_write_data: u8,
+    immediate_buffer_write: u8,
+    stop_prefetch_in_sector: u8,
+    read_ahead_over_requested: i8,
+    high_read_water_mark: f64,
+    low_write_water_mark: f64,
+    hold_bus_entire_write_xfer: u8,
+    data_preparation_overhead: f64,
+    first_reselect_overhead: f64,
+    other_reselect_overhead: f64,
+    read_disconnect_afterread: f64,
+    read_disconnect_afterwrite: f64,
+    write_disconnect_overhead: f64,
+    read_completion_overhead: f64,
+    write_completion_overhead: f64,
+    extra_write_disconnect: u8,
+    extradisc_command_overhead: f64,
+    extradisc_disconnect_overhead: f64,
+    extradisc_inter_disconnect_delay: f64,
+    extradisc_2nd_disconnect_overhead: f64,
+    extradisc_seek_delta: f64,
+    minimum_seek_delay: f64,
 }
 
 /// Facts as a data sheet states them. Times in milliseconds, rates in 10^6 bytes a second.
@@ -182,13 +213,45 @@ impl From<Measured> for Drive {
                 write_after_read: ms(controller.write_miss_overhead_after_read),
                 write_after_write: ms(controller.write_miss_overhead_after_write),
             },
-            bus_per_sector: ms(controller.bulk_sector_transfer_time),
+            least_write_seek: ms(controller.minimum_seek_delay),
+            bus: controller.bus(),
+            protocol: controller.protocol(),
             cache: controller.cache(),
         }
     }
 }
 
 impl Controller {
+    /// The slower of drive and bus; none if neither is known.
+    fn bus(&self) -> Option<BusTimes> {
+        let own = self.bulk_sector_transfer_time;
+        let slower = |bus: Option<f64>| ms(own.max(bus.unwrap_or(0.0)));
+        let (read, write) = (self.bus_read_block_transfer_time, self.bus_write_block_transfer_time);
+        let known = own > 0.0 || read.is_some();
+        known.then(|| BusTimes { read: slower(read), write: slower(write) })
+    }
+
+    fn protocol(&self) -> BusProtocol {
+        let early = EarlyDisconnect {
+            command: ms(self.extradisc_command_overhead),
+            seek_delay: ms(self.extradisc_seek_delta),
+            disconnect: ms(self.extradisc_disconnect_overhead),
+            apart: ms(self.extradisc_inter_disconnect_delay),
+            second_disconnect: ms(self.extradisc_2nd_disconnect_overhead),
+            second_reselect: ms(self.other_reselect_overhead),
+        };
+        BusProtocol {
+            data_preparation: ms(self.data_preparation_overhead),
+            reselect: ms(self.first_reselect_overhead),
+            read_disconnect_after_read: ms(self.read_disconnect_afterread),
+            read_disconnect_after_write: ms(self.read_disconnect_afterwrite),
+            write_disconnect: ms(self.write_disconnect_overhead),
+            read_completion: ms(self.read_completion_overhead),
+            write_completion: ms(self.write_completion_overhead),
+            early_disconnect: (self.extra_write_disconnect != 0).then_some(early),
+        }
+    }
+
     fn cache(&self) -> Cache {
         Cache {
             segments: self.number_of_buffer_segments,
@@ -201,6 +264,12 @@ impl Controller {
             hits_on_coming: self.allow_almost_read_hits != 0,
             free_sectors: self.read_any_free_blocks != 0,
             zero_latency: self.immediate_buffer_read != 0,
+            zero_latency_write: self.immediate_buffer_write != 0,
+            stops_in_sector: self.stop_prefetch_in_sector != 0,
+            drops_asked: self.read_ahead_over_requested < 0,
+            read_mark: percent(self.high_read_water_mark),
+            write_mark: percent(self.low_write_water_mark),
+            holds_bus_for_write: self.hold_bus_entire_write_xfer != 0,
             write_back: self.fast_write_level != 0,
             combine: self.combine_seq_writes != 0,
             hits_on_written: self.allow_read_hits_on_write_data != 0,
@@ -279,7 +348,9 @@ impl From<Sheet> for Drive {
             head_switch: ms(sheet.head_switch_time),
             write_settle_ns: (sheet.add_write_settling_delay * 1e6).round() as i64,
             overheads: CommandOverheads::constant(SHEET_OVERHEAD),
-            bus_per_sector: ms(512.0 / (sheet.interface_rate_mb_s * 1e3)),
+            least_write_seek: Span::ZERO,
+            bus: Some(BusTimes::same(ms(512.0 / (sheet.interface_rate_mb_s * 1e3)))),
+            protocol: BusProtocol::NONE,
             cache: Cache {
                 segments: NEARLINE_SEGMENTS,
                 segment_sectors: sheet.cache_mib * 2048 / NEARLINE_SEGMENTS,
@@ -371,6 +442,10 @@ fn read_ahead(number: u8) -> ReadAhead {
         4 => ReadAhead::Stream,
         other => panic!("no way to read ahead has the number {other}"),
     }
+}
+
+fn percent(share: f64) -> u32 {
+    (share * 100.0).round() as u32
 }
 
 /// Milliseconds to the nearest nanosecond.

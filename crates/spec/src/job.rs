@@ -95,14 +95,16 @@ pub struct Job {
     pub policies: Vec<(&'static str, Params)>,
 }
 
-/// Puts the table of a named device in the place of its name, so that a part of it can be changed.
-fn spell_out(root: &mut Node) {
+/// Puts the table of a device in the place of its name or its file, so that a part of it can be
+/// changed.
+fn spell_out(root: &mut Node, folder: &Path) -> Result<(), JobError> {
     if let Value::Table(job) = &mut root.value
         && let Some(entry) = job.entries.iter_mut().find(|entry| entry.key == DEVICE.name)
-        && let Some(table) = entry.node.word().and_then(devices::table_of)
+        && entry.node.word().is_some()
     {
-        entry.node.value = table;
+        entry.node.value = devices::to_be_changed(device(&entry.node, folder)?);
     }
+    Ok(())
 }
 
 impl Job {
@@ -127,9 +129,9 @@ impl Job {
         for argument in sets {
             // A device that has only a name has no parts yet.
             if argument.trim_start().starts_with("device.") {
-                spell_out(&mut root);
+                spell_out(&mut root, folder(name))?;
             }
-            sets::apply(&mut root, argument, &known)?;
+            sets::apply(&mut root, argument, &known, &[DEVICE.name])?;
         }
         read(name, &root)
     }
@@ -208,10 +210,15 @@ pub(crate) fn schema() -> Json {
     with(table_with(&[], SECTIONS), workload::schema(&DURATION))
 }
 
+/// The folder of the job called `name`.
+fn folder(name: &str) -> &Path {
+    Path::new(name).parent().unwrap_or(Path::new(""))
+}
+
 fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let reader = Reader::new(root, "the job", SECTIONS)?;
     let seed = reader.get(&SEED)?;
-    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+    let folder = folder(name);
     let kind = WorkloadKind::of(&reader, &DURATION)?;
     let traced = kind == WorkloadKind::Trace;
     let duration = if traced { Span::MAX } else { reader.get(&DURATION)? };

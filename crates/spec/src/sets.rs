@@ -2,7 +2,8 @@
 //!
 //! The key is a path in the job (`duration`, `agent.0.size`, `class.tellers.weight`) or a parameter
 //! of a policy (`size-priority.split`). An agent with a name may be called by it
-//! (`agent.reader.size`). What an agent's `arrivals` hold may be named directly below
+//! (`agent.reader.size`). A part of a device may be named if the job names the device or its file
+//! (`device.queue.depth`). What an agent's `arrivals` hold may be named directly below
 //! the agent (`agent.0.rate`), and so may those of a program. A later argument wins over an earlier
 //! one. Whether key and value make sense is found where the job is read; here only the way to the
 //! key is checked.
@@ -24,8 +25,14 @@ use crate::workload::programs::{self, PROGRAM};
 use crate::workload::starts;
 use crate::workload::traces::TIMINGS;
 
-/// Applies one argument to the tree of a job, which may have the keys `known`.
-pub(crate) fn apply(root: &mut Node, argument: &str, known: &[&str]) -> Result<(), JobError> {
+/// Applies one argument to the tree of a job, which may have the keys `known`. Within the sections
+/// called `giving` any word gives way to a table, as `drive` does for the cache of a device.
+pub(crate) fn apply(
+    root: &mut Node,
+    argument: &str,
+    known: &[&str],
+    giving: &[&str],
+) -> Result<(), JobError> {
     let source = Source::set(argument);
     let place = |span: Range<usize>| Origin::new(&source, span);
     let Some((key, value)) = argument.split_once('=') else {
@@ -43,7 +50,25 @@ pub(crate) fn apply(root: &mut Node, argument: &str, known: &[&str]) -> Result<(
         value: Value::Word(value.trim().into()),
         origin: place(key.len() + 1..argument.len()),
     };
+    if giving.contains(&path[0].key.as_str()) {
+        give_way(root, &path);
+    }
     set(root, &path, value)
+}
+
+/// Makes empty tables of the words of a section that are on the way along `path`.
+fn give_way(root: &mut Node, path: &[Step]) {
+    let mut node = root;
+    for (depth, step) in path.iter().enumerate() {
+        if depth > 1 && node.word().is_some() {
+            node.value = Value::Table(Table::default());
+        }
+        let Value::Table(table) = &mut node.value else { return };
+        let Some(entry) = table.entries.iter_mut().find(|entry| entry.key == step.key) else {
+            return;
+        };
+        node = &mut entry.node;
+    }
 }
 
 /// A step of a path, and where it was written.

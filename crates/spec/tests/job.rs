@@ -255,6 +255,73 @@ fn a_device_file_is_plain_facts() {
 }
 
 #[test]
+fn any_part_of_a_named_device_can_be_changed() {
+    let device = |sets: &[&str]| small(sets).device.unwrap();
+    let observed = |sets: &[&str]| match device(sets).model {
+        Model::Hdd(HddSpec { observed, .. }) => observed,
+        _ => panic!("not a disk"),
+    };
+    assert!(observed(&["device=barracuda"]));
+    assert!(!observed(&["device=barracuda", "device.observed=false"]));
+    // A word gives way to a table, and what is not there is made.
+    let sets = ["device=barracuda", "device.cache.segments=2", "device.cache.blocks=16"];
+    let Model::Hdd(HddSpec { cache, .. }) = device(&sets).model else { panic!("not a disk") };
+    assert_eq!(cache.unwrap().size, Some((2, 16)));
+    let sets = ["device=hp_c2249a", "device.bus.read=3MB/s", "device.bus.write=2MB/s"];
+    let changed = device(&sets);
+    assert_eq!(changed.name, "hp_c2249a, changed");
+    let Model::Hdd(HddSpec { options, .. }) = changed.model else { panic!("not a disk") };
+    assert_eq!(options.bus, Bus::Rates { read: 3_000_000, write: 2_000_000 });
+    let sets = ["device=flash", "device.faults.errors=1%", "device.array.level=raid1"];
+    let changed = device(&[&sets[..], &["device.array.disks=2"]].concat());
+    assert!(changed.faults.is_some() && changed.array.is_some());
+    assert_eq!(device(&["device=flash", "device.name=mine"]).name, "mine");
+}
+
+#[test]
+fn a_part_of_a_device_file_can_be_changed() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/devices/hdd-7200-ncq.toml");
+    let sets = [format!("device={file}"), "device.queue.depth=4".into()];
+    let Ok(job) = Job::parse("job.toml", SMALL, &sets) else { panic!("a job") };
+    let device = job.device.unwrap();
+    assert_eq!(device.name, "hdd-7200-ncq, changed");
+    let Model::Hdd(HddSpec { queue, .. }) = device.model else { panic!("not a disk") };
+    assert_eq!(queue.depth, 4);
+    // A job names a file in its own folder.
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/devices/job.toml");
+    let text = format!("device = \"hdd-7200-ncq.toml\"\n{SMALL}");
+    let job = Job::parse(folder, &text, &["device.queue.depth=4".into()]).unwrap();
+    assert_eq!(job.device.unwrap().name, "hdd-7200-ncq, changed");
+}
+
+#[test]
+fn a_bus_has_rates_of_its_own() {
+    let text = format!(
+        "{SMALL}[device]\nmodel = \"hdd\"\ndrive = \"hp_c2249a\"\n\
+         bus = {{ read = \"3.01MB/s\", write = \"2740kB/s\" }}\n"
+    );
+    let job = parse(&text, &[]);
+    assert_eq!(parse(&job.text(), &[]), job);
+    let bus = |job: &Job| match &job.device.as_ref().unwrap().model {
+        Model::Hdd(HddSpec { options, .. }) => options.bus,
+        _ => panic!("not a disk"),
+    };
+    assert_eq!(bus(&job), Bus::Rates { read: 3_010_000, write: 2_740_000 });
+    let job = parse(&text, &["device.bus.write=5MB/s"]);
+    assert_eq!(bus(&job), Bus::Rates { read: 3_010_000, write: 5_000_000 });
+    assert_eq!(bus(&parse(&text, &["device.bus=none"])), Bus::None);
+}
+
+#[test]
+fn a_drive_of_which_no_bus_is_published_says_so() {
+    let found = devices::find("hp_c2249a").unwrap();
+    assert!(found.summary.ends_with("no bus of it is published"), "{}", found.summary);
+    assert!(devices::text("hp_c2249a").unwrap().contains("\nbus = \"none\"\n"));
+    assert!(devices::text("hp_c2247a").unwrap().contains("\nbus = \"drive\"\n"));
+    assert!(devices::find("hp_c2247a").unwrap().summary.contains("bus and cache"));
+}
+
+#[test]
 fn a_data_sheet_describes_a_drive() {
     let sheet = r#"{ capacity = "4TB", rpm = 7200, single_seek = "0.8ms", average_seek = "8.5ms",
         full_seek = "16ms", outer_rate = "200MB/s", inner_rate = "95MB/s" }"#

@@ -234,6 +234,10 @@ fn arguments() {
         set(&["size-priority.splitt=64KiB"]),
         set(&["size-priority.guard.after=8ms"]),
         set(&["device=hdd7200"]),
+        set(&["device=hdd7200", "device.observed=false"]),
+        set(&["device.observed=false"]),
+        set(&["device=barracuda", "device.observd=false"]),
+        set(&["device=barracuda", "device.cache.segments=2"]),
     ]);
 }
 
@@ -267,6 +271,13 @@ fn devices_of_a_job() {
         device("model = \"hdd\", drive = \"ibm18es\", cache = \"drive\", readahead = \"8\""),
         device("model = \"hdd\", drive = \"ibm18es\", overheads = \"some\""),
         device("model = \"hdd\", drive = \"atlas10k\", observed = true"),
+        device("model = \"hdd\", drive = \"hp_c2249a\", bus = \"drive\""),
+        device("model = \"hdd\", drive = \"hp_c2249a\""),
+        device("model = \"hdd\", drive = \"ibm18es\", bus = \"scsi\""),
+        device("model = \"hdd\", drive = \"ibm18es\", bus = { read = \"3MB/s\" }"),
+        device(
+            "model = \"hdd\", drive = \"ibm18es\", bus = { read = \"3MB/s\", write = \"1kB/s\" }"
+        ),
         device("model = \"hdd\", drive = \"ibm18es\", queue = { policy = \"ssft\" }"),
         device("model = \"hdd\", drive = \"ibm18es\", queue = { quantum = 4 }"),
         faulty("{ errors = \"0.1%\", stall = \"50ms\" }"),

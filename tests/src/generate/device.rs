@@ -112,7 +112,8 @@ fn hdd(draw: &mut Draw<'_>) -> (String, u64, u64) {
     };
     text += &format!("drive = {drive}\n");
     text += &format!("overheads = \"{}\"\n", draw.pick(&["none", "drive", "0.3ms", "1ns", "10ms"]));
-    text += &format!("bus = \"{}\"\n", draw.pick(&["none", "drive"]));
+    let rates = "{ read = \"3MB/s\", write = \"20MB/s\" }";
+    text += &format!("bus = {}\n", draw.pick(&["\"none\"", "\"drive\"", rates]));
     let mut quick = 300_000;
     if draw.one_in(2) {
         quick = 30_000;

@@ -14,7 +14,7 @@ pub struct Access {
     pub rotation: Span,
     /// From there until the last wanted sector has passed, switches between tracks included.
     pub transfer: Span,
-    /// Time on the bus after the last sector has passed.
+    /// Time on the bus after the last sector has passed, and to report that the command is done.
     pub bus: Span,
     /// Cylinders that the arm moved to the first track.
     pub distance: u32,

@@ -18,7 +18,17 @@
 //! *Writes.* With write-back a write is answered when its data is in the buffer, and goes to the
 //! platter at once. A write that continues it joins it. Every other command, even a hit, waits
 //! until the data is on the platter: the drives described here serve one command at a time. Without
-//! write-back, and for a write with FUA, the answer comes from the platter.
+//! write-back, and for a write with FUA, the answer comes from the platter. A write longer than a
+//! segment goes on when no more than the low water mark is left in the buffer, or as there is room
+//! if the drive keeps the bus.
+//!
+//! *Bus.* A hit is decoded and answered on the bus that brought the command. For a read that needs
+//! the platter the drive lets go of the bus, and connects again when the share of the request up to
+//! the high water mark is in the buffer; from then on it keeps the bus. For a write it lets go of
+//! the bus when the data is in the buffer, and connects again when the data is on the platter. A
+//! drive that disconnects early does so before the data, too, if the last command was a write that
+//! this one does not continue; it begins on the platter when 10 sectors are in the buffer, 15 of a
+//! write of 45 or more. What each step costs are facts ([`BusProtocol`]).
 //!
 //! Invariants: only the rest of one sweep is dirty; a flush is answered when that has ended; work
 //! per request is a few steps for each segment and each track.
@@ -30,9 +40,18 @@
 //! - The overhead of a command that stops a read-ahead begins after that sector or seek has ended,
 //!   as in `DiskSim`, and not meanwhile.
 //! - Levels 1 and 2 of `DiskSim`'s fast writes are one: with one command at a time they do not
-//!   differ.
-//! - A write does not join data that it precedes. Its sectors are written in their order, whichever
-//!   passes the head first.
+//!   differ. So are its levels 1 and 2 of caching.
+//! - A write does not join data that it precedes. A drive that writes in the order in which sectors
+//!   come round does so only where all of the track's data is there by then.
+//! - A drive that keeps the bus for a write has no limit on what the buffer holds of that write.
+//!
+//! # Facts that change nothing
+//!
+//! None of the twelve drives that `DiskSim` describes has these, and so they are not modelled: an
+//! overhead of every request, hits past another command, writes that prebuffer, seeks before the
+//! answer, a disconnection while the arm seeks, water marks that are shares of the segment. Whether
+//! a drive keeps the bus for the rest of a read, or never lets go of it, matters only where letting
+//! go costs time or keeps another disk waiting: the drives with such costs keep it for reads.
 
 mod segments;
 
@@ -41,9 +60,10 @@ use std::ops::Range;
 use penstock_core::Op;
 
 use self::segments::Segments;
-use super::drive::{Cache, DriveError, ReadAhead};
+use super::bus::BusProtocol;
+use super::drive::{Cache, Drive, DriveError, ReadAhead};
 use super::mechanism::Mechanism;
-use super::options::Overheads;
+use super::options::Options;
 use super::sweep::{Flow, Motion, Order, Sweep};
 
 /// The cache of a drive, and what its arm does in addition to the requests.
@@ -52,6 +72,7 @@ pub(super) struct SegmentBuffer {
     cache: Cache,
     /// Nanoseconds of overhead if the buffer answers: `[write][after a write]`.
     hits: [[u64; 2]; 2],
+    protocol: BusProtocol,
     segments: Segments,
     active: Option<Active>,
     /// The sector behind the last command.
@@ -67,6 +88,19 @@ struct Active {
     least: u64,
     /// Its motion at the last command.
     motion: Motion,
+}
+
+/// What a write costs in addition to arm, platter and data, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct WriteCosts {
+    /// From the command until the arm may move.
+    arm: u64,
+    /// From the command until data crosses the bus.
+    bus: u64,
+    /// From the end of the data until the drive has let go of the bus.
+    disconnect: u64,
+    /// To connect again.
+    reselect: u64,
 }
 
 /// A request for sectors.
@@ -85,14 +119,19 @@ impl SegmentBuffer {
     ///
     /// # Errors
     /// [`DriveError`]: there is no room to read into.
-    pub(super) fn new(cache: &Cache, overheads: Overheads) -> Result<Box<Self>, DriveError> {
+    pub(super) fn new(
+        cache: &Cache,
+        drive: &Drive,
+        options: &Options,
+    ) -> Result<Box<Self>, DriveError> {
         if cache.segments <= u32::from(cache.write_segment) || cache.segment_sectors < 2 {
             let why = "its cache needs a segment for reads, of two sectors or more";
             return Err(DriveError::Drive(why));
         }
         Ok(Box::new(Self {
             cache: *cache,
-            hits: overheads.table(&cache.overheads),
+            hits: options.overheads.table(&cache.overheads),
+            protocol: options.overheads.protocol(&drive.protocol),
             segments: Segments::new(cache.segments, cache.segment_sectors, cache.write_segment),
             active: None,
             last_end: 0,
@@ -102,6 +141,7 @@ impl SegmentBuffer {
     /// The overheads are zero: commands are decoded before they come to the cache.
     pub(super) fn decode_for_free(&mut self) {
         self.hits = Default::default();
+        self.protocol.early_disconnect = None;
     }
 
     /// Serves a read. Returns when it is answered.
@@ -113,9 +153,9 @@ impl SegmentBuffer {
         let found = self.segments.find(first, end, reading).or_else(|| self.coming(first));
         // A read that must wait for the arm is reported, with all its costs.
         let hit = found.is_some() && written <= now;
-        let overhead = if hit { self.overhead(drive, Op::Read, first) } else { missed };
+        let flow = self.read_flow(drive, command, hit, written);
         (drive.wrote, self.last_end) = (false, end);
-        let flow = self.flow(drive, first, end, written.max(now + overhead));
+        let completion = drive.completions[0];
         let whole = found.is_some_and(|at| self.segments.get(at).end >= end);
         let going = self.active.filter(|active| found == Some(active.segment));
         let mut active = going.unwrap_or_else(|| {
@@ -139,6 +179,9 @@ impl SegmentBuffer {
             limit = limit.min((first + self.segments.sectors()).max(end));
         }
         active.sweep.end = active.sweep.end.max(limit);
+        if self.cache.drops_asked {
+            self.segments.drop_before(active.segment, end);
+        }
         let begun = going.is_none().then_some(active.sweep);
         if whole {
             if going.is_some() || self.cache.ahead_on_hit {
@@ -147,14 +190,43 @@ impl SegmentBuffer {
                     drive.report_sweep(sweep, |_| 0);
                 }
             }
-            return flow.done();
+            return flow.done() + completion;
         }
         let read = drive.reach(&mut active.sweep, end);
         if let Some(sweep) = begun {
             drive.report_sweep(sweep, |_| read);
         }
         self.active = Some(active);
-        active.sweep.flow.done().max(read)
+        active.sweep.flow.done().max(read) + completion
+    }
+
+    /// How a read crosses the bus, not before `written`.
+    fn read_flow(
+        &self,
+        drive: &Mechanism,
+        command: &SectorRequest,
+        hit: bool,
+        written: u64,
+    ) -> Flow {
+        let SectorRequest { now, first, end } = *command;
+        let flow = |costs: u64| self.flow(drive, Op::Read, first..end, written.max(now + costs));
+        let BusProtocol {
+            data_preparation,
+            read_disconnect_after_read,
+            read_disconnect_after_write,
+            ..
+        } = self.protocol;
+        if hit {
+            return flow(self.overhead(drive, Op::Read, first) + data_preparation.ns());
+        }
+        let disconnect =
+            if drive.wrote { read_disconnect_after_write } else { read_disconnect_after_read };
+        let connects = self.connects();
+        // What it costs to connect again counts from the first sector on.
+        let least = u64::from(connects > 0);
+        let mark = first + self.share(end - first, self.cache.read_mark).max(least);
+        let costs = drive.overhead(Op::Read) + disconnect.ns() + connects;
+        Flow { mark, connects, ..flow(costs) }
     }
 
     /// Nanoseconds of overhead of a command from sector `first` on that the buffer answers.
@@ -183,32 +255,85 @@ impl SegmentBuffer {
         let durable = durable || !self.cache.write_back;
         let missed = drive.overhead(Op::Write);
         let overhead = if durable { missed } else { self.overhead(drive, Op::Write, first) };
+        let costs = self.write_costs(overhead, drive.wrote && first != self.last_end);
         (drive.wrote, self.last_end) = (true, end);
-        if !durable && let Some(done) = self.append(drive, command, now + overhead) {
+        if !durable && let Some(done) = self.append(drive, command, now + costs.bus) {
             return done;
         }
         let written = self.settle(drive, now);
         let reading = self.active.map(|active| active.segment);
-        let free = (self.stop(drive, now) + overhead).max(written);
+        let free = (self.stop(drive, now) + costs.arm).max(written);
         let segment = self.segments.for_write(first, end, reading);
         self.segments.void(first, end);
         self.segments.begin(segment, first);
         // A write longer than a segment goes through it part by part.
-        let room = self.segments.sectors();
-        let part = end.min(first + room);
-        let flow = self.flow(drive, first, part, written.max(now + overhead));
+        let (room, sectors) = (self.segments.sectors(), end - first);
+        let left = self.share(sectors, self.cache.write_mark).max(1);
+        let refill = room.saturating_sub(left);
+        let holds = self.cache.holds_bus_for_write || refill == 0;
+        let part = if holds { end } else { end.min(first + room) };
+        let mut flow = self.flow(drive, Op::Write, first..part, written.max(now + costs.bus));
+        flow.mark = first + self.head_start(sectors);
         let mut sweep = self.sweep(drive, Op::Write, first..part, free, flow);
         let begun = sweep;
         while sweep.end < end {
-            let drained = drive.finish(&mut sweep);
-            let part = end.min(sweep.end + room);
-            sweep.flow = self.flow(drive, sweep.end, part, drained);
+            let rest = sweep.end - left;
+            let drained = drive.reach(&mut sweep, rest);
+            let apart = drained.max(sweep.flow.done() + costs.disconnect);
+            let part = end.min(sweep.end + refill);
+            let connected = apart + costs.reselect + self.protocol.data_preparation.ns();
+            sweep.flow = self.flow(drive, Op::Write, sweep.end..part, connected);
             sweep.end = part;
         }
         self.segments.extend(segment, end);
         self.active = Some(Active { segment, sweep, least: end, motion: Motion::Done });
         drive.report_sweep(begun, |drive| drive.finish(&mut { sweep }));
-        if durable { drive.finish(&mut sweep) } else { sweep.flow.done() }
+        let crossed = sweep.flow.done();
+        let answered = if durable {
+            drive.finish(&mut sweep).max(crossed + costs.disconnect) + costs.reselect
+        } else {
+            crossed
+        };
+        answered + drive.completions[1]
+    }
+
+    /// What a write costs whose command takes `overhead`. It may be `apart` from a write before it.
+    fn write_costs(&self, overhead: u64, apart: bool) -> WriteCosts {
+        let BusProtocol { data_preparation, reselect, write_disconnect, .. } = self.protocol;
+        match self.protocol.early_disconnect.filter(|_| apart) {
+            None => WriteCosts {
+                arm: overhead,
+                bus: overhead + data_preparation.ns(),
+                disconnect: write_disconnect.ns(),
+                reselect: reselect.ns(),
+            },
+            Some(early) => WriteCosts {
+                arm: (early.command + early.seek_delay).ns(),
+                bus: (early.command + early.disconnect + early.apart).ns() + self.connects(),
+                disconnect: early.second_disconnect.ns(),
+                reselect: early.second_reselect.ns(),
+            },
+        }
+    }
+
+    /// How many of a write's `sectors` are in the buffer before the platter takes the first. The
+    /// numbers are `DiskSim`'s for a drive that disconnects early.
+    fn head_start(&self, sectors: u64) -> u64 {
+        match self.protocol.early_disconnect {
+            None => 0,
+            Some(_) if sectors < 45 => sectors.min(10),
+            Some(_) => 15,
+        }
+    }
+
+    /// `percent` of a request for `sectors`, or of a segment.
+    fn share(&self, sectors: u64, percent: u32) -> u64 {
+        sectors.min(self.segments.sectors()) * u64::from(percent) / 100
+    }
+
+    /// Nanoseconds to connect again for data.
+    fn connects(&self) -> u64 {
+        (self.protocol.reselect + self.protocol.data_preparation).ns()
     }
 
     /// Joins a write to the data on its way to the platter, if it continues that data. Returns when
@@ -230,13 +355,13 @@ impl SegmentBuffer {
         } else {
             decoded
         };
-        active.sweep.flow = self.flow(drive, first, end, enters);
+        active.sweep.flow = self.flow(drive, Op::Write, first..end, enters);
         active.sweep.end = end;
         self.segments.void(first, end);
         self.segments.extend(active.segment, end);
         self.segments.touch(active.segment);
         self.active = Some(active);
-        Some(active.sweep.flow.done())
+        Some(active.sweep.flow.done() + drive.completions[1])
     }
 
     /// When everything that was answered is on the platter.
@@ -265,10 +390,10 @@ impl SegmentBuffer {
         if op == Op::Read && self.segments.holds(sector, held) {
             return 0;
         }
-        let flow = self.flow(drive, sector, sector + 1, at);
+        let flow = self.flow(drive, op, sector..sector + 1, at);
         let begun = at + drive.overhead(op);
         let (next, end) = (sector, sector + 1);
-        let (settle, order) = (self.cache.settle.ns(), Order::Rising);
+        let (settle, order) = (self.settling(drive, op), Order::Rising);
         let mut sweep = Sweep { op, next, end, at: begun, arm, settle, order, flow };
         drive.leg(&mut sweep).begins - begun
     }
@@ -300,12 +425,14 @@ impl SegmentBuffer {
         let Some(mut active) = self.active.take() else { return now };
         if active.sweep.next < active.least.min(active.sweep.end) {
             let read = drive.reach(&mut active.sweep, active.least);
-            active.motion = Motion::Passing(read.max(now));
             self.segments.extend(active.segment, active.sweep.next);
+            drive.arm = active.sweep.arm;
+            return read.max(now);
         }
         drive.arm = active.sweep.arm;
         match active.motion {
             Motion::Done => now,
+            Motion::Passing(_) if self.cache.stops_in_sector => now,
             Motion::Passing(ends) => ends,
             Motion::Seeking(ends, there) => {
                 drive.arm = there;
@@ -353,8 +480,17 @@ impl SegmentBuffer {
         }
     }
 
-    fn flow(&self, drive: &Mechanism, first: u64, end: u64, base: u64) -> Flow {
-        Flow { first, end, base, pace: drive.bus, room: self.segments.sectors() }
+    fn flow(&self, drive: &Mechanism, op: Op, sectors: Range<u64>, base: u64) -> Flow {
+        let Range { start: first, end } = sectors;
+        let pace = drive.bus[usize::from(op == Op::Write)];
+        let room = self.segments.sectors();
+        Flow { first, end, base, pace, room, mark: first, connects: 0 }
+    }
+
+    /// Nanoseconds that the arm takes at least for a command that needs the platter.
+    fn settling(&self, drive: &Mechanism, op: Op) -> u64 {
+        let settle = self.cache.settle.ns();
+        if op == Op::Write { settle.max(drive.least_write_seek) } else { settle }
     }
 
     /// A sweep from where the arm rests, free to move at the time `at`.
@@ -362,10 +498,12 @@ impl SegmentBuffer {
         let order = match op {
             Op::Read if self.cache.zero_latency => Order::Any,
             Op::Read if self.cache.free_sectors => Order::Inside,
+            Op::Write if self.cache.zero_latency_write => Order::Any,
             _ => Order::Rising,
         };
         let Range { start: next, end } = sectors;
-        Sweep { op, next, end, at, arm: drive.arm, settle: self.cache.settle.ns(), order, flow }
+        let (arm, settle) = (drive.arm, self.settling(drive, op));
+        Sweep { op, next, end, at, arm, settle, order, flow }
     }
 }
 

@@ -44,7 +44,7 @@ impl Hdd {
     /// [`DriveError`]: the facts contradict each other.
     pub fn new(drive: &Drive, options: Options) -> Result<Self, DriveError> {
         let mechanism = Mechanism::new(drive, &options)?;
-        let buffer = options.cache.map(|cache| SegmentBuffer::new(&cache, options.overheads));
+        let buffer = options.cache.map(|cache| SegmentBuffer::new(&cache, drive, &options));
         Ok(Self { mechanism, buffer: buffer.transpose()?, serving: None })
     }
 
@@ -89,10 +89,10 @@ impl Hdd {
     /// When the data of the command in service crosses the bus, if that takes time.
     pub(super) fn bus_taken(&self) -> Option<Range<Time>> {
         let CommandInService { req, begun, ends, .. } = self.serving.as_ref()?;
-        let takes = Span::from_ns(sectors(req.start, req.len).1 * self.mechanism.bus);
+        let ([read, write], (_, sectors)) = (self.mechanism.bus, sectors(req.start, req.len));
         match req.op {
-            Op::Read => Some(*ends - takes..*ends),
-            Op::Write => Some(*begun..*begun + takes),
+            Op::Read => Some(*ends - Span::from_ns(sectors * read)..*ends),
+            Op::Write => Some(*begun..*begun + Span::from_ns(sectors * write)),
             Op::Flush | Op::Discard => None,
         }
     }

@@ -7,6 +7,8 @@ use core::fmt;
 
 use penstock_core::Span;
 
+use super::bus::{BusProtocol, BusTimes};
+
 /// What is known of one drive. Sectors are of 512 bytes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Drive {
@@ -32,8 +34,12 @@ pub struct Drive {
     pub write_settle_ns: i64,
     /// Time to decode a command that finds nothing in a cache.
     pub overheads: CommandOverheads,
-    /// Time of one sector on the bus; zero if the bus is never the slower part.
-    pub bus_per_sector: Span,
+    /// What the arm takes at least for a write, however near it is.
+    pub least_write_seek: Span,
+    /// Time of one sector on the bus, if it is known.
+    pub bus: Option<BusTimes>,
+    /// What a command costs on the bus in addition.
+    pub protocol: BusProtocol,
     /// Its buffer, and what it does with it.
     pub cache: Cache,
 }
@@ -62,6 +68,21 @@ pub struct Cache {
     pub free_sectors: bool,
     /// Wanted sectors are taken in the order in which they come round.
     pub zero_latency: bool,
+    /// The same of what is written, once all of it is in the buffer.
+    pub zero_latency_write: bool,
+    /// The drive stops reading ahead at once, not at the end of the sector that passes.
+    pub stops_in_sector: bool,
+    /// What was asked for is dropped when the host has it.
+    pub drops_asked: bool,
+    /// Percent of a read, or of a segment if that is less, that are in the buffer before a read that
+    /// needs the platter begins to cross the bus (the high water mark).
+    pub read_mark: u32,
+    /// Percent of a write longer than a segment, or of the segment, of which no more are in the
+    /// buffer when the rest begins to cross the bus (the low water mark).
+    pub write_mark: u32,
+    /// Such a write crosses the bus as the buffer has room, without the low water mark: the drive
+    /// keeps the bus.
+    pub holds_bus_for_write: bool,
     /// A write is answered when its data is in the buffer.
     pub write_back: bool,
     /// A write that continues the data on its way to the platter joins it.
@@ -207,6 +228,12 @@ impl Cache {
         hits_on_coming: false,
         free_sectors: false,
         zero_latency: false,
+        zero_latency_write: false,
+        stops_in_sector: false,
+        drops_asked: false,
+        read_mark: 0,
+        write_mark: 0,
+        holds_bus_for_write: false,
         write_back: false,
         combine: false,
         hits_on_written: false,

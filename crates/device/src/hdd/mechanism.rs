@@ -6,7 +6,7 @@ use super::access::{Access, Arm};
 use super::drive::{Drive, DriveError};
 use super::geometry::{Map, Place, Run};
 use super::observer::AccessObserver;
-use super::options::{Bus, Options};
+use super::options::Options;
 use super::platter::Platter;
 use super::seek::SeekTimes;
 
@@ -21,8 +21,12 @@ pub(super) struct Mechanism {
     pub(super) platter: Platter,
     /// Nanoseconds of overhead: `[write][after a write]`.
     pub(super) overheads: [[u64; 2]; 2],
-    /// Nanoseconds of one sector on the bus.
-    pub(super) bus: u64,
+    /// Nanoseconds of one sector on the bus: `[write]`.
+    pub(super) bus: [u64; 2],
+    /// Nanoseconds to report that a command is done: `[write]`.
+    pub(super) completions: [u64; 2],
+    /// Nanoseconds that the arm takes at least for a write.
+    pub(super) least_write_seek: u64,
     pub(super) turnaround: Span,
     pub(super) arm: Arm,
     /// The last command moved data to the drive.
@@ -44,7 +48,9 @@ impl Mechanism {
             map,
             seeks,
             overheads: options.overheads.table(&drive.overheads),
-            bus: if options.bus == Bus::Drive { drive.bus_per_sector.ns() } else { 0 },
+            bus: options.bus.times(drive.bus).table(),
+            completions: options.overheads.protocol(&drive.protocol).completions(),
+            least_write_seek: drive.least_write_seek.ns(),
             turnaround: options.turnaround,
             arm: Arm::default(),
             wrote: false,
@@ -69,6 +75,7 @@ impl Mechanism {
     /// If the range is empty or passes the drive's end.
     pub(super) fn access(&self, now: Time, op: Op, start: u64, len: u32) -> Access {
         let (first, mut left) = sectors(start, len);
+        let write = usize::from(op != Op::Read);
         assert!(left > 0 && first + left <= self.map.blocks(), "{len} bytes at {start}");
         let begun = now.max(self.ready).ns() + self.overhead(op);
         let run = self.map.run(self.map.zone_of(first), first, left);
@@ -94,7 +101,7 @@ impl Mechanism {
             seek: Span::from_ns(seek),
             rotation: Span::from_ns(wait),
             transfer: Span::from_ns(clock - begun - seek - wait),
-            bus: Span::from_ns(bus.saturating_sub(clock)),
+            bus: Span::from_ns(bus.saturating_sub(clock) + self.completions[write]),
             distance: run.place.cylinder.abs_diff(self.arm.cylinder),
             arm: Arm { cylinder: at.place.cylinder, head: at.place.head },
         }
@@ -103,12 +110,16 @@ impl Mechanism {
     /// Seek, and wait until `run` may begin, of an access of `sectors` that begins at `begun`.
     pub(super) fn approach(&self, begun: u64, op: Op, run: &Run, sectors: u64) -> (u64, u64) {
         let distance = run.place.cylinder.abs_diff(self.arm.cylinder);
-        let seek = self.seeks.ns(op, distance, run.place.head != self.arm.head);
+        let mut seek = self.seeks.ns(op, distance, run.place.head != self.arm.head);
+        if op == Op::Write {
+            seek = seek.max(self.least_write_seek);
+        }
         let arrived = begun + seek;
-        let data = if op == Op::Write && self.bus > 0 {
+        let [_, bus] = self.bus;
+        let data = if op == Op::Write && bus > 0 {
             // The last sector needs all of them; if the bus is the faster, the first one is enough.
-            let media = self.platter.pass(run.zone, 1).min(self.bus);
-            (begun + sectors * self.bus - (sectors - 1) * media).max(arrived)
+            let media = self.platter.pass(run.zone, 1).min(bus);
+            (begun + sectors * bus - (sectors - 1) * media).max(arrived)
         } else {
             arrived
         };
@@ -117,12 +128,13 @@ impl Mechanism {
 
     /// The sectors of one track pass the head, and a read's pass the bus.
     fn pass(&self, op: Op, run: &Run, left: u64, clock: &mut u64, bus: &mut u64) {
-        if self.bus > 0 && op == Op::Read {
+        let [pace, _] = self.bus;
+        if pace > 0 && op == Op::Read {
             // No sector is on the bus before it has passed the head, and the rest follows it.
             // Within a track the bus waits longest for either the first sector or the last.
-            let first = *clock + self.platter.pass(run.zone, 1) + left * self.bus;
+            let first = *clock + self.platter.pass(run.zone, 1) + left * pace;
             let rest = left - run.blocks + 1;
-            let last = *clock + self.platter.pass(run.zone, run.sectors) + rest * self.bus;
+            let last = *clock + self.platter.pass(run.zone, run.sectors) + rest * pace;
             *bus = (*bus).max(first).max(last);
         }
         *clock += self.platter.pass(run.zone, run.sectors);

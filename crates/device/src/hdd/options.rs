@@ -2,6 +2,7 @@
 
 use penstock_core::Span;
 
+use super::bus::{BusProtocol, BusTimes};
 use super::drive::{Cache, CommandOverheads};
 
 /// Which of a drive's electronics take part.
@@ -40,12 +41,35 @@ pub enum Overheads {
 pub enum Bus {
     /// It takes no time.
     None,
-    /// As the drive's facts say.
+    /// As the drive's facts say; no time if they do not.
     #[default]
     Drive,
+    /// At these rates, in bytes a second.
+    Rates {
+        /// From the drive to the host.
+        read: u64,
+        /// From the host to the drive.
+        write: u64,
+    },
+}
+
+impl Bus {
+    /// The times of a sector, if the facts say `drive`.
+    pub(super) fn times(self, drive: Option<BusTimes>) -> BusTimes {
+        match self {
+            Self::None => BusTimes::NONE,
+            Self::Drive => drive.unwrap_or(BusTimes::NONE),
+            Self::Rates { read, write } => BusTimes::of_rates(read, write),
+        }
+    }
 }
 
 impl Overheads {
+    /// What a command costs on the bus in addition, if the facts say `drive`.
+    pub(super) fn protocol(self, drive: &BusProtocol) -> BusProtocol {
+        if self == Self::Drive { *drive } else { BusProtocol::NONE }
+    }
+
     /// Nanoseconds, `[write][after a write]`, if the facts say `drive`.
     pub(super) fn table(self, drive: &CommandOverheads) -> [[u64; 2]; 2] {
         let of = match self {

@@ -61,6 +61,11 @@ pub(super) struct Flow {
     pub(super) pace: u64,
     /// Sectors that the buffer holds.
     pub(super) room: u64,
+    /// The sectors before this one are in the buffer before a read begins to cross the bus, or
+    /// before the platter takes the first one of a write. Without such a rule it is the first.
+    pub(super) mark: u64,
+    /// Nanoseconds from then until a read begins to cross the bus.
+    pub(super) connects: u64,
 }
 
 impl Flow {
@@ -135,9 +140,10 @@ pub(super) enum Motion {
 impl Mechanism {
     /// The next leg of `sweep`, which has not ended. Only the flow's base may change.
     pub(super) fn leg(&self, sweep: &mut Sweep) -> Leg {
-        // Sectors that pass the bus go in legs of their own.
+        // Sectors that pass the bus go in legs of their own, and so do those before the mark.
         let bound = match sweep.op {
             Op::Write => sweep.flow.first,
+            _ if sweep.next < sweep.flow.mark => sweep.flow.mark,
             _ => sweep.flow.end,
         };
         let end = if sweep.next < bound { bound.min(sweep.end) } else { sweep.end };
@@ -158,10 +164,18 @@ impl Mechanism {
     fn write_leg(&self, sweep: &Sweep, run: Run, arrives: u64) -> Leg {
         let passes = self.platter.pass(run.zone, run.sectors);
         let but_one = passes - self.platter.pass(run.zone, 1);
-        let last = sweep.flow.passed(sweep.next + run.blocks - 1).saturating_sub(but_one);
-        let data = arrives.max(sweep.flow.passed(sweep.next)).max(last);
+        let all = sweep.flow.passed(sweep.next + run.blocks - 1);
+        let marked = sweep.flow.mark.saturating_sub(1);
+        let data = arrives.max(sweep.flow.passed(sweep.next)).max(sweep.flow.passed(marked));
+        let data = data.max(all.saturating_sub(but_one));
         let begins = data + self.platter.until(data, run.place.angle);
-        Leg { run, arrives, comes: begins, begins, ends: begins + passes }
+        let passing = match sweep.order {
+            // What passes once all of it is there need not pass again.
+            Order::Any if all <= begins => self.passing(&run, arrives.max(all), begins),
+            _ => run.sectors,
+        };
+        let ends = begins + self.platter.pass(run.zone, passing);
+        Leg { run, arrives, comes: begins, begins, ends }
     }
 
     /// A read loses a turn where it finds no room, and its sectors go to the bus as they come.
@@ -183,20 +197,30 @@ impl Mechanism {
         if gaining && let Some(at) = flow.first_without_room(next, run.blocks, begins, media) {
             run = self.map.run(run.zone, next, at - next);
         }
-        let mut passing = run.sectors;
-        if self.takes_any(sweep.order, &run, next) {
-            // Wanted sectors that pass before the first one were taken already.
-            let turn = self.platter.pass(run.zone, u64::from(run.place.sectors_per_track));
-            let before = turn.saturating_sub(begins - arrives).div_ceil(media.max(1));
-            passing = passing.min(before.max(1));
-        }
+        let passing = if self.takes_any(sweep.order, &run, next) {
+            self.passing(&run, arrives, begins)
+        } else {
+            run.sectors
+        };
         let ends = begins + self.platter.pass(run.zone, passing);
         if asked {
             let last = next + run.blocks.min(passing) - 1;
             let ahead = (last - sweep.flow.first) * sweep.flow.pace;
             sweep.flow.base = sweep.flow.base.max(ends.saturating_sub(ahead));
+            if next + run.blocks == sweep.flow.mark {
+                sweep.flow.base = sweep.flow.base.max(ends + sweep.flow.connects);
+            }
         }
         Leg { run, arrives, comes, begins, ends }
+    }
+
+    /// How many sectors of `run` are still to pass when its first one `begins` to, if the head takes
+    /// them as they come round from the time `from` on.
+    fn passing(&self, run: &Run, from: u64, begins: u64) -> u64 {
+        let media = self.platter.pass(run.zone, 1);
+        let turn = self.platter.pass(run.zone, u64::from(run.place.sectors_per_track));
+        let before = turn.saturating_sub(begins - from).div_ceil(media.max(1));
+        run.sectors.min(before.max(1))
     }
 
     fn takes_any(&self, order: Order, run: &Run, first: u64) -> bool {

@@ -38,7 +38,9 @@ fn drive() -> Drive {
             write_after_read: Span::from_us(300),
             write_after_write: Span::from_us(400),
         },
-        bus_per_sector: Span::from_us(200),
+        least_write_seek: Span::ZERO,
+        bus: Some(BusTimes::same(Span::from_us(200))),
+        protocol: BusProtocol::NONE,
         cache: Cache::NONE,
     }
 }

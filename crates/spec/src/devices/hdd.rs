@@ -6,6 +6,7 @@ use penstock_core::{Device, Span};
 use penstock_device::hdd::{Angle, Bus, Drive, Hdd, Options, Overheads, Tagged};
 use serde_json::{Value as Json, json};
 
+use super::bus::{self, BUS};
 use super::cache::{self, CacheSpec};
 use super::entry::ModelEntry;
 use super::memory::COMMAND;
@@ -16,7 +17,7 @@ use crate::amount::{OrWord, TIME};
 use crate::diagnose::{JobError, quote};
 use crate::drives;
 use crate::keys::{keys, needed};
-use crate::kinds::{Choice, Own, SWITCH};
+use crate::kinds::{Own, SWITCH};
 use crate::nearest::suggest;
 use crate::reader::Reader;
 use crate::rows::Rows;
@@ -45,8 +46,6 @@ keys! {
             _ => None,
         },
     }, or Overheads::Drive;
-    /// Whether its bus takes part.
-    BUS bus: Bus = Choice(&[("none", Bus::None), ("drive", Bus::Drive)]), or Bus::Drive;
 }
 
 keys! {
@@ -59,7 +58,7 @@ keys! {
 }
 
 pub(super) const ENTRY: ModelEntry<HddSpec> =
-    ModelEntry { name: "hdd", keys: &[KEYS, cache::KEYS, HOST_KEYS], read, rules };
+    ModelEntry { name: "hdd", keys: &[KEYS, bus::KEYS, cache::KEYS, HOST_KEYS], read, rules };
 
 /// A disk with an arm.
 #[derive(Clone, PartialEq, Debug)]
@@ -88,13 +87,13 @@ pub enum DriveSpec {
 fn rules() -> Json {
     let on = json!({"required": [OBSERVED.name], "properties": {OBSERVED.name: {"const": true}}});
     let drives = json!({"properties": {DRIVE.name: words(drives::observed::names())}});
-    all([needed(KEYS), cache::rules(), json!({"if": on, "then": drives})])
+    all([needed(KEYS), bus::rules(DRIVE.name), cache::rules(), json!({"if": on, "then": drives})])
 }
 
 fn read(reader: &Reader<'_>) -> Result<HddSpec, JobError> {
     let drive = reader.get(&DRIVE)?;
     let observed = observed(reader, &drive)?;
-    let (overheads, bus) = (reader.get(&OVERHEADS)?, reader.get(&BUS)?);
+    let (overheads, bus) = (reader.get(&OVERHEADS)?, bus::read(reader, drive.name())?);
     let cache = cache::read(reader)?;
     let options = Options { overheads, bus, turnaround: reader.get(&TURNAROUND)?, cache: None };
     let queue = reader.find(&QUEUE)?.unwrap_or_default();
@@ -156,12 +155,13 @@ impl DriveSpec {
 impl HddSpec {
     /// The drive called `name` with everything that is known of it.
     pub(super) fn known(name: &'static str) -> Self {
+        let unknown = drives::without_bus().any(|unknown| unknown == name);
         Self {
             drive: DriveSpec::Named(name),
             observed: drives::observed::names().any(|known| known == name),
             options: Options {
                 overheads: Overheads::Drive,
-                bus: Bus::Drive,
+                bus: if unknown { Bus::None } else { Bus::Drive },
                 turnaround: Span::ZERO,
                 cache: None,
             },

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use penstock_device::hdd::{Cache, CommandOverheads, Drive, ReadAhead, SeekLaw};
+use penstock_device::hdd::{BusTimes, Cache, CommandOverheads, Drive, ReadAhead, SeekLaw};
 use serde::Deserialize;
 
 use super::{ms, read_ahead};
@@ -60,7 +60,7 @@ impl Observed {
             (drive.overheads.read_after_read, drive.overheads.read_after_write) = (miss, miss);
         }
         Drive {
-            bus_per_sector: ms(self.bulk_sector_transfer_time),
+            bus: Some(BusTimes::same(ms(self.bulk_sector_transfer_time))),
             cache: Cache {
                 ahead: ahead.unwrap_or(drive.cache.ahead),
                 keeps_asked: self.keeps_asked,
@@ -93,7 +93,7 @@ mod tests {
         };
         assert_eq!(times(&published), times(&observed) + 1);
         assert_eq!(published.zones, observed.zones);
-        assert_ne!(published.bus_per_sector, observed.bus_per_sector);
+        assert_ne!(published.bus, observed.bus);
         assert!(drive("atlas10k").is_none());
     }
 

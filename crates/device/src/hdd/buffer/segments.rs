@@ -96,6 +96,12 @@ impl Segments {
         segment.start = segment.start.max(end.saturating_sub(self.sectors));
     }
 
+    /// Drops the sectors of a segment before `end`.
+    pub(super) fn drop_before(&mut self, at: usize, end: u64) {
+        let segment = &mut self.all[at];
+        (segment.start, segment.end) = (segment.start.max(end), segment.end.max(end));
+    }
+
     pub(super) fn get(&self, at: usize) -> &Segment {
         &self.all[at]
     }

@@ -1,5 +1,7 @@
 //! The cache against models that go sector by sector, and its promises about dirty data.
 
+mod protocol;
+
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -8,7 +10,10 @@ use penstock_core::{ClassId, Device, Flags, Io, Prio, ReqId, Request, Span, Stre
 use proptest::prelude::*;
 
 use super::*;
-use crate::hdd::{CommandOverheads, Drive, Hdd, Options, SeekLaw, Spares, TrackOrder, Zone};
+use crate::hdd::{
+    Bus, BusProtocol, BusTimes, CommandOverheads, Drive, Hdd, Options, Overheads, SeekLaw, Spares,
+    TrackOrder, Zone,
+};
 
 const SECTORS: u64 = 2_000;
 
@@ -27,7 +32,7 @@ fn cache() -> Cache {
 }
 
 /// Ten milliseconds a turn, 100 sectors a track, a bus half as fast as the platter.
-fn hdd(cache: Cache) -> Hdd {
+fn facts(cache: Cache) -> Drive {
     let zone = Zone {
         first_cyl: 0,
         last_cyl: 9,
@@ -39,7 +44,7 @@ fn hdd(cache: Cache) -> Hdd {
         spares: 0,
         slips: vec![],
     };
-    let drive = Drive {
+    Drive {
         surfaces: 2,
         cylinders: 10,
         rpm: 6_000,
@@ -50,10 +55,20 @@ fn hdd(cache: Cache) -> Hdd {
         head_switch: Span::from_us(500),
         write_settle_ns: 250_000,
         overheads: CommandOverheads::constant(Span::from_us(300)),
-        bus_per_sector: Span::from_us(200),
+        least_write_seek: Span::ZERO,
+        bus: Some(BusTimes::same(Span::from_us(200))),
+        protocol: BusProtocol::NONE,
         cache,
-    };
-    Hdd::new(&drive, Options { cache: Some(cache), ..Options::default() }).expect("a good drive")
+    }
+}
+
+fn drive(facts: &Drive) -> Hdd {
+    let options = Options { cache: Some(facts.cache), ..Options::default() };
+    Hdd::new(facts, options).expect("a good drive")
+}
+
+fn hdd(cache: Cache) -> Hdd {
+    drive(&facts(cache))
 }
 
 fn request(op: Op, first: u64, sectors: u64, flags: Flags) -> Request {
@@ -125,7 +140,7 @@ fn a_stream_on_a_fast_bus_goes_at_the_pace_of_the_platter() {
     let facts = Cache { segment_sectors: 200, ahead_most: 200, hits_on_coming: true, ..cache() };
     let ends = |facts: Cache| {
         let mut hdd = hdd(facts);
-        hdd.mechanism.bus = 1_000;
+        hdd.mechanism.bus = [1_000; 2];
         (0..5).fold(0, |now, part| read(&mut hdd, now, part * 20, 20))
     };
     // A turn at most until the first sector comes, and one for the track.
@@ -261,7 +276,8 @@ proptest! {
     ) {
         let drive = hdd(cache()).mechanism;
         let op = if write { Op::Write } else { Op::Read };
-        let flow = Flow { first, end: first + asked, base: start, pace, room };
+        let end = first + asked;
+        let flow = Flow { first, end, base: start, pace, room, mark: first, connects: 0 };
         let end = if write { first + asked } else { first + sectors };
         let (arm, order) = (drive.arm, Order::Rising);
         let sweep = Sweep { op, next: first, end, at: start, arm, settle, order, flow };

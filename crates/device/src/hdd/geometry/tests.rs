@@ -1,6 +1,7 @@
 //! Maps of two surfaces and ten sectors a track, small enough to draw.
 
 use super::*;
+use crate::hdd::bus::BusProtocol;
 use crate::hdd::drive::{Cache, CommandOverheads, SeekLaw};
 use penstock_core::Span;
 
@@ -30,7 +31,9 @@ fn map(spares: Spares, zones: Vec<Zone>) -> Result<Map, DriveError> {
         head_switch: Span::ZERO,
         write_settle_ns: 0,
         overheads: CommandOverheads::default(),
-        bus_per_sector: Span::ZERO,
+        least_write_seek: Span::ZERO,
+        bus: None,
+        protocol: BusProtocol::NONE,
         cache: Cache::NONE,
     })
 }

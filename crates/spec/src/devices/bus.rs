@@ -1,0 +1,90 @@
+//! The bus of a disk: as its facts say, at rates that are given, or left out.
+
+use penstock_device::hdd::Bus;
+use serde_json::{Value as Json, json};
+
+use crate::amount::{Amount, TRANSFER};
+use crate::diagnose::{JobError, quote};
+use crate::drives;
+use crate::keys::{keys, table};
+use crate::kinds::Own;
+use crate::nearest::suggest;
+use crate::reader::Reader;
+use crate::rows::Rows;
+use crate::schema::build::{any, words};
+use crate::text::quoted;
+use crate::tree::{Node, Value};
+
+const NONE: &str = "none";
+const DRIVE: &str = "drive";
+const RATES_EXAMPLE: &str = "{ read = \"3MB/s\", write = \"2.7MB/s\" }";
+
+/// No disk's bus is slower, and a faster one than the fastest takes no time.
+const RATE: Amount = TRANSFER.at_least(100_000).at_most(100_000_000_000);
+
+keys! {
+    /// The key of a device that says something of its bus.
+    KEYS:
+    /// What its bus carries: as the drive's facts say, or at these rates.
+    BUS bus: Bus = Own {
+        read: bus,
+        text,
+        schema: || any([words([NONE, DRIVE]), table(RATES)]),
+    }, or Bus::Drive;
+}
+
+keys! {
+    /// Keys of a bus with rates of its own.
+    RATES:
+    /// Transfer rate from the disk to the host.
+    READ read: u64 = RATE, needs "\"3MB/s\"";
+    /// Transfer rate from the host to the disk.
+    WRITE write: u64 = RATE, needs "\"2.7MB/s\"";
+}
+
+/// The bus of a disk whose drive is called `drive`, if it has a name.
+pub(super) fn read(reader: &Reader<'_>, drive: Option<&str>) -> Result<Bus, JobError> {
+    let bus = reader.get(&BUS)?;
+    if let Some(name) = drive
+        && bus == Bus::Drive
+        && drives::without_bus().any(|unknown| unknown == name)
+    {
+        let found = format!("no bus of {} is published", quote(name));
+        let key = BUS.name;
+        let hint = format!(
+            "`{key} = \"none\"` leaves it out; or give its rates, as `{key} = {RATES_EXAMPLE}`"
+        );
+        return Err(JobError::new(found).at(reader.place(&BUS)).hint(hint));
+    }
+    Ok(bus)
+}
+
+fn bus(node: &Node) -> Result<Bus, JobError> {
+    if let Value::Table(_) = node.value {
+        let reader = Reader::new(node, "the bus", &[RATES])?;
+        return Ok(Bus::Rates { read: reader.get(&READ)?, write: reader.get(&WRITE)? });
+    }
+    let expected = || node.expected(&format!("`none`, `drive` or `{RATES_EXAMPLE}`"));
+    match node.word().ok_or_else(expected)? {
+        NONE => Ok(Bus::None),
+        DRIVE => Ok(Bus::Drive),
+        other => Err(expected().hint(suggest(other, [NONE, DRIVE]))),
+    }
+}
+
+fn text(bus: &Bus) -> String {
+    match bus {
+        Bus::None => quoted(NONE),
+        Bus::Drive => quoted(DRIVE),
+        Bus::Rates { read, write } => {
+            Rows::of(&[RATES]).put(&READ, read).put(&WRITE, write).inline()
+        }
+    }
+}
+
+/// A drive of which no bus is published says what its bus is. `drive` is the key with its name.
+pub(super) fn rules(drive: &str) -> Json {
+    let unknown = json!({"required": [drive], "properties": {drive: words(drives::without_bus())}});
+    let says = json!({"properties": {BUS.name: {"not": {"const": DRIVE}}}});
+    json!({"if": unknown, "then": {"required": [BUS.name], "allOf": [says]}})
+}
