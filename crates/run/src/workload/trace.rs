@@ -3,7 +3,7 @@
 use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time};
 use penstock_spec::Job;
 use penstock_spec::traces::{OTHER, TraceSpec};
-use penstock_workload::trace::{Record, Replay, Timing, Trace};
+use penstock_workload::trace::{Record, Replay, ReplayError, Timing, Trace};
 
 use super::load::{Load, Workload, classes};
 use crate::failure::Failure;
@@ -28,7 +28,11 @@ pub(super) fn load(job: &Job, spec: &TraceSpec, capacity: u64) -> Result<Load, F
         others |= class == other;
         (class, classes.get(class.index()).map_or(Prio(0), |class| class.prio))
     });
-    let replay = replay.map_err(|error| Failure::wrong_in(&spec.file, &error))?;
+    let replay = replay.map_err(|error| {
+        let failure = Failure::wrong_in(&spec.file, &error);
+        let past = matches!(error, ReplayError::Past { .. });
+        if past { failure.hint(spec.fit_hint()) } else { failure }
+    })?;
     if others {
         classes.push(ClassInfo::new(OTHER));
     }

@@ -127,6 +127,8 @@ const SPEED_MOST: f64 = 1e6;
 pub struct TraceSpec {
     /// Where it lies.
     pub file: PathBuf,
+    /// The command names the file, not the job.
+    pub of_command: bool,
     /// Name of its format; none: its contents decide.
     pub format: Option<&'static str>,
     /// When its requests are asked.
@@ -173,6 +175,7 @@ impl TraceSpec {
         Ok(Self {
             // The job is written into results and records, which may be read elsewhere.
             file: std::path::absolute(&path).unwrap_or(path),
+            of_command: reader.place(&FILE).is_set(),
             format: reader.find(&FORMAT)?,
             timing: reader.get(&TIMING)?,
             fit: reader.find(&FIT)?,
@@ -195,6 +198,19 @@ impl TraceSpec {
         for rule in &self.rules {
             rule.write(out, &classes[rule.class.index()].name);
         }
+    }
+
+    /// How a trace is made to fit that reaches past the device's end.
+    pub fn fit_hint(&self) -> String {
+        let (key, words) = (FIT.name, ["wrap", "scale"]);
+        let [wrap, scale] = words.map(|word| match self.of_command {
+            true => format!("`--{key} {word}`"),
+            false => format!("`{key} = \"{word}\"`"),
+        });
+        let place = if self.of_command { "of `penstock replay`" } else { "in `[trace]`" };
+        format!(
+            "{wrap} {place} begins again at the device's beginning, {scale} shrinks all addresses"
+        )
     }
 
     /// The class of `record`; `other` is numbered behind the job's own.

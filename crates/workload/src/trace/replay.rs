@@ -70,10 +70,10 @@ const ALIGN_BYTES: u64 = 4096;
 /// A trace that does not fit the device.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ReplayError {
-    /// A request ends past the end of the device.
+    /// A request ends past the end of the device. How a [`Fit`] is asked for, the caller knows.
     #[error(
         "line {line} of the trace: found a request of {len} B at {start} B, expected it to end \
-         within the device's {capacity} B\nhint: fit = \"wrap\" or \"scale\" makes the trace fit"
+         within the device's {capacity} B"
     )]
     Past {
         /// Line of the trace's file.
