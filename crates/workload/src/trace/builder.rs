@@ -49,8 +49,8 @@ impl Asked {
 /// Discards of 4 GiB and more become requests of this length: records count bytes in 32 bits, and a
 /// discard in pieces does the same as a whole one.
 const PIECE_BYTES: u64 = 2 << 30;
-/// How many requests long discards may become, 4 PiB of them: a short line cannot demand all memory.
-const PIECES_MAX: u64 = 2 << 20;
+/// How many requests long discards may become, 1 PiB of them: a short line cannot demand all memory.
+const PIECES_MAX: u64 = 512 << 10;
 
 impl Builder {
     pub(super) fn new() -> Self {
@@ -117,7 +117,7 @@ impl Builder {
             return Err(Wrong::new(text, "a request of less than 4 GiB"));
         }
         if pieces > PIECES_MAX - self.pieces {
-            return Err(Wrong::new(text, "long discards of at most 4 PiB altogether"));
+            return Err(Wrong::new(text, "long discards of at most 1 PiB altogether"));
         }
         self.long_discards += 1;
         self.pieces += pieces;

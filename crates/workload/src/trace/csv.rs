@@ -106,7 +106,10 @@ fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     let mut trace = Builder::new();
     let mut table: Option<Table> = None;
     input.lines(|text, line| match &table {
-        Some(table) if table.complete => table.request(text, line, &mut trace),
+        Some(table) if table.complete => {
+            let parsed = table.request(text, line, &mut trace);
+            parsed.map_err(|wrong| table.columns_differ(text).unwrap_or(wrong))
+        }
         // Reached only if the beginning of a file is tried: what a heading lacks is one mistake.
         Some(table) if table.meant() => Ok(()),
         Some(_) => Err(Wrong::new(text, EXAMPLE)),
@@ -186,7 +189,7 @@ impl Table {
         let (mut device, mut pid, mut process, mut latency) = (DEVICE, 0, ProcessId(0), None);
         let mut cells = self.cells(text);
         for column in &self.columns {
-            let Some(cell) = cells.next() else { return Err(self.columns_differ(text)) };
+            let cell = cells.next().ok_or_else(|| Wrong::new(text, EXAMPLE))?;
             match *column {
                 Column::Time(digits) => at_ns = decimal(cell, digits, "the time")?,
                 Column::Op => op = Some(operation(cell)?),
@@ -203,7 +206,7 @@ impl Table {
             }
         }
         if cells.next().is_some() {
-            return Err(self.columns_differ(text));
+            return Err(Wrong::new(text, EXAMPLE));
         }
         let op = op.unwrap_or(Op::Flush);
         let (start, len) = if op == Op::Flush { (0, 0) } else { (start?, len?) };
@@ -212,12 +215,16 @@ impl Table {
         trace.push(line, text, &asked).map(drop)
     }
 
+    /// What is wrong with a line that has another number of columns: all else follows from it.
     #[cold]
-    fn columns_differ(&self, text: &[u8]) -> Wrong {
-        let comma = if self.separator == b',' { ", and points in numbers" } else { "" };
-        let expected = format!("{} columns as in the first line{comma}", self.columns.len());
-        let found = format!("{} columns, {}", self.cells(text).count(), quoted(text));
-        Wrong::new(&[], expected).found(found)
+    fn columns_differ(&self, text: &[u8]) -> Option<Wrong> {
+        let (found, expected) = (self.cells(text).count(), self.columns.len());
+        if found == expected {
+            return None;
+        }
+        let comma = if self.separator == b',' { ", and no commas in numbers" } else { "" };
+        let expected = format!("{expected} columns as in the first line{comma}");
+        Some(Wrong::new(&[], expected).found(format!("{found} columns, {}", quoted(text))))
     }
 }
 
