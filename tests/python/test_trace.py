@@ -98,7 +98,7 @@ def test_what_is_wrong_is_reported(little: Path, tmp_path: Path) -> None:
     assert penstock("replay", little, "--on", small, "--fit", "wrap").code == 0
     job = tmp_path / "job.toml"
     job.write_text(f'[trace]\nfile = "{little}"\n[class.a]\n[[rule]]\nclass = "a"\n')
-    ended = penstock("run", job, "--on", small)
+    ended = penstock("run", job, "--policy", "noop", "--on", small)
     assert ended.code == 2
     assert 'hint: `fit = "wrap"` in `[trace]`' in ended.err
 

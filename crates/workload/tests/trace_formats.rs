@@ -290,7 +290,7 @@ fn zstd(text: &[u8]) -> Vec<u8> {
 
 #[test]
 fn every_format_is_recognised() {
-    for (name, expected) in [
+    let samples = [
         ("kinds.blkparse", Some("blkparse")),
         ("pgbench.blkparse", Some("blkparse")),
         ("mix8k.disksim", Some("disksim")),
@@ -313,7 +313,11 @@ fn every_format_is_recognised() {
         ("sample.fiu", Some("fiu")),
         ("sample.systor17", Some("systor17")),
         ("sample.tencent", Some("tencent")),
-    ] {
+    ];
+    // All but the notice.
+    let files = fs::read_dir(root().join("tests/data/traces")).unwrap().count();
+    assert_eq!(samples.len(), files - 1, "a sample is not in this list");
+    for (name, expected) in samples {
         assert_eq!(detect(&sample(name)).map(|format| format.name), expected, "{name}");
         let found = read_any(&sample(name)[..]);
         assert_eq!(found.as_ref().map(|(_, format)| format.name).ok(), expected, "{name}");

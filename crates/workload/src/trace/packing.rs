@@ -40,6 +40,8 @@ impl fmt::Display for Packing {
 }
 
 /// What unpacking xz may take: `xz -9` needs 65 MiB, and a few bytes cannot demand all memory.
+/// `lzma-rust2` keeps to such a limit and unpacks while it is read, without unsafe code in the features
+/// used here; `lzma-rs` unpacks xz only as a whole.
 const XZ_MEMORY_KIB: u32 = 128 << 10;
 
 /// The text of a file that may be packed.
