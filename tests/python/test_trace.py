@@ -37,6 +37,7 @@ def test_how_a_trace_was_read_is_noted() -> None:
     noted = "no request was recorded when it was queued (Q)"
     assert f"note          {noted}" in penstock("trace", "info", issued).out
     assert f"note: {noted}" in penstock("trace", "stats", issued).err
+    assert f"note: {noted}" in penstock("replay", issued, "--on", "flash").err
     assert "note" not in penstock("trace", "info", TRACE).out
 
 

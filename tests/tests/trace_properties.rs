@@ -128,7 +128,8 @@ fn records() -> impl Strategy<Value = Vec<u8>> {
     let number = || prop_oneof![4 => 0..100_u64, 2 => 0..1_u64 << 34, 1 => any::<u64>()];
     let record = (0..4_u8, number(), number(), any::<u32>(), number(), 0..40_u16);
     let bytes = record.prop_map(|(kind, time, place, bytes, action, tail)| {
-        let (action, half) = (action as u32, action as u16);
+        let half = action as u16;
+        let action = ((action as u32) << 16) | (action % 9) as u32;
         let head = match kind {
             0 => [&0x6561_7407_u32.to_le_bytes()[..], &[0; 4], &time.to_le_bytes()].concat(),
             1 => [&0x6561_7407_u32.to_be_bytes()[..], &[0; 4], &time.to_be_bytes()].concat(),
@@ -139,7 +140,7 @@ fn records() -> impl Strategy<Value = Vec<u8>> {
             0 => [
                 &place.to_le_bytes()[..],
                 &bytes.to_le_bytes(),
-                &(action << 16 | action % 9).to_le_bytes(),
+                &action.to_le_bytes(),
                 &[7; 14],
                 &tail.to_le_bytes(),
                 &vec![b'a'; tail.into()],
@@ -148,7 +149,7 @@ fn records() -> impl Strategy<Value = Vec<u8>> {
             1 => [
                 &place.to_be_bytes()[..],
                 &bytes.to_be_bytes(),
-                &(action << 16 | action % 9).to_be_bytes(),
+                &action.to_be_bytes(),
                 &[7; 14],
                 &tail.to_be_bytes(),
                 &vec![b'a'; tail.into()],

@@ -179,7 +179,7 @@ fn published_traces() {
         // What is no mistake is read.
         let wrong = inputs.iter().filter(|input| read(&input[..], format(name).unwrap()).is_err());
         let wrong: Vec<_> = wrong.map(|input| &input[..]).collect();
-        text += &format!("{name}\n{}", messages(name, &wrong));
+        write!(text, "{name}\n{}", messages(name, &wrong)).unwrap();
     }
     assert_snapshot!("published_errors", text);
 }

@@ -37,6 +37,7 @@ pub(super) fn load(
         asks_until: goes_on.map(|one| one.active.end).max(),
         longest: programs.iter().map(Program::longest).max().unwrap_or(0),
         measured_ns: None,
+        remarks: Vec::new(),
         workload: Box::new(OnProcessors { programs, cpus: spec.cpus, until }),
     })
 }

@@ -53,6 +53,7 @@ pub(super) fn load(job: &Job, spec: &TraceSpec, capacity: u64) -> Result<Load, F
         asks_until: planned,
         longest: trace.records.iter().map(|record| record.len).max().unwrap_or(0),
         measured_ns: (trace.one_by_one && !fast).then(|| response_times(&trace)),
+        remarks: trace.remarks,
         workload: Box::new(PlayedTrace { replay, planned: planned.is_some() }),
     })
 }

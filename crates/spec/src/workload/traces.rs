@@ -202,15 +202,13 @@ impl TraceSpec {
 
     /// How a trace is made to fit that reaches past the device's end.
     pub fn fit_hint(&self) -> String {
-        let (key, words) = (FIT.name, ["wrap", "scale"]);
-        let [wrap, scale] = words.map(|word| match self.of_command {
-            true => format!("`--{key} {word}`"),
-            false => format!("`{key} = \"{word}\"`"),
-        });
-        let place = if self.of_command { "of `penstock replay`" } else { "in `[trace]`" };
-        format!(
-            "{wrap} {place} begins again at the device's beginning, {scale} shrinks all addresses"
-        )
+        let key = FIT.name;
+        let (wrap, scale) = if self.of_command {
+            (format!("`--{key} wrap` of `penstock replay`"), format!("`--{key} scale`"))
+        } else {
+            (format!("`{key} = \"wrap\"` in `[trace]`"), format!("`{key} = \"scale\"`"))
+        };
+        format!("{wrap} begins again at the device's beginning, {scale} shrinks all addresses")
     }
 
     /// The class of `record`; `other` is numbered behind the job's own.
