@@ -52,6 +52,14 @@ fn blkparse() {
     assert_snapshot!("blkparse_real", table(&read_sample("pgbench.blkparse", "blkparse"), 12));
 }
 
+/// With commands to the device itself, the summary has lines of them.
+#[test]
+fn the_summary_of_commands_is_skipped() {
+    let mut text = sample("issued.blkparse");
+    text.extend_from_slice(b"CPU0 (t):\n PC Reads Queued: 1\n PC Read Disp.: 0\n");
+    assert_eq!(parse(&text, format("blkparse").unwrap()).unwrap().skipped, 6);
+}
+
 /// Kernels of today number the sector of a flush 2^64 - 1.
 #[test]
 fn the_sector_of_a_flush_means_nothing() {

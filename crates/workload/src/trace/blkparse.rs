@@ -33,7 +33,7 @@ const SUMMARY: &[&str] = &[
     "Reads Completed",
     "Read Merges",
     "Read depth",
-    "PC Reads",
+    "PC Read",
     "IO unplugs",
     "Throughput",
     "Events",
