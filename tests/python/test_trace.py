@@ -32,6 +32,15 @@ def test_info_reports_what_a_trace_is() -> None:
     assert json.loads(penstock("trace", "info", TRACE, "--json").out)["format"] == "blkparse"
 
 
+def test_how_a_trace_was_read_is_noted() -> None:
+    issued = ROOT / "tests/data/traces/issued.blkparse"
+    noted = "no request was recorded when it was queued (Q)"
+    assert f"note          {noted}" in penstock("trace", "info", issued).out
+    assert f"note: {noted}" in penstock("trace", "stats", issued).err
+    assert f"note: {noted}" in penstock("replay", issued, "--on", "flash").err
+    assert "note" not in penstock("trace", "info", TRACE).out
+
+
 def test_stats_report_a_column_a_class() -> None:
     ended = penstock("trace", "stats", TRACE, "--classes", JOB)
     heading, requests, *_ = ended.out.splitlines()
@@ -73,7 +82,7 @@ def test_what_is_wrong_is_reported(little: Path, tmp_path: Path) -> None:
     ended = penstock("replay", foreign, "--on", "flash")
     assert (ended.code, ended.out) == (2, "")
     assert "line 1: found" in ended.err
-    assert "known are blkparse, disksim" in ended.err
+    assert "known are blkparse, blktrace" in ended.err
     ended = penstock("replay", little, "--format", "blkpars", "--on", "flash")
     assert ended.code == 2
     assert "did you mean `blkparse`?" in ended.err
@@ -86,8 +95,13 @@ def test_what_is_wrong_is_reported(little: Path, tmp_path: Path) -> None:
     )
     ended = penstock("replay", little, "--on", small)
     assert ended.code == 2
-    assert 'hint: fit = "wrap" or "scale"' in ended.err
+    assert "hint: `--fit wrap` of `penstock replay`" in ended.err
     assert penstock("replay", little, "--on", small, "--fit", "wrap").code == 0
+    job = tmp_path / "job.toml"
+    job.write_text(f'[trace]\nfile = "{little}"\n[class.a]\n[[rule]]\nclass = "a"\n')
+    ended = penstock("run", job, "--policy", "noop", "--on", small)
+    assert ended.code == 2
+    assert 'hint: `fit = "wrap"` in `[trace]`' in ended.err
 
 
 def test_what_a_process_is_called_is_no_command_to_the_terminal(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ pub use sets::{set, set_text};
 use penstock_core::{Op, Time};
 use penstock_spec::Job;
 use penstock_workload::trace::{
-    FORMATS, Format, Record, Trace, TraceError, format, parse, read, read_any, stats,
+    FORMATS, Format, Place, Record, Trace, TraceError, format, parse, read, read_any, stats,
 };
 
 /// A widened or rounded request may not end at more than this: block sizes fit in between.
@@ -60,7 +60,7 @@ pub fn job(bytes: &[u8]) {
 }
 
 fn message_is_sound(error: &TraceError) {
-    assert!(!matches!(error, TraceError::Line { line: 0, .. }), "{error}");
+    assert!(!matches!(error, TraceError::Unexpected { place: Place::Line(0), .. }), "{error}");
     assert!(!error.to_string().is_empty());
 }
 

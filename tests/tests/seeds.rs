@@ -11,13 +11,17 @@ type Check = fn(&[u8]);
 
 /// Every fuzz target and its check.
 const TARGETS: &[(&str, Check)] = &[
+    ("alibaba", |bytes| properties::trace("alibaba", bytes)),
     ("blkparse", |bytes| properties::trace("blkparse", bytes)),
+    ("blktrace", |bytes| properties::trace("blktrace", bytes)),
+    ("csv", |bytes| properties::trace("csv", bytes)),
     ("disksim", |bytes| properties::trace("disksim", bytes)),
     ("file", properties::file),
     ("fio_iolog", |bytes| {
         properties::trace("fio-iolog2", bytes);
         properties::trace("fio-iolog3", bytes);
     }),
+    ("fiu", |bytes| properties::trace("fiu", bytes)),
     ("gate", properties::gate),
     ("job", properties::job),
     ("measured", |bytes| properties::trace("measured", bytes)),
@@ -27,6 +31,12 @@ const TARGETS: &[(&str, Check)] = &[
     ("run", properties::whole_run),
     ("sets", properties::set),
     ("spc", |bytes| properties::trace("spc", bytes)),
+    ("systor17", |bytes| properties::trace("systor17", bytes)),
+    ("tencent", |bytes| properties::trace("tencent", bytes)),
+    ("vscsi", |bytes| {
+        properties::trace("vscsi1", bytes);
+        properties::trace("vscsi2", bytes);
+    }),
 ];
 
 fn root() -> PathBuf {
@@ -63,7 +73,11 @@ fn every_target_is_known_here_and_every_format_has_one() {
     let known: Vec<_> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(stems("fuzz/fuzz_targets"), known);
     for format in FORMATS {
-        let target = if format.name.starts_with("fio-iolog") { "fio_iolog" } else { format.name };
+        let target = match format.name {
+            "fio-iolog2" | "fio-iolog3" => "fio_iolog",
+            "vscsi1" | "vscsi2" => "vscsi",
+            name => name,
+        };
         assert!(TARGETS.iter().any(|(name, _)| *name == target), "{} is not fuzzed", format.name);
     }
 }

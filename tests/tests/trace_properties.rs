@@ -74,6 +74,15 @@ const PIECES: &[&str] = &[
     "\u{e9}",
     "Timestamp,",
     "128166372003061629",
+    "time_ms,op,offset,size\n",
+    "TIME_S;Op;lba;blocks;pid;latency_us\n",
+    "\"",
+    ";",
+    "trim",
+    "0,5",
+    "\u{feff}",
+    "kjournald",
+    "6f4922f45568161a",
 ];
 
 fn nearly() -> impl Strategy<Value = Vec<u8>> {
@@ -91,7 +100,7 @@ fn nearly() -> impl Strategy<Value = Vec<u8>> {
 fn lines() -> impl Strategy<Value = Vec<u8>> {
     let number = || prop_oneof![4 => 0..100_u64, 2 => 0..1_u64 << 34, 1 => any::<u64>()];
     let line =
-        (0..8_u8, number(), number(), number(), number()).prop_map(
+        (0..12_u8, number(), number(), number(), number()).prop_map(
             |(kind, a, b, c, d)| match kind {
                 0 => format!("{a}.{b} {} {c} {d} {}", a % 3, b % 2),
                 1 => format!("{a} {} {b} {c} {}", a % 3, d % 2),
@@ -100,12 +109,58 @@ fn lines() -> impl Strategy<Value = Vec<u8>> {
                 4 => format!("{a} /f{} write {b} {c}", d % 2),
                 5 => format!("8,{} 0 1 {}.{a:09} 7 Q W {b} + {c} [p]", a % 2, a % 9),
                 6 => format!("8,{} 0 1 {}.{a:09} 0 C W {b} + {c} [0]", a % 2, a % 9),
+                7 => format!("{a},{b},{c},{},{d}", d % 2),
+                8 => format!("{},W,{b},{c},{a}", d % 3),
+                9 => format!("{a}.5,0.{d},R,{},{b},{c}", d % 3),
+                10 => format!("{a} 7 p {b} {c} R 8 {}", d % 2),
                 _ => format!("8,{} 0 1 {}.{a:09} 7 Q FWS {b} + {} [p q]", a % 2, a % 9, c % 2),
             },
         );
-    let heading = prop::sample::select(&["", "fio version 3 iolog\n", "fio version 2 iolog\n"][..]);
+    let headings =
+        ["", "fio version 3 iolog\n", "fio version 2 iolog\n", "time_ns,offset,size,op,pid\n"];
+    let heading = prop::sample::select(headings.to_vec());
     (heading, vec(line, 0..20))
         .prop_map(|(heading, lines)| (heading.to_owned() + &lines.join("\n")).into())
+}
+
+/// Records of a binary format that are nearly right.
+fn records() -> impl Strategy<Value = Vec<u8>> {
+    let number = || prop_oneof![4 => 0..100_u64, 2 => 0..1_u64 << 34, 1 => any::<u64>()];
+    let record = (0..4_u8, number(), number(), any::<u32>(), number(), 0..40_u16);
+    let bytes = record.prop_map(|(kind, time, place, bytes, action, tail)| {
+        let half = action as u16;
+        let action = ((action as u32) << 16) | (action % 9) as u32;
+        let head = match kind {
+            0 => [&0x6561_7407_u32.to_le_bytes()[..], &[0; 4], &time.to_le_bytes()].concat(),
+            1 => [&0x6561_7407_u32.to_be_bytes()[..], &[0; 4], &time.to_be_bytes()].concat(),
+            2 => [&[0; 4], &bytes.to_le_bytes()[..], &[0; 4], &[half as u8, 0, 0, 1]].concat(),
+            _ => [&[half as u8, 0, 0, 2][..], &[0; 4], &bytes.to_le_bytes(), &[0; 4]].concat(),
+        };
+        let rest = match kind {
+            0 => [
+                &place.to_le_bytes()[..],
+                &bytes.to_le_bytes(),
+                &action.to_le_bytes(),
+                &[7; 14],
+                &tail.to_le_bytes(),
+                &vec![b'a'; tail.into()],
+            ]
+            .concat(),
+            1 => [
+                &place.to_be_bytes()[..],
+                &bytes.to_be_bytes(),
+                &action.to_be_bytes(),
+                &[7; 14],
+                &tail.to_be_bytes(),
+                &vec![b'a'; tail.into()],
+            ]
+            .concat(),
+            2 => [place.to_le_bytes(), time.to_le_bytes()].concat(),
+            _ => [place.to_le_bytes(), time.to_le_bytes(), time.to_le_bytes()].concat(),
+        };
+        [head, rest].concat()
+    });
+    vec(bytes, 0..20).prop_map(|records| records.concat())
 }
 
 fn read_as_all(bytes: &[u8]) {
@@ -137,6 +192,20 @@ proptest! {
     }
 
     #[test]
+    fn nearly_right_records_never_panic(
+        mut bytes in records(),
+        change in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        if let Some((at, byte)) = change && !bytes.is_empty() {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            bytes.truncate(cut.index(bytes.len()) + 1);
+        }
+        read_as_all(&bytes);
+    }
+
+    #[test]
     fn damaged_packed_files_never_panic(
         text in nearly(),
         changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
@@ -146,7 +215,14 @@ proptest! {
         let zstd = ruzstd::encoding::compress_to_vec(&text[..], level);
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut gzip, &text).unwrap();
-        for mut packed in [zstd, gzip.finish().unwrap()] {
+        let options = lzma_rust2::XzOptions::with_preset(0);
+        let mut xz = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+        std::io::Write::write_all(&mut xz, &text).unwrap();
+        let mut tar = vec![0; 512];
+        tar[124..135].copy_from_slice(format!("{:011o}", text.len()).as_bytes());
+        tar[257..262].copy_from_slice(b"ustar");
+        tar.extend_from_slice(&text);
+        for mut packed in [zstd, gzip.finish().unwrap(), xz.finish().unwrap(), tar] {
             for (at, byte) in &changes {
                 let at = at.index(packed.len());
                 packed[at] = *byte;

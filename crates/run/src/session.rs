@@ -164,7 +164,8 @@ impl Session {
 
     /// What is said of `task` before it has run.
     fn comparison(&self, task: &Task) -> Comparison {
-        let Task { job, policies, place, .. } = task;
+        let Task { job, policies, place, load } = task;
+        let weights = weights::without_effect(job, policies);
         Comparison {
             verdict: None,
             penstock: crate::version::VERSION,
@@ -173,7 +174,7 @@ impl Session {
             world: place.world(),
             device: place.name().into(),
             machine: self.machine.clone(),
-            remarks: weights::without_effect(job, policies).into_iter().collect(),
+            remarks: weights.into_iter().chain(load.remarks.iter().cloned()).collect(),
             runs: Vec::new(),
         }
     }

@@ -45,6 +45,7 @@ pub fn describe(
         "end_bytes": trace.end(),
         "out_of_order": trace.out_of_order,
         "other_lines": trace.skipped,
+        "remarks": trace.remarks,
     });
     let (names, of_record) = match classes {
         None => (vec!["all".to_owned()], vec![ClassId(0); trace.records.len()]),

@@ -175,7 +175,7 @@ fn a_trace_that_does_not_fit_is_refused_unless_the_job_says_how() {
     let run = |fit| compare_text("job.toml", &text(fit), &[], &options, &mut |_| true);
     let refused = run("").unwrap_err();
     assert_eq!(refused.exit_code(), 2);
-    assert!(refused.to_string().contains("hint: fit = \"wrap\" or \"scale\""), "{refused}");
+    assert!(refused.to_string().contains("hint: `fit = \"wrap\"` in `[trace]`"), "{refused}");
     run("fit = \"wrap\"").unwrap();
     run("fit = \"scale\"").unwrap();
 }

@@ -33,7 +33,7 @@ fn blkparse() {
     let changed = [
         ("254,0 ", "254 "),
         ("    1   ", "    x   "),
-        ("0.000079000", "0,000079000"),
+        ("0.000079000", "0:000079000"),
         ("  549 ", "  -49 "),
         (" Q ", " 7 "),
         (" WS ", " 40393264 "),
@@ -151,6 +151,149 @@ fn fio_iologs() {
 }
 
 #[test]
+fn published_traces() {
+    let mut text = String::new();
+    for (name, line, changed) in [
+        (
+            "alibaba",
+            "419,W,8792731648,16384,1577808144360767",
+            [("419", "x"), ("W", "w"), ("16384", "0"), ("1577808144360767", "1.5")],
+        ),
+        (
+            "tencent",
+            "1538323200,12910952,128,0,1063",
+            [("1538323200", "1.5"), ("12910952", "2"), (",0,", ",2,"), (",1063", "")],
+        ),
+        (
+            "systor17",
+            "1456095145.133076000,0.000806,R,7,899056122368,131072",
+            [("R", "X"), (",7,", ",,"), ("0.000806", "-"), (",131072", "")],
+        ),
+        (
+            "fiu",
+            "89966496912869 2559 kjournald 3145944 8 W 6 1 6f4922f45568161a",
+            [("2559 ", ""), ("W", "w"), (" 6 1", " 6"), ("6f49", "6g49")],
+        ),
+    ] {
+        let inputs = changed.map(|(good, bad)| instead(line, good, bad));
+        // What is no mistake is read.
+        let wrong = inputs.iter().filter(|input| read(&input[..], format(name).unwrap()).is_err());
+        let wrong: Vec<_> = wrong.map(|input| &input[..]).collect();
+        write!(text, "{name}\n{}", messages(name, &wrong)).unwrap();
+    }
+    assert_snapshot!("published_errors", text);
+}
+
+#[test]
+fn tables() {
+    let heading = "time_ms,op,offset,size,pid";
+    let mut inputs: Vec<String> = [
+        "time,op,offset,size",
+        "hello,world",
+        "time_ms,op,offset,lba,size",
+        "time_ms,time_us,op,offset,size",
+    ]
+    .map(|heading| format!("{heading}\n0.5,read,0,4096,1\n"))
+    .into();
+    for line in [
+        "0.5,read,0",
+        "0,5,read,0,4096,1",
+        "0.5,Lesen,0,4096,1",
+        "0.5,read,,4096,1",
+        "0.5,read,0,4294967296,1",
+        "0.5,read,0,4096,x",
+        "half,read,0,4096,1",
+    ] {
+        inputs.push(format!("{heading}\n{line}\n"));
+    }
+    let inputs: Vec<_> = inputs.iter().map(String::as_bytes).collect();
+    assert_snapshot!("csv_errors", messages("csv", &inputs));
+}
+
+#[test]
+fn binary_records() {
+    let sample = |name: &str| std::fs::read(format!("../../tests/data/traces/{name}")).unwrap();
+    let changed = |name: &str, at: usize, byte: u8| {
+        let mut bytes = sample(name);
+        bytes[at] = byte;
+        bytes
+    };
+    let blktrace = sample("sample.blktrace");
+    let inputs = [
+        b"".to_vec(),
+        blktrace[..200].to_vec(),
+        blktrace[..250].to_vec(),
+        changed("sample.blktrace", 0, 6),
+        changed("sample.blktrace", 64, 9),
+        changed("big-endian.blktrace", 67, 9),
+        changed("sample.blktrace", 64 + 2, 9),
+        // The third record's sector is too far.
+        changed("sample.blktrace", 64 + 56 + 23, 255),
+    ];
+    let inputs: Vec<_> = inputs.iter().map(|input| &input[..]).collect();
+    let text = messages("blktrace", &inputs);
+    let inputs = [
+        sample("sample.vscsi1"),
+        changed("sample.vscsi2", 43, 3),
+        changed("sample.vscsi2", 31, 255),
+        changed("sample.vscsi2", 23, 255),
+    ];
+    let inputs: Vec<_> = inputs.iter().map(|input| &input[..]).collect();
+    assert_snapshot!("record_errors", text + &messages("vscsi2", &inputs));
+}
+
+/// A file whose lines mostly fit one format is of that format, and one of them is wrong.
+#[test]
+fn one_wrong_line_does_not_hide_the_format() {
+    let mut text = String::new();
+    let mut bad = EVENT.repeat(5);
+    bad.insert_str(EVENT.len() * 2, &EVENT.replace(" + 16", ""));
+    let spc = "0,20941264,8192,W,0.551706\n".repeat(3) + "0,20941264,8192,T,0.55\n";
+    let late = EVENT.repeat(100) + "something else\n";
+    let headed = "time,op,offset,size\n".to_owned() + &"1,read,0,4096\n".repeat(3);
+    let mut events = std::fs::read("../../tests/data/traces/sample.blktrace").unwrap();
+    events[48 + 16 + 48 + 8] ^= 1;
+    let records = events.clone();
+    for input in [bad.as_bytes(), spc.as_bytes(), late.as_bytes(), headed.as_bytes(), &records] {
+        writeln!(text, "{}\n", read_any(input).expect_err("a wrong line")).unwrap();
+    }
+    assert_snapshot!("one_wrong_line", text);
+}
+
+#[test]
+fn what_is_not_in_utf_8() {
+    let utf16 = |text: &str| -> Vec<u8> {
+        let units = [0xfeff].into_iter().chain(text.encode_utf16());
+        units.flat_map(u16::to_le_bytes).collect()
+    };
+    let mut text = String::new();
+    let picture = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+    for input in [utf16(EVENT), picture] {
+        writeln!(text, "{}\n", read_any(&input[..]).expect_err("no trace")).unwrap();
+    }
+    text += &message("blkparse", &utf16(EVENT)[..]);
+    assert_snapshot!("not_utf_8", text);
+    let marked = ["\u{feff}", EVENT, EVENT].concat();
+    assert_eq!(read_any(marked.as_bytes()).unwrap().0.records.len(), 2);
+}
+
+#[test]
+fn long_discards_are_bounded() {
+    let trim = |bytes: u64| format!("fio version 3 iolog\n0 /dev/sda trim 0 {bytes}\n");
+    assert_snapshot!(
+        "long_discards",
+        messages(
+            "fio-iolog3",
+            &[
+                trim(u64::MAX).as_bytes(),
+                trim((1 << 50) + 1).as_bytes(),
+                trim(1 << 50).replace("trim", "write").as_bytes(),
+            ]
+        )
+    );
+}
+
+#[test]
 fn a_foreign_file_is_refused_at_its_first_line() {
     let long = vec![b'a'; 100_000];
     let mut names = String::from("1.0 0 0 8 1\n").repeat(3).into_bytes();
@@ -187,6 +330,10 @@ fn a_file_that_is_cut_off_is_refused_at_its_last_line() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(text.as_bytes()).unwrap();
     let gzip = packed.finish().unwrap();
+    let options = lzma_rust2::XzOptions::with_preset(1);
+    let mut packed = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+    packed.write_all(text.as_bytes()).unwrap();
+    let xz = packed.finish().unwrap();
     let level = ruzstd::encoding::CompressionLevel::Fastest;
     let zstd = ruzstd::encoding::compress_to_vec(text.as_bytes(), level);
     let mut damaged = gzip.clone();
@@ -194,7 +341,16 @@ fn a_file_that_is_cut_off_is_refused_at_its_last_line() {
     damaged[end] ^= 1;
     let messages = messages(
         "blkparse",
-        &[cut, &gzip[..gzip.len() / 2], &gzip[..5], &zstd[..zstd.len() / 2], &zstd[..5], &damaged],
+        &[
+            cut,
+            &gzip[..gzip.len() / 2],
+            &gzip[..5],
+            &zstd[..zstd.len() / 2],
+            &zstd[..5],
+            &damaged,
+            &xz[..xz.len() / 2],
+            &xz[..7],
+        ],
     );
     assert_snapshot!("cut_off", messages);
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use insta::assert_snapshot;
 use penstock_core::{Flags, Op, Span};
 use penstock_workload::trace::{
-    self, FORMATS, Record, Trace, TraceError, Written, detect, format, parse, read, read_any, stats,
+    self, Record, Trace, TraceError, Written, detect, format, parse, read, read_any, stats,
 };
 
 fn root() -> PathBuf {
@@ -25,11 +25,14 @@ fn read_sample(name: &str, as_format: &str) -> Trace {
 
 /// The trace as a person would check it: one request a line, at most `most`.
 fn table(trace: &Trace, most: usize) -> String {
-    let Trace { origin_ns, out_of_order, skipped, .. } = trace;
+    let Trace { origin_ns, out_of_order, skipped, remarks, .. } = trace;
     let mut text = format!(
         "{} requests, origin {origin_ns} ns, {out_of_order} out of order, {skipped} skipped\n",
         trace.records.len()
     );
+    for remark in remarks {
+        writeln!(text, "remark: {remark}").unwrap();
+    }
     for record in trace.records.iter().take(most) {
         let &Record { at, start, len, pid, line, op, .. } = record;
         let (device, process) = (trace.device(record), trace.process(record));
@@ -47,6 +50,14 @@ fn table(trace: &Trace, most: usize) -> String {
 fn blkparse() {
     assert_snapshot!("blkparse", table(&read_sample("kinds.blkparse", "blkparse"), 99));
     assert_snapshot!("blkparse_real", table(&read_sample("pgbench.blkparse", "blkparse"), 12));
+}
+
+/// With commands to the device itself, the summary has lines of them.
+#[test]
+fn the_summary_of_commands_is_skipped() {
+    let mut text = sample("issued.blkparse");
+    text.extend_from_slice(b"CPU0 (t):\n PC Reads Queued: 1\n PC Read Disp.: 0\n");
+    assert_eq!(parse(&text, format("blkparse").unwrap()).unwrap().skipped, 6);
 }
 
 /// Kernels of today number the sector of a flush 2^64 - 1.
@@ -102,6 +113,69 @@ fn fio_iologs() {
     assert_snapshot!("fio_iolog3", table(&read_sample("sample.iolog3", "fio-iolog3"), 9));
 }
 
+#[test]
+fn events_without_queued_requests() {
+    assert_snapshot!("blkparse_issued", table(&read_sample("issued.blkparse", "blkparse"), 9));
+    assert_snapshot!(
+        "blkparse_completed",
+        table(&read_sample("completed.blkparse", "blkparse"), 9)
+    );
+}
+
+#[test]
+fn blktrace() {
+    let trace = read_sample("sample.blktrace", "blktrace");
+    assert_snapshot!("blktrace", table(&trace, 99));
+    assert_eq!(read_sample("big-endian.blktrace", "blktrace"), trace);
+}
+
+#[test]
+fn csv() {
+    assert_snapshot!("csv", table(&read_sample("sample.csv", "csv"), 9));
+    assert_snapshot!("csv_semicolons", table(&read_sample("semicolons.csv", "csv"), 9));
+}
+
+#[test]
+fn vscsi() {
+    let trace = read_sample("sample.vscsi2", "vscsi2");
+    assert_snapshot!("vscsi", table(&trace, 9));
+    assert_eq!(read_sample("sample.vscsi1", "vscsi1"), trace);
+}
+
+#[test]
+fn published_traces() {
+    for name in ["alibaba", "fiu", "systor17", "tencent"] {
+        assert_snapshot!(name, table(&read_sample(&format!("sample.{name}"), name), 9));
+    }
+    for (name, heading) in [
+        ("alibaba", "device_id,opcode,offset,length,timestamp\n"),
+        ("tencent", "Timestamp,Offset,Size,IOType,VolumeID\n"),
+    ] {
+        let mut headed = heading.as_bytes().to_vec();
+        headed.extend(sample(&format!("sample.{name}")));
+        let (trace, format) = read_any(&headed[..]).unwrap();
+        assert_eq!((trace.records.len(), format.name), (4, name));
+    }
+}
+
+/// A discard of many gigabytes is what a file system that is made does first.
+#[test]
+fn a_discard_of_4_gib_and_more_becomes_several() {
+    let gib = |n: u64| n << 30;
+    let text = format!("fio version 3 iolog\n0 /dev/sda trim 512 {}\n", gib(5));
+    let trace = parse(text.as_bytes(), format("fio-iolog3").unwrap()).unwrap();
+    let found: Vec<_> = trace.records.iter().map(|r| (r.start - 512, u64::from(r.len))).collect();
+    assert_eq!(found, [(0, gib(2)), (gib(2), gib(2)), (gib(4), gib(1))]);
+    assert_eq!(
+        trace.remarks,
+        ["1 of its discards had 4 GiB or more; they became 3 of at most 2 GiB"]
+    );
+    let text = format!("8,0 0 1 0.0 7 Q D 0 + {0} [a]\n8,0 0 2 0.5 0 C D 0 + {0} [0]\n", 5 << 21);
+    let trace = parse(text.as_bytes(), format("blkparse").unwrap()).unwrap();
+    let took: Vec<_> = trace.records.iter().map(Record::latency).collect();
+    assert_eq!(took, [Some(Span::from_ms(500)); 3]);
+}
+
 /// Counted independently of the reader: `zcat … | awk '$6 == "Q" { n[$7]++; b[$7] += $10 * 512 }'`.
 #[test]
 fn the_real_trace_has_as_many_requests_as_awk_counts() {
@@ -139,7 +213,8 @@ fn the_real_trace_has_as_many_requests_as_awk_counts() {
 #[test]
 fn lines_out_of_order_are_sorted_and_counted() {
     let trace =
-        parse(b"2.0 0 8 8 1\n1.0 0 0 8 1\n2.0 0 16 8 1\n1.5 0 0 8 0\n", &FORMATS[1]).unwrap();
+        parse(b"2.0 0 8 8 1\n1.0 0 0 8 1\n2.0 0 16 8 1\n1.5 0 0 8 0\n", format("disksim").unwrap())
+            .unwrap();
     let lines: Vec<_> = trace.records.iter().map(|r| (r.line, r.at.ns())).collect();
     assert_eq!(lines, [(2, 0), (4, 500_000), (1, 1_000_000), (3, 1_000_000)]);
     assert_eq!((trace.out_of_order, trace.origin_ns), (2, 1_000_000));
@@ -152,13 +227,63 @@ fn packed_files_are_unpacked_whatever_their_name() {
     let plain = parse(&text, blkparse).unwrap();
     assert_eq!(read(&gzip(&text)[..], blkparse).unwrap(), plain);
     assert_eq!(read(&zstd(&text)[..], blkparse).unwrap(), plain);
+    assert_eq!(read(&xz(&text)[..], blkparse).unwrap(), plain);
     // Several members, several frames and a note between them count as one file.
     let (front, back) = text.split_at(700);
-    let two = [gzip(front), gzip(back)].concat();
-    assert_eq!(read(&two[..], blkparse).unwrap(), plain);
+    for two in [[gzip(front), gzip(back)], [xz(front), xz(back)]] {
+        assert_eq!(read(&two.concat()[..], blkparse).unwrap(), plain);
+    }
     let note = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, b'a', b'b', b'c'];
     let two = [note.to_vec(), zstd(front), note.to_vec(), zstd(back)].concat();
     assert_eq!(read(&two[..], blkparse).unwrap(), plain);
+}
+
+/// Folders and attributes before and behind it are passed over.
+#[test]
+fn the_one_file_in_an_archive_is_read() {
+    let text = sample("kinds.blkparse");
+    let blkparse = format("blkparse").unwrap();
+    let plain = parse(&text, blkparse).unwrap();
+    let parts = [
+        member("day/", b'5', b""),
+        member("PaxHeader", b'x', b"18 comment=a note\n"),
+        member("day/a.blkparse", b'0', &text),
+        member("day/notes/", b'5', b""),
+        vec![0; 1024],
+    ];
+    let archive = parts.concat();
+    for packed in [archive.clone(), gzip(&archive), xz(&archive), parts[2].clone()] {
+        let (trace, format) = read_any(&packed[..]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((&trace, format.name), (&plain, "blkparse"));
+    }
+    let message = |archive: &[u8]| read_any(archive).unwrap_err().to_string();
+    let two = [&parts[2][..], &member("day/b.blkparse", b'0', &text)].concat();
+    let mut damaged = parts[2].clone();
+    damaged.extend_from_slice(&[7; 512]);
+    assert_snapshot!(
+        "archives",
+        [message(&gzip(&two)), message(&parts[0]), message(&parts[2][..700]), message(&damaged),]
+            .join("\n\n")
+    );
+}
+
+/// A member of a tar archive, with its header.
+fn member(name: &str, kind: u8, content: &[u8]) -> Vec<u8> {
+    let mut member = vec![0; 512];
+    member[..name.len()].copy_from_slice(name.as_bytes());
+    member[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
+    member[156] = kind;
+    member[257..263].copy_from_slice(b"ustar\0");
+    member.extend_from_slice(content);
+    member.resize(member.len().next_multiple_of(512), 0);
+    member
+}
+
+fn xz(text: &[u8]) -> Vec<u8> {
+    let options = lzma_rust2::XzOptions::with_preset(1);
+    let mut packed = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+    packed.write_all(text).unwrap();
+    packed.finish().unwrap()
 }
 
 fn gzip(text: &[u8]) -> Vec<u8> {
@@ -173,7 +298,7 @@ fn zstd(text: &[u8]) -> Vec<u8> {
 
 #[test]
 fn every_format_is_recognised() {
-    for (name, expected) in [
+    let samples = [
         ("kinds.blkparse", Some("blkparse")),
         ("pgbench.blkparse", Some("blkparse")),
         ("mix8k.disksim", Some("disksim")),
@@ -184,7 +309,23 @@ fn every_format_is_recognised() {
         ("sample.iolog3", Some("fio-iolog3")),
         ("tpcc.mqsim", Some("mqsim")),
         ("wsrch.mqsim", Some("mqsim")),
-    ] {
+        ("issued.blkparse", Some("blkparse")),
+        ("completed.blkparse", Some("blkparse")),
+        ("sample.blktrace", Some("blktrace")),
+        ("big-endian.blktrace", Some("blktrace")),
+        ("sample.csv", Some("csv")),
+        ("semicolons.csv", Some("csv")),
+        ("sample.vscsi1", Some("vscsi1")),
+        ("sample.vscsi2", Some("vscsi2")),
+        ("sample.alibaba", Some("alibaba")),
+        ("sample.fiu", Some("fiu")),
+        ("sample.systor17", Some("systor17")),
+        ("sample.tencent", Some("tencent")),
+    ];
+    // All but the notice.
+    let files = fs::read_dir(root().join("tests/data/traces")).unwrap().count();
+    assert_eq!(samples.len(), files - 1, "a sample is not in this list");
+    for (name, expected) in samples {
         assert_eq!(detect(&sample(name)).map(|format| format.name), expected, "{name}");
         let found = read_any(&sample(name)[..]);
         assert_eq!(found.as_ref().map(|(_, format)| format.name).ok(), expected, "{name}");

@@ -48,6 +48,8 @@ def stats(
         return
     described: trace_table.Description = json.loads(text)
     drawn(lambda console: _figures(described["classes"], console))
+    for remark in described["remarks"]:
+        output.talk(f"note: {remark}")
 
 
 def _figures(classes: list[trace_table.Description], console: Console) -> None:

@@ -11,7 +11,7 @@ Description = dict[str, Any]
 
 def facts(trace: Description) -> dict[str, str]:
     """What a trace is."""
-    return {
+    facts = {
         "format": trace["format"],
         "requests": units.count(trace["requests"]),
         "duration": units.seconds(trace["duration_s"]),
@@ -21,6 +21,9 @@ def facts(trace: Description) -> dict[str, str]:
         "other lines": units.count(trace["other_lines"]),
         "out of order": units.count(trace["out_of_order"]),
     }
+    if trace["remarks"]:
+        facts["note"] = "; ".join(trace["remarks"])
+    return facts
 
 
 def _bytes(value: float) -> str:

@@ -20,6 +20,7 @@ pub(super) fn load(job: &Job, capacity: u64, block: u32) -> Result<Load, Failure
         lanes: 1,
         longest: agents.iter().map(|agent| agent.size).max().unwrap_or(0),
         measured_ns: None,
+        remarks: Vec::new(),
         workload: Box::new(agents),
     })
 }

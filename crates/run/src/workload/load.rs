@@ -50,13 +50,15 @@ pub(crate) struct Load {
     /// What its requests took on the drive that they were recorded on, one at a time, in nanoseconds
     /// and in ascending order.
     pub(crate) measured_ns: Option<Vec<u64>>,
+    /// What has to be known of it to read the figures, in words.
+    pub(crate) remarks: Vec<String>,
 }
 
 impl Load {
     /// The same of one class only.
     pub(crate) fn only(&self, class: ClassId) -> Self {
         let (workload, classes) = (self.workload.only(class), self.classes.clone());
-        Self { workload, classes, measured_ns: None, ..*self }
+        Self { workload, classes, measured_ns: None, remarks: Vec::new(), ..*self }
     }
 }
 

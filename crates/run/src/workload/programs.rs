@@ -38,6 +38,7 @@ pub(super) fn load(
         lanes: 1,
         longest: programs.iter().map(Program::longest).max().unwrap_or(0),
         measured_ns: None,
+        remarks: Vec::new(),
         workload: Box::new(OnProcessors { programs, cpus: spec.cpus, until }),
     })
 }

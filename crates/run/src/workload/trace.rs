@@ -5,7 +5,7 @@ use penstock_spec::Job;
 use penstock_spec::diagnose::quote;
 use penstock_spec::nearest::suggest;
 use penstock_spec::traces::{OTHER, TraceSpec};
-use penstock_workload::trace::{DeviceId, Places, Record, Replay, Timing, Trace};
+use penstock_workload::trace::{DeviceId, Places, Record, Replay, ReplayError, Timing, Trace};
 
 use super::load::{Load, Workload, classes};
 use crate::failure::Failure;
@@ -33,7 +33,11 @@ pub(super) fn load(job: &Job, spec: &TraceSpec, capacity: u64) -> Result<Load, F
         others |= class == other;
         (class, classes.get(class.index()).map_or(Prio(0), |class| class.prio))
     });
-    let replay = replay.map_err(wrong)?;
+    let replay = replay.map_err(|error| {
+        let failure = Failure::wrong_in(&spec.file, &error);
+        let past = matches!(error, ReplayError::Past { .. });
+        if past { failure.hint(spec.fit_hint()) } else { failure }
+    })?;
     if others {
         classes.push(ClassInfo::new(OTHER));
     }
@@ -55,6 +59,7 @@ pub(super) fn load(job: &Job, spec: &TraceSpec, capacity: u64) -> Result<Load, F
         lanes: places.lanes(),
         longest: trace.records.iter().map(|record| record.len).max().unwrap_or(0),
         measured_ns: (trace.one_by_one && !fast).then(|| response_times(&trace)),
+        remarks: trace.remarks,
         workload: Box::new(PlayedTrace { replay, planned: planned.is_some() }),
     })
 }

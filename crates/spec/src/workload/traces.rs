@@ -135,6 +135,8 @@ const SPEED_MOST: f64 = 1e6;
 pub struct TraceSpec {
     /// Where it lies.
     pub file: PathBuf,
+    /// The command names the file, not the job.
+    pub of_command: bool,
     /// Name of its format; none: its contents decide.
     pub format: Option<&'static str>,
     /// When its requests are asked.
@@ -187,6 +189,7 @@ impl TraceSpec {
         Ok(Self {
             // The job is written into results and records, which may be read elsewhere.
             file: std::path::absolute(&path).unwrap_or(path),
+            of_command: reader.place(&FILE).is_set(),
             format: reader.find(&FORMAT)?,
             timing: reader.get(&TIMING)?,
             device: reader.find(&ONLY)?.unwrap_or_default(),
@@ -213,6 +216,17 @@ impl TraceSpec {
         for rule in &self.rules {
             rule.write(out, &classes[rule.class.index()].name);
         }
+    }
+
+    /// How a trace is made to fit that reaches past the device's end.
+    pub fn fit_hint(&self) -> String {
+        let key = FIT.name;
+        let (wrap, scale) = if self.of_command {
+            (format!("`--{key} wrap` of `penstock replay`"), format!("`--{key} scale`"))
+        } else {
+            (format!("`{key} = \"wrap\"` in `[trace]`"), format!("`{key} = \"scale\"`"))
+        };
+        format!("{wrap} begins again at the device's beginning, {scale} shrinks all addresses")
     }
 
     /// The class of `record`; `other` is numbered behind the job's own.

@@ -1,11 +1,12 @@
 //! Collects the requests of a trace while its lines are read, and puts them in order.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use penstock_core::{Flags, Op, Span, Time};
 
 use super::error::{Parsed, TraceError, Wrong};
-use super::lines::Lines;
+use super::input::Input;
 use super::record::{DeviceId, ProcessId, Record, Trace};
 
 /// Blocks of the formats that count in blocks.
@@ -17,9 +18,14 @@ pub(super) struct Builder {
     processes: Names,
     devices: Names,
     pub(super) skipped: u64,
+    /// What a reader of the trace should know about how it was read.
+    pub(super) remarks: Vec<String>,
+    /// Discards that became several requests, and how many those are.
+    long_discards: u64,
+    pieces: u64,
 }
 
-/// A request as a line has it.
+/// A request as a line or a record has it.
 pub(super) struct Asked {
     pub(super) at_ns: u64,
     pub(super) op: Op,
@@ -27,13 +33,38 @@ pub(super) struct Asked {
     pub(super) len: u64,
     pub(super) flags: Flags,
     pub(super) device: DeviceId,
+    pub(super) pid: u32,
+    pub(super) process: ProcessId,
+    pub(super) latency: Option<Span>,
 }
+
+impl Asked {
+    /// A request of no process, with unknown latency.
+    pub(super) fn new(at_ns: u64, op: Op, start: u64, len: u64, device: DeviceId) -> Self {
+        let (flags, pid, process, latency) = (Flags::NONE, 0, ProcessId(0), None);
+        Self { at_ns, op, start, len, flags, device, pid, process, latency }
+    }
+}
+
+/// Discards of 4 GiB and more become requests of this length: records count bytes in 32 bits, and a
+/// discard in pieces does the same as a whole one.
+const PIECE_BYTES: u64 = 2 << 30;
+/// How many requests long discards may become, 1 PiB of them: a short line cannot demand all memory.
+const PIECES_MAX: u64 = 512 << 10;
 
 impl Builder {
     pub(super) fn new() -> Self {
         let mut processes = Names::new("processes");
         processes.add(b"");
-        Self { records: Vec::new(), processes, devices: Names::new("devices"), skipped: 0 }
+        Self {
+            records: Vec::new(),
+            processes,
+            devices: Names::new("devices"),
+            skipped: 0,
+            remarks: Vec::new(),
+            long_discards: 0,
+            pieces: 0,
+        }
     }
 
     pub(super) fn device(&mut self, name: &[u8]) -> Parsed<DeviceId> {
@@ -44,35 +75,65 @@ impl Builder {
         self.processes.id(name).map(ProcessId)
     }
 
-    /// Adds a request of line `line`, to be completed by the caller; messages quote `text`.
-    pub(super) fn push(&mut self, line: u32, text: &[u8], asked: &Asked) -> Parsed<&mut Record> {
-        let &Asked { at_ns, op, start, len, flags, device } = asked;
+    /// Adds a request of the line or record `line`; messages quote `text`. Returns the numbers of
+    /// the requests that it became: a long discard becomes several.
+    pub(super) fn push(&mut self, line: u32, text: &[u8], asked: &Asked) -> Parsed<Range<usize>> {
+        let &Asked { at_ns, op, start, len, flags, device, pid, process, latency } = asked;
         let (start, len) = if op == Op::Flush { (0, 0) } else { (start, len) };
-        let Ok(len32) = u32::try_from(len) else {
-            return Err(Wrong::new(text, "a request of less than 4 GiB"));
-        };
         if len == 0 && op != Op::Flush {
             return Err(Wrong::new(text, "a request of at least one byte"));
         }
-        if start.checked_add(len).is_none() {
+        let Some(end) = start.checked_add(len) else {
             return Err(Wrong::new(text, "a request that ends below 2^64 bytes"));
-        }
+        };
         if at_ns == Time::NEVER.ns() {
             return Err(Wrong::new(text, "an earlier time"));
         }
-        if self.records.try_reserve(1).is_err() {
+        let fits = u32::try_from(len).is_ok();
+        let pieces = if fits { 1 } else { len.div_ceil(PIECE_BYTES) };
+        if !fits {
+            self.long_discard(op, text, pieces)?;
+        }
+        let first = self.records.len();
+        if self.records.try_reserve(pieces as usize).is_err() {
             let many = self.records.len();
             return Err(Wrong::new(text, format!("no more than {many} requests: memory is full")));
         }
-        let mut record = Record::new(Time::from_ns(at_ns), op, start, len32);
-        (record.line, record.flags, record.device) = (line, flags, device);
-        self.records.push(record);
-        Ok(self.records.last_mut().expect("just pushed"))
+        for piece in 0..pieces {
+            let start = start + piece * PIECE_BYTES;
+            let len = if fits { len } else { PIECE_BYTES.min(end - start) };
+            let mut record = Record::new(Time::from_ns(at_ns), op, start, len as u32);
+            (record.line, record.flags, record.device) = (line, flags, device);
+            (record.pid, record.process) = (pid, process);
+            self.records.push(latency.map_or(record, |latency| record.with_latency(latency)));
+        }
+        Ok(first..self.records.len())
     }
 
-    /// How many requests there are: the index of the next.
-    pub(super) fn len(&self) -> usize {
-        self.records.len()
+    /// Counts a request of 4 GiB or more, which only a discard may be.
+    #[cold]
+    fn long_discard(&mut self, op: Op, text: &[u8], pieces: u64) -> Parsed<()> {
+        if op != Op::Discard {
+            return Err(Wrong::new(text, "a request of less than 4 GiB"));
+        }
+        if pieces > PIECES_MAX - self.pieces {
+            return Err(Wrong::new(text, "long discards of at most 1 PiB altogether"));
+        }
+        self.long_discards += 1;
+        self.pieces += pieces;
+        Ok(())
+    }
+
+    /// Drops all requests so far, which count as skipped.
+    pub(super) fn skip_all(&mut self) {
+        self.skipped += self.records.len() as u64 - self.pieces + self.long_discards;
+        (self.pieces, self.long_discards) = (0, 0);
+        self.records.clear();
+    }
+
+    /// First byte, and the byte after the last, of the request numbered `index`.
+    pub(super) fn range(&self, index: usize) -> (u64, u64) {
+        (self.records[index].start, self.records[index].end())
     }
 
     /// The request numbered `index` took `latency`.
@@ -83,7 +144,7 @@ impl Builder {
     /// The trace, in order of time and counted from its first request.
     pub(super) fn finish(
         mut self,
-        lines: &Lines<'_>,
+        input: &Input<'_>,
         expected: &'static str,
     ) -> Result<Trace, TraceError> {
         let mut latest = Time::ZERO;
@@ -96,12 +157,18 @@ impl Builder {
             self.records.sort_by_key(|record| record.at);
         }
         let Some(origin) = self.records.first().map(|first| first.at) else {
-            return Err(TraceError::Empty { lines: lines.number(), expected });
+            return Err(TraceError::Empty { last: input.place, expected });
         };
         for record in &mut self.records {
             record.at = Time::from_ns(record.at.since(origin).ns());
         }
         self.records.shrink_to_fit();
+        if self.long_discards > 0 {
+            let Self { long_discards, pieces, .. } = self;
+            self.remarks.push(format!(
+                "{long_discards} of its discards had 4 GiB or more; they became {pieces} of at most 2 GiB"
+            ));
+        }
         Ok(Trace {
             records: self.records,
             processes: self.processes.listed,
@@ -109,6 +176,7 @@ impl Builder {
             origin_ns: origin.ns(),
             out_of_order,
             skipped: self.skipped,
+            remarks: self.remarks,
             one_by_one: false,
         })
     }

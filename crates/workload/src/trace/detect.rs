@@ -1,17 +1,19 @@
 //! Detects the format of a file by its first lines.
 //!
-//! A format matches if all of these lines are of it, and of no other. `disksim` and `mqsim` have
-//! the same five columns, and lines of whole times fit both, as milliseconds and as nanoseconds.
-//! The times decide: if, as milliseconds, requests would reach the disk only each ten seconds or
-//! more, they are nanoseconds. Closer times are ambiguous: the message names both formats.
+//! A format matches if these lines are of it, and of no other. If no format matches all of them, the
+//! one that matches most, and more than half, is meant: its reader then names the line that is wrong.
+//! `disksim` and `mqsim` have the same five columns, and lines of whole times fit both, as
+//! milliseconds and as nanoseconds. The times decide: if, as milliseconds, requests would reach the
+//! disk only each ten seconds or more, they are nanoseconds. Closer times are ambiguous: the message
+//! names both formats.
 
 use super::error::{TraceError, quoted};
 use super::format::Format;
-use super::formats::{FORMATS, parse};
+use super::formats::FORMATS;
+use super::input::{Input, not_text};
+use super::record::Trace;
 use super::{disksim, mqsim};
 
-/// Lines by which a format is recognised. One could be chance.
-const LINES: usize = 16;
 /// The longest beginning of a file that detection reads.
 pub(super) const BYTES: usize = 16 << 10;
 
@@ -29,31 +31,36 @@ pub fn detect(head: &[u8]) -> Option<&'static Format> {
     }
 }
 
+/// The formats that fit best.
 fn candidates(head: &[u8]) -> Vec<&'static Format> {
-    let end = match memchr::memchr_iter(b'\n', head).take(LINES).last() {
-        Some(end) => end + 1,
-        None => head.len(),
-    };
-    // A beginning without a request, such as events of other kinds, fits as well.
-    let fits = |format: &&Format| {
-        matches!(parse(&head[..end], format), Ok(_) | Err(TraceError::Empty { .. }))
-    };
-    if head.trim_ascii().is_empty() {
+    let fits: Vec<_> = FORMATS.iter().map(|format| (mistakes(head, format), format)).collect();
+    let Some(least) = fits.iter().filter_map(|&(mistakes, _)| mistakes).min() else {
         return Vec::new();
-    }
-    let found: Vec<_> = FORMATS.iter().filter(fits).collect();
+    };
+    let best = fits.into_iter().filter(|&(mistakes, _)| mistakes == Some(least));
+    let found: Vec<_> = best.map(|(_, format)| format).collect();
     match found[..] {
-        [one, other] if (one.name, other.name) == BOTH && are_nanoseconds(&head[..end]) => {
-            vec![other]
-        }
+        [one, other] if (one.name, other.name) == BOTH && are_nanoseconds(head) => vec![other],
         _ => found,
     }
 }
 
+/// How many lines or records are not of this format; `None` if that is half of them or more.
+fn mistakes(head: &[u8], format: &Format) -> Option<usize> {
+    let mut input = Input::trial(head);
+    match (format.read)(&mut input) {
+        // A beginning without a request, such as events of other kinds, fits as well.
+        Ok(_) | Err(TraceError::Empty { .. }) => {}
+        Err(_) => return None,
+    }
+    let trial = input.trial?;
+    (trial.wrong * 2 < trial.seen).then_some(trial.wrong)
+}
+
 /// Whether whole times of requests are so far apart that they are no milliseconds.
 fn are_nanoseconds(head: &[u8]) -> bool {
-    let trace = parse(head, &mqsim::FORMAT);
-    trace.is_ok_and(|trace| {
+    let trace = (mqsim::FORMAT.read)(&mut Input::trial(head));
+    trace.is_ok_and(|trace: Trace| {
         let gaps = trace.records.len() as u64 - 1;
         gaps > 0 && trace.span().ns() / gaps >= GAP
     })
@@ -65,7 +72,12 @@ pub(super) fn unknown(head: &[u8]) -> TraceError {
         formats.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
     };
     let hint = match &candidates(head)[..] {
-        [] => format!("name the format; known are {}", names(&FORMATS.iter().collect::<Vec<_>>())),
+        [] => match not_text(head) {
+            Some(reason) => reason.into(),
+            None => {
+                format!("name the format; known are {}", names(&FORMATS.iter().collect::<Vec<_>>()))
+            }
+        },
         several => format!("name the format; it could be one of {}", names(several)),
     };
     let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();

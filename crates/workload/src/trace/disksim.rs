@@ -9,13 +9,13 @@
 
 use std::io::{self, Write};
 
-use penstock_core::{Flags, Op};
+use penstock_core::Op;
 
 use super::builder::{Asked, BLOCK_BYTES, Builder, bytes};
 use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, decimal, number};
 use super::format::{Format, Written};
-use super::lines::Lines;
+use super::input::Input;
 use super::record::Trace;
 
 const EXAMPLE: &str = "time_ms device lbn blocks flags, as in `34.025970 0 13020280 8 1`";
@@ -28,10 +28,10 @@ pub(super) const FORMAT: Format = Format {
     write: Some(write),
 };
 
-fn read(lines: &mut Lines<'_>) -> Result<Trace, TraceError> {
+fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     let mut trace = Builder::new();
-    lines.each(|text, line| request(text, line, &mut trace))?;
-    trace.finish(lines, EXAMPLE)
+    input.lines(|text, line| request(text, line, &mut trace))?;
+    trace.finish(input, EXAMPLE)
 }
 
 fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
@@ -50,9 +50,9 @@ fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
     };
     fields.end()?;
     let op = if odd { Op::Read } else { Op::Write };
-    let (start, len, flags) = (bytes(lbn, text)?, bytes(blocks, text)?, Flags::NONE);
+    let (start, len) = (bytes(lbn, text)?, bytes(blocks, text)?);
     let device = trace.device(device)?;
-    trace.push(line, text, &Asked { at_ns, op, start, len, flags, device }).map(|_| ())
+    trace.push(line, text, &Asked::new(at_ns, op, start, len, device)).map(drop)
 }
 
 fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<Written> {

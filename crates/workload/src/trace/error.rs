@@ -7,6 +7,7 @@ use std::io;
 use thiserror::Error;
 
 use super::packing::Packing;
+use super::tar::ArchiveError;
 
 /// Characters of the input that a message quotes: enough to recognise it.
 const QUOTED_CHARS: usize = 60;
@@ -14,14 +15,56 @@ const QUOTED_CHARS: usize = 60;
 /// Devices that a message names.
 const NAMED: usize = 6;
 
-/// A trace that cannot be read. Lines count from 1, in the unpacked text.
+/// Where something stands in the unpacked file: lines and records count from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// A line of text.
+    Line(u64),
+    /// A record of a binary file.
+    Record {
+        /// Which one.
+        number: u64,
+        /// Its first byte, counted from 0.
+        byte: u64,
+    },
+}
+
+impl Place {
+    /// Its number, as a record keeps it. A trace of more lines than 32 bits hold stays in order; only
+    /// these numbers stop.
+    pub(super) fn number(self) -> u32 {
+        let (Self::Line(number) | Self::Record { number, .. }) = self;
+        u32::try_from(number).unwrap_or(u32::MAX)
+    }
+
+    /// The place behind this one and the bytes `waiting`, where no more can be read.
+    pub(super) fn after(self, waiting: &[u8]) -> Self {
+        match self {
+            Self::Line(line) => {
+                Self::Line(line + 1 + memchr::memchr_iter(b'\n', waiting).count() as u64)
+            }
+            Self::Record { number, byte } => Self::Record { number: number + 1, byte },
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Record { number, byte } => write!(f, "record {number}, at byte {byte}"),
+        }
+    }
+}
+
+/// A trace that cannot be read.
 #[derive(Debug, Error)]
 pub enum TraceError {
-    /// A line is not of the format.
-    #[error("line {line}: found {found}, expected {expected}{}", Hint(hint))]
-    Line {
+    /// A line or a record is not of the format.
+    #[error("{place}: found {found}, expected {expected}{}", Hint(hint))]
+    Unexpected {
         /// Where.
-        line: u64,
+        place: Place,
         /// What stands there, quoted and cut.
         found: String,
         /// What should stand there.
@@ -30,16 +73,22 @@ pub enum TraceError {
         hint: Option<String>,
     },
     /// The file is packed and the packed data is cut off or damaged.
-    #[error("line {line}: here the {packing} data {what}{}", Hint(hint))]
+    #[error("{place}: here the {packing} data {what}{}", Hint(hint))]
     Packed {
-        /// The line that cannot be read to its end.
-        line: u64,
+        /// The line or record that cannot be read to its end.
+        place: Place,
         /// How the file is packed.
         packing: Packing,
         /// What is wrong with it.
         what: String,
         /// What to do about it.
         hint: Option<String>,
+    },
+    /// The file is an archive from which no single file can be read.
+    #[error("{source}")]
+    Archive {
+        /// Why.
+        source: ArchiveError,
     },
     /// The file cannot be opened.
     #[error("the file cannot be opened: {source}")]
@@ -48,18 +97,18 @@ pub enum TraceError {
         source: io::Error,
     },
     /// The file cannot be read.
-    #[error("line {line}: the file cannot be read further: {source}")]
+    #[error("{place}: the file cannot be read further: {source}")]
     Input {
-        /// The line that was being read.
-        line: u64,
+        /// The line or record that was being read.
+        place: Place,
         /// Why.
         source: io::Error,
     },
     /// There is text of the format, but no request in it.
-    #[error("found no request in {lines} lines, expected {expected}")]
+    #[error("found no request in {}, expected {expected}", Count(*last))]
     Empty {
-        /// How many lines there are.
-        lines: u64,
+        /// The last line or record.
+        last: Place,
         /// How a request looks.
         expected: &'static str,
     },
@@ -73,6 +122,18 @@ pub enum TraceError {
     },
 }
 
+/// How many lines or records there are up to a place.
+struct Count(Place);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Place::Line(lines) => write!(f, "{lines} lines"),
+            Place::Record { number, .. } => write!(f, "{number} records"),
+        }
+    }
+}
+
 /// A hint on a line of its own.
 struct Hint<'a>(&'a Option<String>);
 
@@ -82,13 +143,13 @@ impl fmt::Display for Hint<'_> {
     }
 }
 
-/// A reader's error in a line: what was found, and what was expected.
-/// [`Lines`](super::lines::Lines) adds the line's number. Boxed, so that the path without an error
-/// stays narrow.
+/// A reader's error in a line or a record: what was found, and what was expected.
+/// [`Input`](super::input::Input) adds the place. Boxed, so that the path without an error stays
+/// narrow.
 #[derive(Debug)]
 pub(super) struct Wrong(Box<(String, String)>);
 
-/// What a line says, or what is wrong with it.
+/// What a line or a record says, or what is wrong with it.
 pub(super) type Parsed<T> = Result<T, Wrong>;
 
 impl Wrong {
@@ -98,10 +159,17 @@ impl Wrong {
         Self(Box::new((quoted(found), expected.into())))
     }
 
+    /// The same, where `found` was found: bytes of a binary file say nothing to a reader.
     #[cold]
-    pub(super) fn at(self, line: u64, hint: Option<&str>) -> TraceError {
+    pub(super) fn found(mut self, found: impl fmt::Display) -> Self {
+        self.0.0 = found.to_string();
+        self
+    }
+
+    #[cold]
+    pub(super) fn at(self, place: Place, hint: Option<&str>) -> TraceError {
         let (found, expected) = *self.0;
-        TraceError::Line { line, found, expected, hint: hint.map(Into::into) }
+        TraceError::Unexpected { place, found, expected, hint: hint.map(Into::into) }
     }
 }
 
@@ -120,10 +188,10 @@ pub(super) fn quoted(text: &[u8]) -> String {
 /// A trace that cannot be replayed as it was asked for.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ReplayError {
-    /// A request ends past the end of the device.
+    /// A request ends past the end of the device. How a fit is asked for, the caller knows.
     #[error(
         "line {line} of the trace: found a request of {len} B at {start} B, expected it to end \
-         within the device's {capacity} B\nhint: fit = \"wrap\" or \"scale\" makes the trace fit"
+         within the device's {capacity} B"
     )]
     Past {
         /// Line of the trace's file.

@@ -78,14 +78,21 @@ pub(super) fn number32(text: &[u8], expected: &str) -> Parsed<u32> {
     value.ok_or_else(|| Wrong::new(text, expected))
 }
 
-/// A number with or without a point, in units of 10^-`digits`; further digits are cut off.
+/// A whole number of a unit that is `scale` of another, in that.
+pub(super) fn scaled(text: &[u8], scale: u64, expected: &str) -> Parsed<u64> {
+    let value = whole(text).and_then(|value| value.checked_mul(scale));
+    value.ok_or_else(|| Wrong::new(text, expected))
+}
+
+/// A number with or without a decimal point or comma, in units of 10^-`digits`; further digits are
+/// cut off.
 pub(super) fn decimal(text: &[u8], digits: usize, expected: &str) -> Parsed<u64> {
     fixed(text, digits).ok_or_else(|| Wrong::new(text, expected))
 }
 
 fn fixed(text: &[u8], digits: usize) -> Option<u64> {
     let unit = 10_u64.pow(digits as u32);
-    let Some(point) = memchr::memchr(b'.', text) else {
+    let Some(point) = memchr::memchr2(b'.', b',', text) else {
         return whole(text)?.checked_mul(unit);
     };
     let (before, after) = (&text[..point], &text[point + 1..]);
@@ -109,8 +116,19 @@ mod tests {
         assert_eq!(fixed(b"12", 6), Some(12_000_000));
         assert_eq!(fixed(b"12.", 6), Some(12_000_000));
         assert_eq!(fixed(b"1.2345678", 6), Some(1_234_567));
-        for bad in [&b""[..], b".", b".5", b"-1", b"1.-5", b"1.5x", b"1.1234567x", b"1e3", b"1.2.3"]
-        {
+        assert_eq!(fixed(b"0,000019", 9), Some(19_000));
+        for bad in [
+            &b""[..],
+            b".",
+            b".5",
+            b"-1",
+            b"1.-5",
+            b"1.5x",
+            b"1.1234567x",
+            b"1e3",
+            b"1.2.3",
+            b"1,234.5",
+        ] {
             assert_eq!(fixed(bad, 6), None, "{}", bad.escape_ascii());
         }
         assert_eq!(fixed(b"18446744073709551615", 6), None);

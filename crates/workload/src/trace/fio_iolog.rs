@@ -18,9 +18,9 @@ use penstock_core::{Flags, Op};
 
 use super::builder::{Asked, Builder};
 use super::error::{Parsed, TraceError, Wrong};
-use super::fields::{Fields, number};
+use super::fields::{Fields, number, scaled};
 use super::format::{Format, Written};
-use super::lines::Lines;
+use super::input::Input;
 use super::record::Trace;
 
 const HEADING_2: &str = "fio version 2 iolog";
@@ -46,11 +46,11 @@ pub(super) const FORMAT_3: Format = Format {
     write: Some(write),
 };
 
-fn read_2(lines: &mut Lines<'_>) -> Result<Trace, TraceError> {
+fn read_2(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     let mut trace = Builder::new();
     let mut at_ns = 0;
     let mut headed = false;
-    lines.each(|text, line| {
+    input.lines(|text, line| {
         if !headed {
             headed = true;
             return heading(text, HEADING_2);
@@ -61,27 +61,27 @@ fn read_2(lines: &mut Lines<'_>) -> Result<Trace, TraceError> {
         if action != b"wait" {
             return request(&mut fields, text, line, at_ns, &mut trace);
         }
-        let pause = micros(look.word(), "how many microseconds to wait")?;
+        let pause = scaled(look.word(), NS_PER_US, "how many microseconds to wait")?;
         at_ns = at_ns.checked_add(pause).ok_or_else(|| Wrong::new(text, "a shorter wait"))?;
         trace.skipped += 1;
         Ok(())
     })?;
-    trace.finish(lines, EXAMPLE_2)
+    trace.finish(input, EXAMPLE_2)
 }
 
-fn read_3(lines: &mut Lines<'_>) -> Result<Trace, TraceError> {
+fn read_3(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     let mut trace = Builder::new();
     let mut headed = false;
-    lines.each(|text, line| {
+    input.lines(|text, line| {
         if !headed {
             headed = true;
             return heading(text, HEADING_3);
         }
         let mut fields = Fields::new(text);
-        let at_ns = micros(fields.word(), "the time in microseconds")?;
+        let at_ns = scaled(fields.word(), NS_PER_US, "the time in microseconds")?;
         request(&mut fields, text, line, at_ns, &mut trace)
     })?;
-    trace.finish(lines, EXAMPLE_3)
+    trace.finish(input, EXAMPLE_3)
 }
 
 fn heading(text: &[u8], expected: &str) -> Parsed<()> {
@@ -89,11 +89,6 @@ fn heading(text: &[u8], expected: &str) -> Parsed<()> {
         return Ok(());
     }
     Err(Wrong::new(text, format!("the heading `{expected}`")))
-}
-
-fn micros(text: &[u8], expected: &str) -> Parsed<u64> {
-    let ns = number(text, expected)?.checked_mul(NS_PER_US);
-    ns.ok_or_else(|| Wrong::new(text, expected))
 }
 
 fn request(
@@ -131,7 +126,8 @@ fn request(
     fields.end()?;
     let flags = if op == Op::Flush { Flags::SYNC } else { Flags::NONE };
     let device = trace.device(file)?;
-    trace.push(line, text, &Asked { at_ns, op, start, len, flags, device }).map(|_| ())
+    let asked = Asked { flags, ..Asked::new(at_ns, op, start, len, device) };
+    trace.push(line, text, &asked).map(drop)
 }
 
 fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<Written> {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::error::TraceError;
-use super::lines::Lines;
+use super::input::Input;
 use super::record::Trace;
 
 /// A way to keep traces in files.
@@ -16,7 +16,7 @@ pub struct Format {
     /// How a request looks.
     pub example: &'static str,
     /// Reads a whole trace.
-    pub read: fn(&mut Lines<'_>) -> Result<Trace, TraceError>,
+    pub read: fn(&mut Input<'_>) -> Result<Trace, TraceError>,
     /// Writes a trace, if this format can be written.
     pub write: Option<WriteTrace>,
 }

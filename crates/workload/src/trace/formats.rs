@@ -2,20 +2,32 @@
 
 use super::error::TraceError;
 use super::format::Format;
-use super::lines::Lines;
+use super::input::Input;
 use super::record::Trace;
-use super::{blkparse, disksim, fio_iolog, measured, mqsim, msr, spc};
+use super::{
+    alibaba, blkparse, blktrace, csv, disksim, fio_iolog, fiu, measured, mqsim, msr, spc, systor,
+    tencent, vscsi,
+};
 
 /// All formats.
 pub static FORMATS: &[Format] = &[
     blkparse::FORMAT,
+    blktrace::FORMAT,
+    csv::FORMAT,
     disksim::FORMAT,
-    measured::FORMAT,
-    mqsim::FORMAT,
-    msr::FORMAT,
-    spc::FORMAT,
     fio_iolog::FORMAT_2,
     fio_iolog::FORMAT_3,
+    measured::FORMAT,
+    mqsim::FORMAT,
+    vscsi::FORMAT_1,
+    vscsi::FORMAT_2,
+    // Traces that were published.
+    alibaba::FORMAT,
+    fiu::FORMAT,
+    msr::FORMAT,
+    spc::FORMAT,
+    systor::FORMAT,
+    tencent::FORMAT,
 ];
 
 /// The format named `name`.
@@ -28,5 +40,5 @@ pub fn format(name: &str) -> Option<&'static Format> {
 /// # Errors
 /// As [`read`](super::read).
 pub fn parse(text: &[u8], format: &Format) -> Result<Trace, TraceError> {
-    (format.read)(&mut Lines::new(text)?)
+    (format.read)(&mut Input::new(text)?)
 }

@@ -12,13 +12,13 @@
 //!
 //! The format cannot be written: other traces do not record how long each request took.
 
-use penstock_core::{Flags, Op, Span, Time};
+use penstock_core::{Op, Span, Time};
 
 use super::builder::{Asked, Builder, bytes};
 use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, decimal, number};
 use super::format::Format;
-use super::lines::Lines;
+use super::input::Input;
 use super::record::Trace;
 
 const EXAMPLE: &str = "op,lbn,blocks,measured_response_ms,think_time_after_completion_ms, as in \
@@ -32,10 +32,10 @@ pub(super) const FORMAT: Format = Format {
     write: None,
 };
 
-fn read(lines: &mut Lines<'_>) -> Result<Trace, TraceError> {
+fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     let mut trace = Builder::new();
     let mut completed = None;
-    lines.each(|text, line| {
+    input.lines(|text, line| {
         if line == 1 && text.starts_with(b"op,") {
             trace.skipped += 1;
             return Ok(());
@@ -43,7 +43,7 @@ fn read(lines: &mut Lines<'_>) -> Result<Trace, TraceError> {
         completed = Some(request(text, line, completed, &mut trace)?);
         Ok(())
     })?;
-    Ok(Trace { one_by_one: true, ..trace.finish(lines, EXAMPLE)? })
+    Ok(Trace { one_by_one: true, ..trace.finish(input, EXAMPLE)? })
 }
 
 /// Reads a request. Returns when it completed, if the one before had `completed` then.
@@ -64,9 +64,9 @@ fn request(text: &[u8], line: u32, completed: Option<u64>, trace: &mut Builder) 
     let Some((at_ns, completed)) = times.filter(|&(_, ns)| ns < Time::NEVER.ns()) else {
         return Err(Wrong::new(text, "times that add up to less than 500 years"));
     };
-    let (start, len, flags) = (bytes(lbn, text)?, bytes(blocks, text)?, Flags::NONE);
+    let (start, len) = (bytes(lbn, text)?, bytes(blocks, text)?);
     let device = trace.device(b"drive")?;
-    let record = trace.push(line, text, &Asked { at_ns, op, start, len, flags, device })?;
-    *record = record.with_latency(Span::from_ns(took_ns));
+    let latency = Some(Span::from_ns(took_ns));
+    trace.push(line, text, &Asked { latency, ..Asked::new(at_ns, op, start, len, device) })?;
     Ok(completed)
 }

@@ -1,27 +1,33 @@
 //! Recorded workloads: read in the formats in which they are kept, described, and replayed.
 //!
 //! [`FORMATS`] names every format; each has a file of its own here. [`read`] reads a file of a
-//! known format, [`read_any`] detects the format. Files packed by gzip or zstd are unpacked while
-//! they are read. A [`Trace`] does not depend on the format that it was read from: [`stats`]
+//! known format, [`read_any`] detects the format. Files packed by gzip, xz or zstd are unpacked
+//! while they are read, and so is the one file in a tar archive. A [`Trace`] does not depend on the format that it was read from: [`stats`]
 //! describes it, [`Replay`] issues its requests again, and formats with a writer write it.
 //!
-//! Invariants: arbitrary bytes end in a [`Trace`] or in a [`TraceError`] that names the line; apart
-//! from the requests themselves, memory is bounded.
+//! Invariants: arbitrary bytes end in a [`Trace`] or in a [`TraceError`] that names the line or the
+//! record; apart from the requests themselves, memory is bounded.
 //!
 //! To add a format: one file with a [`Format`], and one line in [`FORMATS`].
 
+mod alibaba;
 mod blkparse;
+mod blktrace;
+mod block_events;
 mod builder;
 mod closed;
 mod completions;
+mod csv;
 mod dependencies;
 mod detect;
 mod disksim;
 mod error;
 mod fields;
 mod fio_iolog;
+mod fiu;
 mod format;
 mod formats;
+mod input;
 mod lines;
 mod measured;
 mod mqsim;
@@ -29,24 +35,30 @@ mod msr;
 mod packing;
 mod places;
 mod record;
+mod records;
 mod replay;
 pub mod series;
 mod spc;
 pub mod stats;
+mod systor;
+mod tar;
+mod tencent;
+mod vscsi;
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 pub use detect::detect;
-pub use error::{ReplayError, TraceError};
+pub use error::{Place, ReplayError, TraceError};
 pub use format::{Format, WriteTrace, Written};
 pub use formats::{FORMATS, format, parse};
-pub use lines::Lines;
+pub use input::Input;
 pub use packing::Packing;
 pub use places::{Fit, Layout, Places};
 pub use record::{DeviceId, ProcessId, Record, Trace};
 pub use replay::{Replay, Timing};
+pub use tar::ArchiveError;
 
 use detect::unknown;
 
@@ -76,14 +88,14 @@ pub fn load(
 /// If it is not of that format, cut off, damaged or unreadable. The error names the line and what
 /// was expected.
 pub fn read(input: impl Read, format: &Format) -> Result<Trace, TraceError> {
-    let mut lines = Lines::new(input)?;
-    let head = head(&mut lines)?;
-    (format.read)(&mut lines).map_err(|error| match (error, detect(&head)) {
-        (TraceError::Line { line, found, expected, hint: None }, Some(other))
+    let mut input = Input::new(input)?;
+    let head = head(&mut input)?;
+    (format.read)(&mut input).map_err(|error| match (error, detect(&head)) {
+        (TraceError::Unexpected { place, found, expected, hint: None }, Some(other))
             if other.name != format.name =>
         {
             let hint = Some(format!("the file looks like format `{}`", other.name));
-            TraceError::Line { line, found, expected, hint }
+            TraceError::Unexpected { place, found, expected, hint }
         }
         (error, _) => error,
     })
@@ -94,13 +106,13 @@ pub fn read(input: impl Read, format: &Format) -> Result<Trace, TraceError> {
 /// # Errors
 /// As [`read`], and if no format or more than one fits the first lines.
 pub fn read_any(input: impl Read) -> Result<(Trace, &'static Format), TraceError> {
-    let mut lines = Lines::new(input)?;
-    let head = head(&mut lines)?;
+    let mut input = Input::new(input)?;
+    let head = head(&mut input)?;
     let format = detect(&head).ok_or_else(|| unknown(&head))?;
-    Ok(((format.read)(&mut lines)?, format))
+    Ok(((format.read)(&mut input)?, format))
 }
 
-fn head(lines: &mut Lines<'_>) -> Result<Vec<u8>, TraceError> {
-    let head = lines.peek()?;
+fn head(input: &mut Input<'_>) -> Result<Vec<u8>, TraceError> {
+    let head = input.peek()?;
     Ok(head[..head.len().min(detect::BYTES)].to_vec())
 }

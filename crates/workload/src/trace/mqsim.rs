@@ -3,13 +3,13 @@
 //! Sectors are of 512 bytes. The type is 0 for a write and 1 for a read, as in the traces that come
 //! with `MQSim`.
 
-use penstock_core::{Flags, Op};
+use penstock_core::Op;
 
 use super::builder::{Asked, Builder, bytes};
 use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, number};
 use super::format::Format;
-use super::lines::Lines;
+use super::input::Input;
 use super::record::Trace;
 
 const EXAMPLE: &str = "time_ns device lba sectors type, as in `938513000 4 264719034 16 0`";
@@ -22,10 +22,10 @@ pub(super) const FORMAT: Format = Format {
     write: None,
 };
 
-fn read(lines: &mut Lines<'_>) -> Result<Trace, TraceError> {
+fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     let mut trace = Builder::new();
-    lines.each(|text, line| request(text, line, &mut trace))?;
-    trace.finish(lines, EXAMPLE)
+    input.lines(|text, line| request(text, line, &mut trace))?;
+    trace.finish(input, EXAMPLE)
 }
 
 fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
@@ -41,7 +41,7 @@ fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
         other => return Err(Wrong::new(other, "`0` for a write or `1` for a read")),
     };
     fields.end()?;
-    let (start, len, flags) = (bytes(lba, text)?, bytes(sectors, text)?, Flags::NONE);
+    let (start, len) = (bytes(lba, text)?, bytes(sectors, text)?);
     let device = trace.device(device)?;
-    trace.push(line, text, &Asked { at_ns, op, start, len, flags, device }).map(|_| ())
+    trace.push(line, text, &Asked::new(at_ns, op, start, len, device)).map(drop)
 }

@@ -11,13 +11,13 @@
 
 use std::io::{self, Write};
 
-use penstock_core::{Flags, Op, Span};
+use penstock_core::{Op, Span};
 
 use super::builder::{Asked, Builder};
 use super::error::{Parsed, TraceError, Wrong};
-use super::fields::{Fields, number};
+use super::fields::{Fields, number, scaled};
 use super::format::{Format, Written};
-use super::lines::Lines;
+use super::input::Input;
 use super::record::Trace;
 
 const EXAMPLE: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime, as in \
@@ -34,22 +34,22 @@ pub(super) const FORMAT: Format = Format {
     write: Some(write),
 };
 
-fn read(lines: &mut Lines<'_>) -> Result<Trace, TraceError> {
+fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     let mut trace = Builder::new();
     let mut name = Vec::new();
-    lines.each(|text, line| {
+    input.lines(|text, line| {
         if line == 1 && text.starts_with(b"Timestamp,") {
             trace.skipped += 1;
             return Ok(());
         }
         request(text, line, &mut trace, &mut name)
     })?;
-    trace.finish(lines, EXAMPLE)
+    trace.finish(input, EXAMPLE)
 }
 
 fn request(text: &[u8], line: u32, trace: &mut Builder, name: &mut Vec<u8>) -> Parsed<()> {
     let mut fields = Fields::new(text);
-    let at_ns = time(fields.cell(), "the time in steps of 100 ns since 1601")?;
+    let at_ns = scaled(fields.cell(), STEP_NS, "the time in steps of 100 ns since 1601")?;
     let host = fields.cell();
     if host.is_empty() {
         return Err(Wrong::new(host, "the name of the host"));
@@ -63,25 +63,17 @@ fn request(text: &[u8], line: u32, trace: &mut Builder, name: &mut Vec<u8>) -> P
     };
     let start = number(fields.cell(), "the offset in bytes")?;
     let len = number(fields.cell(), "the size in bytes")?;
-    let took_ns = time(fields.cell(), "the response time in steps of 100 ns")?;
+    let took_ns = scaled(fields.cell(), STEP_NS, "the response time in steps of 100 ns")?;
     fields.end()?;
     name.clear();
     name.extend_from_slice(host);
     name.push(b'.');
     name.extend_from_slice(disk);
     let device = trace.device(name)?;
-    let asked = Asked { at_ns, op, start, len, flags: Flags::NONE, device };
-    let record = trace.push(line, text, &asked)?;
     // Nothing takes no time at all.
-    if took_ns > 0 {
-        *record = record.with_latency(Span::from_ns(took_ns));
-    }
-    Ok(())
-}
-
-fn time(text: &[u8], expected: &str) -> Parsed<u64> {
-    let ns = number(text, expected)?.checked_mul(STEP_NS);
-    ns.ok_or_else(|| Wrong::new(text, expected))
+    let latency = (took_ns > 0).then_some(Span::from_ns(took_ns));
+    let asked = Asked { latency, ..Asked::new(at_ns, op, start, len, device) };
+    trace.push(line, text, &asked).map(drop)
 }
 
 fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<Written> {

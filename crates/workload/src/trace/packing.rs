@@ -1,10 +1,11 @@
-//! Packed files: gzip and zstd are unpacked while they are read. The first bytes decide, not the
+//! Packed files: gzip, xz and zstd are unpacked while they are read. The first bytes decide, not the
 //! file's name.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::read::MultiGzDecoder;
+use lzma_rust2::XzReader;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
@@ -15,11 +16,14 @@ pub enum Packing {
     Plain,
     /// As `gzip` does; several members count as one.
     Gzip,
+    /// As `xz` does; several streams count as one.
+    Xz,
     /// As `zstd` does; several frames count as one.
     Zstd,
 }
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
+const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// Frames that hold notes of other programs; a file may begin with one.
 const ZSTD_SKIPPABLE: &[u8] = &[0x2a, 0x4d, 0x18];
@@ -29,18 +33,26 @@ impl fmt::Display for Packing {
         f.write_str(match self {
             Self::Plain => "plain",
             Self::Gzip => "gzip",
+            Self::Xz => "xz",
             Self::Zstd => "zstd",
         })
     }
 }
 
+/// What unpacking xz may take: `xz -9` needs 65 MiB, and a few bytes cannot demand all memory.
+/// `lzma-rust2` keeps to such a limit and unpacks while it is read, without unsafe code in the features
+/// used here; `lzma-rs` unpacks xz only as a whole.
+const XZ_MEMORY_KIB: u32 = 128 << 10;
+
 /// The text of a file that may be packed.
 pub(super) fn unpack<'a>(mut input: impl Read + 'a) -> io::Result<(Packing, Box<dyn Read + 'a>)> {
-    let mut head = Vec::with_capacity(ZSTD.len());
-    input.by_ref().take(ZSTD.len() as u64).read_to_end(&mut head)?;
+    let mut head = Vec::with_capacity(XZ.len());
+    input.by_ref().take(XZ.len() as u64).read_to_end(&mut head)?;
     let packing = if head.starts_with(GZIP) {
         Packing::Gzip
-    } else if head.starts_with(ZSTD) || head.get(1..) == Some(ZSTD_SKIPPABLE) {
+    } else if head.starts_with(XZ) {
+        Packing::Xz
+    } else if head.starts_with(ZSTD) || head.get(1..4) == Some(ZSTD_SKIPPABLE) {
         Packing::Zstd
     } else {
         Packing::Plain
@@ -49,6 +61,7 @@ pub(super) fn unpack<'a>(mut input: impl Read + 'a) -> io::Result<(Packing, Box<
     let text: Box<dyn Read + 'a> = match packing {
         Packing::Plain => Box::new(whole),
         Packing::Gzip => Box::new(MultiGzDecoder::new(whole)),
+        Packing::Xz => Box::new(XzReader::new_mem_limit(whole, true, XZ_MEMORY_KIB)),
         Packing::Zstd => Box::new(Zstd::new(BufReader::new(whole))),
     };
     Ok((packing, text))

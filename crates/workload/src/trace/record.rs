@@ -38,7 +38,7 @@ pub struct Record {
     pub len: u32,
     /// Process number; 0 if the format has none.
     pub pid: u32,
-    /// The line of the file that it stands in.
+    /// The line of the file that it stands in, or the number of its record in a binary file.
     pub line: u32,
     /// Name of the process.
     pub process: ProcessId,
@@ -106,8 +106,10 @@ pub struct Trace {
     pub origin_ns: u64,
     /// Requests whose time lay before that of an earlier line. They were sorted.
     pub out_of_order: u64,
-    /// Lines that are no requests: other events, file actions, summaries.
+    /// Lines or records that are no requests: other events, file actions, summaries.
     pub skipped: u64,
+    /// What else is to be known about how the file was read, in sentences without an end.
+    pub remarks: Vec<String>,
     /// Each request was sent when the one before had completed and some time had gone by.
     pub one_by_one: bool,
 }

@@ -5,13 +5,13 @@
 //! the size is in bytes; the opcode is `R` or `W`; the time is in seconds. More fields may follow
 //! and are ignored. Source: SPC Trace File Format Specification, revision 1.0.1.
 
-use penstock_core::{Flags, Op};
+use penstock_core::Op;
 
 use super::builder::{Asked, Builder, bytes};
 use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, decimal, number};
 use super::format::Format;
-use super::lines::Lines;
+use super::input::Input;
 use super::record::Trace;
 
 const EXAMPLE: &str = "ASU,LBA,Size,Opcode,Timestamp, as in `0,20941264,8192,W,0.551706`";
@@ -24,10 +24,10 @@ pub(super) const FORMAT: Format = Format {
     write: None,
 };
 
-fn read(lines: &mut Lines<'_>) -> Result<Trace, TraceError> {
+fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     let mut trace = Builder::new();
-    lines.each(|text, line| request(text, line, &mut trace))?;
-    trace.finish(lines, EXAMPLE)
+    input.lines(|text, line| request(text, line, &mut trace))?;
+    trace.finish(input, EXAMPLE)
 }
 
 fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
@@ -44,6 +44,5 @@ fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
     let at_ns = decimal(fields.cell(), 9, "the time in seconds, as in `0.551706`")?;
     let start = bytes(lba, text)?;
     let device = trace.device(unit)?;
-    let flags = Flags::NONE;
-    trace.push(line, text, &Asked { at_ns, op, start, len, flags, device }).map(|_| ())
+    trace.push(line, text, &Asked::new(at_ns, op, start, len, device)).map(drop)
 }

@@ -1,0 +1,247 @@
+//! The binary events of Linux' block tracing, as blktrace(8) stores them: `blktrace -d DEV -o -`,
+//! the files `NAME.blktrace.N` of each CPU, one behind the other in any order, and `blkparse -d`.
+//!
+//! An event is a record of 48 bytes in the byte order of the recording machine:
+//!
+//! ```text
+//! magic 0x65617407: u32   sequence: u32   time in ns: u64   sector: u64   bytes: u32   action: u32
+//! pid: u32   device: u32   CPU: u32   error: u16   length of the tail: u16   tail
+//! ```
+//!
+//! The low byte of the action says what happened; its upper half is a set of flags. A device is
+//! `major << 20 | minor`. A notice of a process has the process's name as its tail. Events are put in
+//! order of time before they are matched. What they mean stands in `block_events`. Source: the
+//! interface of the kernel, `struct blk_io_trace` and the constants `BLK_TC_*` and `BLK_TA_*`.
+
+use std::collections::BTreeMap;
+
+use penstock_core::{Flags, Op};
+
+use super::block_events::{Asks, BlockEvent, BlockEvents, Step};
+use super::builder::BLOCK_BYTES;
+use super::error::{Parsed, Place, TraceError, Wrong};
+use super::format::Format;
+use super::input::Input;
+use super::record::Trace;
+
+const EXAMPLE: &str = "records of 48 bytes that begin with the magic number 0x65617407";
+
+pub(super) const FORMAT: Format = Format {
+    name: "blktrace",
+    summary: "blktrace's binary events, of all CPUs or of one: Q, D and C as in blkparse",
+    example: EXAMPLE,
+    read,
+    write: None,
+};
+
+/// Bytes of a record without its tail.
+const HEAD_BYTES: usize = 48;
+/// The magic number: three bytes that are always the same, and the version.
+const MAGIC: u32 = 0x6561_7400;
+const VERSION: u32 = 7;
+
+/// What happened, in the low byte of the action.
+const QUEUE: u32 = 1;
+const ISSUE: u32 = 7;
+const COMPLETE: u32 = 8;
+/// Flags of the action.
+const READ: u32 = 1 << 16;
+const WRITE: u32 = 1 << 17;
+const FLUSH: u32 = 1 << 18;
+const SYNC: u32 = 1 << 19;
+const PASSTHROUGH: u32 = 1 << 25;
+const NOTICE: u32 = 1 << 26;
+const DISCARD: u32 = 1 << 29;
+const FORCED: u32 = 1 << 31;
+
+/// The notice of a process, in the low byte of the action; other notices have other numbers.
+const PROCESS: u32 = 0;
+/// The longest name that the kernel gives a process.
+const NAME_BYTES: usize = 16;
+
+fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
+    let mut stored = StoredEvents::default();
+    input.records(HEAD_BYTES, size, |record, place| stored.add(record, place))?;
+    let mut events = BlockEvents::new();
+    (0..stored.others).for_each(|_| events.skip());
+    stored.events.sort_by_key(|event| event.at_ns);
+    for event in &stored.events {
+        let added = event.add_to(&mut events, &stored.names);
+        added.map_err(|wrong| wrong.found(event.text()).at(event.place(), None))?;
+    }
+    events.finish(input, EXAMPLE)
+}
+
+/// How long the record is that begins with `head`.
+fn size(head: &[u8]) -> Parsed<usize> {
+    let record = Head { bytes: head, order: ByteOrder::of(head)? };
+    Ok(HEAD_BYTES + usize::from(record.u16(46)))
+}
+
+/// Which byte of a number comes first.
+#[derive(Clone, Copy)]
+enum ByteOrder {
+    Little,
+    Big,
+}
+
+impl ByteOrder {
+    /// The order in which the magic number of a record stands.
+    fn of(head: &[u8]) -> Parsed<Self> {
+        for order in [Self::Little, Self::Big] {
+            let magic = Head { bytes: head, order }.u32(0);
+            if magic == MAGIC | VERSION {
+                return Ok(order);
+            }
+            if magic & !0xff == MAGIC {
+                let found = format!("version {} of the events", magic & 0xff);
+                return Err(Wrong::new(&[], format!("version {VERSION}")).found(found));
+            }
+        }
+        let found = format!("the bytes {:02x?}", &head[..4]);
+        Err(Wrong::new(&[], "the magic number 0x65617407, in either byte order").found(found))
+    }
+}
+
+/// The fixed part of a record.
+struct Head<'a> {
+    bytes: &'a [u8],
+    order: ByteOrder,
+}
+
+impl Head<'_> {
+    fn u16(&self, at: usize) -> u16 {
+        let bytes = self.array(at);
+        match self.order {
+            ByteOrder::Little => u16::from_le_bytes(bytes),
+            ByteOrder::Big => u16::from_be_bytes(bytes),
+        }
+    }
+
+    fn u32(&self, at: usize) -> u32 {
+        let bytes = self.array(at);
+        match self.order {
+            ByteOrder::Little => u32::from_le_bytes(bytes),
+            ByteOrder::Big => u32::from_be_bytes(bytes),
+        }
+    }
+
+    fn u64(&self, at: usize) -> u64 {
+        let bytes = self.array(at);
+        match self.order {
+            ByteOrder::Little => u64::from_le_bytes(bytes),
+            ByteOrder::Big => u64::from_be_bytes(bytes),
+        }
+    }
+
+    fn array<const N: usize>(&self, at: usize) -> [u8; N] {
+        self.bytes[at..at + N].try_into().expect("a record has all of its fields")
+    }
+}
+
+/// What a file holds, in its order.
+#[derive(Default)]
+struct StoredEvents {
+    events: Vec<StoredEvent>,
+    /// Names of processes by number.
+    names: BTreeMap<u32, Vec<u8>>,
+    /// Records of no request.
+    others: u64,
+}
+
+impl StoredEvents {
+    fn add(&mut self, record: &[u8], place: Place) -> Parsed<()> {
+        let head = Head { bytes: record, order: ByteOrder::of(record)? };
+        let action = head.u32(28);
+        let step = match action & 0xff {
+            _ if action & (NOTICE | PASSTHROUGH) != 0 => None,
+            QUEUE => Some(Step::Queued),
+            ISSUE => Some(Step::Issued),
+            COMPLETE => Some(Step::Completed),
+            _ => None,
+        };
+        if action & NOTICE != 0 && action & 0xff == PROCESS {
+            let name = record[HEAD_BYTES..].split(|&byte| byte == 0).next().unwrap_or_default();
+            let name = name[..name.len().min(NAME_BYTES)].to_vec();
+            self.names.insert(head.u32(32), name);
+        }
+        let (Some(step), Place::Record { number, byte }) = (step, place) else {
+            self.others += 1;
+            return Ok(());
+        };
+        if self.events.try_reserve(1).is_err() {
+            let many = self.events.len();
+            let expected = format!("no more than {many} events: memory is full");
+            return Err(Wrong::new(&[], expected).found("one more event"));
+        }
+        self.events.push(StoredEvent {
+            at_ns: head.u64(8),
+            sector: head.u64(16),
+            byte,
+            bytes: head.u32(24),
+            pid: head.u32(32),
+            device: head.u32(36),
+            number: u32::try_from(number).unwrap_or(u32::MAX),
+            asks: asks(action),
+            step,
+        });
+        Ok(())
+    }
+}
+
+/// What the flags of an action say.
+fn asks(action: u32) -> Asks {
+    let has = |flag: u32| action & flag != 0;
+    let op = match action {
+        _ if has(DISCARD) => Some(Op::Discard),
+        _ if has(WRITE) => Some(Op::Write),
+        _ if has(FLUSH) => Some(Op::Flush),
+        _ if has(READ) => Some(Op::Read),
+        _ => None,
+    };
+    let mut flags = Flags::NONE;
+    for (flag, meaning) in [(SYNC, Flags::SYNC), (FORCED, Flags::FUA)] {
+        flags = if has(flag) { flags.with(meaning) } else { flags };
+    }
+    Asks { op, flush_first: has(FLUSH), flags }
+}
+
+/// An event of a request and where it stands.
+struct StoredEvent {
+    at_ns: u64,
+    sector: u64,
+    byte: u64,
+    bytes: u32,
+    pid: u32,
+    device: u32,
+    number: u32,
+    asks: Asks,
+    step: Step,
+}
+
+impl StoredEvent {
+    fn add_to(&self, events: &mut BlockEvents, names: &BTreeMap<u32, Vec<u8>>) -> Parsed<()> {
+        let &Self { step, at_ns, asks, sector, pid, .. } = self;
+        let device = format!("{},{}", self.device >> 20, self.device & 0xf_ffff);
+        let event = BlockEvent {
+            step,
+            at_ns,
+            asks,
+            device: device.as_bytes(),
+            sector,
+            sectors: u64::from(self.bytes) / BLOCK_BYTES,
+            pid,
+            process: names.get(&pid).map_or(&[], Vec::as_slice),
+        };
+        events.add(self.number, &[], &event)
+    }
+
+    fn place(&self) -> Place {
+        Place::Record { number: u64::from(self.number), byte: self.byte }
+    }
+
+    fn text(&self) -> String {
+        let Self { at_ns, sector, bytes, .. } = self;
+        format!("an event at {at_ns} ns of {bytes} B at sector {sector}")
+    }
+}

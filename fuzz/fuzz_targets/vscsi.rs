@@ -1,0 +1,10 @@
+//! Traces of the formats `vscsi1` and `vscsi2`.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use penstock_tests::properties;
+
+fuzz_target!(|bytes: &[u8]| {
+    properties::trace("vscsi1", bytes);
+    properties::trace("vscsi2", bytes);
+});
