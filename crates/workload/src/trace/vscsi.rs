@@ -42,7 +42,7 @@ pub(super) const FORMAT_2: Format = Format {
 const NS_PER_US: u64 = 1_000;
 
 /// Where the fields of a record stand.
-struct Layout {
+struct FieldsAt {
     version: u8,
     bytes: usize,
     len: usize,
@@ -52,9 +52,10 @@ struct Layout {
     ts: usize,
 }
 
-const LAYOUT_1: Layout =
-    Layout { version: 1, bytes: 32, len: 4, cmd: 12, ver: 14, lbn: 16, ts: 24 };
-const LAYOUT_2: Layout = Layout { version: 2, bytes: 40, len: 8, cmd: 0, ver: 2, lbn: 16, ts: 24 };
+const LAYOUT_1: FieldsAt =
+    FieldsAt { version: 1, bytes: 32, len: 4, cmd: 12, ver: 14, lbn: 16, ts: 24 };
+const LAYOUT_2: FieldsAt =
+    FieldsAt { version: 2, bytes: 40, len: 8, cmd: 0, ver: 2, lbn: 16, ts: 24 };
 
 fn read_1(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     read(input, &LAYOUT_1, EXAMPLE_1)
@@ -66,7 +67,7 @@ fn read_2(input: &mut Input<'_>) -> Result<Trace, TraceError> {
 
 fn read(
     input: &mut Input<'_>,
-    layout: &Layout,
+    layout: &FieldsAt,
     expected: &'static str,
 ) -> Result<Trace, TraceError> {
     let mut trace = Builder::new();
@@ -76,7 +77,7 @@ fn read(
     trace.finish(input, expected)
 }
 
-fn request(record: &[u8], place: Place, layout: &Layout, trace: &mut Builder) -> Parsed<()> {
+fn request(record: &[u8], place: Place, layout: &FieldsAt, trace: &mut Builder) -> Parsed<()> {
     let version = record[layout.ver + 1];
     if version != layout.version {
         let expected = format!("version {}", layout.version);
