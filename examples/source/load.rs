@@ -20,6 +20,7 @@ pub(super) fn load(job: &Job, spec: &VolleySpec, capacity: u64) -> Load {
         last: end,
         asks_until: Some(end),
         lanes: 1,
+        remarks: Vec::new(),
         longest: size,
         measured_ns: None,
         workload: Box::new(Volley { class, prio, size, count, period, end, capacity }),

@@ -109,19 +109,19 @@ JUDGED = {
                 "online": ("1.63 s", "40.8"),
                 "backup": ("1.11 s", "147"),
                 "background": ("1.12 s", "17.1"),
-                "other": ("2.02 s", "8.04"),
+                "other": ("2.02 s", "8.03"),
             },
             "class-priority": {
                 "online": ("83.0 ms", "40.8"),
                 "backup": ("1.44 s", "147"),
                 "background": ("72.5 ms", "17.1"),
-                "other": ("266 ms", "8.04"),
+                "other": ("266 ms", "8.03"),
             },
             "size-priority": {
                 "online": ("5.56 ms", "40.8"),
                 "backup": ("1.16 s", "147"),
                 "background": ("7.63 ms", "17.1"),
-                "other": ("2.82 s", "8.04"),
+                "other": ("2.82 s", "8.03"),
             },
         },
         [

@@ -68,7 +68,8 @@ COMMANDS: dict[str, tuple[str | Path, ...]] = {
         *("--format", "measured", "--on", "ibm18es"),
     ),
     "a trace": (
-        *("replay", ROOT / "tests/data/traces/sample.msr", "--on", "flash", "--fit", "scale"),
+        *("replay", ROOT / "tests/data/traces/sample.msr", "--on", "flash"),
+        *("--fit", "scale", "--layout", "side-by-side"),
     ),
 }
 """What is typed, `--json` left out."""

@@ -103,6 +103,21 @@ impl<'a> Reader<'a> {
         self.node(key).map_or(self.origin, |node| &node.origin)
     }
 
+    /// Refuses the first of `keys` that is given, since `cause` excludes them. If an argument set
+    /// `cause`, what the file says of them gives way.
+    pub(crate) fn exclude(
+        &self,
+        cause: &dyn Declared,
+        keys: &[&dyn Declared],
+        why: &str,
+        hint: &str,
+    ) -> Result<(), JobError> {
+        let given =
+            |key: &&&dyn Declared| !self.place(cause).is_set() || self.place(**key).is_set();
+        let stay: Vec<_> = keys.iter().filter(given).copied().collect();
+        self.refuse(&stay, why, hint)
+    }
+
     /// Refuses the first of `keys` that is given.
     pub(crate) fn refuse(
         &self,

@@ -276,6 +276,13 @@ fn any_part_of_a_named_device_can_be_changed() {
     let changed = device(&[&sets[..], &["device.array.disks=2"]].concat());
     assert!(changed.faults.is_some() && changed.array.is_some());
     assert_eq!(device(&["device=flash", "device.name=mine"]).name, "mine");
+    // What the device says of a cache goes with the cache, what an argument says does not.
+    let sets = ["device=ibm18es", "device.cache=none"];
+    let Model::Hdd(HddSpec { cache, .. }) = device(&sets).model else { panic!("not a disk") };
+    assert_eq!(cache, None);
+    let sets = ["device=ibm18es", "device.cache=none", "device.readahead=none"];
+    let error = Job::parse("job.toml", SMALL, &sets.map(Into::into)).unwrap_err().to_string();
+    assert!(error.contains("`readahead` is of a disk with a cache; this one has none"), "{error}");
 }
 
 #[test]

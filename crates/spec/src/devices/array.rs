@@ -94,7 +94,7 @@ fn read(node: &Node) -> Result<ArraySpec, JobError> {
     let name = reader.get(&LEVEL)?;
     if !STRIPED.contains(&name) {
         let why = format!("does not go with level `{name}`");
-        reader.refuse(STRIPE_KEYS, &why, "raid0 and raid5 have stripes")?;
+        reader.exclude(&LEVEL, STRIPE_KEYS, &why, "raid0 and raid5 have stripes")?;
     }
     let stripe = reader.get(&STRIPE)?;
     let level = match name {

@@ -86,7 +86,7 @@ pub enum Ahead {
 pub(super) fn read(reader: &Reader<'_>) -> Result<Option<CacheSpec>, JobError> {
     let Some(cache) = reader.get(&CACHE)? else {
         let hint = "`cache = \"drive\"` is the drive's own";
-        reader.refuse(OF_A_CACHE, "is of a disk with a cache; this one has none", hint)?;
+        reader.exclude(&CACHE, OF_A_CACHE, "is of a disk with a cache; this one has none", hint)?;
         return Ok(None);
     };
     let (ahead, write_back) = (reader.get(&READAHEAD)?, reader.get(&WRITE_BACK)?);
