@@ -28,7 +28,9 @@ fn equal(one: f64, other: f64, of: f64) -> bool {
 /// The properties of `run` of `job` by itself.
 pub(super) fn sound(job: &Job, run: &RunResult) {
     assert!(run.duration_s.is_finite() && run.duration_s >= 0.0, "duration {}", run.duration_s);
-    assert!(run.failure.is_none() && run.ended.is_none() && run.remarks.is_empty());
+    assert!(run.failure.is_none() && run.ended.is_none());
+    // A short run may end while a drive's write buffer is still filling.
+    assert!(run.remarks.iter().all(|remark| remark.contains("write buffer")), "{:?}", run.remarks);
     assert!(run.schedule.is_none() && run.emulation.is_none(), "virtual time is never late");
     assert!(!run.classes.is_empty());
     for result in &run.classes {
