@@ -28,15 +28,7 @@ pub(super) const FORMAT: Format = Format {
 const NS_PER_US: u64 = 1_000;
 
 fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
-    let mut trace = Builder::new();
-    input.lines(|text, line| {
-        if line == 1 && text.starts_with(b"device_id,") {
-            trace.skipped += 1;
-            return Ok(());
-        }
-        request(text, line, &mut trace)
-    })?;
-    trace.finish(input, EXAMPLE)
+    Builder::table(input, b"device_id,", EXAMPLE, request)
 }
 
 fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {

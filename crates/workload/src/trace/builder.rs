@@ -67,6 +67,25 @@ impl Builder {
         }
     }
 
+    /// Reads a table with a request on each line. Its first line may name the columns; then it begins
+    /// with `head`.
+    pub(super) fn table(
+        input: &mut Input<'_>,
+        head: &[u8],
+        expected: &'static str,
+        mut request: impl FnMut(&[u8], u32, &mut Self) -> Parsed<()>,
+    ) -> Result<Trace, TraceError> {
+        let mut trace = Self::new();
+        input.lines(|text, line| {
+            if line == 1 && text.starts_with(head) {
+                trace.skipped += 1;
+                return Ok(());
+            }
+            request(text, line, &mut trace)
+        })?;
+        trace.finish(input, expected)
+    }
+
     pub(super) fn device(&mut self, name: &[u8]) -> Parsed<DeviceId> {
         self.devices.id(name).map(DeviceId)
     }

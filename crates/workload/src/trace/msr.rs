@@ -35,16 +35,10 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
-    let mut trace = Builder::new();
     let mut name = Vec::new();
-    input.lines(|text, line| {
-        if line == 1 && text.starts_with(b"Timestamp,") {
-            trace.skipped += 1;
-            return Ok(());
-        }
-        request(text, line, &mut trace, &mut name)
-    })?;
-    trace.finish(input, EXAMPLE)
+    Builder::table(input, b"Timestamp,", EXAMPLE, |text, line, trace| {
+        request(text, line, trace, &mut name)
+    })
 }
 
 fn request(text: &[u8], line: u32, trace: &mut Builder, name: &mut Vec<u8>) -> Parsed<()> {

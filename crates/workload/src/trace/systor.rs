@@ -28,15 +28,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
-    let mut trace = Builder::new();
-    input.lines(|text, line| {
-        if line == 1 && text.starts_with(b"Timestamp,Response,") {
-            trace.skipped += 1;
-            return Ok(());
-        }
-        request(text, line, &mut trace)
-    })?;
-    trace.finish(input, EXAMPLE)
+    Builder::table(input, b"Timestamp,Response,", EXAMPLE, request)
 }
 
 fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {

@@ -28,15 +28,7 @@ pub(super) const FORMAT: Format = Format {
 const NS_PER_S: u64 = 1_000_000_000;
 
 fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
-    let mut trace = Builder::new();
-    input.lines(|text, line| {
-        if line == 1 && text.starts_with(b"Timestamp,Offset,") {
-            trace.skipped += 1;
-            return Ok(());
-        }
-        request(text, line, &mut trace)
-    })?;
-    trace.finish(input, EXAMPLE)
+    Builder::table(input, b"Timestamp,Offset,", EXAMPLE, request)
 }
 
 fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
