@@ -112,7 +112,6 @@ impl Place {
             for one in asked {
                 let place = Self::own(one.job)?;
                 place.check(one, speed)?;
-                place.check_queues(one, options)?;
                 no_file(&format!("the model {}", place.name()), target)?;
             }
             return Ok(None);
@@ -123,9 +122,7 @@ impl Place {
         asked.iter().try_for_each(|one| kind.check(name, one, speed))?;
         if let Some(spec) = model {
             no_file(&format!("the model {}", spec.name), target)?;
-            let place = Self::Modelled(spec);
-            asked.iter().try_for_each(|one| place.check_queues(one, options))?;
-            return Ok(Some(place));
+            return Ok(Some(Self::Modelled(spec)));
         }
         let jobs: Vec<&Job> = asked.iter().map(|one| one.job).collect();
         let place = match (kind, on.strip_prefix(EMULATED)) {
@@ -153,35 +150,40 @@ impl Place {
         kind.check(self.name(), asked, speed)
     }
 
-    /// That `asked` needs no more than one queue, if each disk has its own.
-    fn check_queues(&self, asked: &Asked<'_>, options: &Options) -> Result<(), Failure> {
-        let Self::Modelled(spec) = self else { return Ok(()) };
-        let Some(foreign) = asked.policies.iter().find(|policy| policy.is_foreign()) else {
-            return match options.record {
-                Some(_) => one_queue(spec, "a record is of one queue"),
-                None => Ok(()),
-            };
-        };
-        let name = foreign.name();
-        one_queue(spec, &format!("policy {name} is from outside and decides for one queue"))
-    }
-
-    /// That it can be there `lanes` times, each with a queue of its own.
-    pub(crate) fn check_lanes(&self, lanes: u32, record: bool) -> Result<(), Failure> {
-        if lanes <= 1 {
-            return Ok(());
-        }
+    /// That it can be there `lanes` times, each with a queue of its own, and that `asked` and a
+    /// record need no more than one queue.
+    pub(crate) fn check_queues(
+        &self,
+        asked: &Asked<'_>,
+        lanes: u32,
+        record: bool,
+    ) -> Result<(), Failure> {
+        let several = lanes > 1;
         let Self::Modelled(spec) = self else {
+            if !several {
+                return Ok(());
+            }
             let message = format!("the trace is of {lanes} devices, and {} is one", self.name());
             let hint = "lay them behind each other: trace.layout = \"side-by-side\"";
             return Err(Failure::wrong(message, hint));
         };
-        one_queue(spec, "each device of a trace has one queue")?;
-        if record {
-            let message = "a record is of one queue, and each device of the trace has its own";
+        if several {
+            one_queue(spec, "each device of a trace has one queue")?;
+            spec.check_many(lanes)?;
+        }
+        let foreign = asked.policies.iter().find(|policy| policy.is_foreign());
+        let needs_one = match foreign {
+            Some(policy) => {
+                format!("policy {} is from outside and decides for one queue", policy.name())
+            }
+            None if record => "a record is of one queue".into(),
+            None => return Ok(()),
+        };
+        if several {
+            let message = format!("{needs_one}, and each device of the trace has its own");
             return Err(Failure::wrong(message, "play one of them: trace.device"));
         }
-        spec.check_many(lanes).map_err(Failure::from)
+        one_queue(spec, &needs_one)
     }
 
     /// `DEVICE[@SPEED][:PATH]`.
