@@ -157,7 +157,7 @@ impl Recording {
         };
         let mut records: Vec<Record> = self.0.iter().map(record).collect();
         records.sort_by_key(|record| record.at);
-        Trace { records, ..Trace::default() }
+        Trace { records: records.into_iter().collect(), ..Trace::default() }
     }
 }
 

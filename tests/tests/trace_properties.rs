@@ -241,7 +241,7 @@ proptest! {
     ) {
         let at = Time::ZERO;
         let record = |&(start, len): &(u64, u32)| Record::new(at, Op::Read, start * 512, len * 512);
-        let records: Vec<_> = records.iter().map(record).collect();
+        let records = records.iter().map(record).collect();
         let trace = Trace { records, ..Trace::default() };
         for fit in [Fit::Wrap, Fit::Scale] {
             let class = |_: &Record| (ClassId(0), Prio(0));

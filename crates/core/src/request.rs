@@ -19,6 +19,19 @@ pub enum Op {
     Discard,
 }
 
+impl Op {
+    /// The operation of a recorded byte, which `op as u8` made.
+    pub const fn from_byte(byte: u8) -> Option<Self> {
+        match byte {
+            0 => Some(Self::Read),
+            1 => Some(Self::Write),
+            2 => Some(Self::Flush),
+            3 => Some(Self::Discard),
+            _ => None,
+        }
+    }
+}
+
 /// A ticket: slot and generation, so that a stale one is caught. The caller of
 /// [`Device::start`](crate::Device::start) chooses it; the device only echoes it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -52,6 +52,11 @@ impl Failure {
         Self { message, exit_code: WRONG_INPUT }
     }
 
+    /// A file that is what it should be, and that this machine cannot work on.
+    pub fn run_over(path: &Path, error: &impl fmt::Display) -> Self {
+        Self::run(format_args!("{}: {error}", path.display()))
+    }
+
     /// A file that cannot be written. On a full disk that is no wrong use: the run failed.
     pub fn unwritable(path: &Path, error: &io::Error) -> Self {
         if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {

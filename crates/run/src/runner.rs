@@ -289,6 +289,7 @@ impl Runner<'_> {
         };
         // The policy's own message says more than how the run ended without it.
         self.check(quit)?;
+        self.load.workload.check()?;
         let end = end.map_err(|error| self.failed(error, &names, observer.arrivals))?;
         if let Some((class, at)) = programs.and_then(ProgramBook::full) {
             return Err(self.too_many(names[class.index()], at));

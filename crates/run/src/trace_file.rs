@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use penstock_spec::traces;
-use penstock_workload::trace::{self, Trace};
+use penstock_workload::trace::{self, Trace, TraceError};
 
 use crate::failure::Failure;
 
@@ -16,5 +16,8 @@ pub(crate) fn load(
     format: Option<&str>,
 ) -> Result<(Trace, &'static trace::Format), Failure> {
     let format = format.map(traces::format).transpose()?;
-    trace::load(path, format).map_err(|error| Failure::wrong_in(path, &error))
+    trace::load(path, format).map_err(|error| match error {
+        TraceError::Kept { .. } => Failure::run_over(path, &error),
+        _ => Failure::wrong_in(path, &error),
+    })
 }

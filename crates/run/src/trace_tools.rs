@@ -8,9 +8,9 @@ use penstock_core::{ClassId, Span};
 use penstock_spec::Job;
 use penstock_spec::diagnose::JobError;
 use penstock_spec::nearest::suggest;
-use penstock_spec::traces::OTHER;
+use penstock_spec::traces::{OTHER, TraceSpec};
 use penstock_workload::trace::series::{self, Frame, Mix, Series};
-use penstock_workload::trace::{self, Trace, stats};
+use penstock_workload::trace::{self, TraceError, stats};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -47,20 +47,27 @@ pub fn describe(
         "other_lines": trace.skipped,
         "remarks": trace.remarks,
     });
-    let (names, of_record) = match classes {
-        None => (vec!["all".to_owned()], vec![ClassId(0); trace.records.len()]),
-        Some(job) => classified(path, job, &trace)?,
+    let (names, class_of) = match classes {
+        None => (vec!["all".to_owned()], None),
+        Some(job) => classified(path, job).map(|(names, spec)| (names, Some(spec)))?,
     };
-    let figures = stats::by_class(&trace.records, &of_record, names.len());
-    let frame = drawn.then(|| Frame::of(&trace.records));
+    let other = ClassId(names.len() as u16 - 1);
+    let with_class = || {
+        trace.records.iter().map(|record| {
+            let class = class_of.as_ref().map_or(other, |spec| spec.class(&trace, &record, other));
+            (record, class)
+        })
+    };
+    let kept = |source| Failure::run_over(path, &TraceError::Kept { source });
+    let figures = stats::by_class(with_class(), names.len()).map_err(kept)?;
+    let frame = drawn.then(|| Frame::of(trace.records.iter()));
     if let Some(frame) = &frame {
         described["frame"] = json!({"window_s": seconds(frame.window), "band_bytes": frame.bands});
     }
     let class = |(index, (name, figures)): (usize, (&String, &stats::Stats))| {
         let mut of_class = class_json(name, figures);
         if let Some(frame) = &frame {
-            let with_class = trace.records.iter().zip(&of_record);
-            let members = with_class.filter(|(_, class)| class.index() == index);
+            let members = with_class().filter(|(_, class)| class.index() == index);
             of_class["series"] = series_json(&series::of(members.map(|(record, _)| record), frame));
         }
         of_class
@@ -72,22 +79,17 @@ pub fn describe(
         .filter(|(_, (name, figures))| *name != OTHER || figures.all.requests > 0)
         .map(class)
         .collect();
+    trace.records.check().map_err(kept)?;
     Ok(described)
 }
 
-/// The class of each request by the rules of the job at `job`, and the classes' names.
-fn classified(
-    path: &Path,
-    job: &Path,
-    trace: &Trace,
-) -> Result<(Vec<String>, Vec<ClassId>), Failure> {
+/// The names of the classes of the job at `job`, with that of all others last, and the rules.
+fn classified(path: &Path, job: &Path) -> Result<(Vec<String>, TraceSpec), Failure> {
     // The job's own trace, if it names one, gives way to this one.
     let job = Job::load(job, &[format!("trace.file={}", path.display())])?;
-    let spec = job.workload.trace().expect("it was just set");
-    let other = ClassId(job.classes.len() as u16);
-    let of = trace.records.iter().map(|record| spec.class(trace, record, other)).collect();
+    let spec = job.workload.trace().expect("it was just set").clone();
     let names = job.classes.into_iter().map(|class| class.name).chain([OTHER.to_owned()]);
-    Ok((names.collect(), of))
+    Ok((names.collect(), spec))
 }
 
 /// Writes the trace at `from` to `to`, which must not exist, in the format called `into`.
@@ -105,7 +107,8 @@ pub fn convert(from: &Path, format: Option<&str>, to: &Path, into: &str) -> Resu
     check_new(to).map_err(unwritable)?;
     let (trace, format) = trace_file::load(from, format)?;
     let mut file = BufWriter::new(File::create_new(to).map_err(unwritable)?);
-    let written = write(&trace, &mut file).and_then(|written| file.flush().map(|()| written));
+    let written = write(&trace, &mut file)
+        .and_then(|written| file.flush().and_then(|()| trace.records.check()).map(|()| written));
     let written = written.map_err(|error| {
         // Made here, a moment ago, and worth nothing half written.
         let _ = std::fs::remove_file(to);

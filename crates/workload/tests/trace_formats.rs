@@ -34,8 +34,8 @@ fn table(trace: &Trace, most: usize) -> String {
         writeln!(text, "remark: {remark}").unwrap();
     }
     for record in trace.records.iter().take(most) {
-        let &Record { at, start, len, pid, line, op, .. } = record;
-        let (device, process) = (trace.device(record), trace.process(record));
+        let Record { at, start, len, pid, line, op, .. } = record;
+        let (device, process) = (trace.device(&record), trace.process(&record));
         let sync = if record.flags.has(Flags::SYNC) { " sync" } else { "" };
         let forced = if record.flags.has(Flags::FUA) { " forced" } else { "" };
         let latency = record.latency().map_or(String::new(), |took| format!(" took {took:?}"));
@@ -66,7 +66,9 @@ fn the_sector_of_a_flush_means_nothing() {
     let text = b"7,0 1 1 0.000000000 10 Q FWS 18446744073709551615 + 0 [sync]\n\
                  7,0 1 2 0.002000000  0 C  FF 18446744073709551615 + 0 [0]\n";
     let trace = parse(text, format("blkparse").unwrap()).unwrap();
-    let [flush] = trace.records[..] else { panic!("one request: {trace:?}") };
+    let [flush] = trace.records.iter().collect::<Vec<_>>()[..] else {
+        panic!("one request: {trace:?}")
+    };
     assert_eq!((flush.op, flush.start, flush.len), (Op::Flush, 0, 0));
     assert_eq!(flush.latency(), Some(Span::from_ms(2)));
     let refused =
@@ -172,7 +174,7 @@ fn a_discard_of_4_gib_and_more_becomes_several() {
     );
     let text = format!("8,0 0 1 0.0 7 Q D 0 + {0} [a]\n8,0 0 2 0.5 0 C D 0 + {0} [0]\n", 5 << 21);
     let trace = parse(text.as_bytes(), format("blkparse").unwrap()).unwrap();
-    let took: Vec<_> = trace.records.iter().map(Record::latency).collect();
+    let took: Vec<_> = trace.records.iter().map(|record| record.latency()).collect();
     assert_eq!(took, [Some(Span::from_ms(500)); 3]);
 }
 
@@ -183,7 +185,7 @@ fn the_real_trace_has_as_many_requests_as_awk_counts() {
     let (trace, format) = trace::load(&path, None).unwrap();
     assert_eq!(format.name, "blkparse");
     let count = |op: Op, sync: bool| {
-        let wanted = |r: &&Record| r.op == op && r.flags.has(Flags::SYNC) == sync;
+        let wanted = |r: &Record| r.op == op && r.flags.has(Flags::SYNC) == sync;
         let found: Vec<_> = trace.records.iter().filter(wanted).collect();
         (found.len(), found.iter().map(|r| u64::from(r.len)).sum::<u64>())
     };
@@ -202,7 +204,8 @@ fn the_real_trace_has_as_many_requests_as_awk_counts() {
     );
     // Matched independently of the reader, by a search of all waiting requests for each completion.
     let took = |op| {
-        let latency = stats::of(trace.records.iter().filter(|r| r.op == op)).latency.unwrap();
+        let latency =
+            stats::of(trace.records.iter().filter(|r| r.op == op)).unwrap().latency.unwrap();
         (latency.known, latency.mean.ns(), latency.p50.ns(), latency.p99.ns(), latency.max.ns())
     };
     assert_eq!(took(Op::Read), (48_438, 873_022, 956_000, 2_223_000, 17_946_000));
@@ -369,7 +372,7 @@ fn what_is_written_is_read_again() {
     {
         for file in ["kinds.blkparse", "pgbench.blkparse"] {
             let original = read_sample(file, "blkparse");
-            let kept = |r: &&Record| all || matches!(r.op, Op::Read | Op::Write);
+            let kept = |r: &Record| all || matches!(r.op, Op::Read | Op::Write);
             let expected: Vec<_> = original.records.iter().filter(kept).collect();
             let (again, written, text) = round_trip(name, &original);
             let left_out = original.records.len() - expected.len();
@@ -385,7 +388,7 @@ fn what_is_written_is_read_again() {
                 assert_eq!((found.op, found.start, found.len), range, "{name} {file}");
                 if name == "msr" {
                     let took = |r: &Record| r.latency().map(|took| took.ns() / step_ns);
-                    assert_eq!(took(found), took(expected), "{file}");
+                    assert_eq!(took(&found), took(expected), "{file}");
                 }
             }
             // What was read from a format is written as it was.

@@ -100,12 +100,10 @@ impl Events {
                 len: file.u32()?,
                 stream: StreamId(file.u32()?),
                 class: ClassId(u16::from_le_bytes(file.array()?)),
-                op: match file.byte()? {
-                    0 => Op::Read,
-                    1 => Op::Write,
-                    2 => Op::Flush,
-                    3 => Op::Discard,
-                    other => return Err(foreign(&format!("it names an operation {other}"))),
+                op: {
+                    let byte = file.byte()?;
+                    let unknown = || foreign(&format!("it names an operation {byte}"));
+                    Op::from_byte(byte).ok_or_else(unknown)?
                 },
                 prio: Prio(file.byte()?),
                 flags: Flags::from_bits(file.byte()?),

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time};
 use penstock_spec::{Class, Job};
 
+use crate::failure::Failure;
 use crate::measures::programs::ProgramBook;
 
 /// What asks in a run. Every policy gets the same.
@@ -24,6 +25,14 @@ pub(crate) trait Workload: Send + Sync {
 
     /// Whether all requests of `class` are.
     fn is_open(&self, class: ClassId) -> bool;
+
+    /// That it gave every request that there is, when it says that there are no more.
+    ///
+    /// # Errors
+    /// If some could not be read.
+    fn check(&self) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// A book for what happens after `warmup` to the programs of `classes` classes, if it has any.
     fn program_book(&self, _classes: usize, _warmup: Span) -> Option<ProgramBook> {

@@ -1,11 +1,13 @@
 //! A recorded trace.
 
+use std::path::{Path, PathBuf};
+
 use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time};
 use penstock_spec::Job;
 use penstock_spec::diagnose::quote;
 use penstock_spec::nearest::suggest;
 use penstock_spec::traces::{OTHER, TraceSpec};
-use penstock_workload::trace::{DeviceId, Places, Record, Replay, ReplayError, Timing, Trace};
+use penstock_workload::trace::{DeviceId, Places, Replay, ReplayError, Timing, Trace, TraceError};
 
 use super::load::{Load, Workload, classes};
 use crate::failure::Failure;
@@ -17,6 +19,8 @@ struct PlayedTrace {
     replay: Replay,
     /// It keeps the times of its requests.
     planned: bool,
+    /// Where it was read from.
+    file: PathBuf,
 }
 
 /// The workload of a `job` with the trace `spec`.
@@ -26,15 +30,15 @@ pub(super) fn load(job: &Job, spec: &TraceSpec, capacity: u64) -> Result<Load, F
     let mut classes = classes(job);
     let other = ClassId(classes.len() as u16);
     let mut others = false;
-    let wrong = |error| Failure::wrong_in(&spec.file, &error);
-    let places = Places::new(&trace, spec.layout, capacity, spec.fit).map_err(wrong)?;
+    let failed = |error| failure(&spec.file, &error);
+    let places = Places::new(&trace, spec.layout, capacity, spec.fit).map_err(failed)?;
     let replay = Replay::new(&trace, &places, spec.timing, |record| {
         let class = spec.class(&trace, record, other);
         others |= class == other;
         (class, classes.get(class.index()).map_or(Prio(0), |class| class.prio))
     });
     let replay = replay.map_err(|error| {
-        let failure = Failure::wrong_in(&spec.file, &error);
+        let failure = failed(error.clone());
         let past = matches!(error, ReplayError::Past { .. });
         if past { failure.hint(spec.fit_hint()) } else { failure }
     })?;
@@ -57,10 +61,14 @@ pub(super) fn load(job: &Job, spec: &TraceSpec, capacity: u64) -> Result<Load, F
         last: planned.unwrap_or(Time::NEVER) + Span::from_ns(1),
         asks_until: planned,
         lanes: places.lanes(),
-        longest: trace.records.iter().map(|record| record.len).max().unwrap_or(0),
+        longest: replay.longest(),
         measured_ns: (trace.one_by_one && !fast).then(|| response_times(&trace)),
         remarks: trace.remarks,
-        workload: Box::new(PlayedTrace { replay, planned: planned.is_some() }),
+        workload: Box::new(PlayedTrace {
+            replay,
+            planned: planned.is_some(),
+            file: spec.file.clone(),
+        }),
     })
 }
 
@@ -79,14 +87,22 @@ fn keep(trace: &mut Trace, spec: &TraceSpec) -> Result<(), Failure> {
         })
     };
     let kept = spec.device.iter().map(number).collect::<Result<Vec<_>, _>>()?;
-    trace.keep(&kept);
-    Ok(())
+    let kept = trace.keep(&kept).map_err(|source| TraceError::Kept { source });
+    kept.map_err(|error| Failure::run_over(&spec.file, &error))
+}
+
+/// Why the trace in `file` cannot be played.
+fn failure(file: &Path, error: &ReplayError) -> Failure {
+    if error.is_of_the_machine() {
+        return Failure::run_over(file, error);
+    }
+    Failure::wrong_in(file, error)
 }
 
 /// What the requests of `trace` took where it was recorded, in nanoseconds and in ascending order.
 fn response_times(trace: &Trace) -> Vec<u64> {
     let mut took: Vec<u64> =
-        trace.records.iter().filter_map(Record::latency).map(Span::ns).collect();
+        trace.records.iter().filter_map(|record| record.latency()).map(Span::ns).collect();
     took.sort_unstable();
     took
 }
@@ -101,7 +117,8 @@ impl Workload for PlayedTrace {
     }
 
     fn only(&self, class: ClassId) -> Box<dyn Workload> {
-        Box::new(Self { replay: self.replay.only(class), planned: self.planned })
+        let replay = self.replay.only(class);
+        Box::new(Self { replay, planned: self.planned, file: self.file.clone() })
     }
 
     fn is_planned(&self, _: StreamId) -> bool {
@@ -110,5 +127,9 @@ impl Workload for PlayedTrace {
 
     fn is_open(&self, _: ClassId) -> bool {
         self.planned
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        self.replay.check().map_err(|error| failure(&self.file, &error))
     }
 }

@@ -23,6 +23,7 @@ use super::error::{Parsed, Place, TraceError, Wrong};
 use super::format::Format;
 use super::input::Input;
 use super::record::Trace;
+use super::spool::{Packed, PackedReader, PackedWriter, Spool};
 
 const EXAMPLE: &str = "records of 48 bytes that begin with the magic number 0x65617407";
 
@@ -64,11 +65,13 @@ fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
     input.records(HEAD_BYTES, size, |record, place| stored.add(record, place))?;
     let mut events = BlockEvents::new();
     (0..stored.others).for_each(|_| events.skip());
-    stored.events.sort_by_key(|event| event.at_ns);
-    for event in &stored.events {
+    let kept = |source| TraceError::Kept { source };
+    let sorted = stored.events.sorted_by_key(|event| event.at_ns).map_err(kept)?;
+    for event in &sorted {
         let added = event.add_to(&mut events, &stored.names);
         added.map_err(|wrong| wrong.found(event.text()).at(event.place(), None))?;
     }
+    sorted.check().map_err(kept)?;
     events.finish(input, EXAMPLE)
 }
 
@@ -142,7 +145,7 @@ impl Head<'_> {
 /// What a file holds, in its order.
 #[derive(Default)]
 struct StoredEvents {
-    events: Vec<StoredEvent>,
+    events: Spool<StoredEvent>,
     /// Names of processes by number.
     names: BTreeMap<u32, Vec<u8>>,
     /// Records of no request.
@@ -153,28 +156,16 @@ impl StoredEvents {
     fn add(&mut self, record: &[u8], place: Place) -> Parsed<()> {
         let head = Head { bytes: record, order: ByteOrder::of(record)? };
         let action = head.u32(28);
-        let step = match action & 0xff {
-            _ if action & (NOTICE | PASSTHROUGH) != 0 => None,
-            QUEUE => Some(Step::Queued),
-            ISSUE => Some(Step::Issued),
-            COMPLETE => Some(Step::Completed),
-            _ => None,
-        };
         if action & NOTICE != 0 && action & 0xff == PROCESS {
             let name = record[HEAD_BYTES..].split(|&byte| byte == 0).next().unwrap_or_default();
             let name = name[..name.len().min(NAME_BYTES)].to_vec();
             self.names.insert(head.u32(32), name);
         }
-        let (Some(step), Place::Record { number, byte }) = (step, place) else {
+        let (Some(_), Place::Record { number, byte }) = (step(action), place) else {
             self.others += 1;
             return Ok(());
         };
-        if self.events.try_reserve(1).is_err() {
-            let many = self.events.len();
-            let expected = format!("no more than {many} events: memory is full");
-            return Err(Wrong::new(&[], expected).found("one more event"));
-        }
-        self.events.push(StoredEvent {
+        let event = StoredEvent {
             at_ns: head.u64(8),
             sector: head.u64(16),
             byte,
@@ -182,10 +173,20 @@ impl StoredEvents {
             pid: head.u32(32),
             device: head.u32(36),
             number: u32::try_from(number).unwrap_or(u32::MAX),
-            asks: asks(action),
-            step,
-        });
-        Ok(())
+            action,
+        };
+        Ok(self.events.push(event)?)
+    }
+}
+
+/// What happened to a request; none if the action is of no request.
+fn step(action: u32) -> Option<Step> {
+    match action & 0xff {
+        _ if action & (NOTICE | PASSTHROUGH) != 0 => None,
+        QUEUE => Some(Step::Queued),
+        ISSUE => Some(Step::Issued),
+        COMPLETE => Some(Step::Completed),
+        _ => None,
     }
 }
 
@@ -207,6 +208,7 @@ fn asks(action: u32) -> Asks {
 }
 
 /// An event of a request and where it stands.
+#[derive(Clone, Copy)]
 struct StoredEvent {
     at_ns: u64,
     sector: u64,
@@ -215,18 +217,36 @@ struct StoredEvent {
     pid: u32,
     device: u32,
     number: u32,
-    asks: Asks,
-    step: Step,
+    action: u32,
+}
+
+impl Packed for StoredEvent {
+    const BYTES: usize = 44;
+
+    fn pack(&self, to: &mut PackedWriter<'_>) {
+        let &Self { at_ns, sector, byte, bytes, pid, device, number, action } = self;
+        [at_ns, sector, byte].into_iter().for_each(|field| to.put(field.to_le_bytes()));
+        let half = [bytes, pid, device, number, action];
+        half.into_iter().for_each(|field| to.put(field.to_le_bytes()));
+    }
+
+    fn unpack(from: &mut PackedReader<'_>) -> Self {
+        let mut wide = || u64::from_le_bytes(from.take());
+        let (at_ns, sector, byte) = (wide(), wide(), wide());
+        let mut half = || u32::from_le_bytes(from.take());
+        let (bytes, pid, device, number, action) = (half(), half(), half(), half(), half());
+        Self { at_ns, sector, byte, bytes, pid, device, number, action }
+    }
 }
 
 impl StoredEvent {
     fn add_to(&self, events: &mut BlockEvents, names: &BTreeMap<u32, Vec<u8>>) -> Parsed<()> {
-        let &Self { step, at_ns, asks, sector, pid, .. } = self;
+        let &Self { at_ns, sector, pid, action, .. } = self;
         let device = format!("{},{}", self.device >> 20, self.device & 0xf_ffff);
         let event = BlockEvent {
-            step,
+            step: step(action).expect("events of requests are kept"),
             at_ns,
-            asks,
+            asks: asks(action),
             device: device.as_bytes(),
             sector,
             sectors: u64::from(self.bytes) / BLOCK_BYTES,

@@ -111,7 +111,8 @@ impl BlockEvents {
             let flags = asks.flags_of(op);
             let asked = Asked::new(at_ns, op, start, len, device);
             for index in self.trace.push(line, text, &Asked { flags, pid, process, ..asked })? {
-                let (start, end) = self.trace.range(index);
+                let record = self.trace.record(index)?;
+                let (start, end) = (record.start, record.end());
                 self.completions.asked(index, at_ns, &Range { device, op, start, end });
             }
         }
@@ -128,9 +129,7 @@ impl BlockEvents {
             end: start.saturating_add(len),
         };
         let trace = &mut self.trace;
-        self.completions
-            .completed(event.at_ns, &range, |index, latency| trace.took(index, latency));
-        Ok(())
+        self.completions.completed(event.at_ns, &range, |index, latency| trace.took(index, latency))
     }
 
     /// The trace of all events.

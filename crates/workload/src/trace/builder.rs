@@ -1,6 +1,7 @@
 //! Collects the requests of a trace while its lines are read, and puts them in order.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::ops::Range;
 
 use penstock_core::{Flags, Op, Span, Time};
@@ -8,13 +9,20 @@ use penstock_core::{Flags, Op, Span, Time};
 use super::error::{Parsed, TraceError, Wrong};
 use super::input::Input;
 use super::record::{DeviceId, ProcessId, Record, Trace};
+use super::spool::Spool;
 
 /// Blocks of the formats that count in blocks.
 pub(super) const BLOCK_BYTES: u64 = 512;
 
-/// Requests as they come, with times of the file's own clock.
+/// Requests as they come.
 pub(super) struct Builder {
-    records: Vec<Record>,
+    /// Timed from `origin`; those before it have times above all others.
+    records: Spool<Record>,
+    /// The time of the first that came, by the file's own clock.
+    origin: Option<u64>,
+    /// The latest time so far, and how many requests came behind it that were earlier.
+    latest: u64,
+    out_of_order: u64,
     processes: Names,
     devices: Names,
     pub(super) skipped: u64,
@@ -57,7 +65,10 @@ impl Builder {
         let mut processes = Names::new("processes");
         processes.add(b"");
         Self {
-            records: Vec::new(),
+            records: Spool::new(),
+            origin: None,
+            latest: 0,
+            out_of_order: 0,
             processes,
             devices: Names::new("devices"),
             skipped: 0,
@@ -114,17 +125,20 @@ impl Builder {
             self.long_discard(op, text, pieces)?;
         }
         let first = self.records.len();
-        if self.records.try_reserve(pieces as usize).is_err() {
-            let many = self.records.len();
-            return Err(Wrong::new(text, format!("no more than {many} requests: memory is full")));
+        let origin = *self.origin.get_or_insert(at_ns);
+        if at_ns < self.latest {
+            self.out_of_order += pieces;
+        } else {
+            self.latest = at_ns;
         }
         for piece in 0..pieces {
             let start = start + piece * PIECE_BYTES;
             let len = if fits { len } else { PIECE_BYTES.min(end - start) };
-            let mut record = Record::new(Time::from_ns(at_ns), op, start, len as u32);
+            let at = Time::from_ns(at_ns.wrapping_sub(origin));
+            let mut record = Record::new(at, op, start, len as u32);
             (record.line, record.flags, record.device) = (line, flags, device);
             (record.pid, record.process) = (pid, process);
-            self.records.push(latency.map_or(record, |latency| record.with_latency(latency)));
+            self.records.push(latency.map_or(record, |latency| record.with_latency(latency)))?;
         }
         Ok(first..self.records.len())
     }
@@ -147,17 +161,19 @@ impl Builder {
     pub(super) fn skip_all(&mut self) {
         self.skipped += self.records.len() as u64 - self.pieces + self.long_discards;
         (self.pieces, self.long_discards) = (0, 0);
+        (self.origin, self.latest, self.out_of_order) = (None, 0, 0);
         self.records.clear();
     }
 
-    /// First byte, and the byte after the last, of the request numbered `index`.
-    pub(super) fn range(&self, index: usize) -> (u64, u64) {
-        (self.records[index].start, self.records[index].end())
+    /// The request numbered `index`.
+    pub(super) fn record(&self, index: usize) -> Parsed<Record> {
+        Ok(self.records.get(index)?)
     }
 
     /// The request numbered `index` took `latency`.
-    pub(super) fn took(&mut self, index: usize, latency: Span) {
-        self.records[index] = self.records[index].with_latency(latency);
+    pub(super) fn took(&mut self, index: usize, latency: Span) -> Parsed<()> {
+        let record = self.records.get(index)?;
+        Ok(self.records.set(index, record.with_latency(latency))?)
     }
 
     /// The trace, in order of time and counted from its first request.
@@ -166,22 +182,13 @@ impl Builder {
         input: &Input<'_>,
         expected: &'static str,
     ) -> Result<Trace, TraceError> {
-        let mut latest = Time::ZERO;
-        let mut out_of_order = 0;
-        for record in &self.records {
-            out_of_order += u64::from(record.at < latest);
-            latest = latest.max(record.at);
-        }
-        if out_of_order > 0 {
-            self.records.sort_by_key(|record| record.at);
-        }
-        let Some(origin) = self.records.first().map(|first| first.at) else {
+        let Some(mut origin_ns) = self.origin else {
             return Err(TraceError::Empty { last: input.place, expected });
         };
-        for record in &mut self.records {
-            record.at = Time::from_ns(record.at.since(origin).ns());
+        if self.out_of_order > 0 {
+            let records = ordered(self.records, &mut origin_ns);
+            self.records = records.map_err(|source| TraceError::Kept { source })?;
         }
-        self.records.shrink_to_fit();
         if self.long_discards > 0 {
             let Self { long_discards, pieces, .. } = self;
             self.remarks.push(format!(
@@ -192,13 +199,33 @@ impl Builder {
             records: self.records,
             processes: self.processes.listed,
             devices: self.devices.listed,
-            origin_ns: origin.ns(),
-            out_of_order,
+            origin_ns,
+            out_of_order: self.out_of_order,
             skipped: self.skipped,
             remarks: self.remarks,
             one_by_one: false,
         })
     }
+}
+
+/// `records` in order of time and counted from the first of them. They are counted from `origin_ns`,
+/// which becomes the time of the first.
+fn ordered(records: Spool<Record>, origin_ns: &mut u64) -> io::Result<Spool<Record>> {
+    let from = *origin_ns;
+    let at_ns = |record: &Record| record.at.ns().wrapping_add(from);
+    let sorted = records.sorted_by_key(at_ns)?;
+    let first = sorted.first().as_ref().map_or(from, at_ns);
+    *origin_ns = first;
+    if first == from {
+        return Ok(sorted);
+    }
+    let mut counted = Spool::new();
+    for mut record in &sorted {
+        record.at = Time::from_ns(at_ns(&record) - first);
+        counted.push(record)?;
+    }
+    sorted.check()?;
+    Ok(counted)
 }
 
 /// `blocks` of 512 bytes in bytes.

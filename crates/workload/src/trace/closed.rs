@@ -11,7 +11,9 @@ use std::sync::Arc;
 use penstock_core::{Io, Span, Time};
 
 use super::dependencies::{Dependency, IssuerFacts, IssuerKind, Observed, dependencies};
+use super::error::ReplayError;
 use super::record::Record;
+use super::spool::Spool;
 
 /// Requests of a trace, kept by what makes their issuer.
 #[derive(Clone, Copy, Debug)]
@@ -68,21 +70,34 @@ const NONE: u32 = u32::MAX;
 /// How long the requests of a trace took, where some have no completion: those took `assumed`, or
 /// else as long as the median of the others. `None` if nothing is assumed and less than half of
 /// them have a completion.
-pub(super) fn durations(records: &[Record], assumed: Option<Span>) -> Option<Vec<Span>> {
-    let mut known: Vec<Span> = records.iter().filter_map(Record::latency).collect();
+pub(super) fn durations(
+    records: &Spool<Record>,
+    assumed: Option<Span>,
+) -> Result<Option<Vec<Span>>, ReplayError> {
+    let mut known: Vec<Span> = reserved(records.len())?;
+    known.extend(records.iter().filter_map(|record| record.latency()));
     let some = 2 * known.len() >= records.len();
     let middle = known.len() / 2;
     let otherwise = match assumed {
         Some(latency) => latency,
-        None if known.is_empty() || !some => return None,
+        None if known.is_empty() || !some => return Ok(None),
         None => *known.select_nth_unstable(middle).1,
     };
-    Some(records.iter().map(|record| record.latency().unwrap_or(otherwise)).collect())
+    known.clear();
+    known.extend(records.iter().map(|record| record.latency().unwrap_or(otherwise)));
+    Ok(Some(known))
+}
+
+/// An empty list with room for `requests` items.
+pub(super) fn reserved<T>(requests: usize) -> Result<Vec<T>, ReplayError> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(requests).map_err(|_| ReplayError::Memory { requests })?;
+    Ok(list)
 }
 
 impl ClosedLoops {
     /// Of a trace with `records`.
-    pub(super) fn new(records: &[Record], ios: &[Io], took: Vec<Span>) -> Self {
+    pub(super) fn new(records: &Spool<Record>, ios: &[Io], took: Vec<Span>) -> Self {
         let processes = records.iter().any(|record| record.pid != 0);
         let by = if processes { IssuedBy::Stream } else { IssuedBy::Class };
         Self::with(by, ios, took)

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use penstock_core::{Op, Span};
 
+use super::error::Parsed;
 use super::record::DeviceId;
 
 /// A completion that did not come in this time was lost, or lies after the trace's end: the kernel
@@ -69,24 +70,27 @@ impl Completions {
     }
 
     /// A completion: `ended` is called for each request that it ends, with its latency.
+    ///
+    /// # Errors
+    /// Those of `ended`.
     pub(super) fn completed(
         &mut self,
         at_ns: u64,
         range: &Range,
-        mut ended: impl FnMut(usize, Span),
-    ) {
+        mut ended: impl FnMut(usize, Span) -> Parsed<()>,
+    ) -> Parsed<()> {
         if range.op == Op::Flush {
-            let Some(flushes) = self.flushes.get_mut(&range.device) else { return };
+            let Some(flushes) = self.flushes.get_mut(&range.device) else { return Ok(()) };
             while let Some(&(index, asked_ns)) = flushes.front() {
                 if asked_ns > at_ns {
-                    return;
+                    return Ok(());
                 }
                 flushes.pop_front();
                 if at_ns - asked_ns <= LOST_AFTER_NS {
                     return ended(index, Span::from_ns(at_ns - asked_ns));
                 }
             }
-            return;
+            return Ok(());
         }
         self.touch(at_ns, range);
         for key in self.touched.drain(..) {
@@ -99,10 +103,11 @@ impl Completions {
                 continue;
             }
             if !lost {
-                ended(key.3, Span::from_ns(took_ns));
+                ended(key.3, Span::from_ns(took_ns))?;
             }
             self.waiting.remove(&key);
         }
+        Ok(())
     }
 
     /// Collects the requests that a completion touches.
@@ -141,8 +146,11 @@ mod tests {
     /// The requests that this completion ends, and their latencies in seconds.
     fn ended(completions: &mut Completions, at_s: u64, range: &Range) -> Vec<(usize, u64)> {
         let mut found = Vec::new();
-        let mut note = |index, latency: Span| found.push((index, latency.ns() / SECOND_NS));
-        completions.completed(at_s * SECOND_NS, range, &mut note);
+        let mut note = |index, latency: Span| {
+            found.push((index, latency.ns() / SECOND_NS));
+            Ok(())
+        };
+        completions.completed(at_s * SECOND_NS, range, &mut note).unwrap();
         found
     }
 

@@ -67,7 +67,7 @@ fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<Written> {
             }
         };
         let ns = record.at.ns();
-        let name = trace.device(record);
+        let name = trace.device(&record);
         let device = name.parse().unwrap_or(u64::from(record.device.0));
         let lbn = record.start / BLOCK_BYTES;
         let blocks = record.end().div_ceil(BLOCK_BYTES) - lbn;

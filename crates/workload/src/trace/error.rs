@@ -104,6 +104,15 @@ pub enum TraceError {
         /// Why.
         source: io::Error,
     },
+    /// There is no room for its requests in a temporary file.
+    #[error(
+        "its requests cannot be kept in {}: {source}\nhint: make room there, or set TMPDIR to a \
+         folder with more", super::spool::folder().display()
+    )]
+    Kept {
+        /// Why.
+        source: io::Error,
+    },
     /// There is text of the format, but no request in it.
     #[error("found no request in {}, expected {expected}", Count(*last))]
     Empty {
@@ -143,11 +152,25 @@ impl fmt::Display for Hint<'_> {
     }
 }
 
-/// A reader's error in a line or a record: what was found, and what was expected.
-/// [`Input`](super::input::Input) adds the place. Boxed, so that the path without an error stays
-/// narrow.
+/// A reader's error in a line or a record. [`Input`](super::input::Input) adds the place. Boxed, so
+/// that the path without an error stays narrow.
 #[derive(Debug)]
-pub(super) struct Wrong(Box<(String, String)>);
+pub(super) struct Wrong(Box<Mistake>);
+
+#[derive(Debug)]
+enum Mistake {
+    /// What was found, and what was expected.
+    Text(String, String),
+    /// The line is right, but cannot be kept.
+    Kept(io::Error),
+}
+
+impl From<io::Error> for Wrong {
+    #[cold]
+    fn from(source: io::Error) -> Self {
+        Self(Box::new(Mistake::Kept(source)))
+    }
+}
 
 /// What a line or a record says, or what is wrong with it.
 pub(super) type Parsed<T> = Result<T, Wrong>;
@@ -156,20 +179,26 @@ impl Wrong {
     /// `found` is a part of the line; empty means that nothing stands there.
     #[cold]
     pub(super) fn new(found: &[u8], expected: impl Into<String>) -> Self {
-        Self(Box::new((quoted(found), expected.into())))
+        Self(Box::new(Mistake::Text(quoted(found), expected.into())))
     }
 
     /// The same, where `found` was found: bytes of a binary file say nothing to a reader.
     #[cold]
     pub(super) fn found(mut self, found: impl fmt::Display) -> Self {
-        self.0.0 = found.to_string();
+        if let Mistake::Text(quoted, _) = &mut *self.0 {
+            *quoted = found.to_string();
+        }
         self
     }
 
     #[cold]
     pub(super) fn at(self, place: Place, hint: Option<&str>) -> TraceError {
-        let (found, expected) = *self.0;
-        TraceError::Unexpected { place, found, expected, hint: hint.map(Into::into) }
+        match *self.0 {
+            Mistake::Text(found, expected) => {
+                TraceError::Unexpected { place, found, expected, hint: hint.map(Into::into) }
+            }
+            Mistake::Kept(source) => TraceError::Kept { source },
+        }
     }
 }
 
@@ -228,12 +257,22 @@ pub enum ReplayError {
     },
     /// There is no memory for its requests.
     #[error(
-        "found {requests} requests, expected as many as memory holds\nhint: replay a part of the \
-         trace, or on a machine with more memory"
+        "found {requests} requests, expected as many as memory holds: a closed replay keeps them \
+         all\nhint: trace.timing=original keeps none; or replay a part of the trace, or on a machine \
+         with more memory"
     )]
     Memory {
         /// How many it has.
         requests: usize,
+    },
+    /// Its requests cannot be kept in a temporary file.
+    #[error(
+        "its requests cannot be kept in {}: {reason}\nhint: make room there, or set TMPDIR to a \
+         folder with more", super::spool::folder().display()
+    )]
+    Kept {
+        /// Why.
+        reason: String,
     },
     /// A request is larger than the whole device, which no fit can help.
     #[error(
@@ -248,6 +287,17 @@ pub enum ReplayError {
         /// Bytes of the device.
         capacity: u64,
     },
+}
+
+impl ReplayError {
+    pub(super) fn kept(error: &io::Error) -> Self {
+        Self::Kept { reason: error.to_string() }
+    }
+
+    /// Whether the machine is short of something, and the trace is right.
+    pub fn is_of_the_machine(&self) -> bool {
+        matches!(self, Self::Memory { .. } | Self::Kept { .. })
+    }
 }
 
 /// The first of `names`, and that there are more.

@@ -6,7 +6,7 @@
 //! describes it, [`Replay`] issues its requests again, and formats with a writer write it.
 //!
 //! Invariants: arbitrary bytes end in a [`Trace`] or in a [`TraceError`] that names the line or the
-//! record; apart from the requests themselves, memory is bounded.
+//! record; memory is bounded, whatever the length of a trace: a [`Spool`] keeps its requests.
 //!
 //! To add a format: one file with a [`Format`], and one line in [`FORMATS`].
 
@@ -39,6 +39,7 @@ mod records;
 mod replay;
 pub mod series;
 mod spc;
+mod spool;
 pub mod stats;
 mod systor;
 mod tar;
@@ -58,6 +59,7 @@ pub use packing::Packing;
 pub use places::{Fit, Layout, Places};
 pub use record::{DeviceId, ProcessId, Record, Trace};
 pub use replay::{Replay, Timing};
+pub use spool::{Packed, PackedReader, PackedWriter, Spool, folder};
 pub use tar::ArchiveError;
 
 use detect::unknown;

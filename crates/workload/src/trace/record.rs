@@ -1,6 +1,10 @@
 //! A trace: its requests in order of time, and the names that they refer to.
 
+use std::io;
+
 use penstock_core::{Flags, Op, Span, Time};
+
+use super::spool::{Packed, PackedReader, PackedWriter, Spool};
 
 /// A process as an index into [`Trace::processes`]; 0 stands for a process that was not recorded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -50,7 +54,7 @@ pub struct Record {
     pub flags: Flags,
 }
 
-// A trace of ten million requests fits half a gibibyte. Adding a field should be a decision.
+// A list keeps some ten thousand of them in memory. Adding a field should be a decision.
 const _: () = assert!(size_of::<Record>() == 48);
 
 impl Record {
@@ -93,11 +97,37 @@ impl Record {
     }
 }
 
+impl Packed for Record {
+    const BYTES: usize = 42;
+
+    fn pack(&self, to: &mut PackedWriter<'_>) {
+        let &Self { at, start, latency, len, pid, line, process, device, op, flags } = self;
+        [at.ns(), start, latency.ns()].into_iter().for_each(|field| to.put(field.to_le_bytes()));
+        [len, pid, line].into_iter().for_each(|field| to.put(field.to_le_bytes()));
+        [process.0, device.0].into_iter().for_each(|field| to.put(field.to_le_bytes()));
+        to.put([op as u8, flags.bits()]);
+    }
+
+    fn unpack(from: &mut PackedReader<'_>) -> Self {
+        let mut wide = || u64::from_le_bytes(from.take());
+        let (at, start, latency) = (wide(), wide(), wide());
+        let mut half = || u32::from_le_bytes(from.take());
+        let (len, pid, line) = (half(), half(), half());
+        let mut short = || u16::from_le_bytes(from.take());
+        let (process, device) = (ProcessId(short()), DeviceId(short()));
+        let [op, flags] = from.take();
+        let op = Op::from_byte(op).expect("it was an operation");
+        let flags = Flags::from_bits(flags);
+        let (at, latency) = (Time::from_ns(at), Span::from_ns(latency));
+        Self { at, start, latency, len, pid, line, process, device, op, flags }
+    }
+}
+
 /// A recorded workload.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trace {
     /// The requests in order of time; equal times in the order of the file.
-    pub records: Vec<Record>,
+    pub records: Spool<Record>,
     /// Names of the processes; the first is empty and stands for none recorded.
     pub processes: Vec<String>,
     /// Names of the devices, volumes or files.
@@ -132,17 +162,24 @@ impl Trace {
 
     /// The byte after the last that any request touches, on any device.
     pub fn end(&self) -> u64 {
-        self.records.iter().map(Record::end).max().unwrap_or(0)
+        self.records.iter().map(|record| record.end()).max().unwrap_or(0)
     }
 
     /// The requests to these devices only, timed from the first of them.
-    pub fn keep(&mut self, devices: &[DeviceId]) {
-        self.records.retain(|record| devices.contains(&record.device));
-        if let Some(first) = self.records.first().map(|first| first.at) {
-            for record in &mut self.records {
-                record.at = Time::from_ns(record.at.since(first).ns());
-            }
-            self.origin_ns += first.ns();
+    ///
+    /// # Errors
+    /// If they cannot be read or kept.
+    pub fn keep(&mut self, devices: &[DeviceId]) -> io::Result<()> {
+        let mut kept = Spool::new();
+        let mut first = None;
+        for mut record in self.records.iter().filter(|record| devices.contains(&record.device)) {
+            let first = *first.get_or_insert(record.at);
+            record.at = Time::ZERO + record.at.since(first);
+            kept.push(record)?;
         }
+        self.records.check()?;
+        self.records = kept;
+        self.origin_ns += first.map_or(0, Time::ns);
+        Ok(())
     }
 }

@@ -2,17 +2,21 @@
 //! the completions that they waited for, or as fast as the device takes them.
 //!
 //! [`Places`] say where each request goes. Each process number is one stream; the caller names the
-//! class of each request. Invariant: every request of the trace is issued once; they keep the order of the trace, in a closed replay those of one thread of control do.
+//! class of each request. Each run reads the requests one after another, in little memory whatever
+//! the length of the trace; a closed replay holds them all, as any of them may be next.
+//!
+//! Invariant: every request of the trace is issued once; they keep the order of the trace, in a closed replay those of one thread of control do.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use penstock_core::{ClassId, Done, Io, Op, Prio, Request, Source, Span, StreamId, Time};
+use penstock_core::{ClassId, Done, Flags, Io, Op, Prio, Request, Source, Span, StreamId, Time};
 
-use super::closed::{ClosedLoops, durations};
+use super::closed::{ClosedLoops, durations, reserved};
 use super::error::ReplayError;
 use super::places::Places;
 use super::record::{Record, Trace};
+use super::spool::{Cursor, Packed, PackedReader, PackedWriter, Spool};
 
 /// When requests are issued.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -55,12 +59,35 @@ impl Timing {
 /// A trace as a source. A clone made before the run replays it once more, without a copy.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// Each with its time; in a trace of one request at a time, with the time since the last
-    /// completion.
-    ios: Arc<Vec<Io>>,
-    /// How many were issued: the next request, unless the replay is closed.
-    next: usize,
+    plan: Arc<Plan>,
+    /// Only requests of this class, if there is one.
+    only: Option<ClassId>,
     pace: ReplayPace,
+    /// Where the requests after `next` are. A closed replay has its own order.
+    cursor: Cursor,
+    /// The next request. In a trace of one request at a time it is due so long after the last
+    /// completion.
+    next: Option<Io>,
+    issued: u64,
+}
+
+/// All requests of a trace as they are issued, and what is known of them.
+#[derive(Debug)]
+struct Plan {
+    /// Empty if the replay is closed.
+    ios: Spool<Io>,
+    /// By class.
+    classes: Vec<ClassTally>,
+    longest: u32,
+    /// When the last is due, if that depends on no completion.
+    last_due: Option<Time>,
+}
+
+/// Requests of a class, and those that are no reads.
+#[derive(Clone, Copy, Debug, Default)]
+struct ClassTally {
+    requests: u64,
+    others: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -69,8 +96,9 @@ enum ReplayPace {
     Timed,
     /// Each is due so long after the completion of the one before: from `ready` on.
     OneByOne { ready: Time },
-    /// Each is due a think time after the completions that it waits for.
-    Closed(Box<ClosedLoops>),
+    /// Each is due a think time after the completions that it waits for. These requests are in
+    /// memory, as any of them may be next.
+    Closed { ios: Arc<Vec<Io>>, loops: Box<ClosedLoops> },
     /// Places not yet used, and when the others became free, earliest first.
     Afap { unused: u32, free: VecDeque<Time> },
 }
@@ -79,7 +107,8 @@ impl Replay {
     /// The requests of `trace` at their `places`. `class` returns the class and priority of each.
     ///
     /// # Errors
-    /// If a request does not fit the device, or the timing needs completions that are not there.
+    /// If a request does not fit the device, the timing needs completions that are not there, or
+    /// the requests cannot be kept.
     ///
     /// # Panics
     /// If a speed or a depth is not above zero.
@@ -89,124 +118,227 @@ impl Replay {
         timing: Timing,
         mut class: impl FnMut(&Record) -> (ClassId, Prio),
     ) -> Result<Self, ReplayError> {
-        let mut pace = match timing {
-            Timing::Afap { depth } => ReplayPace::Afap { unused: depth, free: VecDeque::new() },
-            // Made below, of all requests.
-            Timing::Closed { .. } => ReplayPace::Timed,
-            _ if trace.one_by_one => ReplayPace::OneByOne { ready: Time::ZERO },
-            Timing::Original | Timing::Scaled(_) => ReplayPace::Timed,
-        };
         assert!(!matches!(timing, Timing::Scaled(speed) if speed.is_nan() || speed <= 0.0));
         assert!(!matches!(timing, Timing::Afap { depth: 0 }));
+        let one_by_one = trace.one_by_one && matches!(timing, Timing::Original | Timing::Scaled(_));
+        let mut ios = Spool::new();
+        let mut plan =
+            Plan { ios: Spool::new(), classes: Vec::new(), longest: 0, last_due: Some(Time::ZERO) };
         let mut streams = Streams::default();
-        let (mut ios, requests) = (Vec::new(), trace.records.len());
-        ios.try_reserve_exact(requests).map_err(|_| ReplayError::Memory { requests })?;
         // When the last request had completed, in a trace of one request at a time.
         let mut before = Time::ZERO;
         for record in &trace.records {
-            let start = places.of(record)?;
+            let start = places.of(&record)?;
             let mut due = timing.due(record.at);
-            if let ReplayPace::OneByOne { .. } = pace {
+            if one_by_one {
                 due = timing.due(Time::ZERO + record.at.since(before));
                 before = record.at + record.latency().unwrap_or(Span::ZERO);
             }
-            let &Record { len, op, flags, pid, .. } = record;
-            let ((class, prio), stream) = (class(record), streams.of(pid));
-            ios.push(Io { due, start, len, stream, class, op, prio, flags });
+            let Record { len, op, flags, pid, .. } = record;
+            let ((class, prio), stream) = (class(&record), streams.of(pid));
+            let io = Io { due, start, len, stream, class, op, prio, flags };
+            plan.count(&io);
+            ios.push(io).map_err(|error| ReplayError::kept(&error))?;
         }
-        if let Timing::Closed { latency } = timing {
-            let Some(took) = durations(&trace.records, latency) else {
-                let known = trace.records.iter().filter_map(Record::latency).count();
-                return Err(ReplayError::Completions { known, requests });
-            };
-            pace = ReplayPace::Closed(Box::new(ClosedLoops::new(&trace.records, &ios, took)));
+        trace.records.check().map_err(|error| ReplayError::kept(&error))?;
+        let pace = match timing {
+            Timing::Afap { depth } => ReplayPace::Afap { unused: depth, free: VecDeque::new() },
+            Timing::Closed { latency } => closed(trace, &ios, latency)?,
+            _ if one_by_one => ReplayPace::OneByOne { ready: Time::ZERO },
+            Timing::Original | Timing::Scaled(_) => ReplayPace::Timed,
+        };
+        match pace {
+            ReplayPace::Closed { .. } => plan.last_due = None,
+            _ => plan.ios = ios,
         }
-        Ok(Self { ios: Arc::new(ios), next: 0, pace })
+        if !matches!(pace, ReplayPace::Timed) {
+            plan.last_due = None;
+        }
+        Ok(Self::begin(Arc::new(plan), None, pace))
+    }
+
+    fn begin(plan: Arc<Plan>, only: Option<ClassId>, pace: ReplayPace) -> Self {
+        let cursor = plan.ios.cursor();
+        let mut replay = Self { plan, only, pace, cursor, next: None, issued: 0 };
+        replay.go_on();
+        replay
     }
 
     /// The same with the requests of one class only, before any was issued.
     #[must_use]
     pub fn only(&self, class: ClassId) -> Self {
-        if let ReplayPace::Closed(closed) = &self.pace {
-            let (ios, closed) = closed.only(&self.ios, |io| io.class == class);
-            let pace = ReplayPace::Closed(Box::new(closed));
-            return Self { ios: Arc::new(ios), next: 0, pace };
-        }
-        let ios = self.ios.iter().filter(|io| io.class == class).copied().collect();
-        Self { ios: Arc::new(ios), next: 0, pace: self.pace.clone() }
+        let pace = match &self.pace {
+            ReplayPace::Closed { ios, loops } => {
+                let (ios, loops) = loops.only(ios, |io| io.class == class);
+                ReplayPace::Closed { ios: Arc::new(ios), loops: Box::new(loops) }
+            }
+            other => other.clone(),
+        };
+        Self::begin(Arc::clone(&self.plan), Some(class), pace)
+    }
+
+    /// Reads the next request that is to be issued.
+    fn go_on(&mut self) {
+        self.next = loop {
+            let io = self.cursor.next(&self.plan.ios);
+            match (io, self.only) {
+                (Some(io), Some(class)) if io.class != class => {}
+                _ => break io,
+            }
+        };
     }
 
     /// Requests of the whole trace.
-    pub fn len(&self) -> usize {
-        self.ios.len()
+    pub fn len(&self) -> u64 {
+        self.tally().requests
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.ios.is_empty()
+        self.len() == 0
     }
 
     /// Whether it has requests other than reads.
     pub fn writes(&self) -> bool {
-        self.ios.iter().any(|io| io.op != Op::Read)
+        self.tally().others > 0
+    }
+
+    fn tally(&self) -> ClassTally {
+        let of_class = |class: ClassId| self.plan.classes.get(class.index()).copied();
+        match self.only {
+            Some(class) => of_class(class).unwrap_or_default(),
+            None => self.plan.classes.iter().fold(ClassTally::default(), |sum, class| ClassTally {
+                requests: sum.requests + class.requests,
+                others: sum.others + class.others,
+            }),
+        }
+    }
+
+    /// Bytes of its largest request.
+    pub fn longest(&self) -> u32 {
+        self.plan.longest
     }
 
     /// Requests that were not issued yet.
-    pub fn left(&self) -> usize {
-        self.ios.len() - self.next
+    pub fn left(&self) -> u64 {
+        self.len() - self.issued
     }
 
     /// When the last request is due; `None` if that depends on completions.
     pub fn last_due(&self) -> Option<Time> {
-        let last = self.ios.last().map_or(Time::ZERO, |last| last.due);
-        matches!(self.pace, ReplayPace::Timed).then_some(last)
+        self.plan.last_due
     }
+
+    /// That every request could be read.
+    ///
+    /// # Errors
+    /// If the temporary file could not be read to its end: requests are missing then.
+    pub fn check(&self) -> Result<(), ReplayError> {
+        self.plan.ios.check().map_err(|error| ReplayError::kept(&error))
+    }
+}
+
+impl Plan {
+    fn count(&mut self, io: &Io) {
+        if self.classes.len() <= io.class.index() {
+            self.classes.resize(io.class.index() + 1, ClassTally::default());
+        }
+        let class = &mut self.classes[io.class.index()];
+        class.requests += 1;
+        class.others += u64::from(io.op != Op::Read);
+        self.longest = self.longest.max(io.len);
+        self.last_due = Some(io.due);
+    }
+}
+
+/// The pace of a closed replay of `ios`, the requests of `trace`.
+fn closed(
+    trace: &Trace,
+    ios: &Spool<Io>,
+    latency: Option<Span>,
+) -> Result<ReplayPace, ReplayError> {
+    let requests = ios.len();
+    let Some(took) = durations(&trace.records, latency)? else {
+        let known = trace.records.iter().filter_map(|record| record.latency()).count();
+        return Err(ReplayError::Completions { known, requests });
+    };
+    let mut list = reserved(requests)?;
+    list.extend(ios);
+    ios.check().map_err(|error| ReplayError::kept(&error))?;
+    let loops = Box::new(ClosedLoops::new(&trace.records, &list, took));
+    Ok(ReplayPace::Closed { ios: Arc::new(list), loops })
 }
 
 impl Source for Replay {
     fn next_due(&self) -> Time {
-        match (self.ios.get(self.next), &self.pace) {
-            (None, _) => Time::NEVER,
-            (Some(_), ReplayPace::Closed(closed)) => closed.next_due(),
-            (Some(io), ReplayPace::Timed) => io.due,
-            (Some(_), ReplayPace::OneByOne { ready }) => *ready,
-            (Some(_), ReplayPace::Afap { unused: 1.., .. }) => Time::ZERO,
-            (Some(_), ReplayPace::Afap { free, .. }) => {
-                free.front().copied().unwrap_or(Time::NEVER)
-            }
+        match (&self.pace, &self.next) {
+            (ReplayPace::Closed { loops, .. }, _) => loops.next_due(),
+            (_, None) => Time::NEVER,
+            (ReplayPace::Timed, Some(io)) => io.due,
+            (ReplayPace::OneByOne { ready }, _) => *ready,
+            (ReplayPace::Afap { unused: 1.., .. }, _) => Time::ZERO,
+            (ReplayPace::Afap { free, .. }, _) => free.front().copied().unwrap_or(Time::NEVER),
         }
     }
 
     fn take(&mut self, now: Time) -> Option<Io> {
         let due = self.next_due();
-        if due > now || self.left() == 0 {
+        if due > now {
             return None;
         }
-        let mut index = self.next;
+        let io = match &mut self.pace {
+            ReplayPace::Closed { ios, loops } => Some(ios[loops.take()?]),
+            _ => self.next,
+        }?;
         match &mut self.pace {
-            ReplayPace::Timed => {}
-            ReplayPace::Closed(closed) => index = closed.take()?,
+            ReplayPace::Timed | ReplayPace::Closed { .. } => {}
             ReplayPace::OneByOne { ready } => *ready = Time::NEVER,
             ReplayPace::Afap { unused, free } => match unused.checked_sub(1) {
                 Some(fewer) => *unused = fewer,
                 None => drop(free.pop_front()),
             },
         }
-        let io = Io { due, ..self.ios[index] };
-        self.next += 1;
-        Some(io)
+        self.go_on();
+        self.issued += 1;
+        Some(Io { due, ..io })
     }
 
     fn finished(&mut self, now: Time, req: &Request, _: &Done) {
         match &mut self.pace {
             ReplayPace::Timed => {}
-            ReplayPace::Closed(closed) => closed.finished(now, &req.io),
+            ReplayPace::Closed { loops, .. } => loops.finished(now, &req.io),
             ReplayPace::OneByOne { ready } => {
-                let think = self.ios.get(self.next).map_or(Time::ZERO, |io| io.due);
+                let think = self.next.map_or(Time::ZERO, |io| io.due);
                 *ready = now + think.since(Time::ZERO);
             }
             ReplayPace::Afap { free, .. } => free.push_back(now),
         }
+    }
+}
+
+impl Packed for Io {
+    const BYTES: usize = 29;
+
+    fn pack(&self, to: &mut PackedWriter<'_>) {
+        let &Self { due, start, len, stream, class, op, prio, flags } = self;
+        to.put(due.ns().to_le_bytes());
+        to.put(start.to_le_bytes());
+        to.put(len.to_le_bytes());
+        to.put(stream.0.to_le_bytes());
+        to.put(class.0.to_le_bytes());
+        to.put([op as u8, prio.0, flags.bits()]);
+    }
+
+    fn unpack(from: &mut PackedReader<'_>) -> Self {
+        let due = Time::from_ns(u64::from_le_bytes(from.take()));
+        let start = u64::from_le_bytes(from.take());
+        let len = u32::from_le_bytes(from.take());
+        let stream = StreamId(u32::from_le_bytes(from.take()));
+        let class = ClassId(u16::from_le_bytes(from.take()));
+        let [op, prio, flags] = from.take();
+        let op = Op::from_byte(op).expect("it was an operation");
+        let (prio, flags) = (Prio(prio), Flags::from_bits(flags));
+        Self { due, start, len, stream, class, op, prio, flags }
     }
 }
 

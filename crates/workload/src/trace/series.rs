@@ -71,11 +71,11 @@ impl Mix {
 
 impl Frame {
     /// A frame that all of `records` fit in.
-    pub fn of(records: &[Record]) -> Self {
-        let data = || records.iter().filter(|record| record.op != Op::Flush);
+    pub fn of(records: impl Iterator<Item = Record> + Clone) -> Self {
+        let data = || records.clone().filter(|record| record.op != Op::Flush);
         let base = data().map(|record| record.start).min().unwrap_or(0);
         let last = data().map(|record| record.start).max().unwrap_or(0);
-        let end = records.iter().map(|record| record.at).max().unwrap_or(Time::ZERO);
+        let end = records.clone().map(|record| record.at).max().unwrap_or(Time::ZERO);
         // One more than the last, so that the last lies within.
         let window = Span::from_ns(end.ns() / WINDOWS + 1);
         let piece = (last - base) / PIECES + 1;
@@ -92,7 +92,7 @@ impl Frame {
 }
 
 /// The figures to draw of these requests, which are in order of time and fit `frame`.
-pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>, frame: &Frame) -> Series {
+pub fn of(records: impl IntoIterator<Item = Record>, frame: &Frame) -> Series {
     let (mut arrivals, mut sizes, mut latencies) = <(Mixes, Mixes, Mixes)>::default();
     let (mut places, mut gaps) = (BTreeMap::new(), Counts::new());
     let mut runs = SequentialRuns::default();
@@ -111,7 +111,7 @@ pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>, frame: &Frame) -> S
         }
         sizes.entry(bucket(u64::from(record.len))).or_default().count(record.op);
         *places.entry((window, frame.band(record.start))).or_default() += 1;
-        runs.count(record);
+        runs.count(&record);
     }
     Series {
         arrivals: arrivals.into_iter().collect(),
@@ -185,9 +185,9 @@ mod tests {
             record(50, Op::Flush, 0, 0),
             record(120, Op::Read, 5000, 4096),
         ];
-        let frame = Frame::of(&records);
+        let frame = Frame::of(records.iter().copied());
         assert_eq!(frame, Frame { window: Span::from_ns(1201), bands: vec![1000, 1512, 5000] });
-        let found = of(&records, &frame);
+        let found = of(records, &frame);
         let mix = |reads, writes, flushes| Mix { reads, writes, flushes, discards: 0 };
         let windows = [(0, mix(0, 2, 0)), (41, mix(0, 0, 1)), (99, mix(1, 0, 0))];
         assert_eq!(found.arrivals, windows);
@@ -202,17 +202,17 @@ mod tests {
     fn the_frame_of_extremes_holds_them() {
         let last = Record::new(Time::from_ns(u64::MAX - 1), Op::Read, u64::MAX - 1, 1);
         let records = [record(0, Op::Read, 0, 1), last];
-        let frame = Frame::of(&records);
-        assert_eq!(of(&records, &frame).places, [(0, 0, 1), (99, 1, 1)]);
-        assert_eq!(of(&[], &Frame::of(&[])), Series::default());
+        let frame = Frame::of(records.iter().copied());
+        assert_eq!(of(records, &frame).places, [(0, 0, 1), (99, 1, 1)]);
+        assert_eq!(of([], &Frame::of(std::iter::empty())), Series::default());
     }
 
     #[test]
     fn a_frame_is_never_larger_than_a_picture() {
         let records: Vec<_> = (0..20_000).map(|n| record(n, Op::Read, n * 7919, 512)).collect();
-        let frame = Frame::of(&records);
+        let frame = Frame::of(records.iter().copied());
         assert!((BANDS / 2..=BANDS).contains(&frame.bands.len()));
-        let places = of(&records, &frame).places;
+        let places = of(records, &frame).places;
         assert!(places.len() <= WINDOWS as usize * BANDS);
         assert_eq!(places.iter().map(|&(.., count)| count).sum::<u64>(), 20_000);
     }

@@ -2,11 +2,14 @@
 //!
 //! Percentiles are exact, by nearest rank. Rates count over windows laid from the trace's start.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::io;
 
 use penstock_core::{ClassId, Op, Span, Time};
 
 use super::record::Record;
+use super::spool::{Packed, PackedReader, PackedWriter, Spool};
 
 /// Sizes that are named one by one.
 const COMMON_SIZES: usize = 5;
@@ -109,57 +112,95 @@ pub struct Latency {
 }
 
 /// Figures of these requests, which are in order of time.
-pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Stats {
-    let mut stats = Stats::default();
-    let (mut sizes, mut latencies, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut seconds, mut tenths) = (Windows::new(SECOND_NS), Windows::new(SECOND_NS / 10));
-    let mut gaps = Gaps::default();
-    let (mut by_process, mut by_device) = (StreamEnds::default(), StreamEnds::default());
-    for record in records {
-        stats.count(record);
-        seconds.count(record.at);
-        tenths.count(record.at);
-        gaps.count(record.at);
-        latencies.extend(record.latency());
-        if matches!(record.op, Op::Flush | Op::Discard) {
-            continue;
-        }
-        sizes.push(record.len);
-        by_process.count((record.device.0, record.pid), record);
-        by_device.count((record.device.0, 0), record);
-        let last = (record.end() - 1) / BLOCK_BYTES;
-        blocks.push((record.device.0, record.start / BLOCK_BYTES, last));
-    }
-    let data = sizes.len();
-    stats.sequential_by_process = share(by_process.sequential, data);
-    stats.sequential_by_device = share(by_device.sequential, data);
-    stats.sizes = sizes_of(sizes);
-    stats.footprint_bytes = distinct(blocks).saturating_mul(BLOCK_BYTES);
-    stats.latency = latency_of(latencies);
-    let span_s = stats.last.since(stats.first).ns() as f64 / SECOND_NS as f64;
-    stats.arrivals = Arrivals {
-        mean_rate: (span_s > 0.0).then(|| stats.all.requests as f64 / span_s),
-        peak_1s: seconds.peak(),
-        peak_100ms: tenths.peak(),
-        dispersion_1s: seconds.dispersion(),
-        dispersion_100ms: tenths.dispersion(),
-        gap_variation: gaps.variation(),
-    };
-    stats
+///
+/// # Errors
+/// If there is no room for what is sorted, or it cannot be read again.
+pub fn of(records: impl IntoIterator<Item = Record>) -> io::Result<Stats> {
+    let mut survey = StatsSurvey::new();
+    records.into_iter().try_for_each(|record| survey.add(&record))?;
+    survey.finish()
 }
 
-/// Figures of each of `classes` classes, where the request `records[k]` is of class `of_record[k]`.
+/// Figures of each of `classes` classes, of requests that come with their class.
+///
+/// # Errors
+/// As [`of`].
 ///
 /// # Panics
-/// If the two differ in length, or a class lies outside.
-pub fn by_class(records: &[Record], of_record: &[ClassId], classes: usize) -> Vec<Stats> {
-    assert_eq!(records.len(), of_record.len(), "each record has one class");
-    assert!(of_record.iter().all(|class| class.index() < classes), "a class lies outside");
-    let members = |wanted: usize| {
-        let with_class = records.iter().zip(of_record);
-        with_class.filter(move |(_, class)| class.index() == wanted).map(|(record, _)| record)
-    };
-    (0..classes).map(|class| of(members(class))).collect()
+/// If a class lies outside.
+pub fn by_class(
+    records: impl IntoIterator<Item = (Record, ClassId)>,
+    classes: usize,
+) -> io::Result<Vec<Stats>> {
+    let mut surveys: Vec<_> = (0..classes).map(|_| StatsSurvey::new()).collect();
+    let mut add = |(record, class): (Record, ClassId)| surveys[class.index()].add(&record);
+    records.into_iter().try_for_each(&mut add)?;
+    surveys.into_iter().map(StatsSurvey::finish).collect()
+}
+
+/// Figures that are being counted.
+struct StatsSurvey {
+    stats: Stats,
+    sizes: BTreeMap<u32, u64>,
+    latencies: Spool<u64>,
+    blocks: Spool<BlockRange>,
+    seconds: Windows,
+    tenths: Windows,
+    gaps: Gaps,
+    by_process: StreamEnds,
+    by_device: StreamEnds,
+}
+
+impl StatsSurvey {
+    fn new() -> Self {
+        Self {
+            stats: Stats::default(),
+            sizes: BTreeMap::new(),
+            latencies: Spool::new(),
+            blocks: Spool::new(),
+            seconds: Windows::new(SECOND_NS),
+            tenths: Windows::new(SECOND_NS / 10),
+            gaps: Gaps::default(),
+            by_process: StreamEnds::default(),
+            by_device: StreamEnds::default(),
+        }
+    }
+
+    fn add(&mut self, record: &Record) -> io::Result<()> {
+        self.stats.count(record);
+        self.seconds.count(record.at);
+        self.tenths.count(record.at);
+        self.gaps.count(record.at);
+        record.latency().map_or(Ok(()), |latency| self.latencies.push(latency.ns()))?;
+        if matches!(record.op, Op::Flush | Op::Discard) {
+            return Ok(());
+        }
+        *self.sizes.entry(record.len).or_default() += 1;
+        self.by_process.count((record.device.0, record.pid), record);
+        self.by_device.count((record.device.0, 0), record);
+        let last = (record.end() - 1) / BLOCK_BYTES;
+        self.blocks.push((record.device.0, record.start / BLOCK_BYTES, last))
+    }
+
+    fn finish(self) -> io::Result<Stats> {
+        let mut stats = self.stats;
+        let data = self.sizes.values().sum();
+        stats.sequential_by_process = share(self.by_process.sequential, data);
+        stats.sequential_by_device = share(self.by_device.sequential, data);
+        stats.sizes = sizes_of(&self.sizes, data);
+        stats.footprint_bytes = distinct(self.blocks)?.saturating_mul(BLOCK_BYTES);
+        stats.latency = latency_of(self.latencies)?;
+        let span_s = stats.last.since(stats.first).ns() as f64 / SECOND_NS as f64;
+        stats.arrivals = Arrivals {
+            mean_rate: (span_s > 0.0).then(|| stats.all.requests as f64 / span_s),
+            peak_1s: self.seconds.peak(),
+            peak_100ms: self.tenths.peak(),
+            dispersion_1s: self.seconds.dispersion(),
+            dispersion_100ms: self.tenths.dispersion(),
+            gap_variation: self.gaps.variation(),
+        };
+        Ok(stats)
+    }
 }
 
 impl Stats {
@@ -271,54 +312,82 @@ impl StreamEnds {
     }
 }
 
-fn share(part: u64, whole: usize) -> f64 {
+fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// The value below or at which `percent` percent lie: nearest rank, of sorted values.
-fn percentile<T: Copy>(sorted: &[T], percent: usize) -> T {
-    sorted[(sorted.len() * percent).div_ceil(100).max(1) - 1]
+/// The place of the value below or at which `percent` percent of `count` values lie: nearest rank,
+/// counted from 0.
+fn rank(count: u64, percent: u64) -> u64 {
+    (u128::from(count) * u128::from(percent)).div_ceil(100).max(1) as u64 - 1
 }
 
-fn sizes_of(mut sizes: Vec<u32>) -> Sizes {
-    sizes.sort_unstable();
-    let Some(&max) = sizes.last() else { return Sizes::default() };
-    let sum: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
-    let equal = sizes.chunk_by(|a, b| a == b);
-    let mut common: Vec<(u32, u64)> = equal.map(|run| (run[0], run.len() as u64)).collect();
-    common.sort_by_key(|&(size, count)| (std::cmp::Reverse(count), size));
+fn sizes_of(counts: &BTreeMap<u32, u64>, requests: u64) -> Sizes {
+    let Some((&max, _)) = counts.last_key_value() else { return Sizes::default() };
+    let sum: u128 = counts.iter().map(|(&size, &count)| u128::from(size) * u128::from(count)).sum();
+    let percentile = |percent| {
+        let (rank, mut below) = (rank(requests, percent), 0);
+        let reached = |(_, count): &(&u32, &u64)| {
+            below += **count;
+            below > rank
+        };
+        counts.iter().find(reached).map_or(max, |(&size, _)| size)
+    };
+    let mut common: Vec<(u32, u64)> = counts.iter().map(|(&size, &count)| (size, count)).collect();
+    common.sort_by_key(|&(size, count)| (Reverse(count), size));
     common.truncate(COMMON_SIZES);
     Sizes {
-        mean: sum as f64 / sizes.len() as f64,
-        p50: percentile(&sizes, 50),
-        p95: percentile(&sizes, 95),
+        mean: sum as f64 / requests as f64,
+        p50: percentile(50),
+        p95: percentile(95),
         max,
         common,
     }
 }
 
-fn latency_of(mut latencies: Vec<Span>) -> Option<Latency> {
-    latencies.sort_unstable();
-    let &max = latencies.last()?;
-    let known = latencies.len() as u64;
-    let sum: u128 = latencies.iter().map(|latency| u128::from(latency.ns())).sum();
-    Some(Latency {
+fn latency_of(latencies: Spool<u64>) -> io::Result<Option<Latency>> {
+    let sorted = latencies.sorted_by_key(|&ns| ns)?;
+    let Some(max) = sorted.last() else { return Ok(None) };
+    let known = sorted.len() as u64;
+    let sum: u128 = sorted.iter().map(u128::from).sum();
+    let percentile = |percent| sorted.get(rank(known, percent) as usize).map(Span::from_ns);
+    let latency = Latency {
         known,
         mean: Span::from_ns((sum / u128::from(known)) as u64),
-        p50: percentile(&latencies, 50),
-        p95: percentile(&latencies, 95),
-        p99: percentile(&latencies, 99),
-        max,
-    })
+        p50: percentile(50)?,
+        p95: percentile(95)?,
+        p99: percentile(99)?,
+        max: Span::from_ns(max),
+    };
+    sorted.check()?;
+    Ok(Some(latency))
 }
 
-/// How many blocks these ranges of blocks, last included, cover on all devices.
-fn distinct(mut ranges: Vec<(u16, u64, u64)>) -> u64 {
-    ranges.sort_unstable();
+/// A device, and the first and the last of some of its blocks.
+type BlockRange = (u16, u64, u64);
+
+impl Packed for BlockRange {
+    const BYTES: usize = 18;
+
+    fn pack(&self, to: &mut PackedWriter<'_>) {
+        to.put(self.0.to_le_bytes());
+        to.put(self.1.to_le_bytes());
+        to.put(self.2.to_le_bytes());
+    }
+
+    fn unpack(from: &mut PackedReader<'_>) -> Self {
+        let device = u16::from_le_bytes(from.take());
+        (device, u64::from_le_bytes(from.take()), u64::from_le_bytes(from.take()))
+    }
+}
+
+/// How many blocks these ranges cover on all devices.
+fn distinct(ranges: Spool<BlockRange>) -> io::Result<u64> {
+    let sorted = ranges.sorted_by_key(|&range| range)?;
     let mut covered = 0_u64;
     // The device, and the first block of it that is not counted yet.
     let mut next: Option<(u16, u64)> = None;
-    for (device, first, last) in ranges {
+    for (device, first, last) in &sorted {
         let from = match next {
             Some((same, next)) if same == device => first.max(next),
             _ => first,
@@ -326,5 +395,6 @@ fn distinct(mut ranges: Vec<(u16, u64, u64)>) -> u64 {
         covered += (last + 1).saturating_sub(from);
         next = Some((device, from.max(last + 1)));
     }
-    covered
+    sorted.check()?;
+    Ok(covered)
 }

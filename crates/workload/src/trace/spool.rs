@@ -1,0 +1,342 @@
+//! A list of any length in little memory: the last items are kept in memory, those before them in a
+//! temporary file that has no name and ends with the list.
+//!
+//! A list is written once, from the front; then any number of readers pass over it at the same time,
+//! each with a buffer of its own. The file lies in `$TMPDIR`, or in `/var/tmp`: `/tmp` is memory on
+//! many machines. A list that cannot be read again ends early for its readers, and
+//! [`Spool::check`] says so.
+
+mod packed;
+mod sort;
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+pub use packed::{Packed, PackedReader, PackedWriter};
+
+/// Items that are in memory; a shorter list has no file.
+const IN_MEMORY: usize = 1 << 16;
+/// Items that are written by one call.
+const WRITTEN_AT_ONCE: usize = 1 << 10;
+/// Bytes of a reader's buffer, about.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// A list of any length.
+pub struct Spool<T> {
+    /// The items before those in memory.
+    file: Option<File>,
+    /// How many those are.
+    filed: usize,
+    memory: Vec<T>,
+    /// How many may be in memory: fewer in tests.
+    most: usize,
+    /// Why a reader ended early.
+    failed: OnceLock<String>,
+}
+
+impl<T: Packed> Spool<T> {
+    /// An empty list.
+    pub const fn new() -> Self {
+        Self::with_most(IN_MEMORY)
+    }
+
+    /// An empty list that keeps so many items in memory, at least one.
+    pub(super) const fn with_most(most: usize) -> Self {
+        Self { file: None, filed: 0, memory: Vec::new(), most, failed: OnceLock::new() }
+    }
+
+    /// How many items there are.
+    pub fn len(&self) -> usize {
+        self.filed + self.memory.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds an item.
+    ///
+    /// # Errors
+    /// If there is no room for it in the temporary file.
+    pub fn push(&mut self, item: T) -> io::Result<()> {
+        if self.memory.len() == self.most {
+            self.write_memory()?;
+        }
+        self.memory.push(item);
+        Ok(())
+    }
+
+    /// Removes all items.
+    pub(super) fn clear(&mut self) {
+        self.filed = 0;
+        self.memory.clear();
+    }
+
+    /// The item numbered `index`, which is there.
+    ///
+    /// # Errors
+    /// If the temporary file cannot be read.
+    pub(super) fn get(&self, index: usize) -> io::Result<T> {
+        match (index.checked_sub(self.filed), &self.file) {
+            (Some(index), _) => Ok(self.memory[index]),
+            (None, Some(file)) => {
+                let mut bytes = vec![0; T::BYTES];
+                file.read_exact_at(&mut bytes, offset::<T>(index))?;
+                Ok(unpack(&bytes))
+            }
+            (None, None) => unreachable!("items outside memory are in a file"),
+        }
+    }
+
+    /// Puts `item` in the place of the one numbered `index`, which is there.
+    ///
+    /// # Errors
+    /// If the temporary file cannot be written.
+    pub(super) fn set(&mut self, index: usize, item: T) -> io::Result<()> {
+        match index.checked_sub(self.filed) {
+            Some(index) => self.memory[index] = item,
+            None => self.write(index, &[item])?,
+        }
+        Ok(())
+    }
+
+    /// The items in their order.
+    pub fn iter(&self) -> Iter<'_, T> {
+        self.part(0, self.len(), BUFFER_BYTES)
+    }
+
+    /// The first item.
+    pub fn first(&self) -> Option<T> {
+        self.part(0, self.len().min(1), 0).next()
+    }
+
+    /// The last item: it is in memory.
+    pub fn last(&self) -> Option<T> {
+        self.memory.last().copied()
+    }
+
+    /// That every reader came to the end so far.
+    ///
+    /// # Errors
+    /// If one did not.
+    pub fn check(&self) -> io::Result<()> {
+        self.failed.get().map_or(Ok(()), |error| Err(io::Error::other(error.clone())))
+    }
+
+    /// A reader's place at the beginning.
+    pub(super) fn cursor(&self) -> Cursor {
+        Cursor { next: 0, end: self.len(), buffer: Vec::new(), unread: 0, size: BUFFER_BYTES }
+    }
+
+    /// The items from `begin` to before `end`, read by so many bytes.
+    fn part(&self, begin: usize, end: usize, size: usize) -> Iter<'_, T> {
+        let cursor = Cursor { next: begin, end, buffer: Vec::new(), unread: 0, size };
+        Iter { spool: self, cursor }
+    }
+
+    fn write_memory(&mut self) -> io::Result<()> {
+        if self.file.is_none() {
+            self.file = Some(tempfile::tempfile_in(folder())?);
+        }
+        let memory = std::mem::take(&mut self.memory);
+        let written = self.write(self.filed, &memory);
+        self.memory = memory;
+        written?;
+        self.filed += self.memory.len();
+        self.memory.clear();
+        Ok(())
+    }
+
+    /// Writes `items` into the file, from the one numbered `index` on.
+    fn write(&self, mut index: usize, items: &[T]) -> io::Result<()> {
+        let file = self.file.as_ref().expect("items outside memory are in a file");
+        let mut bytes = Vec::with_capacity(WRITTEN_AT_ONCE.min(items.len()) * T::BYTES);
+        for some in items.chunks(WRITTEN_AT_ONCE) {
+            bytes.clear();
+            some.iter().for_each(|item| item.pack(&mut PackedWriter(&mut bytes)));
+            file.write_all_at(&bytes, offset::<T>(index))?;
+            index += some.len();
+        }
+        Ok(())
+    }
+}
+
+/// Where the temporary files are.
+pub fn folder() -> PathBuf {
+    if std::env::var_os("TMPDIR").is_none() && Path::new("/var/tmp").is_dir() {
+        return "/var/tmp".into();
+    }
+    std::env::temp_dir()
+}
+
+fn offset<T: Packed>(index: usize) -> u64 {
+    (index * T::BYTES) as u64
+}
+
+fn unpack<T: Packed>(bytes: &[u8]) -> T {
+    T::unpack(&mut PackedReader(bytes))
+}
+
+/// How far a reader of a list is.
+#[derive(Clone, Debug)]
+pub(super) struct Cursor {
+    next: usize,
+    end: usize,
+    /// Items that were read from the file, and where the first of them lies that is still to come.
+    buffer: Vec<u8>,
+    unread: usize,
+    /// Bytes that are read at once, about.
+    size: usize,
+}
+
+impl Cursor {
+    /// The next item of `spool`, the list that this is a place in.
+    #[inline]
+    pub(super) fn next<T: Packed>(&mut self, spool: &Spool<T>) -> Option<T> {
+        if self.next >= self.end {
+            return None;
+        }
+        let item = match self.next.checked_sub(spool.filed) {
+            Some(index) => *spool.memory.get(index)?,
+            None => self.filed(spool)?,
+        };
+        self.next += 1;
+        Some(item)
+    }
+
+    #[inline]
+    fn filed<T: Packed>(&mut self, spool: &Spool<T>) -> Option<T> {
+        if self.unread == self.buffer.len() {
+            self.fill(spool)?;
+        }
+        let item = unpack(&self.buffer[self.unread..self.unread + T::BYTES]);
+        self.unread += T::BYTES;
+        Some(item)
+    }
+
+    /// Reads the next items from the file. After an error there are no more.
+    #[cold]
+    fn fill<T: Packed>(&mut self, spool: &Spool<T>) -> Option<()> {
+        let items = (self.size / T::BYTES).max(1).min(self.end.min(spool.filed) - self.next);
+        self.buffer.resize(items * T::BYTES, 0);
+        self.unread = 0;
+        let file = spool.file.as_ref().expect("items outside memory are in a file");
+        if let Err(error) = file.read_exact_at(&mut self.buffer, offset::<T>(self.next)) {
+            self.end = self.next;
+            // The first error is kept.
+            let _ = spool.failed.set(error.to_string());
+            return None;
+        }
+        Some(())
+    }
+}
+
+/// Passes over a list.
+#[derive(Clone)]
+pub struct Iter<'a, T> {
+    spool: &'a Spool<T>,
+    cursor: Cursor,
+}
+
+impl<T: Packed> Iterator for Iter<'_, T> {
+    type Item = T;
+
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        self.cursor.next(self.spool)
+    }
+}
+
+impl<'a, T: Packed> IntoIterator for &'a Spool<T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
+    }
+}
+
+/// For lists that are known to be short.
+impl<T: Packed> FromIterator<T> for Spool<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        let mut spool = Self::new();
+        items.into_iter().for_each(|item| spool.push(item).expect("room for a short list"));
+        spool
+    }
+}
+
+impl<T: Packed> Clone for Spool<T> {
+    fn clone(&self) -> Self {
+        self.iter().collect()
+    }
+}
+
+impl<T: Packed> Default for Spool<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Packed + PartialEq> PartialEq for Spool<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other)
+    }
+}
+
+impl<T: Packed + Eq> Eq for Spool<T> {}
+
+impl<T: Packed + fmt::Debug> fmt::Debug for Spool<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many numbers, of which four are in memory.
+    fn numbers(count: u64) -> Spool<u64> {
+        let mut spool = Spool::with_most(4);
+        (0..count).for_each(|number| spool.push(number).unwrap());
+        spool
+    }
+
+    #[test]
+    fn every_item_is_read_again_wherever_it_lies() {
+        for count in [0, 1, 4, 5, 8, 9, 10_000] {
+            let spool = numbers(count);
+            assert_eq!(spool.len() as u64, count);
+            assert!(spool.iter().eq(0..count));
+            assert!(spool.iter().eq(0..count), "once more");
+            assert_eq!((spool.first(), spool.last()), ((0..count).next(), (0..count).last()));
+            assert!(spool.check().is_ok());
+        }
+    }
+
+    #[test]
+    fn an_item_is_changed_in_memory_and_in_the_file() {
+        let mut spool = numbers(10);
+        for index in [0, 3, 7, 8, 9] {
+            spool.set(index, 100 + index as u64).unwrap();
+            assert_eq!(spool.get(index).unwrap(), 100 + index as u64);
+        }
+        assert!(spool.iter().eq([100, 1, 2, 103, 4, 5, 6, 107, 108, 109]));
+        spool.clear();
+        spool.push(7).unwrap();
+        assert!(spool.iter().eq([7]));
+    }
+
+    #[test]
+    fn a_list_that_cannot_be_read_says_so() {
+        let spool = numbers(100_000);
+        spool.file.as_ref().unwrap().set_len(5000 * 8).unwrap();
+        assert!(spool.iter().count() < 100_000);
+        assert!(spool.check().is_err());
+    }
+}
