@@ -6,6 +6,7 @@ use penstock_spec::workload::volley::VolleySpec;
 use penstock_workload::volley::{Volley, Volleys};
 
 use super::load::{Load, Workload, classes};
+use crate::failure::Failure;
 use crate::measures::programs::ProgramBook;
 
 /// The workload of a `job` with the volleys `spec` on a target of `capacity` bytes.
@@ -36,9 +37,9 @@ impl Workload for Volley {
         false
     }
 
-    fn only(&self, class: ClassId) -> Box<dyn Workload> {
+    fn only(&self, class: ClassId) -> Result<Box<dyn Workload>, Failure> {
         let end = if class == self.class { self.end } else { Time::ZERO };
-        Box::new(Self { end, ..self.clone() })
+        Ok(Box::new(Self { end, ..self.clone() }))
     }
 
     fn is_planned(&self, _: StreamId) -> bool {

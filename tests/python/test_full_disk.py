@@ -75,6 +75,20 @@ def test_the_run_failed_whatever_was_to_be_written(
     assert {path.name for path in full.iterdir()} <= {"full", "out"}, "nothing is left behind"
 
 
+def test_a_long_trace_without_room_for_its_requests(tmp_path: Path, full: Path) -> None:
+    """The folder of temporary files has no room: the trace is right, and the run failed."""
+    trace = tmp_path / "long.spc"
+    trace.write_text("".join(f"0,{8 * n},4096,R,0.{n:06}\n" for n in range(200_000)))
+    for words in (("replay", trace, "--on", "flash"), ("trace", "info", trace)):
+        ended = penstock(*words, env={"TMPDIR": str(full)})
+        assert ended.code == RUN_FAILED, ended.err
+        assert ended.out == ""
+        assert ended.err.startswith(f"error: {trace}: its requests cannot be kept in {full}: "), (
+            ended.err
+        )
+        assert ended.err.endswith("hint: make room there, or set TMPDIR to a folder with more\n")
+
+
 @pytest.mark.parametrize(
     "words",
     [

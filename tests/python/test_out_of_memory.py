@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BACKLOG = """\
 duration = "10s"
 max_outstanding = 4_000_000
@@ -72,13 +74,34 @@ def test_the_same_job_with_less_to_hold_runs(tmp_path: Path) -> None:
     assert limited("run", tmp_path / "job.toml", *words).returncode == 0
 
 
-def test_what_can_do_without_is_reported(tmp_path: Path) -> None:
-    trace = tmp_path / "long.spc"
-    trace.write_text("".join(f"0,{8 * n},4096,R,0.{n:07}\n" for n in range(4_000_000)))
-    ended = limited("trace", "info", trace)
-    assert ended.returncode in (1, 2), ended.stderr
-    assert ended.stderr.startswith(f"error: {trace}"), ended.stderr
-    assert "memory" in ended.stderr
+@pytest.fixture(scope="module")
+def long_trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two million requests, half of them earlier than the line before, with completions."""
+    trace = tmp_path_factory.mktemp("long") / "long.csv"
+    lines = (
+        f"{n ^ 1},{'rw'[n % 2]},{n * 7919 % 250_000 * 4096},4096,50\n" for n in range(2_000_000)
+    )
+    trace.write_text("time_us,op,offset,size,latency_us\n" + "".join(lines))
+    return trace
+
+
+# In a list each of these requests would take 48 bytes, and 40 more when it is played.
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("trace", "info", "TRACE"),
+        ("trace", "convert", "TRACE", "OUT", "--to", "msr"),
+        ("replay", "TRACE", "--on", "ssd-nvme", "--set", "trace.timing.depth=8"),
+        ("replay", "TRACE", "--on", "ssd-nvme", "--set", "trace.timing=closed"),
+    ],
+    ids=["info", "convert", "replay", "closed"],
+)
+def test_a_trace_longer_than_memory_is_streamed(
+    tmp_path: Path, long_trace: Path, words: tuple[str, ...]
+) -> None:
+    names = {"TRACE": long_trace, "OUT": tmp_path / "out.csv"}
+    ended = limited(*(names.get(word, word) for word in words))
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_an_abort_for_another_reason_is_one() -> None:

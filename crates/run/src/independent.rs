@@ -144,13 +144,15 @@ fn one(
     stop: &AtomicBool,
     words: Sender<Word>,
 ) -> Result<RunResult, Failure> {
-    let load = &runner.load.only(class);
-    // The progress of a run is that of all its classes.
-    let runner = Runner { load, watch: None, ..*runner };
-    let stage = runner.stage(live);
+    let staged = runner.load.only(class).and_then(|load| {
+        let stage = Runner { load: &load, ..*runner }.stage(live)?;
+        Ok((load, stage))
+    });
     // Every thread comes here, whether its stage failed or not.
     start.wait();
-    let (mut clock, device) = stage?;
+    let (load, (mut clock, device)) = staged?;
+    // The progress of a run is that of all its classes.
+    let runner = Runner { load: &load, watch: None, ..*runner };
     let mut member = Member { first: class == ClassId(0), stop, words };
     let result = runner.run_live(place, device, &mut clock, &mut member)?;
     Ok(result.only(class))

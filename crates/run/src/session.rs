@@ -193,7 +193,7 @@ fn one_run(
             independent::run(runner, place, live, scheduler, progress)
         }
         (Chosen::Alone(class, _), _) => {
-            let alone = runner.load.only(*class);
+            let alone = runner.load.only(*class)?;
             let result = Runner { load: &alone, ..*runner }.run_whole(place, progress)?;
             Ok(result.only(*class))
         }

@@ -60,7 +60,7 @@ pub fn describe(
     };
     let kept = |source| Failure::run_over(path, &TraceError::Kept { source });
     let figures = stats::by_class(with_class(), names.len()).map_err(kept)?;
-    let frame = drawn.then(|| Frame::of(trace.records.iter()));
+    let frame = drawn.then(|| Frame::of(&trace.records));
     if let Some(frame) = &frame {
         described["frame"] = json!({"window_s": seconds(frame.window), "band_bytes": frame.bands});
     }

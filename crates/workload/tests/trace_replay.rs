@@ -266,7 +266,7 @@ fn closed_without_completions_needs_to_know_how_long_requests_took() {
 fn closed_a_class_alone_waits_for_its_own_answers() {
     let mut trace = answered();
     trace.records = with_process(&trace, 7);
-    let mut alone = closed(&trace, None).unwrap().only(ClassId(1));
+    let mut alone = closed(&trace, None).unwrap().only(ClassId(1)).unwrap();
     let write = alone.take(ms(2)).unwrap();
     assert_eq!((alone.len(), write.due, alone.next_due()), (2, ms(2), Time::NEVER));
     finish(&mut alone, write, ms(100));

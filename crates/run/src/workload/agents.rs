@@ -34,13 +34,13 @@ impl Workload for Vec<Agent> {
         self.iter().any(|agent| agent.op != Op::Read)
     }
 
-    fn only(&self, class: ClassId) -> Box<dyn Workload> {
+    fn only(&self, class: ClassId) -> Result<Box<dyn Workload>, Failure> {
         let mut agents = self.clone();
         // They stay in their places, and with them the random numbers of the others.
         for agent in agents.iter_mut().filter(|agent| agent.class != class) {
             agent.active.end = agent.active.start;
         }
-        Box::new(agents)
+        Ok(Box::new(agents))
     }
 
     fn is_planned(&self, stream: StreamId) -> bool {

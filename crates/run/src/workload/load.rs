@@ -18,7 +18,10 @@ pub(crate) trait Workload: Send + Sync {
     fn writes(&self) -> bool;
 
     /// The same of one class only: each of its requests is asked for as if all were there.
-    fn only(&self, class: ClassId) -> Box<dyn Workload>;
+    ///
+    /// # Errors
+    /// If this machine has no room for it.
+    fn only(&self, class: ClassId) -> Result<Box<dyn Workload>, Failure>;
 
     /// Whether the requests of `stream` are planned ahead.
     fn is_planned(&self, stream: StreamId) -> bool;
@@ -65,9 +68,12 @@ pub(crate) struct Load {
 
 impl Load {
     /// The same of one class only.
-    pub(crate) fn only(&self, class: ClassId) -> Self {
-        let (workload, classes) = (self.workload.only(class), self.classes.clone());
-        Self { workload, classes, measured_ns: None, remarks: Vec::new(), ..*self }
+    ///
+    /// # Errors
+    /// If this machine has no room for it.
+    pub(crate) fn only(&self, class: ClassId) -> Result<Self, Failure> {
+        let (workload, classes) = (self.workload.only(class)?, self.classes.clone());
+        Ok(Self { workload, classes, measured_ns: None, remarks: Vec::new(), ..*self })
     }
 }
 

@@ -54,14 +54,14 @@ impl Workload for OnProcessors {
         self.programs.iter().any(Program::writes)
     }
 
-    fn only(&self, class: ClassId) -> Box<dyn Workload> {
+    fn only(&self, class: ClassId) -> Result<Box<dyn Workload>, Failure> {
         let mut programs = self.programs.clone();
         for program in programs.iter_mut().filter(|program| program.class != class) {
             program.active.end = program.active.start;
         }
         // Without the class that the run waits for, programs run for their own duration.
         let until = self.until.filter(|&until| until == class);
-        Box::new(Self { programs, cpus: self.cpus, until })
+        Ok(Box::new(Self { programs, cpus: self.cpus, until }))
     }
 
     /// What they ask for follows from what came before.

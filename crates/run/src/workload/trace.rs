@@ -30,15 +30,16 @@ pub(super) fn load(job: &Job, spec: &TraceSpec, capacity: u64) -> Result<Load, F
     let mut classes = classes(job);
     let other = ClassId(classes.len() as u16);
     let mut others = false;
-    let failed = |error| failure(&spec.file, &error);
-    let places = Places::new(&trace, spec.layout, capacity, spec.fit).map_err(failed)?;
+    let failed = |error: &_| failure(&spec.file, error);
+    let places = Places::new(&trace, spec.layout, capacity, spec.fit);
+    let places = places.map_err(|error| failed(&error))?;
     let replay = Replay::new(&trace, &places, spec.timing, |record| {
         let class = spec.class(&trace, record, other);
         others |= class == other;
         (class, classes.get(class.index()).map_or(Prio(0), |class| class.prio))
     });
     let replay = replay.map_err(|error| {
-        let failure = failed(error.clone());
+        let failure = failed(&error);
         let past = matches!(error, ReplayError::Past { .. });
         if past { failure.hint(spec.fit_hint()) } else { failure }
     })?;
@@ -116,9 +117,9 @@ impl Workload for PlayedTrace {
         self.replay.writes()
     }
 
-    fn only(&self, class: ClassId) -> Box<dyn Workload> {
-        let replay = self.replay.only(class);
-        Box::new(Self { replay, planned: self.planned, file: self.file.clone() })
+    fn only(&self, class: ClassId) -> Result<Box<dyn Workload>, Failure> {
+        let replay = self.replay.only(class).map_err(|error| failure(&self.file, &error))?;
+        Ok(Box::new(Self { replay, planned: self.planned, file: self.file.clone() }))
     }
 
     fn is_planned(&self, _: StreamId) -> bool {

@@ -224,18 +224,27 @@ impl Packed for StoredEvent {
     const BYTES: usize = 44;
 
     fn pack(&self, to: &mut PackedWriter<'_>) {
-        let &Self { at_ns, sector, byte, bytes, pid, device, number, action } = self;
-        [at_ns, sector, byte].into_iter().for_each(|field| to.put(field.to_le_bytes()));
-        let half = [bytes, pid, device, number, action];
-        half.into_iter().for_each(|field| to.put(field.to_le_bytes()));
+        to.u64(self.at_ns);
+        to.u64(self.sector);
+        to.u64(self.byte);
+        to.u32(self.bytes);
+        to.u32(self.pid);
+        to.u32(self.device);
+        to.u32(self.number);
+        to.u32(self.action);
     }
 
     fn unpack(from: &mut PackedReader<'_>) -> Self {
-        let mut wide = || u64::from_le_bytes(from.take());
-        let (at_ns, sector, byte) = (wide(), wide(), wide());
-        let mut half = || u32::from_le_bytes(from.take());
-        let (bytes, pid, device, number, action) = (half(), half(), half(), half(), half());
-        Self { at_ns, sector, byte, bytes, pid, device, number, action }
+        Self {
+            at_ns: from.u64(),
+            sector: from.u64(),
+            byte: from.u64(),
+            bytes: from.u32(),
+            pid: from.u32(),
+            device: from.u32(),
+            number: from.u32(),
+            action: from.u32(),
+        }
     }
 }
 

@@ -1,19 +1,24 @@
 //! A closed replay: each request is issued a think time after completions of its issuer, so that a
 //! slower device is asked for less, as it would be by the programs themselves.
 //!
-//! What a request waits for is in `dependencies.rs`. Memory is taken before the first request; an
-//! issuer has at most as many requests waiting here as it once had outstanding in the trace.
+//! What a request waits for is in `dependencies.rs`. The requests of each issuer are read one after
+//! another, so that only those are in memory that may be issued now: an issuer has at most as many as
+//! it once had outstanding in the trace.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::io;
 use std::sync::Arc;
 
-use penstock_core::{Io, Span, Time};
+use penstock_core::{ClassId, Io, Span, Time};
 
 use super::dependencies::{Dependency, IssuerFacts, IssuerKind, Observed, dependencies};
 use super::error::ReplayError;
-use super::record::Record;
-use super::spool::Spool;
+use super::record::Trace;
+use super::spool::{Cursor, Packed, PackedReader, PackedWriter, Spool};
+
+/// Bytes of the buffer of an issuer.
+const ISSUER_BYTES: usize = 4 << 10;
 
 /// Requests of a trace, kept by what makes their issuer.
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +33,11 @@ enum IssuedBy {
 #[derive(Debug)]
 pub(super) struct ClosedLoops {
     by: IssuedBy,
-    waits: Arc<Waits>,
+    /// By issuer, of each in its order.
+    planned: Arc<Spool<PlannedIo>>,
     issuers: Vec<Issuer>,
-    /// When the requests are due that wait for nothing more than time.
-    ready: BinaryHeap<Reverse<(Time, u32)>>,
+    /// The requests that wait for nothing more than time.
+    ready: BinaryHeap<Reverse<ReadyIo>>,
 }
 
 impl Clone for ClosedLoops {
@@ -39,118 +45,128 @@ impl Clone for ClosedLoops {
     fn clone(&self) -> Self {
         let mut ready = BinaryHeap::with_capacity(self.ready.capacity());
         ready.extend(&self.ready);
-        Self { by: self.by, waits: Arc::clone(&self.waits), issuers: self.issuers.clone(), ready }
+        let (planned, issuers) = (Arc::clone(&self.planned), self.issuers.clone());
+        Self { by: self.by, planned, issuers, ready }
     }
-}
-
-/// What the requests wait for.
-#[derive(Debug)]
-struct Waits {
-    /// How long each took where it was recorded.
-    took: Vec<Span>,
-    dependencies: Vec<Dependency>,
-    /// The next request of the same issuer, [`NONE`] behind the last.
-    following: Vec<u32>,
 }
 
 /// How far an issuer is.
 #[derive(Clone, Debug)]
 struct Issuer {
     kind: IssuerKind,
-    /// Its first request that waits for completions.
-    next: u32,
+    /// Its first request that waits for completions, and where the others are.
+    next: Option<PlannedIo>,
+    cursor: Cursor,
     completed: u32,
     /// When its last request is due: a thread of control issues its requests in order.
     latest: Time,
 }
 
-/// No request.
-const NONE: u32 = u32::MAX;
-
-/// How long the requests of a trace took, where some have no completion: those took `assumed`, or
-/// else as long as the median of the others. `None` if nothing is assumed and less than half of
-/// them have a completion.
-pub(super) fn durations(
-    records: &Spool<Record>,
-    assumed: Option<Span>,
-) -> Result<Option<Vec<Span>>, ReplayError> {
-    let mut known: Vec<Span> = reserved(records.len())?;
-    known.extend(records.iter().filter_map(|record| record.latency()));
-    let some = 2 * known.len() >= records.len();
-    let middle = known.len() / 2;
-    let otherwise = match assumed {
-        Some(latency) => latency,
-        None if known.is_empty() || !some => return Ok(None),
-        None => *known.select_nth_unstable(middle).1,
-    };
-    known.clear();
-    known.extend(records.iter().map(|record| record.latency().unwrap_or(otherwise)));
-    Ok(Some(known))
+/// A request and what it waits for.
+#[derive(Clone, Copy, Debug)]
+struct PlannedIo {
+    /// The number of its issuer, and its own in the trace.
+    issuer: u32,
+    number: u64,
+    waits: Dependency,
+    io: Io,
 }
 
-/// An empty list with room for `requests` items.
-pub(super) fn reserved<T>(requests: usize) -> Result<Vec<T>, ReplayError> {
-    let mut list = Vec::new();
-    list.try_reserve_exact(requests).map_err(|_| ReplayError::Memory { requests })?;
-    Ok(list)
+/// A request that is due at a time: of equal times the earlier in the trace is first.
+#[derive(Clone, Copy, Debug)]
+struct ReadyIo {
+    due: Time,
+    number: u64,
+    io: Io,
+}
+
+/// A request, and how long it took where it was recorded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TimedIo {
+    pub(super) io: Io,
+    pub(super) took: Span,
+}
+
+/// How long a request of `trace` took that has no completion: `assumed`, or else as long as the
+/// median of the others.
+///
+/// # Errors
+/// If nothing is assumed and less than half of the requests have a completion, or completions
+/// cannot be kept.
+pub(super) fn latency_of_others(trace: &Trace, assumed: Option<Span>) -> Result<Span, ReplayError> {
+    if let Some(assumed) = assumed {
+        return Ok(assumed);
+    }
+    let mut latencies = Spool::new();
+    for latency in trace.records.iter().filter_map(|record| record.latency()) {
+        latencies.push(latency.ns())?;
+    }
+    let (known, requests) = (latencies.len(), trace.records.len());
+    if known == 0 || 2 * known < requests {
+        return Err(ReplayError::Completions { known, requests });
+    }
+    let median = latencies.sorted_by_key(|&ns| ns)?.get(known / 2)?;
+    Ok(Span::from_ns(median))
 }
 
 impl ClosedLoops {
-    /// Of a trace with `records`.
-    pub(super) fn new(records: &Spool<Record>, ios: &[Io], took: Vec<Span>) -> Self {
-        let processes = records.iter().any(|record| record.pid != 0);
+    /// Of the requests `ios`; of those of the class `only` if it is given: the others take as long as
+    /// they took when they were recorded, they are think time. `processes`: processes were recorded.
+    pub(super) fn new(
+        ios: &Spool<TimedIo>,
+        processes: bool,
+        only: Option<ClassId>,
+    ) -> io::Result<Self> {
         let by = if processes { IssuedBy::Stream } else { IssuedBy::Class };
-        Self::with(by, ios, took)
-    }
-
-    /// The same with some of the requests `ios`, for which `kept` holds. The others take as long as
-    /// they took when they were recorded: they are think time.
-    pub(super) fn only(&self, ios: &[Io], kept: impl Fn(&Io) -> bool) -> (Vec<Io>, Self) {
-        let both = ios.iter().zip(&self.waits.took).filter(|(io, _)| kept(io));
-        let (ios, took): (Vec<Io>, Vec<Span>) = both.unzip();
-        let closed = Self::with(self.by, &ios, took);
-        (ios, closed)
-    }
-
-    fn with(by: IssuedBy, ios: &[Io], took: Vec<Span>) -> Self {
-        assert!(ios.len() < NONE as usize, "a trace in memory has fewer requests");
-        let issuers = ios.iter().map(|io| by.issuer(io) + 1).max().unwrap_or(0);
-        let observed = ios.iter().zip(&took).map(|(io, &took)| Observed {
-            issuer: by.issuer(io),
+        let kept =
+            || ios.iter().filter(move |timed| only.is_none_or(|only| timed.io.class == only));
+        let issuers = kept().map(|timed| by.issuer(&timed.io) + 1).max().unwrap_or(0);
+        let observed = kept().map(move |TimedIo { io, took }| Observed {
+            issuer: by.issuer(&io),
             at: io.due,
             end: io.due + took,
         });
         let (facts, dependencies) = dependencies(observed, issuers);
-        let mut first = vec![NONE; issuers];
-        let mut following = vec![NONE; ios.len()];
-        for (index, io) in ios.iter().enumerate().rev() {
-            following[index] = std::mem::replace(&mut first[by.issuer(io)], index as u32);
+        let mut planned = Spool::new();
+        let mut counts = vec![0; issuers];
+        for (number, (TimedIo { io, .. }, waits)) in (0..).zip(kept().zip(dependencies)) {
+            let issuer = by.issuer(&io);
+            counts[issuer] += 1;
+            planned.push(PlannedIo { issuer: issuer as u32, number, waits, io })?;
         }
-        let issuer = |(&IssuerFacts { kind, .. }, next)| Issuer {
-            kind,
-            next,
-            completed: 0,
-            latest: Time::ZERO,
-        };
+        ios.check()?;
+        let planned = Arc::new(planned.sorted_by_key(|planned| planned.issuer)?);
         let room = facts.iter().map(|facts| facts.most as usize).sum();
+        let mut begin = 0;
+        let issuer = |(&IssuerFacts { kind, .. }, count): (_, usize)| {
+            let mut cursor = planned.cursor(begin, begin + count, ISSUER_BYTES);
+            begin += count;
+            let next = cursor.next(&planned);
+            Issuer { kind, next, cursor, completed: 0, latest: Time::ZERO }
+        };
         let mut closed = Self {
             by,
-            waits: Arc::new(Waits { took, dependencies, following }),
-            issuers: facts.iter().zip(first).map(issuer).collect(),
+            issuers: facts.iter().zip(counts).map(issuer).collect(),
+            planned,
             ready: BinaryHeap::with_capacity(room),
         };
         (0..issuers).for_each(|issuer| closed.release(issuer, Time::ZERO));
-        closed
+        Ok(closed)
+    }
+
+    /// That every request could be read.
+    pub(super) fn check(&self) -> io::Result<()> {
+        self.planned.check()
     }
 
     /// When the next request is due.
     pub(super) fn next_due(&self) -> Time {
-        self.ready.peek().map_or(Time::NEVER, |&Reverse((due, _))| due)
+        self.ready.peek().map_or(Time::NEVER, |Reverse(ready)| ready.due)
     }
 
-    /// The index of the next request, which is issued.
-    pub(super) fn take(&mut self) -> Option<usize> {
-        self.ready.pop().map(|Reverse((_, index))| index as usize)
+    /// The next request, which is issued.
+    pub(super) fn take(&mut self) -> Option<Io> {
+        self.ready.pop().map(|Reverse(ReadyIo { due, io, .. })| Io { due, ..io })
     }
 
     /// A request like `io` completed.
@@ -162,20 +178,15 @@ impl ClosedLoops {
 
     /// Plans the requests that waited for the completion at `now`, the last of their issuer.
     fn release(&mut self, issuer: usize, now: Time) {
-        let Issuer { kind, next, completed, latest } = &mut self.issuers[issuer];
-        while *next != NONE {
-            let Dependency { completions, think } = self.waits.dependencies[*next as usize];
-            if completions > *completed {
+        let Issuer { kind, next, cursor, completed, latest } = &mut self.issuers[issuer];
+        while let Some(PlannedIo { number, waits, io, .. }) = *next {
+            if waits.completions > *completed {
                 return;
             }
-            let due = now + think;
-            if *kind == IssuerKind::Thread {
-                *latest = due.max(*latest);
-            } else {
-                *latest = due;
-            }
-            self.ready.push(Reverse((*latest, *next)));
-            *next = self.waits.following[*next as usize];
+            let due = now + waits.think;
+            *latest = if *kind == IssuerKind::Thread { due.max(*latest) } else { due };
+            self.ready.push(Reverse(ReadyIo { due: *latest, number, io }));
+            *next = cursor.next(&self.planned);
         }
     }
 }
@@ -186,6 +197,60 @@ impl IssuedBy {
         match self {
             Self::Stream => io.stream.0 as usize,
             Self::Class => io.class.index(),
+        }
+    }
+}
+
+impl Ord for ReadyIo {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.due, self.number).cmp(&(other.due, other.number))
+    }
+}
+
+impl PartialOrd for ReadyIo {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for ReadyIo {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for ReadyIo {}
+
+impl Packed for TimedIo {
+    const BYTES: usize = Io::BYTES + 8;
+
+    fn pack(&self, to: &mut PackedWriter<'_>) {
+        self.io.pack(to);
+        to.u64(self.took.ns());
+    }
+
+    fn unpack(from: &mut PackedReader<'_>) -> Self {
+        Self { io: Io::unpack(from), took: Span::from_ns(from.u64()) }
+    }
+}
+
+impl Packed for PlannedIo {
+    const BYTES: usize = Io::BYTES + 24;
+
+    fn pack(&self, to: &mut PackedWriter<'_>) {
+        self.io.pack(to);
+        to.u32(self.issuer);
+        to.u64(self.number);
+        to.u32(self.waits.completions);
+        to.u64(self.waits.think.ns());
+    }
+
+    fn unpack(from: &mut PackedReader<'_>) -> Self {
+        Self {
+            io: Io::unpack(from),
+            issuer: from.u32(),
+            number: from.u64(),
+            waits: Dependency { completions: from.u32(), think: Span::from_ns(from.u64()) },
         }
     }
 }

@@ -87,11 +87,12 @@ pub(super) struct IssuerFacts {
     pub(super) most: u32,
 }
 
-/// The issuers of `requests`, which are in order of arrival, and what each request depends on.
-pub(super) fn dependencies(
-    requests: impl Iterator<Item = Observed> + Clone,
+/// The issuers of `requests`, which are in order of arrival, and what each request depends on. The
+/// requests are passed over three times, the last time while dependencies are taken.
+pub(super) fn dependencies<R: Iterator<Item = Observed> + Clone>(
+    requests: R,
     issuers: usize,
-) -> (Vec<IssuerFacts>, Vec<Dependency>) {
+) -> (Vec<IssuerFacts>, impl Iterator<Item = Dependency>) {
     let mut surveys = vec![Survey::NEW; issuers];
     for request in requests.clone() {
         surveys[request.issuer].add(&request);
@@ -112,10 +113,11 @@ pub(super) fn dependencies(
         })
         .collect();
     let mut flights: Vec<Flight> = facts.iter().map(|facts| Flight::of(facts.most)).collect();
-    let depends = |request: Observed| {
+    let kinds: Vec<IssuerKind> = facts.iter().map(|facts| facts.kind).collect();
+    let depends = move |request: Observed| {
         let flight = &mut flights[request.issuer];
         flight.settle(request.at);
-        let completions = match facts[request.issuer].kind {
+        let completions = match kinds[request.issuer] {
             IssuerKind::Thread => flight.completed,
             IssuerKind::Loops => flight.freed(),
         };
@@ -123,8 +125,7 @@ pub(super) fn dependencies(
         let since = flight.end(completions).unwrap_or(Time::ZERO);
         Dependency { completions, think: request.at.since(since) }
     };
-    let dependencies = requests.map(depends).collect();
-    (facts, dependencies)
+    (facts, requests.map(depends))
 }
 
 /// What an issuer has in flight at a moment of the trace, and its last completions.
@@ -260,8 +261,8 @@ mod tests {
 
     fn found(times: &[[u64; 2]]) -> (IssuerFacts, Vec<(u32, u64)>) {
         let (facts, dependencies) = dependencies(observed(times).into_iter(), 1);
-        let plain = |one: &Dependency| (one.completions, one.think.ns() / 1_000_000);
-        (facts[0], dependencies.iter().map(plain).collect())
+        let plain = |one: Dependency| (one.completions, one.think.ns() / 1_000_000);
+        (facts[0], dependencies.map(plain).collect())
     }
 
     #[test]
@@ -322,6 +323,7 @@ mod tests {
             request(1, 4, ms(9)),
         ];
         let (facts, waits) = dependencies(requests.into_iter(), 3);
+        let waits: Vec<Dependency> = waits.collect();
         assert_eq!(facts.iter().map(|facts| facts.most).collect::<Vec<_>>(), [2, 1, 0]);
         assert_eq!(waits[2], Dependency { completions: 0, think: Span::from_ms(4) });
         assert_eq!(waits[3], Dependency { completions: 1, think: Span::from_ms(1) });

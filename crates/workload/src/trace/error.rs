@@ -255,16 +255,6 @@ pub enum ReplayError {
         /// All requests.
         requests: usize,
     },
-    /// There is no memory for its requests.
-    #[error(
-        "found {requests} requests, expected as many as memory holds: a closed replay keeps them \
-         all\nhint: trace.timing=original keeps none; or replay a part of the trace, or on a machine \
-         with more memory"
-    )]
-    Memory {
-        /// How many it has.
-        requests: usize,
-    },
     /// Its requests cannot be kept in a temporary file.
     #[error(
         "its requests cannot be kept in {}: {reason}\nhint: make room there, or set TMPDIR to a \
@@ -289,14 +279,16 @@ pub enum ReplayError {
     },
 }
 
-impl ReplayError {
-    pub(super) fn kept(error: &io::Error) -> Self {
+impl From<io::Error> for ReplayError {
+    fn from(error: io::Error) -> Self {
         Self::Kept { reason: error.to_string() }
     }
+}
 
+impl ReplayError {
     /// Whether the machine is short of something, and the trace is right.
     pub fn is_of_the_machine(&self) -> bool {
-        matches!(self, Self::Memory { .. } | Self::Kept { .. })
+        matches!(self, Self::Kept { .. })
     }
 }
 

@@ -101,25 +101,31 @@ impl Packed for Record {
     const BYTES: usize = 42;
 
     fn pack(&self, to: &mut PackedWriter<'_>) {
-        let &Self { at, start, latency, len, pid, line, process, device, op, flags } = self;
-        [at.ns(), start, latency.ns()].into_iter().for_each(|field| to.put(field.to_le_bytes()));
-        [len, pid, line].into_iter().for_each(|field| to.put(field.to_le_bytes()));
-        [process.0, device.0].into_iter().for_each(|field| to.put(field.to_le_bytes()));
-        to.put([op as u8, flags.bits()]);
+        to.u64(self.at.ns());
+        to.u64(self.start);
+        to.u64(self.latency.ns());
+        to.u32(self.len);
+        to.u32(self.pid);
+        to.u32(self.line);
+        to.u16(self.process.0);
+        to.u16(self.device.0);
+        to.u8(self.op as u8);
+        to.u8(self.flags.bits());
     }
 
     fn unpack(from: &mut PackedReader<'_>) -> Self {
-        let mut wide = || u64::from_le_bytes(from.take());
-        let (at, start, latency) = (wide(), wide(), wide());
-        let mut half = || u32::from_le_bytes(from.take());
-        let (len, pid, line) = (half(), half(), half());
-        let mut short = || u16::from_le_bytes(from.take());
-        let (process, device) = (ProcessId(short()), DeviceId(short()));
-        let [op, flags] = from.take();
-        let op = Op::from_byte(op).expect("it was an operation");
-        let flags = Flags::from_bits(flags);
-        let (at, latency) = (Time::from_ns(at), Span::from_ns(latency));
-        Self { at, start, latency, len, pid, line, process, device, op, flags }
+        Self {
+            at: Time::from_ns(from.u64()),
+            start: from.u64(),
+            latency: Span::from_ns(from.u64()),
+            len: from.u32(),
+            pid: from.u32(),
+            line: from.u32(),
+            process: ProcessId(from.u16()),
+            device: DeviceId(from.u16()),
+            op: Op::from_byte(from.u8()).expect("it was an operation"),
+            flags: Flags::from_bits(from.u8()),
+        }
     }
 }
 

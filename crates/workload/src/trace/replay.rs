@@ -3,16 +3,17 @@
 //!
 //! [`Places`] say where each request goes. Each process number is one stream; the caller names the
 //! class of each request. Each run reads the requests one after another, in little memory whatever
-//! the length of the trace; a closed replay holds them all, as any of them may be next.
+//! the length of the trace.
 //!
 //! Invariant: every request of the trace is issued once; they keep the order of the trace, in a closed replay those of one thread of control do.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io;
 use std::sync::Arc;
 
 use penstock_core::{ClassId, Done, Flags, Io, Op, Prio, Request, Source, Span, StreamId, Time};
 
-use super::closed::{ClosedLoops, durations, reserved};
+use super::closed::{ClosedLoops, TimedIo, latency_of_others};
 use super::error::ReplayError;
 use super::places::Places;
 use super::record::{Record, Trace};
@@ -72,10 +73,14 @@ pub struct Replay {
 }
 
 /// All requests of a trace as they are issued, and what is known of them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Plan {
-    /// Empty if the replay is closed.
+    /// Those that keep the order of the trace.
     ios: Spool<Io>,
+    /// Those of a closed replay.
+    timed: Spool<TimedIo>,
+    /// Processes were recorded.
+    processes: bool,
     /// By class.
     classes: Vec<ClassTally>,
     longest: u32,
@@ -96,9 +101,8 @@ enum ReplayPace {
     Timed,
     /// Each is due so long after the completion of the one before: from `ready` on.
     OneByOne { ready: Time },
-    /// Each is due a think time after the completions that it waits for. These requests are in
-    /// memory, as any of them may be next.
-    Closed { ios: Arc<Vec<Io>>, loops: Box<ClosedLoops> },
+    /// Each is due a think time after the completions that it waits for.
+    Closed(Box<ClosedLoops>),
     /// Places not yet used, and when the others became free, earliest first.
     Afap { unused: u32, free: VecDeque<Time> },
 }
@@ -121,9 +125,11 @@ impl Replay {
         assert!(!matches!(timing, Timing::Scaled(speed) if speed.is_nan() || speed <= 0.0));
         assert!(!matches!(timing, Timing::Afap { depth: 0 }));
         let one_by_one = trace.one_by_one && matches!(timing, Timing::Original | Timing::Scaled(_));
-        let mut ios = Spool::new();
-        let mut plan =
-            Plan { ios: Spool::new(), classes: Vec::new(), longest: 0, last_due: Some(Time::ZERO) };
+        let closed = match timing {
+            Timing::Closed { latency } => Some(latency_of_others(trace, latency)?),
+            _ => None,
+        };
+        let mut plan = Plan::default();
         let mut streams = Streams::default();
         // When the last request had completed, in a trace of one request at a time.
         let mut before = Time::ZERO;
@@ -138,19 +144,22 @@ impl Replay {
             let ((class, prio), stream) = (class(&record), streams.of(pid));
             let io = Io { due, start, len, stream, class, op, prio, flags };
             plan.count(&io);
-            ios.push(io).map_err(|error| ReplayError::kept(&error))?;
+            plan.processes |= pid != 0;
+            match closed {
+                Some(otherwise) => {
+                    let took = record.latency().unwrap_or(otherwise);
+                    plan.timed.push(TimedIo { io, took })?;
+                }
+                None => plan.ios.push(io)?,
+            }
         }
-        trace.records.check().map_err(|error| ReplayError::kept(&error))?;
+        trace.records.check()?;
         let pace = match timing {
             Timing::Afap { depth } => ReplayPace::Afap { unused: depth, free: VecDeque::new() },
-            Timing::Closed { latency } => closed(trace, &ios, latency)?,
+            Timing::Closed { .. } => plan.closed(None)?,
             _ if one_by_one => ReplayPace::OneByOne { ready: Time::ZERO },
             Timing::Original | Timing::Scaled(_) => ReplayPace::Timed,
         };
-        match pace {
-            ReplayPace::Closed { .. } => plan.last_due = None,
-            _ => plan.ios = ios,
-        }
         if !matches!(pace, ReplayPace::Timed) {
             plan.last_due = None;
         }
@@ -158,23 +167,22 @@ impl Replay {
     }
 
     fn begin(plan: Arc<Plan>, only: Option<ClassId>, pace: ReplayPace) -> Self {
-        let cursor = plan.ios.cursor();
+        let cursor = plan.ios.beginning();
         let mut replay = Self { plan, only, pace, cursor, next: None, issued: 0 };
         replay.go_on();
         replay
     }
 
     /// The same with the requests of one class only, before any was issued.
-    #[must_use]
-    pub fn only(&self, class: ClassId) -> Self {
+    ///
+    /// # Errors
+    /// If the requests cannot be kept.
+    pub fn only(&self, class: ClassId) -> Result<Self, ReplayError> {
         let pace = match &self.pace {
-            ReplayPace::Closed { ios, loops } => {
-                let (ios, loops) = loops.only(ios, |io| io.class == class);
-                ReplayPace::Closed { ios: Arc::new(ios), loops: Box::new(loops) }
-            }
+            ReplayPace::Closed(_) => self.plan.closed(Some(class))?,
             other => other.clone(),
         };
-        Self::begin(Arc::clone(&self.plan), Some(class), pace)
+        Ok(Self::begin(Arc::clone(&self.plan), Some(class), pace))
     }
 
     /// Reads the next request that is to be issued.
@@ -234,7 +242,10 @@ impl Replay {
     /// # Errors
     /// If the temporary file could not be read to its end: requests are missing then.
     pub fn check(&self) -> Result<(), ReplayError> {
-        self.plan.ios.check().map_err(|error| ReplayError::kept(&error))
+        if let ReplayPace::Closed(loops) = &self.pace {
+            loops.check()?;
+        }
+        Ok(self.plan.ios.check()?)
     }
 }
 
@@ -249,30 +260,18 @@ impl Plan {
         self.longest = self.longest.max(io.len);
         self.last_due = Some(io.due);
     }
-}
 
-/// The pace of a closed replay of `ios`, the requests of `trace`.
-fn closed(
-    trace: &Trace,
-    ios: &Spool<Io>,
-    latency: Option<Span>,
-) -> Result<ReplayPace, ReplayError> {
-    let requests = ios.len();
-    let Some(took) = durations(&trace.records, latency)? else {
-        let known = trace.records.iter().filter_map(|record| record.latency()).count();
-        return Err(ReplayError::Completions { known, requests });
-    };
-    let mut list = reserved(requests)?;
-    list.extend(ios);
-    ios.check().map_err(|error| ReplayError::kept(&error))?;
-    let loops = Box::new(ClosedLoops::new(&trace.records, &list, took));
-    Ok(ReplayPace::Closed { ios: Arc::new(list), loops })
+    /// The pace of closed loops, of all classes or of one.
+    fn closed(&self, only: Option<ClassId>) -> io::Result<ReplayPace> {
+        let loops = ClosedLoops::new(&self.timed, self.processes, only)?;
+        Ok(ReplayPace::Closed(Box::new(loops)))
+    }
 }
 
 impl Source for Replay {
     fn next_due(&self) -> Time {
         match (&self.pace, &self.next) {
-            (ReplayPace::Closed { loops, .. }, _) => loops.next_due(),
+            (ReplayPace::Closed(loops), _) => loops.next_due(),
             (_, None) => Time::NEVER,
             (ReplayPace::Timed, Some(io)) => io.due,
             (ReplayPace::OneByOne { ready }, _) => *ready,
@@ -287,11 +286,11 @@ impl Source for Replay {
             return None;
         }
         let io = match &mut self.pace {
-            ReplayPace::Closed { ios, loops } => Some(ios[loops.take()?]),
+            ReplayPace::Closed(loops) => loops.take(),
             _ => self.next,
         }?;
         match &mut self.pace {
-            ReplayPace::Timed | ReplayPace::Closed { .. } => {}
+            ReplayPace::Timed | ReplayPace::Closed(_) => {}
             ReplayPace::OneByOne { ready } => *ready = Time::NEVER,
             ReplayPace::Afap { unused, free } => match unused.checked_sub(1) {
                 Some(fewer) => *unused = fewer,
@@ -306,7 +305,7 @@ impl Source for Replay {
     fn finished(&mut self, now: Time, req: &Request, _: &Done) {
         match &mut self.pace {
             ReplayPace::Timed => {}
-            ReplayPace::Closed { loops, .. } => loops.finished(now, &req.io),
+            ReplayPace::Closed(loops) => loops.finished(now, &req.io),
             ReplayPace::OneByOne { ready } => {
                 let think = self.next.map_or(Time::ZERO, |io| io.due);
                 *ready = now + think.since(Time::ZERO);
@@ -320,25 +319,27 @@ impl Packed for Io {
     const BYTES: usize = 29;
 
     fn pack(&self, to: &mut PackedWriter<'_>) {
-        let &Self { due, start, len, stream, class, op, prio, flags } = self;
-        to.put(due.ns().to_le_bytes());
-        to.put(start.to_le_bytes());
-        to.put(len.to_le_bytes());
-        to.put(stream.0.to_le_bytes());
-        to.put(class.0.to_le_bytes());
-        to.put([op as u8, prio.0, flags.bits()]);
+        to.u64(self.due.ns());
+        to.u64(self.start);
+        to.u32(self.len);
+        to.u32(self.stream.0);
+        to.u16(self.class.0);
+        to.u8(self.op as u8);
+        to.u8(self.prio.0);
+        to.u8(self.flags.bits());
     }
 
     fn unpack(from: &mut PackedReader<'_>) -> Self {
-        let due = Time::from_ns(u64::from_le_bytes(from.take()));
-        let start = u64::from_le_bytes(from.take());
-        let len = u32::from_le_bytes(from.take());
-        let stream = StreamId(u32::from_le_bytes(from.take()));
-        let class = ClassId(u16::from_le_bytes(from.take()));
-        let [op, prio, flags] = from.take();
-        let op = Op::from_byte(op).expect("it was an operation");
-        let (prio, flags) = (Prio(prio), Flags::from_bits(flags));
-        Self { due, start, len, stream, class, op, prio, flags }
+        Self {
+            due: Time::from_ns(from.u64()),
+            start: from.u64(),
+            len: from.u32(),
+            stream: StreamId(from.u32()),
+            class: ClassId(from.u16()),
+            op: Op::from_byte(from.u8()).expect("it was an operation"),
+            prio: Prio(from.u8()),
+            flags: Flags::from_bits(from.u8()),
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use penstock_core::{Op, Span, Time};
 
 use super::record::Record;
+use super::spool::Spool;
 
 /// Windows of time that a trace is divided into.
 const WINDOWS: u64 = 100;
@@ -71,11 +72,11 @@ impl Mix {
 
 impl Frame {
     /// A frame that all of `records` fit in.
-    pub fn of(records: impl Iterator<Item = Record> + Clone) -> Self {
-        let data = || records.clone().filter(|record| record.op != Op::Flush);
+    pub fn of(records: &Spool<Record>) -> Self {
+        let data = || records.iter().filter(|record| record.op != Op::Flush);
         let base = data().map(|record| record.start).min().unwrap_or(0);
         let last = data().map(|record| record.start).max().unwrap_or(0);
-        let end = records.clone().map(|record| record.at).max().unwrap_or(Time::ZERO);
+        let end = records.iter().map(|record| record.at).max().unwrap_or(Time::ZERO);
         // One more than the last, so that the last lies within.
         let window = Span::from_ns(end.ns() / WINDOWS + 1);
         let piece = (last - base) / PIECES + 1;
@@ -185,7 +186,7 @@ mod tests {
             record(50, Op::Flush, 0, 0),
             record(120, Op::Read, 5000, 4096),
         ];
-        let frame = Frame::of(records.iter().copied());
+        let frame = Frame::of(&records.iter().copied().collect());
         assert_eq!(frame, Frame { window: Span::from_ns(1201), bands: vec![1000, 1512, 5000] });
         let found = of(records, &frame);
         let mix = |reads, writes, flushes| Mix { reads, writes, flushes, discards: 0 };
@@ -202,15 +203,15 @@ mod tests {
     fn the_frame_of_extremes_holds_them() {
         let last = Record::new(Time::from_ns(u64::MAX - 1), Op::Read, u64::MAX - 1, 1);
         let records = [record(0, Op::Read, 0, 1), last];
-        let frame = Frame::of(records.iter().copied());
+        let frame = Frame::of(&records.iter().copied().collect());
         assert_eq!(of(records, &frame).places, [(0, 0, 1), (99, 1, 1)]);
-        assert_eq!(of([], &Frame::of(std::iter::empty())), Series::default());
+        assert_eq!(of([], &Frame::of(&Spool::new())), Series::default());
     }
 
     #[test]
     fn a_frame_is_never_larger_than_a_picture() {
         let records: Vec<_> = (0..20_000).map(|n| record(n, Op::Read, n * 7919, 512)).collect();
-        let frame = Frame::of(records.iter().copied());
+        let frame = Frame::of(&records.iter().copied().collect());
         assert!((BANDS / 2..=BANDS).contains(&frame.bands.len()));
         let places = of(records, &frame).places;
         assert!(places.len() <= WINDOWS as usize * BANDS);

@@ -129,14 +129,18 @@ impl<T: Packed> Spool<T> {
     }
 
     /// A reader's place at the beginning.
-    pub(super) fn cursor(&self) -> Cursor {
-        Cursor { next: 0, end: self.len(), buffer: Vec::new(), unread: 0, size: BUFFER_BYTES }
+    pub(super) fn beginning(&self) -> Cursor {
+        self.cursor(0, self.len(), BUFFER_BYTES)
     }
 
-    /// The items from `begin` to before `end`, read by so many bytes.
+    /// The place of a reader of the items from `begin` to before `end`, about `size` bytes at once.
+    pub(super) fn cursor(&self, begin: usize, end: usize, size: usize) -> Cursor {
+        debug_assert!(begin <= end && end <= self.len());
+        Cursor { next: begin, end, buffer: Vec::new(), unread: 0, size }
+    }
+
     fn part(&self, begin: usize, end: usize, size: usize) -> Iter<'_, T> {
-        let cursor = Cursor { next: begin, end, buffer: Vec::new(), unread: 0, size };
-        Iter { spool: self, cursor }
+        Iter { spool: self, cursor: self.cursor(begin, end, size) }
     }
 
     fn write_memory(&mut self) -> io::Result<()> {
@@ -155,11 +159,13 @@ impl<T: Packed> Spool<T> {
     /// Writes `items` into the file, from the one numbered `index` on.
     fn write(&self, mut index: usize, items: &[T]) -> io::Result<()> {
         let file = self.file.as_ref().expect("items outside memory are in a file");
-        let mut bytes = Vec::with_capacity(WRITTEN_AT_ONCE.min(items.len()) * T::BYTES);
+        let mut bytes = vec![0; WRITTEN_AT_ONCE.min(items.len()) * T::BYTES];
         for some in items.chunks(WRITTEN_AT_ONCE) {
-            bytes.clear();
-            some.iter().for_each(|item| item.pack(&mut PackedWriter(&mut bytes)));
-            file.write_all_at(&bytes, offset::<T>(index))?;
+            let bytes = &mut bytes[..some.len() * T::BYTES];
+            for (item, place) in some.iter().zip(bytes.chunks_exact_mut(T::BYTES)) {
+                item.pack(&mut PackedWriter(place));
+            }
+            file.write_all_at(bytes, offset::<T>(index))?;
             index += some.len();
         }
         Ok(())

@@ -370,14 +370,13 @@ impl Packed for BlockRange {
     const BYTES: usize = 18;
 
     fn pack(&self, to: &mut PackedWriter<'_>) {
-        to.put(self.0.to_le_bytes());
-        to.put(self.1.to_le_bytes());
-        to.put(self.2.to_le_bytes());
+        to.u16(self.0);
+        to.u64(self.1);
+        to.u64(self.2);
     }
 
     fn unpack(from: &mut PackedReader<'_>) -> Self {
-        let device = u16::from_le_bytes(from.take());
-        (device, u64::from_le_bytes(from.take()), u64::from_le_bytes(from.take()))
+        (from.u16(), from.u64(), from.u64())
     }
 }
 

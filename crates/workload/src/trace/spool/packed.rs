@@ -5,7 +5,7 @@ pub trait Packed: Copy {
     /// Bytes of an item.
     const BYTES: usize;
 
-    /// Appends exactly so many bytes.
+    /// Writes exactly so many bytes.
     fn pack(&self, to: &mut PackedWriter<'_>);
 
     /// The item of these bytes.
@@ -14,35 +14,46 @@ pub trait Packed: Copy {
 
 /// Takes the fields of an item one after another.
 #[derive(Debug)]
-pub struct PackedWriter<'a>(pub(super) &'a mut Vec<u8>);
-
-impl PackedWriter<'_> {
-    pub(in super::super) fn put<const N: usize>(&mut self, field: [u8; N]) {
-        self.0.extend_from_slice(&field);
-    }
-}
+pub struct PackedWriter<'a>(pub(super) &'a mut [u8]);
 
 /// Gives the fields of an item one after another.
 #[derive(Debug)]
 pub struct PackedReader<'a>(pub(super) &'a [u8]);
 
-impl PackedReader<'_> {
-    #[inline]
-    pub(in super::super) fn take<const N: usize>(&mut self) -> [u8; N] {
-        let (field, rest) = self.0.split_first_chunk().expect("an item has all of its bytes");
-        self.0 = rest;
-        *field
-    }
+/// A writer and a reader of fields of one type.
+macro_rules! fields {
+    ($($field:ident)*) => {$(
+        impl PackedWriter<'_> {
+            #[inline]
+            pub(in super::super) fn $field(&mut self, field: $field) {
+                let room = std::mem::take(&mut self.0);
+                let (place, rest) = room.split_first_chunk_mut().expect("room for all fields");
+                *place = field.to_le_bytes();
+                self.0 = rest;
+            }
+        }
+
+        impl PackedReader<'_> {
+            #[inline]
+            pub(in super::super) fn $field(&mut self) -> $field {
+                let (field, rest) = self.0.split_first_chunk().expect("an item has all fields");
+                self.0 = rest;
+                $field::from_le_bytes(*field)
+            }
+        }
+    )*};
 }
+
+fields!(u8 u16 u32 u64);
 
 impl Packed for u64 {
     const BYTES: usize = 8;
 
     fn pack(&self, to: &mut PackedWriter<'_>) {
-        to.put(self.to_le_bytes());
+        to.u64(*self);
     }
 
     fn unpack(from: &mut PackedReader<'_>) -> Self {
-        Self::from_le_bytes(from.take())
+        from.u64()
     }
 }

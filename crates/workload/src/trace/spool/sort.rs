@@ -124,7 +124,9 @@ mod tests {
 
     fn sorted(items: &[u64], most: usize) -> Vec<u64> {
         let mut spool = Spool::with_most(most);
-        items.iter().for_each(|&item| spool.push(item).unwrap());
+        for &item in items {
+            spool.push(item).unwrap();
+        }
         // The low digit says where an item stood: it is no part of the key.
         spool.sorted_by_key(|item| item >> 8).unwrap().iter().collect()
     }
