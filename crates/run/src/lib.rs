@@ -32,6 +32,7 @@ mod run;
 mod runner;
 mod schema;
 mod session;
+mod shares;
 mod snapshot;
 mod step;
 mod target;

@@ -15,6 +15,7 @@ use crate::progress::Progress;
 use crate::record::Recorder;
 use crate::result::{Comparison, JobResult, Machine, RunResult};
 use crate::runner::Runner;
+use crate::shares;
 use crate::snapshot::Watch;
 use crate::step::Step;
 use crate::weights;
@@ -134,8 +135,15 @@ impl Session {
             cells::in_parallel(&cells, &mut report, run)?
         };
         let mut comparisons: Vec<_> = tasks.iter().map(|task| self.comparison(task)).collect();
-        for (cell, result) in cells.iter().zip(results) {
+        for (cell, mut result) in cells.iter().zip(results) {
+            shares::of_run(&cell.task.load.classes, &mut result);
             comparisons[cell.of].runs.push(result);
+        }
+        for (task, comparison) in tasks.iter().zip(&mut comparisons) {
+            for round in comparison.runs.chunks_mut(task.policies.len()) {
+                let alone = task.policies.iter().map(|policy| matches!(policy, Chosen::Alone(..)));
+                shares::against_alone(&mut alone.zip(round).collect::<Vec<_>>());
+            }
         }
         Ok(comparisons)
     }

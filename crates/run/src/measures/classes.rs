@@ -7,7 +7,7 @@ use crate::measures::ledger::Spent;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::measures::values::{Values, ratio};
-use crate::result::{ClassResult, RunResult};
+use crate::result::{ClassResult, RunResult, ShareResult};
 
 /// Requests that completed without error.
 #[derive(Default)]
@@ -143,6 +143,7 @@ impl Measure for Classes<'_> {
             service_ns: class.service.distribution(),
             device_time_s: class.device_time.ns() as f64 / 1e9,
             share: ratio(class.device_time.ns() as f64, all),
+            shares: ShareResult::default(),
             errors: class.errors.count(),
             error_codes: class.errors.by_name(),
             unfinished: class.arrivals - class.measured.requests - class.errors.count(),

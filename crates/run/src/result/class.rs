@@ -11,6 +11,7 @@ use super::distribution::Distribution;
 use super::errors::ErrorResult;
 use super::programs::ProgramResult;
 use super::schedule::ScheduleResult;
+use super::shares::ShareResult;
 
 /// What one class got. Arrivals = requests + unfinished + errors.
 #[derive(Debug, Default, JsonSchema, Serialize)]
@@ -48,6 +49,9 @@ pub struct ClassResult {
     /// Its part of the time in which the device was busy: its device time over the sum of all
     /// classes'.
     pub share: f64,
+    /// What its weight promises.
+    #[serde(flatten)]
+    pub shares: ShareResult,
     /// Requests that failed.
     pub errors: u64,
     /// How many of them with which error, by its name.

@@ -15,6 +15,7 @@ mod params;
 mod programs;
 mod requests;
 mod schedule;
+mod shares;
 mod verdict;
 
 use std::collections::BTreeMap;
@@ -38,6 +39,7 @@ pub use self::kernel::{AskedResult, KernelDiskResult, KernelResult};
 pub use self::programs::ProgramResult;
 pub use self::requests::Requests;
 pub use self::schedule::{Held, ScheduleResult};
+pub use self::shares::ShareResult;
 pub use self::verdict::VerdictResult;
 
 /// What `compare` and `run` print with `--json`.
