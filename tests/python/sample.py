@@ -46,6 +46,10 @@ def one_class(
     duration_s: float = 600.0,
     open_loop: bool = False,
     demand: Demand | None = None,
+    weight: int = 100,
+    ideal_share: float | None = None,
+    felt_error_pct: float | None = None,
+    limited_by_demand: bool = False,
 ) -> Class:
     """What a class got that asked for `requests` of `size` bytes."""
     return {
@@ -62,6 +66,12 @@ def one_class(
         "service_ns": distribution(p99 // 5 if requests else 0),
         "device_time_s": share * duration_s,
         "share": share,
+        "weight": weight,
+        "ideal_share": ideal_share,
+        "share_error_pct": None if ideal_share is None else 100 * (share - ideal_share),
+        "limited_by_demand": limited_by_demand,
+        "of_alone": None,
+        "felt_error_pct": felt_error_pct,
         "errors": errors,
         "error_codes": {"EIO": error_count(errors)} if errors else {},
         "unfinished": unfinished,

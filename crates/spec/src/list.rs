@@ -13,6 +13,7 @@ pub fn policies() -> Value {
             "name": entry.name,
             "summary": entry.summary,
             "usual": USUAL.contains(&entry.name),
+            "weights": entry.facts.heeds_weights,
             "params": params(entry.params, ""),
         })
     };

@@ -6,6 +6,8 @@
 - `percentiles-CLASS`, `throughput-CLASS`, `queue-CLASS`: the course over time. Of more than three
   policies each has a panel of its own. The queue of a loop that always has as many requests
   outstanding is not drawn.
+- `share-CLASS`: the share of a class over time, next to what its weight promises, where weights are
+  to be kept.
 - `shares`: what each class got of the time in which the device was busy.
 - `rounds-CLASS`: where there are rounds, the p99 of each. The other charts then show of each policy
   the round in the middle.
@@ -35,6 +37,7 @@ from penstock.charts.style import (
 )
 from penstock.results import frames, rounds
 from penstock.results.json_types import Class, Comparison
+from penstock.results.shares import at_stake
 from penstock.results.tradeoff import weigh
 
 TOGETHER = 3
@@ -96,6 +99,9 @@ def _charts(comparison: Comparison) -> Iterator[tuple[str, alt.TopLevelMixin]]:
             course = courses.filter(pl.col("class") == name)
             if kind != "queue" or not _constant(comparison, name, course):
                 yield f"{kind}-{name}", draw(look, course)
+    if at_stake(comparison):
+        for name in names:
+            yield f"share-{name}", share(look, courses, name, _ideal(comparison, name))
     yield "shares", shares(comparison)
 
 
@@ -190,6 +196,36 @@ def queue(look: Look, course: pl.DataFrame) -> alt.TopLevelMixin:
     y = alt.Y("outstanding:Q", title="requests outstanding", scale=alt.Scale(zero=True))
     values = course.select("policy", "at", "run", "outstanding")
     return dressed(_course(look, values, x, y))
+
+
+def share(look: Look, courses: pl.DataFrame, name: str, ideal: float | None) -> alt.TopLevelMixin:
+    """The share of a class in each window, and a line at what its weight promises."""
+    used = pl.col("device_time_s")
+    course = courses.with_columns(
+        percent=100 * used / used.sum().over("policy", "round", "at_s"),
+    ).filter(pl.col("class") == name, pl.col("percent").is_not_nan())
+    course, x = _joined(course, rows_each=1)
+    y = alt.Y(
+        "percent:Q", title="share of the device's busy time, %", scale=alt.Scale(domain=[0, 100])
+    )
+    values = course.select("policy", "at", "run", "percent")
+    drawn = _course(look, values, x, y)
+    if ideal is not None and isinstance(drawn, alt.LayerChart):
+        rule = alt.Chart(pl.DataFrame({"ideal": [100 * ideal]})).mark_rule(strokeDash=[4, 4])
+        layers = [*drawn.layer, rule.encode(y="ideal:Q")]
+        drawn = alt.LayerChart(layer=layers, width=WIDTH, height=HEIGHT)
+    return dressed(drawn)
+
+
+def _ideal(comparison: Comparison, name: str) -> float | None:
+    """What the weight of a class promises where most classes had requests."""
+    known = [
+        one["ideal_share"]
+        for run in comparison["runs"]
+        for one in run["classes"]
+        if one["name"] == name and one["ideal_share"] is not None
+    ]
+    return min(known, default=None)
 
 
 def shares(comparison: Comparison) -> alt.TopLevelMixin:
@@ -332,7 +368,7 @@ def _joined(course: pl.DataFrame, *, rows_each: int) -> tuple[pl.DataFrame, alt.
             .agg(
                 pl.col("at_s").first(),
                 pl.col("p50_ns", "p99_ns").max(),
-                pl.col("outstanding", "bw_bytes").mean(),
+                pl.col("^(outstanding|bw_bytes|percent)$").mean(),
             )
         )
     end = course["at_s"].max()

@@ -73,6 +73,11 @@ SECTIONS = (
         "queue",
         "Requests that had arrived and were not finished, in the mean of each window.",
     ),
+    (
+        "share",
+        "The part of the device's busy time that went to the class, in each window. The dashed "
+        "line is what its weight promises.",
+    ),
 )
 
 
@@ -81,7 +86,7 @@ def columns_of(comparison: Comparison) -> list[table.Column]:
     first = _FIRST_OF_ROUNDS if rounds.repeated(comparison) else _FIRST
     place = {heading: at for at, heading in enumerate(first)}
     return sorted(
-        table.columns(comparison["runs"]), key=lambda column: place.get(column.heading, len(first))
+        table.columns(comparison), key=lambda column: place.get(column.heading, len(first))
     )
 
 
@@ -170,6 +175,8 @@ def _title(comparison: Comparison) -> str:
 
 def _summary(comparison: Comparison) -> dict[str, Any]:
     """What the page and the fragment have in common."""
+    columns = columns_of(comparison)
+    legend = table.legend(columns)
     return {
         "world": comparison["world"].upper(),
         "title": _title(comparison),
@@ -178,9 +185,9 @@ def _summary(comparison: Comparison) -> dict[str, Any]:
             failures.why_partial(run) for run in comparison["runs"] if run.get("interrupted")
         ],
         "verdict": verdict(comparison),
-        "columns": [column.heading for column in columns_of(comparison)],
+        "columns": [column.heading for column in columns],
         "groups": list(_groups(comparison)),
-        "legend": " ".join(filter(None, (table.of_rounds(comparison), table.LEGEND))),
+        "legend": " ".join(filter(None, (table.of_rounds(comparison), legend))),
     }
 
 

@@ -24,6 +24,7 @@ TITLES = {
     "percentiles": "Latency over time",
     "throughput": "Throughput over time",
     "queue": "Queue over time",
+    "share": "Share of the device over time",
     "shares": "Who had the device",
 }
 """What each kind of chart shows, in the order of a page."""

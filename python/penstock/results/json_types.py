@@ -126,6 +126,24 @@ class Class(TypedDict):
     share: float
     """Its part of the time in which the device was busy: its device time over the sum of all
     classes'."""
+    weight: int
+    """Its weight, relative to the weights of the other classes."""
+    ideal_share: float | None
+    """Its weight over the weights of all classes that had requests after the warm-up; null if it
+    had none."""
+    share_error_pct: float | None
+    """`share` less `ideal_share`, in percentage points."""
+    limited_by_demand: bool
+    """It got less than its ideal share because it asked for less. An open loop did if all its
+    requests, those left unfinished too, need less device time than its part of what all classes
+    used; another class did if on average less than one of its requests waited above the device, so
+    that there was nothing more to send."""
+    of_alone: float | None
+    """Its throughput over its throughput alone on the device, in bytes a second or, without bytes,
+    in requests; null unless the same round has a run of `alone:CLASS`."""
+    felt_error_pct: float | None
+    """Its part of the sum of all classes' `of_alone`, less `ideal_share`, in percentage points;
+    null unless every class with requests ran alone too."""
     errors: int
     """Requests that failed."""
     error_codes: dict[str, ErrorCount]

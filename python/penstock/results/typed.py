@@ -162,6 +162,12 @@ class ClassResult:
     service_ns: Distribution
     device_time_s: float
     share: float
+    weight: int
+    ideal_share: float | None
+    share_error_pct: float | None
+    limited_by_demand: bool
+    of_alone: float | None
+    felt_error_pct: float | None
     errors: int
     error_codes: Mapping[str, ErrorCount]
     unfinished: int

@@ -17,11 +17,12 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from penstock.results import rounds
+from penstock.results import rounds, shares
 from penstock.results.json_types import Class, Comparison, Params, Run, Value
 from penstock.results.percentile import percentile
 from penstock.results.rounds import Rounds, Spread
 from penstock.text import disks, failures, places, programs, prose, ranges, schedule, units
+from penstock.text import shares as shares_text
 
 
 class Part(Enum):
@@ -86,6 +87,9 @@ COLUMNS = (
     Column("unfinished", lambda one: one["unfinished"], _COUNT),
 )
 
+BY_WEIGHT = Column("by weight", lambda one: one["ideal_share"] or 0.0, _in_range(units.percent))
+"""Stands behind the share where weights are to be kept."""
+
 DISCARDED = Column(
     "discarded", lambda one: one["discarded_bytes"], _in_range(units.size), Part.THROUGHPUT
 )
@@ -104,19 +108,30 @@ GAP = 2
 """Columns of space between two figures."""
 
 LEGEND = (
-    "Latencies count from the intended arrival; wait is the mean time until the first piece was "
-    "sent; IOPS and MB/s are of the time in which the job asks; share is of the time in which the "
-    "device was busy, divided equally among the requests that it serves at once; "
-    "MB are millions of bytes."
+    "Latencies count from the intended arrival",
+    "wait is the mean time until the first piece was sent",
+    "IOPS and MB/s are of the time in which the job asks",
+    "share is of the time in which the device was busy, divided equally among the requests that "
+    "it serves at once",
 )
+"""What the figures are."""
 
 
-def columns(runs: Sequence[Run]) -> tuple[Column, ...]:
+def columns(comparison: Comparison) -> tuple[Column, ...]:
     """All that have something to say of these runs."""
-    if not any(one["discarded_bytes"] for run in runs for one in run["classes"]):
-        return COLUMNS
-    behind = next(at for at, one in enumerate(COLUMNS) if one.heading == "MB/s") + 1
-    return (*COLUMNS[:behind], DISCARDED, *COLUMNS[behind:])
+    behind: dict[str, Column] = {}
+    if any(one["discarded_bytes"] for run in comparison["runs"] for one in run["classes"]):
+        behind["MB/s"] = DISCARDED
+    if shares.at_stake(comparison):
+        behind["share"] = BY_WEIGHT
+    pairs = ((column, behind.get(column.heading)) for column in COLUMNS)
+    return tuple(column for pair in pairs for column in pair if column is not None)
+
+
+def legend(shown: Sequence[Column]) -> str:
+    """What the figures of these columns are."""
+    by_weight = [shares_text.LEGEND] if BY_WEIGHT in shown else []
+    return f"{'; '.join([*LEGEND, *by_weight])}; MB are millions of bytes."
 
 
 def of_rounds(comparison: Comparison) -> str | None:
@@ -145,16 +160,19 @@ def show(comparison: Comparison, console: Console) -> None:
     if (said := of_rounds(comparison)) is not None:
         console.print()
         prose.line(console, Text(said, style="dim"))
-    parts = _parts(comparison["runs"], console.width)
+    shown = columns(comparison)
+    parts = _parts(comparison["runs"], shown, console.width)
     for policy in policies:
         console.print()
         for line in _title(comparison, policy):
             prose.line(console, line)
-        for grid in _of_rounds(policy, console.width) if repeated else _of_run(policy, parts):
+        for grid in (
+            _of_rounds(policy, shown, console.width) if repeated else _of_run(policy, parts)
+        ):
             console.print()
             show_grid(console, grid)
     console.print()
-    prose.line(console, Text(LEGEND, style="dim"))
+    prose.line(console, Text(legend(shown), style="dim"))
 
 
 def heading(comparison: Comparison) -> Iterator[Text]:
@@ -269,14 +287,11 @@ def _summary(policies: Sequence[Rounds]) -> Grid:
     return Grid.of(["policy", *(column.heading for column in columns)], rows)
 
 
-def _of_rounds(policy: Rounds, width: int) -> Iterator[Grid]:
+def _of_rounds(policy: Rounds, shown: Sequence[Column], width: int) -> Iterator[Grid]:
     """A row for each figure and a column for each class, as many next to each other as fit."""
     names = rounds.class_names(policy.whole())
     while names:
-        rows = [
-            [column.heading, *(column.of(policy, n) for n in names)]
-            for column in columns(policy.runs)
-        ]
+        rows = [[column.heading, *(column.of(policy, n) for n in names)] for column in shown]
         grid = Grid.of(["", *names], rows)
         ends = accumulate(wide + GAP for wide in grid.widths)
         fit = max(sum(end - GAP <= width for end in ends) - 1, 1)
@@ -288,12 +303,12 @@ Widths = dict[Column, int]
 """Columns, each as wide as the widest that stands in it in any run, so that tables align."""
 
 
-def _parts(runs: list[Run], width: int) -> list[Widths]:
+def _parts(runs: list[Run], shown: Sequence[Column], width: int) -> list[Widths]:
     """All columns if they fit, else those of throughput and those of latency."""
     classes = [one for run in runs for one in run["classes"]]
     whole = {
         column: max([len(column.heading), *(cell_len(column.cell(one)) for one in classes)])
-        for column in columns(runs)
+        for column in shown
     }
     if _names(classes) + sum(whole.values()) + GAP * len(whole) <= width:
         return [whole]

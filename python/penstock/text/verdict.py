@@ -13,7 +13,7 @@ from penstock.results import judge, rounds
 from penstock.results.json_types import Class, Comparison, Overload, Verdict
 from penstock.results.judge import FEW, KEPT, NOTABLE, Candidates, Ranking, Sides, alike
 from penstock.results.rounds import ALONE, Rounds, Spread
-from penstock.text import failures, prose, ranges, schedule, units
+from penstock.text import failures, prose, ranges, schedule, shares, units
 from penstock.text.units import count, digits
 
 WIDTH = 160
@@ -49,6 +49,7 @@ def judged(comparison: Comparison, baseline: str | None = None) -> Verdict:
         *_overload(comparison, candidates, overload),
         *([_NOTHING] if nothing else []),
         *_ranking(candidates, ranking),
+        *shares.lines(comparison, candidates.shared),
         *_policies(comparison, candidates, overload, nothing=nothing),
         *schedule.caveats(rounds.by_policy(comparison)),
     ]

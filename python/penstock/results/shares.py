@@ -1,0 +1,73 @@
+"""How well policies keep the shares of a device that weights promise, as data."""
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from penstock import _native
+from penstock.results.json_types import Class, Comparison, Run
+from penstock.results.rounds import Rounds, Spread
+
+
+class Kept(NamedTuple):
+    """How far a policy is from the shares that weights promise: the class that is farthest."""
+
+    label: str
+    told: Spread
+    """Of the time in which the device was busy, in percentage points."""
+    felt: Spread | None
+    """Of what each class has alone; none unless each ran alone too."""
+
+
+@cache
+def _by_weight() -> frozenset[str]:
+    """The policies that use weights."""
+    return frozenset(one["name"] for one in json.loads(_native.policies()) if one["weights"])
+
+
+def at_stake(comparison: Comparison) -> bool:
+    """Whether weights are to be kept: they differ, or a policy that uses weights took part."""
+    weights = {one["weight"] for run in comparison["runs"] for one in run["classes"]}
+    return len(weights) > 1 or any(run["policy"] in _by_weight() for run in comparison["runs"])
+
+
+def nothing_to_share(comparison: Comparison) -> list[str]:
+    """Policies that use weights, where no run has requests of two classes."""
+    runs = comparison["runs"]
+    if any(len(_asking(run)) > 1 for run in runs):
+        return []
+    return list(dict.fromkeys(run["policy"] for run in runs if run["policy"] in _by_weight()))
+
+
+def kept(policies: Sequence[Rounds]) -> Iterator[Kept]:
+    """How far each policy with requests of two classes or more is from the promised shares."""
+    for policy in policies:
+        runs = [run for run in policy.whole() if len(_asking(run)) > 1]
+        if not runs:
+            continue
+        told = Spread.of(_farthest(run, "share_error_pct") or 0.0 for run in runs)
+        felt = [_farthest(run, "felt_error_pct") for run in runs]
+        known = [one for one in felt if one is not None]
+        yield Kept(policy.label, told, Spread.of(known) if len(known) == len(felt) else None)
+
+
+def limited(policies: Sequence[Rounds]) -> dict[str, list[Rounds]]:
+    """Classes that got less than their share for want of requests, and under which policies."""
+    found: dict[str, list[Rounds]] = {}
+    for policy in policies:
+        for name in dict.fromkeys(one["name"] for run in policy.whole() for one in _asking(run)):
+            if all(one["limited_by_demand"] for one in policy.of(name)):
+                found.setdefault(name, []).append(policy)
+    return found
+
+
+def _asking(run: Run) -> list[Class]:
+    """The classes of a run that had requests."""
+    return [one for one in run["classes"] if one["ideal_share"] is not None]
+
+
+def _farthest(run: Run, figure: str) -> float | None:
+    """The greatest error of a class; none where one is not known."""
+    errors = [one[figure] for one in _asking(run)]  # type: ignore[literal-required]
+    return None if None in errors else max(map(abs, errors))

@@ -1,0 +1,47 @@
+"""How well policies keep the shares that weights promise, in words."""
+
+from collections.abc import Iterator, Sequence
+
+from penstock.results import shares
+from penstock.results.json_types import Comparison
+from penstock.results.rounds import Rounds, Spread
+from penstock.text import ranges, units
+
+NEAR = 2.0
+"""Within so many percentage points shares are kept."""
+
+LEGEND = "by weight is the share that a class's weight promises among those with requests"
+"""What the column `by weight` of a table is."""
+
+
+def lines(comparison: Comparison, policies: Sequence[Rounds]) -> Iterator[str]:
+    """Which policy keeps the weights, and which class asked for too little to get its share."""
+    for name in shares.nothing_to_share(comparison):
+        yield f"nothing to share: {name} divides a device among classes; one class has requests"
+    if not shares.at_stake(comparison):
+        return
+    kept = list(shares.kept(policies))
+    if kept:
+        yield f"shares by weight: {_listed((one.label, one.told) for one in kept)}"
+    felt = [(one.label, one.felt) for one in kept if one.felt is not None]
+    if felt:
+        yield f"parts of what each class has alone, by weight: {_listed(iter(felt))}"
+    for name, under in shares.limited(policies).items():
+        among = "" if len(under) == len(policies) else f" under {', '.join(p.label for p in under)}"
+        open_loop = all(one["open_loop"] for policy in under for one in policy.of(name))
+        why = "" if open_loop else ": it mostly has nothing waiting, so more outstanding would help"
+        yield f"{name} asked for less than its share{among}{why}"
+
+
+def _listed(errors: Iterator[tuple[str, Spread]]) -> str:
+    """`fairio within 0.4 points, fcfs off by 14`."""
+    parts: list[str] = []
+    for label, error in errors:
+        how = "within" if error.median <= NEAR else "off by"
+        unit = "" if parts else " points"
+        parts.append(f"{label} {how} {ranges.figure(error, _points)}{unit}")
+    return ", ".join(parts)
+
+
+def _points(error: float) -> str:
+    return units.digits(error, 2) if error >= 1 else f"{error:.1f}"

@@ -1,0 +1,114 @@
+"""Shares of a device: what a job's result has of them, and what is said of them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command import penstock
+from penstock.results.json_types import Class, Comparison
+from penstock.text.verdict import verdict
+from sample import comparison, one_class, one_run
+
+
+def _pair(small: float, *, felt: float | None = None, limited: bool = False) -> list[Class]:
+    """Two classes of weights 1 and 3, the first of which has so much of the device."""
+    return [
+        one_class("small", share=small, ideal_share=0.25, felt_error_pct=felt),
+        one_class(
+            "large",
+            share=1 - small,
+            weight=300,
+            ideal_share=0.75,
+            felt_error_pct=None if felt is None else -felt,
+            limited_by_demand=limited,
+        ),
+    ]
+
+
+def _said(**runs: list[Class]) -> list[str]:
+    ran: Comparison = comparison(*(one_run(policy, classes) for policy, classes in runs.items()))
+    return [line for line in verdict(ran) if "share" in line or "weight" in line]
+
+
+def test_policies_keep_weights_or_are_off() -> None:
+    said = _said(fcfs=_pair(0.39), sptf=_pair(0.254))
+    assert said == ["shares by weight: fcfs off by 14 points, sptf within 0.4"]
+
+
+def test_what_classes_feel_is_told_too() -> None:
+    said = _said(fcfs=_pair(0.39, felt=30.2), sptf=_pair(0.254, felt=1.5))
+    assert said[1] == (
+        "parts of what each class has alone, by weight: fcfs off by 30 points, sptf within 1.5"
+    )
+
+
+def test_a_class_that_asked_for_less_is_named() -> None:
+    said = _said(fcfs=_pair(0.30), sptf=_pair(0.30, limited=True))
+    assert said[1:] == [
+        "large asked for less than its share under sptf: it mostly has nothing waiting, so more "
+        "outstanding would help"
+    ]
+
+
+def test_equal_weights_are_no_matter_without_a_policy_that_uses_them() -> None:
+    classes = [one_class("one", share=0.2, ideal_share=0.5), one_class("two", share=0.8)]
+    assert not _said(fcfs=classes)
+
+
+JOB = """\
+duration = "20s"
+device = "hdd-7200"
+
+[class.small]
+
+[class.large]
+weight = 300
+
+[[agent]]
+class = "small"
+op = "read"
+size = "16KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 8 }
+
+[[agent]]
+class = "large"
+op = "read"
+size = "16KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 2 }
+"""
+
+
+def test_shares_of_a_run(tmp_path: Path) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text(JOB)
+    ended = penstock("compare", job, "--policies", "fcfs,alone:small,alone:large", "--json")
+    assert ended.code == 0, ended.err
+    shared, small, large = (run["classes"] for run in json.loads(ended.out)["runs"])
+    assert [one["weight"] for one in shared] == [100, 300]
+    assert [one["ideal_share"] for one in shared] == [0.25, 0.75]
+    for one, alone in zip(shared, [*small, *large], strict=True):
+        error = 100 * (one["share"] - one["ideal_share"])
+        assert one["share_error_pct"] == pytest.approx(error)
+        assert one["of_alone"] == pytest.approx(one["bw_bytes"] / alone["bw_bytes"])
+        assert alone["ideal_share"] == 1
+        assert alone["of_alone"] is None
+    # First come, first served: shares are those of the requests outstanding, 8 and 2.
+    assert shared[0]["share"] == pytest.approx(0.8, abs=0.02)
+    assert sum(one["felt_error_pct"] for one in shared) == pytest.approx(0)
+
+
+def test_weights_are_a_column_of_the_table_and_a_picture(tmp_path: Path) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text(JOB)
+    words = ("--policies", "fcfs,noop", "--plots", tmp_path / "plots")
+    ended = penstock("compare", job, *words, env={"COLUMNS": "200"})
+    assert ended.code == 0, ended.err
+    assert "by weight is the share that a class's weight promises" in ended.out
+    assert "25.0 %" in ended.out
+    assert "75.0 %" in ended.out
+    assert (tmp_path / "plots" / "share-large.png").exists()
+    plain = penstock("compare", job, *words[:2], "--set", "class.large.weight=100")
+    assert "by weight" not in plain.out
