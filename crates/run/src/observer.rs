@@ -35,19 +35,34 @@ impl Ends<'_> {
 
 /// Observes the run of one cell.
 pub(crate) struct CellObserver<'a> {
-    pub(crate) warmup: Time,
+    warmup: Time,
     /// Requests handed over that were due after the warm-up.
     pub(crate) arrivals: u64,
     /// In the order in which they write.
-    pub(crate) measures: Vec<Box<dyn Measure + 'a>>,
+    measures: Vec<Box<dyn Measure + 'a>>,
+    /// Those that are called in every turn: mostly none.
+    turned: Vec<usize>,
     /// Knows what the device's time was spent on, if completions do not: below a page cache.
-    pub(crate) ledger: Option<Ledger>,
-    pub(crate) recorder: Option<Recorder>,
-    pub(crate) reporter: Reporter<'a>,
-    pub(crate) ends: Ends<'a>,
+    ledger: Option<Ledger>,
+    recorder: Option<Recorder>,
+    reporter: Reporter<'a>,
+    ends: Ends<'a>,
 }
 
-impl CellObserver<'_> {
+impl<'a> CellObserver<'a> {
+    /// With `measures`, in the order in which they write. What is due before `warmup` is not counted.
+    pub(crate) fn new(
+        warmup: Time,
+        measures: Vec<Box<dyn Measure + 'a>>,
+        ledger: Option<Ledger>,
+        recorder: Option<Recorder>,
+        reporter: Reporter<'a>,
+        ends: Ends<'a>,
+    ) -> Self {
+        let turned = (0..measures.len()).filter(|&at| measures[at].needs_turns()).collect();
+        Self { warmup, arrivals: 0, measures, turned, ledger, recorder, reporter, ends }
+    }
+
     /// The run ended at `end`; what `source` plans before `until` did not take place.
     pub(crate) fn ended(&mut self, source: &mut dyn Source, end: Time, until: Time) {
         self.charge();
@@ -87,8 +102,8 @@ impl Observer for CellObserver<'_> {
                 return false;
             }
         }
-        for measure in &mut self.measures {
-            measure.turn();
+        for &measure in &self.turned {
+            self.measures[measure].turn();
         }
         self.reporter.turn(now)
     }
