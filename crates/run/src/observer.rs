@@ -38,10 +38,11 @@ pub(crate) struct CellObserver<'a> {
     warmup: Time,
     /// Requests handed over that were due after the warm-up.
     pub(crate) arrivals: u64,
-    /// In the order in which they write.
     measures: Vec<Box<dyn Measure + 'a>>,
     /// Those that are called in every turn: mostly none.
     turned: Vec<usize>,
+    /// Measures that observe the device and not the requests: they only write.
+    below: Vec<Box<dyn Measure>>,
     /// Knows what the device's time was spent on, if completions do not: below a page cache.
     ledger: Option<Ledger>,
     recorder: Option<Recorder>,
@@ -50,17 +51,19 @@ pub(crate) struct CellObserver<'a> {
 }
 
 impl<'a> CellObserver<'a> {
-    /// With `measures`, in the order in which they write. What is due before `warmup` is not counted.
+    /// With `measures`, and those `below`, in the order in which they write. What is due before
+    /// `warmup` is not counted.
     pub(crate) fn new(
         warmup: Time,
         measures: Vec<Box<dyn Measure + 'a>>,
+        below: Vec<Box<dyn Measure>>,
         ledger: Option<Ledger>,
         recorder: Option<Recorder>,
         reporter: Reporter<'a>,
         ends: Ends<'a>,
     ) -> Self {
         let turned = (0..measures.len()).filter(|&at| measures[at].needs_turns()).collect();
-        Self { warmup, arrivals: 0, measures, turned, ledger, recorder, reporter, ends }
+        Self { warmup, arrivals: 0, measures, turned, below, ledger, recorder, reporter, ends }
     }
 
     /// The run ended at `end`; what `source` plans before `until` did not take place.
@@ -74,6 +77,9 @@ impl<'a> CellObserver<'a> {
     /// Writes what was measured until `end`.
     pub(crate) fn write(&mut self, end: Time, result: &mut RunResult) {
         for measure in &mut self.measures {
+            measure.write(end, result);
+        }
+        for measure in &mut self.below {
             measure.write(end, result);
         }
     }
