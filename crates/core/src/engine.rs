@@ -137,6 +137,8 @@ pub fn run(
     // Each turn of an instant either finishes or sends something, so no run reaches twice the
     // table.
     let turns_per_instant = 2 * u64::from(limits.max_outstanding) + 64;
+    // Only its own calls change when the device is to be advanced next.
+    let (polled, mut next) = (device.polled(), device.wakeup());
     loop {
         let now = clock.now();
         turns += 1;
@@ -151,38 +153,42 @@ pub fn run(
         if !observer.turn(now) {
             return Ok(End { at: now, interrupted: true, turns });
         }
-        let next = device.wakeup();
+        let mut due = source.next_due();
         // A clock that wakes late finds several things due. Requests that were due before anything
         // else are submitted first, in a turn of their own.
         let first = now.min(next).min(limits.until);
-        let submitted = submit(source, device, &mut table, observer, now, first, limits)?;
+        let submitted = submit(source, &mut due, device, &mut table, observer, now, first, limits)?;
         let mut interrupted = submitted == Submitted::Interrupted;
         if submitted == Submitted::Nothing {
-            if device.polled() || next <= now {
+            if polled || next <= now {
                 device.advance(now, &mut done);
-                for d in done.drain(..) {
-                    let req = table.remove(d.id);
-                    source.finished(now, &req, &d);
-                    observer.finished(now, &req, &d);
+                if !done.is_empty() {
+                    for d in done.drain(..) {
+                        let req = table.remove(d.id);
+                        source.finished(now, &req, &d);
+                        observer.finished(now, &req, &d);
+                    }
+                    due = source.next_due();
                 }
             }
             if now >= limits.until {
                 return Ok(End { at: now, interrupted: false, turns });
             }
             let later = now + Span::from_ns(1);
-            let submitted = submit(source, device, &mut table, observer, now, later, limits)?;
+            let submitted =
+                submit(source, &mut due, device, &mut table, observer, now, later, limits)?;
             interrupted = submitted == Submitted::Interrupted;
         }
         if interrupted {
             return Ok(End { at: now, interrupted, turns });
         }
-        let due = source.next_due();
         if table.is_empty() && due == Time::NEVER {
             return Ok(End { at: now, interrupted: false, turns });
         }
         let due = if device.room() > 0 { due } else { Time::NEVER };
-        let until = device.wakeup().min(due);
-        if until == Time::NEVER && !device.polled() || !clock.park(until.min(limits.until)) {
+        next = device.wakeup();
+        let until = next.min(due);
+        if until == Time::NEVER && !polled || !clock.park(until.min(limits.until)) {
             return Err(RunError::Stalled { at: now, outstanding: table.len() });
         }
     }
@@ -198,8 +204,11 @@ enum Submitted {
 }
 
 /// Submits to `device` the requests of `source` that are due before `before`, while there is room.
+/// The next of `source` is `due`.
+#[expect(clippy::too_many_arguments, reason = "the loop's own state, once a turn or twice")]
 fn submit(
     source: &mut impl Source,
+    due: &mut Time,
     device: &mut impl Device,
     table: &mut Table<Request>,
     observer: &mut impl Observer,
@@ -208,8 +217,9 @@ fn submit(
     Limits { max_outstanding, .. }: Limits,
 ) -> Result<Submitted, RunError> {
     let mut submitted = Submitted::Nothing;
-    while device.room() > 0 && source.next_due() < before {
+    while *due < before && device.room() > 0 {
         let Some(io) = source.take(now) else { break };
+        *due = source.next_due();
         if table.len() >= max_outstanding {
             return Err(RunError::Overload { class: io.class, at: now, max_outstanding });
         }

@@ -150,8 +150,9 @@ impl<P: Policy, D: Device> Queued<P, D> {
         Some(Done { id: caller, at: now, begun, service, len: req.len, error })
     }
 
-    /// Sends commands below while there is room and the policy has something.
-    fn fill(&mut self, now: Time) {
+    /// Sends commands below while there is room and the policy has something. Returns whether it
+    /// was the policy that had nothing.
+    fn fill(&mut self, now: Time) -> bool {
         while self.device.room() > 0 {
             let command = if let Some(id) = self.flushes.pop_front() {
                 Command { id, len: 0 }
@@ -159,7 +160,7 @@ impl<P: Policy, D: Device> Queued<P, D> {
                 command
             } else {
                 let mut out = Out { chain: &mut self.chain, below: &self.device };
-                let Some(go) = self.policy.dispatch(now, &mut out) else { return };
+                let Some(go) = self.policy.dispatch(now, &mut out) else { return true };
                 self.command(go)
             };
             if !self.send(now, command) {
@@ -168,9 +169,10 @@ impl<P: Policy, D: Device> Queued<P, D> {
                     Op::Flush => self.flushes.push_front(command.id),
                     _ => self.held = Some(command),
                 }
-                return;
+                return false;
             }
         }
+        false
     }
 
     /// Makes a command of a decision and links its chain.
@@ -268,7 +270,7 @@ impl<P: Policy, D: Device> Device for Queued<P, D> {
     }
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        if self.device.polled() || self.device.wakeup() <= now {
+        if self.device.wakeup() <= now || self.device.polled() {
             let from = done.len();
             self.device.advance(now, done);
             let finished = done.len() > from;
@@ -278,10 +280,9 @@ impl<P: Policy, D: Device> Device for Queued<P, D> {
                 return;
             }
         }
-        self.fill(now);
         // A policy that cannot be asked must not name a wake-up, or the loop would spin. It cannot
         // be asked while the device is full or refuses the first command.
-        let asked = self.device.room() > 0 && self.held.is_none() && self.flushes.is_empty();
+        let asked = self.fill(now);
         self.wake = if asked { self.policy.wakeup() } else { Time::NEVER };
     }
 

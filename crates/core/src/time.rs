@@ -73,6 +73,10 @@ impl Span {
     /// `self · part / whole`, rounded down; [`MAX`](Self::MAX) if that is longer.
     #[must_use]
     pub const fn share(self, part: u64, whole: u64) -> Self {
+        // A division of 128 bits takes several times as long.
+        if let Some(product) = self.0.checked_mul(part) {
+            return Self(product / whole);
+        }
         let share = self.0 as u128 * part as u128 / whole as u128;
         if share > u64::MAX as u128 { Self::MAX } else { Self(share as u64) }
     }

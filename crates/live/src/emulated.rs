@@ -39,13 +39,14 @@ impl Speed {
 
     /// A length of the model's time in real time.
     pub fn span(self, model: Span) -> Span {
-        model.share(1000, u64::from(self.0))
+        if self == Self::ONE { model } else { model.share(1000, u64::from(self.0)) }
     }
 }
 
 fn scaled(time: Time, by: u64, over: u64, divide: fn(u128, u128) -> u128) -> Time {
-    if time == Time::NEVER {
-        return Time::NEVER;
+    // Most models run at their own speed, and divisions of 128 bits are slow.
+    if time == Time::NEVER || by == over {
+        return time;
     }
     let ns = divide(u128::from(time.ns()) * u128::from(by), u128::from(over));
     Time::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))

@@ -35,19 +35,37 @@ impl Ends<'_> {
 
 /// Observes the run of one cell.
 pub(crate) struct CellObserver<'a> {
-    pub(crate) warmup: Time,
+    warmup: Time,
     /// Requests handed over that were due after the warm-up.
     pub(crate) arrivals: u64,
-    /// In the order in which they write.
-    pub(crate) measures: Vec<Box<dyn Measure + 'a>>,
+    measures: Vec<Box<dyn Measure + 'a>>,
+    /// Those that are called in every turn: mostly none.
+    turned: Vec<usize>,
+    /// Measures that observe the device and not the requests: they only write.
+    below: Vec<Box<dyn Measure>>,
     /// Knows what the device's time was spent on, if completions do not: below a page cache.
-    pub(crate) ledger: Option<Ledger>,
-    pub(crate) recorder: Option<Recorder>,
-    pub(crate) reporter: Reporter<'a>,
-    pub(crate) ends: Ends<'a>,
+    ledger: Option<Ledger>,
+    recorder: Option<Recorder>,
+    reporter: Reporter<'a>,
+    ends: Ends<'a>,
 }
 
-impl CellObserver<'_> {
+impl<'a> CellObserver<'a> {
+    /// With `measures`, and those `below`, in the order in which they write. What is due before
+    /// `warmup` is not counted.
+    pub(crate) fn new(
+        warmup: Time,
+        measures: Vec<Box<dyn Measure + 'a>>,
+        below: Vec<Box<dyn Measure>>,
+        ledger: Option<Ledger>,
+        recorder: Option<Recorder>,
+        reporter: Reporter<'a>,
+        ends: Ends<'a>,
+    ) -> Self {
+        let turned = (0..measures.len()).filter(|&at| measures[at].needs_turns()).collect();
+        Self { warmup, arrivals: 0, measures, turned, below, ledger, recorder, reporter, ends }
+    }
+
     /// The run ended at `end`; what `source` plans before `until` did not take place.
     pub(crate) fn ended(&mut self, source: &mut dyn Source, end: Time, until: Time) {
         self.charge();
@@ -59,6 +77,9 @@ impl CellObserver<'_> {
     /// Writes what was measured until `end`.
     pub(crate) fn write(&mut self, end: Time, result: &mut RunResult) {
         for measure in &mut self.measures {
+            measure.write(end, result);
+        }
+        for measure in &mut self.below {
             measure.write(end, result);
         }
     }
@@ -87,8 +108,8 @@ impl Observer for CellObserver<'_> {
                 return false;
             }
         }
-        for measure in &mut self.measures {
-            measure.turn();
+        for &measure in &self.turned {
+            self.measures[measure].turn();
         }
         self.reporter.turn(now)
     }

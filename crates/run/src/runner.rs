@@ -271,16 +271,11 @@ impl Runner<'_> {
         let cache = self.job.buffered().map(|spec| (spec, Ledger::default()));
         let ledger = cache.as_ref().map(|(_, ledger)| ledger.clone());
         let subject = self.subject(guard.is_some());
-        let mut observer = CellObserver {
-            warmup: subject.warmup,
-            arrivals: 0,
-            measures: measures::all(&subject),
-            ledger,
-            recorder,
-            reporter: self.reporter(&names, guard.is_some(), progress),
-            ends: Ends { quit, guard, programs },
-        };
-        observer.measures.extend(below);
+        let measures = measures::all(&subject);
+        let reporter = self.reporter(&names, guard.is_some(), progress);
+        let ends = Ends { quit, guard, programs };
+        let mut observer =
+            CellObserver::new(subject.warmup, measures, below, ledger, recorder, reporter, ends);
         let until = self.until();
         let limits = Limits { until, max_outstanding: most };
         let end = match &cache {

@@ -60,11 +60,12 @@ use std::ops::Range;
 use penstock_core::Op;
 
 use self::segments::Segments;
+use super::access::Arm;
 use super::bus::BusProtocol;
 use super::drive::{Cache, Drive, DriveError, ReadAhead};
 use super::mechanism::Mechanism;
 use super::options::Options;
-use super::sweep::{Flow, Motion, Order, Sweep};
+use super::sweep::{Flow, Leg, Motion, Order, Sweep};
 
 /// The cache of a drive, and what its arm does in addition to the requests.
 #[derive(Debug)]
@@ -88,6 +89,24 @@ struct Active {
     least: u64,
     /// Its motion at the last command.
     motion: Motion,
+    /// Of a write: how it ends if no other write joins it.
+    written: Option<WriteEnd>,
+}
+
+/// The end of a write.
+#[derive(Clone, Copy, Debug)]
+struct WriteEnd {
+    /// When all of it is on the platter, in nanoseconds.
+    at: u64,
+    /// Where the arm is then.
+    arm: Arm,
+}
+
+impl WriteEnd {
+    /// The end of `sweep`, which has ended.
+    fn of(sweep: &Sweep) -> Self {
+        Self { at: sweep.at, arm: sweep.arm }
+    }
 }
 
 /// What a write costs in addition to arm, platter and data, in nanoseconds.
@@ -158,6 +177,7 @@ impl SegmentBuffer {
         let completion = drive.completions[0];
         let whole = found.is_some_and(|at| self.segments.get(at).end >= end);
         let going = self.active.filter(|active| found == Some(active.segment));
+        let mut begun = None;
         let mut active = going.unwrap_or_else(|| {
             let free = (self.stop(drive, now) + missed).max(written);
             let segment = found.unwrap_or_else(|| self.segments.for_read(reading));
@@ -165,11 +185,14 @@ impl SegmentBuffer {
                 self.segments.begin(segment, first);
             }
             let next = self.segments.get(segment).end;
-            let sweep = self.sweep(drive, Op::Read, next..next, free, flow);
-            if found.is_none() && self.cache.free_sectors {
-                self.keep_passing(drive, segment, sweep);
+            let sweep = self.sweep(drive, Op::Read, next..end.max(next), free, flow);
+            if !whole {
+                let access = begun.insert(drive.begin(sweep));
+                if found.is_none() && self.cache.free_sectors {
+                    self.keep_passing(drive, segment, next, &access.first);
+                }
             }
-            Active { segment, sweep, least: end, motion: Motion::Done }
+            Active { segment, sweep, least: end, motion: Motion::Done, written: None }
         });
         self.segments.touch(active.segment);
         active.least = end + u64::from(self.cache.ahead_least);
@@ -182,20 +205,24 @@ impl SegmentBuffer {
         if self.cache.drops_asked {
             self.segments.drop_before(active.segment, end);
         }
-        let begun = going.is_none().then_some(active.sweep);
         if whole {
             if going.is_some() || self.cache.ahead_on_hit {
                 self.active = Some(active);
-                if let Some(sweep) = begun {
-                    drive.report_sweep(sweep, |_| 0);
+                if going.is_none() && active.sweep.next < active.sweep.end {
+                    let begun = drive.begin(active.sweep);
+                    drive.report(&begun, 0);
                 }
             }
             return flow.done() + completion;
         }
-        let read = drive.reach(&mut active.sweep, end);
-        if let Some(sweep) = begun {
-            drive.report_sweep(sweep, |_| read);
-        }
+        let read = match begun {
+            None => drive.reach(&mut active.sweep, end),
+            Some(begun) => {
+                let read = drive.reach_from(&begun, &mut active.sweep, end);
+                drive.report(&begun, read);
+                read
+            }
+        };
         self.active = Some(active);
         active.sweep.flow.done().max(read) + completion
     }
@@ -275,7 +302,7 @@ impl SegmentBuffer {
         let mut flow = self.flow(drive, Op::Write, first..part, written.max(now + costs.bus));
         flow.mark = first + self.head_start(sectors);
         let mut sweep = self.sweep(drive, Op::Write, first..part, free, flow);
-        let begun = sweep;
+        let begun = drive.begin(sweep);
         while sweep.end < end {
             let rest = sweep.end - left;
             let drained = drive.reach(&mut sweep, rest);
@@ -286,11 +313,18 @@ impl SegmentBuffer {
             sweep.end = part;
         }
         self.segments.extend(segment, end);
-        self.active = Some(Active { segment, sweep, least: end, motion: Motion::Done });
-        drive.report_sweep(begun, |drive| drive.finish(&mut { sweep }));
+        let mut ended = sweep;
+        let written = if sweep.next == first {
+            drive.reach_from(&begun, &mut ended, end)
+        } else {
+            drive.finish(&mut ended)
+        };
+        drive.report(&begun, written);
+        let (motion, ended) = (Motion::Done, Some(WriteEnd::of(&ended)));
+        self.active = Some(Active { segment, sweep, least: end, motion, written: ended });
         let crossed = sweep.flow.done();
         let answered = if durable {
-            drive.finish(&mut sweep).max(crossed + costs.disconnect) + costs.reselect
+            written.max(crossed + costs.disconnect) + costs.reselect
         } else {
             crossed
         };
@@ -357,6 +391,9 @@ impl SegmentBuffer {
         };
         active.sweep.flow = self.flow(drive, Op::Write, first..end, enters);
         active.sweep.end = end;
+        let mut ended = active.sweep;
+        drive.finish(&mut ended);
+        active.written = Some(WriteEnd::of(&ended));
         self.segments.void(first, end);
         self.segments.extend(active.segment, end);
         self.segments.touch(active.segment);
@@ -365,27 +402,23 @@ impl SegmentBuffer {
     }
 
     /// When everything that was answered is on the platter.
-    pub(super) fn flushed(&self, drive: &Mechanism, now: u64) -> u64 {
-        match self.active {
-            Some(Active { mut sweep, .. }) if sweep.op == Op::Write => {
-                drive.finish(&mut sweep).max(now)
-            }
-            _ => now,
-        }
+    pub(super) fn flushed(&self, now: u64) -> u64 {
+        let written = self.active.and_then(|active| active.written);
+        written.map_or(now, |written| written.at.max(now))
     }
 
     /// How long a read or write that begins with `sector` would wait for it.
     pub(super) fn position(&self, drive: &Mechanism, now: u64, op: Op, sector: u64) -> u64 {
         let (mut at, mut arm, mut held) = (now, drive.arm, None);
-        if let Some(Active { segment, mut sweep, .. }) = self.active {
-            if sweep.op == Op::Write {
-                at = drive.finish(&mut sweep).max(now);
+        if let Some(Active { segment, mut sweep, written, .. }) = self.active {
+            if let Some(written) = written {
+                (at, arm) = (written.at.max(now), written.arm);
             } else {
                 drive.follow(&mut sweep, now);
                 let coming = self.cache.hits_on_coming && sweep.next < sweep.end;
                 held = Some((segment, sweep.next + u64::from(coming)));
+                arm = sweep.arm;
             }
-            arm = sweep.arm;
         }
         if op == Op::Read && self.segments.holds(sector, held) {
             return 0;
@@ -402,7 +435,7 @@ impl SegmentBuffer {
     /// that time.
     fn settle(&mut self, drive: &mut Mechanism, now: u64) -> u64 {
         let Some(active) = &mut self.active else { return now };
-        if active.sweep.op != Op::Write {
+        let Some(written) = active.written else {
             active.motion = drive.follow(&mut active.sweep, now);
             self.segments.extend(active.segment, active.sweep.next);
             if matches!(active.motion, Motion::Done) {
@@ -410,14 +443,13 @@ impl SegmentBuffer {
                 self.active = None;
             }
             return now;
-        }
-        let written = drive.finish(&mut active.sweep);
-        drive.arm = active.sweep.arm;
+        };
+        drive.arm = written.arm;
         if !self.cache.hits_on_written {
             self.segments.clear(active.segment);
         }
         self.active = None;
-        written.max(now)
+        written.at.max(now)
     }
 
     /// Stops a read-ahead that was settled. Returns when the arm is free.
@@ -441,15 +473,12 @@ impl SegmentBuffer {
         }
     }
 
-    /// Keeps in the segment the sectors that pass on the way to the first sector of `sweep` on its
-    /// track.
-    fn keep_passing(&mut self, drive: &Mechanism, segment: usize, mut sweep: Sweep) {
-        sweep.end = sweep.flow.end;
-        let leg = drive.leg(&mut sweep);
+    /// Keeps in the segment the sectors that pass on the way to `first`, the first sector of `leg`.
+    fn keep_passing(&mut self, drive: &Mechanism, segment: usize, first: u64, leg: &Leg) {
         let passed = drive.platter.sectors(leg.run.zone, leg.begins - leg.arrives);
-        let before = sweep.next - drive.map.track_start(leg.run.zone, sweep.next);
-        self.segments.begin(segment, sweep.next - passed.min(before));
-        self.segments.extend(segment, sweep.next);
+        let before = first - drive.map.track_start(leg.run.zone, first);
+        self.segments.begin(segment, first - passed.min(before));
+        self.segments.extend(segment, first);
     }
 
     /// How far the drive reads on behind a request that ends before `end`, in a segment from

@@ -158,7 +158,7 @@ impl Device for Hdd {
             Op::Flush => {
                 // Without a cache there is nothing to write back.
                 if let Some(buffer) = &self.buffer {
-                    ends = Time::from_ns(buffer.flushed(&self.mechanism, now.ns()));
+                    ends = Time::from_ns(buffer.flushed(now.ns()));
                 }
             }
             Op::Discard => ends = self.mechanism.decode_only(now, req.op),

@@ -26,11 +26,6 @@ impl AccessObserver {
         Self(Some(Box::new(observer)))
     }
 
-    /// Whether there is an observer.
-    pub(super) fn is_set(&self) -> bool {
-        self.0.is_some()
-    }
-
     /// Reports that an access begins at `now`.
     pub(super) fn report(&mut self, now: Time, access: &Access) {
         if let Some(observer) = &mut self.0 {

@@ -197,10 +197,9 @@ impl Mechanism {
         if gaining && let Some(at) = flow.first_without_room(next, run.blocks, begins, media) {
             run = self.map.run(run.zone, next, at - next);
         }
-        let passing = if self.takes_any(sweep.order, &run, next) {
-            self.passing(&run, arrives, begins)
-        } else {
-            run.sectors
+        let passing = match self.passing(&run, arrives, begins) {
+            fewer if fewer < run.sectors && self.takes_any(sweep.order, &run, next) => fewer,
+            _ => run.sectors,
         };
         let ends = begins + self.platter.pass(run.zone, passing);
         if asked {
@@ -219,8 +218,12 @@ impl Mechanism {
     fn passing(&self, run: &Run, from: u64, begins: u64) -> u64 {
         let media = self.platter.pass(run.zone, 1);
         let turn = self.platter.pass(run.zone, u64::from(run.place.sectors_per_track));
-        let before = turn.saturating_sub(begins - from).div_ceil(media.max(1));
-        run.sectors.min(before.max(1))
+        let left = turn.saturating_sub(begins - from);
+        // Mostly the first one comes before any other, and then there is nothing to divide.
+        if left > (run.sectors - 1) * media {
+            return run.sectors;
+        }
+        run.sectors.min(left.div_ceil(media.max(1)).max(1))
     }
 
     fn takes_any(&self, order: Order, run: &Run, first: u64) -> bool {
@@ -282,23 +285,41 @@ impl Mechanism {
     }
 }
 
+/// An access that begins: the sweep as it was then, and its first leg.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Begun {
+    sweep: Sweep,
+    pub(super) first: Leg,
+    /// The flow's base after that leg.
+    base: u64,
+}
+
 impl Mechanism {
-    /// Reports the access that begins with `sweep` and takes the arm until `ends`. `ends` is
-    /// computed only if there is an observer.
-    pub(super) fn report_sweep(&mut self, sweep: Sweep, ends: impl FnOnce(&Self) -> u64) {
-        if !self.observer.is_set() || sweep.next >= sweep.end {
-            return;
-        }
-        let leg = self.leg(&mut { sweep });
-        let ends = ends(self).max(leg.begins);
+    /// The beginning of `sweep`, which has not ended.
+    pub(super) fn begin(&self, sweep: Sweep) -> Begun {
+        let mut moving = sweep;
+        let first = self.leg(&mut moving);
+        Begun { sweep, first, base: moving.flow.base }
+    }
+
+    /// [`reach`](Self::reach) of a `sweep` that began so; it ends, as `sector` does, not before the
+    /// first leg.
+    pub(super) fn reach_from(&self, begun: &Begun, sweep: &mut Sweep, sector: u64) -> u64 {
+        sweep.flow.base = begun.base;
+        Self::take(sweep, &begun.first);
+        self.reach(sweep, sector)
+    }
+
+    /// Reports the access that began so and takes the arm until `ends`.
+    pub(super) fn report(&mut self, Begun { sweep, first, .. }: &Begun, ends: u64) {
         let access = Access {
             overhead: Span::ZERO,
-            seek: Span::from_ns(leg.arrives - sweep.at),
-            rotation: Span::from_ns(leg.begins - leg.arrives),
-            transfer: Span::from_ns(ends - leg.begins),
+            seek: Span::from_ns(first.arrives - sweep.at),
+            rotation: Span::from_ns(first.begins - first.arrives),
+            transfer: Span::from_ns(ends.max(first.begins) - first.begins),
             bus: Span::ZERO,
-            distance: leg.run.place.cylinder.abs_diff(sweep.arm.cylinder),
-            arm: leg.arm(),
+            distance: first.run.place.cylinder.abs_diff(sweep.arm.cylinder),
+            arm: first.arm(),
         };
         self.observer.report(Time::from_ns(sweep.at), &access);
     }

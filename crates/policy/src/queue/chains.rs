@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use penstock_core::{Flags, Go, Op, Out, ReqId, Request};
 
-use super::slots::{NIL, reach};
+use super::slots::{NIL, put};
 use super::sorted::Sorted;
 
 /// Chains by position, in lanes that do not mix: directions, streams, or all in lane 0.
@@ -48,7 +48,7 @@ struct ChainMember {
     chain: Chain,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Chain {
     op: Op,
     mergeable: bool,
@@ -87,13 +87,13 @@ impl Chains {
             arrival: self.arrivals,
         };
         self.arrivals += 1;
-        let node = ChainMember { id: req.id, len: req.len, next: NIL, chain };
-        reach(&mut self.nodes, slot, node.clone());
-        self.nodes[slot as usize] = node;
-        if let Some(founder) = self.merge_back(slot).or_else(|| self.merge_front(slot)) {
+        let Chain { start, len, arrival, .. } = chain;
+        put(&mut self.nodes, slot, ChainMember { id: req.id, len, next: NIL, chain });
+        if !self.by_start.is_empty()
+            && let Some(founder) = self.merge_back(slot).or_else(|| self.merge_front(slot))
+        {
             return Added::Joined(founder);
         }
-        let Chain { start, len, arrival, .. } = self.nodes[slot as usize].chain;
         self.by_start.insert(slot, (lane, start, arrival));
         self.by_end.insert(slot, (lane, start + u64::from(len), arrival));
         Added::Founded(slot)
@@ -152,7 +152,7 @@ impl Chains {
 
     /// Merges the request in `slot` behind the chain that ends where it begins.
     fn merge_back(&mut self, slot: u32) -> Option<u32> {
-        let new = self.nodes[slot as usize].chain.clone();
+        let new = self.nodes[slot as usize].chain;
         let founder = self.by_end.at_or_after((new.lane, new.start, 0))?;
         let (lane, end, arrival) = self.by_end.key(founder);
         if (lane, end) != (new.lane, new.start) || !self.may_merge(founder, &new) {
@@ -170,7 +170,7 @@ impl Chains {
 
     /// Merges the request in `slot` before the chain that begins where it ends.
     fn merge_front(&mut self, slot: u32) -> Option<u32> {
-        let new = self.nodes[slot as usize].chain.clone();
+        let new = self.nodes[slot as usize].chain;
         let end = new.start + u64::from(new.len);
         let founder = self.by_start.at_or_after((new.lane, end, 0))?;
         let (lane, start, arrival) = self.by_start.key(founder);

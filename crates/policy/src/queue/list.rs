@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::slots::{NIL, reach};
+use super::slots::{NIL, put};
 
 /// The links of any number of lists in which each slot stands at most once.
 #[derive(Debug, Default)]
@@ -42,8 +42,7 @@ impl List {
 impl Links {
     /// Appends `slot`, which is in no list.
     pub fn push_back(&mut self, list: &mut List, slot: u32) {
-        reach(&mut self.0, slot, Link { prev: NIL, next: NIL });
-        self.0[slot as usize] = Link { prev: list.tail, next: NIL };
+        put(&mut self.0, slot, Link { prev: list.tail, next: NIL });
         match list.tail {
             NIL => list.head = slot,
             tail => self.0[tail as usize].next = slot,

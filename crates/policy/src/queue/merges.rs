@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use penstock_core::{Go, Out, ReqId, Request};
 
 use super::chains::{Added, Chains};
-use super::slots::reach;
+use super::slots::put;
 use crate::params::{Kind, Param, Params, Value};
 
 /// The longest command that merging may make: 1,280 KiB, the kernel's default `max_sectors_kb`.
@@ -45,8 +45,7 @@ impl Merges {
         if let Some(chains) = &mut self.chains {
             return chains.add(2 * req.class.index() as u32 + u32::from(long), req);
         }
-        reach(&mut self.requests, req.id.slot, req.id);
-        self.requests[req.id.index()] = req.id;
+        put(&mut self.requests, req.id.slot, req.id);
         Added::Founded(req.id.slot)
     }
 

@@ -6,7 +6,7 @@ use penstock_core::{Go, Out, Request};
 
 use super::chains::Added;
 use super::merges::Merges;
-use super::slots::reach;
+use super::slots::put;
 use super::sorted::Sorted;
 use crate::params::Params;
 
@@ -33,8 +33,7 @@ impl Positions {
     pub fn add(&mut self, req: &Request) {
         match self.merges.add(req, false) {
             Added::Founded(slot) => {
-                reach(&mut self.ends, slot, 0);
-                self.ends[slot as usize] = req.end();
+                put(&mut self.ends, slot, req.end());
                 self.sorted.insert(slot, (req.start, self.arrivals));
                 self.arrivals += 1;
             }

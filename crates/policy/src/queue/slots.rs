@@ -5,9 +5,10 @@ use alloc::vec::Vec;
 /// No slot.
 pub(super) const NIL: u32 = u32::MAX;
 
-/// Grows `nodes` so that `slot` can be indexed.
-pub(super) fn reach<T: Clone>(nodes: &mut Vec<T>, slot: u32, empty: T) {
-    if slot as usize >= nodes.len() {
-        nodes.resize(slot as usize + 1, empty);
+/// Puts `node` at `slot` of `nodes`, which grow if need be.
+pub(super) fn put<T: Clone>(nodes: &mut Vec<T>, slot: u32, node: T) {
+    match nodes.get_mut(slot as usize) {
+        Some(place) => *place = node,
+        None => nodes.resize(slot as usize + 1, node),
     }
 }

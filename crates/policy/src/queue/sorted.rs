@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use super::slots::{NIL, reach};
+use super::slots::{NIL, put};
 
 /// Slots in the order of their keys; each slot at most once, all keys different.
 #[derive(Debug)]
@@ -32,13 +32,13 @@ enum Place {
     Right(u32),
 }
 
-impl<K: Copy + Ord + Default> Default for Sorted<K> {
+impl<K: Copy + Ord> Default for Sorted<K> {
     fn default() -> Self {
         Self { nodes: Vec::new(), root: NIL, turn: 0 }
     }
 }
 
-impl<K: Copy + Ord + Default> Sorted<K> {
+impl<K: Copy + Ord> Sorted<K> {
     /// Whether it holds nothing.
     pub fn is_empty(&self) -> bool {
         self.root == NIL
@@ -83,8 +83,6 @@ impl<K: Copy + Ord + Default> Sorted<K> {
     pub fn insert(&mut self, slot: u32, key: K) {
         self.turn = self.turn.wrapping_add(1);
         let rank = scramble(slot ^ self.turn.rotate_left(16));
-        let empty = TreeNode { key: K::default(), rank: 0, left: NIL, right: NIL };
-        reach(&mut self.nodes, slot, empty);
         let (mut place, mut at) = (Place::Root, self.root);
         while at != NIL && self.nodes[at as usize].rank >= rank {
             let node = &self.nodes[at as usize];
@@ -94,7 +92,7 @@ impl<K: Copy + Ord + Default> Sorted<K> {
                 (Place::Right(at), node.right)
             };
         }
-        self.nodes[slot as usize] = TreeNode { key, rank, left: NIL, right: NIL };
+        put(&mut self.nodes, slot, TreeNode { key, rank, left: NIL, right: NIL });
         self.hang(place, slot);
         self.split(at, key, slot);
     }

@@ -41,6 +41,11 @@ impl Finished {
 
 /// Something that is measured in a run.
 pub(crate) trait Measure {
+    /// Whether it is to be called when a turn of the loop begins.
+    fn needs_turns(&self) -> bool {
+        false
+    }
+
     /// A turn of the loop begins.
     fn turn(&mut self) {}
 

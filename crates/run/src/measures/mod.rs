@@ -4,6 +4,7 @@
 pub(crate) mod busy;
 pub(crate) mod device_stats;
 pub(crate) mod errors;
+pub(crate) mod histogram;
 pub(crate) mod ledger;
 pub(crate) mod measure;
 pub(crate) mod programs;

@@ -81,6 +81,10 @@ impl<'a> Schedule<'a> {
 }
 
 impl Measure for Schedule<'_> {
+    fn needs_turns(&self) -> bool {
+        true
+    }
+
     fn turn(&mut self) {
         self.full = self.outstanding >= self.depth;
     }

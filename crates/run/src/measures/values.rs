@@ -1,13 +1,13 @@
 //! Values in nanoseconds: their moments, extremes and percentiles.
 
-use hdrhistogram::Histogram;
 use penstock_core::Span;
 
+use crate::measures::histogram::Histogram;
 use crate::result::Distribution;
 
 /// Values in nanoseconds: exact moments and extremes, and percentiles to three digits.
 pub(crate) struct Values {
-    histogram: Histogram<u64>,
+    histogram: Histogram,
     count: u64,
     sum: u128,
     squares: Squares,
@@ -15,23 +15,21 @@ pub(crate) struct Values {
     max: u64,
 }
 
-/// There is room for values up to here from the beginning, and more is made when one is longer: 17
-/// seconds.
-const USUAL_NS: u64 = 1 << 34;
-
-/// Three significant digits: a percentile is at most a thousandth too high.
-const DIGITS: u8 = 3;
-
 impl Values {
     pub(crate) fn new() -> Self {
-        let mut histogram = Histogram::new_with_max(USUAL_NS, DIGITS).expect("valid bounds");
-        histogram.auto(true);
-        Self { histogram, count: 0, sum: 0, squares: Squares::default(), min: u64::MAX, max: 0 }
+        Self {
+            histogram: Histogram::new(),
+            count: 0,
+            sum: 0,
+            squares: Squares::default(),
+            min: u64::MAX,
+            max: 0,
+        }
     }
 
     pub(crate) fn add(&mut self, value: Span) {
         let ns = value.ns();
-        self.histogram.record(ns).expect("a histogram that grows");
+        self.histogram.add(ns);
         self.count += 1;
         self.sum += u128::from(ns);
         self.squares.add(u128::from(ns) * u128::from(ns));
@@ -46,7 +44,7 @@ impl Values {
 
     /// Takes in the values of `other`.
     pub(crate) fn join(&mut self, other: &Self) {
-        self.histogram.add(&other.histogram).expect("a histogram that grows");
+        self.histogram.join(&other.histogram);
         self.count += other.count;
         self.sum += other.sum;
         self.squares.join(&other.squares);
@@ -69,7 +67,8 @@ impl Values {
             None => (self.squares.near() * count - (self.sum as f64).powi(2)).max(0.0),
         };
         let at = |percent: f64| {
-            let value = self.histogram.value_at_quantile(percent / 100.0);
+            let rank = (percent / 100.0 * count).ceil() as u64;
+            let value = self.histogram.at_rank(rank.max(1));
             value.clamp(self.min, self.max)
         };
         Distribution {

@@ -63,7 +63,11 @@ impl Segments {
     /// The segment for sectors that no segment holds: an empty one, or the one used longest ago.
     /// The one being filled, `active`, is taken only if there is no other.
     pub(super) fn for_read(&self, active: Option<usize>) -> usize {
-        let key = |&at: &usize| (Some(at) == active, !self.is_empty(at), self.all[at].used);
+        // One number, so that no branch depends on what is in the segments.
+        let key = |&at: &usize| {
+            let (active, held) = (u64::from(Some(at) == active), u64::from(!self.is_empty(at)));
+            active << 63 | held << 62 | self.all[at].used
+        };
         self.readable().min_by_key(key).expect("a segment for reads")
     }
 

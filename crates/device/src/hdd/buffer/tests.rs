@@ -100,7 +100,7 @@ fn read(hdd: &mut Hdd, now: u64, first: u64, sectors: u64) -> u64 {
 
 /// When the platter has everything, if it does not have it by `now`.
 fn clean_at(hdd: &Hdd, now: u64) -> u64 {
-    hdd.buffer.as_ref().expect("it has a cache").flushed(&hdd.mechanism, now)
+    hdd.buffer.as_ref().expect("it has a cache").flushed(now)
 }
 
 const HIT: u64 = 50_000;
