@@ -20,7 +20,7 @@ pub(super) fn load(job: &Job, spec: &VolleySpec, capacity: u64) -> Load {
         duration: job.duration,
         last: end,
         asks_until: Some(end),
-        lanes: 1,
+        lanes: Vec::new(),
         remarks: Vec::new(),
         longest: size,
         measured_ns: None,

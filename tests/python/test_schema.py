@@ -162,6 +162,18 @@ capacity = "1GiB"
 array = { level = "raid5", disks = 8 }
 """
 
+MAPPED = f"""
+{TRACE.partition("[device]")[0]}
+[trace.on.sda]
+model = "fixed"
+base = "1ms"
+
+[trace.on."hm.1"]
+name = "disk"
+model = "hdd"
+drive = "ibm18es"
+"""
+
 UNITS = f"""
 {AGENTS.partition("[device]")[0]}
 [device]
@@ -426,6 +438,7 @@ def test_a_job_written_out_with_all_defaults_is_a_job(job: Path) -> None:
 JOBS = {
     "agents": tomllib.loads(AGENTS),
     "trace": tomllib.loads(TRACE),
+    "mapped": tomllib.loads(MAPPED),
     "units": tomllib.loads(UNITS),
     "flash": tomllib.loads(FLASH),
     "sheet": tomllib.loads(SHEET),

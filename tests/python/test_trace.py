@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -194,3 +195,90 @@ class TestDevices:
         assert ended.code == 2
         assert "device `8,17` is not in the trace" in ended.err
         assert "did you mean `8,16`" in ended.err
+
+    def test_are_played_each_on_a_device_of_its_own_kind(self, two: Path, tmp_path: Path) -> None:
+        def result(*words: str | Path) -> dict[str, Any]:
+            ended = penstock(*words, "--json")
+            assert (ended.code, ended.err) == (0, "")
+            found: dict[str, Any] = json.loads(ended.out)
+            return found
+
+        replayed = result("replay", two, "--on", "8,16=flash", "--on", "8,0=hdd-7200")
+        assert replayed["device"] == "8,0=hdd-7200, 8,16=flash"
+        disks = replayed["runs"][0]["device_stats"]["disks"]
+        assert [(disk["device"], "seek_ms" in disk) for disk in disks] == [
+            ("8,0", True),
+            ("8,16", False),
+        ]
+        job = tmp_path / "job.toml"
+        job.write_text(
+            '[trace]\nfile = "two.blkparse"\non = { "8,0" = "hdd-7200", "8,16" = "flash" }\n'
+            '[class.all]\n[[rule]]\nclass = "all"\n'
+        )
+        written = result("run", job, "--policy", "noop")
+        assert written["runs"] == replayed["runs"]
+        # What a result carries is a job that runs alike.
+        again = tmp_path / "again.toml"
+        again.write_text(written["job"]["text"])
+        assert result("run", again, "--policy", "noop")["runs"] == replayed["runs"]
+        # One device for all takes the place of those of the job.
+        one = result("replay", two, "--classes", job, "--on", "flash")
+        assert one["device"] == "flash"
+        assert [disk["device"] for disk in one["runs"][0]["device_stats"]["disks"]] == [
+            "8,0",
+            "8,16",
+        ]
+
+    def test_a_name_with_a_dot_is_a_name(self, tmp_path: Path) -> None:
+        trace = tmp_path / "two.csv"
+        ticks = 128_166_372_000_000_000
+        lines = [f"{ticks + 10 * k},hm,{k % 2},Read,{4096 * k},4096,100" for k in range(8)]
+        trace.write_text("\n".join(lines) + "\n")
+        words = ("--format", "msr", "--on", "hm.0=flash", "--on", "hm.1=hdd-7200", "--json")
+        ended = penstock("replay", trace, *words)
+        assert (ended.code, ended.err) == (0, "")
+        assert json.loads(ended.out)["device"] == "hm.0=flash, hm.1=hdd-7200"
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (
+                ["--on", "8,0=flash"],
+                "device `8,16` of the trace TRACE has no device to be played on\n"
+                "hint: `--on 8,16=flash` gives it one; `--device NAME` plays only those that it "
+                "names\n",
+            ),
+            (
+                ["--on", "8,0=flash", "--on", "8,17=flash"],
+                "device `8,17` is not in the trace TRACE\nhint: did you mean `8,16`?",
+            ),
+            (
+                ["--on", "8,0=flash", "--on", "flash"],
+                "--on flash and --on 8,0=flash are for the whole trace and for one device of it",
+            ),
+            (
+                ["--on", "hdd-7200", "--on", "flash"],
+                "--on hdd-7200 and --on flash are two places for the whole trace",
+            ),
+            (
+                ["--on", "8,0=flash", "--on", "8,0=hdd-7200"],
+                "--on 8,0=flash and --on 8,0=hdd-7200 are for the same device of the trace",
+            ),
+            (["--on", "8,0=falsh"], "unknown device `falsh`"),
+            (["--on", "8,0=./disk.img"], "expected a modelled device, found `./disk.img`"),
+            (
+                ["--on", "8,0=flash", "--layout", "side-by-side"],
+                "`on` gives each device of the trace one of its own; this layout is",
+            ),
+        ],
+    )
+    def test_on_devices_that_cannot_be(self, two: Path, words: list[str], message: str) -> None:
+        ended = penstock("replay", two, *words)
+        assert (ended.code, ended.out) == (2, "")
+        assert message.replace("TRACE", str(two)) in ended.err
+
+    def test_a_path_with_an_equals_sign_stays_a_path(self, two: Path, tmp_path: Path) -> None:
+        target = tmp_path / "a=b.img"
+        ended = penstock("replay", two, "--on", target)
+        assert ended.code == 2
+        assert "a=b.img: found no file" in ended.err

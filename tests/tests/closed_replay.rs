@@ -165,7 +165,7 @@ const CLOSED: Timing = Timing::Closed { latency: None };
 
 fn replay(trace: &Trace, timing: Timing) -> Replay {
     let class = |_: &Record| (ClassId(0), Prio(0));
-    let places = Places::new(trace, None, CAPACITY, None).expect("one device");
+    let places = Places::new(trace, None, |_| CAPACITY, None).expect("one device");
     Replay::new(trace, &places, timing, class).expect("it fits and has completions")
 }
 

@@ -90,7 +90,7 @@ fn closed_replay() -> Replay {
     }
     let trace = Trace { records: records.into_iter().collect(), ..Trace::default() };
     let timing = Timing::Closed { latency: None };
-    let places = Places::new(&trace, None, 1 << 30, None).expect("one device");
+    let places = Places::new(&trace, None, |_| 1 << 30, None).expect("one device");
     Replay::new(&trace, &places, timing, |_| (ClassId(0), Prio(0))).expect("it fits")
 }
 

@@ -245,7 +245,7 @@ proptest! {
         let trace = Trace { records, ..Trace::default() };
         for fit in [Fit::Wrap, Fit::Scale] {
             let class = |_: &Record| (ClassId(0), Prio(0));
-            let places = Places::new(&trace, None, capacity, Some(fit)).unwrap();
+            let places = Places::new(&trace, None, |_| capacity, Some(fit)).unwrap();
             let replay = Replay::new(&trace, &places, Timing::Original, class);
             let mut replay = replay.unwrap();
             while let Some(io) = replay.take(Time::ZERO) {

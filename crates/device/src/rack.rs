@@ -1,7 +1,8 @@
 //! Devices next to each other: each byte belongs to one of them, and none knows of the others.
 //!
-//! Use it for a workload of several devices, each with a queue of its own. Device `k` has the bytes
-//! from `k` times the capacity of one on. All are of equal size, and no request crosses a border.
+//! Use it for a workload of several devices, each with a queue of its own. They lie behind each other:
+//! a device begins where the one before it ends. Each may be of its own kind and size; no request
+//! crosses a border.
 
 use penstock_core::{Device, Done, Op, Request, Span, Time};
 
@@ -9,8 +10,9 @@ use penstock_core::{Device, Done, Op, Request, Span, Time};
 #[derive(Debug)]
 pub struct Rack<D> {
     devices: Box<[D]>,
-    /// Bytes of each.
-    each: u64,
+    /// The first byte of each, in ascending order.
+    bases: Box<[u64]>,
+    capacity: u64,
     wakes: Box<[Time]>,
     wake: Time,
 }
@@ -19,13 +21,17 @@ impl<D: Device> Rack<D> {
     /// `devices` behind each other.
     ///
     /// # Panics
-    /// If there is none, or they differ in size.
+    /// If there is none, or if all of them have more bytes than an address can name.
     pub fn new(devices: Vec<D>) -> Self {
-        let each = devices.first().expect("at least one device").capacity();
-        assert!(devices.iter().all(|device| device.capacity() == each), "devices of equal size");
+        let mut capacity: u64 = 0;
+        let base = |device: &D| {
+            let end = capacity.checked_add(device.capacity()).expect("an address for every byte");
+            std::mem::replace(&mut capacity, end)
+        };
+        let bases = devices.iter().map(base).collect();
         let wakes: Box<[_]> = devices.iter().map(D::wakeup).collect();
         let wake = wakes.iter().copied().min().expect("at least one device");
-        Self { devices: devices.into(), each, wakes, wake }
+        Self { devices: devices.into(), bases, capacity, wakes, wake }
     }
 
     /// The devices, in their order.
@@ -35,18 +41,19 @@ impl<D: Device> Rack<D> {
 
     /// Which device has `start`, and where its bytes begin. What lies behind them all is the last's.
     fn lane(&self, start: u64) -> (usize, u64) {
-        let lane = (start / self.each).min(self.devices.len() as u64 - 1);
-        (lane as usize, lane * self.each)
+        let lane = self.bases.partition_point(|base| *base <= start) - 1;
+        (lane, self.bases[lane])
     }
 }
 
 impl<D: Device> Device for Rack<D> {
     fn capacity(&self) -> u64 {
-        self.each * self.devices.len() as u64
+        self.capacity
     }
 
+    /// The largest of any device.
     fn block(&self) -> u32 {
-        self.devices[0].block()
+        self.devices.iter().map(D::block).max().unwrap_or(1)
     }
 
     /// What every device takes.
@@ -126,5 +133,29 @@ mod tests {
         rack.start(Time::from_ns(2_000_000), &request(3, Op::Flush, 1 << 20, 0));
         assert_eq!(rack.wakes[0], Time::NEVER, "the first device has nothing to do");
         assert!(rack.wakeup() < Time::NEVER);
+    }
+
+    #[test]
+    fn devices_of_different_sizes_and_kinds() {
+        let fixed = |ms, capacity| -> Box<dyn Device> {
+            let cost = Cost::Linear { base: Span::from_ms(ms), per_mb: Span::ZERO };
+            Box::new(Fixed::new(cost, capacity))
+        };
+        let mut rack = Rack::new(vec![fixed(3, 5000), fixed(1, 1 << 20), fixed(2, 4096)]);
+        assert_eq!(rack.capacity(), 5000 + (1 << 20) + 4096);
+        let lanes = [0, 4999, 5000, 5000 + (1 << 20) - 1, 5000 + (1 << 20), u64::MAX];
+        let found = lanes.map(|start| rack.lane(start));
+        let last = (2, 5000 + (1 << 20));
+        assert_eq!(found, [(0, 0), (0, 0), (1, 5000), (1, 5000), last, last]);
+        rack.start(Time::ZERO, &request(1, Op::Read, 904, 4096));
+        rack.start(Time::ZERO, &request(2, Op::Read, 5000, 4096));
+        rack.start(Time::ZERO, &request(3, Op::Write, 5000 + (1 << 20), 4096));
+        let mut done = Vec::new();
+        while rack.wakeup() < Time::NEVER {
+            let now = rack.wakeup();
+            rack.advance(now, &mut done);
+        }
+        let ended: Vec<_> = done.iter().map(|done| (done.id.slot, done.at.ns())).collect();
+        assert_eq!(ended, [(2, 1_000_000), (3, 2_000_000), (1, 3_000_000)], "each at its own pace");
     }
 }

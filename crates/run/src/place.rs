@@ -5,17 +5,19 @@ use std::num::NonZeroU32;
 
 use penstock_core::Seed;
 use penstock_live::{Engine, Null, Speed, Target};
-use penstock_spec::Job;
 use penstock_spec::devices::{self, DeviceSpec};
 use penstock_spec::nearest::nearest;
+use penstock_spec::{Job, TraceDevice};
 
 use crate::candidate::{self, Chosen};
 use crate::failure::Failure;
 use crate::options::Options;
+use crate::queues;
 use crate::result::World;
 use crate::step::Step;
 use crate::target::{self, Named};
 use crate::target_options::TargetOptions;
+use crate::trace_models::TraceModels;
 
 /// What begins an emulated device.
 pub(crate) const EMULATED: &str = "emulated:";
@@ -28,6 +30,8 @@ const NULL: &str = "null";
 pub(crate) enum Place {
     /// On a model, in virtual time.
     Modelled(DeviceSpec),
+    /// On models, one for each device of a trace, in virtual time.
+    Mapped(TraceModels),
     /// On a model that answers in real time.
     Emulated {
         /// As it was written.
@@ -133,8 +137,12 @@ impl Place {
         Ok(Some(place))
     }
 
-    /// The modelled device that `job` names.
+    /// The modelled device that `job` names, or those for the devices of its trace.
     pub(crate) fn own(job: &Job) -> Result<Self, Failure> {
+        let mapped = job.workload.trace_devices();
+        if !mapped.is_empty() {
+            return Ok(Self::Mapped(TraceModels::new(mapped.to_vec())));
+        }
         let none = || Failure::wrong("the job names no device", "name one with --on");
         job.device.clone().map(Self::Modelled).ok_or_else(none)
     }
@@ -142,7 +150,7 @@ impl Place {
     /// That `asked` can run here.
     pub(crate) fn check(&self, asked: &Asked<'_>, speed: Option<&str>) -> Result<(), Failure> {
         let kind = match self {
-            Self::Modelled(_) => PlaceKind::Model,
+            Self::Modelled(_) | Self::Mapped(_) => PlaceKind::Model,
             Self::Emulated { .. } => PlaceKind::Emulated,
             Self::Live(_) => PlaceKind::Target,
             Self::Null => PlaceKind::Null,
@@ -150,40 +158,42 @@ impl Place {
         kind.check(self.name(), asked, speed)
     }
 
+    /// What each of `lanes` devices of a trace is played on, with a queue of its own; the one model, if
+    /// there are none. Empty if it is no model.
+    pub(crate) fn models(&self, lanes: usize) -> Vec<&DeviceSpec> {
+        match self {
+            Self::Modelled(spec) => vec![spec; lanes.max(1)],
+            Self::Mapped(models) => models.devices().iter().map(|device| &device.spec).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The same for the devices of a trace called `lanes` only.
+    pub(crate) fn playing(self, lanes: &[String]) -> Self {
+        match self {
+            Self::Mapped(models) => Self::Mapped(models.of(lanes)),
+            other => other,
+        }
+    }
+
+    /// What its devices are mapped to, by device of the trace; empty if all are of one kind.
+    pub(crate) fn mapped(&self) -> &[TraceDevice] {
+        if let Self::Mapped(models) = self { models.devices() } else { &[] }
+    }
+
     /// That it can be there `lanes` times, each with a queue of its own, and that `asked` and a
     /// record need no more than one queue.
     pub(crate) fn check_queues(
         &self,
         asked: &Asked<'_>,
-        lanes: u32,
+        lanes: usize,
         record: bool,
     ) -> Result<(), Failure> {
-        let several = lanes > 1;
-        let Self::Modelled(spec) = self else {
-            if !several {
-                return Ok(());
-            }
-            let message = format!("the trace is of {lanes} devices, and {} is one", self.name());
-            let hint = "lay them behind each other: trace.layout = \"side-by-side\"";
-            return Err(Failure::wrong(message, hint));
-        };
-        if several {
-            one_queue(spec, "each device of a trace has one queue")?;
-            spec.check_many(lanes)?;
+        let models = self.models(lanes);
+        if models.is_empty() {
+            return queues::one_target(self.name(), lanes);
         }
-        let foreign = asked.policies.iter().find(|policy| policy.is_foreign());
-        let needs_one = match foreign {
-            Some(policy) => {
-                format!("policy {} is from outside and decides for one queue", policy.name())
-            }
-            None if record => "a record is of one queue".into(),
-            None => return Ok(()),
-        };
-        if several {
-            let message = format!("{needs_one}, and each device of the trace has its own");
-            return Err(Failure::wrong(message, "play one of them: trace.device"));
-        }
-        one_queue(spec, &needs_one)
+        queues::check(&models, lanes, &asked.policies, record)
     }
 
     /// `DEVICE[@SPEED][:PATH]`.
@@ -220,8 +230,12 @@ impl Place {
     /// stand for something else on a real one.
     pub(crate) fn configure(&self, job: &Job) -> Job {
         let mut job = job.clone();
+        if !matches!(self, Self::Mapped(_)) {
+            job.workload.drop_trace_devices();
+        }
         match self {
             Self::Modelled(spec) | Self::Emulated { spec, .. } => job.device = Some(spec.clone()),
+            Self::Mapped(_) => job.device = None,
             Self::Live(_) => {
                 job.policies = candidate::on_a_real_device(&job.policies);
                 job.live.depth = Some(job.live.target_depth());
@@ -266,7 +280,7 @@ impl Place {
 
     pub(crate) fn world(&self) -> World {
         match self {
-            Self::Modelled(_) => World::Simulated,
+            Self::Modelled(_) | Self::Mapped(_) => World::Simulated,
             Self::Emulated { .. } => World::Emulated,
             Self::Live(_) | Self::Null => World::Measured,
         }
@@ -274,13 +288,14 @@ impl Place {
 
     /// Whether it takes place in real time.
     pub(crate) fn is_real(&self) -> bool {
-        !matches!(self, Self::Modelled(_))
+        !matches!(self, Self::Modelled(_) | Self::Mapped(_))
     }
 
     /// As results call it.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Modelled(spec) => &spec.name,
+            Self::Mapped(models) => models.name(),
             Self::Emulated { name, .. } => name,
             Self::Live(live) => &live.path,
             Self::Null => NULL,
@@ -297,6 +312,7 @@ impl Place {
         let file = |live: &Live| live.target.capacity();
         match self {
             Self::Modelled(spec) => model(spec),
+            Self::Mapped(models) => models.capacity(),
             Self::Emulated { spec, over, .. } => {
                 model(spec).min(over.as_ref().map_or(u64::MAX, file))
             }
@@ -309,6 +325,7 @@ impl Place {
     pub(crate) fn disks(&self) -> NonZeroU32 {
         match self {
             Self::Modelled(spec) | Self::Emulated { spec, .. } => disks(spec),
+            Self::Mapped(models) => disks(models.first()),
             Self::Live(_) | Self::Null => NonZeroU32::MIN,
         }
     }
@@ -317,6 +334,7 @@ impl Place {
     pub(crate) fn block(&self) -> u32 {
         match self {
             Self::Modelled(spec) | Self::Emulated { spec, .. } => spec.build(Seed(0)).block(),
+            Self::Mapped(models) => models.block(),
             Self::Live(live) => live.target.block(),
             Self::Null => 1,
         }
@@ -396,15 +414,8 @@ pub(crate) fn model(text: &str) -> Result<(DeviceSpec, Speed), Failure> {
         return Err(nameless(text));
     }
     let spec = devices::find(device)?;
-    one_queue(&spec, "a device in real time has one queue")?;
+    queues::one(&spec, "a device in real time has one queue")?;
     Ok((spec, speed))
-}
-
-/// That `spec` has one queue, since `why`.
-fn one_queue(spec: &DeviceSpec, why: &str) -> Result<(), Failure> {
-    let Some(_) = spec.array_of_queues() else { return Ok(()) };
-    let message = format!("{why}, and {} has one before each disk", spec.name);
-    Err(Failure::wrong(message, "give its array scheduler = \"one\""))
 }
 
 fn nameless(what: &str) -> Failure {

@@ -13,7 +13,6 @@ use penstock_device::page_cache::Options;
 use penstock_device::{PageCache, Rack};
 use penstock_live::{Emulated, Guard, LiveClock, LiveDevice, Null, Paced, Settings, Speed, Stage};
 use penstock_spec::PageCacheSpec;
-use penstock_spec::devices::DeviceSpec;
 use penstock_spec::{Job, Stop};
 
 use crate::below::Seen;
@@ -28,7 +27,7 @@ use crate::measures::measure::Measure;
 use crate::measures::programs::ProgramBook;
 use crate::measures::subject::Subject;
 use crate::observer::{CellObserver, Ends};
-use crate::place::{Live, Place};
+use crate::place::{Live, Place, disks as disks_of};
 use crate::progress::{Progress, Reporter, Rhythm};
 use crate::record::recorded::Recorded;
 use crate::record::{Header, RecordedServed, Recorder};
@@ -68,11 +67,11 @@ impl Runner<'_> {
         progress: &mut dyn Progress,
     ) -> Result<RunResult, Failure> {
         match place {
-            Place::Modelled(spec) => match self.watch.and_then(Watch::paced) {
+            Place::Modelled(_) | Place::Mapped(_) => match self.watch.and_then(Watch::paced) {
                 Some((speed, pace)) => {
-                    self.run_modelled(place, spec, &mut Paced::new(speed, pace), progress)
+                    self.run_modelled(place, &mut Paced::new(speed, pace), progress)
                 }
-                None => self.run_modelled(place, spec, &mut Virtual::default(), progress),
+                None => self.run_modelled(place, &mut Virtual::default(), progress),
             },
             Place::Emulated { spec, speed, over, .. } => {
                 let (mut clock, file) = match over {
@@ -107,37 +106,46 @@ impl Runner<'_> {
         }
     }
 
-    /// The run over the model of `spec`, in the model's time.
+    /// The run over the models of `place`, in their time.
     fn run_modelled(
         &self,
         place: &Place,
-        spec: &DeviceSpec,
         clock: &mut impl Clock,
         progress: &mut dyn Progress,
     ) -> Result<RunResult, Failure> {
-        let lanes = self.load.lanes;
-        let disks = spec.disks() * lanes;
+        let lanes = &self.load.lanes;
+        let models = place.models(lanes.len());
+        let disks = models.iter().map(|spec| spec.disks()).sum();
         let stats = DeviceStats::new(disks, Time::ZERO + self.job.warmup, Speed::ONE);
+        let stats = stats.named(lanes.iter().zip(&models).map(|(name, spec)| (name, spec.disks())));
         let warmup = self.job.warmup;
         let book = self.load.workload.program_book(self.load.classes.len(), warmup);
         let booked = |device: Box<dyn Device>| match &book {
             Some(book) => Box::new(book.over_device(device)),
             None => device,
         };
-        let devices = (0..lanes)
-            .flat_map(|lane| spec.lanes(Seed(self.seed), lane, &|number| stats.of(number)));
-        let mut devices: Vec<_> = devices.map(|device| booked(self.bounded(device))).collect();
+        let mut devices = Vec::new();
+        let mut first = 0;
+        for spec in &models {
+            let below = spec.lanes(Seed(self.seed), first, &|number| stats.of(number));
+            devices.extend(below.into_iter().map(|device| booked(self.bounded(device))));
+            first += spec.disks();
+        }
         let mut below: Vec<Box<dyn Measure>> = vec![Box::new(stats)];
         below.extend(book.clone().map(|book| Box::new(book) as Box<dyn Measure>));
         let observers = Observers { programs: book.as_ref(), below, guard: None };
         let quit = QuitFlag::default();
-        if lanes > 1 {
-            let mut stack = Rack::new(self.queues(devices, place.disks(), &quit));
+        if lanes.len() > 1 {
+            let served = models.iter().map(|spec| disks_of(spec));
+            let queues = devices.into_iter().zip(served);
+            let mut stack =
+                Rack::new(queues.map(|(one, disks)| self.queue(one, disks, &quit)).collect());
             let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
             return self.counted(stack.devices().map(Queued::policy), &quit, result);
         }
-        if let Some(array) = spec.array_of_queues() {
-            let disks = self.queues(devices, NonZeroU32::MIN, &quit);
+        if let Some(array) = models[0].array_of_queues() {
+            let queue = |device| self.queue(device, NonZeroU32::MIN, &quit);
+            let disks = devices.into_iter().map(queue).collect();
             let mut stack = array.over(disks).expect("checked when it was read");
             let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
             return self.counted(stack.disks().map(Queued::policy), &quit, result);
@@ -145,19 +153,16 @@ impl Runner<'_> {
         self.run(place, devices.swap_remove(0), clock, progress, observers)
     }
 
-    /// A queue with a policy of its own before each of `devices`, which have so many `disks`.
-    fn queues<D: Device>(
+    /// A queue with a policy of its own before `device`, which has so many `disks`.
+    fn queue<D: Device>(
         &self,
-        devices: Vec<D>,
+        device: D,
         disks: NonZeroU32,
         quit: &QuitFlag,
-    ) -> Vec<Queued<Box<dyn Policy>, D>> {
+    ) -> Queued<Box<dyn Policy>, D> {
         let served = Served { classes: &self.load.classes, disks };
         let at_completions = self.job.workload.arrives_at_completions();
-        let queue = |device| {
-            Queued::new(self.policy.build(&served, quit), device).arrivals_first(at_completions)
-        };
-        devices.into_iter().map(queue).collect()
+        Queued::new(self.policy.build(&served, quit), device).arrivals_first(at_completions)
     }
 
     /// `device`, which gets no more at once than the job says.

@@ -158,8 +158,9 @@ impl Session {
         };
         place.check(&asked, self.options.speed.as_deref())?;
         place.check_units(job)?;
-        let load = workload::load(job, place.capacity(), place.block())?;
-        place.check_queues(&asked, load.lanes, self.options.record.is_some())?;
+        let load = workload::load(job, place.capacity(), place.block(), place.mapped())?;
+        let place = place.playing(&load.lanes);
+        place.check_queues(&asked, load.lanes.len(), self.options.record.is_some())?;
         if self.options.target.read_only && load.workload.writes() {
             let message = "the job writes, and the target is only to be read";
             return Err(Failure::wrong(message, "leave --read-only out, or name a job that reads"));

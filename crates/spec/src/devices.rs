@@ -145,33 +145,18 @@ impl DeviceSpec {
     }
 
     /// What lies below each of its queues, watched as in [`Self::build_watched`]: the whole device,
-    /// or its disks. Of several such devices this one is numbered `lane`, and its disks go on from
-    /// those of the one before.
+    /// or its disks. They are numbered from `first` on: of several devices, behind the disks of those
+    /// before.
     pub fn lanes(
         &self,
         seed: Seed,
-        lane: u32,
+        first: u32,
         watch: &dyn Fn(u32) -> Rc<dyn Watch>,
     ) -> Vec<Box<dyn Device>> {
         match self.array_of_queues() {
-            Some(_) => self.each(seed, lane, Some(watch)),
-            None => vec![self.whole(seed, lane, Some(watch))],
+            Some(_) => self.each(seed, first, Some(watch)),
+            None => vec![self.whole(seed, first, Some(watch))],
         }
-    }
-
-    /// That so many of it take no more memory than a device may.
-    ///
-    /// # Errors
-    /// They take more.
-    pub fn check_many(&self, devices: u32) -> Result<(), JobError> {
-        let bytes = self.memory().saturating_mul(devices.into());
-        if bytes <= MEMORY_MOST {
-            return Ok(());
-        }
-        let (found, most) = (bytes.div_ceil(1 << 20), MEMORY_MOST >> 20);
-        let what = if devices == 1 { "the device".into() } else { format!("{devices} devices") };
-        let found = format!("{what} may take {found} MiB of memory; at most {most} MiB may be");
-        Err(JobError::new(found).hint("take fewer disks, fewer parts, or smaller queues"))
     }
 
     /// How many disks it has.
@@ -182,21 +167,21 @@ impl DeviceSpec {
     fn whole(
         &self,
         seed: Seed,
-        lane: u32,
+        first: u32,
         watch: Option<&dyn Fn(u32) -> Rc<dyn Watch>>,
     ) -> Box<dyn Device> {
-        let mut disks = self.each(seed, lane, watch);
+        let mut disks = self.each(seed, first, watch);
         match &self.array {
             Some(array) => Box::new(array.over(disks).expect("checked when it was read")),
             None => disks.swap_remove(0),
         }
     }
 
-    /// Its disks, those of one device behind those of the one before.
+    /// Its disks, numbered from `first` on.
     fn each(
         &self,
         seed: Seed,
-        lane: u32,
+        first: u32,
         watch: Option<&dyn Fn(u32) -> Rc<dyn Watch>>,
     ) -> Vec<Box<dyn Device>> {
         let phase = |number| {
@@ -204,7 +189,6 @@ impl DeviceSpec {
         };
         let watch = |number| watch.map(|watch| watch(number));
         let disk = |number| self.disk(number, phase(number), seed, watch(number));
-        let first = lane * self.disks();
         (first..first + self.disks()).map(disk).collect()
     }
 
@@ -241,8 +225,8 @@ impl DeviceSpec {
         disk.saturating_mul(self.disks().into())
     }
 
-    /// The table, with every default in place.
-    pub(crate) fn write(&self, out: &mut Lines) {
+    /// The table, with every default in place, as the section called `section`.
+    pub(crate) fn write(&self, section: &str, out: &mut Lines) {
         let summary = Some(&self.summary).filter(|summary| !summary.is_empty());
         let rows = |name, keys: &[Keys]| {
             let order = [&[HEAD], keys, &[TAIL]].concat();
@@ -255,8 +239,26 @@ impl DeviceSpec {
         };
         rows.maybe(&FAULTS, self.faults.as_ref())
             .maybe(&ARRAY, self.array.as_ref())
-            .section(Some(&format!("[{}]", DEVICE.name)), out);
+            .section(Some(&format!("[{section}]")), out);
     }
+}
+
+/// That `devices` together take no more memory than a device may.
+///
+/// # Errors
+/// They take more.
+pub fn check_memory<'a>(devices: impl IntoIterator<Item = &'a DeviceSpec>) -> Result<(), JobError> {
+    let sum = |(count, bytes): (u32, u64), spec: &DeviceSpec| {
+        (count + 1, bytes.saturating_add(spec.memory()))
+    };
+    let (devices, bytes) = devices.into_iter().fold((0, 0), sum);
+    if bytes <= MEMORY_MOST {
+        return Ok(());
+    }
+    let (found, most) = (bytes.div_ceil(1 << 20), MEMORY_MOST >> 20);
+    let what = if devices == 1 { "the device".into() } else { format!("{devices} devices") };
+    let found = format!("{what} may take {found} MiB of memory; at most {most} MiB may be");
+    Err(JobError::new(found).hint("take fewer disks, fewer parts, or smaller queues"))
 }
 
 /// Every device that has a name, each with a sentence about it.
@@ -314,7 +316,7 @@ fn is_file(path: &Path) -> bool {
 /// No device has this name, or its file is wrong.
 pub fn text(name_or_path: &str) -> Result<String, JobError> {
     let mut out = Lines::default();
-    find(name_or_path)?.write(&mut out);
+    find(name_or_path)?.write(DEVICE.name, &mut out);
     Ok(out.done())
 }
 
@@ -323,7 +325,7 @@ pub(crate) fn to_be_changed(found: DeviceSpec) -> Value {
     let mut out = Lines::default();
     let name = format!("{}, changed", found.name);
     let source = found.name.clone();
-    DeviceSpec { name, ..found }.write(&mut out);
+    DeviceSpec { name, ..found }.write(DEVICE.name, &mut out);
     let file = tree::parse(&Source::file(&source, &out.done())).expect("its own text");
     let Value::Table(Table { mut entries }) = file.value else { unreachable!("a file is a table") };
     entries.pop().expect("a device file holds its device").node.value
@@ -379,7 +381,7 @@ pub(crate) fn read(node: &Node, name: &str) -> Result<DeviceSpec, JobError> {
         faults: reader.find(&FAULTS)?,
         array: reader.find(&ARRAY)?,
     };
-    spec.check_many(1).map_err(|error| error.at(&node.origin))?;
+    check_memory([&spec]).map_err(|error| error.at(&node.origin))?;
     if let Some(array) = &spec.array {
         let disk = spec.disk(0, Angle::default(), Seed(0), None);
         array.check(disk.capacity()).map_err(|error| error.at(reader.origin(&ARRAY)))?;

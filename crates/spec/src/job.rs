@@ -14,25 +14,25 @@ use serde_json::{Value as Json, json};
 
 use crate::amount::{Count, TIME};
 use crate::classes::{CLASS, Class, classes};
-use crate::devices::{self, DeviceSpec};
+use crate::devices::DeviceSpec;
 use crate::diagnose::{JobError, Origin, Source};
-use crate::keys::{Keys, keys, names, table_with};
+use crate::keys::{Keys, keys, names, required, table_with};
 use crate::kinds::section;
 use crate::live::{LIVE, Live};
 use crate::page_cache::{PAGE_CACHE, PageCacheSpec};
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::{any, defined, with, words};
+use crate::schema::build::with;
 use crate::schema::policy::POLICY;
 use crate::stop::{self, Stop};
 use crate::text::{self, Lines};
-use crate::tree::{self, Node, Value};
+use crate::tree::{self, Node};
 use crate::units::duration_text;
 use crate::workload::agents::AgentSpec;
 use crate::workload::arrivals::MAX_OUTSTANDING_MOST;
 use crate::workload::region::whole_blocks;
-use crate::workload::{self, WorkloadKind, WorkloadSpec};
-use crate::{file, params, sets};
+use crate::workload::{self, WorkloadKind, WorkloadSpec, trace_devices, traces};
+use crate::{file, named_device, params, sets};
 
 keys! {
     /// Keys of a job that stand before its sections.
@@ -55,11 +55,7 @@ keys! {
 keys! {
     /// Where it runs, unless `--on` says: a named device, the path of a device
     /// file, or the device itself.
-    DEVICE device: Node = section(|| {
-        // A file's name, of which the ending is not all.
-        let file = json!({"type": "string", "pattern": r"[^/]\.toml$"});
-        any([words(devices::names()), file, defined(devices::DEVICE.name)])
-    });
+    DEVICE device: Node = section(named_device::schema);
 }
 
 /// Keys and sections of a job, in the order in which they are written.
@@ -95,18 +91,6 @@ pub struct Job {
     pub policies: Vec<(&'static str, Params)>,
 }
 
-/// Puts the table of a device in the place of its name or its file, so that a part of it can be
-/// changed.
-fn spell_out(root: &mut Node, folder: &Path) -> Result<(), JobError> {
-    if let Value::Table(job) = &mut root.value
-        && let Some(entry) = job.entries.iter_mut().find(|entry| entry.key == DEVICE.name)
-        && entry.node.word().is_some()
-    {
-        entry.node.value = devices::to_be_changed(device(&entry.node, folder)?);
-    }
-    Ok(())
-}
-
 impl Job {
     /// Reads the job file at `path` and applies the `--set` arguments in order.
     ///
@@ -128,10 +112,9 @@ impl Job {
         let known = names(SECTIONS);
         for argument in sets {
             // A device that has only a name has no parts yet.
-            if argument.trim_start().starts_with("device.") {
-                spell_out(&mut root, folder(name))?;
-            }
-            sets::apply(&mut root, argument, &known, &[DEVICE.name])?;
+            let device = changed_device(argument);
+            named_device::spell_out(&mut root, &device, folder(name))?;
+            sets::apply(&mut root, argument, &known, device.len())?;
         }
         read(name, &root)
     }
@@ -185,7 +168,7 @@ impl Job {
             .put(&MAX_OUTSTANDING, &self.max_outstanding)
             .section(None, &mut out);
         if let Some(spec) = &self.device {
-            spec.write(&mut out);
+            spec.write(DEVICE.name, &mut out);
         }
         self.live.write(&mut out);
         if let Some(spec) = &self.page_cache {
@@ -207,7 +190,9 @@ impl Job {
 
 /// The schema of a job.
 pub(crate) fn schema() -> Json {
-    with(table_with(&[], SECTIONS), workload::schema(&DURATION))
+    let one_for_all =
+        json!({"not": with(traces::with_devices(), required(&[&DEVICE, &traces::TRACE]))});
+    with(with(table_with(&[], SECTIONS), workload::schema(&DURATION)), one_for_all)
 }
 
 /// The folder of the job called `name`.
@@ -226,11 +211,11 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     // A trace may be stopped at any time.
     let earliest = if traced { Span::ZERO } else { duration };
     let max_outstanding = reader.get(&MAX_OUTSTANDING)?;
-    let device = reader.node(&DEVICE).map(|node| device(node, folder)).transpose()?;
     let live = reader.node(&LIVE).map(Live::read).transpose()?.unwrap_or_default();
     let page_cache = reader.node(&PAGE_CACHE).map(PageCacheSpec::read).transpose()?;
     let classes = reader.node(&CLASS).map(classes).transpose()?.unwrap_or_default();
-    let workload = kind.read(&reader, &classes, duration, folder)?;
+    let mut workload = kind.read(&reader, &classes, duration, folder)?;
+    let device = device(&reader, folder, &mut workload)?;
     let of_programs = workload.programs().map(|_| &classes[..]);
     let stop = reader.get(&STOP)?.of(reader.place(&STOP), earliest, of_programs)?;
     let policies = params::all(reader.node(&POLICY))?;
@@ -277,11 +262,35 @@ fn warmup(reader: &Reader<'_>, duration: Span) -> Result<Span, JobError> {
     }
 }
 
-fn device(node: &Node, folder: &Path) -> Result<DeviceSpec, JobError> {
-    if let Value::Table(_) = node.value {
-        return devices::read(node, DEVICE.name);
+/// The device that the job names, and the workload without devices of its own if that one takes
+/// their place. Of a device and the devices of a trace an argument wins over the file.
+fn device(
+    job: &Reader<'_>,
+    folder: &Path,
+    workload: &mut WorkloadSpec,
+) -> Result<Option<DeviceSpec>, JobError> {
+    let Some(node) = job.node(&DEVICE) else { return Ok(None) };
+    let device = named_device::read(node, DEVICE.name, folder)?;
+    let on = traces::on(job).filter(|_| !workload.trace_devices().is_empty());
+    match on.map(|on| (node.origin.is_set(), trace_devices::is_set(on))) {
+        None => {}
+        Some((true, false)) => workload.drop_trace_devices(),
+        Some((false, true)) => return Ok(None),
+        Some(_) => {
+            let why = "is one for all, and the trace names one for each of its devices";
+            job.refuse(&[&DEVICE], why, "leave one of the two out")?;
+        }
     }
-    let name = node.text("a device: a name, a device file or a table")?;
-    let folder = if node.origin.is_set() { Path::new("") } else { folder };
-    devices::find_in(folder, name).map_err(|error| error.at(&node.origin))
+    Ok(Some(device))
+}
+
+/// The way to the device of which `argument` changes a part, if it does.
+fn changed_device(argument: &str) -> Vec<String> {
+    let mut steps = sets::steps(argument);
+    let device = [&[DEVICE.name][..], traces::PATH_OF_DEVICES];
+    let way = device.iter().find(|way| steps.iter().zip(**way).all(|(step, key)| step == key));
+    // A device of a trace lies one step further, behind its name.
+    let depth = way.map_or(0, |way| way.len() + usize::from(way.len() > 1));
+    steps.truncate(if steps.len() > depth { depth } else { 0 });
+    steps
 }

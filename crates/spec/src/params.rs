@@ -58,7 +58,7 @@ pub(crate) fn all(node: Option<&Node>) -> Result<Vec<(&'static str, Params)>, Jo
 pub fn set(policy: &'static Entry, sets: &[String]) -> Result<Params, JobError> {
     let mut root = tree::parse(&Source::file("parameters", ""))?;
     for set in sets {
-        sets::apply(&mut root, &format!("{}.{set}", policy.name), &[], &[])?;
+        sets::apply(&mut root, &format!("{}.{set}", policy.name), &[], 0)?;
     }
     let reader = Reader::new(&root, "the parameters", &[&[&POLICY]])?;
     let params = all(reader.node(&POLICY))?.into_iter().find(|(name, _)| *name == policy.name);

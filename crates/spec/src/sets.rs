@@ -3,7 +3,9 @@
 //! The key is a path in the job (`duration`, `agent.0.size`, `class.tellers.weight`) or a parameter
 //! of a policy (`size-priority.split`). An agent with a name may be called by it
 //! (`agent.reader.size`). A part of a device may be named if the job names the device or its file
-//! (`device.queue.depth`). What an agent's `arrivals` hold may be named directly below
+//! (`device.queue.depth`), and so may one of a device that a trace's device is played on
+//! (`trace.on.sda.queue.depth`). A step between double quotes may hold a dot or an equals sign
+//! (`trace.on."hm.1"`). What an agent's `arrivals` hold may be named directly below
 //! the agent (`agent.0.rate`), and so may those of a program. A later argument wins over an earlier
 //! one. Whether key and value make sense is found where the job is read; here only the way to the
 //! key is checked.
@@ -23,19 +25,20 @@ use crate::workload::agents::{self, AGENT, NAME};
 use crate::workload::arrivals;
 use crate::workload::programs::{self, PROGRAM};
 use crate::workload::starts;
-use crate::workload::traces::TIMINGS;
+use crate::workload::timings::TIMINGS;
 
-/// Applies one argument to the tree of a job, which may have the keys `known`. Within the sections
-/// called `giving` any word gives way to a table, as `drive` does for the cache of a device.
+/// Applies one argument to the tree of a job, which may have the keys `known`. If the argument changes
+/// a part of a device, which stands behind the first `device` steps, any word on the way gives way to
+/// a table, as `drive` does for the cache; 0 if it changes none.
 pub(crate) fn apply(
     root: &mut Node,
     argument: &str,
     known: &[&str],
-    giving: &[&str],
+    device: usize,
 ) -> Result<(), JobError> {
     let source = Source::set(argument);
     let place = |span: Range<usize>| Origin::new(&source, span);
-    let Some((key, value)) = argument.split_once('=') else {
+    let Some((key, value)) = split(argument) else {
         let found = format!("expected KEY=VALUE, found {}", quote(argument));
         let hint = "for example `duration=15s` or `size-priority.split=64KiB`";
         return Err(JobError::new(found).at(&place(0..argument.len())).hint(hint));
@@ -50,17 +53,49 @@ pub(crate) fn apply(
         value: Value::Word(value.trim().into()),
         origin: place(key.len() + 1..argument.len()),
     };
-    if giving.contains(&path[0].key.as_str()) {
-        give_way(root, &path);
+    if device > 0 {
+        give_way(root, &path, device);
     }
     set(root, &path, value)
 }
 
-/// Makes empty tables of the words of a section that are on the way along `path`.
-fn give_way(root: &mut Node, path: &[Step]) {
+/// The key and the value of an argument. What stands between double quotes belongs to the key.
+fn split(argument: &str) -> Option<(&str, &str)> {
+    let mut quoted = false;
+    let at = argument.find(|one| {
+        quoted ^= one == '"';
+        one == '=' && !quoted
+    })?;
+    Some((&argument[..at], &argument[at + 1..]))
+}
+
+/// The parts of a key between dots, as they are written. A dot between double quotes belongs to its
+/// part.
+fn parts(key: &str) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    key.split(move |one| {
+        quoted ^= one == '"';
+        one == '.' && !quoted
+    })
+}
+
+/// What a part of a key says.
+fn bare(part: &str) -> &str {
+    let part = part.trim();
+    part.strip_prefix('"').and_then(|part| part.strip_suffix('"')).unwrap_or(part)
+}
+
+/// The steps of an argument's key, as far as it has one.
+pub(crate) fn steps(argument: &str) -> Vec<String> {
+    let key = split(argument).map_or("", |(key, _)| key);
+    parts(key).map(bare).map(Into::into).collect()
+}
+
+/// Makes empty tables of the words that are on the way along `path`, behind its first `device` steps.
+fn give_way(root: &mut Node, path: &[Step], device: usize) {
     let mut node = root;
     for (depth, step) in path.iter().enumerate() {
-        if depth > 1 && node.word().is_some() {
+        if depth > device && node.word().is_some() {
             node.value = Value::Table(Table::default());
         }
         let Value::Table(table) = &mut node.value else { return };
@@ -92,7 +127,7 @@ fn list(first: &Step) -> Option<&'static (&'static str, &'static str, Cases)> {
 const STEPS: usize = 8;
 
 fn segments(key: &str, place: &impl Fn(Range<usize>) -> Origin) -> Result<Vec<Step>, JobError> {
-    if key.split('.').count() > STEPS {
+    if parts(key).count() > STEPS {
         let found = JobError::new("the key has too many steps").at(&place(0..key.len()));
         return Err(found.hint(format!("a key has {STEPS} at most")));
     }
@@ -100,12 +135,12 @@ fn segments(key: &str, place: &impl Fn(Range<usize>) -> Origin) -> Result<Vec<St
     let mut step = |part: &str| {
         let origin = place(at..at + part.len());
         at += part.len() + 1;
-        match part.trim() {
+        match bare(part) {
             "" => Err(JobError::new("a key is empty").at(&origin).hint("write KEY=VALUE")),
             part => Ok(Step { key: part.into(), origin }),
         }
     };
-    key.split('.').map(&mut step).collect()
+    parts(key).map(&mut step).collect()
 }
 
 /// The full path: `POLICY.param` lies below `policy`, and an agent's arrivals below `arrivals`.

@@ -12,6 +12,7 @@ use penstock_spec::devices::{
 };
 use penstock_spec::{Edge, Job, Stop, View};
 use penstock_workload::Pattern::{Random, Sequential};
+use penstock_workload::trace::Layout;
 use penstock_workload::{Agent, Arrivals, Pace};
 use proptest::prelude::*;
 
@@ -474,4 +475,52 @@ fn caches_are_the_drives_or_what_is_said_of_them() {
         disk("cache = \"drive\"\nreadahead = \"8KiB\"\nwrite_back = \"drive\""),
         Some(CacheSpec { ahead, ..own })
     );
+}
+
+const PLAYED: &str = "[class.a]\n[[rule]]\nclass = \"a\"\n[trace]\nfile = \"/t.blkparse\"\n";
+
+/// What each device of the trace is played on, by its name.
+fn on(job: &Job) -> Vec<(&str, &str)> {
+    let devices = job.workload.trace_devices().iter();
+    devices.map(|device| (device.name.as_str(), device.spec.name.as_str())).collect()
+}
+
+#[test]
+fn a_device_of_a_trace_has_one_of_its_own_kind() {
+    let text = format!("{PLAYED}[trace.on]\n\"8,0\" = \"hdd-7200\"\nsda = \"ssd-sata\"\n");
+    let job = parse(&text, &[]);
+    assert_eq!(on(&job), [("8,0", "hdd-7200"), ("sda", "ssd-sata")]);
+    assert_eq!(job.workload.trace().unwrap().layout, Some(Layout::Each));
+    assert_eq!(parse(&job.text(), &[]), job, "with every default in place");
+    let sets = ["trace.on.8,0=hdd-7200", "trace.on.sda=ssd-sata"];
+    assert_eq!(parse(PLAYED, &sets).workload, job.workload);
+    let changed = parse(&text, &["trace.on.sda=flash", "trace.on.\"hm.1=x\"=flash"]);
+    assert_eq!(on(&changed), [("8,0", "hdd-7200"), ("sda", "flash"), ("hm.1=x", "flash")]);
+    assert_eq!(parse(&changed.text(), &[]), changed);
+}
+
+#[test]
+fn a_part_of_a_device_of_a_trace_can_be_changed() {
+    let text = format!("{PLAYED}[trace.on]\n\"hm.1\" = \"hdd-7200-ncq\"\nsda = \"ssd-sata\"\n");
+    let job = parse(&text, &["trace.on.\"hm.1\".queue.depth=4"]);
+    assert_eq!(on(&job), [("hm.1", "hdd-7200-ncq, changed"), ("sda", "ssd-sata")]);
+    let Model::Hdd(HddSpec { queue, .. }) = &job.workload.trace_devices()[0].spec.model else {
+        panic!("not a disk")
+    };
+    assert_eq!(queue.depth, 4);
+}
+
+#[test]
+fn an_argument_decides_between_one_device_and_one_for_each_of_a_trace() {
+    let each = format!("{PLAYED}[trace.on]\nsda = \"ssd-sata\"\n");
+    let job = parse(&each, &["device=flash"]);
+    assert_eq!(on(&job), []);
+    assert_eq!(job.device.unwrap().name, "flash");
+    assert_eq!(job.workload.trace().unwrap().layout, Some(Layout::Each), "each still has its own");
+    let job = parse(&each, &["trace.layout=side-by-side", "device=flash"]);
+    assert_eq!(job.workload.trace().unwrap().layout, Some(Layout::SideBySide));
+    let one = format!("device = \"flash\"\n{PLAYED}layout = \"side-by-side\"\n");
+    let job = parse(&one, &["trace.on.sda=ssd-sata"]);
+    assert_eq!((on(&job), &job.device), (vec![("sda", "ssd-sata")], &None));
+    assert_eq!(job.workload.trace().unwrap().layout, Some(Layout::Each));
 }

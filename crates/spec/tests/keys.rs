@@ -15,7 +15,7 @@ use serde_json::Value;
 const OTHERS: [(&str, &[&str]); 8] = [
     ("schema/build.rs", &["array", "pattern"]),
     ("schema/mod.rs", &["device"]),
-    ("job.rs", &["pattern"]),
+    ("named_device.rs", &["pattern"]),
     ("stop.rs", &["pattern"]),
     ("list.rs", &["kind", "name", "size", "summary"]),
     ("amount.rs", &["pattern", "size"]),

@@ -377,3 +377,22 @@ fn a_mistake_in_a_device_file_is_shown_there() {
     let error = error.replace(&folder.display().to_string(), "FOLDER");
     messages!([error]);
 }
+
+#[test]
+fn devices_of_a_trace() {
+    let job = |lines: &str, head: &str, sets: &[&str]| {
+        let trace = "[trace]\nfile = \"t.blkparse\"\n";
+        message(&format!("{head}[class.a]\n[[rule]]\nclass = \"a\"\n{trace}{lines}"), sets)
+    };
+    messages!([
+        job("on = { sda = \"hdd-7201\" }", "", &[]),
+        job("on = \"hdd-7200\"", "", &[]),
+        job("", "", &["trace.on.sda=hdd-7201"]),
+        job("", "", &["trace.on.sda=./disk.img"]),
+        job("", "", &["trace.on.sda=emulated:flash"]),
+        job("", "", &["trace.on.sda.queue.depth=4"]),
+        job("on = { sda = \"flash\" }", "device = \"flash\"\n", &[]),
+        job("on = { sda = \"flash\" }\nlayout = \"side-by-side\"", "", &[]),
+        job("", "", &["trace.on.\"hm.1=flash"]),
+    ]);
+}

@@ -28,7 +28,7 @@ fn trace() -> Trace {
 }
 
 fn replay(capacity: u64, fit: Option<Fit>, timing: Timing) -> Result<Replay, ReplayError> {
-    Replay::new(&trace(), &Places::new(&trace(), None, capacity, fit)?, timing, |record| {
+    Replay::new(&trace(), &Places::new(&trace(), None, |_| capacity, fit)?, timing, |record| {
         match record.op {
             Op::Flush => (ClassId(1), Prio(3)),
             _ => (ClassId(0), Prio(7)),
@@ -38,7 +38,7 @@ fn replay(capacity: u64, fit: Option<Fit>, timing: Timing) -> Result<Replay, Rep
 
 /// On one device of `capacity` bytes, inside which it lies.
 fn places(trace: &Trace, capacity: u64) -> Places {
-    Places::new(trace, None, capacity, None).unwrap()
+    Places::new(trace, None, |_| capacity, None).unwrap()
 }
 
 fn all(mut replay: Replay) -> Vec<Io> {
@@ -320,21 +320,21 @@ fn of_devices() -> Trace {
 #[test]
 fn devices_of_a_trace_never_lie_over_each_other() {
     let mut trace = of_devices();
-    let error = Places::new(&trace, None, 100 * MIB, None).unwrap_err().to_string();
+    let error = Places::new(&trace, None, |_| 100 * MIB, None).unwrap_err().to_string();
     assert!(error.starts_with("found requests of 2 devices (8,0 8,32), expected those of one"));
     let starts = |layout| {
-        let places = Places::new(&trace, Some(layout), 100 * MIB, None).unwrap();
+        let places = Places::new(&trace, Some(layout), |_| 100 * MIB, None).unwrap();
         let class = |_: &Record| (ClassId(0), Prio(0));
         let replay = Replay::new(&trace, &places, Timing::Original, class).unwrap();
         let starts = all(replay).iter().map(|io| io.start).collect::<Vec<_>>();
-        (starts, places.lanes())
+        (starts, places.lanes().iter().map(|device| device.0).collect::<Vec<_>>())
     };
     // The first ends within its first MiB.
-    assert_eq!(starts(Layout::SideBySide), (vec![4096, 2 * MIB, 0], 1));
-    assert_eq!(starts(Layout::Each), (vec![4096, 101 * MIB, 100 * MIB], 2));
+    assert_eq!(starts(Layout::SideBySide), (vec![4096, 2 * MIB, 0], vec![]));
+    assert_eq!(starts(Layout::Each), (vec![4096, 101 * MIB, 100 * MIB], vec![0, 2]));
     trace.keep(&[DeviceId(2)]).unwrap();
     assert_eq!((trace.records.len(), trace.records.first().unwrap().at), (2, Time::ZERO));
-    assert!(Places::new(&trace, None, 100 * MIB, None).is_ok());
+    assert!(Places::new(&trace, None, |_| 100 * MIB, None).is_ok());
 }
 
 #[test]
@@ -343,10 +343,27 @@ fn each_device_is_made_to_fit_by_itself() {
     for (layout, expected) in
         [(Layout::Each, [4096, MIB / 2, MIB / 2]), (Layout::SideBySide, [4096, 0, 0])]
     {
-        let places = Places::new(&trace, Some(layout), MIB / 2, Some(Fit::Wrap)).unwrap();
+        let places = Places::new(&trace, Some(layout), |_| MIB / 2, Some(Fit::Wrap)).unwrap();
         let class = |_: &Record| (ClassId(0), Prio(0));
         let replay = Replay::new(&trace, &places, Timing::Original, class).unwrap();
         let starts: Vec<_> = all(replay).iter().map(|io| io.start).collect();
         assert_eq!(starts, expected);
     }
+}
+
+#[test]
+fn each_device_has_the_size_of_its_own() {
+    let trace = of_devices();
+    let capacity = |device: DeviceId| [10 * MIB, 3 * MIB, MIB][device.index()];
+    let starts = |fit| {
+        let places = Places::new(&trace, Some(Layout::Each), capacity, fit).unwrap();
+        let class = |_: &Record| (ClassId(0), Prio(0));
+        let replay = Replay::new(&trace, &places, Timing::Original, class)?;
+        Ok(all(replay).iter().map(|io| io.start).collect::<Vec<_>>())
+    };
+    let past = ReplayError::Past { line: 0, start: MIB, len: 4096, capacity: MIB };
+    assert_eq!(starts(None), Err(past), "of the device that is too small");
+    assert_eq!(starts(Some(Fit::Wrap)), Ok(vec![4096, 10 * MIB, 10 * MIB]));
+    let last = 11 * MIB - 4096;
+    assert_eq!(starts(Some(Fit::Scale)), Ok(vec![4096, last, 10 * MIB]), "the others stay");
 }

@@ -1,10 +1,11 @@
 """`penstock replay`: a recorded trace under policies, on a model or on a real file."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from penstock.cli.job import work
+from penstock.cli.job import errors_end, work
 from penstock.cli.options import (
     Baseline,
     Dark,
@@ -19,6 +20,7 @@ from penstock.cli.options import (
     named,
 )
 from penstock.cli.target import targeted
+from penstock.cli.trace_devices import divided, step
 from penstock.cli.verb import verb
 from penstock.report import Outputs
 from penstock.target import Target
@@ -50,13 +52,14 @@ Format = Annotated[
 ]
 
 On = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--on",
-        metavar="DEVICE|PATH",
+        metavar="DEVICE|PATH|NAME=DEVICE",
         help="Where it is played: a named device, a device file (.toml), a file that penstock "
         "owns, the same behind a loop device as loop:./data.img, or a block device, with "
-        "--i-will-lose-data. If not given, the device of --classes.",
+        "--i-will-lose-data. Given as NAME=DEVICE for each device of the trace, each is played "
+        "on a model of its own. If not given, the device of --classes.",
     ),
 ]
 
@@ -115,6 +118,7 @@ def replay(
     trace: Trace,
     *,
     file_format: Format = None,
+    on: On = None,
     target: Target,
     policies: NamedPolicies = "noop",
     classes: Classes = None,
@@ -138,18 +142,21 @@ def replay(
     trace.timing=closed lets each process wait for its answers and think as long as it did, --set
     trace.timing.depth=32 is as fast as the device serves 32 requests outstanding.
     """
+    with errors_end():
+        place, devices = divided(on or [])
     given = {
         "trace.file": trace,
         "trace.format": file_format,
         "trace.device": ",".join(f'"{name}"' for name in device) if device else None,
         "trace.layout": layout,
         "trace.fit": fit,
+        **{f"trace.on.{step(name)}": model for name, model in devices.items()},
         "stop": stop,
     }
     work(
         classes or "trace",
         policies=named(policies),
-        target=target,
+        target=replace(target, on=place),
         sets=[f"{key}={value}" for key, value in given.items() if value is not None] + (sets or []),
         record=None,
         outputs=Outputs(report=report, plots=plots, dark=dark, xlsx=xlsx, requests=requests),

@@ -207,8 +207,11 @@ class DeviceStats(TypedDict):
     request took."""
     utilisation: float
     """Share of the measured time in which the disk was busy; of several, the mean."""
+    device: NotRequired[str]
+    """The device of the trace that is played on it, where each is played on a device of its own."""
     disks: NotRequired[list[Disk]]
-    """One for each disk of an array, in their order; left out if there is one."""
+    """One for each disk of an array, or of the devices that those of a trace are played on, in
+    their order; left out if there is one."""
     rotation_ms: NotRequired[Milliseconds]
     """Until the first wanted sector came round."""
     seek_ms: NotRequired[Milliseconds]
@@ -230,6 +233,8 @@ class Disk(TypedDict):
     request took."""
     utilisation: float
     """Share of the measured time in which the disk was busy; of several, the mean."""
+    device: NotRequired[str]
+    """The device of the trace that is played on it, where each is played on a device of its own."""
     rotation_ms: NotRequired[Milliseconds]
     """Until the first wanted sector came round."""
     seek_ms: NotRequired[Milliseconds]

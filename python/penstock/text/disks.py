@@ -58,7 +58,7 @@ def rows(policy: Rounds) -> Iterator[Row]:
     for stats in _known([policy.middle()]):
         yield _row(_name(stats), stats)
         for number, disk in enumerate(stats.get("disks", [])):
-            yield _row(f"disk {number}", disk)
+            yield _row(_device(disk, number), disk)
 
 
 def table(comparison: Comparison) -> list[tuple[str, list[Row]]]:
@@ -74,6 +74,12 @@ def _known(runs: Sequence[Run]) -> list[DeviceStats]:
 def _name(stats: DeviceStats) -> str:
     count = len(stats.get("disks", []))
     return f"{count} disks" if count else "disk"
+
+
+def _device(disk: Disk, number: int) -> str:
+    """What a row calls one of several disks: the device of the trace, where each has its own."""
+    name = disk.get("device")
+    return f"disk {number}" if name is None else f"disk {number} ({name})"
 
 
 def _row(name: str, disk: Disk) -> Row:

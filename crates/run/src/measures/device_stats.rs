@@ -27,6 +27,8 @@ use crate::result::{DeviceStatsResult, DiskResult, Milliseconds, RunResult};
 pub(crate) struct DeviceStats {
     warmup: Time,
     disks: Vec<Rc<DiskObserver>>,
+    /// The device of a trace that each belongs to, if each is played on a device of its own.
+    names: Vec<String>,
 }
 
 /// Observes one disk.
@@ -68,7 +70,14 @@ impl DeviceStats {
             buffered: Rc::default(),
         };
         let observer = |_| Rc::new(DiskObserver(RefCell::new(disk())));
-        Self { warmup, disks: (0..disks).map(observer).collect() }
+        Self { warmup, disks: (0..disks).map(observer).collect(), names: Vec::new() }
+    }
+
+    /// The same with the names of `devices`, each with so many disks.
+    #[must_use]
+    pub(crate) fn named<'n>(self, devices: impl Iterator<Item = (&'n String, u32)>) -> Self {
+        let names = devices.flat_map(|(name, disks)| (0..disks).map(move |_| name.clone()));
+        Self { names: names.collect(), ..self }
     }
 
     /// The observer of the disk numbered `number`.
@@ -94,6 +103,9 @@ impl Measure for DeviceStats {
         let whole = Span::from_ns(measured.ns().saturating_mul(self.disks.len() as u64));
         let all = all.result(busy, whole);
         result.device_busy = all.utilisation;
+        for (disk, name) in each.iter_mut().zip(&self.names) {
+            disk.device = Some(name.clone()).filter(|name| !name.is_empty());
+        }
         let disks = if each.len() > 1 { each } else { Vec::new() };
         result.device_stats = Some(DeviceStatsResult { all, disks });
     }
@@ -204,6 +216,7 @@ impl Disk {
             self.parts.as_ref().map(|parts| part(parts).milliseconds())
         };
         DiskResult {
+            device: None,
             seek_ms: part(|parts| &parts.seek),
             rotation_ms: part(|parts| &parts.rotation),
             transfer_ms: part(|parts| &parts.transfer),

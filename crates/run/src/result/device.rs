@@ -12,7 +12,8 @@ pub struct DeviceStatsResult {
     /// Every access of every disk.
     #[serde(flatten)]
     pub all: DiskResult,
-    /// One for each disk of an array, in their order; left out if there is one.
+    /// One for each disk of an array, or of the devices that those of a trace are played on, in their
+    /// order; left out if there is one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disks: Vec<DiskResult>,
 }
@@ -24,6 +25,9 @@ pub struct DeviceStatsResult {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Disk")]
 pub struct DiskResult {
+    /// The device of the trace that is played on it, where each is played on a device of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// Arm, head switch and settling, to the first track.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seek_ms: Option<Milliseconds>,

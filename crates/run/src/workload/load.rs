@@ -55,8 +55,9 @@ pub(crate) struct Load {
     /// Until when it asks, whatever the device does; none if it asks so many times, or as fast as it
     /// is served.
     pub(crate) asks_until: Option<Time>,
-    /// On how many devices it is played, next to each other.
-    pub(crate) lanes: u32,
+    /// The devices of a trace that are played on a device of their own each, by name and in the order
+    /// of these; none if there is one device for all.
+    pub(crate) lanes: Vec<String>,
     /// The largest request in bytes.
     pub(crate) longest: u32,
     /// What its requests took on the drive that they were recorded on, one at a time, in nanoseconds
@@ -72,8 +73,14 @@ impl Load {
     /// # Errors
     /// If this machine has no room for it.
     pub(crate) fn only(&self, class: ClassId) -> Result<Self, Failure> {
-        let (workload, classes) = (self.workload.only(class)?, self.classes.clone());
-        Ok(Self { workload, classes, measured_ns: None, remarks: Vec::new(), ..*self })
+        Ok(Self {
+            workload: self.workload.only(class)?,
+            classes: self.classes.clone(),
+            lanes: self.lanes.clone(),
+            measured_ns: None,
+            remarks: Vec::new(),
+            ..*self
+        })
     }
 }
 

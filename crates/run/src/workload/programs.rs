@@ -35,7 +35,7 @@ pub(super) fn load(
         duration: job.duration,
         last: programs.iter().map(|one| one.active.end).max().unwrap_or(Time::ZERO),
         asks_until: goes_on.map(|one| one.active.end).max(),
-        lanes: 1,
+        lanes: Vec::new(),
         longest: programs.iter().map(Program::longest).max().unwrap_or(0),
         measured_ns: None,
         remarks: Vec::new(),

@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time};
-use penstock_spec::Job;
-use penstock_spec::diagnose::quote;
-use penstock_spec::nearest::suggest;
 use penstock_spec::traces::{OTHER, TraceSpec};
+use penstock_spec::{Job, TraceDevice};
 use penstock_workload::trace::{DeviceId, Places, Replay, ReplayError, Timing, Trace, TraceError};
 
 use super::load::{Load, Workload, classes};
+use super::trace_devices;
 use crate::failure::Failure;
 use crate::measures::programs::ProgramBook;
 use crate::trace_file;
@@ -23,16 +22,26 @@ struct PlayedTrace {
     file: PathBuf,
 }
 
-/// The workload of a `job` with the trace `spec`.
-pub(super) fn load(job: &Job, spec: &TraceSpec, capacity: u64) -> Result<Load, Failure> {
+/// The workload of a `job` with the trace `spec` on devices of `capacity` bytes, or each on its own of
+/// the devices `on`.
+pub(super) fn load(
+    job: &Job,
+    spec: &TraceSpec,
+    capacity: u64,
+    on: &[TraceDevice],
+) -> Result<Load, Failure> {
     let (mut trace, _) = trace_file::load(&spec.file, spec.format)?;
     keep(&mut trace, spec)?;
+    let sizes = trace_devices::sizes(&trace, spec, on)?;
+    let capacity =
+        |device: DeviceId| sizes.get(device.index()).copied().flatten().unwrap_or(capacity);
     let mut classes = classes(job);
     let other = ClassId(classes.len() as u16);
     let mut others = false;
     let failed = |error: &_| failure(&spec.file, error);
     let places = Places::new(&trace, spec.layout, capacity, spec.fit);
     let places = places.map_err(|error| failed(&error))?;
+    trace_devices::check(&trace, spec, on, places.lanes())?;
     let replay = Replay::new(&trace, &places, spec.timing, |record| {
         let class = spec.class(&trace, record, other);
         others |= class == other;
@@ -61,7 +70,7 @@ pub(super) fn load(job: &Job, spec: &TraceSpec, capacity: u64) -> Result<Load, F
         // The last request belongs to the run, which ends just behind it.
         last: planned.unwrap_or(Time::NEVER) + Span::from_ns(1),
         asks_until: planned,
-        lanes: places.lanes(),
+        lanes: places.lanes().iter().map(|one| name(&trace, *one)).collect(),
         longest: replay.longest(),
         measured_ns: (trace.one_by_one && !fast).then(|| response_times(&trace)),
         remarks: trace.remarks,
@@ -73,20 +82,17 @@ pub(super) fn load(job: &Job, spec: &TraceSpec, capacity: u64) -> Result<Load, F
     })
 }
 
+/// What `trace` calls `device`; nothing, if its format has no names.
+fn name(trace: &Trace, device: DeviceId) -> String {
+    trace.devices.get(device.index()).cloned().unwrap_or_default()
+}
+
 /// Keeps the requests to the devices that `spec` names, if it names any.
 fn keep(trace: &mut Trace, spec: &TraceSpec) -> Result<(), Failure> {
     if spec.device.is_empty() {
         return Ok(());
     }
-    let known = || trace.devices.iter().map(String::as_str);
-    let number = |name: &String| {
-        let at = known().position(|known| known == name);
-        at.map(|at| DeviceId(at as u16)).ok_or_else(|| {
-            let message =
-                format!("device {} is not in the trace {}", quote(name), spec.file.display());
-            Failure::wrong(message, suggest(name, known()))
-        })
-    };
+    let number = |name: &String| trace_devices::number(trace, spec, name);
     let kept = spec.device.iter().map(number).collect::<Result<Vec<_>, _>>()?;
     let kept = trace.keep(&kept).map_err(|source| TraceError::Kept { source });
     kept.map_err(|error| Failure::run_over(&spec.file, &error))

@@ -6,6 +6,8 @@ pub(crate) mod arrivals;
 pub(crate) mod programs;
 pub(crate) mod region;
 pub(crate) mod starts;
+pub(crate) mod timings;
+pub(crate) mod trace_devices;
 pub mod traces;
 
 use std::path::Path;
@@ -15,6 +17,7 @@ use serde_json::{Value as Json, json};
 
 use self::agents::{AGENT, AgentSpec};
 use self::programs::{CPU, PROGRAM, ProgramsSpec};
+use self::trace_devices::TraceDevice;
 use self::traces::{RULE, TRACE, TraceSpec};
 use crate::classes::{CLASS, Class};
 use crate::diagnose::JobError;
@@ -107,6 +110,18 @@ impl WorkloadSpec {
     /// Its trace, if it plays one.
     pub fn trace(&self) -> Option<&TraceSpec> {
         if let Self::Trace(trace) = self { Some(trace) } else { None }
+    }
+
+    /// The devices that the devices of its trace are played on, if each has one of its own kind.
+    pub fn trace_devices(&self) -> &[TraceDevice] {
+        self.trace().map_or(&[], |trace| &trace.on)
+    }
+
+    /// The same workload on one device, or on several of one kind.
+    pub fn drop_trace_devices(&mut self) {
+        if let Self::Trace(trace) = self {
+            trace.on.clear();
+        }
     }
 
     /// The most streams that its requests can have.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use penstock_core::{ClassId, Op, Span};
 use penstock_workload::trace::{self, FORMATS, Fit, Layout, Record, Timing, Trace};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::amount::{Count, SIZE, TIME};
 use crate::classes::{self, Class};
@@ -17,13 +17,21 @@ use crate::kinds::{Choice, Each, Kind, Own, SWITCH, Text, list, section};
 use crate::nearest::suggest;
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::{self, any, one_of, pair, words};
+use crate::schema::build::{self, any, one_of, pair, with, words};
 use crate::text::{Lines, quoted};
 use crate::tree::{Node, Value};
+use crate::workload::timings::TIMINGS;
+use crate::workload::trace_devices::{self, TraceDevice};
 
 keys! {
     /// A recorded trace to play instead of agents.
-    TRACE trace: Node = section(|| table(KEYS));
+    TRACE trace: Node = section(|| {
+        let both = json!({
+            "required": [LAYOUT.name, ON.name],
+            "properties": {LAYOUT.name: {"const": LAYOUTS[1].0}, ON.name: {"minProperties": 1}},
+        });
+        with(table(KEYS), json!({"not": both}))
+    });
 }
 
 keys! {
@@ -60,8 +68,10 @@ keys! {
     ONLY device: Vec<String> = Each(&Text("the name of a device of the trace"));
     /// Where its devices lie if it has several: each on a device of its own (`each`), or behind each
     /// other on one (`side-by-side`); if not given, several are an error.
-    LAYOUT layout: Layout =
-        Choice(&[("each", Layout::Each), ("side-by-side", Layout::SideBySide)]);
+    LAYOUT layout: Layout = Choice(&LAYOUTS);
+    /// What each of its devices is played on, by the name that the trace has for it: a named device,
+    /// the path of a device file, or the device itself. It takes the place of the job's device.
+    ON on: Node = section(trace_devices::schema);
     /// What becomes of requests past the device's end; if not given, they are an error.
     FIT fit: Fit = Choice(&[("wrap", Fit::Wrap), ("scale", Fit::Scale)]);
 }
@@ -119,8 +129,8 @@ keys! {
     };
 }
 
-/// Timings that are a word.
-pub(crate) const TIMINGS: [&str; 3] = ["original", "closed", "afap"];
+/// Where the devices of a trace may lie.
+const LAYOUTS: [(&str, Layout); 2] = [("each", Layout::Each), ("side-by-side", Layout::SideBySide)];
 
 /// The class of what no rule fits.
 pub const OTHER: &str = "other";
@@ -145,6 +155,8 @@ pub struct TraceSpec {
     pub device: Vec<String>,
     /// Where its devices lie; none: several are an error.
     pub layout: Option<Layout>,
+    /// What each of its devices is played on; empty: all on devices of one kind.
+    pub on: Vec<TraceDevice>,
     /// What becomes of requests past the device's end; none: they are an error.
     pub fit: Option<Fit>,
     /// Which class is whose.
@@ -186,6 +198,7 @@ impl TraceSpec {
         let reader = Reader::new(node, "the trace", &[KEYS])?;
         let file = reader.get(&FILE)?;
         let path = if reader.place(&FILE).is_set() { file } else { folder.join(file) };
+        let (layout, on) = lie(&reader, folder)?;
         Ok(Self {
             // The job is written into results and records, which may be read elsewhere.
             file: std::path::absolute(&path).unwrap_or(path),
@@ -193,7 +206,8 @@ impl TraceSpec {
             format: reader.find(&FORMAT)?,
             timing: reader.get(&TIMING)?,
             device: reader.find(&ONLY)?.unwrap_or_default(),
-            layout: reader.find(&LAYOUT)?,
+            layout,
+            on,
             fit: reader.find(&FIT)?,
             rules: job
                 .node(&RULE)
@@ -213,6 +227,9 @@ impl TraceSpec {
             .maybe(&LAYOUT, self.layout.as_ref())
             .maybe(&FIT, self.fit.as_ref())
             .section(Some(&format!("[{}]", TRACE.name)), out);
+        for device in &self.on {
+            device.write(&format!("{}.{}", TRACE.name, ON.name), out);
+        }
         for rule in &self.rules {
             rule.write(out, &classes[rule.class.index()].name);
         }
@@ -233,6 +250,40 @@ impl TraceSpec {
     pub fn class(&self, trace: &Trace, record: &Record, other: ClassId) -> ClassId {
         let fits = |rule: &&Rule| rule.fits(trace, record);
         self.rules.iter().find(fits).map_or(other, |rule| rule.class)
+    }
+}
+
+/// What a job says of the devices that those of its trace are played on.
+pub(crate) fn on<'a>(job: &Reader<'a>) -> Option<&'a Node> {
+    let Value::Table(trace) = &job.node(&TRACE)?.value else { return None };
+    trace.get(ON.name).map(|entry| &entry.node)
+}
+
+/// The way to those devices.
+pub(crate) const PATH_OF_DEVICES: &[&str] = &[TRACE.name, ON.name];
+
+/// The schema of a job with such devices.
+pub(crate) fn with_devices() -> Json {
+    let on = json!({"required": [ON.name], "properties": {ON.name: {"minProperties": 1}}});
+    json!({"properties": {TRACE.name: with(json!({"type": "object"}), on)}})
+}
+
+/// Where the devices of the trace lie, and what each is played on.
+fn lie(trace: &Reader<'_>, folder: &Path) -> Result<(Option<Layout>, Vec<TraceDevice>), JobError> {
+    let layout = trace.find(&LAYOUT)?;
+    let Some(node) = trace.node(&ON) else { return Ok((layout, Vec::new())) };
+    let on = trace_devices::read(node, folder)?;
+    let of_argument = (trace.place(&LAYOUT).is_set(), trace_devices::is_set(node));
+    match (layout, of_argument) {
+        _ if on.is_empty() => Ok((layout, on)),
+        (Some(Layout::SideBySide), (true, false)) => Ok((layout, Vec::new())),
+        (Some(Layout::SideBySide), (false, false) | (true, true)) => {
+            let why =
+                "gives each device of the trace one of its own; this layout is `side-by-side`";
+            trace.refuse(&[&ON], why, "leave one of the two out")?;
+            Ok((layout, on))
+        }
+        _ => Ok((Some(Layout::Each), on)),
     }
 }
 

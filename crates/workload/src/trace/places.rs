@@ -1,7 +1,10 @@
 //! Where the requests of a trace go: each device of it to its own place, inside what there is.
+//!
+//! Where each has a device of its own, they are numbered in the trace's order, those without requests
+//! left out: these are the lanes of the replay. Their bytes lie behind each other.
 
 use super::error::ReplayError;
-use super::record::{Record, Trace};
+use super::record::{DeviceId, Record, Trace};
 use penstock_core::Op;
 
 /// What happens to requests past the end of the device.
@@ -18,7 +21,7 @@ pub enum Fit {
 /// Where the devices of a trace lie, if it has several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
-    /// Each on a device of its own.
+    /// Each on a device of its own, perhaps of its own size.
     Each,
     /// Behind each other on one device, in steps of 1 MiB.
     SideBySide,
@@ -32,11 +35,9 @@ const STEP_BYTES: u64 = 1 << 20;
 /// The places of the devices of one trace.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// Bytes of a device to play on.
-    capacity: u64,
     fit: Option<Fit>,
-    /// Devices to play on.
-    lanes: u32,
+    /// The devices of the trace that have a device of their own.
+    lanes: Vec<DeviceId>,
     /// By the number of a trace's device.
     regions: Vec<Region>,
 }
@@ -48,20 +49,23 @@ struct Region {
     base: u64,
     /// The first byte of the device that it is played on.
     lane: u64,
+    /// Bytes of the device that it is played on.
+    capacity: u64,
     /// The byte behind the last that goes to the device that it is played on, before it is made to
     /// fit.
     end: u64,
 }
 
 impl Places {
-    /// Where the requests of `trace` go on devices of `capacity` bytes.
+    /// Where the requests of `trace` go: those of each of its devices on one of so many bytes as
+    /// `capacity` says. Without a device for each, that is the same for all.
     ///
     /// # Errors
     /// If it has requests of several devices, and there is no layout for them.
     pub fn new(
         trace: &Trace,
         layout: Option<Layout>,
-        capacity: u64,
+        capacity: impl Fn(DeviceId) -> u64,
         fit: Option<Fit>,
     ) -> Result<Self, ReplayError> {
         let mut ends = vec![None; trace.devices.len().max(1)];
@@ -76,43 +80,49 @@ impl Places {
                 names: with.map(|(_, name)| name.clone()).collect(),
             });
         }
-        let (mut lane, mut base) = (0, 0);
-        let mut region = |end: Option<u64>| {
+        let (mut lane, mut base, mut lanes) = (0_u64, 0_u64, Vec::new());
+        let mut region = |(device, end): (usize, Option<u64>)| {
+            let device = DeviceId(device as u16);
             let Some(end) = end else { return Region::default() };
-            let region = Region { base, lane: capacity.saturating_mul(lane), end };
+            let capacity = capacity(device);
+            let region = Region { base, lane, capacity, end };
             match layout {
-                Some(Layout::Each) => lane += 1,
+                Some(Layout::Each) => {
+                    lanes.push(device);
+                    lane = lane.saturating_add(capacity);
+                }
                 _ => {
                     base = base.saturating_add(end).div_ceil(STEP_BYTES).saturating_mul(STEP_BYTES);
                 }
             }
             region
         };
-        let mut regions: Vec<_> = ends.into_iter().map(&mut region).collect();
+        let mut regions: Vec<_> = ends.into_iter().enumerate().map(&mut region).collect();
         if layout != Some(Layout::Each) {
             let end = regions.iter().map(|one| one.base.saturating_add(one.end)).max().unwrap_or(0);
             for region in &mut regions {
                 region.end = end;
             }
         }
-        Ok(Self { capacity, fit, lanes: (lane as u32).max(1), regions })
+        Ok(Self { fit, lanes, regions })
     }
 
-    /// On how many devices it is played.
-    pub fn lanes(&self) -> u32 {
-        self.lanes
+    /// The devices of the trace that are played on a device of their own each, in the order of these;
+    /// none if all are played on one.
+    pub fn lanes(&self) -> &[DeviceId] {
+        &self.lanes
     }
 
     /// The first byte of `record`.
     pub(super) fn of(&self, record: &Record) -> Result<u64, ReplayError> {
         let region = &self.regions[record.device.index()];
         let start = region.base.saturating_add(record.start);
-        Ok(region.lane + self.fitted(record, start, region.end)?)
+        Ok(region.lane.saturating_add(self.fitted(record, start, region)?))
     }
 
-    /// Where a request at `start` goes on its device, if the whole ends at `end`.
-    fn fitted(&self, record: &Record, start: u64, end: u64) -> Result<u64, ReplayError> {
-        let (&Record { len, line, .. }, capacity) = (record, self.capacity);
+    /// Where a request at `start` goes on the device of its `region`.
+    fn fitted(&self, record: &Record, start: u64, region: &Region) -> Result<u64, ReplayError> {
+        let (&Record { len, line, .. }, &Region { capacity, end, .. }) = (record, region);
         if record.op == Op::Flush {
             return Ok(0);
         }

@@ -1,0 +1,58 @@
+//! Models that the devices of a trace are played on, each device on one of its own kind.
+
+use penstock_core::Seed;
+use penstock_spec::TraceDevice;
+use penstock_spec::devices::DeviceSpec;
+
+/// Models, each for a device of a trace.
+#[derive(Clone)]
+pub(crate) struct TraceModels {
+    name: String,
+    devices: Vec<TraceDevice>,
+}
+
+impl TraceModels {
+    /// These models.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub(crate) fn new(devices: Vec<TraceDevice>) -> Self {
+        assert!(!devices.is_empty(), "a device to play on");
+        let each = devices.iter().map(|device| format!("{}={}", device.name, device.spec.name));
+        Self { name: each.collect::<Vec<_>>().join(", "), devices }
+    }
+
+    /// Those of the devices called `lanes`, in their order; all if there is no such name.
+    pub(crate) fn of(self, lanes: &[String]) -> Self {
+        let of = |name: &String| self.devices.iter().find(|device| device.name == *name).cloned();
+        match lanes {
+            [] => self,
+            lanes => Self::new(lanes.iter().filter_map(of).collect()),
+        }
+    }
+
+    /// As results call them all.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn devices(&self) -> &[TraceDevice] {
+        &self.devices
+    }
+
+    pub(crate) fn first(&self) -> &DeviceSpec {
+        &self.devices[0].spec
+    }
+
+    /// Bytes of all of them.
+    pub(crate) fn capacity(&self) -> u64 {
+        let bytes = self.devices.iter().map(|device| device.spec.build(Seed(0)).capacity());
+        bytes.fold(0, u64::saturating_add)
+    }
+
+    /// The largest unit of any.
+    pub(crate) fn block(&self) -> u32 {
+        let blocks = self.devices.iter().map(|device| device.spec.build(Seed(0)).block());
+        blocks.max().unwrap_or(1)
+    }
+}

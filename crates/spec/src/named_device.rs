@@ -1,0 +1,45 @@
+//! A device where a job names one: by its name, by a device file, or as the device's own table.
+
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use crate::devices::{self, DeviceSpec};
+use crate::diagnose::JobError;
+use crate::schema::build::{any, defined, words};
+use crate::tree::{Node, Value};
+
+/// What may stand there.
+pub(crate) fn schema() -> Json {
+    // A file's name, of which the ending is not all.
+    let file = json!({"type": "string", "pattern": r"[^/]\.toml$"});
+    any([words(devices::names()), file, defined(devices::DEVICE.name)])
+}
+
+/// The device that `node` names. Its file lies in `folder`, or, if `--set` names it, where the
+/// command runs; a table without a name is called `name`.
+pub(crate) fn read(node: &Node, name: &str, folder: &Path) -> Result<DeviceSpec, JobError> {
+    if let Value::Table(_) = node.value {
+        return devices::read(node, name);
+    }
+    let word = node.text("a device: a name, a device file or a table")?;
+    let folder = if node.origin.is_set() { Path::new("") } else { folder };
+    devices::find_in(folder, word).map_err(|error| error.at(&node.origin))
+}
+
+/// Puts the device's table in the place of its name or its file, so that a part of it can be
+/// changed. The device stands behind `path` in the job `root`.
+pub(crate) fn spell_out(root: &mut Node, path: &[String], folder: &Path) -> Result<(), JobError> {
+    let mut node = root;
+    for key in path {
+        let Value::Table(table) = &mut node.value else { return Ok(()) };
+        let Some(entry) = table.entries.iter_mut().find(|entry| entry.key == *key) else {
+            return Ok(());
+        };
+        node = &mut entry.node;
+    }
+    if node.word().is_some() {
+        node.value = devices::to_be_changed(read(node, "", folder)?);
+    }
+    Ok(())
+}

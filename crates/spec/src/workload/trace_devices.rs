@@ -1,0 +1,68 @@
+//! The devices that the devices of a trace are played on, each by the name that the trace has for it.
+
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use crate::devices::{self, DeviceSpec};
+use crate::diagnose::JobError;
+use crate::named_device;
+use crate::text::{Lines, quoted};
+use crate::tree::{Node, Value};
+
+/// A device of a trace, and what it is played on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TraceDevice {
+    /// What the trace calls it.
+    pub name: String,
+    /// What it is played on.
+    pub spec: DeviceSpec,
+}
+
+/// What may stand there.
+pub(crate) fn schema() -> Json {
+    json!({"type": "object", "additionalProperties": named_device::schema()})
+}
+
+/// Reads the table `node`; device files lie in `folder`.
+pub(crate) fn read(node: &Node, folder: &Path) -> Result<Vec<TraceDevice>, JobError> {
+    let Value::Table(table) = &node.value else {
+        let expected = node.expected("a device for each device of the trace");
+        return Err(expected.hint("by their names, as in `on = { sda = \"hdd-7200\" }`"));
+    };
+    let mut devices = Vec::new();
+    for entry in &table.entries {
+        no_target(&entry.node)?;
+        let spec = named_device::read(&entry.node, &entry.key, folder)?;
+        devices.push(TraceDevice { name: entry.key.clone(), spec });
+    }
+    Ok(devices)
+}
+
+/// That `node` names no file or disk to measure.
+fn no_target(node: &Node) -> Result<(), JobError> {
+    let is_target =
+        |word: &str| !devices::is_one(word) && (word.contains(['/', ':']) || word == "null");
+    if !node.word().is_some_and(is_target) {
+        return Ok(());
+    }
+    let hint = "a file or a disk is one target: play one device of the trace on it, which `device` \
+                names, or all behind each other, with the layout `side-by-side`";
+    Err(node.expected("a modelled device").hint(hint))
+}
+
+/// Whether `--set` named any of the devices at `node`.
+pub(crate) fn is_set(node: &Node) -> bool {
+    let of_set = |node: &Node| node.origin.is_set();
+    match &node.value {
+        Value::Table(table) => table.entries.iter().any(|entry| of_set(&entry.node)),
+        _ => of_set(node),
+    }
+}
+
+impl TraceDevice {
+    /// Its section below that called `above`.
+    pub(crate) fn write(&self, above: &str, out: &mut Lines) {
+        self.spec.write(&format!("{above}.{}", quoted(&self.name)), out);
+    }
+}
