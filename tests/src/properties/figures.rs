@@ -123,7 +123,7 @@ fn moments(n: u64, [mean, stddev]: [f64; 2], [min, max]: [f64; 2], at: &[f64], w
 
 fn devices(stats: &DeviceStatsResult) {
     for disk in stats.disks.iter().chain([&stats.all]) {
-        let DiskResult { seek_ms, rotation_ms, transfer_ms, service_ms, utilisation } = disk;
+        let DiskResult { seek_ms, rotation_ms, transfer_ms, service_ms, utilisation, .. } = disk;
         milliseconds(service_ms, "service of a disk");
         let parts = [seek_ms, rotation_ms, transfer_ms];
         for part in parts.into_iter().flatten() {
