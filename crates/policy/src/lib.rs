@@ -13,6 +13,7 @@ pub mod params;
 pub mod queue;
 pub mod registry;
 
+mod charge;
 mod cost;
 mod feedback;
 
@@ -24,6 +25,7 @@ pub mod fcfs;
 pub mod look;
 pub mod noop;
 pub mod scan;
+pub mod sfq;
 pub mod size_priority;
 pub mod sptf;
 pub mod sstf;

@@ -15,6 +15,7 @@ pub static POLICIES: &[Entry] = &[
     crate::scan::ENTRY,
     crate::sptf::ENTRY,
     crate::class_priority::ENTRY,
+    crate::sfq::ENTRY,
 ];
 
 /// The policies that are compared if none are named: as different as there are, in few.

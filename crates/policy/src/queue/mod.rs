@@ -1,8 +1,10 @@
-//! What policies queue in: lists, a sorted index, requests by position, merged chains.
+//! What policies queue in: lists, a sorted index, requests by position, merged chains,
+//! a queue for each class.
 //!
 //! All are indexed by the slot of a ticket, so they need no memory of their own per request
 //! once they have grown to the largest slot.
 
+mod backlog;
 mod chains;
 mod list;
 mod merges;
@@ -10,6 +12,7 @@ mod positions;
 mod slots;
 mod sorted;
 
+pub use backlog::{Backlog, Taken};
 pub use chains::{Added, Chains};
 pub use list::{Links, List};
 pub(crate) use merges::max_sectors;

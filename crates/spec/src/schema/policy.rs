@@ -1,6 +1,6 @@
 //! The schema of policies' parameters, as the registry declares them.
 
-use penstock_policy::{Kind, POLICIES, Param};
+use penstock_policy::{Kind, POLICIES, Param, Value as Setting};
 use serde_json::{Value, json};
 
 use super::build::{any, count, defined, described, from_digit, switch, table, words};
@@ -49,9 +49,9 @@ fn param(param: &'static Param) -> Value {
         Kind::Choice(these) => words(these.iter().copied()),
         Kind::Group(members) => any([words(["on", "off"]), params(members)]),
     };
-    let default = match param.kind {
-        Kind::Group(_) => json!("on"),
-        _ => param_json(&param.default),
+    let default = match &param.default {
+        Setting::Group(_) => json!("on"),
+        other => param_json(other),
     };
     described(schema, &format!("{} Default: {}.", param.doc, param.source), Some(default))
 }
