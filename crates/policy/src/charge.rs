@@ -110,6 +110,11 @@ impl Charge {
 pub(crate) struct RunningMean(Option<u64>);
 
 impl RunningMean {
+    /// A first guess, if there is one. Without it the first command that is measured is the mean.
+    pub(crate) fn starting(guess: Option<Span>) -> Self {
+        Self(guess.map(Span::ns))
+    }
+
     /// The mean in nanoseconds, rounded down; `None` before the first command has completed.
     pub(crate) fn ns(self) -> Option<u64> {
         self.0

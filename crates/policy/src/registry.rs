@@ -15,6 +15,7 @@ pub static POLICIES: &[Entry] = &[
     crate::scan::ENTRY,
     crate::sptf::ENTRY,
     crate::class_priority::ENTRY,
+    crate::fairio::ENTRY,
     crate::sfq::ENTRY,
 ];
 

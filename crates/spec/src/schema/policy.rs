@@ -44,7 +44,15 @@ fn param(param: &'static Param) -> Value {
         }
         Kind::Duration => defined("time"),
         Kind::DurationOr(these) => any([words(these.iter().copied()), from_digit("time")]),
+        Kind::PositiveDurationOr(&[]) => defined("time-above-zero"),
+        Kind::PositiveDurationOr(these) => {
+            any([words(these.iter().copied()), from_digit("time-above-zero")])
+        }
         Kind::Count(least) => count(least, u32::MAX.into()),
+        Kind::CountIn(least, most) => count(least, most),
+        Kind::CountOr(least, these) => {
+            any([words(these.iter().copied()), count(least, u32::MAX.into())])
+        }
         Kind::Switch => switch(),
         Kind::Choice(these) => words(these.iter().copied()),
         Kind::Group(members) => any([words(["on", "off"]), params(members)]),

@@ -1,0 +1,139 @@
+//! Shares by weight on modelled disks: do the weights hold, and what does it cost?
+
+use penstock_run::result::RunResult;
+use penstock_run::{Options, TargetOptions, compare_text};
+
+/// Three classes that read at random, each in its third of the disk.
+const JOB: &str = r#"
+duration = "60s"
+[class.one]
+weight = 100
+[class.two]
+weight = 200
+[class.three]
+weight = 300
+[[agent]]
+class = "one"
+op = "read"
+size = "16KiB"
+pattern = "random"
+region = ["0%", "33%"]
+arrivals = { kind = "closed", depth = 8 }
+[[agent]]
+class = "two"
+op = "read"
+size = "16KiB"
+pattern = "random"
+region = ["33%", "66%"]
+arrivals = { kind = "closed", depth = 8 }
+[[agent]]
+class = "three"
+op = "read"
+size = "16KiB"
+pattern = "random"
+region = ["66%", "99%"]
+arrivals = { kind = "closed", depth = 8 }
+"#;
+
+fn runs(device: &str, policies: &[&str], sets: &[&str]) -> Vec<RunResult> {
+    let target = TargetOptions::on(device);
+    let policies = policies.iter().map(|&name| name.into()).collect();
+    let options = Options { policies, target, ..Options::default() };
+    let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
+    compare_text("job.toml", JOB, &sets, &options, &mut |_| true).unwrap().runs
+}
+
+/// The largest error of a share in percentage points, among weights of 1, 2 and 3.
+fn error(run: &RunResult) -> f64 {
+    let time: f64 = run.classes.iter().map(|class| class.device_time_s).sum();
+    let parts = run.classes.iter().zip([1.0, 2.0, 3.0]);
+    let errors = parts.map(|(class, weight)| 100.0 * (class.device_time_s / time - weight / 6.0));
+    errors.fold(0.0, |worst, error| error.abs().max(worst))
+}
+
+fn rate(run: &RunResult) -> f64 {
+    run.classes.iter().map(|class| class.iops).sum()
+}
+
+/// Runs of these policies.
+fn compared<const N: usize>(device: &str, policies: [&str; N], sets: &[&str]) -> [RunResult; N] {
+    let runs = runs(device, &policies, sets);
+    <[RunResult; N]>::try_from(runs).unwrap_or_else(|_| panic!("a run for each policy"))
+}
+
+/// Its weights hold, at no less than these parts of the rates of `fcfs` and of `sfq`.
+fn holds(device: &str, most: f64, [of_fcfs, of_sfq]: [f64; 2]) {
+    let [fcfs, sfq, fairio] = compared(device, ["fcfs", "sfq", "fairio"], &[]);
+    assert!(error(&fcfs) > 10.0, "{device}: {}", error(&fcfs));
+    assert!(error(&fairio) <= most, "{device}: {}", error(&fairio));
+    let ratios = [&fcfs, &sfq].map(|other| rate(&fairio) / rate(other));
+    assert!(ratios[0] >= of_fcfs && ratios[1] >= of_sfq, "{device}: {ratios:?}");
+}
+
+#[test]
+fn weights_hold_on_a_disk_at_nearly_its_whole_rate() {
+    holds("hdd-7200", 1.5, [0.95, 1.1]);
+    holds("cheetah9LP", 1.5, [0.95, 1.1]);
+}
+
+/// The disk's queue has fewer requests to choose from while classes wait for the next cycle.
+#[test]
+fn weights_hold_on_a_disk_that_chooses_itself() {
+    holds("hdd-7200-ncq", 1.5, [0.8, 1.1]);
+}
+
+/// Short queues at the disks: some of them idle, whatever waits.
+#[test]
+fn weights_hold_on_an_array() {
+    let raid = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/devices/raid0.toml");
+    holds(raid, 2.5, [0.95, 1.1]);
+}
+
+#[test]
+fn one_class_alone_loses_nothing() {
+    for device in ["hdd-7200", "hdd-7200-ncq"] {
+        let [fcfs, fairio] = compared(device, ["fcfs", "fairio"], &ALONE);
+        let ratio = rate(&fairio) / rate(&fcfs);
+        assert!((0.97..=1.03).contains(&ratio), "{device}: {ratio}");
+    }
+}
+
+/// Classes `two` and `three` never ask.
+const ALONE: [&str; 4] =
+    ["agent.1.start=59.9s", "agent.2.start=59.9s", "warmup=1s", "agent.0.arrivals.depth=24"];
+
+/// What another class did not want is not held against the one that used it.
+#[test]
+fn a_class_that_begins_later_has_its_part_at_once_and_no_more() {
+    for device in ["hdd-7200", "hdd-7200-ncq"] {
+        let late = ["agent.1.start=30s", "agent.2.start=30s", "warmup=30s", "duration=50s"];
+        let [fcfs, fairio] = compared(device, ["fcfs", "fairio"], &late);
+        assert!(error(&fairio) <= 1.5, "{device}: {}", error(&fairio));
+        assert!(error(&fcfs) > 10.0, "{device}: {}", error(&fcfs));
+    }
+}
+
+#[test]
+fn a_regulated_cycle_comes_to_rest_from_any_length() {
+    let lengths = ["100ms", "1s", "4s"].map(|first| {
+        let first = format!("fairio.first_cycle={first}");
+        let [run] = compared("hdd-7200", ["fairio"], &["fairio.cycle=auto", &first, "warmup=20s"]);
+        assert!(error(&run) <= 1.5, "{first}: {}", error(&run));
+        run.policy_stats["cycle_ns"]
+    });
+    let (least, most) = (lengths.iter().min().unwrap(), lengths.iter().max().unwrap());
+    assert!(*most as f64 <= 1.5 * *least as f64, "{lengths:?}");
+}
+
+/// A share of a short cycle does not suffice for one command, and nothing may fill the disk: still
+/// it is never idle while something waits.
+#[test]
+fn a_threshold_leaves_no_disk_idle() {
+    for mode in ["plus", "paper"] {
+        let mode = format!("fairio.mode={mode}");
+        let sets = [&mode, "fairio.load=0", "fairio.cycle=2ms", "fairio.start_estimate=63ms"];
+        let [fcfs, fairio] = compared("hdd-7200", ["fcfs", "fairio"], &sets);
+        let served = rate(&fairio) / rate(&fcfs);
+        assert!(served > 0.5, "{mode}: {served}, {:?}", fairio.policy_stats);
+    }
+}
