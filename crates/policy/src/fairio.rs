@@ -46,6 +46,9 @@ mod ranking;
 mod settings;
 mod share;
 
+#[cfg(test)]
+mod tests;
+
 use cycle::Cycle;
 use ranking::Ranking;
 use settings::{Exempt, Settings};
@@ -235,6 +238,8 @@ impl Policy for Fairio {
         report("filled", self.filled);
         report("released", self.released);
         for class in &self.cycle.classes {
+            let charged = class.charged.saturating_add(class.used);
+            report(&format!("class.{}.charged_ns", class.name), charged);
             report(&format!("class.{}.share_left_ns", class.name), class.left());
             if let Some(ns) = class.estimate.ns() {
                 report(&format!("class.{}.estimate_ns", class.name), ns);

@@ -19,6 +19,8 @@ pub(super) struct Class {
     pub(super) used: u64,
     /// Of that, what does not count later.
     pub(super) exempt: u64,
+    /// Charged to it in all cycles that have ended.
+    pub(super) charged: u64,
     /// For its commands in flight, those of earlier cycles too.
     pub(super) reserved: u64,
     pub(super) estimate: RunningMean,
@@ -50,6 +52,7 @@ impl Class {
             share: 0,
             used: 0,
             exempt: 0,
+            charged: 0,
             reserved: 0,
             estimate: RunningMean::starting(guess),
             in_flight: 0,
@@ -106,6 +109,7 @@ impl Class {
     /// counts as if it had used its share.
     pub(super) fn close(&mut self, end: Time) -> u64 {
         self.dry.any |= self.dry.since.is_some_and(|since| since < end);
+        self.charged = self.charged.saturating_add(self.used);
         let counted = self.used - self.exempt;
         if self.dry.any && self.used < self.share { counted.max(self.share) } else { counted }
     }
