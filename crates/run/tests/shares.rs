@@ -137,3 +137,64 @@ fn a_threshold_leaves_no_disk_idle() {
         assert!(served > 0.5, "{mode}: {served}, {:?}", fairio.policy_stats);
     }
 }
+
+/// Short and long reads of two classes with weights of 1 and 2.
+const MIXED: &str = r#"
+duration = "1s"
+[class.short]
+weight = 100
+[class.long]
+weight = 200
+[[agent]]
+class = "short"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 32 }
+[[agent]]
+class = "long"
+op = "read"
+size = "64KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 32 }
+"#;
+
+/// The rates of both classes, of the one alone and the other alone where these policies say so.
+fn mixed(device: &str, policy: &str, sets: &[String]) -> [f64; 2] {
+    let target = TargetOptions::on(device);
+    let options = Options { policies: vec![policy.into()], target, ..Options::default() };
+    let run =
+        compare_text("job.toml", MIXED, sets, &options, &mut |_| true).unwrap().runs.remove(0);
+    let rate = |n: usize| run.classes.get(n).map_or(0.0, |class| class.iops);
+    [rate(0), rate(1)]
+}
+
+/// A device that serves many at once divides its time among those in flight. By a law each class gets
+/// its part of its own rate alone.
+#[test]
+fn by_a_law_a_class_feels_its_weight() {
+    for device in ["ssd-sata", "ssd-nvme"] {
+        let alone = ["short", "long"].map(|class| {
+            let rates = mixed(device, &format!("alone:{class}"), &[]);
+            rates[0] + rates[1]
+        });
+        let [short, long] = alone.map(|rate| 1e9 / rate);
+        let per_mb = (long - short) / 61_440.0 * 1e6;
+        let base = short - per_mb * 4_096.0 / 1e6;
+        let cycle = "fairio.cycle=100ms".to_owned();
+        let law = [
+            cycle.clone(),
+            "fairio.charge=law".to_owned(),
+            format!("fairio.law.read.base={}ns", base.max(0.0).round()),
+            format!("fairio.law.read.per_mb={}ns", per_mb.round()),
+        ];
+        let felt = |sets: &[String]| {
+            let rates = mixed(device, "fairio", sets);
+            let of_alone = [rates[0] / alone[0], rates[1] / alone[1]];
+            100.0 * (of_alone[0] / (of_alone[0] + of_alone[1]) - 1.0 / 3.0)
+        };
+        let (by_time, by_law) = (felt(&[cycle]), felt(&law));
+        assert!(by_law.abs() <= 2.0, "{device}: {by_law} by law");
+        assert!(by_time.abs() > by_law.abs() + 3.0, "{device}: {by_time} by time, {by_law} by law");
+    }
+}

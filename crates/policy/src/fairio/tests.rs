@@ -213,6 +213,24 @@ proptest! {
     }
 }
 
+/// The policy, and how many cycles have ended.
+struct Ended(Fairio, Rc<Cell<u64>>);
+impl Policy for Ended {
+    fn enqueue(&mut self, now: Time, req: &Request) {
+        self.0.enqueue(now, req);
+    }
+    fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
+        self.0.dispatch(now, out)
+    }
+    fn complete(&mut self, now: Time, req: &Request, part: &Part) {
+        self.0.complete(now, req, part);
+        self.1.set(self.0.cycle.ended);
+    }
+    fn wakeup(&self) -> Time {
+        self.0.wakeup()
+    }
+}
+
 /// An hour in which nothing is asked costs no loop over its cycles, and leaves nothing behind.
 #[test]
 fn an_hour_of_idleness_is_one_cycle() {
@@ -228,22 +246,6 @@ fn an_hour_of_idleness_is_one_cycle() {
         flags: Flags::NONE,
     };
     let cycles = Rc::new(Cell::new(0));
-    struct Ended(Fairio, Rc<Cell<u64>>);
-    impl Policy for Ended {
-        fn enqueue(&mut self, now: Time, req: &Request) {
-            self.0.enqueue(now, req);
-        }
-        fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
-            self.0.dispatch(now, out)
-        }
-        fn complete(&mut self, now: Time, req: &Request, part: &Part) {
-            self.0.complete(now, req, part);
-            self.1.set(self.0.cycle.ended);
-        }
-        fn wakeup(&self) -> Time {
-            self.0.wakeup()
-        }
-    }
     let classes = [ClassInfo::new("a"), ClassInfo::new("b")];
     let served = Served { classes: &classes, ..Served::ONE_DISK };
     let policy = Ended(Fairio::new(&params, &served), Rc::clone(&cycles));
