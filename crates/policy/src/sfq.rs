@@ -26,7 +26,7 @@ use penstock_core::{ClassInfo, Go, Out, Part, Policy, Request, Served, Time};
 use crate::charge::{CHARGE, Charge, Commands, LAW, RunningMean};
 use crate::entry::{Entry, Facts};
 use crate::params::{Kind, Param, Params, Value};
-use crate::queue::{Backlog, MAX_SECTORS, Sorted, max_sectors};
+use crate::queue::{Backlog, MAX_SECTORS, Tournament, max_sectors};
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {
@@ -61,7 +61,7 @@ pub struct Sfq {
     flows: Vec<Flow>,
     backlog: Backlog,
     /// Classes of which something waits, by start tag; of equal ones, by arrival.
-    order: Sorted<(u128, u64)>,
+    order: Tournament<(u128, u64)>,
     commands: Commands<u32>,
     /// The start tag of the last command that was sent.
     virtual_time: u128,
@@ -92,18 +92,16 @@ impl Sfq {
             charge: Charge::new(params),
             flows: served.classes.iter().map(Flow::of).collect(),
             backlog: Backlog::new(params),
-            order: Sorted::default(),
+            order: Tournament::default(),
             commands: Commands::default(),
             virtual_time: 0,
         }
     }
 
-    /// Puts `class` into the order, if something of it waits.
+    /// Gives `class` its place in the order, if something of it waits.
     fn line_up(&mut self, class: u32) {
-        if let Some(number) = self.backlog.first(class) {
-            let start = self.flows[class as usize].finish.max(self.virtual_time);
-            self.order.insert(class, (start, number));
-        }
+        let start = self.flows[class as usize].finish.max(self.virtual_time);
+        self.order.set(class, self.backlog.first(class).map(|number| (start, number)));
     }
 }
 
@@ -122,9 +120,8 @@ impl Policy for Sfq {
         if self.commands.len() >= self.depth {
             return None;
         }
-        let class = self.order.at_or_after((0, 0))?;
-        let (start, _) = self.order.key(class);
-        self.order.remove(class);
+        let class = self.order.first()?;
+        let (start, _) = self.order.key(class)?;
         let taken = self.backlog.take(class, out);
         self.virtual_time = start;
         let flow = &mut self.flows[class as usize];

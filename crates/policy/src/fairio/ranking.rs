@@ -1,44 +1,32 @@
-//! Which class is next: an index of those that may send, and one of those that wait.
+//! Which class is next.
+//!
+//! One order serves both questions: who may send comes before who only waits. So if the first may
+//! not send, nobody may, and it is the one that fills an under-loaded disk.
 
 use alloc::vec::Vec;
 
-use crate::queue::Sorted;
+use crate::queue::Tournament;
 
 use super::class::Class;
 use super::settings::Fill;
 
-/// The classes in order, kept current with every change of one.
+/// The classes that wait in their order, kept current with every change of one.
 #[derive(Debug)]
 pub(super) struct Ranking {
     fill: Option<Fill>,
-    /// With something queued and some of its share left, by arrival of its first request.
-    eligible: Sorted<u64>,
-    /// With something queued, in the order in which they fill an under-loaded disk.
-    waiting: Sorted<(u128, u64)>,
-    /// By class: where it stands.
-    places: Vec<Standing>,
-    waiting_count: u32,
-    open_count: u32,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Standing {
-    eligible: Option<u64>,
-    waiting: Option<(u128, u64)>,
-    /// It has something queued or in flight, and some of its share left.
-    open: bool,
+    /// Those that may send: 0, then by arrival of their first requests. Behind them the others, in
+    /// the order in which they fill: 1 and more.
+    order: Tournament<(u128, u64)>,
+    /// By class: it has something queued; it has something queued or in flight, and some of its share
+    /// left.
+    flags: Vec<[bool; 2]>,
+    /// How many classes have each of them.
+    counts: [u32; 2],
 }
 
 impl Ranking {
     pub(super) fn new(fill: Option<Fill>) -> Self {
-        Self {
-            fill,
-            eligible: Sorted::default(),
-            waiting: Sorted::default(),
-            places: Vec::new(),
-            waiting_count: 0,
-            open_count: 0,
-        }
+        Self { fill, order: Tournament::default(), flags: Vec::new(), counts: [0; 2] }
     }
 
     /// All classes may have changed; `first` is the arrival number of the first request that a class
@@ -52,62 +40,42 @@ impl Ranking {
     /// `class` has changed.
     pub(super) fn update(&mut self, number: u32, class: &Class, first: Option<u64>) {
         let at = number as usize;
-        if at >= self.places.len() {
-            self.places.resize(at + 1, Standing::default());
+        if at >= self.flags.len() {
+            self.flags.resize(at + 1, [false; 2]);
         }
-        let place = &mut self.places[at];
         let left = class.left() > 0;
-        let eligible = first.filter(|_| left && !class.held);
-        if place.eligible != eligible {
-            move_to(&mut self.eligible, number, &mut place.eligible, eligible);
-        }
-        let waiting = first.map(|first| match self.fill {
-            Some(Fill::Weighted) => (class.normalized(), first),
-            _ => (0, first),
+        let key = first.map(|first| match self.fill {
+            _ if left && !class.held => (0, first),
+            Some(Fill::Weighted) => (class.normalized() + 1, first),
+            _ => (1, first),
         });
-        if place.waiting != waiting {
-            self.waiting_count -= u32::from(place.waiting.is_some());
-            self.waiting_count += u32::from(waiting.is_some());
-            move_to(&mut self.waiting, number, &mut place.waiting, waiting);
+        if self.order.key(number) != key {
+            self.order.set(number, key);
         }
-        let open = class.busy() && left;
-        self.open_count -= u32::from(place.open);
-        self.open_count += u32::from(open);
-        place.open = open;
+        let flags = [first.is_some(), class.busy() && left];
+        for ((count, old), new) in self.counts.iter_mut().zip(self.flags[at]).zip(flags) {
+            *count = *count + u32::from(new) - u32::from(old);
+        }
+        self.flags[at] = flags;
     }
 
     /// The class whose first request is the oldest of those that have some of their share left.
     pub(super) fn eligible(&self) -> Option<u32> {
-        self.eligible.at_or_after(0)
+        self.order.first().filter(|&class| self.order.key(class).is_some_and(|key| key.0 == 0))
     }
 
-    /// The class that fills an under-loaded disk.
+    /// The class that fills an under-loaded disk, if none is eligible.
     pub(super) fn to_fill(&self) -> Option<u32> {
-        self.waiting.at_or_after((0, 0))
+        self.order.first()
     }
 
     /// Classes with something queued.
     pub(super) fn waiting(&self) -> u32 {
-        self.waiting_count
+        self.counts[0]
     }
 
     /// Classes with something queued or in flight, and some of their share left.
     pub(super) fn open(&self) -> u32 {
-        self.open_count
+        self.counts[1]
     }
-}
-
-fn move_to<K: Copy + Ord + Default>(
-    index: &mut Sorted<K>,
-    class: u32,
-    place: &mut Option<K>,
-    key: Option<K>,
-) {
-    if place.is_some() {
-        index.remove(class);
-    }
-    if let Some(key) = key {
-        index.insert(class, key);
-    }
-    *place = key;
 }

@@ -6,11 +6,13 @@
 
 mod backlog;
 mod chains;
+mod exact;
 mod list;
 mod merges;
 mod positions;
 mod slots;
 mod sorted;
+mod tournament;
 
 pub use backlog::{Backlog, Taken};
 pub use chains::{Added, Chains};
@@ -19,3 +21,4 @@ pub(crate) use merges::max_sectors;
 pub use merges::{MAX_SECTORS, Merges};
 pub use positions::Positions;
 pub use sorted::Sorted;
+pub use tournament::Tournament;
