@@ -254,7 +254,18 @@ fn draw(declared: &'static [penstock_policy::Param], params: &mut Params, rng: &
                 n @ 0..4 => Value::Duration(Span::from_ms(times[n])),
                 n => Value::Word(words[n - 4]),
             },
+            Kind::PositiveDurationOr(words) => match pick(rng, 4 + words.len()) {
+                n @ 0..4 => Value::Duration(Span::from_ms(times[n].max(2))),
+                n => Value::Word(words[n - 4]),
+            },
             Kind::Count(least) => Value::Count(least + [0, 1, 4, 16][pick(rng, 4)]),
+            Kind::CountIn(least, most) => {
+                Value::Count((least + [0, 1, 4, 16][pick(rng, 4)]).min(*most))
+            }
+            Kind::CountOr(least, words) => match pick(rng, 4 + words.len()) {
+                n @ 0..4 => Value::Count(least + [0, 1, 4, 16][n]),
+                n => Value::Word(words[n - 4]),
+            },
             Kind::Switch => Value::Switch(pick(rng, 2) == 1),
             Kind::Choice(words) => Value::Word(words[pick(rng, words.len())]),
             Kind::Group(members) => match params.group(param.name).cloned() {

@@ -16,7 +16,9 @@ duration = "1s"
 stop = "drained"
 
 [class.short]
+weight = 100
 [class.long]
+weight = 300
 prio = 1
 
 [[agent]]
@@ -148,7 +150,10 @@ fn changes(entry: &Entry) -> Vec<String> {
             (Kind::Size | Kind::SizeOr(_) | Kind::SizeOrGroup(..), _) => "8KiB".to_owned(),
             (Kind::Duration | Kind::DurationOr(_), _) => "0ms".to_owned(),
             (Kind::Count(least), Value::Count(count)) if count == least => (least + 1).to_string(),
-            (Kind::Count(least), _) => least.to_string(),
+            (Kind::Count(least) | Kind::CountIn(least, _) | Kind::CountOr(least, _), _) => {
+                least.to_string()
+            }
+            (Kind::PositiveDurationOr(_), _) => "2ms".to_owned(),
             (Kind::Switch, default) => (*default != Value::Switch(true)).to_string(),
             (Kind::Choice(words), default) => {
                 let other = words.iter().find(|&&word| *default != Value::Word(word));

@@ -4,10 +4,11 @@
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
+use std::num::NonZeroU32;
 
 use penstock_core::{
-    ClassId, Flags, Go, Io, Limits, Op, Out, Part, Policy, Prio, Queued, ReqId, Request, Served,
-    Span, StreamId, Time, Virtual, Witness, run,
+    ClassId, ClassInfo, Flags, Go, Io, Limits, Op, Out, Part, Policy, Prio, Queued, ReqId, Request,
+    Served, Span, StreamId, Time, Virtual, Witness, run,
 };
 use penstock_device::{Cost, Fixed};
 use penstock_policy::params::Value;
@@ -38,13 +39,14 @@ const SCENARIO: &[(&str, u64, Op, u64, u32, u32)] = &[
     ("last", 19, Op::Read, 1, 4, 3),
 ];
 
-fn scenario() -> Vec<Io> {
+/// Of one class, or of as many as there are.
+fn scenario(classes: u32) -> Vec<Io> {
     let io = |&(_, ms, op, start, len, stream): &(&str, u64, Op, u64, u32, u32)| Io {
         due: Time::ZERO + Span::from_ms(ms),
         start: start * KIB,
         len: len * KIB as u32,
         stream: StreamId(stream),
-        class: ClassId(0),
+        class: ClassId((stream % classes) as u16),
         op,
         prio: Prio(0),
         flags: Flags::NONE,
@@ -74,7 +76,13 @@ impl<P: Policy> Policy for Observed<'_, P> {
 fn table(entry: &Entry) -> String {
     let mut rows = format!("{}: {}\n\n", entry.name, entry.summary);
     rows.push_str("   sent  op       KiB from     KiB  carries\n");
-    let ios = scenario();
+    // A policy that uses weights divides between two classes: even streams, and odd ones with three
+    // times the weight.
+    let class = |weight| ClassInfo { weight, ..ClassInfo::new("class") };
+    let weights = [1, 3].map(|weight| NonZeroU32::new(weight).expect("above zero"));
+    let both = weights.map(class);
+    let classes: &[ClassInfo] = if entry.facts.heeds_weights { &both } else { &[] };
+    let ios = scenario(classes.len().max(1) as u32);
     let seen = RefCell::new((&mut rows, vec![0_u64; ios.len()]));
     // The scenario's requests enter the policy in order: the n-th that enters is the n-th line that
     // is no flush.
@@ -109,8 +117,12 @@ fn table(entry: &Entry) -> String {
     if entry.params.iter().any(|param| param.name == "split") {
         params.set("split", Value::Size(64 << 10));
     }
-    let policy =
-        Observed(Witness::new((entry.build)(&params, &Served::ONE_DISK), decided), &enqueued);
+    // As many cycles as fit the scenario.
+    if entry.params.iter().any(|param| param.name == "cycle") {
+        params.set("cycle", Value::Duration(Span::from_ms(6)));
+    }
+    let served = Served { classes, ..Served::ONE_DISK };
+    let policy = Observed(Witness::new((entry.build)(&params, &served), decided), &enqueued);
     let mut stack = Queued::new(policy, Fixed::new(cost, 1 << 30));
     let mut source = Script::new(ios.clone());
     run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default()).unwrap();

@@ -6,11 +6,12 @@
 mod lifo;
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use penstock_core::{
-    ClassId, Device, Flags, Limits, Observer, Op, Prio, Queued, Seed, Served, Source, Span, Time,
-    Virtual, run,
+    ClassId, ClassInfo, Device, Flags, Limits, Observer, Op, Prio, Queued, Seed, Served, Source,
+    Span, Time, Virtual, run,
 };
 use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Array, Cost, Fixed, Level, PageCache, Ssd, page_cache, ssd};
@@ -45,10 +46,16 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// Two classes, of weights 1 and 3.
+fn weighted() -> [ClassInfo; 2] {
+    let weights = [1, 3].map(|weight| NonZeroU32::new(weight).expect("above zero"));
+    weights.map(|weight| ClassInfo { weight, ..ClassInfo::new("class") })
+}
+
 /// A load that fills queues, merges and splits.
 fn agents(seconds: u64, flags: Flags) -> Agents {
-    let agent = |op, size, pattern, arrivals| Agent {
-        class: ClassId(0),
+    let agent = |class, op, size, pattern, arrivals| Agent {
+        class: ClassId(class),
         prio: Prio(0),
         op,
         flags,
@@ -62,10 +69,10 @@ fn agents(seconds: u64, flags: Flags) -> Agents {
     let closed = |depth, ms| Arrivals::Closed { depth, think: Span::from_ms(ms) };
     Agents::new(
         vec![
-            agent(Op::Read, 4096, Pattern::Random, closed(16, 0)),
-            agent(Op::Write, 4096, Pattern::Sequential, closed(64, 2)),
-            agent(Op::Write, 1 << 20, Pattern::Sequential, closed(4, 0)),
-            agent(Op::Read, 8192, Pattern::Random, closed(32, 40)),
+            agent(0, Op::Read, 4096, Pattern::Random, closed(16, 0)),
+            agent(0, Op::Write, 4096, Pattern::Sequential, closed(64, 2)),
+            agent(1, Op::Write, 1 << 20, Pattern::Sequential, closed(4, 0)),
+            agent(1, Op::Read, 8192, Pattern::Random, closed(32, 40)),
         ],
         Seed(1),
     )
@@ -187,7 +194,8 @@ fn nothing_allocates_after_warm_up() {
     let disk = || Fixed::new(cost, 1 << 40);
     for entry in POLICIES.iter().chain([&lifo::ENTRY]) {
         for params in 0..6 {
-            let policy = (entry.build)(&any_params(entry, params), &Served::ONE_DISK);
+            let served = Served { classes: &weighted(), ..Served::ONE_DISK };
+            let policy = (entry.build)(&any_params(entry, params), &served);
             let what = format!("{} with parameters {params}", entry.name);
             let mut stack = Queued::new(policy, disk());
             allocates_nothing_when_warm(&what, &mut stack, agents(60, Flags::NONE), 0);

@@ -1,6 +1,7 @@
 //! What a policy declares about itself, for the registry.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 
 use penstock_core::{Policy, Served, Span};
 
@@ -33,11 +34,26 @@ pub struct Facts {
     pub short: fn(&Params) -> Option<u32>,
     /// It divides the device by the weights of the classes.
     pub heeds_weights: bool,
+    /// What is wrong with parameters that are right one by one.
+    pub conflict: fn(&Params) -> Option<Conflict>,
+}
+
+/// A parameter that does not fit the others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Conflict {
+    /// Its name.
+    pub param: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What would be right.
+    pub hint: &'static str,
 }
 
 impl Facts {
-    /// It merges nothing, treats no request as short and does not use weights.
-    pub const NONE: Self = Self { merges: |_| None, short: |_| None, heeds_weights: false };
+    /// It merges nothing, treats no request as short, does not use weights, and takes parameters in
+    /// any combination.
+    pub const NONE: Self =
+        Self { merges: |_| None, short: |_| None, heeds_weights: false, conflict: |_| None };
 }
 
 impl Entry {

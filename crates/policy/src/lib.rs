@@ -13,6 +13,7 @@ pub mod params;
 pub mod queue;
 pub mod registry;
 
+mod charge;
 mod cost;
 mod feedback;
 
@@ -20,15 +21,17 @@ pub mod c_look;
 pub mod cfq;
 pub mod class_priority;
 pub mod deadline;
+pub mod fairio;
 pub mod fcfs;
 pub mod look;
 pub mod noop;
 pub mod scan;
+pub mod sfq;
 pub mod size_priority;
 pub mod sptf;
 pub mod sstf;
 
-pub use entry::{Bound, Entry, Facts};
+pub use entry::{Bound, Conflict, Entry, Facts};
 pub use params::{Kind, Param, Params, Value};
 pub use queue::MAX_SECTORS;
 pub use registry::{ALL, POLICIES, USUAL, find};

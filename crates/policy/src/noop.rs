@@ -37,7 +37,8 @@ impl Noop {
     /// Takes `max_sectors`.
     pub fn new(params: &Params) -> Self {
         let limit = max_sectors(params).unwrap_or(0);
-        Self { chains: Chains::new(limit, true), links: Links::default(), fifo: List::default() }
+        let chains = Chains::new(limit, true).unordered();
+        Self { chains, links: Links::default(), fifo: List::default() }
     }
 }
 

@@ -33,8 +33,14 @@ pub enum Kind {
     Duration,
     /// A length of time, or one of these words.
     DurationOr(&'static [&'static str]),
+    /// A length of time above zero, or one of these words.
+    PositiveDurationOr(&'static [&'static str]),
     /// A whole number of at least this.
     Count(u64),
+    /// A whole number of at least the first and at most the second.
+    CountIn(u64, u64),
+    /// A whole number of at least this, or one of these words.
+    CountOr(u64, &'static [&'static str]),
     /// True or false.
     Switch,
     /// One of these words.
@@ -135,6 +141,14 @@ impl Params {
         match *self.get(name) {
             Value::Count(n) => u32::try_from(n).unwrap_or(u32::MAX),
             ref other => panic!("{name} is {other:?}, not a number"),
+        }
+    }
+
+    /// A whole number; `None` if it is a word.
+    pub fn count_or(&self, name: &str) -> Option<u32> {
+        match *self.get(name) {
+            Value::Count(n) => Some(u32::try_from(n).unwrap_or(u32::MAX)),
+            _ => None,
         }
     }
 

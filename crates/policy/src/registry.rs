@@ -15,6 +15,8 @@ pub static POLICIES: &[Entry] = &[
     crate::scan::ENTRY,
     crate::sptf::ENTRY,
     crate::class_priority::ENTRY,
+    crate::fairio::ENTRY,
+    crate::sfq::ENTRY,
 ];
 
 /// The policies that are compared if none are named: as different as there are, in few.

@@ -38,7 +38,15 @@ fn params(declared: &'static [Param], prefix: &str) -> Vec<Value> {
             ),
             Kind::Duration => ("time".to_owned(), vec![]),
             Kind::DurationOr(words) => (format!("time | {}", words.join(" | ")), vec![]),
+            Kind::PositiveDurationOr(words) => {
+                let kinds = std::iter::once("time above zero").chain(words.iter().copied());
+                (kinds.collect::<Vec<_>>().join(" | "), vec![])
+            }
             Kind::Count(least) => (format!("count, {least} or more"), vec![]),
+            Kind::CountIn(least, most) => (format!("count, {least} to {most}"), vec![]),
+            Kind::CountOr(least, words) => {
+                (format!("count, {least} or more | {}", words.join(" | ")), vec![])
+            }
             Kind::Switch => ("true | false".to_owned(), vec![]),
             Kind::Choice(words) => (words.join(" | "), vec![]),
             Kind::Group(members) => {

@@ -43,12 +43,27 @@ pub(crate) fn all(node: Option<&Node>) -> Result<Vec<(&'static str, Params)>, Jo
     let params = |policy: &'static Entry| {
         let section = reader.as_ref().and_then(|reader| reader.named(policy.name));
         let params = match section {
-            Some(section) => group(policy.params, section, &format!("policy {}", policy.name))?,
+            Some(section) => own(policy, section)?,
             None => policy.defaults(),
         };
         Ok((policy.name, params))
     };
     POLICIES.iter().map(params).collect()
+}
+
+/// The parameters of `policy` in its section of a job.
+fn own(policy: &'static Entry, section: &Node) -> Result<Params, JobError> {
+    let names: Vec<&str> = policy.params.iter().map(|param| param.name).collect();
+    let what = format!("policy {}", policy.name);
+    let reader = Reader::with(section, &what, names)?;
+    let params = read(policy.params, &reader)?;
+    match (policy.facts.conflict)(&params) {
+        None => Ok(params),
+        Some(conflict) => {
+            let place = reader.named(conflict.param).unwrap_or(section);
+            Err(JobError::new(conflict.message).at(&place.origin).hint(conflict.hint))
+        }
+    }
 }
 
 /// The parameters of `policy`: defaults, and what `sets` say, as `split=64KiB`.
@@ -105,7 +120,20 @@ fn value(param: &Param, node: &Node) -> Result<Value, JobError> {
         }
         Kind::Duration => duration(node),
         Kind::DurationOr(words) => word_or(node, words, &units::DURATION, "", duration),
+        Kind::PositiveDurationOr(&[]) => positive_duration(node),
+        Kind::PositiveDurationOr(words) => {
+            word_or(node, words, &units::DURATION, "", positive_duration)
+        }
         Kind::Count(least) => Ok(Value::Count(node.count(least, u64::from(u32::MAX))?)),
+        Kind::CountIn(least, most) => Ok(Value::Count(node.count(least, most)?)),
+        Kind::CountOr(least, words) => match find(node, words) {
+            Some(word) => Ok(Value::Word(word)),
+            // As an argument of `--set`, a number is a word too.
+            None if node.word().is_some_and(|word| word.parse::<i128>().is_err()) => {
+                Err(node.expected(&count_or(least, words)))
+            }
+            None => Ok(Value::Count(node.count(least, u64::from(u32::MAX))?)),
+        },
         Kind::Switch => Ok(Value::Switch(node.boolean()?)),
         Kind::Choice(words) => Ok(Value::Word(node.choice(words)?)),
         Kind::Group(members) => match (find(node, &["off"]), node.word()) {
@@ -143,6 +171,16 @@ fn word_or(
 
 fn duration(node: &Node) -> Result<Value, JobError> {
     TIME.read(node).map(Value::Duration)
+}
+
+fn positive_duration(node: &Node) -> Result<Value, JobError> {
+    TIME.above_zero().read(node).map(Value::Duration)
+}
+
+/// What a number or a word is expected to be.
+fn count_or(least: u64, words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| quote(word)).collect();
+    format!("a whole number of at least {least}, or {}", words.join(" or "))
 }
 
 fn size(node: &Node) -> Result<Value, JobError> {
@@ -189,6 +227,53 @@ arrivals = { kind = "closed", depth = 1 }
             let message = aging(value).unwrap_err();
             assert!(said.iter().all(|said| message.contains(said)), "{message}");
         }
+    }
+
+    fn fairio(sets: &[&str]) -> Result<super::Params, String> {
+        let sets: Vec<String> = sets.iter().map(|set| format!("fairio.{set}")).collect();
+        let job = Job::parse("job.toml", JOB, &sets).map_err(|error| error.to_string())?;
+        Ok(job.params("fairio").expect("a policy"))
+    }
+
+    #[test]
+    fn a_number_or_a_word_is_one_of_them_and_nothing_else() {
+        assert_eq!(fairio(&["load=4"]).unwrap().count_or("load"), Some(4));
+        assert_eq!(fairio(&["load=auto"]).unwrap().count_or("load"), None);
+        for (set, said) in [
+            ("load=many", "expected a whole number of at least 0, or `auto`, found `many`"),
+            ("cap=0", "expected a whole number of at least 1"),
+            ("window=1001", "1000"),
+            ("cycle=0ms", "expected a length of time above zero"),
+        ] {
+            let message = fairio(&[set]).unwrap_err();
+            assert!(message.contains(said), "{set}: {message}");
+        }
+    }
+
+    #[test]
+    fn parameters_that_do_not_fit_together_are_refused_where_they_stand() {
+        for (sets, said) in [
+            (&["load=8", "cap=4"][..], ["load 8 is above cap 4", "fairio.load=8", "leave it at"]),
+            (&["cycle=20us"], ["a cycle of 0.02ms is shorter", "fairio.cycle=20us", "1ms or more"]),
+        ] {
+            let message = fairio(sets).unwrap_err();
+            assert!(said.iter().all(|said| message.contains(said)), "{message}");
+        }
+        assert!(fairio(&["load=8", "cap=8"]).is_ok());
+    }
+
+    #[test]
+    fn costs_by_operation_are_tables_in_a_table() {
+        let text = JOB.to_owned()
+            + "[policy.fairio]\ncharge = \"law\"\nlaw = { read = { per_mb = \"532us\" } }\n";
+        let params = Job::parse("job.toml", &text, &[]).expect("a job").params("fairio").unwrap();
+        let law = params.group("law").expect("a table");
+        let read = law.group("read").expect("a table");
+        assert_eq!(read.duration("per_mb"), Span::from_us(532));
+        assert!(law.group("write").is_none());
+        let nested = fairio(&["law.write.base=20us"]).unwrap();
+        let write = nested.group("law").and_then(|law| law.group("write")).expect("tables");
+        assert_eq!(write.duration("base"), Span::from_us(20));
     }
 
     #[test]

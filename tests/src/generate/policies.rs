@@ -1,8 +1,20 @@
 //! Policies and their parameters: any that the registry declares.
 
 use penstock_policy::{Kind, MAX_SECTORS, POLICIES, Param};
+use penstock_spec::Job;
 
 use super::Draw;
+
+/// A job to which a section with parameters can be added.
+const JOB: &str = r#"duration = "1s"
+[class.all]
+[[agent]]
+class = "all"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 1 }
+"#;
 
 /// Some policies of the registry, each once.
 pub(super) fn some(draw: &mut Draw<'_>) -> Vec<String> {
@@ -27,8 +39,12 @@ pub(super) fn sections(draw: &mut Draw<'_>) -> String {
         if !merged || draw.one_in(3) {
             text += &format!("[policy.{}]\n", policy.name);
             let drawn = if merged { params(draw, policy.params) } else { params(draw, others()) };
-            for (name, value) in drawn {
-                text += &format!("{name} = {value}\n");
+            // Values that are right one by one may not fit together.
+            let lines = drawn.iter().map(|(name, value)| format!("{name} = {value}\n"));
+            let lines: String = lines.collect();
+            let job = format!("{JOB}[policy.{}]\n{lines}", policy.name);
+            if Job::parse("drawn.toml", &job, &[]).is_ok() {
+                text += &lines;
             }
         }
         if !merged {
@@ -43,7 +59,9 @@ pub(super) fn queue(draw: &mut Draw<'_>) -> String {
     let policy = &POLICIES[draw.between(0, POLICIES.len() as u64 - 1) as usize];
     let depth = draw.pick(&[2, 1, 4, 32]);
     let mut text = format!("{{ policy = \"{}\", depth = {depth}", policy.name);
-    let own = policy.params.iter().filter(|param| param.name != MAX_SECTORS.name);
+    // The depth of the queue is that of a policy which has one, too.
+    let own = policy.params.iter();
+    let own = own.filter(|param| ![MAX_SECTORS.name, "depth"].contains(&param.name));
     for (name, value) in params(draw, own) {
         text += &format!(", {name} = {value}");
     }
@@ -67,7 +85,14 @@ pub(super) fn params(
 fn value(draw: &mut Draw<'_>, kind: &Kind) -> String {
     let word = |draw: &mut Draw<'_>, words: &[&str]| format!("\"{}\"", draw.pick(words));
     match kind {
-        Kind::SizeOr(words) | Kind::DurationOr(words) if draw.one_in(3) => word(draw, words),
+        Kind::SizeOr(words)
+        | Kind::DurationOr(words)
+        | Kind::PositiveDurationOr(words)
+        | Kind::CountOr(_, words)
+            if draw.one_in(3) && !words.is_empty() =>
+        {
+            word(draw, words)
+        }
         Kind::Size | Kind::SizeOr(_) => size(draw),
         Kind::Duration | Kind::DurationOr(_) => time(draw),
         Kind::SizeOrGroup(words, members) => match draw.between(0, 2) {
@@ -75,7 +100,13 @@ fn value(draw: &mut Draw<'_>, kind: &Kind) -> String {
             1 => size(draw),
             _ => group(draw, members),
         },
-        Kind::Count(least) => (least + draw.pick(&[0, 1, 4, 16, 1_000])).to_string(),
+        Kind::PositiveDurationOr(_) => {
+            format!("\"{}ns\"", draw.pick(&[20_000_000, 2_000_000, 500_000_000, 3_000_000_000_u64]))
+        }
+        Kind::Count(least) | Kind::CountOr(least, _) => {
+            (least + draw.pick(&[0, 1, 4, 16, 1_000])).to_string()
+        }
+        Kind::CountIn(least, most) => (least + draw.pick(&[0, 1, 4, 16])).min(*most).to_string(),
         Kind::Switch => draw.pick(&["false", "true"]).into(),
         Kind::Choice(words) => word(draw, words),
         Kind::Group(_) if draw.one_in(3) => "\"off\"".into(),

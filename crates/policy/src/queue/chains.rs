@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use penstock_core::{Flags, Go, Op, Out, ReqId, Request};
 
+use super::exact::Exact;
 use super::slots::{NIL, put};
 use super::sorted::Sorted;
 
@@ -20,10 +21,48 @@ pub struct Chains {
     front_merges: bool,
     arrivals: u64,
     nodes: Vec<ChainMember>,
-    /// Founders by lane and first byte.
-    by_start: Sorted<Key>,
+    by_start: Starts,
     /// Founders by lane and the byte after the last.
-    by_end: Sorted<Key>,
+    by_end: Exact,
+}
+
+/// Founders by lane and first byte: in order, or only where one begins exactly.
+#[derive(Debug)]
+enum Starts {
+    Ordered(Sorted<Key>),
+    Unordered(Exact),
+}
+
+impl Starts {
+    fn key(&self, founder: u32) -> Key {
+        match self {
+            Self::Ordered(sorted) => sorted.key(founder),
+            Self::Unordered(exact) => exact.key(founder),
+        }
+    }
+
+    fn insert(&mut self, founder: u32, key: Key) {
+        match self {
+            Self::Ordered(sorted) => sorted.insert(founder, key),
+            Self::Unordered(exact) => exact.insert(founder, key),
+        }
+    }
+
+    fn remove(&mut self, founder: u32) {
+        match self {
+            Self::Ordered(sorted) => sorted.remove(founder),
+            Self::Unordered(exact) => exact.remove(founder),
+        }
+    }
+
+    /// The oldest founder that begins at `position`, if any does; if in order, one that is not
+    /// before.
+    fn near(&self, lane: u32, position: u64) -> Option<u32> {
+        match self {
+            Self::Ordered(sorted) => sorted.at_or_after((lane, position, 0)),
+            Self::Unordered(exact) => exact.find(lane, position),
+        }
+    }
 }
 
 /// Lane, position, arrival number: of equal positions the oldest goes first.
@@ -68,9 +107,15 @@ impl Chains {
             front_merges,
             arrivals: 0,
             nodes: Vec::new(),
-            by_start: Sorted::default(),
-            by_end: Sorted::default(),
+            by_start: Starts::Ordered(Sorted::default()),
+            by_end: Exact::default(),
         }
+    }
+
+    /// The same for a policy that has an order of its own, and never asks for a position.
+    #[must_use]
+    pub fn unordered(self) -> Self {
+        Self { by_start: Starts::Unordered(Exact::default()), ..self }
     }
 
     /// Queues `req` in `lane`.
@@ -89,7 +134,7 @@ impl Chains {
         self.arrivals += 1;
         let Chain { start, len, arrival, .. } = chain;
         put(&mut self.nodes, slot, ChainMember { id: req.id, len, next: NIL, chain });
-        if !self.by_start.is_empty()
+        if !self.by_end.is_empty()
             && let Some(founder) = self.merge_back(slot).or_else(|| self.merge_front(slot))
         {
             return Added::Joined(founder);
@@ -101,8 +146,11 @@ impl Chains {
 
     /// The first chain of `lane` that begins at `position` or later.
     pub fn at_or_after(&self, lane: u32, position: u64) -> Option<u32> {
-        let found = self.by_start.at_or_after((lane, position, 0))?;
-        (self.by_start.key(found).0 == lane).then_some(found)
+        let Starts::Ordered(by_start) = &self.by_start else {
+            unreachable!("chains that are not in order")
+        };
+        let found = by_start.at_or_after((lane, position, 0))?;
+        (by_start.key(found).0 == lane).then_some(found)
     }
 
     /// First byte of the chain of `founder`.
@@ -153,9 +201,9 @@ impl Chains {
     /// Merges the request in `slot` behind the chain that ends where it begins.
     fn merge_back(&mut self, slot: u32) -> Option<u32> {
         let new = self.nodes[slot as usize].chain;
-        let founder = self.by_end.at_or_after((new.lane, new.start, 0))?;
+        let founder = self.by_end.find(new.lane, new.start)?;
         let (lane, end, arrival) = self.by_end.key(founder);
-        if (lane, end) != (new.lane, new.start) || !self.may_merge(founder, &new) {
+        if !self.may_merge(founder, &new) {
             return None;
         }
         let old = self.nodes[founder as usize].chain.tail;
@@ -172,7 +220,7 @@ impl Chains {
     fn merge_front(&mut self, slot: u32) -> Option<u32> {
         let new = self.nodes[slot as usize].chain;
         let end = new.start + u64::from(new.len);
-        let founder = self.by_start.at_or_after((new.lane, end, 0))?;
+        let founder = self.by_start.near(new.lane, end)?;
         let (lane, start, arrival) = self.by_start.key(founder);
         if !self.front_merges || (lane, start) != (new.lane, end) || !self.may_merge(founder, &new)
         {

@@ -36,7 +36,7 @@ pub struct Merges {
 impl Merges {
     /// Takes `max_sectors`.
     pub fn new(params: &Params) -> Self {
-        let chains = max_sectors(params).map(|limit| Chains::new(limit, true));
+        let chains = max_sectors(params).map(|limit| Chains::new(limit, true).unordered());
         Self { chains, requests: Vec::new() }
     }
 

@@ -1,18 +1,24 @@
-//! What policies queue in: lists, a sorted index, requests by position, merged chains.
+//! What policies queue in: lists, a sorted index, requests by position, merged chains,
+//! a queue for each class.
 //!
 //! All are indexed by the slot of a ticket, so they need no memory of their own per request
 //! once they have grown to the largest slot.
 
+mod backlog;
 mod chains;
+mod exact;
 mod list;
 mod merges;
 mod positions;
 mod slots;
 mod sorted;
+mod tournament;
 
+pub use backlog::{Backlog, Taken};
 pub use chains::{Added, Chains};
 pub use list::{Links, List};
 pub(crate) use merges::max_sectors;
 pub use merges::{MAX_SECTORS, Merges};
 pub use positions::Positions;
 pub use sorted::Sorted;
+pub use tournament::Tournament;

@@ -67,19 +67,33 @@ fn read(node: &Node) -> Result<QueueSpec, JobError> {
     let mut known = names(&[KEYS]);
     known.extend(own(entry).map(|param| param.name));
     let reader = Reader::with(node, "the queue", known)?;
-    let params = params::change(defaults(entry), own(entry), &reader)?;
-    Ok(QueueSpec { policy, depth: reader.get(&DEPTH)?, params })
+    let mut params = params::change(defaults(entry), own(entry), &reader)?;
+    let depth = reader.get(&DEPTH)?;
+    if has(entry, DEPTH.name) {
+        params.set(DEPTH.name, Set::Count(depth.into()));
+    }
+    Ok(QueueSpec { policy, depth, params })
 }
 
-/// The parameters that a drive's own queue may have: a drive merges no commands.
+fn has(entry: &Entry, name: &str) -> bool {
+    entry.params.iter().any(|param| param.name == name)
+}
+
+/// Whether a drive's own queue may have this parameter: a drive merges no commands, and a policy's
+/// depth is that of the queue.
+fn is_own(name: &str) -> bool {
+    name != MAX_SECTORS.name && name != DEPTH.name
+}
+
+/// The parameters that a drive's own queue may have.
 fn own(entry: &'static Entry) -> impl Iterator<Item = &'static Param> {
-    entry.params.iter().filter(|param| param.name != MAX_SECTORS.name)
+    entry.params.iter().filter(|param| is_own(param.name))
 }
 
 /// All of its parameters, for a drive's own queue.
 fn defaults(entry: &'static Entry) -> Params {
     let mut params = entry.defaults();
-    if own(entry).count() < entry.params.len() {
+    if has(entry, MAX_SECTORS.name) {
         params.set(MAX_SECTORS.name, Set::Word("off"));
     }
     params
@@ -99,7 +113,7 @@ fn schema() -> Json {
 
 fn text(queue: &QueueSpec) -> String {
     let rows = Rows::of(&[KEYS]).put(&POLICY, &queue.policy).put(&DEPTH, &queue.depth);
-    let params = queue.params.iter().filter(|(name, _)| *name != MAX_SECTORS.name);
+    let params = queue.params.iter().filter(|(name, _)| is_own(name));
     params.fold(rows, |rows, (name, value)| rows.param(name, param(value))).inline()
 }
 

@@ -1,6 +1,6 @@
 //! The schema of policies' parameters, as the registry declares them.
 
-use penstock_policy::{Kind, POLICIES, Param};
+use penstock_policy::{Kind, POLICIES, Param, Value as Setting};
 use serde_json::{Value, json};
 
 use super::build::{any, count, defined, described, from_digit, switch, table, words};
@@ -44,14 +44,22 @@ fn param(param: &'static Param) -> Value {
         }
         Kind::Duration => defined("time"),
         Kind::DurationOr(these) => any([words(these.iter().copied()), from_digit("time")]),
+        Kind::PositiveDurationOr(&[]) => defined("time-above-zero"),
+        Kind::PositiveDurationOr(these) => {
+            any([words(these.iter().copied()), from_digit("time-above-zero")])
+        }
         Kind::Count(least) => count(least, u32::MAX.into()),
+        Kind::CountIn(least, most) => count(least, most),
+        Kind::CountOr(least, these) => {
+            any([words(these.iter().copied()), count(least, u32::MAX.into())])
+        }
         Kind::Switch => switch(),
         Kind::Choice(these) => words(these.iter().copied()),
         Kind::Group(members) => any([words(["on", "off"]), params(members)]),
     };
-    let default = match param.kind {
-        Kind::Group(_) => json!("on"),
-        _ => param_json(&param.default),
+    let default = match &param.default {
+        Setting::Group(_) => json!("on"),
+        other => param_json(other),
     };
     described(schema, &format!("{} Default: {}.", param.doc, param.source), Some(default))
 }

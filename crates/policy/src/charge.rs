@@ -1,0 +1,230 @@
+//! What a completed command is charged to its class, and what the next one will probably be.
+//!
+//! A device that serves one command at a time, or an array of such disks, says what a command cost:
+//! its device time. A device that serves many at once divides its time equally among the commands in
+//! flight, so a short command pays as much as a long one. There a law, a base and a part for each
+//! byte, gives each class its part of what the class would have alone.
+
+use alloc::vec::Vec;
+
+use penstock_core::{Op, Part, ReqId, Request, Span, Table};
+
+use crate::params::{Kind, Param, Params, Value};
+use crate::queue::Taken;
+
+/// What a class is charged for.
+pub(crate) const CHARGE: Param = Param {
+    name: "charge",
+    kind: Kind::Choice(&["time", "law"]),
+    default: Value::Word("time"),
+    doc: "what a command costs its class: the device time that it took, or what `law` says; without \
+          costs in `law`, the device time",
+    source: "FAIRIO charges device time; the law is ours, for devices that serve many commands at once",
+};
+
+/// The costs under `charge = "law"`.
+pub(crate) const LAW: Param = Param {
+    name: "law",
+    kind: Kind::Group(&[
+        Param {
+            name: "read",
+            kind: Kind::Group(COST),
+            default: Value::Word("off"),
+            doc: "what a read costs; off: as much as a write",
+            source: "ours",
+        },
+        Param {
+            name: "write",
+            kind: Kind::Group(COST),
+            default: Value::Word("off"),
+            doc: "what a write or a discard costs; off: as much as a read",
+            source: "ours",
+        },
+    ]),
+    default: Value::Word("off"),
+    doc: "the costs of commands under charge = \"law\"; off: none are stated",
+    source: "ours; a class alone has its own rate, so costs are best taken from such rates",
+};
+
+const COST: &[Param] = &[
+    Param {
+        name: "base",
+        kind: Kind::Duration,
+        default: Value::Duration(Span::ZERO),
+        doc: "of a command of no length",
+        source: "ours",
+    },
+    Param {
+        name: "per_mb",
+        kind: Kind::Duration,
+        default: Value::Duration(Span::ZERO),
+        doc: "of each megabyte, 1,000,000 bytes",
+        source: "ours",
+    },
+];
+
+/// How commands are charged.
+#[derive(Debug)]
+pub(crate) struct Charge {
+    /// Of a read and of a write; without them, device time is charged.
+    law: Option<[LawCost; 2]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct LawCost {
+    base: Span,
+    per_mb: Span,
+}
+
+impl Charge {
+    /// Takes `charge` and `law`.
+    pub(crate) fn new(params: &Params) -> Self {
+        let cost = |law: &Params, name| {
+            let cost = law.group(name)?;
+            Some(LawCost { base: cost.duration("base"), per_mb: cost.duration("per_mb") })
+        };
+        let law = params.group("law").filter(|_| params.is("charge", "law"));
+        let law = law.and_then(|law| {
+            let (read, write) = (cost(law, "read"), cost(law, "write"));
+            Some([read.or(write)?, write.or(read)?])
+        });
+        Self { law }
+    }
+
+    /// The charge of a command, if it is known before the command has completed.
+    pub(crate) fn known(&self, op: Op, bytes: u64) -> Option<u64> {
+        let LawCost { base, per_mb } = self.law?[usize::from(op != Op::Read)];
+        let bytes = if op == Op::Discard { 0 } else { bytes };
+        // A command that costs nothing would never use up a share.
+        Some((base + per_mb.share(bytes, 1_000_000)).ns().max(1))
+    }
+
+    /// The charge of a completed command that took `service`.
+    pub(crate) fn of<T>(&self, sent: &Sent<T>) -> u64 {
+        self.known(sent.op, sent.bytes).unwrap_or(sent.service)
+    }
+}
+
+/// The charge of a class's next command: a running mean in which the last counts a tenth.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RunningMean(Option<u64>);
+
+impl RunningMean {
+    /// A first guess, if there is one. Without it the first command that is measured is the mean.
+    pub(crate) fn starting(guess: Option<Span>) -> Self {
+        Self(guess.map(Span::ns))
+    }
+
+    /// The mean in nanoseconds, rounded down; `None` before the first command has completed.
+    pub(crate) fn ns(self) -> Option<u64> {
+        self.0
+    }
+
+    /// A command was charged this. Nine times the mean overflows after 64 years: it saturates.
+    pub(crate) fn measured(&mut self, charge: u64) {
+        let mean = |old: u64| old.saturating_mul(9).saturating_add(charge) / 10;
+        self.0 = Some(self.0.map_or(charge, mean));
+    }
+}
+
+/// A command in flight, and what a policy notes about it.
+#[derive(Debug)]
+pub(crate) struct Sent<T> {
+    pub(crate) note: T,
+    op: Op,
+    bytes: u64,
+    /// Device time of the requests that have completed.
+    service: u64,
+    /// Requests that have not.
+    left: u32,
+}
+
+/// Commands in flight. A merged command completes request by request.
+#[derive(Debug)]
+pub(crate) struct Commands<T> {
+    table: Table<Sent<T>>,
+    /// By slot of a request: the command that carries it.
+    carriers: Vec<ReqId>,
+}
+
+impl<T> Default for Commands<T> {
+    fn default() -> Self {
+        Self { table: Table::new(), carriers: Vec::new() }
+    }
+}
+
+impl<T> Commands<T> {
+    /// How many there are.
+    pub(crate) fn len(&self) -> u32 {
+        self.table.len()
+    }
+
+    /// `taken`, with the requests of `chain` behind it, goes to the device.
+    pub(crate) fn sent(&mut self, taken: &Taken, chain: &[ReqId], note: T) {
+        let Taken { go, op, bytes } = *taken;
+        let left = 1 + chain.len() as u32;
+        let command = self.table.insert_with(|_| Sent { note, op, bytes, service: 0, left });
+        for id in chain.iter().chain([&go.id]) {
+            if id.index() >= self.carriers.len() {
+                self.carriers.resize(id.index() + 1, command);
+            }
+            self.carriers[id.index()] = command;
+        }
+    }
+
+    /// A part of a request has completed. Returns the command if that was the last of it.
+    pub(crate) fn completed(&mut self, req: &Request, part: &Part) -> Option<Sent<T>> {
+        let command = self.carriers[req.id.index()];
+        let sent = self.table.get_mut(command).expect("a command in flight");
+        sent.service = sent.service.saturating_add(part.service.ns());
+        sent.left -= u32::from(part.last);
+        (sent.left == 0).then(|| self.table.remove(command))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cost(base: u64, per_mb: u64) -> Value {
+        let cost = Params::defaults(COST);
+        let cost = cost.with("base", Value::Duration(Span::from_us(base)));
+        Value::Group(cost.with("per_mb", Value::Duration(Span::from_us(per_mb))))
+    }
+
+    fn charge(law: &[(&str, Value)]) -> Charge {
+        static PARAMS: &[Param] = &[CHARGE, LAW];
+        let Kind::Group(members) = LAW.kind else { unreachable!("it is a group") };
+        let mut group = Params::defaults(members);
+        for (name, value) in law {
+            group.set(name, value.clone());
+        }
+        let params = Params::defaults(PARAMS).with("charge", Value::Word("law"));
+        Charge::new(&params.with("law", Value::Group(group)))
+    }
+
+    #[test]
+    fn a_law_charges_a_base_and_a_part_for_each_byte() {
+        let both = charge(&[("read", cost(15, 532)), ("write", cost(20, 1_000))]);
+        assert_eq!(both.known(Op::Read, 4096), Some(15_000 + 2_179));
+        assert_eq!(both.known(Op::Write, 1_000_000), Some(1_020_000));
+        assert_eq!(both.known(Op::Discard, 1 << 30), Some(20_000), "a discard moves nothing");
+    }
+
+    #[test]
+    fn a_cost_that_is_not_stated_is_that_of_the_other_operation() {
+        let reads = charge(&[("read", cost(15, 0))]);
+        assert_eq!(reads.known(Op::Write, 1), Some(15_000));
+        assert_eq!(charge(&[("write", cost(0, 0))]).known(Op::Read, 1), Some(1), "never nothing");
+        assert_eq!(charge(&[]).known(Op::Read, 1), None, "device time is charged");
+    }
+
+    #[test]
+    fn the_first_measured_command_is_the_mean_and_later_ones_count_a_tenth() {
+        let mut estimate = RunningMean::default();
+        estimate.measured(100);
+        assert_eq!(estimate.ns(), Some(100));
+        estimate.measured(200);
+        assert_eq!(estimate.ns(), Some(110));
+    }
+}

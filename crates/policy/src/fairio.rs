@@ -1,0 +1,249 @@
+//! Shares of disk time by weight, accounted in cycles: FAIRIO.
+//!
+//! Use it where classes of work share a disk or an array and each must get the part that its weight
+//! says, whatever it asks for. In a cycle the disks have its length of device time each. Every
+//! class gets a share of that: what brings it to its part of the last cycles and this one together.
+//! As long as a class has some of its share left, its requests go in order of arrival among those of
+//! such classes. What a command really cost is charged when it has completed; until then its class's
+//! running mean is reserved. If no class has a share left and few commands are in flight, the disk is
+//! filled. The cycle grows latencies: a class that has used its share waits for the next one.
+//!
+//! Neighbours of one class are merged. Requests of one class keep their order. O(log n) a request
+//! in the number of classes, O(n log n) a cycle.
+//!
+//! `mode = "plus"`, the default, ends a cycle when every class that has requests has used its share,
+//! and exempts use from the account only if no other class had anything waiting. `mode = "paper"` is
+//! a reconstruction of what the report describes: cycles have a fixed length, and whatever was sent
+//! to fill the disk is exempt. With short cycles it misses the weights as the report says.
+//!
+//! Promise: the charges of classes that always have something queued, more than `load` commands, are
+//! in proportion to their weights over a window. A class that asks for less gets what it asks for and
+//! saves nothing up. No bound on a wait in commands: it depends on weights and costs. In time, no
+//! class whose part of a cycle holds a command waits for much more than a cycle.
+//!
+//! What it leaves out: a closed loop of no more than `load` requests is always wholly at the disk, and
+//! a moment in which it has nothing queued lets the others fill.
+//!
+//! Source: Arunagiri, Kwok, Teller, Portillo and Seelam, "FAIRIO: An Algorithm for Differentiated I/O
+//! Performance" (technical report UTEP-CS-11-53). The report gives no formulas: division, exemption
+//! and the order within a cycle are a reconstruction, chosen because it shows the report's errors.
+
+use alloc::boxed::Box;
+use alloc::format;
+
+use penstock_core::{ClassInfo, Go, Out, Part, Policy, Request, Served, Time};
+
+use crate::charge::{Charge, Commands};
+use crate::entry::{Entry, Facts};
+use crate::params::Params;
+use crate::queue::{Backlog, max_sectors};
+
+mod auto;
+mod class;
+mod cycle;
+mod history;
+mod ranking;
+mod settings;
+mod share;
+
+#[cfg(test)]
+mod tests;
+
+use cycle::Cycle;
+use ranking::Ranking;
+use settings::{Exempt, Settings};
+
+/// Its entry in the registry.
+pub const ENTRY: Entry = Entry {
+    name: "fairio",
+    summary: "shares of disk time by weight, accounted in cycles, with a memory of the last ones",
+    params: settings::PARAMS,
+    build: |params, served| Box::new(Fairio::new(params, served)),
+    bound: |_, _| None,
+    facts: Facts {
+        merges: max_sectors,
+        heeds_weights: true,
+        conflict: settings::conflict,
+        ..Facts::NONE
+    },
+};
+
+/// Queues and the account of the classes.
+#[derive(Debug)]
+pub struct Fairio {
+    settings: Settings,
+    charge: Charge,
+    backlog: Backlog,
+    commands: Commands<Flight>,
+    cycle: Cycle,
+    ranking: Ranking,
+    /// Something has completed since the last decision.
+    completed: bool,
+    /// Requests sent to fill an under-loaded disk, and sent although their class was held back.
+    filled: u64,
+    released: u64,
+}
+
+/// What is noted of a command in flight.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    class: u32,
+    reserved: u64,
+    exempt: bool,
+}
+
+impl Fairio {
+    /// Takes the parameters of [`ENTRY`].
+    pub fn new(params: &Params, served: &Served<'_>) -> Self {
+        let settings = Settings::new(params, served);
+        let mut cycle = Cycle::new(&settings);
+        for info in served.classes {
+            cycle.add(info, true, &settings);
+        }
+        let mut ranking = Ranking::new(settings.fill);
+        cycle.begin(Time::ZERO, &settings);
+        ranking.refresh(&cycle.classes, |_| None);
+        Self {
+            settings,
+            charge: Charge::new(params),
+            backlog: Backlog::new(params),
+            commands: Commands::default(),
+            cycle,
+            ranking,
+            completed: false,
+            filled: 0,
+            released: 0,
+        }
+    }
+
+    /// Ends the cycle if its time is over.
+    fn advance(&mut self, now: Time) {
+        if self.cycle.end() <= now {
+            self.cycle.pass(now, &self.settings);
+            self.refresh();
+        }
+    }
+
+    /// Ends the cycle now.
+    fn restart(&mut self, now: Time) {
+        self.cycle.close(now, &self.settings);
+        self.cycle.begin(now, &self.settings);
+        self.refresh();
+    }
+
+    fn refresh(&mut self) {
+        let Self { ranking, cycle, backlog, .. } = self;
+        ranking.refresh(&cycle.classes, |class| backlog.first(class));
+    }
+
+    /// Whether all who could use a share have used theirs.
+    fn spent(&self, now: Time) -> bool {
+        // Nothing in flight: a request has come after all shares were used.
+        let asked = self.completed || self.commands.len() == 0;
+        let ends = self.settings.early_end && asked && now > self.cycle.start();
+        ends && self.ranking.waiting() > 0 && self.ranking.open() == 0
+    }
+
+    fn send(&mut self, class: u32, exempt: bool, out: &mut Out<'_>) -> Go {
+        let taken = self.backlog.take(class, out);
+        let entry = &mut self.cycle.classes[class as usize];
+        let known = || self.charge.known(taken.op, taken.bytes).or(entry.estimate.ns());
+        let reserved = if self.settings.reserve { known().unwrap_or(0) } else { 0 };
+        entry.reserved = entry.reserved.saturating_add(reserved);
+        entry.in_flight += 1;
+        let first = self.backlog.first(class);
+        entry.waits = first.is_some();
+        self.ranking.update(class, entry, first);
+        self.commands.sent(&taken, out.chain, Flight { class, reserved, exempt });
+        taken.go
+    }
+}
+
+impl Policy for Fairio {
+    fn enqueue(&mut self, now: Time, req: &Request) {
+        self.advance(now);
+        let class = req.class.index();
+        while self.cycle.classes.len() <= class {
+            let info = ClassInfo::new(format!("{}", self.cycle.classes.len()));
+            self.cycle.add(&info, false, &self.settings);
+        }
+        if !self.cycle.classes[class].active {
+            // It has been given up, or is new: it has a share from now on.
+            self.cycle.close(now, &self.settings);
+            self.cycle.classes[class].active = true;
+            self.cycle.begin(now, &self.settings);
+            self.refresh();
+        }
+        self.cycle.asks(class, now);
+        if self.backlog.add(req) {
+            let first = self.backlog.first(class as u32);
+            self.ranking.update(class as u32, &self.cycle.classes[class], first);
+        }
+    }
+
+    fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
+        self.advance(now);
+        if self.spent(now) {
+            self.cycle.early += 1;
+            self.restart(now);
+        }
+        self.completed = false;
+        let in_flight = self.commands.len();
+        if in_flight >= self.settings.cap {
+            return None;
+        }
+        if let Some(class) = self.ranking.eligible() {
+            return Some(self.send(class, false, out));
+        }
+        if self.settings.fill.is_some() && in_flight < self.settings.load {
+            let class = self.ranking.to_fill()?;
+            let exempt = match self.settings.exempt {
+                Exempt::None => false,
+                Exempt::Fill => true,
+                Exempt::Strict => self.ranking.waiting() == 1,
+            };
+            self.filled += 1;
+            return Some(self.send(class, exempt, out));
+        }
+        // A threshold must not keep the disk idle: with nothing in flight, nothing would change.
+        if in_flight > 0 {
+            return None;
+        }
+        let class = self.cycle.most_left()?;
+        self.released += 1;
+        Some(self.send(class, false, out))
+    }
+
+    fn complete(&mut self, now: Time, req: &Request, part: &Part) {
+        self.advance(now);
+        let Some(sent) = self.commands.completed(req, part) else { return };
+        let charge = self.charge.of(&sent);
+        let Flight { class, reserved, exempt } = sent.note;
+        let entry = &mut self.cycle.classes[class as usize];
+        entry.charge(now, charge, reserved, exempt);
+        self.ranking.update(class, entry, self.backlog.first(class));
+        self.completed = true;
+    }
+
+    /// The end of the cycle, while something is queued. Without that, idle cycles are counted when
+    /// the next request comes.
+    fn wakeup(&self) -> Time {
+        if self.ranking.waiting() > 0 { self.cycle.end() } else { Time::NEVER }
+    }
+
+    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+        report("cycles", self.cycle.ended);
+        report("cycles_ended_early", self.cycle.early);
+        report("cycle_ns", self.cycle.length());
+        report("filled", self.filled);
+        report("released", self.released);
+        for class in &self.cycle.classes {
+            let charged = class.charged.saturating_add(class.used);
+            report(&format!("class.{}.charged_ns", class.name), charged);
+            report(&format!("class.{}.share_left_ns", class.name), class.left());
+            if let Some(ns) = class.estimate.ns() {
+                report(&format!("class.{}.estimate_ns", class.name), ns);
+            }
+        }
+    }
+}

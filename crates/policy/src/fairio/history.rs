@@ -1,0 +1,204 @@
+//! What each class used in the last cycles.
+//!
+//! A record is a cycle, or several neighbouring ones that were short: a record takes further cycles
+//! in until it is a twentieth of a full cycle long. So a window of `cycles` full ones has at most
+//! twenty times as many records, however early cycles end, and all of its memory is there from the
+//! beginning.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Records of a window for each of its full cycles.
+const RECORDS: usize = 20;
+
+/// A ring of records, and their sums.
+#[derive(Debug)]
+pub(super) struct History {
+    /// Full cycles.
+    cycles: u64,
+    weights: Vec<u64>,
+    /// By record: how long it is.
+    elapsed: Vec<u64>,
+    /// By record and class: what counts as used.
+    used: Vec<u64>,
+    /// The oldest record.
+    front: usize,
+    len: usize,
+    /// Of all records.
+    span: u64,
+    /// By class, of all records.
+    sums: Vec<u64>,
+}
+
+impl History {
+    /// Empty, for as many full cycles; with 0, nothing is remembered.
+    pub(super) fn new(cycles: u32) -> Self {
+        // One more is being filled, and one more is about to leave.
+        let records = if cycles == 0 { 0 } else { cycles as usize * RECORDS + 2 };
+        Self {
+            cycles: cycles.into(),
+            weights: Vec::new(),
+            elapsed: vec![0; records],
+            used: Vec::new(),
+            front: 0,
+            len: 0,
+            span: 0,
+            sums: Vec::new(),
+        }
+    }
+
+    /// One more class. It counts as one that had its part of every record, so that it is owed
+    /// nothing.
+    pub(super) fn add_class(&mut self, weight: u64) {
+        let (old, records) = (self.weights.len(), self.elapsed.len());
+        let whole: u64 = self.weights.iter().sum();
+        let mut used = Vec::with_capacity(records * (old + 1));
+        if self.len == 0 {
+            used.resize(records * (old + 1), 0);
+        }
+        for record in used.len() / (old + 1)..records {
+            let others = &self.used[record * old..(record + 1) * old];
+            used.extend_from_slice(others);
+            used.push(part(others.iter().sum(), weight, whole));
+        }
+        self.weights.push(weight);
+        self.used = used;
+        let mine = (0..self.len).map(|n| self.used[self.at(n) * (old + 1) + old]).sum();
+        self.sums.push(mine);
+    }
+
+    /// What counts as used by `class`.
+    pub(super) fn sum(&self, class: usize) -> u64 {
+        self.sums[class]
+    }
+
+    /// How long it is if full cycles take `cycle`.
+    pub(super) fn full(&self, cycle: u64) -> u64 {
+        self.cycles.saturating_mul(cycle)
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        (self.len, self.span) = (0, 0);
+        self.sums.fill(0);
+    }
+
+    /// A cycle has ended after `elapsed`; of each class `used` says what it used. Full cycles take
+    /// `cycle`.
+    pub(super) fn push(&mut self, elapsed: u64, cycle: u64, used: impl Iterator<Item = u64>) {
+        if self.cycles == 0 {
+            return;
+        }
+        let joins = self.len > 0 && self.elapsed[self.at(self.len - 1)] < cycle / RECORDS as u64;
+        if !joins {
+            if self.len == self.elapsed.len() {
+                self.pop();
+            }
+            self.len += 1;
+            let new = self.at(self.len - 1);
+            self.elapsed[new] = 0;
+            self.row(new).fill(0);
+        }
+        let last = self.at(self.len - 1);
+        self.elapsed[last] = self.elapsed[last].saturating_add(elapsed);
+        self.span = self.span.saturating_add(elapsed);
+        let classes = self.weights.len();
+        let row = &mut self.used[last * classes..(last + 1) * classes];
+        for ((used, sum), record) in used.zip(&mut self.sums).zip(row) {
+            *record = record.saturating_add(used);
+            *sum = sum.saturating_add(used);
+        }
+        while self.len > 1 && self.span - self.elapsed[self.front] >= self.full(cycle) {
+            self.pop();
+        }
+    }
+
+    fn pop(&mut self) {
+        let front = self.front;
+        self.span -= self.elapsed[front];
+        let classes = self.weights.len();
+        for (sum, &used) in self.sums.iter_mut().zip(&self.used[front * classes..]) {
+            *sum -= used;
+        }
+        self.front = (front + 1) % self.elapsed.len();
+        self.len -= 1;
+    }
+
+    fn row(&mut self, record: usize) -> &mut [u64] {
+        let classes = self.weights.len();
+        &mut self.used[record * classes..(record + 1) * classes]
+    }
+
+    /// Where the `n`-th record is.
+    fn at(&self, n: usize) -> usize {
+        (self.front + n) % self.elapsed.len()
+    }
+}
+
+/// The part of `sum` that goes with `weight`, if `sum` is what goes with `whole`; rounded down. A
+/// sum of less than 2^64 times a weight of less than 2^32 is less than 2^96.
+pub(super) fn part(sum: u64, weight: u64, whole: u64) -> u64 {
+    (u128::from(sum) * u128::from(weight) / u128::from(whole.max(1))) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::VecDeque;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against a queue of cycles that are summed anew each time.
+        #[test]
+        fn sums_are_those_of_the_records(
+            cycles in prop::collection::vec((0_u64..3_000, 0_u64..500, 0_u64..500), 1..400),
+            length in 1_u32..5,
+        ) {
+            let mut window = History::new(length);
+            window.add_class(1);
+            window.add_class(2);
+            let mut model: VecDeque<(u64, [u64; 2])> = VecDeque::new();
+            for (elapsed, a, b) in cycles {
+                window.push(elapsed, 1_000, [a, b].into_iter());
+                match model.back_mut().filter(|(elapsed, _)| *elapsed < 50) {
+                    Some(last) => *last = (last.0 + elapsed, [last.1[0] + a, last.1[1] + b]),
+                    None => model.push_back((elapsed, [a, b])),
+                }
+                let span = |model: &VecDeque<(u64, _)>| model.iter().map(|r| r.0).sum::<u64>();
+                while model.len() > 1 && span(&model) - model[0].0 >= u64::from(length) * 1_000 {
+                    model.pop_front();
+                }
+                for class in 0..2 {
+                    let sum: u64 = model.iter().map(|record| record.1[class]).sum();
+                    prop_assert_eq!(window.sum(class), sum);
+                }
+                prop_assert!(window.len <= window.elapsed.len());
+            }
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded_however_early_cycles_end() {
+        let mut window = History::new(20);
+        window.add_class(1);
+        let memory = (window.elapsed.capacity(), window.used.capacity());
+        for n in 0..100_000 {
+            window.push(n % 7, 1_000_000, core::iter::once(1));
+        }
+        assert_eq!(memory, (window.elapsed.capacity(), window.used.capacity()));
+        assert_eq!(window.sum(0), 100_000, "300 ms fit a window of 20 s");
+    }
+
+    #[test]
+    fn a_class_that_comes_later_is_owed_nothing() {
+        let mut window = History::new(4);
+        window.add_class(100);
+        window.add_class(300);
+        window.push(1_000, 1_000, [250, 750].into_iter());
+        window.push(1_000, 1_000, [150, 450].into_iter());
+        window.add_class(200);
+        assert_eq!([0, 1, 2].map(|class| window.sum(class)), [400, 1_200, 800]);
+        (0..4).for_each(|_| window.push(1_000, 1_000, [0; 3].into_iter()));
+        assert_eq!(window.sum(2), 0, "it leaves with the records");
+    }
+}

@@ -1,0 +1,102 @@
+//! The least of a set of keys that change often: O(log n) a change, O(1) to look.
+//!
+//! A tree of winners over the slots, in one block of memory: an inner node names the slot with the
+//! lesser key of its two halves.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Slots with keys, all different, and the one with the least.
+#[derive(Debug)]
+pub struct Tournament<K> {
+    /// By slot; without a key a slot does not take part.
+    keys: Vec<Option<K>>,
+    /// By node, from 1 on; the last half are the slots.
+    winners: Vec<u32>,
+}
+
+impl<K> Default for Tournament<K> {
+    fn default() -> Self {
+        Self { keys: Vec::new(), winners: Vec::new() }
+    }
+}
+
+impl<K: Copy + Ord> Tournament<K> {
+    /// The slot with the least key.
+    pub fn first(&self) -> Option<u32> {
+        let winner = *self.winners.get(1)?;
+        self.keys[winner as usize].map(|_| winner)
+    }
+
+    /// The key of `slot`, if it takes part.
+    pub fn key(&self, slot: u32) -> Option<K> {
+        self.keys.get(slot as usize).copied().flatten()
+    }
+
+    /// Gives `slot` this key, or none.
+    pub fn set(&mut self, slot: u32, key: Option<K>) {
+        if slot as usize >= self.keys.len() {
+            self.grow(slot as usize + 1);
+        }
+        self.keys[slot as usize] = key;
+        let mut node = usize::midpoint(self.keys.len(), slot as usize);
+        while node > 0 {
+            let winner = self.winner(node);
+            // Where another slot wins as before, nothing changes above.
+            if self.winners[node] == winner && winner != slot {
+                return;
+            }
+            self.winners[node] = winner;
+            node /= 2;
+        }
+    }
+
+    /// The one of the two below `node` that has the lesser key.
+    fn winner(&self, node: usize) -> u32 {
+        let [left, right] = [2 * node, 2 * node + 1].map(|below| self.winners[below]);
+        match (self.keys[left as usize], self.keys[right as usize]) {
+            (Some(one), Some(other)) if other < one => right,
+            (None, Some(_)) => right,
+            _ => left,
+        }
+    }
+
+    fn grow(&mut self, slots: usize) {
+        let slots = slots.next_power_of_two().max(2);
+        self.keys.resize(slots, None);
+        self.winners = vec![0; 2 * slots];
+        for slot in 0..slots {
+            self.winners[slots + slot] = slot as u32;
+        }
+        for node in (1..slots).rev() {
+            self.winners[node] = self.winner(node);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tournament;
+    use alloc::collections::BTreeMap;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_first_has_the_least_key(
+            ops in prop::collection::vec((0_u32..70, prop::option::of(0_u32..50)), 0..500),
+        ) {
+            let (mut tree, mut model) = (Tournament::default(), BTreeMap::new());
+            for (slot, key) in ops {
+                let key = key.map(|key| (key, slot));
+                tree.set(slot, key);
+                prop_assert_eq!(tree.key(slot), key);
+                match key {
+                    Some(key) => model.insert(slot, key),
+                    None => model.remove(&slot),
+                };
+                let least = model.values().min().map(|&(_, slot)| slot);
+                prop_assert_eq!(tree.first(), least);
+            }
+        }
+    }
+}
