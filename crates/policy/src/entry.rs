@@ -33,11 +33,16 @@ pub struct Facts {
     pub short: fn(&Params) -> Option<u32>,
     /// It divides the device by the weights of the classes.
     pub heeds_weights: bool,
+    /// Parameters that it has as the policy of a drive's own queue alone, since they need what only
+    /// a drive knows.
+    pub in_drive: &'static [Param],
 }
 
 impl Facts {
-    /// It merges nothing, treats no request as short and does not use weights.
-    pub const NONE: Self = Self { merges: |_| None, short: |_| None, heeds_weights: false };
+    /// It merges nothing, treats no request as short, does not use weights, and has the same
+    /// parameters everywhere.
+    pub const NONE: Self =
+        Self { merges: |_| None, short: |_| None, heeds_weights: false, in_drive: &[] };
 }
 
 impl Entry {

@@ -43,8 +43,11 @@ pub(super) fn queue(draw: &mut Draw<'_>) -> String {
     let policy = &POLICIES[draw.between(0, POLICIES.len() as u64 - 1) as usize];
     let depth = draw.pick(&[2, 1, 4, 32]);
     let mut text = format!("{{ policy = \"{}\", depth = {depth}", policy.name);
-    let own = policy.params.iter().filter(|param| param.name != MAX_SECTORS.name);
-    for (name, value) in params(draw, own) {
+    if draw.one_in(3) {
+        text += &format!(", overhead = \"{}\"", draw.pick(&["hidden", "in-service"]));
+    }
+    let everywhere = policy.params.iter().filter(|param| param.name != MAX_SECTORS.name);
+    for (name, value) in params(draw, everywhere.chain(policy.facts.in_drive)) {
         text += &format!(", {name} = {value}");
     }
     text + " }"

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use penstock_core::{Device, Span};
+use penstock_core::{Device, Queued, Span};
 use penstock_device::hdd::{Angle, Bus, Drive, Hdd, Options, Overheads, Tagged};
 use serde_json::{Value as Json, json};
 
@@ -51,7 +51,7 @@ keys! {
 keys! {
     /// Keys of what is before the drive.
     HOST_KEYS:
-    /// Time of the host between two commands.
+    /// Time after each command in which the disk takes no other; it is no device time.
     TURNAROUND turnaround: Span = TIME, or Span::ZERO;
     /// The disk's own queue.
     QUEUE queue: QueueSpec = queue::KIND;
@@ -197,8 +197,10 @@ impl HddSpec {
         if let Some(watch) = watch.clone() {
             hdd = hdd.observed(move |at, access| watch.accessed(at, access));
         }
+        let QueueSpec { depth, hides_overhead, .. } = self.queue;
         let disk: Box<dyn Device> = match self.queue.build() {
-            Some(policy) => Box::new(Tagged::new(policy, hdd, self.queue.depth)),
+            Some(policy) if hides_overhead => Box::new(Tagged::new(policy, hdd, depth)),
+            Some(policy) => Box::new(Queued::with_depth(policy, hdd, depth)),
             None => Box::new(hdd),
         };
         match watch {

@@ -90,7 +90,6 @@ def _device(fixed: Table, queue: Queue, cache: str, values: Sequence[float]) -> 
     def seek(ns: float) -> str:
         return nanoseconds(within(ns, *SEEK))
 
-    queued, cost = queue != QUEUES[0], seek(overhead)
     return {
         "model": "hdd",
         "drive": {
@@ -101,12 +100,10 @@ def _device(fixed: Table, queue: Queue, cache: str, values: Sequence[float]) -> 
             "outer_rate": per_second(min(outer, FASTEST)),
             "inner_rate": per_second(min(inner, FASTEST)),
         },
-        # A queue takes commands in while the arm works; what each costs all the same is the host's.
-        "overheads": "none" if queued else cost,
-        "turnaround": cost if queued else "0s",
+        "overheads": seek(overhead),
         "bus": "none",
         "cache": cache,
-        "queue": dict(queue),
+        "queue": {**queue, "overhead": "in-service"},
     }
 
 
