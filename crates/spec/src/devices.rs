@@ -29,6 +29,7 @@ use self::entry::ModelEntry;
 pub use self::faults::FaultSpec;
 pub use self::fixed::FixedSpec;
 pub use self::hdd::{DriveSpec, HddSpec};
+use self::memory::COMMAND;
 pub use self::queue::QueueSpec;
 pub use self::sheet::SheetSpec;
 pub use self::ssd::SsdSpec;
@@ -238,7 +239,8 @@ impl DeviceSpec {
             Model::Hdd(spec) => spec.memory(),
             Model::Ssd(spec) => spec.memory(),
         };
-        disk.saturating_mul(self.disks().into())
+        let controller = self.array.and_then(|array| array.depth).unwrap_or(0);
+        disk.saturating_mul(self.disks().into()) + u64::from(controller) * COMMAND
     }
 
     /// The table, with every default in place.

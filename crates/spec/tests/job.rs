@@ -236,6 +236,7 @@ fn a_device_file_is_plain_facts() {
         disks: 4,
         max_extent: None,
         scheduler: Scheduler::One,
+        depth: None,
         random_phase: true,
     };
     assert_eq!(device.array, Some(array));
