@@ -5,9 +5,9 @@ use std::num::NonZeroU32;
 
 use penstock_core::Seed;
 use penstock_live::{Engine, Null, Speed, Target};
-use penstock_spec::Job;
 use penstock_spec::devices::{self, DeviceSpec};
 use penstock_spec::nearest::nearest;
+use penstock_spec::{Job, Stop};
 
 use crate::candidate::{self, Chosen};
 use crate::failure::Failure;
@@ -158,6 +158,9 @@ impl Place {
         lanes: u32,
         record: bool,
     ) -> Result<(), Failure> {
+        if let Stop::Sent(class) = asked.job.stop {
+            self.check_sent(asked, &asked.job.classes[class.index()].name)?;
+        }
         let several = lanes > 1;
         let Self::Modelled(spec) = self else {
             if !several {
@@ -184,6 +187,18 @@ impl Place {
             return Err(Failure::wrong(message, "play one of them: trace.device"));
         }
         one_queue(spec, &needs_one)
+    }
+
+    /// That one queue of ours sends the requests of `class`.
+    fn check_sent(&self, asked: &Asked<'_>, class: &str) -> Result<(), Failure> {
+        if let Self::Modelled(spec) = self {
+            one_queue(spec, &format!("stop = \"sent:{class}\" counts what one queue sends"))?;
+        }
+        let Some(kernel) = asked.policies.iter().find(|policy| policy.kernel().is_some()) else {
+            return Ok(());
+        };
+        let message = format!("stop = \"sent:{class}\", and {} has no queue here", kernel.name());
+        Err(Failure::wrong(message, "stop at a time, or with `last-arrival`"))
     }
 
     /// `DEVICE[@SPEED][:PATH]`.
