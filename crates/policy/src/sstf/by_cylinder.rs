@@ -20,14 +20,14 @@ pub(super) struct ByCylinder {
     /// Slots of requests that have come since the last pick.
     fresh: Vec<u32>,
     /// By slot.
-    waiting: Vec<Waiting>,
+    waiting: Vec<SeekRequest>,
     arrivals: u64,
     arm: u32,
 }
 
 /// A queued request.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct SeekRequest {
     id: ReqId,
     arrival: u64,
     first: u64,
@@ -38,7 +38,7 @@ impl ByCylinder {
     /// Sorts in what has come.
     fn sort(&mut self, drive: &dyn Device) {
         for slot in self.fresh.drain(..) {
-            let Waiting { arrival, first, .. } = self.waiting[slot as usize];
+            let SeekRequest { arrival, first, .. } = self.waiting[slot as usize];
             let cylinder = drive.cylinder(first).unwrap_or(self.arm);
             self.sorted.insert(slot, (cylinder, arrival));
         }
@@ -62,7 +62,7 @@ impl Policy for ByCylinder {
     fn enqueue(&mut self, _: Time, req: &Request) {
         let slot = req.id.slot;
         let (arrival, first, last) = (self.arrivals, req.start, req.end() - 1);
-        put(&mut self.waiting, slot, Waiting { id: req.id, arrival, first, last });
+        put(&mut self.waiting, slot, SeekRequest { id: req.id, arrival, first, last });
         self.arrivals += 1;
         self.fresh.push(slot);
     }
@@ -71,7 +71,7 @@ impl Policy for ByCylinder {
         self.sort(out.below);
         let slot = self.nearest()?;
         self.sorted.remove(slot);
-        let Waiting { id, last, .. } = self.waiting[slot as usize];
+        let SeekRequest { id, last, .. } = self.waiting[slot as usize];
         self.arm = out.below.cylinder(last).unwrap_or(self.arm);
         Some(Go::all(id))
     }
@@ -99,7 +99,7 @@ mod tests {
             1
         }
         fn cylinder(&self, start: u64) -> Option<u32> {
-            (start < 1_000_000).then(|| (start / 1000) as u32)
+            (start < 1_000_000).then_some((start / 1000) as u32)
         }
         fn start(&mut self, _: Time, _: &Request) {}
         fn wakeup(&self) -> Time {

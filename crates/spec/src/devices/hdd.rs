@@ -84,7 +84,7 @@ pub enum DriveSpec {
     /// By the figures of its data sheet.
     Sheet(SheetSpec),
     /// By its geometry.
-    Geometry(GeometrySpec),
+    Geometry(Box<GeometrySpec>),
 }
 
 fn rules() -> Json {
@@ -120,7 +120,7 @@ fn read(reader: &Reader<'_>) -> Result<HddSpec, JobError> {
 
 fn drive(node: &Node) -> Result<DriveSpec, JobError> {
     if geometry::is_one(node) {
-        return geometry::read(node).map(DriveSpec::Geometry);
+        return geometry::read(node).map(|drive| DriveSpec::Geometry(Box::new(drive)));
     }
     if let Value::Table(_) = node.value {
         return sheet::read(node).map(DriveSpec::Sheet);
