@@ -22,8 +22,11 @@ TURNS = (5_400, 7_200, 10_000, 15_000)
 
 Queue: TypeAlias = dict[str, Plain]
 
-QUEUES: tuple[Queue, ...] = ({"policy": "fcfs", "depth": 1}, {"policy": "sptf", "depth": 32})
-"""None, and that of SATA."""
+QUEUES: tuple[Queue, ...] = (
+    {"policy": "fcfs", "depth": 1},
+    {"policy": "sptf", "depth": 32, "overhead": "in-service"},
+)
+"""None, and that of SATA, which hides nothing of what a command costs."""
 
 CACHES = ("none", "drive")
 
@@ -103,7 +106,7 @@ def _device(fixed: Table, queue: Queue, cache: str, values: Sequence[float]) -> 
         "overheads": seek(overhead),
         "bus": "none",
         "cache": cache,
-        "queue": {**queue, "overhead": "in-service"},
+        "queue": dict(queue),
     }
 
 
