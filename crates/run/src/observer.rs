@@ -27,7 +27,7 @@ pub(crate) struct Ends<'a> {
 
 impl Ends<'_> {
     /// When the run was over, if it is because of what it waits for.
-    pub(crate) fn over(&self) -> Option<Time> {
+    fn over(&self) -> Option<Time> {
         let sent = self.sent.and_then(LastSent::over);
         self.programs.and_then(ProgramBook::over).or(sent)
     }
@@ -73,6 +73,11 @@ impl<'a> CellObserver<'a> {
     ) -> Self {
         let turned = (0..measures.len()).filter(|&at| measures[at].needs_turns()).collect();
         Self { warmup, arrivals: 0, measures, turned, below, ledger, recorder, reporter, ends }
+    }
+
+    /// When the run was over, if it is because of what it waits for.
+    pub(crate) fn over(&self) -> Option<Time> {
+        self.ends.over()
     }
 
     /// The run ended at `end`; what `source` plans before `until` did not take place.

@@ -297,7 +297,7 @@ impl Runner<'_> {
         if let Some((class, at)) = programs.and_then(ProgramBook::full) {
             return Err(self.too_many(names[class.index()], at));
         }
-        let over = observer.ends.over();
+        let over = observer.over();
         let at = over.unwrap_or(end.at);
         observer.ended(&mut *source, at, until);
         let early = over.is_none() && end.interrupted || quit.get().is_some();
