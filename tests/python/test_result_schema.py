@@ -71,6 +71,10 @@ COMMANDS: dict[str, tuple[str | Path, ...]] = {
         *("replay", ROOT / "tests/data/traces/sample.msr", "--on", "flash"),
         *("--fit", "scale", "--layout", "side-by-side"),
     ),
+    "a trace on several devices": (
+        *("replay", ROOT / "tests/data/traces/sample.msr", "--on", "flash"),
+        *("--fit", "scale", "--layout", "each"),
+    ),
 }
 """What is typed, `--json` left out."""
 

@@ -61,6 +61,16 @@ LEFT_TO_THE_PARSER = re.compile(
             "expected a transfer rate from",
             "expected a percentage of at least",
             "write-back begins at",
+            # The geometry of a drive, one part next to another.
+            "the zones? ",
+            "a capacity of .* leaves",
+            "a longer seek takes",
+            "the knee at",
+            "a table of seek times needs",
+            "no such drive",
+            # Which agents a class has.
+            "has no last request",
+            "is buffered: a cache sends",
         ]
     )
 )
@@ -94,7 +104,11 @@ class = "a"
 op = "read"
 size = "1MiB"
 pattern = "sequential"
-arrivals = { kind = "closed", depth = 4, think = "1ms" }
+align = "4KiB"
+first = "50%"
+gap = "4KiB"
+growth = { every = 100, size = "4KiB", gap = "1KiB" }
+arrivals = { kind = "closed", depth = 4, think = "1ms", count = 500 }
 
 [[agent]]
 class = "a"
@@ -130,10 +144,40 @@ cache = { segments = 2, blocks = 16 }
 readahead = "8KiB"
 write_back = true
 turnaround = "1ms"
-queue = { policy = "deadline", depth = 16, fifo_batch = 4 }
+queue = { policy = "deadline", depth = 16, overhead = "in-service", fifo_batch = 4 }
 faults = { errors = "0.1%", stalls = "0.5%", stall = "50ms" }
-array = { level = "raid0", disks = 8, stripe = "16KiB", max_extent = "1MiB", phase = "random" }
+array = { level = "raid0", disks = 8, stripe = "16KiB", max_extent = "1MiB", depth = 64, phase = "random" }
 """
+
+GEOMETRY = f"""
+{AGENTS.partition("[device]")[0]}
+[device]
+model = "hdd"
+overheads = "drive"
+bus = "none"
+queue = {{ policy = "sstf", depth = 16, distance = "cylinders" }}
+
+[device.drive]
+cylinders = 100
+heads = 5
+rpm = 7200
+capacity = "3MB"
+track_skew = "1.2ms"
+cylinder_skew = "2.2ms"
+head_switch = "1ms"
+write_settle = "0.1ms"
+read_overhead = "0.2ms"
+read_overhead_after_write = "0.3ms"
+write_overhead = "0.4ms"
+write_overhead_after_write = "0.5ms"
+zones = [{{ first = 0, last = 59, sectors = 16 }}, {{ first = 60, last = 99, sectors = 8 }}]
+seek = {{ single = "1ms", knee = 40, at_knee = "3ms", full = "13ms" }}
+"""
+
+MEASURED = (
+    GEOMETRY.partition("seek =")[0]
+    + 'seek = [{ distance = 1, takes = "1ms" }, { distance = 99, takes = "13ms" }]\n'
+)
 
 TRACE = """
 [trace]
@@ -405,7 +449,10 @@ def messages() -> Iterator[str]:
 
 MESSAGES = list(messages())
 
-JOB_FILES = sorted([*ROOT.glob("examples/*.toml"), *ROOT.glob("papers/*/job.toml")])
+PAPERS = [path for path in ROOT.glob("papers/*/*.toml") if path.name != "published.toml"]
+JOB_FILES = sorted(
+    [*ROOT.glob("examples/*.toml"), *ROOT.glob("examples/fairio/*.toml"), *PAPERS]
+)
 DEVICE_FILES = sorted(ROOT.glob("examples/devices/*.toml"))
 
 
@@ -441,6 +488,8 @@ JOBS = {
     "mapped": tomllib.loads(MAPPED),
     "units": tomllib.loads(UNITS),
     "flash": tomllib.loads(FLASH),
+    "geometry": tomllib.loads(GEOMETRY),
+    "measured": tomllib.loads(MEASURED),
     "sheet": tomllib.loads(SHEET),
     "programs": tomllib.loads(PROGRAMS),
     "policies": tomllib.loads(UNITS) | {"policy": parameters()},

@@ -8,7 +8,7 @@ use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Cost, Fixed};
 use penstock_policy::{Params, Value, find};
 use penstock_tests::{Script, noted};
-use penstock_workload::{Agent, Agents, Arrivals, Pattern};
+use penstock_workload::{Agent, Agents, Arrivals, Pattern, Spacing};
 
 const KIB: u32 = 1024;
 
@@ -283,6 +283,8 @@ impl Observer for Count {
 /// bytes from one to the next in the mean.
 fn random_load(name: &str, device: impl Device) -> (u64, u64) {
     let agent = Agent {
+        spacing: Spacing::default(),
+        count: u64::MAX,
         class: ClassId(0),
         prio: Prio(0),
         op: Op::Read,

@@ -8,7 +8,7 @@ use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Cost, Fixed};
 use penstock_policy::{Params, Value, find};
 use penstock_tests::{Script, noted};
-use penstock_workload::{Agent, Agents, Arrivals, Pattern};
+use penstock_workload::{Agent, Agents, Arrivals, Pattern, Spacing};
 
 const KIB: u64 = 1024;
 
@@ -251,6 +251,8 @@ impl Observer for Count {
 fn served(name: &str, set: &[(&str, Value)], depth: u32) -> u64 {
     let device = disk();
     let agent = Agent {
+        spacing: Spacing::default(),
+        count: u64::MAX,
         class: ClassId(0),
         prio: Prio(0),
         op: Op::Read,

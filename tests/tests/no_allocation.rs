@@ -19,7 +19,7 @@ use penstock_policy::{POLICIES, Value, fcfs};
 use penstock_spec::drives;
 use penstock_tests::any_params;
 use penstock_workload::trace::{Places, Record, Replay, Timing, Trace};
-use penstock_workload::{Agent, Agents, Arrivals, Pattern};
+use penstock_workload::{Agent, Agents, Arrivals, Pattern, Spacing};
 
 struct Counting;
 
@@ -55,6 +55,8 @@ fn weighted() -> [ClassInfo; 2] {
 /// A load that fills queues, merges and splits.
 fn agents(seconds: u64, flags: Flags) -> Agents {
     let agent = |class, op, size, pattern, arrivals| Agent {
+        spacing: Spacing::default(),
+        count: u64::MAX,
         class: ClassId(class),
         prio: Prio(0),
         op,

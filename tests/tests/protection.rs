@@ -9,7 +9,7 @@ use penstock_core::{
 };
 use penstock_device::{Cost, Fixed};
 use penstock_policy::{Params, Value, find};
-use penstock_workload::{Agent, Agents, Arrivals, Pace, Pattern};
+use penstock_workload::{Agent, Agents, Arrivals, Pace, Pattern, Spacing};
 use rand::RngExt;
 
 const SHORT: ClassId = ClassId(0);
@@ -102,6 +102,8 @@ impl<D: Device> Device for Disturbed<D> {
 fn agent(class: ClassId, size: u32, arrivals: Arrivals, active: [u64; 2]) -> Agent {
     let [begin, end] = active.map(|s| Time::ZERO + Span::from_secs(s));
     Agent {
+        spacing: Spacing::default(),
+        count: u64::MAX,
         class,
         prio: Prio(0),
         op: Op::Write,

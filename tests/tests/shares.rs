@@ -8,7 +8,7 @@ use penstock_core::{
 };
 use penstock_device::{Cost, Fixed};
 use penstock_policy::{Params, Value, find};
-use penstock_workload::{Agent, Agents, Arrivals, Pattern};
+use penstock_workload::{Agent, Agents, Arrivals, Pattern, Spacing};
 
 const CAPACITY: u64 = 1 << 40;
 
@@ -54,6 +54,8 @@ fn agents(classes: &[Class], capacity: u64, seconds: u64) -> Agents {
     let part = capacity / classes.len() as u64 / 4096 * 4096;
     let end = Time::ZERO + Span::from_secs(seconds);
     let agent = |(n, class): (usize, &Class)| Agent {
+        spacing: Spacing::default(),
+        count: u64::MAX,
         class: ClassId(n as u16),
         prio: Prio(0),
         op: Op::Read,

@@ -14,8 +14,7 @@ pub trait Device {
     /// The unit to which it rounds ranges, in bytes. Only a device rounds.
     fn block(&self) -> u32;
 
-    /// How many more requests the device takes now. The answer depends only on what was started and
-    /// what has finished.
+    /// How many more requests the device takes now. Only `start` and `advance` change the answer.
     fn room(&self) -> u32;
 
     /// Whether the device takes this range now. An array may have room while one of its disks has
@@ -28,6 +27,12 @@ pub trait Device {
     /// where position costs nothing.
     fn position(&self, _now: Time, _op: Op, _start: u64) -> Span {
         Span::ZERO
+    }
+
+    /// The cylinder of `start`, of a drive with an arm that has this byte. It is for the policy of
+    /// the drive's own queue alone: no layer passes it on, since no host knows it.
+    fn cylinder(&self, _start: u64) -> Option<u32> {
+        None
     }
 
     /// Takes a request. This call only queues: [`wakeup`](Self::wakeup) says when there is work to

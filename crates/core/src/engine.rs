@@ -137,8 +137,7 @@ pub fn run(
     // Each turn of an instant either finishes or sends something, so no run reaches twice the
     // table.
     let turns_per_instant = 2 * u64::from(limits.max_outstanding) + 64;
-    // Only its own calls change when the device is to be advanced next.
-    let (polled, mut next) = (device.polled(), device.wakeup());
+    let polled = device.polled();
     loop {
         let now = clock.now();
         turns += 1;
@@ -153,7 +152,7 @@ pub fn run(
         if !observer.turn(now) {
             return Ok(End { at: now, interrupted: true, turns });
         }
-        let mut due = source.next_due();
+        let (next, mut due) = (device.wakeup(), source.next_due());
         // A clock that wakes late finds several things due. Requests that were due before anything
         // else are submitted first, in a turn of their own.
         let first = now.min(next).min(limits.until);
@@ -162,14 +161,12 @@ pub fn run(
         if submitted == Submitted::Nothing {
             if polled || next <= now {
                 device.advance(now, &mut done);
-                if !done.is_empty() {
-                    for d in done.drain(..) {
-                        let req = table.remove(d.id);
-                        source.finished(now, &req, &d);
-                        observer.finished(now, &req, &d);
-                    }
-                    due = source.next_due();
+                for d in done.drain(..) {
+                    let req = table.remove(d.id);
+                    source.finished(now, &req, &d);
+                    observer.finished(now, &req, &d);
                 }
+                due = source.next_due();
             }
             if now >= limits.until {
                 return Ok(End { at: now, interrupted: false, turns });
@@ -186,8 +183,7 @@ pub fn run(
             return Ok(End { at: now, interrupted: false, turns });
         }
         let due = if device.room() > 0 { due } else { Time::NEVER };
-        next = device.wakeup();
-        let until = next.min(due);
+        let until = device.wakeup().min(due);
         if until == Time::NEVER && !polled || !clock.park(until.min(limits.until)) {
             return Err(RunError::Stalled { at: now, outstanding: table.len() });
         }

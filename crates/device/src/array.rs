@@ -4,8 +4,11 @@
 //! Use it to study a policy above many arms. Disks may be any devices, each with a queue of its
 //! own. A request becomes pieces, at most one for each run of neighbouring bytes on a disk, and is
 //! done with its last piece. Its wait ends with that of its first piece; its device time is the sum
-//! over the disks; its error is the first error of a piece. A flush goes to every disk. A piece that goes to a full disk waits here in the
-//! order of arrival.
+//! over the disks; its error is the first error of a piece. A flush goes to every disk.
+//!
+//! A request that needs a full disk waits above, and all behind it, unless the array has a
+//! [controller](Array::with_controller): that takes requests whatever the disks hold, and what a
+//! full disk cannot take waits in it, for each disk in the order of arrival.
 //!
 //! Source: D. A. Patterson, G. Gibson and R. H. Katz, "A case for redundant arrays of inexpensive
 //! disks (RAID)", SIGMOD 1988; the left-symmetric layout of parity is of E. K. Lee and R. H. Katz,
@@ -73,6 +76,8 @@ pub struct Array<D> {
     /// The earliest of them, or earlier for a request without a piece.
     wake: Time,
     room: Room,
+    /// Requests that the controller takes at once, if there is one.
+    controller: Option<u32>,
     table: Table<ArrayRequest>,
     /// Requests without a piece: beyond the array's end.
     beyond: Vec<ReqId>,
@@ -128,12 +133,19 @@ impl<D: Device> Array<D> {
                 all: disks.iter().map(|disk| u64::from(disk.room)).sum(),
                 full: disks.iter().filter(|disk| disk.room == 0).count(),
             },
+            controller: None,
             disks,
             table: Table::new(),
             beyond: Vec::new(),
             writes: Vec::new(),
             ended: Vec::new(),
         })
+    }
+
+    /// The same with a controller that takes `depth` requests at once.
+    #[must_use]
+    pub fn with_controller(self, depth: u32) -> Self {
+        Self { controller: Some(depth), ..self }
     }
 
     /// The disks, in their order.
@@ -268,12 +280,19 @@ impl<D: Device> Device for Array<D> {
         self.disks[0].device.block()
     }
 
-    /// What all disks take together; [`admits`](Device::admits) checks the disks of a range.
+    /// What the controller takes. Without one, what all disks take together;
+    /// [`admits`](Device::admits) checks the disks of a range.
     fn room(&self) -> u32 {
-        u32::try_from(self.room.all).unwrap_or(u32::MAX)
+        match self.controller {
+            Some(depth) => depth.saturating_sub(self.table.len()),
+            None => u32::try_from(self.room.all).unwrap_or(u32::MAX),
+        }
     }
 
     fn admits(&self, op: Op, start: u64, len: u32) -> bool {
+        if self.controller.is_some() {
+            return self.room() > 0;
+        }
         match &self.layout {
             _ if self.room.full == 0 => true,
             _ if op == Op::Flush => false,

@@ -154,7 +154,7 @@ impl<D: Device> Device for Emulated<D> {
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
         let mut ended = std::mem::take(&mut self.ended);
         let (present, first) = (self.speed.model(now), done.len());
-        let mut due = present;
+        let (mut due, room) = (present, self.model.room());
         while self.model.wakeup() <= present {
             due = self.model.wakeup();
             let from = ended.len();
@@ -171,13 +171,13 @@ impl<D: Device> Device for Emulated<D> {
         } else {
             done.extend(ended.drain(..).filter_map(|half| self.settle(half, true)));
         }
-        let modelled = done.len();
+        let (modelled, opened) = (done.len(), self.model.room() > room);
         if let Some(file) = &mut self.over {
             file.advance(now, &mut ended);
             done.extend(ended.drain(..).filter_map(|half| self.settle(half, false)));
         }
         // A completion that waited for the file is reported when the file was done.
-        let answers_the_model = modelled > first && done.len() == modelled;
+        let answers_the_model = (modelled > first || opened) && done.len() == modelled;
         self.reported = if answers_the_model { (now, due) } else { (Time::NEVER, due) };
         self.ended = ended;
     }

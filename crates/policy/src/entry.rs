@@ -36,6 +36,9 @@ pub struct Facts {
     pub heeds_weights: bool,
     /// What is wrong with parameters that are right one by one.
     pub conflict: fn(&Params) -> Option<Conflict>,
+    /// Parameters that it has as the policy of a drive's own queue alone, since they need what only
+    /// a drive knows.
+    pub in_drive: &'static [Param],
 }
 
 /// A parameter that does not fit the others.
@@ -50,10 +53,15 @@ pub struct Conflict {
 }
 
 impl Facts {
-    /// It merges nothing, treats no request as short, does not use weights, and takes parameters in
-    /// any combination.
-    pub const NONE: Self =
-        Self { merges: |_| None, short: |_| None, heeds_weights: false, conflict: |_| None };
+    /// It merges nothing, treats no request as short, does not use weights, takes parameters in any
+    /// combination, and has the same ones everywhere.
+    pub const NONE: Self = Self {
+        merges: |_| None,
+        short: |_| None,
+        heeds_weights: false,
+        conflict: |_| None,
+        in_drive: &[],
+    };
 }
 
 impl Entry {

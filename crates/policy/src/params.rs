@@ -83,6 +83,13 @@ impl Params {
         Self(params.iter().map(|param| (param.name, default(param))).collect())
     }
 
+    /// These values and those of `others`, whose names are other ones.
+    #[must_use]
+    pub fn and(mut self, others: Self) -> Self {
+        self.0.extend(others.0);
+        self
+    }
+
     /// The values, in order.
     pub fn iter(&self) -> impl Iterator<Item = &(&'static str, Value)> {
         self.0.iter()
@@ -155,6 +162,13 @@ impl Params {
     /// True or false.
     pub fn switch(&self, name: &str) -> bool {
         *self.get(name) == Value::Switch(true)
+    }
+
+    /// Whether `name`, which need not be declared, is this word.
+    pub fn has(&self, name: &str, word: &str) -> bool {
+        self.0.iter().any(|(known, value)| {
+            *known == name && matches!(value, Value::Word(found) if *found == word)
+        })
     }
 
     /// Whether it is this word.

@@ -8,24 +8,47 @@
 //! Promise: none. A request far away waits for as long as nearer ones keep coming.
 //!
 //! Source: P. J. Denning, "Effects of scheduling on file memory operations", AFIPS Spring Joint
-//! Computer Conference 1967, by addresses in place of cylinders, which a policy does not know.
+//! Computer Conference 1967, by addresses in place of cylinders, which only a drive knows.
+
+mod by_cylinder;
 
 use alloc::boxed::Box;
 
 use penstock_core::{Go, Out, Part, Policy, Request, Time};
 
+use self::by_cylinder::ByCylinder;
 use crate::entry::{Entry, Facts};
-use crate::params::Params;
+use crate::params::{Kind, Param, Params, Value};
 use crate::queue::{MAX_SECTORS, Positions, max_sectors};
+
+/// Words of [`DISTANCE`].
+const BYTES: &str = "bytes";
+const CYLINDERS: &str = "cylinders";
+
+/// What is near.
+const DISTANCE: Param = Param {
+    name: "distance",
+    kind: Kind::Choice(&[BYTES, CYLINDERS]),
+    default: Value::Word(BYTES),
+    doc: "What counts as distance: bytes, or cylinders that the arm moves, where the oldest of \
+          equally near requests goes.",
+    source: "`bytes`, as before a device, where cylinders are not known",
+};
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "sstf",
     summary: "shortest seek first: the request nearest to where the last one ended",
     params: &[MAX_SECTORS],
-    build: |params, _| Box::new(Sstf::new(params)),
+    build: |params, _| {
+        if params.has(DISTANCE.name, CYLINDERS) {
+            Box::new(ByCylinder::default())
+        } else {
+            Box::new(Sstf::new(params))
+        }
+    },
     bound: |_, _| None,
-    facts: Facts { merges: max_sectors, ..Facts::NONE },
+    facts: Facts { merges: max_sectors, in_drive: &[DISTANCE], ..Facts::NONE },
 };
 
 /// What is queued, and the assumed position of the arm.

@@ -22,6 +22,7 @@ mod design;
 mod ending;
 mod failure;
 mod independent;
+mod last_sent;
 mod machine;
 mod measures;
 mod observer;

@@ -5,6 +5,7 @@ use penstock_core::{Done, Observer, Request, Source, Span, Time};
 use penstock_live::Guard;
 
 use crate::candidate::QuitFlag;
+use crate::last_sent::LastSent;
 use crate::measures::ledger::Ledger;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::programs::ProgramBook;
@@ -20,14 +21,22 @@ pub(crate) struct Ends<'a> {
     pub(crate) guard: Option<&'a Guard>,
     /// The programs that the run waits for have ended, or too many are under way.
     pub(crate) programs: Option<&'a ProgramBook>,
+    /// The last request of the class that the run waits for was dispatched.
+    pub(crate) sent: Option<&'a LastSent>,
 }
 
 impl Ends<'_> {
+    /// When the run was over, if it is because of what it waits for.
+    fn over(&self) -> Option<Time> {
+        let sent = self.sent.and_then(LastSent::over);
+        self.programs.and_then(ProgramBook::over).or(sent)
+    }
+
     /// Whether the run goes on at `now`.
     fn goes_on(&self, now: Time) -> bool {
         self.quit.get().is_none()
             // What is decided at the end's instant belongs to the run.
-            && self.programs.and_then(ProgramBook::over).is_none_or(|over| now <= over)
+            && self.over().is_none_or(|over| now <= over)
             && self.programs.and_then(ProgramBook::full).is_none()
             && self.guard.is_none_or(|guard| guard.look(now))
     }
@@ -64,6 +73,11 @@ impl<'a> CellObserver<'a> {
     ) -> Self {
         let turned = (0..measures.len()).filter(|&at| measures[at].needs_turns()).collect();
         Self { warmup, arrivals: 0, measures, turned, below, ledger, recorder, reporter, ends }
+    }
+
+    /// When the run was over, if it is because of what it waits for.
+    pub(crate) fn over(&self) -> Option<Time> {
+        self.ends.over()
     }
 
     /// The run ended at `end`; what `source` plans before `until` did not take place.

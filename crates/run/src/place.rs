@@ -7,7 +7,7 @@ use penstock_core::Seed;
 use penstock_live::{Engine, Null, Speed, Target};
 use penstock_spec::devices::{self, DeviceSpec};
 use penstock_spec::nearest::nearest;
-use penstock_spec::{Job, TraceDevice};
+use penstock_spec::{Job, Stop, TraceDevice};
 
 use crate::candidate::{self, Chosen};
 use crate::failure::Failure;
@@ -189,11 +189,26 @@ impl Place {
         lanes: usize,
         record: bool,
     ) -> Result<(), Failure> {
+        if let Stop::Sent(class) = asked.job.stop {
+            self.check_sent(asked, &asked.job.classes[class.index()].name)?;
+        }
         let models = self.models(lanes);
         if models.is_empty() {
             return queues::one_target(self.name(), lanes);
         }
         queues::check(&models, lanes, &asked.policies, record)
+    }
+
+    /// That one queue of ours sends the requests of `class`.
+    fn check_sent(&self, asked: &Asked<'_>, class: &str) -> Result<(), Failure> {
+        if let Self::Modelled(spec) = self {
+            queues::one(spec, &format!("stop = \"sent:{class}\" counts what one queue sends"))?;
+        }
+        let Some(kernel) = asked.policies.iter().find(|policy| policy.kernel().is_some()) else {
+            return Ok(());
+        };
+        let message = format!("stop = \"sent:{class}\", and {} has no queue here", kernel.name());
+        Err(Failure::wrong(message, "stop at a time, or with `last-arrival`"))
     }
 
     /// `DEVICE[@SPEED][:PATH]`.

@@ -19,6 +19,7 @@ use crate::below::Seen;
 use crate::candidate::{Chosen, Quit, QuitFlag};
 use crate::ending::Ending;
 use crate::failure::Failure;
+use crate::last_sent::LastSent;
 use crate::measures;
 use crate::measures::busy::DeviceBusy;
 use crate::measures::device_stats::DeviceStats;
@@ -55,6 +56,8 @@ struct Observers<'a> {
     guard: Option<&'a Guard>,
     /// Of programs, which run on models only.
     programs: Option<&'a ProgramBook>,
+    /// Of what the policy sends of a class, if the run ends with it.
+    sent: Option<&'a LastSent>,
     /// The measures of the device and of programs.
     below: Vec<Box<dyn Measure>>,
 }
@@ -133,7 +136,7 @@ impl Runner<'_> {
         }
         let mut below: Vec<Box<dyn Measure>> = vec![Box::new(stats)];
         below.extend(book.clone().map(|book| Box::new(book) as Box<dyn Measure>));
-        let observers = Observers { programs: book.as_ref(), below, guard: None };
+        let observers = Observers { programs: book.as_ref(), below, ..Observers::default() };
         let quit = QuitFlag::default();
         if lanes.len() > 1 {
             let served = models.iter().map(|spec| disks_of(spec));
@@ -227,7 +230,12 @@ impl Runner<'_> {
     ) -> Result<RunResult, Failure> {
         let quit = QuitFlag::default();
         let served = Served { classes: &self.load.classes, disks: place.disks() };
-        let policy = self.policy.build(&served, &quit);
+        let mut policy = self.policy.build(&served, &quit);
+        let sent = self.last_sent();
+        if let Some(sent) = &sent {
+            policy = Box::new(sent.of(policy));
+        }
+        let observers = Observers { sent: sent.as_ref(), ..observers };
         let at_completions = self.job.workload.arrives_at_completions();
         let Some(path) = self.record else {
             let mut stack = Queued::new(policy, device).arrivals_first(at_completions);
@@ -269,7 +277,7 @@ impl Runner<'_> {
         recorder: Option<Recorder>,
         quit: &QuitFlag,
     ) -> Result<RunResult, Failure> {
-        let Observers { guard, programs, below } = observers;
+        let Observers { guard, programs, sent, below } = observers;
         let most = self.job.max_outstanding;
         let mut source = self.load.workload.source(Seed(self.seed), most, programs);
         let names: Vec<&str> = self.load.classes.iter().map(|class| class.name.as_str()).collect();
@@ -278,7 +286,7 @@ impl Runner<'_> {
         let subject = self.subject(guard.is_some());
         let measures = measures::all(&subject);
         let reporter = self.reporter(&names, guard.is_some(), progress);
-        let ends = Ends { quit, guard, programs };
+        let ends = Ends { quit, guard, programs, sent };
         let mut observer =
             CellObserver::new(subject.warmup, measures, below, ledger, recorder, reporter, ends);
         let until = self.until();
@@ -294,7 +302,7 @@ impl Runner<'_> {
         if let Some((class, at)) = programs.and_then(ProgramBook::full) {
             return Err(self.too_many(names[class.index()], at));
         }
-        let over = programs.and_then(ProgramBook::over);
+        let over = observer.over();
         let at = over.unwrap_or(end.at);
         observer.ended(&mut *source, at, until);
         let early = over.is_none() && end.interrupted || quit.get().is_some();
@@ -372,10 +380,16 @@ impl Runner<'_> {
         Reporter::new(duration, progress, rhythm, self.watch.map(watch))
     }
 
+    /// What counts the requests of the class that the run waits for, if it does.
+    fn last_sent(&self) -> Option<LastSent> {
+        let Stop::Sent(class) = self.job.stop else { return None };
+        self.job.workload.requests(class).map(|requests| LastSent::new(class, requests))
+    }
+
     /// When the run ends, whatever is outstanding.
     fn until(&self) -> Time {
         match self.job.stop {
-            Stop::Drained | Stop::Done(_) => Time::NEVER,
+            Stop::Drained | Stop::Done(_) | Stop::Sent(_) => Time::NEVER,
             Stop::LastArrival => self.load.last,
             Stop::At(span) => Time::ZERO + span,
         }

@@ -115,7 +115,7 @@ fn serve(hdd: &mut Hdd, now: Time, io: Io) -> Done {
     let mut done = Vec::new();
     hdd.start(now, &io.with(ReqId { slot: 0, age: 0 }));
     hdd.advance(hdd.wakeup(), &mut done);
-    assert_eq!((done.len(), hdd.room()), (1, 1));
+    assert_eq!(done.len(), 1);
     done[0]
 }
 
@@ -222,6 +222,11 @@ proptest! {
         let longest = hdd.seek(Op::Write, drives::drive(name).expect("known").cylinders - 1);
         let mut now = Time::ZERO;
         for (part, len, op, think) in requests {
+            if hdd.room() == 0 {
+                now = now.max(hdd.wakeup());
+                hdd.advance(now, &mut Vec::new());
+            }
+            prop_assert_eq!(hdd.room(), 1, "the turnaround is over");
             let op = [Op::Read, Op::Write, Op::Discard, Op::Flush][usize::from(op)];
             let start = at(&hdd, part);
             let len = if op == Op::Flush { 0 } else { len.min((hdd.capacity() - start) as u32) };

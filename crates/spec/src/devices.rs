@@ -9,9 +9,11 @@ mod cache;
 mod entry;
 mod faults;
 mod fixed;
+mod geometry;
 mod hdd;
 mod memory;
 mod queue;
+mod seek;
 mod sheet;
 mod ssd;
 mod watch;
@@ -28,8 +30,11 @@ pub use self::cache::{Ahead, CacheSpec};
 use self::entry::ModelEntry;
 pub use self::faults::FaultSpec;
 pub use self::fixed::FixedSpec;
+pub use self::geometry::{GeometrySpec, ZoneSpec};
 pub use self::hdd::{DriveSpec, HddSpec};
+use self::memory::COMMAND;
 pub use self::queue::QueueSpec;
+pub use self::seek::SeekSpec;
 pub use self::sheet::SheetSpec;
 pub use self::ssd::SsdSpec;
 pub use self::watch::Watch;
@@ -45,7 +50,7 @@ use crate::tree::{self, Node, Table, Value};
 use crate::{drives, file};
 
 /// Device files that are built in.
-const BUILT_IN: [(&str, &str); 8] = [
+const BUILT_IN: [(&str, &str); 10] = [
     ("hdd-7200", include_str!("../../../examples/devices/hdd-7200.toml")),
     ("hdd-7200-ncq", include_str!("../../../examples/devices/hdd-7200-ncq.toml")),
     ("hdd-10k", include_str!("../../../examples/devices/hdd-10k.toml")),
@@ -54,6 +59,8 @@ const BUILT_IN: [(&str, &str); 8] = [
     ("ssd-nvme", include_str!("../../../examples/devices/ssd-nvme.toml")),
     ("paper-io-path", include_str!("../../../examples/devices/paper-io-path.toml")),
     ("paper-disk", include_str!("../../../examples/devices/paper-disk.toml")),
+    ("fairio-18es", include_str!("../../../examples/devices/fairio-18es.toml")),
+    ("fairio-raid", include_str!("../../../examples/devices/fairio-raid.toml")),
 ];
 
 /// All of a device. The largest that stand for real ones take some megabytes.
@@ -222,7 +229,8 @@ impl DeviceSpec {
             Model::Hdd(spec) => spec.memory(),
             Model::Ssd(spec) => spec.memory(),
         };
-        disk.saturating_mul(self.disks().into())
+        let controller = self.array.and_then(|array| array.depth).unwrap_or(0);
+        disk.saturating_mul(self.disks().into()) + u64::from(controller) * COMMAND
     }
 
     /// The table, with every default in place, as the section called `section`.

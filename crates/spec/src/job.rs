@@ -46,7 +46,8 @@ keys! {
     WARMUP warmup: Span = TIME, or Span::ZERO;
     /// When the run ends: when all requests have finished (`drained`), when no
     /// request can arrive any more (`last-arrival`), when the programs of a class have ended
-    /// (`done:CLASS`), or at a time.
+    /// (`done:CLASS`), when the last request of a class has been dispatched (`sent:CLASS`), or at
+    /// a time.
     STOP stop: Stop<String> = stop::KIND, or Stop::Drained;
     /// Requests that may be outstanding at once, and programs under way.
     MAX_OUTSTANDING max_outstanding: u32 = Count(1, MAX_OUTSTANDING_MOST), or 1 << 20;
@@ -216,8 +217,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let classes = reader.node(&CLASS).map(classes).transpose()?.unwrap_or_default();
     let mut workload = kind.read(&reader, &classes, duration, folder)?;
     let device = device(&reader, folder, &mut workload)?;
-    let of_programs = workload.programs().map(|_| &classes[..]);
-    let stop = reader.get(&STOP)?.of(reader.place(&STOP), earliest, of_programs)?;
+    let stop = reader.get(&STOP)?.of(reader.place(&STOP), earliest, &classes, &workload)?;
     let policies = params::all(reader.node(&POLICY))?;
     let buffered = workload.agents().iter().any(|agent| agent.buffered);
     let job = Job {

@@ -5,16 +5,19 @@ use serde_json::{Value as Json, json};
 
 use crate::amount::TIME;
 use crate::classes::{self, Class};
-use crate::diagnose::{JobError, Origin};
+use crate::diagnose::{JobError, Origin, quote};
 use crate::kinds::{Kind, Own};
 use crate::nearest::suggest;
 use crate::schema::build::{any, from_digit, words};
 use crate::text::quoted;
 use crate::tree::Node;
 use crate::units::duration_text;
+use crate::workload::WorkloadSpec;
 
 /// What begins the end of a run with the last program of a class.
 const DONE: &str = "done:";
+/// What begins the end of a run with the dispatch of a class's last request.
+const SENT: &str = "sent:";
 /// Ends of a run that are a word.
 const STOPS: [&str; 2] = ["drained", "last-arrival"];
 
@@ -28,6 +31,8 @@ pub enum Stop<C = ClassId> {
     LastArrival,
     /// When the last program of this class has ended.
     Done(C),
+    /// When the last request of this class has been dispatched, whatever is outstanding.
+    Sent(C),
     /// At this time, whatever is outstanding.
     At(Span),
 }
@@ -36,9 +41,11 @@ pub enum Stop<C = ClassId> {
 pub(crate) const KIND: Own<Stop<String>> = Own { read, text, schema };
 
 fn read(node: &Node) -> Result<Stop<String>, JobError> {
-    let expected = "`drained`, `last-arrival`, `done:CLASS` or a time such as `12min`";
+    let expected =
+        "`drained`, `last-arrival`, `done:CLASS`, `sent:CLASS` or a time such as `12min`";
     match node.word() {
         Some(text) if text.starts_with(DONE) => Ok(Stop::Done(text[DONE.len()..].into())),
+        Some(text) if text.starts_with(SENT) => Ok(Stop::Sent(text[SENT.len()..].into())),
         Some(text) if text == STOPS[0] => Ok(Stop::Drained),
         Some(text) if text == STOPS[1] => Ok(Stop::LastArrival),
         Some(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => {
@@ -53,13 +60,14 @@ fn text(stop: &Stop<String>) -> String {
         Stop::Drained => quoted(STOPS[0]),
         Stop::LastArrival => quoted(STOPS[1]),
         Stop::Done(class) => quoted(&format!("{DONE}{class}")),
+        Stop::Sent(class) => quoted(&format!("{SENT}{class}")),
         Stop::At(at) => TIME.text(at),
     }
 }
 
 fn schema() -> Json {
-    let done = json!({"type": "string", "pattern": format!("^{DONE}.")});
-    any([words(STOPS), done, from_digit("time-above-zero")])
+    let of_class = json!({"type": "string", "pattern": format!("^({DONE}|{SENT}).")});
+    any([words(STOPS), of_class, from_digit("time-above-zero")])
 }
 
 impl Stop {
@@ -69,28 +77,46 @@ impl Stop {
             Self::Drained => Stop::Drained,
             Self::LastArrival => Stop::LastArrival,
             Self::Done(class) => Stop::Done(classes[class.index()].name.clone()),
+            Self::Sent(class) => Stop::Sent(classes[class.index()].name.clone()),
             Self::At(at) => Stop::At(at),
         }
     }
 }
 
 impl Stop<String> {
-    /// The same, written at `origin`, of a job of `duration`; `classes` are those of programs, if
-    /// it has any.
+    /// The same, written at `origin`, of a job of `duration` with these `classes`.
     pub(crate) fn of(
         self,
         origin: &Origin,
         duration: Span,
-        classes: Option<&[Class]>,
+        classes: &[Class],
+        workload: &WorkloadSpec,
     ) -> Result<Stop, JobError> {
         match self {
             Self::Drained => Ok(Stop::Drained),
             Self::LastArrival => Ok(Stop::LastArrival),
             Self::Done(name) => {
                 let hint = "only of programs is known when they have ended; set `drained`";
-                let none = || JobError::new("`done:` belongs to a job with programs").hint(hint);
-                let classes = classes.ok_or_else(|| none().at(origin))?;
+                if workload.programs().is_none() {
+                    let found = "`done:` belongs to a job with programs";
+                    return Err(JobError::new(found).at(origin).hint(hint));
+                }
                 classes::named(&name, origin, classes).map(Stop::Done)
+            }
+            Self::Sent(name) => {
+                let class = classes::named(&name, origin, classes)?;
+                let mut agents = workload.agents().iter();
+                if agents.any(|agent| agent.class == class && agent.buffered) {
+                    let found = format!("class {} is buffered: a cache sends for it", quote(&name));
+                    let hint = "name a class that is `direct`, or stop with `last-arrival`";
+                    return Err(JobError::new(found).at(origin).hint(hint));
+                }
+                if workload.requests(class).is_none() {
+                    let found = format!("class {} has no last request", quote(&name));
+                    let hint = "give each of its agents a `count`: it says which one is the last";
+                    return Err(JobError::new(found).at(origin).hint(hint));
+                }
+                Ok(Stop::Sent(class))
             }
             Self::At(at) if at >= duration => Ok(Stop::At(at)),
             Self::At(at) => {

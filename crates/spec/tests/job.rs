@@ -13,7 +13,7 @@ use penstock_spec::devices::{
 use penstock_spec::{Edge, Job, Stop, View};
 use penstock_workload::Pattern::{Random, Sequential};
 use penstock_workload::trace::Layout;
-use penstock_workload::{Agent, Arrivals, Pace};
+use penstock_workload::{Agent, Arrivals, Growth, Pace, Spacing};
 use proptest::prelude::*;
 
 const BANK_DAY: &str = include_str!("../../../examples/bank-day.toml");
@@ -72,6 +72,8 @@ fn bank_day_is_what_it_is_said_to_be() {
     let poisson = |rate| Arrivals::Open { rate, pace: Pace::Poisson, curve: vec![] };
     let closed = |depth| Arrivals::Closed { depth, think: Span::ZERO };
     let agent = |class, op, size, region, pattern, arrivals| Agent {
+        spacing: Spacing::default(),
+        count: u64::MAX,
         class: ClassId(class),
         prio: Prio(prios[usize::from(class)]),
         op,
@@ -189,6 +191,37 @@ fn another_kind_of_arrivals_drops_what_belonged_to_the_old() {
 }
 
 #[test]
+fn requests_of_an_agent_may_be_aligned_apart_growing_and_counted() {
+    let text = r#"
+        duration = "10s"
+        stop = "sent:a"
+        [class.a]
+        [[agent]]
+        class = "a"
+        op = "read"
+        size = "8KiB"
+        pattern = "sequential"
+        align = "512B"
+        first = "50%"
+        gap = "5KiB"
+        growth = { every = 100, size = "5KiB", gap = "10KiB" }
+        arrivals = { kind = "fixed", rate = "100/s", count = 10000 }
+    "#;
+    let job = parse(text, &[]);
+    assert_eq!(parse(&job.text(), &[]), job);
+    assert_eq!(job.stop, Stop::Sent(ClassId(0)));
+    let agents = job.agents_on(10 << 30, 512).unwrap();
+    let growth = Some(Growth { every: 100, size: 5 << 10, gap: 10 << 10 });
+    let spacing = Spacing { align: Some(512), first: 5 << 30, gap: 5 << 10, growth };
+    assert_eq!((agents[0].spacing, agents[0].count), (spacing, 10_000));
+    assert_eq!(agents[0].longest(), 503 << 10, "the last one has grown 99 times");
+    // A pattern without them, read back from its text.
+    let random = small(&["agent.0.count=7"]);
+    assert_eq!(parse(&random.text(), &[]), random);
+    assert_eq!(random.agents_on(10 << 30, 512).unwrap()[0].count, 7);
+}
+
+#[test]
 fn shares_end_on_whole_pages_and_at_the_end() {
     let region = |edges: &str, capacity, block| {
         let job = small(&[&format!("agent.0.region={edges}")]);
@@ -220,12 +253,13 @@ fn a_device_file_is_plain_facts() {
         bus = "none"
         cache = "none"
         turnaround = "1ms"
-        queue = { policy = "deadline", depth = 16, fifo_batch = 4 }
+        queue = { policy = "deadline", depth = 16, overhead = "in-service", fifo_batch = 4 }
         faults = { errors = "0.1%", stalls = "0.5%", stall = "50ms" }
         [device.array]
         level = "raid5"
         disks = 4
         stripe = "16KiB"
+        depth = 64
         phase = "random"
     "#;
     let job = parse(text, &[]);
@@ -237,6 +271,7 @@ fn a_device_file_is_plain_facts() {
         disks: 4,
         max_extent: None,
         scheduler: Scheduler::One,
+        depth: Some(64),
         random_phase: true,
     };
     assert_eq!(device.array, Some(array));
@@ -251,7 +286,7 @@ fn a_device_file_is_plain_facts() {
     let turnaround = Span::from_ms(1);
     assert_eq!(options, Options { overheads, bus: Bus::None, turnaround, cache: None });
     assert_eq!(cache, None);
-    assert_eq!((queue.policy, queue.depth), ("deadline", 16));
+    assert_eq!((queue.policy, queue.depth, queue.hides_overhead), ("deadline", 16, false));
     assert_eq!(queue.params.count("fifo_batch"), 4);
 }
 

@@ -280,14 +280,97 @@ fn devices_of_a_job() {
         ),
         device("model = \"hdd\", drive = \"ibm18es\", queue = { policy = \"ssft\" }"),
         device("model = \"hdd\", drive = \"ibm18es\", queue = { quantum = 4 }"),
+        device(
+            "model = \"hdd\", drive = \"ibm18es\", queue = { policy = \"fcfs\", distance = \"bytes\" }"
+        ),
+        device(
+            "model = \"hdd\", drive = \"ibm18es\", queue = { policy = \"sstf\", distance = \"tracks\" }"
+        ),
+        set(&["sstf.distance=cylinders"]),
         faulty("{ errors = \"0.1%\", stall = \"50ms\" }"),
         faulty("{ stalls = 0.005 }"),
     ]);
 }
 
 #[test]
+fn drives_by_their_geometry() {
+    let zone =
+        |first: u32, last: u32| format!("{{ first = {first}, last = {last}, sectors = 100 }}");
+    let zones = |zones: &[String], more: &str| {
+        let zones = zones.join(", ");
+        device(&format!(
+            "model = \"hdd\", drive = {{ cylinders = 100, heads = 2, rpm = 7200, \
+             zones = [{zones}], {more} }}"
+        ))
+    };
+    let all = [zone(0, 49), zone(50, 99)];
+    let seek = |seek: &str| zones(&all, &format!("seek = {seek}"));
+    let curve = "seek = { single = \"1ms\", average = \"5ms\", full = \"9ms\" }";
+    messages!([
+        device("model = \"hdd\", drive = { zones = [] }"),
+        device("model = \"hdd\", drive = { zones = 3 }"),
+        zones(&all, "capacity = \"1MB\""),
+        zones(&[zone(0, 49), zone(49, 99)], curve),
+        zones(&[zone(50, 49)], curve),
+        zones(&[zone(0, 100)], curve),
+        zones(&all, &format!("capacity = \"11MB\", {curve}")),
+        zones(&all, &format!("capacity = \"5MB\", {curve}")),
+        seek("\"7ms\""),
+        seek("{ single = \"1ms\", full = \"9ms\" }"),
+        seek(
+            "{ single = \"1ms\", average = \"5ms\", knee = 40, at_knee = \"3ms\", full = \"9ms\" }"
+        ),
+        seek("{ single = \"1ms\", knee = 40, at_knee = \"30ms\", full = \"9ms\" }"),
+        seek("{ single = \"1ms\", knee = 99, at_knee = \"3ms\", full = \"9ms\" }"),
+        seek("[{ distance = 3, takes = \"1ms\" }, { distance = 1, takes = \"1ms\" }]"),
+        seek("[{ distance = 3, takes = \"10ms\" }, { distance = 9, takes = \"1ms\" }]"),
+        device(&format!(
+            "model = \"hdd\", cache = \"drive\", drive = {{ cylinders = 100, heads = 2, \
+             rpm = 7200, zones = [{}], {curve} }}",
+            all.join(", ")
+        )),
+    ]);
+}
+
+#[test]
+fn how_requests_lie_and_how_many_there_are() {
+    let sequential = |more: &str| {
+        instead("pattern = \"sequential\"\narrivals = { kind = \"closed\", depth = 4 }", more)
+    };
+    let turns =
+        "pattern = \"sequential\"\narrivals = { kind = \"turns\", count = 4 }\ngap = \"4KiB\"";
+    messages!([
+        set(&["agent.0.gap=4KiB"]),
+        set(&["agent.0.first=50%"]),
+        sequential(turns),
+        set(&["agent.1.growth.every=100"]),
+        set(&["agent.1.growth.size=4KiB", "agent.1.count=100"]),
+        set(&["agent.1.growth.every=1", "agent.1.growth.size=4KiB", "agent.1.count=1000000"]),
+        set(&[
+            "agent.1.growth.every=1",
+            "agent.1.growth.size=4KiB",
+            "agent.1.count=100000",
+            "agent.1.region=0%,10%"
+        ]),
+        set(&["agent.1.first=2GiB"]),
+        set(&["agent.1.align=0B"]),
+        set(&["agent.1.count=0"]),
+        set(&["stop=sent:teller"]),
+        set(&["stop=sent:batch"]),
+        set(&["stop=sent:tellers", "agent.0.count=10", "agent.0.cache=buffered"]),
+        set(&["stop=send:tellers"]),
+    ]);
+}
+
+#[test]
 fn arrays() {
     messages!([
+        device(
+            "model = \"fixed\", base = \"1ms\", array = { level = \"jbod\", disks = 2, depth = 0 }"
+        ),
+        device(
+            "model = \"fixed\", base = \"1ms\", array = { level = \"jbod\", disks = 2, depth = 8, scheduler = \"each\" }"
+        ),
         device("model = \"fixed\", base = \"1ms\", array = { disks = 4 }"),
         device("model = \"fixed\", base = \"1ms\", array = { level = \"raid6\", disks = 4 }"),
         device("model = \"fixed\", base = \"1ms\", array = { level = \"raid5\", disks = 2 }"),

@@ -9,12 +9,17 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
+mod spacing;
+
 use penstock_core::{
     ClassId, Done, Flags, Io, Op, Prio, Request, Rng, Seed, Source, Span, StreamId, Time,
 };
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, Exp1};
+
+use self::spacing::Position;
+pub use self::spacing::{Growth, Spacing};
 
 /// One agent. Its index among the agents is its stream.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,10 +32,14 @@ pub struct Agent {
     pub op: Op,
     /// Synchronous, forced unit access.
     pub flags: Flags,
-    /// Bytes of a request.
+    /// Bytes of the first request.
     pub size: u32,
     /// Where the next request begins.
     pub pattern: Pattern,
+    /// How far requests lie apart, and how that and their size grow.
+    pub spacing: Spacing,
+    /// Requests that it issues at most.
+    pub count: u64,
     /// Bytes of the target that it uses.
     pub region: Range<u64>,
     /// When it issues requests.
@@ -44,7 +53,7 @@ pub struct Agent {
 pub enum Pattern {
     /// Each behind the one before; at the end of the region, again from its beginning.
     Sequential,
-    /// Uniform over the multiples of the size, counted from the region's first byte.
+    /// Uniform over the multiples of the alignment, counted from the region's first byte.
     Random,
 }
 
@@ -68,11 +77,9 @@ pub enum Arrivals {
         think: Span,
     },
     /// In turn with all other agents that take turns: one request at a time, and each agent once in
-    /// a round, in a random order for each round. Sequential ones share one position.
-    Turns {
-        /// Requests of this agent; after them it takes part in no further round.
-        count: u64,
-    },
+    /// a round, in a random order for each round. Sequential ones share one position. After its
+    /// last request an agent takes part in no further round.
+    Turns,
 }
 
 /// How arrivals of an open loop are spaced.
@@ -98,15 +105,19 @@ struct Turns {
     /// Agents that have not had their turn in this round.
     round: Vec<u32>,
     rng: Rng,
-    /// Bytes from the beginning of the region to the next sequential one.
-    position: u64,
+    /// Of the next sequential one.
+    position: Position,
 }
 
 struct State {
     agent: Agent,
     rng: Rng,
-    /// Requests so far: the position of a sequential pattern.
+    /// Requests so far.
     taken: u64,
+    /// The same, with those that are due.
+    planned: u64,
+    /// Of the next sequential request.
+    position: Position,
     schedule: Schedule,
 }
 
@@ -116,32 +127,35 @@ impl Agents {
     /// # Panics
     /// If a region holds no request.
     pub fn new(agents: Vec<Agent>, seed: Seed) -> Self {
-        let mut due = BinaryHeap::new();
-        let mut issued = 0;
         let mut states = Vec::with_capacity(agents.len());
         for (index, agent) in (0_u32..).zip(agents) {
-            assert!(agent.size > 0 && agent.slots() > 0, "agent {index} has no room for a request");
-            let mut rng = seed.stream("agent", u64::from(index));
-            let mut schedule = Schedule::new(&agent);
-            let mut plan = |at: Time| {
-                if at < agent.active.end {
-                    due.push(Reverse((at, index, issued)));
-                    issued += 1;
-                }
-            };
-            match agent.arrivals {
-                Arrivals::Open { pace, .. } => plan(schedule.next(pace, &mut rng)),
-                Arrivals::Closed { depth, .. } => (0..depth).for_each(|_| plan(agent.active.start)),
-                Arrivals::Turns { .. } => {}
-            }
-            states.push(State { agent, rng, taken: 0, schedule });
+            let last = u64::from(agent.longest());
+            let bytes = agent.region.end - agent.region.start;
+            assert!(agent.size > 0 && last <= bytes, "agent {index} has no room for a request");
+            let rng = seed.stream("agent", u64::from(index));
+            let (position, schedule) = (Position::new(&agent.spacing), Schedule::new(&agent));
+            states.push(State { agent, rng, taken: 0, planned: 0, position, schedule });
         }
         let turns = Turns {
             round: Vec::with_capacity(states.len()),
             rng: seed.stream("turns", 0),
-            position: 0,
+            position: Position::default(),
         };
-        let mut agents = Self { states, due, issued, turns };
+        let mut agents = Self { states, due: BinaryHeap::new(), issued: 0, turns };
+        for index in 0..agents.states.len() as u32 {
+            let State { agent, rng, schedule, .. } = &mut agents.states[index as usize];
+            match agent.arrivals {
+                Arrivals::Open { pace, .. } => {
+                    let first = schedule.next(pace, rng);
+                    agents.plan(first, index);
+                }
+                Arrivals::Closed { depth, .. } => {
+                    let start = agent.active.start;
+                    (0..depth).for_each(|_| agents.plan(start, index));
+                }
+                Arrivals::Turns => {}
+            }
+        }
         agents.turn(Time::ZERO);
         agents
     }
@@ -152,10 +166,10 @@ impl Agents {
             let Self { states, turns: Turns { round, rng, .. }, .. } = self;
             if round.is_empty() {
                 let stays = |state: &State| match state.agent.arrivals {
-                    Arrivals::Turns { count } => {
+                    Arrivals::Turns => {
                         // An agent that begins after its own end never issues a request.
                         let active = &state.agent.active;
-                        state.taken < count && now.max(active.start) < active.end
+                        state.taken < state.agent.count && now.max(active.start) < active.end
                     }
                     _ => false,
                 };
@@ -172,8 +186,12 @@ impl Agents {
         }
     }
 
+    /// Plans a request of the agent numbered `index` for `at`, unless it has stopped by then or has
+    /// planned all of its requests.
     fn plan(&mut self, at: Time, index: u32) {
-        if at < self.states[index as usize].agent.active.end {
+        let State { agent, planned, .. } = &mut self.states[index as usize];
+        if at < agent.active.end && *planned < agent.count {
+            *planned += 1;
             self.due.push(Reverse((at, index, self.issued)));
             self.issued += 1;
         }
@@ -183,22 +201,12 @@ impl Agents {
 impl Agent {
     /// Whether it issues a fixed number of requests.
     pub fn is_counted(&self) -> bool {
-        matches!(self.arrivals, Arrivals::Turns { count } if count < u64::MAX)
+        self.count < u64::MAX
     }
 
-    /// How many requests fit next to each other into the region.
-    pub fn slots(&self) -> u64 {
-        (self.region.end - self.region.start) / u64::from(self.size)
-    }
-}
-
-impl Turns {
-    /// The beginning of `size` bytes behind the last ones, in a region of `bytes` that holds them.
-    fn from(&mut self, size: u64, bytes: u64) -> u64 {
-        let fits = self.position + size <= bytes;
-        let from = if fits { self.position } else { 0 };
-        self.position = from + size;
-        from
+    /// Bytes of its longest request, which is its last one.
+    pub fn longest(&self) -> u32 {
+        self.spacing.size(self.size, self.count.saturating_sub(1))
     }
 }
 
@@ -213,20 +221,25 @@ impl Source for Agents {
             return None;
         }
         self.due.pop();
-        let State { agent, rng, taken, schedule } = &mut self.states[index as usize];
-        let size = u64::from(agent.size);
+        let State { agent, rng, taken, position, schedule, .. } = &mut self.states[index as usize];
+        let spacing = &agent.spacing;
+        let (len, bytes) =
+            (spacing.size(agent.size, *taken), agent.region.end - agent.region.start);
         let offset = match (agent.pattern, &agent.arrivals) {
-            (Pattern::Sequential, Arrivals::Turns { .. }) => {
-                self.turns.from(size, agent.region.end - agent.region.start)
+            (Pattern::Sequential, Arrivals::Turns) => {
+                self.turns.position.next(spacing, len, *taken, bytes)
             }
-            (Pattern::Sequential, _) => *taken % agent.slots() * size,
-            (Pattern::Random, _) => rng.random_range(0..agent.slots()) * size,
+            (Pattern::Sequential, _) => position.next(spacing, len, *taken, bytes),
+            (Pattern::Random, _) => {
+                let step = u64::from(spacing.align.unwrap_or(agent.size));
+                rng.random_range(0..=(bytes - u64::from(len)) / step) * step
+            }
         };
         *taken += 1;
         let io = Io {
             due,
             start: agent.region.start + offset,
-            len: agent.size,
+            len,
             stream: StreamId(index),
             class: agent.class,
             op: agent.op,
@@ -244,7 +257,7 @@ impl Source for Agents {
         let index = req.stream.0;
         match self.states[index as usize].agent.arrivals {
             Arrivals::Closed { think, .. } => self.plan(now + think, index),
-            Arrivals::Turns { .. } => self.turn(now),
+            Arrivals::Turns => self.turn(now),
             Arrivals::Open { .. } => {}
         }
     }
@@ -270,7 +283,7 @@ impl Schedule {
         let rates = match &agent.arrivals {
             Arrivals::Open { rate, curve, .. } if curve.is_empty() => vec![rate / 1e9],
             Arrivals::Open { rate, curve, .. } => curve.iter().map(|c| c * rate / 1e9).collect(),
-            Arrivals::Closed { .. } | Arrivals::Turns { .. } => vec![0.0],
+            Arrivals::Closed { .. } | Arrivals::Turns => vec![0.0],
         };
         let part = (end - start) / rates.len() as f64;
         Self { at: start, end, part, start, rates, first: true }

@@ -5,5 +5,5 @@ mod agent;
 pub mod program;
 pub mod trace;
 
-pub use agent::{Agent, Agents, Arrivals, Pace, Pattern};
+pub use agent::{Agent, Agents, Arrivals, Growth, Pace, Pattern, Spacing};
 pub use program::{Program, Programs};

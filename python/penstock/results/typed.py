@@ -78,6 +78,7 @@ class DiskStats:
     transfer_ms: Milliseconds | None
     service_ms: Milliseconds
     utilisation: float
+    device: str | None
     disks: tuple[Self, ...]
     """Each disk of an array; empty if there is one."""
 

@@ -59,10 +59,13 @@ pub(super) fn queue(draw: &mut Draw<'_>) -> String {
     let policy = &POLICIES[draw.between(0, POLICIES.len() as u64 - 1) as usize];
     let depth = draw.pick(&[2, 1, 4, 32]);
     let mut text = format!("{{ policy = \"{}\", depth = {depth}", policy.name);
+    if draw.one_in(3) {
+        text += &format!(", overhead = \"{}\"", draw.pick(&["hidden", "in-service"]));
+    }
     // The depth of the queue is that of a policy which has one, too.
-    let own = policy.params.iter();
-    let own = own.filter(|param| ![MAX_SECTORS.name, "depth"].contains(&param.name));
-    for (name, value) in params(draw, own) {
+    let everywhere = policy.params.iter();
+    let everywhere = everywhere.filter(|param| ![MAX_SECTORS.name, "depth"].contains(&param.name));
+    for (name, value) in params(draw, everywhere.chain(policy.facts.in_drive)) {
         text += &format!(", {name} = {value}");
     }
     text + " }"

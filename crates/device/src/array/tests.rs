@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use penstock_core::{ClassId, Flags, Prio, StreamId};
 use proptest::prelude::*;
 
 use super::jbod::Row;
 use super::raid0::Stripes;
 use super::*;
+use crate::fixed::{Cost, Fixed};
 
 /// A disk and a byte of it.
 type Place = (usize, u64);
@@ -176,12 +178,7 @@ fn a_range_of_no_bytes_has_no_pieces() {
 
 #[test]
 fn arrays_that_cannot_be_are_refused() {
-    let disk = || {
-        crate::fixed::Fixed::new(
-            crate::fixed::Cost::Units { unit: Span::ZERO, unit_bytes: 1 },
-            4096,
-        )
-    };
+    let disk = || Fixed::new(Cost::Units { unit: Span::ZERO, unit_bytes: 1 }, 4096);
     let array =
         |level, disks: usize| Array::new(level, u32::MAX, (0..disks).map(|_| disk()).collect());
     assert_eq!(array(Level::Raid5 { stripe: 512 }, 2).unwrap_err(), ArrayError::Disks(3));
@@ -192,4 +189,62 @@ fn arrays_that_cannot_be_are_refused() {
     assert_eq!(capacity(Level::Raid0 { stripe: 1000 }), 12_000);
     assert_eq!(capacity(Level::Raid5 { stripe: 1000 }), 8_000);
     assert_eq!((capacity(Level::Raid1), capacity(Level::Jbod)), (4096, 12_288));
+}
+
+/// When reads of 8 bytes at these first bytes, all at once, are done, in milliseconds: over two disks
+/// with units of 8 bytes that take one command at a time and need a millisecond for each.
+fn done_at(depth: Option<u32>, starts: &[u64]) -> Vec<Option<u64>> {
+    let cost = Cost::Linear { base: Span::from_ms(1), per_mb: Span::ZERO };
+    let disks = (0..2).map(|_| Fixed::new(cost, 1 << 20)).collect();
+    let mut array = Array::new(Level::Raid0 { stripe: 8 }, 8, disks).expect("an array");
+    if let Some(depth) = depth {
+        array = array.with_controller(depth);
+    }
+    let mut at = vec![None; starts.len()];
+    for (slot, &start) in (0..).zip(starts) {
+        if array.admits(Op::Read, start, 8) {
+            array.start(Time::ZERO, &read(start, 8).with(ReqId { slot, age: 0 }));
+        }
+    }
+    let mut done = Vec::new();
+    while array.wakeup() < Time::NEVER {
+        array.advance(array.wakeup(), &mut done);
+    }
+    for done in done {
+        at[done.id.index()] = Some(done.at.ns() / 1_000_000);
+    }
+    at
+}
+
+fn read(start: u64, len: u32) -> Io {
+    let (stream, class, flags) = (StreamId(0), ClassId(0), Flags::NONE);
+    Io { due: Time::ZERO, start, len, stream, class, op: Op::Read, prio: Prio(0), flags }
+}
+
+#[test]
+fn a_controller_keeps_what_a_full_disk_cannot_take() {
+    // Three for disk 0 and one for disk 1. Without a controller the second one is not admitted.
+    let starts = [0, 16, 32, 8];
+    assert_eq!(done_at(None, &starts), [Some(1), None, None, Some(1)]);
+    // With one, those for disk 0 go in their order and nothing waits for them.
+    assert_eq!(done_at(Some(4), &starts), [Some(1), Some(2), Some(3), Some(1)]);
+    // It takes so many requests and no more, whatever the disks have room for.
+    assert_eq!(done_at(Some(3), &starts), [Some(1), Some(2), Some(3), None]);
+}
+
+/// Eight disks with units of 16 blocks, joined up to 32 blocks, as in `fairio-raid`: units 0, 8, 16
+/// and 24 of a request are neighbours on disk 0.
+#[test]
+fn neighbouring_units_of_a_request_are_joined_up_to_the_greatest_extent() {
+    let layout = Layout::Raid0(stripes(8, 8, 16, 32));
+    let on_disk_0 = |start, len| {
+        let all = pieces(&layout, Step::Itself, (Op::Read, start, len));
+        let of_0 = all.into_iter().filter(|piece| piece.disk == 0);
+        of_0.map(|piece| (piece.start, piece.len)).collect::<Vec<_>>()
+    };
+    assert_eq!(on_disk_0(0, 128), [(0, 16)]);
+    assert_eq!(on_disk_0(0, 256), [(0, 32)]);
+    assert_eq!(on_disk_0(0, 400), [(0, 32), (32, 32)]);
+    // Joined, the part of a unit and two whole ones would have more than 32 blocks.
+    assert_eq!(on_disk_0(6, 300), [(6, 26), (32, 16)]);
 }

@@ -5,8 +5,8 @@ use penstock_core::Span;
 /// One access, part by part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
-    /// From the request's arrival until the arm begins to move: the rest of the turnaround and the
-    /// command overhead.
+    /// From the request's arrival until the arm begins to move: the command overhead. Of an access
+    /// that is only computed, also the rest of the turnaround.
     pub overhead: Span,
     /// Arm, head switch and settling, to the first track.
     pub seek: Span,

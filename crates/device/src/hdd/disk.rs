@@ -19,6 +19,8 @@ pub struct Hdd {
     /// The cache, if it takes part.
     pub(super) buffer: Option<Box<SegmentBuffer>>,
     serving: Option<CommandInService>,
+    /// The turnaround after the last command is not over.
+    resting: bool,
 }
 
 #[derive(Debug)]
@@ -45,7 +47,7 @@ impl Hdd {
     pub fn new(drive: &Drive, options: Options) -> Result<Self, DriveError> {
         let mechanism = Mechanism::new(drive, &options)?;
         let buffer = options.cache.map(|cache| SegmentBuffer::new(&cache, drive, &options));
-        Ok(Self { mechanism, buffer: buffer.transpose()?, serving: None })
+        Ok(Self { mechanism, buffer: buffer.transpose()?, serving: None, resting: false })
     }
 
     /// The same with its platter at `angle` when the run begins.
@@ -132,7 +134,7 @@ impl Device for Hdd {
     }
 
     fn room(&self) -> u32 {
-        u32::from(self.serving.is_none())
+        u32::from(self.serving.is_none() && !self.resting)
     }
 
     /// Seek and rotational wait, exact, as the drive itself would know them.
@@ -151,8 +153,13 @@ impl Device for Hdd {
         Span::from_ns(seek + wait)
     }
 
+    fn cylinder(&self, start: u64) -> Option<u32> {
+        let sector = start / u64::from(SECTOR);
+        (sector < self.mechanism.map.blocks()).then(|| self.mechanism.place(sector).cylinder)
+    }
+
     fn start(&mut self, now: Time, req: &Request) {
-        debug_assert!(self.serving.is_none(), "started without room");
+        debug_assert!(self.room() > 0, "started without room");
         let (mut ends, mut error) = (now, None);
         match req.op {
             Op::Flush => {
@@ -185,10 +192,15 @@ impl Device for Hdd {
     }
 
     fn wakeup(&self) -> Time {
-        self.serving.as_ref().map_or(Time::NEVER, |serving| serving.ends)
+        match &self.serving {
+            Some(serving) => serving.ends,
+            None if self.resting => self.mechanism.ready,
+            None => Time::NEVER,
+        }
     }
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
         done.extend(CommandInService::finish(&mut self.serving, now));
+        self.resting = self.serving.is_none() && now < self.mechanism.ready;
     }
 }

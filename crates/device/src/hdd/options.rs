@@ -12,7 +12,8 @@ pub struct Options {
     pub overheads: Overheads,
     /// Whether sectors must also pass the bus.
     pub bus: Bus,
-    /// Time that the drive needs after a completion before it takes up the next command.
+    /// Time after a completion in which the drive takes no command. It is no part of any service:
+    /// what works then is the bus or the host.
     pub turnaround: Span,
     /// The cache that takes part, if any: [`Drive::cache`](super::Drive::cache) or another one.
     pub cache: Option<Cache>,

@@ -147,15 +147,27 @@ fn a_slow_bus_takes_one_sector_and_then_its_own_time() {
 }
 
 #[test]
-fn the_turnaround_delays_the_next_command() {
+fn the_turnaround_delays_the_next_command_and_is_no_service() {
     let mut hdd = hdd(Options { turnaround: Span::from_us(150), ..Options::MECHANICAL });
-    let ends = serve(&mut hdd, 0, Op::Read, 0, 1);
-    about(ends, PASS);
-    // The next sector is missed by then, the third is not.
-    about(hdd.access(Time::from_ns(ends), Op::Read, 3 * 512, 512).service().ns(), 3 * PASS);
-    about(hdd.access(Time::from_ns(ends), Op::Read, 512, 512).service().ns(), TURN + PASS);
-    let later = Time::from_ns(ends + 200_000);
-    assert_eq!(hdd.access(later, Op::Read, 0, 512).overhead, Span::ZERO);
+    let mut done = Vec::new();
+    hdd.start(Time::ZERO, &request(Op::Read, 0, 1));
+    hdd.advance(hdd.wakeup(), &mut done);
+    about(done[0].at.ns(), PASS);
+    assert_eq!(hdd.room(), 0, "it takes no command until the turnaround is over");
+    assert_eq!(hdd.wakeup(), done[0].at + Span::from_us(150));
+    // What begins then misses the next sector, and not the third.
+    about(hdd.access(done[0].at, Op::Read, 512, 512).service().ns(), TURN + PASS);
+    hdd.advance(hdd.wakeup(), &mut done);
+    assert_eq!((done.len(), hdd.room()), (1, 1));
+    let ready = done[0].at + Span::from_us(150);
+    hdd.start(ready, &request(Op::Read, 3, 1));
+    hdd.advance(hdd.wakeup(), &mut done);
+    assert_eq!(done[1].begun, ready);
+    about(done[1].at.ns(), 4 * PASS);
+    about(done[1].service.ns(), 3 * PASS - 150_000);
+    // A disk that was idle for longer has room at once.
+    hdd.advance(done[1].at + Span::from_ms(1), &mut done);
+    assert_eq!((hdd.room(), hdd.wakeup()), (1, Time::NEVER));
 }
 
 #[test]

@@ -20,5 +20,6 @@ pub use list::{Links, List};
 pub(crate) use merges::max_sectors;
 pub use merges::{MAX_SECTORS, Merges};
 pub use positions::Positions;
+pub(crate) use slots::put;
 pub use sorted::Sorted;
 pub use tournament::Tournament;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 pub(super) const NIL: u32 = u32::MAX;
 
 /// Puts `node` at `slot` of `nodes`, which grow if need be.
-pub(super) fn put<T: Clone>(nodes: &mut Vec<T>, slot: u32, node: T) {
+pub(crate) fn put<T: Clone>(nodes: &mut Vec<T>, slot: u32, node: T) {
     match nodes.get_mut(slot as usize) {
         Some(place) => *place = node,
         None => nodes.resize(slot as usize + 1, node),

@@ -18,7 +18,7 @@ pub(super) fn load(job: &Job, capacity: u64, block: u32) -> Result<Load, Failure
         last: agents.iter().map(|agent| agent.active.end).max().unwrap_or(Time::ZERO),
         asks_until: goes_on.map(|one| one.active.end).max(),
         lanes: Vec::new(),
-        longest: agents.iter().map(|agent| agent.size).max().unwrap_or(0),
+        longest: agents.iter().map(Agent::longest).max().unwrap_or(0),
         measured_ns: None,
         remarks: Vec::new(),
         workload: Box::new(agents),

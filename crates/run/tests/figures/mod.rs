@@ -118,11 +118,10 @@ over_provisioning = "9%"
 pub(crate) const QUEUED: &str = r#"
 model = "hdd"
 drive = "hdd-7200"
-overheads = "none"
-turnaround = "0.3ms"
+overheads = "0.3ms"
 bus = "none"
 cache = "none"
-queue = { policy = "sptf", depth = 32 }
+queue = { policy = "sptf", depth = 32, overhead = "in-service" }
 "#;
 
 /// The page that shows a device's figures.

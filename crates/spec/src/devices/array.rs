@@ -22,6 +22,7 @@ const RAID0: &str = "raid0";
 const RAID5: &str = "raid5";
 const RAID1: &str = "raid1";
 const JBOD: &str = "jbod";
+const EACH: &str = "each";
 /// Levels with stripes.
 const STRIPED: &[&str] = &[RAID0, RAID5];
 /// Disks of an array, at most: more than one controller has.
@@ -56,7 +57,10 @@ keys! {
     /// Where requests wait: in one queue for all disks, or in one before each disk, where the policy
     /// sees the pieces of its disk.
     SCHEDULER scheduler: Scheduler =
-        Choice(&[("one", Scheduler::One), ("each", Scheduler::Each)]), or Scheduler::One;
+        Choice(&[("one", Scheduler::One), (EACH, Scheduler::Each)]), or Scheduler::One;
+    /// Requests that its controller takes at once: what a full disk cannot take waits in it. If not
+    /// given, it has none, and a request waits, with all behind it, until its disks have room.
+    DEPTH depth: u32 = Count(1, 65_536);
     /// Where platters stand at first.
     PHASE phase: bool = Choice(&[("same", false), ("random", true)]), or false;
 }
@@ -85,6 +89,8 @@ pub struct ArraySpec {
     pub max_extent: Option<NonZeroU32>,
     /// Where requests wait.
     pub scheduler: Scheduler,
+    /// Requests that its controller takes at once, if it has one.
+    pub depth: Option<u32>,
     /// Platters stand anywhere when the run begins, and not all at angle 0.
     pub random_phase: bool,
 }
@@ -108,7 +114,12 @@ fn read(node: &Node) -> Result<ArraySpec, JobError> {
         None => reader.get(&DISKS)?,
     };
     let (max_extent, scheduler) = (reader.get(&MAX_EXTENT)?, reader.get(&SCHEDULER)?);
-    Ok(ArraySpec { level, disks, max_extent, scheduler, random_phase: reader.get(&PHASE)? })
+    if scheduler == Scheduler::Each {
+        let why = "belongs to an array with one queue; this one has one before each disk";
+        reader.refuse(&[&DEPTH], why, "these queues keep what a full disk cannot take")?;
+    }
+    let (depth, random_phase) = (reader.find(&DEPTH)?, reader.get(&PHASE)?);
+    Ok(ArraySpec { level, disks, max_extent, scheduler, depth, random_phase })
 }
 
 fn schema() -> Json {
@@ -117,6 +128,7 @@ fn schema() -> Json {
     let rules = json!({"allOf": [
         {"if": is(&LEVEL, STRIPED), "else": without(STRIPE_KEYS)},
         {"if": is(&LEVEL, &[RAID5]), "then": disks},
+        {"if": is(&SCHEDULER, &[EACH]), "then": without(&[&DEPTH])},
     ]});
     with(table_with(KEYS, &[STRIPE_KEYS, MORE_KEYS]), rules)
 }
@@ -134,6 +146,7 @@ fn text(array: &ArraySpec) -> String {
         .maybe(&STRIPE, stripe.as_ref())
         .put(&MAX_EXTENT, &array.max_extent)
         .put(&SCHEDULER, &array.scheduler)
+        .maybe(&DEPTH, array.depth.as_ref())
         .put(&PHASE, &array.random_phase)
         .inline()
 }
@@ -163,6 +176,10 @@ impl ArraySpec {
     /// As [`Array::new`].
     pub fn over<D: Device>(&self, disks: Vec<D>) -> Result<Array<D>, ArrayError> {
         let max_extent = self.max_extent.map_or(u32::MAX, NonZeroU32::get);
-        Array::new(self.level, max_extent, disks)
+        let array = Array::new(self.level, max_extent, disks)?;
+        Ok(match self.depth {
+            Some(depth) => array.with_controller(depth),
+            None => array,
+        })
     }
 }

@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 
-use penstock_core::{Device, Span};
+use penstock_core::{Device, Queued, Span};
 use penstock_device::hdd::{Angle, Bus, Drive, Hdd, Options, Overheads, Tagged};
 use serde_json::{Value as Json, json};
 
 use super::bus::{self, BUS};
 use super::cache::{self, CacheSpec};
 use super::entry::ModelEntry;
+use super::geometry::{self, GeometrySpec};
 use super::memory::COMMAND;
 use super::queue::{self, QueueSpec};
 use super::sheet::{self, SheetSpec};
@@ -28,11 +29,11 @@ use crate::tree::{Node, Value};
 keys! {
     /// Keys of a drive and what of it takes part.
     KEYS:
-    /// The drive whose facts it has, or the facts of its sheet.
+    /// The drive whose facts it has, or its facts: those of a data sheet, or of its geometry.
     DRIVE drive: DriveSpec = Own {
         read: drive,
         text: DriveSpec::text,
-        schema: || any([words(drives::names()), sheet::schema()]),
+        schema: || any([words(drives::names()), sheet::schema(), geometry::schema()]),
     }, needs "\"ibm18es\"";
     /// Whether it has too what was observed of the real one.
     OBSERVED observed: bool = SWITCH, or false;
@@ -51,7 +52,7 @@ keys! {
 keys! {
     /// Keys of what is before the drive.
     HOST_KEYS:
-    /// Time of the host between two commands.
+    /// Time after each command in which the disk takes no other; it is no device time.
     TURNAROUND turnaround: Span = TIME, or Span::ZERO;
     /// The disk's own queue.
     QUEUE queue: QueueSpec = queue::KIND;
@@ -82,12 +83,23 @@ pub enum DriveSpec {
     Named(&'static str),
     /// By the figures of its data sheet.
     Sheet(SheetSpec),
+    /// By its geometry.
+    Geometry(Box<GeometrySpec>),
 }
 
 fn rules() -> Json {
     let on = json!({"required": [OBSERVED.name], "properties": {OBSERVED.name: {"const": true}}});
     let drives = json!({"properties": {DRIVE.name: words(drives::observed::names())}});
-    all([needed(KEYS), bus::rules(DRIVE.name), cache::rules(), json!({"if": on, "then": drives})])
+    let geometry = json!({"type": "object", "required": [geometry::ZONES.name]});
+    let own = json!({"required": [DRIVE.name], "properties": {DRIVE.name: geometry}});
+    let no_cache = json!({"properties": {cache::CACHE.name: {"not": {"const": "drive"}}}});
+    all([
+        needed(KEYS),
+        bus::rules(DRIVE.name),
+        cache::rules(),
+        json!({"if": on, "then": drives}),
+        json!({"if": own, "then": no_cache}),
+    ])
 }
 
 fn read(reader: &Reader<'_>) -> Result<HddSpec, JobError> {
@@ -95,12 +107,21 @@ fn read(reader: &Reader<'_>) -> Result<HddSpec, JobError> {
     let observed = observed(reader, &drive)?;
     let (overheads, bus) = (reader.get(&OVERHEADS)?, bus::read(reader, drive.name())?);
     let cache = cache::read(reader)?;
+    if let (DriveSpec::Geometry(_), Some(CacheSpec { size: None, .. })) = (&drive, &cache) {
+        let found = "a drive by its geometry has no cache of its own";
+        let key = cache::CACHE.name;
+        let hint = format!("give its size, as `{key} = {{ segments = 8, blocks = 512 }}`, or none");
+        return Err(JobError::new(found).at(reader.place(&cache::CACHE)).hint(hint));
+    }
     let options = Options { overheads, bus, turnaround: reader.get(&TURNAROUND)?, cache: None };
     let queue = reader.find(&QUEUE)?.unwrap_or_default();
     Ok(HddSpec { drive, observed, options, cache, queue })
 }
 
 fn drive(node: &Node) -> Result<DriveSpec, JobError> {
+    if geometry::is_one(node) {
+        return geometry::read(node).map(|drive| DriveSpec::Geometry(Box::new(drive)));
+    }
     if let Value::Table(_) = node.value {
         return sheet::read(node).map(DriveSpec::Sheet);
     }
@@ -118,7 +139,7 @@ fn observed(reader: &Reader<'_>, drive: &DriveSpec) -> Result<bool, JobError> {
         let names: Vec<_> = drives::observed::names().collect();
         let found = match drive.name() {
             Some(name) => format!("nothing was observed of the real {}", quote(name)),
-            None => "nothing was observed of a drive by its data sheet".into(),
+            None => "nothing was observed of a drive without a name".into(),
         };
         let hint = format!("there is something of {}", names.join(", "));
         return Err(JobError::new(found).at(reader.place(&OBSERVED)).hint(hint));
@@ -131,13 +152,14 @@ impl DriveSpec {
         match self {
             Self::Named(name) => quoted(name),
             Self::Sheet(sheet) => sheet.text(),
+            Self::Geometry(geometry) => geometry.text(),
         }
     }
 
     fn name(&self) -> Option<&str> {
         match self {
             Self::Named(name) => Some(name),
-            Self::Sheet(_) => None,
+            Self::Sheet(_) | Self::Geometry(_) => None,
         }
     }
 
@@ -148,6 +170,7 @@ impl DriveSpec {
                 facts(name).expect("checked when it was read")
             }
             Self::Sheet(sheet) => sheet.drive(),
+            Self::Geometry(geometry) => geometry.drive(),
         }
     }
 }
@@ -197,8 +220,10 @@ impl HddSpec {
         if let Some(watch) = watch.clone() {
             hdd = hdd.observed(move |at, access| watch.accessed(at, access));
         }
+        let QueueSpec { depth, hides_overhead, .. } = self.queue;
         let disk: Box<dyn Device> = match self.queue.build() {
-            Some(policy) => Box::new(Tagged::new(policy, hdd, self.queue.depth)),
+            Some(policy) if hides_overhead => Box::new(Tagged::new(policy, hdd, depth)),
+            Some(policy) => Box::new(Queued::with_depth(policy, hdd, depth)),
             None => Box::new(hdd),
         };
         match watch {

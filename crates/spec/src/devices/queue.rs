@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use crate::amount::Count;
 use crate::diagnose::JobError;
 use crate::keys::{Declared, keys, names};
-use crate::kinds::Own;
+use crate::kinds::{Choice, Own};
 use crate::params;
 use crate::reader::Reader;
 use crate::rows::Rows;
@@ -34,6 +34,9 @@ keys! {
     }, or USUAL;
     /// Commands that the disk holds at once.
     DEPTH depth: u32 = Count(1, 65_536), or 1;
+    /// When the overhead of a command is spent: `hidden`, while it waits and the arm works, or
+    /// `in-service`, when its turn has come.
+    OVERHEAD overhead: bool = Choice(&[("hidden", true), ("in-service", false)]), or true;
 }
 
 /// A table of a queue.
@@ -48,12 +51,14 @@ pub struct QueueSpec {
     pub params: Params,
     /// Commands that the disk holds at once, the one in service included.
     pub depth: u32,
+    /// The overhead of a command that waits is spent while the arm works for another.
+    pub hides_overhead: bool,
 }
 
 impl Default for QueueSpec {
     fn default() -> Self {
         let policy = penstock_policy::find(USUAL).expect("it is registered");
-        Self { policy: policy.name, params: defaults(policy), depth: 1 }
+        Self { policy: policy.name, params: defaults(policy), depth: 1, hides_overhead: true }
     }
 }
 
@@ -68,11 +73,11 @@ fn read(node: &Node) -> Result<QueueSpec, JobError> {
     known.extend(own(entry).map(|param| param.name));
     let reader = Reader::with(node, "the queue", known)?;
     let mut params = params::change(defaults(entry), own(entry), &reader)?;
-    let depth = reader.get(&DEPTH)?;
+    let (depth, hides_overhead) = (reader.get(&DEPTH)?, reader.get(&OVERHEAD)?);
     if has(entry, DEPTH.name) {
         params.set(DEPTH.name, Set::Count(depth.into()));
     }
-    Ok(QueueSpec { policy, depth, params })
+    Ok(QueueSpec { policy, params, depth, hides_overhead })
 }
 
 fn has(entry: &Entry, name: &str) -> bool {
@@ -85,14 +90,15 @@ fn is_own(name: &str) -> bool {
     name != MAX_SECTORS.name && name != DEPTH.name
 }
 
-/// The parameters that a drive's own queue may have.
+/// The parameters that a drive's own queue may have, those too that need what a drive knows.
 fn own(entry: &'static Entry) -> impl Iterator<Item = &'static Param> {
-    entry.params.iter().filter(|param| is_own(param.name))
+    let everywhere = entry.params.iter().filter(|param| is_own(param.name));
+    everywhere.chain(entry.facts.in_drive)
 }
 
 /// All of its parameters, for a drive's own queue.
 fn defaults(entry: &'static Entry) -> Params {
-    let mut params = entry.defaults();
+    let mut params = entry.defaults().and(Params::defaults(entry.facts.in_drive));
     if has(entry, MAX_SECTORS.name) {
         params.set(MAX_SECTORS.name, Set::Word("off"));
     }
@@ -103,8 +109,9 @@ fn defaults(entry: &'static Entry) -> Params {
 fn schema() -> Json {
     let of = |entry: &'static Entry| {
         let name = with(POLICY.schema(), json!({"const": entry.name}));
-        let both = [(POLICY.name, name), (DEPTH.name, DEPTH.schema())];
-        let table = table(both.into_iter().chain(policy::properties(own(entry))));
+        let overhead = (OVERHEAD.name, OVERHEAD.schema());
+        let all = [(POLICY.name, name), (DEPTH.name, DEPTH.schema()), overhead];
+        let table = table(all.into_iter().chain(policy::properties(own(entry))));
         let named: &[&str] = if entry.name == USUAL { &[] } else { &[POLICY.name] };
         with(table, json!({"required": named}))
     };
@@ -112,7 +119,10 @@ fn schema() -> Json {
 }
 
 fn text(queue: &QueueSpec) -> String {
-    let rows = Rows::of(&[KEYS]).put(&POLICY, &queue.policy).put(&DEPTH, &queue.depth);
+    let rows = Rows::of(&[KEYS])
+        .put(&POLICY, &queue.policy)
+        .put(&DEPTH, &queue.depth)
+        .put(&OVERHEAD, &queue.hides_overhead);
     let params = queue.params.iter().filter(|(name, _)| is_own(name));
     params.fold(rows, |rows, (name, value)| rows.param(name, param(value))).inline()
 }

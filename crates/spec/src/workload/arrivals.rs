@@ -2,11 +2,11 @@
 
 use penstock_core::Span;
 use penstock_workload::{Arrivals, Pace};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::amount::{Count, Rate, TIME};
 use crate::diagnose::JobError;
-use crate::keys::{Cases, keys};
+use crate::keys::{Cases, is, keys, required};
 use crate::kinds::{Choice, Own, list};
 use crate::reader::Reader;
 use crate::rows::Rows;
@@ -27,13 +27,15 @@ const CLOSED: &str = "closed";
 const TURNS: &str = "turns";
 
 keys! {
-    /// The key whose word says which others there are.
+    /// The key whose word says which others there are, and one that goes with all of them.
     HEAD:
     /// On a schedule (`poisson`, `fixed`), after completions (`closed`), or one request at
     /// a time in turn with all other agents of this kind, in a random order (`turns`).
     HOW kind: &'static str = Choice(&[
         (POISSON, POISSON), (FIXED, FIXED), (CLOSED, CLOSED), (TURNS, TURNS),
     ]), needs "\"poisson\"";
+    /// How many requests there are; if not given, as many as come until it stops.
+    COUNT count: u32 = Count(1, u32::MAX as u64);
 }
 
 keys! {
@@ -54,21 +56,24 @@ keys! {
     THINK think: Span = TIME, or Span::ZERO;
 }
 
-keys! {
-    /// Keys of arrivals in turn with other agents.
-    TURNS_KEYS:
-    /// How often it has its turn; if not given, until it stops.
-    COUNT count: u32 = Count(1, u32::MAX as u64);
-}
-
 /// Which keys go together.
 pub(crate) const CASES: Cases = Cases {
     head: HEAD,
-    cases: &[(&[POISSON, FIXED], OPEN_KEYS), (&[CLOSED], CLOSED_KEYS), (&[TURNS], TURNS_KEYS)],
+    cases: &[(&[POISSON, FIXED], OPEN_KEYS), (&[CLOSED], CLOSED_KEYS), (&[TURNS], &[])],
 };
 
-/// A table of arrivals.
-pub(crate) const KIND: Own<Arrivals> = Own { read, text, schema: || CASES.schema() };
+/// What the schema says of arrivals in turn.
+pub(crate) fn turns() -> Json {
+    is(&HOW, &[TURNS])
+}
+
+/// What it says of arrivals of which it is known how many there are.
+pub(crate) fn counted() -> Json {
+    required(&[&COUNT])
+}
+
+/// A table of arrivals: when, and how many at most.
+pub(crate) const KIND: Own<(Arrivals, Option<u32>)> = Own { read, text, schema: || CASES.schema() };
 
 const FACTORS: Own<Vec<f64>> = Own {
     read: |node| {
@@ -83,7 +88,7 @@ const FACTORS: Own<Vec<f64>> = Own {
     },
 };
 
-fn read(node: &Node) -> Result<Arrivals, JobError> {
+fn read(node: &Node) -> Result<(Arrivals, Option<u32>), JobError> {
     let reader = Reader::new(node, "the arrivals", &CASES.keys())?;
     let kind = reader.get(&HOW)?;
     let hint = match kind {
@@ -99,15 +104,16 @@ fn read(node: &Node) -> Result<Arrivals, JobError> {
         };
         reader.refuse(keys, &format!("belongs to {whose}; these are `{kind}`"), hint)?;
     }
-    match kind {
-        TURNS => Ok(Arrivals::Turns { count: reader.find(&COUNT)?.map_or(u64::MAX, u64::from) }),
-        CLOSED => Ok(Arrivals::Closed { depth: reader.get(&DEPTH)?, think: reader.get(&THINK)? }),
+    let arrivals = match kind {
+        TURNS => Arrivals::Turns,
+        CLOSED => Arrivals::Closed { depth: reader.get(&DEPTH)?, think: reader.get(&THINK)? },
         _ => {
             let pace = if kind == POISSON { Pace::Poisson } else { Pace::Fixed };
             let rate = reader.get(&RATE)?;
-            Ok(Arrivals::Open { rate, pace, curve: curve(&reader, rate)? })
+            Arrivals::Open { rate, pace, curve: curve(&reader, rate)? }
         }
-    }
+    };
+    Ok((arrivals, reader.find(&COUNT)?))
 }
 
 fn curve(reader: &Reader<'_>, rate: f64) -> Result<Vec<f64>, JobError> {
@@ -125,8 +131,8 @@ fn curve(reader: &Reader<'_>, rate: f64) -> Result<Vec<f64>, JobError> {
     Ok(factors)
 }
 
-fn text(arrivals: &Arrivals) -> String {
-    let rows = Rows::of(&CASES.keys());
+fn text((arrivals, count): &(Arrivals, Option<u32>)) -> String {
+    let rows = Rows::of(&CASES.keys()).maybe(&COUNT, count.as_ref());
     let rows = match arrivals {
         Arrivals::Open { rate, pace, curve } => {
             let kind = if *pace == Pace::Poisson { POISSON } else { FIXED };
@@ -136,9 +142,7 @@ fn text(arrivals: &Arrivals) -> String {
         Arrivals::Closed { depth, think } => {
             rows.put(&HOW, &CLOSED).put(&DEPTH, depth).put(&THINK, think)
         }
-        Arrivals::Turns { count } => {
-            rows.put(&HOW, &TURNS).maybe(&COUNT, u32::try_from(*count).ok().as_ref())
-        }
+        Arrivals::Turns => rows.put(&HOW, &TURNS),
     };
     rows.inline()
 }

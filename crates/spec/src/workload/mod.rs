@@ -12,7 +12,7 @@ pub mod traces;
 
 use std::path::Path;
 
-use penstock_core::Span;
+use penstock_core::{ClassId, Span};
 use serde_json::{Value as Json, json};
 
 use self::agents::{AGENT, AgentSpec};
@@ -100,6 +100,13 @@ impl WorkloadSpec {
     /// Its agents, if it has agents.
     pub fn agents(&self) -> &[AgentSpec] {
         if let Self::Agents(agents) = self { agents } else { &[] }
+    }
+
+    /// How many requests of `class` there are, if its agents say so.
+    pub fn requests(&self, class: ClassId) -> Option<u64> {
+        let counts = self.agents().iter().filter(|agent| agent.class == class);
+        let all: Option<u64> = counts.map(|agent| agent.count.map(u64::from)).sum();
+        all.filter(|all| *all > 0)
     }
 
     /// Its programs, if it has programs.

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde_json::Value as Json;
+
 use crate::amount::{SHARE, SIZE};
 use crate::diagnose::{JobError, Origin};
 use crate::kinds::{Kind, Own, list};
@@ -17,8 +19,8 @@ const SHARE_STEP: u64 = 4096;
 /// Two borders.
 pub(crate) const KIND: Own<Region> = Own {
     read: Region::read,
-    text: |region| list(&[region.from, region.to], |edge| quoted(&edge.text())),
-    schema: || pair(&any([SHARE.reference(), SIZE.reference()])),
+    text: |region| list(&[region.from, region.to], Edge::quoted),
+    schema: || pair(&Edge::schema()),
 };
 
 /// A part of the target.
@@ -93,7 +95,7 @@ impl Region {
 }
 
 impl Edge {
-    fn read(node: &Node) -> Result<Self, JobError> {
+    pub(crate) fn read(node: &Node) -> Result<Self, JobError> {
         match node.word() {
             Some(text) if text.trim_end().ends_with('%') => SHARE.read(node).map(Self::Share),
             Some(_) => SIZE.read(node).map(Self::At),
@@ -101,6 +103,15 @@ impl Edge {
                 .expected("a share or a size")
                 .hint("write `\"10%\"` of the target, or `\"1GiB\"` from its beginning")),
         }
+    }
+
+    /// As it is written in a file.
+    pub(crate) fn quoted(&self) -> String {
+        quoted(&self.text())
+    }
+
+    pub(crate) fn schema() -> Json {
+        any([SHARE.reference(), SIZE.reference()])
     }
 
     /// As it is written.
@@ -111,7 +122,8 @@ impl Edge {
         }
     }
 
-    fn on(self, capacity: u64, step: u64) -> Result<u64, JobError> {
+    /// Bytes from the beginning of `capacity` bytes.
+    pub(crate) fn on(self, capacity: u64, step: u64) -> Result<u64, JobError> {
         match self {
             Self::Share(Share::WHOLE) => Ok(capacity),
             Self::Share(share) => {

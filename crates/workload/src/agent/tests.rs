@@ -8,6 +8,8 @@ fn agent(arrivals: Arrivals) -> Agent {
         flags: Flags::NONE,
         size: 4096,
         pattern: Pattern::Sequential,
+        spacing: Spacing::default(),
+        count: u64::MAX,
         region: 0..40_960,
         arrivals,
         active: Time::ZERO..Time::from_ns(10_000_000_000),
@@ -67,7 +69,7 @@ fn a_closed_loop_keeps_its_depth_and_thinks() {
 
 #[test]
 fn agents_that_take_turns_ask_one_at_a_time_and_each_once_in_a_round() {
-    let one = |size, count| Agent { size, ..agent(Arrivals::Turns { count }) };
+    let one = |size, count| Agent { size, count, ..agent(Arrivals::Turns) };
     let mut agents = Agents::new(vec![one(4096, 3), one(8192, 3), one(1024, 1)], Seed(1));
     let (mut order, mut position) = (Vec::new(), 0);
     while let Some(io) = agents.take(Time::from_ns(order.len() as u64)) {
@@ -95,9 +97,10 @@ fn agents_that_take_turns_ask_one_at_a_time_and_each_once_in_a_round() {
 #[test]
 fn an_agent_in_turns_that_begins_later_and_never_asks_is_left_out_of_the_rounds() {
     let later = Time::from_ns(1_000);
-    let silent = Agent { active: later..later, ..agent(Arrivals::Turns { count: 3 }) };
+    let silent = Agent { active: later..later, count: 3, ..agent(Arrivals::Turns) };
     assert_eq!(arrivals(silent.clone()), [0; 0]);
-    let mut agents = Agents::new(vec![silent, agent(Arrivals::Turns { count: 1 })], Seed(1));
+    let mut agents =
+        Agents::new(vec![silent, Agent { count: 1, ..agent(Arrivals::Turns) }], Seed(1));
     assert_eq!(agents.take(Time::ZERO).map(|io| io.stream.0), Some(1));
 }
 
@@ -109,4 +112,76 @@ fn a_sequential_pattern_goes_round() {
         std::iter::from_fn(|| agents.take(Time::NEVER)).map(|io| io.start).take(11).collect();
     assert_eq!(starts[..3], [0, 4096, 8192]);
     assert_eq!(starts[10], 0);
+}
+
+/// First byte and bytes of every request.
+fn places(agent: Agent) -> Vec<(u64, u32)> {
+    let mut agents = Agents::new(vec![agent], Seed(1));
+    std::iter::from_fn(|| agents.take(Time::NEVER)).map(|io| (io.start, io.len)).collect()
+}
+
+fn ten_a_second() -> Arrivals {
+    Arrivals::Open { rate: 10.0, pace: Pace::Fixed, curve: vec![] }
+}
+
+#[test]
+fn sizes_and_gaps_grow_and_the_end_of_the_region_leads_to_its_beginning() {
+    let growth = Some(Growth { every: 2, size: 10, gap: 100 });
+    let spacing = Spacing { first: 500, gap: 1, growth, align: None };
+    let agent =
+        Agent { size: 16, count: 7, spacing, region: 1_000..2_150, ..agent(ten_a_second()) };
+    assert_eq!(agent.longest(), 46);
+    let found = places(agent);
+    assert_eq!(
+        found,
+        [
+            (1_500, 16),
+            (1_517, 16),
+            (1_534, 26),
+            (1_661, 26),
+            (1_788, 36),
+            (2_025, 36),
+            // Behind it and its gap, 2,262 would be beyond the region.
+            (1_000, 46),
+        ]
+    );
+}
+
+#[test]
+fn requests_begin_at_multiples_of_the_alignment() {
+    let spacing = Spacing { align: Some(100), ..Spacing::default() };
+    let aligned =
+        Agent { size: 250, count: 40, spacing, region: 50..1_350, ..agent(ten_a_second()) };
+    let starts: Vec<u64> = places(aligned.clone()).iter().map(|(start, _)| *start).collect();
+    assert_eq!(starts[..6], [50, 350, 650, 950, 50, 350], "each at the next multiple");
+    let random = Agent { pattern: Pattern::Random, ..aligned };
+    let starts: std::collections::BTreeSet<u64> =
+        places(random).into_iter().map(|(s, _)| s).collect();
+    let possible: Vec<u64> = (0..=10).map(|step| 50 + step * 100).collect();
+    assert!(starts.iter().all(|start| possible.contains(start)), "{starts:?}");
+    assert!(starts.len() > 8, "more places than multiples of the size: {starts:?}");
+}
+
+#[test]
+fn an_agent_issues_no_more_than_its_count() {
+    let open = Agent { count: 3, ..agent(ten_a_second()) };
+    assert_eq!(places(open).len(), 3);
+    let closed = Arrivals::Closed { depth: 2, think: Span::ZERO };
+    let mut agents = Agents::new(vec![Agent { count: 3, ..agent(closed) }], Seed(1));
+    let first = agents.take(Time::ZERO).unwrap();
+    assert!(agents.take(Time::ZERO).is_some() && agents.take(Time::ZERO).is_none());
+    let now = Time::from_ns(1_000);
+    let req = first.with(penstock_core::ReqId { slot: 0, age: 0 });
+    let done = Done {
+        id: req.id,
+        at: now,
+        begun: Time::ZERO,
+        service: Span::ZERO,
+        len: req.len,
+        error: None,
+    };
+    agents.finished(now, &req, &done);
+    assert!(agents.take(now).is_some());
+    agents.finished(now, &req, &done);
+    assert_eq!(agents.next_due(), Time::NEVER, "all three were issued");
 }

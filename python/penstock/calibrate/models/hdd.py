@@ -22,8 +22,11 @@ TURNS = (5_400, 7_200, 10_000, 15_000)
 
 Queue: TypeAlias = dict[str, Plain]
 
-QUEUES: tuple[Queue, ...] = ({"policy": "fcfs", "depth": 1}, {"policy": "sptf", "depth": 32})
-"""None, and that of SATA."""
+QUEUES: tuple[Queue, ...] = (
+    {"policy": "fcfs", "depth": 1},
+    {"policy": "sptf", "depth": 32, "overhead": "in-service"},
+)
+"""None, and that of SATA, which hides nothing of what a command costs."""
 
 CACHES = ("none", "drive")
 
@@ -90,7 +93,6 @@ def _device(fixed: Table, queue: Queue, cache: str, values: Sequence[float]) -> 
     def seek(ns: float) -> str:
         return nanoseconds(within(ns, *SEEK))
 
-    queued, cost = queue != QUEUES[0], seek(overhead)
     return {
         "model": "hdd",
         "drive": {
@@ -101,9 +103,7 @@ def _device(fixed: Table, queue: Queue, cache: str, values: Sequence[float]) -> 
             "outer_rate": per_second(min(outer, FASTEST)),
             "inner_rate": per_second(min(inner, FASTEST)),
         },
-        # A queue takes commands in while the arm works; what each costs all the same is the host's.
-        "overheads": "none" if queued else cost,
-        "turnaround": cost if queued else "0s",
+        "overheads": seek(overhead),
         "bus": "none",
         "cache": cache,
         "queue": dict(queue),

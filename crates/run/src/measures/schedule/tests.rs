@@ -6,7 +6,7 @@ use penstock_core::{
 use penstock_device::{Cost, Fixed};
 use penstock_policy::Params;
 use penstock_policy::fcfs::Fcfs;
-use penstock_workload::{Agent, Agents, Arrivals, Pace, Pattern};
+use penstock_workload::{Agent, Agents, Arrivals, Pace, Pattern, Spacing};
 
 use super::*;
 
@@ -55,6 +55,8 @@ fn ms(ms: u64) -> Time {
 
 fn agent(class: u16, arrivals: Arrivals) -> Agent {
     Agent {
+        spacing: Spacing::default(),
+        count: u64::MAX,
         class: ClassId(class),
         prio: Prio(0),
         op: Op::Read,

@@ -1,0 +1,93 @@
+//! When the last request of a class was dispatched, for a run that ends then.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use penstock_core::{ClassId, Go, Out, Part, Policy, ReqId, Request, Time};
+
+/// Counts what a policy dispatches of one class. Clones are of the same.
+#[derive(Clone)]
+pub(crate) struct LastSent {
+    class: ClassId,
+    /// Requests of the class that were not dispatched whole.
+    left: Rc<Cell<u64>>,
+    over: Rc<Cell<Option<Time>>>,
+}
+
+/// A policy whose dispatches are counted.
+struct CountedPolicy<P> {
+    policy: P,
+    sent: LastSent,
+    /// By slot: bytes of a request of the class that were not dispatched.
+    bytes: Vec<u32>,
+}
+
+impl LastSent {
+    /// Of `class`, which has so many `requests`.
+    pub(crate) fn new(class: ClassId, requests: u64) -> Self {
+        Self { class, left: Rc::new(Cell::new(requests)), over: Rc::default() }
+    }
+
+    /// When the last one was dispatched.
+    pub(crate) fn over(&self) -> Option<Time> {
+        self.over.get()
+    }
+
+    /// `policy`, of which the dispatches are counted.
+    pub(crate) fn of<P: Policy>(&self, policy: P) -> impl Policy + use<P> {
+        CountedPolicy { policy, sent: self.clone(), bytes: Vec::new() }
+    }
+
+    /// A request of the class was dispatched whole.
+    fn count(&self, now: Time) {
+        let left = self.left.get().saturating_sub(1);
+        self.left.set(left);
+        if left == 0 && self.over.get().is_none() {
+            self.over.set(Some(now));
+        }
+    }
+}
+
+impl<P> CountedPolicy<P> {
+    /// `len` bytes of a request were dispatched; 0 stands for all that was left.
+    fn dispatched(&mut self, now: Time, id: ReqId, len: u32) {
+        let bytes = &mut self.bytes[id.index()];
+        if *bytes > 0 {
+            *bytes = if len == 0 { 0 } else { bytes.saturating_sub(len) };
+            if *bytes == 0 {
+                self.sent.count(now);
+            }
+        }
+    }
+}
+
+impl<P: Policy> Policy for CountedPolicy<P> {
+    fn enqueue(&mut self, now: Time, req: &Request) {
+        if req.id.index() >= self.bytes.len() {
+            self.bytes.resize(req.id.index() + 1, 0);
+        }
+        self.bytes[req.id.index()] = if req.class == self.sent.class { req.len } else { 0 };
+        self.policy.enqueue(now, req);
+    }
+
+    fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
+        let go = self.policy.dispatch(now, out)?;
+        self.dispatched(now, go.id, go.len);
+        for &id in &*out.chain {
+            self.dispatched(now, id, 0);
+        }
+        Some(go)
+    }
+
+    fn complete(&mut self, now: Time, req: &Request, part: &Part) {
+        self.policy.complete(now, req, part);
+    }
+
+    fn wakeup(&self) -> Time {
+        self.policy.wakeup()
+    }
+
+    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+        self.policy.counters(report);
+    }
+}

@@ -1,0 +1,110 @@
+//! What commands cost on a model that serves many at once: a base and a part for each byte, from the
+//! rates of random requests that have the device to themselves.
+
+use penstock_core::{
+    ClassId, Device, Done, Flags, Io, Limits, Observer, Op, Policy, Prio, Queued, Request, Rng,
+    RunError, Seed, Served, Source, Span, StreamId, Time, Virtual, run,
+};
+use penstock_policy::fcfs;
+use penstock_policy::params::Params;
+use penstock_spec::devices::DeviceSpec;
+use rand::RngExt;
+
+/// Random requests of these lengths are tried.
+const LENGTHS: [u32; 2] = [4 << 10, 64 << 10];
+/// So many are outstanding.
+const DEPTH: u32 = 32;
+/// So many of each length are tried, of which the second half counts: write buffers fill before.
+const REQUESTS: u32 = 20_000;
+const MEGABYTE: u64 = 1_000_000;
+
+/// What commands of one kind cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ProbedCost {
+    pub(crate) base: Span,
+    pub(crate) per_mb: Span,
+}
+
+/// What commands of the kind `op` cost on the device of `spec`, which is tried from `seed`.
+///
+/// # Errors
+/// If the device does not go on.
+pub(crate) fn probed(spec: &DeviceSpec, op: Op, seed: Seed) -> Result<ProbedCost, RunError> {
+    let [short, long] = LENGTHS.map(|len| each_ns(spec.build(seed), op, len, seed));
+    let (short, long) = (short?, long?);
+    let [from, to] = LENGTHS.map(u64::from);
+    // Rounded down: a command costs a few nanoseconds less, each as every other.
+    let per_mb = long.saturating_sub(short) * MEGABYTE / (to - from);
+    let base = short.saturating_sub(per_mb * from / MEGABYTE);
+    Ok(ProbedCost { base: Span::from_ns(base), per_mb: Span::from_ns(per_mb) })
+}
+
+/// Nanoseconds for each of many random requests of `len` bytes on `device`.
+fn each_ns(device: Box<dyn Device>, op: Op, len: u32, seed: Seed) -> Result<u64, RunError> {
+    let places = (device.capacity() / u64::from(len)).max(1);
+    let rng = seed.stream("law", 0);
+    let mut source = ClosedProbe { op, len, places, rng, idle: DEPTH, left: REQUESTS, free: Time::ZERO };
+    let policy: Box<dyn Policy> = (fcfs::ENTRY.build)(&Params::NONE, &Served::ONE_DISK);
+    let mut stack = Queued::new(policy, device);
+    let mut counted = SecondHalf { finished: 0, begun: Time::ZERO, ended: Time::ZERO };
+    run(&mut source, &mut stack, &mut Virtual::default(), &mut counted, Limits::default())?;
+    Ok(counted.ended.since(counted.begun).ns() / u64::from(REQUESTS / 2))
+}
+
+/// Random requests, as many outstanding as may be.
+struct ClosedProbe {
+    op: Op,
+    len: u32,
+    places: u64,
+    rng: Rng,
+    idle: u32,
+    left: u32,
+    /// When the last one completed.
+    free: Time,
+}
+
+impl Source for ClosedProbe {
+    fn next_due(&self) -> Time {
+        if self.idle.min(self.left) > 0 { self.free } else { Time::NEVER }
+    }
+
+    fn take(&mut self, now: Time) -> Option<Io> {
+        if self.next_due() > now {
+            return None;
+        }
+        self.idle -= 1;
+        self.left -= 1;
+        Some(Io {
+            due: self.free,
+            start: self.rng.random_range(0..self.places) * u64::from(self.len),
+            len: self.len,
+            stream: StreamId(0),
+            class: ClassId(0),
+            op: self.op,
+            prio: Prio(0),
+            flags: Flags::NONE,
+        })
+    }
+
+    fn finished(&mut self, now: Time, _: &Request, _: &Done) {
+        self.idle += 1;
+        self.free = now;
+    }
+}
+
+/// When the second half of the requests began and ended.
+struct SecondHalf {
+    finished: u32,
+    begun: Time,
+    ended: Time,
+}
+
+impl Observer for SecondHalf {
+    fn finished(&mut self, now: Time, _: &Request, _: &Done) {
+        self.finished += 1;
+        if self.finished == REQUESTS / 2 {
+            self.begun = now;
+        }
+        self.ended = now;
+    }
+}
