@@ -450,9 +450,7 @@ def messages() -> Iterator[str]:
 MESSAGES = list(messages())
 
 PAPERS = [path for path in ROOT.glob("papers/*/*.toml") if path.name != "published.toml"]
-JOB_FILES = sorted(
-    [*ROOT.glob("examples/*.toml"), *ROOT.glob("examples/fairio/*.toml"), *PAPERS]
-)
+JOB_FILES = sorted([*ROOT.glob("examples/*.toml"), *ROOT.glob("examples/fairio/*.toml"), *PAPERS])
 DEVICE_FILES = sorted(ROOT.glob("examples/devices/*.toml"))
 
 

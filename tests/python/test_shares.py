@@ -112,3 +112,69 @@ def test_weights_are_a_column_of_the_table_and_a_picture(tmp_path: Path) -> None
     assert (tmp_path / "plots" / "share-large.png").exists()
     plain = penstock("compare", job, *words[:2], "--set", "class.large.weight=100")
     assert "by weight" not in plain.out
+
+
+SIZES = """\
+duration = "1s"
+
+[class.small]
+
+[class.large]
+weight = 200
+
+[[agent]]
+class = "small"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 32 }
+
+[[agent]]
+class = "large"
+op = "read"
+size = "64KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 32 }
+"""
+"""Requests of unlike lengths, which a drive of many dies serves at once."""
+
+
+@pytest.mark.parametrize("device", ["ssd-sata", "ssd-nvme"])
+def test_charged_by_a_law_classes_have_their_part_of_what_each_has_alone(
+    tmp_path: Path, device: str
+) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text(SIZES)
+    felt = {}
+    for charge in ("law", "time"):
+        policies = "fairio,alone:small,alone:large"
+        words = ("--on", device, "--set", f"policy.fairio.charge={charge}", "--json")
+        ended = penstock("compare", job, "--policies", policies, *words)
+        assert ended.code == 0, ended.err
+        run, *_ = json.loads(ended.out)["runs"]
+        assert (run["params"]["law"] == "off") == (charge == "time"), "the costs were probed"
+        felt[charge] = max(abs(one["felt_error_pct"]) for one in run["classes"])
+    assert felt["law"] <= 2
+    assert felt["time"] > felt["law"] + 2
+
+
+def test_costs_of_a_real_target_are_stated(tmp_path: Path) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text(SIZES)
+    target = ("--on", "disk.img", "--create", "64MiB", "--policies", "fairio")
+    ended = penstock("compare", job, *target, "--set", "policy.fairio.charge=law", cwd=tmp_path)
+    assert ended.code == 2
+    assert ended.err.startswith(
+        'error: policy.fairio.charge is "law", and what commands cost on disk.img is not known\n'
+        "hint: "
+    )
+    assert not (tmp_path / "disk.img").exists()
+
+
+def test_one_class_has_nothing_to_share(tmp_path: Path) -> None:
+    job = tmp_path / "job.toml"
+    begin, _, rest = JOB.partition("[class.large]")
+    job.write_text(begin + rest.partition("[[agent]]")[1] + rest.split("[[agent]]")[1])
+    ended = penstock("run", job, "--policy", "fairio")
+    assert ended.code == 0, ended.err
+    assert "nothing to share: fairio divides a device among classes" in ended.out

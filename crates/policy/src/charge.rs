@@ -70,10 +70,34 @@ pub(crate) struct Charge {
     law: Option<[LawCost; 2]>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct LawCost {
-    base: Span,
-    per_mb: Span,
+/// What commands of one kind cost by a law.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LawCost {
+    /// Of a command of no length.
+    pub base: Span,
+    /// Of each megabyte, 1,000,000 bytes.
+    pub per_mb: Span,
+}
+
+impl LawCost {
+    fn params(self) -> Value {
+        let cost = Params::defaults(COST).with("base", Value::Duration(self.base));
+        Value::Group(cost.with("per_mb", Value::Duration(self.per_mb)))
+    }
+}
+
+/// Whether a policy with `params` charges by a law, and none is stated.
+pub fn lacks_costs(params: &Params) -> bool {
+    let charges = params.iter().any(|(name, _)| *name == LAW.name);
+    charges && params.is(CHARGE.name, "law") && Charge::new(params).law.is_none()
+}
+
+/// `params` with these costs of reads and of writes.
+#[must_use]
+pub fn with_costs(params: &Params, read: LawCost, write: LawCost) -> Params {
+    let Kind::Group(members) = LAW.kind else { unreachable!("a law is a group") };
+    let law = Params::defaults(members).with("read", read.params()).with("write", write.params());
+    params.clone().with(LAW.name, Value::Group(law))
 }
 
 impl Charge {

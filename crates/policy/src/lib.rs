@@ -8,12 +8,12 @@
 
 extern crate alloc;
 
+pub mod charge;
 pub mod entry;
 pub mod params;
 pub mod queue;
 pub mod registry;
 
-mod charge;
 mod cost;
 mod feedback;
 

@@ -1,14 +1,20 @@
 //! What commands cost on a model that serves many at once: a base and a part for each byte, from the
-//! rates of random requests that have the device to themselves.
+//! rates of random requests that have the device to themselves. A policy that charges by a law takes
+//! these where a job states none.
 
 use penstock_core::{
     ClassId, Device, Done, Flags, Io, Limits, Observer, Op, Policy, Prio, Queued, Request, Rng,
     RunError, Seed, Served, Source, Span, StreamId, Time, Virtual, run,
 };
-use penstock_policy::fcfs;
-use penstock_policy::params::Params;
+use penstock_policy::charge::{self, LawCost};
+use penstock_policy::{Params, fcfs};
+use penstock_spec::Job;
 use penstock_spec::devices::DeviceSpec;
 use rand::RngExt;
+
+use crate::candidate::Chosen;
+use crate::failure::Failure;
+use crate::place::Place;
 
 /// Random requests of these lengths are tried.
 const LENGTHS: [u32; 2] = [4 << 10, 64 << 10];
@@ -18,32 +24,54 @@ const DEPTH: u32 = 32;
 const REQUESTS: u32 = 20_000;
 const MEGABYTE: u64 = 1_000_000;
 
-/// What commands of one kind cost.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct ProbedCost {
-    pub(crate) base: Span,
-    pub(crate) per_mb: Span,
-}
-
-/// What commands of the kind `op` cost on the device of `spec`, which is tried from `seed`.
+/// States in `job` what commands cost on `place`, for those of `policies` that charge by a law which is
+/// not stated.
 ///
 /// # Errors
-/// If the device does not go on.
-pub(crate) fn probed(spec: &DeviceSpec, op: Op, seed: Seed) -> Result<ProbedCost, RunError> {
+/// If the place is no model, or its model does not go on.
+pub(crate) fn state(job: &mut Job, policies: &[Chosen], place: &Place) -> Result<(), Failure> {
+    let seed = Seed(job.seed);
+    for (name, params) in &mut job.policies {
+        let runs = policies.iter().any(|policy| policy.name() == *name);
+        if runs && charge::lacks_costs(params) {
+            let spec = place.model().ok_or_else(|| unknown(name, place))?;
+            let cost = |op| cost(spec, op, seed).map_err(Failure::run);
+            *params = charge::with_costs(params, cost(Op::Read)?, cost(Op::Write)?);
+        }
+    }
+    Ok(())
+}
+
+/// The error for `place`, which is no model.
+fn unknown(policy: &str, place: &Place) -> Failure {
+    let message = format!(
+        "policy.{policy}.charge is \"law\", and what commands cost on {} is not known",
+        place.name()
+    );
+    let hint = format!(
+        "`penstock advise shares` measures it; it is stated as policy.{policy}.law = {{ read = {{ \
+         base = \"15us\", per_mb = \"532us\" }} }}"
+    );
+    Failure::wrong(message, hint)
+}
+
+/// What commands of the kind `op` cost.
+fn cost(spec: &DeviceSpec, op: Op, seed: Seed) -> Result<LawCost, RunError> {
     let [short, long] = LENGTHS.map(|len| each_ns(spec.build(seed), op, len, seed));
     let (short, long) = (short?, long?);
     let [from, to] = LENGTHS.map(u64::from);
     // Rounded down: a command costs a few nanoseconds less, each as every other.
     let per_mb = long.saturating_sub(short) * MEGABYTE / (to - from);
     let base = short.saturating_sub(per_mb * from / MEGABYTE);
-    Ok(ProbedCost { base: Span::from_ns(base), per_mb: Span::from_ns(per_mb) })
+    Ok(LawCost { base: Span::from_ns(base), per_mb: Span::from_ns(per_mb) })
 }
 
 /// Nanoseconds for each of many random requests of `len` bytes on `device`.
 fn each_ns(device: Box<dyn Device>, op: Op, len: u32, seed: Seed) -> Result<u64, RunError> {
     let places = (device.capacity() / u64::from(len)).max(1);
     let rng = seed.stream("law", 0);
-    let mut source = ClosedProbe { op, len, places, rng, idle: DEPTH, left: REQUESTS, free: Time::ZERO };
+    let mut source =
+        ClosedProbe { op, len, places, rng, idle: DEPTH, left: REQUESTS, free: Time::ZERO };
     let policy: Box<dyn Policy> = (fcfs::ENTRY.build)(&Params::NONE, &Served::ONE_DISK);
     let mut stack = Queued::new(policy, device);
     let mut counted = SecondHalf { finished: 0, begun: Time::ZERO, ended: Time::ZERO };
@@ -106,5 +134,22 @@ impl Observer for SecondHalf {
             self.begun = now;
         }
         self.ended = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use penstock_spec::devices;
+
+    use super::*;
+
+    #[test]
+    fn a_law_of_length_is_found_again() {
+        // 80 us and 500 MB/s, one command at a time.
+        let spec = devices::find("flash").expect("a named device");
+        let found = cost(&spec, Op::Read, Seed(1)).expect("it goes on");
+        let near = |found: Span, expected: Span| found.ns().abs_diff(expected.ns()) < 100;
+        assert!(near(found.base, Span::from_us(80)), "{found:?}");
+        assert!(near(found.per_mb, Span::from_ms(2)), "{found:?}");
     }
 }

@@ -23,6 +23,7 @@ mod ending;
 mod failure;
 mod independent;
 mod last_sent;
+mod law;
 mod machine;
 mod measures;
 mod observer;

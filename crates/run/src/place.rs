@@ -158,6 +158,11 @@ impl Place {
         kind.check(self.name(), asked, speed)
     }
 
+    /// The model that all runs are on, in its own time, if it is one.
+    pub(crate) fn model(&self) -> Option<&DeviceSpec> {
+        if let Self::Modelled(spec) = self { Some(spec) } else { None }
+    }
+
     /// What each of `lanes` devices of a trace is played on, with a queue of its own; the one model, if
     /// there are none. Empty if it is no model.
     pub(crate) fn models(&self, lanes: usize) -> Vec<&DeviceSpec> {

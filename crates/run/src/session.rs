@@ -8,6 +8,7 @@ use crate::cells::{self, Report};
 use crate::design::{self, Cell, Task};
 use crate::failure::Failure;
 use crate::independent;
+use crate::law;
 use crate::machine::machine;
 use crate::options::Options;
 use crate::place::{Asked, Place};
@@ -166,7 +167,8 @@ impl Session {
             return Err(Failure::wrong(message, "leave --read-only out, or name a job that reads"));
         }
         // The whole configuration: the device too, and what depends on it.
-        let job = place.configure(job);
+        let mut job = place.configure(job);
+        law::state(&mut job, &asked.policies, &place)?;
         let policies = Chosen::all(&job, variant.candidates(&self.options))?;
         Ok(Task { job, policies, place, load })
     }

@@ -80,7 +80,7 @@ fn a_drive_written_out_reads_back() {
     ] {
         let device = devices::parse("device.toml", &text(seek), "d").expect(seek);
         let mut out = crate::text::Lines::default();
-        device.write("device", &mut out);
+        device.write(devices::DEVICE.name, &mut out);
         assert_eq!(devices::parse("device.toml", &out.done(), "d").expect(seek), device);
         assert_eq!(device.build(penstock_core::Seed(1)).capacity(), (50 * 9 + 40 * 7) * 2 * 512);
     }
