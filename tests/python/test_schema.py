@@ -146,7 +146,7 @@ write_back = true
 turnaround = "1ms"
 queue = { policy = "deadline", depth = 16, overhead = "in-service", fifo_batch = 4 }
 faults = { errors = "0.1%", stalls = "0.5%", stall = "50ms" }
-array = { level = "raid0", disks = 8, stripe = "16KiB", max_extent = "1MiB", depth = 64, phase = "random" }
+array = { level="raid0", disks=8, stripe="16KiB", max_extent="1MiB", depth=64, phase="random" }
 """
 
 GEOMETRY = f"""
