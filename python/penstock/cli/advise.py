@@ -15,6 +15,7 @@ from penstock.advise.measure import TURNS
 from penstock.advise.split import BLOCK, FEWEST_ROUNDS, LONG, ROUNDS, TOLERANCE, split_on
 from penstock.cli import output
 from penstock.cli.advise_goal import goal
+from penstock.cli.advise_shares import run as shares
 from penstock.cli.bar import bar
 from penstock.cli.console import drawn
 from penstock.cli.job import errors_end
@@ -46,6 +47,7 @@ app = group(cls=_OrGoal)
 app.command(GOAL, short_help="Which policy and parameters meet a goal (`penstock advise JOB`).")(
     goal
 )
+app.command("shares", short_help="Measure how well shares by weight hold.")(shares)
 
 On = Annotated[
     str,

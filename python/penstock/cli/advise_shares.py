@@ -1,0 +1,124 @@
+"""`penstock advise shares`: how well shares by weight hold on a target, and at what price."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from penstock.advise import shares
+from penstock.advise.shares import BY_LAW, BY_TIME, PLAIN, Row, Shares
+from penstock.cli import output
+from penstock.cli.bar import bar
+from penstock.cli.console import drawn
+from penstock.cli.job import errors_end
+from penstock.cli.options import Json
+from penstock.cli.target import targeted
+from penstock.errors import wrong
+from penstock.target import Target
+from penstock.text import prose, units
+from penstock.text.table import Grid, show_grid
+
+Weights = Annotated[
+    str,
+    typer.Option(
+        "--weights", metavar="N,N,…", help="A weight for each class, as 1,2.", show_default=False
+    ),
+]
+
+Rounds = Annotated[
+    int,
+    typer.Option("--rounds", metavar="N", min=1, max=1000, help="Rounds of all runs."),
+]
+
+On = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        metavar="DEVICE|PATH|emulated:…",
+        help="What is read, as --on of `compare` takes it.",
+        show_default=False,
+    ),
+]
+
+
+@targeted(on=On)
+def run(
+    *,
+    target: Target,
+    weights: Weights,
+    rounds: Rounds = shares.ROUNDS,
+    as_json: Json = False,
+) -> None:
+    """Measure how well shares by weight hold, and what commands cost.
+
+    Classes read at random, in turns 4 KiB and 64 KiB, each with 32 requests outstanding: first
+    alone, which gives the law of costs, then together, in interleaved rounds: in order of arrival,
+    with shares of device time, and with shares by the law. Nothing is written but what --create
+    makes.
+    """
+    with errors_end():
+        with bar() as progress:
+            found = shares.shares_on(target, _weights(weights), rounds=rounds, progress=progress)
+        lines = list(_verdict(found))
+        if as_json:
+            output.data(shares.text(found, lines))
+        else:
+            drawn(lambda console: _show(found, lines, console))
+
+
+def _weights(text: str) -> list[int]:
+    """Weights as they are written."""
+    words = text.split(",")
+    if not all(word.strip().isdecimal() and int(word) > 0 for word in words):
+        message = f"weights: found `{text}`, expected whole numbers above zero"
+        raise wrong(message, "one for each class, as 1,2")
+    return [int(word) for word in words]
+
+
+def _verdict(found: Shares) -> Iterator[str]:
+    """What holds, at what price, and what to write into a job."""
+    rows = {row.policy: row for row in found.rows}
+    parts = ", ".join(f"{name} {_off(rows[name])}" for name in (BY_LAW, BY_TIME, PLAIN))
+    yield f"parts of what each class has alone, by weight: {parts} points"
+    least = sum(rows[PLAIN].of_alone)
+    for name in (BY_LAW, BY_TIME):
+        kept = sum(rows[name].of_alone) / least if least else 0.0
+        yield f"{name} serves {100 * kept:.0f} % of what {PLAIN} does, as the sum of these parts"
+    yield f'for a job: policy.fairio.charge = "law", policy.fairio.law = {found.law.text()}'
+
+
+def _off(row: Row) -> str:
+    worst = max(map(abs, row.felt_error_pct))
+    return f"{'within' if worst <= 2 else 'off by'} {worst:.1f}"
+
+
+def _show(found: Shares, lines: list[str], console: Console) -> None:
+    title = Text.assemble((found.world.upper(), "bold"), f"  {found.target}, random reads")
+    prose.line(console, title)
+    many = found.rows[0].rounds
+    prose.line(console, Text(f"  each figure is the median of {many} rounds", style="dim"))
+    console.print()
+    headings = ["policy", "weight", "share", "by weight", "of alone", "felt", "MB/s", "p99"]
+    show_grid(console, Grid.of(headings, list(_cells(found))))
+    console.print()
+    for line in lines:
+        prose.line(console, Text(line))
+
+
+def _cells(found: Shares) -> Iterator[list[str]]:
+    """A row for each policy and class."""
+    for row in found.rows:
+        whole, felt = sum(row.weights), sum(row.of_alone) or 1.0
+        for n, weight in enumerate(row.weights):
+            yield [
+                row.policy if n == 0 else "",
+                str(weight),
+                units.percent(row.share[n]),
+                units.percent(weight / whole),
+                f"{row.of_alone[n]:.2f}",
+                units.percent(row.of_alone[n] / felt),
+                units.megabytes(row.bw_bytes[n]),
+                units.latency(row.p99_ms[n] * 1e6),
+            ]
