@@ -17,6 +17,7 @@ __all__ = [
     "Session",
     "__version__",
     "compare",
+    "cycle_inputs",
     "device",
     "devices",
     "doctor",
@@ -133,6 +134,21 @@ def compare(
 
     An interrupt, or anything that `progress` raises, ends the run: after an interrupt the result so
     far is returned, if there is one.
+    """
+
+def cycle_inputs(
+    job: str,
+    *,
+    target: Target | None = None,
+    sets: Sequence[str] = ...,
+    text: str | None = None,
+    load: int | None = None,
+    progress: Callable[[Step], object] | None = None,
+) -> str:
+    """Run a job under `fcfs` and return what the length of a cycle depends on, as JSON.
+
+    At most `load` requests are at the device at once, 2 for each disk if not given. `text` and
+    `progress` are those of `compare`; an interrupt is raised.
     """
 
 def replay_decisions(path: str | PathLike[str], *, sets: Sequence[str] = ...) -> str:

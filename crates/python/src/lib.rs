@@ -9,6 +9,7 @@
 mod answer;
 mod below;
 mod columns;
+mod cycle;
 mod gate;
 mod ledger;
 mod policy;
@@ -44,6 +45,8 @@ mod _native {
         Below, Failure, Pace, compare, device, devices, doctor, exit_without_memory, policies,
         replay_decisions, schema, without_detail,
     };
+    #[pymodule_export]
+    use crate::cycle::cycle_inputs;
     #[pymodule_export]
     use crate::gate::{Gate, online_batch};
     #[pymodule_export]
@@ -119,8 +122,17 @@ fn compare(
     let watch = watch.map(|pace| Arc::clone(&pace.0));
     let target = target.map(Into::into).unwrap_or_default();
     let keep = requests.is_some();
-    let options =
-        Options { policies, target, record, detail, requests: keep, watch, speed, repeat };
+    let options = Options {
+        policies,
+        target,
+        record,
+        detail,
+        requests: keep,
+        watch,
+        speed,
+        repeat,
+        ..Options::default()
+    };
     let work = move |progress: &mut dyn FnMut(Step<'_>) -> bool| {
         let comparison = match &text {
             Some(text) => {

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 
 use crate::answer::json;
 use crate::target::Target;
-use crate::watch::{self, Watched};
+use crate::watch;
 
 /// A `penstock.session.Variant`.
 #[derive(FromPyObject)]
@@ -79,7 +79,7 @@ impl Session {
         let watched = watch::run(py, None, move |progress| {
             Opened::open(options, &parsed(&variants, model.as_ref())?, progress)
         });
-        let opened = Mutex::new(Some(whole(py, watched)?));
+        let opened = Mutex::new(Some(watched.whole(py)?));
         Ok(Self { opened, device })
     }
 
@@ -117,13 +117,5 @@ impl Session {
     /// Lets its target go. A second time is no error.
     fn close(&self) {
         self.replace(None);
-    }
-}
-
-/// The result of work that was not asked to end early.
-fn whole<T>(py: Python<'_>, watched: Watched<T>) -> PyResult<T> {
-    match watched.ended(py, None)? {
-        (result, None) => Ok(result),
-        (_, Some(raised)) => Err(raised),
     }
 }

@@ -55,6 +55,17 @@ impl<T> Watched<T> {
         raised.set_cause(py, Some(failure));
         Err(raised)
     }
+
+    /// The result of work that was not asked to end early.
+    ///
+    /// # Errors
+    /// As [`ended`](Self::ended), and what was raised.
+    pub(crate) fn whole(self, py: Python<'_>) -> PyResult<T> {
+        match self.ended(py, None)? {
+            (result, None) => Ok(result),
+            (_, Some(raised)) => Err(raised),
+        }
+    }
 }
 
 /// Does `work`, and calls `progress` with its steps until something is raised.

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cycle;
 pub mod doctor;
 pub mod gate;
 pub mod papers;
@@ -37,6 +38,7 @@ mod schema;
 mod session;
 mod shares;
 mod snapshot;
+mod stability;
 mod step;
 mod target;
 mod target_options;
@@ -55,6 +57,7 @@ pub use run::{compare, compare_text};
 pub use schema::schema;
 pub use session::{Session, Variant};
 pub use snapshot::{ClassSnapshot, Snapshot};
+pub use stability::{Characteristic, ClassStability};
 pub use step::{Patience, Step};
 pub use target_options::TargetOptions;
 pub use version::VERSION;

@@ -24,6 +24,8 @@ pub struct Options {
     pub detail: bool,
     /// Whether results carry every request.
     pub requests: bool,
+    /// Whether results carry how stable the requests of each class are.
+    pub stability: bool,
     /// A person watches: steps report how the run goes, and a model keeps step with real time,
     /// until this lets it pause.
     pub watch: Option<Arc<Pace>>,

@@ -192,7 +192,7 @@ impl Place {
         &self,
         asked: &Asked<'_>,
         lanes: usize,
-        record: bool,
+        of_one_queue: Option<&str>,
     ) -> Result<(), Failure> {
         if let Stop::Sent(class) = asked.job.stop {
             self.check_sent(asked, &asked.job.classes[class.index()].name)?;
@@ -201,7 +201,7 @@ impl Place {
         if models.is_empty() {
             return queues::one_target(self.name(), lanes);
         }
-        queues::check(&models, lanes, &asked.policies, record)
+        queues::check(&models, lanes, &asked.policies, of_one_queue)
     }
 
     /// That one queue of ours sends the requests of `class`.

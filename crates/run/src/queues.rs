@@ -8,12 +8,12 @@ use crate::candidate::Chosen;
 use crate::failure::Failure;
 
 /// That `models`, of which there are several if a trace has so many `lanes`, can each have a queue of
-/// its own, and that `policies` and a record need no more than one queue.
+/// its own, and that `policies` and what is `of_one_queue` need no more than one.
 pub(crate) fn check(
     models: &[&DeviceSpec],
     lanes: usize,
     policies: &[Chosen],
-    record: bool,
+    of_one_queue: Option<&str>,
 ) -> Result<(), Failure> {
     let several = lanes > 1;
     if several {
@@ -26,8 +26,10 @@ pub(crate) fn check(
         Some(policy) => {
             format!("policy {} is from outside and decides for one queue", policy.name())
         }
-        None if record => "a record is of one queue".into(),
-        None => return Ok(()),
+        None => match of_one_queue {
+            Some(why) => why.into(),
+            None => return Ok(()),
+        },
     };
     if several {
         let message = format!("{needs_one}, and each device of the trace has its own");

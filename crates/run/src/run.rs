@@ -46,7 +46,10 @@ pub fn compare_text(
 
 /// Changes of a device are changes of the one that runs: where another model takes the place of the
 /// job's, it becomes the job's.
-fn of_the_device(sets: &[String], options: &Options) -> Result<(Vec<String>, Options), Failure> {
+pub(crate) fn of_the_device(
+    sets: &[String],
+    options: &Options,
+) -> Result<(Vec<String>, Options), Failure> {
     let (mut sets, mut options) = (sets.to_vec(), options.clone());
     if sets.iter().any(|set| set.trim_start().starts_with("device.")) {
         if let Some(on) = options.target.on.as_deref().filter(|on| on.starts_with(EMULATED)) {

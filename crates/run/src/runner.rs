@@ -46,6 +46,7 @@ pub(crate) struct Runner<'a> {
     pub(crate) record: Option<&'a Path>,
     pub(crate) detail: bool,
     pub(crate) requests: bool,
+    pub(crate) stability: bool,
     pub(crate) watch: Option<Watch<'a>>,
 }
 
@@ -360,6 +361,7 @@ impl Runner<'_> {
             depth,
             detail: self.detail,
             requests: self.requests,
+            stability: self.stability,
         }
     }
 

@@ -18,6 +18,7 @@ use crate::result::{Comparison, JobResult, Machine, RunResult};
 use crate::runner::Runner;
 use crate::shares;
 use crate::snapshot::Watch;
+use crate::stability;
 use crate::step::Step;
 use crate::weights;
 use crate::workload;
@@ -114,7 +115,7 @@ impl Session {
         variants: &[Variant],
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<Vec<Comparison>, Failure> {
-        let Options { repeat, detail, requests, .. } = self.options;
+        let Options { repeat, detail, requests, stability, .. } = self.options;
         let record = self.options.record.as_deref();
         let tasks = variants.iter().map(|one| self.task(one)).collect::<Result<Vec<_>, _>>()?;
         let watch = Watch::new(self.options.watch.as_deref(), self.options.speed.as_deref())?;
@@ -123,7 +124,8 @@ impl Session {
         let run = |cell: Cell<'_>, progress: &mut dyn Progress| {
             let Task { job, load, place, .. } = cell.task;
             let (seed, policy) = (cell.seed(), cell.policy);
-            let runner = Runner { job, policy, load, seed, record, detail, requests, watch };
+            let runner =
+                Runner { job, policy, load, seed, record, detail, requests, stability, watch };
             let result = one_run(&runner, place, progress)?;
             let round = repeat.map(|_| cell.round);
             Ok(RunResult { round, seed: round.map(|_| seed), ..result })
@@ -149,6 +151,13 @@ impl Session {
         Ok(comparisons)
     }
 
+    /// Why the device may have no more than one queue, if it may not.
+    fn of_one_queue(&self) -> Option<&'static str> {
+        let Options { record, stability, .. } = &self.options;
+        let cycle = stability.then_some("a cycle is of one queue");
+        cycle.or_else(|| record.as_ref().map(|_| "a record is of one queue"))
+    }
+
     /// `variant` with all that its runs have in common.
     fn task(&self, variant: &Variant) -> Result<Task, Failure> {
         let asked = variant.asked(&self.options)?;
@@ -161,13 +170,17 @@ impl Session {
         place.check_units(job)?;
         let load = workload::load(job, place.capacity(), place.block(), place.mapped())?;
         let place = place.playing(&load.lanes);
-        place.check_queues(&asked, load.lanes.len(), self.options.record.is_some())?;
+        place.check_queues(&asked, load.lanes.len(), self.of_one_queue())?;
         if self.options.target.read_only && load.workload.writes() {
             let message = "the job writes, and the target is only to be read";
             return Err(Failure::wrong(message, "leave --read-only out, or name a job that reads"));
         }
         // The whole configuration: the device too, and what depends on it.
-        let mut job = place.configure(job);
+        let mut job = job.clone();
+        if self.options.stability {
+            job.live.depth.get_or_insert(stability::load_of(place.disks()));
+        }
+        let mut job = place.configure(&job);
         law::state(&mut job, &asked.policies, &place)?;
         let policies = Chosen::all(&job, variant.candidates(&self.options))?;
         Ok(Task { job, policies, place, load })
@@ -176,7 +189,9 @@ impl Session {
     /// What is said of `task` before it has run.
     fn comparison(&self, task: &Task) -> Comparison {
         let Task { job, policies, place, load } = task;
-        let weights = weights::without_effect(job, policies);
+        // Stability is measured for another policy than the one that runs.
+        let heeded = || weights::without_effect(job, policies);
+        let weights = if self.options.stability { None } else { heeded() };
         Comparison {
             verdict: None,
             penstock: crate::version::VERSION,
@@ -184,6 +199,7 @@ impl Session {
             seed: job.seed,
             world: place.world(),
             device: place.name().into(),
+            disks: place.disks(),
             machine: self.machine.clone(),
             remarks: weights.into_iter().chain(load.remarks.iter().cloned()).collect(),
             runs: Vec::new(),

@@ -14,6 +14,7 @@ from penstock.advise import Curve, NoiseHidesAnswer, Split
 from penstock.advise.measure import TURNS
 from penstock.advise.split import BLOCK, FEWEST_ROUNDS, LONG, ROUNDS, TOLERANCE, split_on
 from penstock.cli import output
+from penstock.cli.advise_cycle import run as cycle
 from penstock.cli.advise_goal import goal
 from penstock.cli.advise_shares import run as shares
 from penstock.cli.bar import bar
@@ -47,6 +48,7 @@ app = group(cls=_OrGoal)
 app.command(GOAL, short_help="Which policy and parameters meet a goal (`penstock advise JOB`).")(
     goal
 )
+app.command("cycle", short_help="Find how long a cycle of fairio should be.")(cycle)
 app.command("shares", short_help="Measure how well shares by weight hold.")(shares)
 
 On = Annotated[

@@ -19,6 +19,7 @@ mod demand;
 mod detail;
 mod requests;
 mod schedule;
+mod stability;
 
 use self::measure::Measure;
 use self::subject::Subject;
@@ -33,6 +34,7 @@ pub(crate) fn all<'a>(subject: &Subject<'a>) -> Vec<Box<dyn Measure + 'a>> {
         against_measured::measure(subject),
         detail::measure(subject),
         requests::measure(subject),
+        stability::measure(subject),
     ];
     measures.into_iter().flatten().collect()
 }

@@ -6,6 +6,7 @@ use crate::workload::Load;
 
 /// The run that is measured.
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
 pub(crate) struct Subject<'a> {
     pub(crate) load: &'a Load,
     /// When the warm-up ends. What is due before is not counted.
@@ -18,6 +19,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) detail: bool,
     /// Every request is asked for.
     pub(crate) requests: bool,
+    /// How stable the requests of each class are is asked for.
+    pub(crate) stability: bool,
 }
 
 impl<'a> Subject<'a> {

@@ -19,12 +19,15 @@ mod shares;
 mod verdict;
 
 use std::collections::BTreeMap;
+use std::io;
+use std::num::NonZeroU32;
 
 use penstock_core::ClassId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::params::Params;
+use crate::stability::ClassStability;
 
 pub use self::against_measured::AgainstMeasured;
 pub use self::class::ClassResult;
@@ -55,6 +58,9 @@ pub struct Comparison {
     pub world: World,
     /// Name of the modelled device, or path of the target.
     pub device: String,
+    /// Disks that work side by side; no part of the JSON.
+    #[serde(skip)]
+    pub disks: NonZeroU32,
     /// Where it ran.
     pub machine: Machine,
     /// What has to be known of all runs to read their figures, in words; left out if there is nothing
@@ -177,6 +183,9 @@ pub struct RunResult {
     /// Every request, if that was asked for; no part of the JSON.
     #[serde(skip)]
     pub requests: Option<Requests>,
+    /// How stable the requests of each class are, if that was asked for; no part of the JSON.
+    #[serde(skip)]
+    pub stability: Option<io::Result<Vec<ClassStability>>>,
 }
 
 impl RunResult {

@@ -1,0 +1,309 @@
+"""`penstock advise cycle`: how long a cycle of `fairio` should be."""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from penstock import _native
+from penstock.advise import cycle_words
+from penstock.advise.cycle import Cycle, Share, cycle
+from penstock.advise.cycle_inputs import Found, measured
+from penstock.cli import output
+from penstock.cli.console import drawn
+from penstock.cli.job import STDIN, errors_end, job_on_stdin, steps_bar
+from penstock.cli.lists import numbers
+from penstock.cli.options import Json, Sets
+from penstock.cli.replay import ALL_ONE_CLASS, Classes, Format
+from penstock.cli.target import targeted
+from penstock.errors import PenstockError, translated, wrong
+from penstock.signals import Asked
+from penstock.target import Target
+from penstock.text import prose, units
+
+Source = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="JOB|TRACE",
+        help="A job (.toml, or - for standard input), or a recorded trace. Without it the lists "
+        "say what is known.",
+        show_default=False,
+    ),
+]
+
+Services = Annotated[
+    str | None,
+    typer.Option(
+        "--service",
+        metavar="TIME,…",
+        help="Mean device time of a request of each class, as 62ms,64ms.",
+    ),
+]
+
+Requests = Annotated[
+    str | None,
+    typer.Option(
+        "--requests",
+        metavar="N,…",
+        help="Requests that each class is to have in a cycle: 17 if it is unstable, 85 if not.",
+    ),
+]
+
+Weights = Annotated[
+    str | None, typer.Option("--weights", metavar="N,…", help="Weight of each class, as 1,2.")
+]
+
+Disks = Annotated[
+    int | None,
+    typer.Option("--disks", metavar="N", min=1, help="Disks that work side by side."),
+]
+
+Load = Annotated[
+    int | None,
+    typer.Option(
+        "--load",
+        metavar="N",
+        min=1,
+        max=65536,
+        help="Requests at the disks below which they are under-loaded; a job is measured with no "
+        "more. If not given, 2 for each disk.",
+    ),
+]
+
+Busy = Annotated[
+    float | None,
+    typer.Option(
+        "--busy",
+        metavar="SHARE",
+        help="Part of the time in which the disks are busy, as 0.915. The queue floor needs it.",
+    ),
+]
+
+Points = Annotated[
+    float,
+    typer.Option(
+        "--target",
+        metavar="POINTS",
+        min=0,
+        max=100,
+        help="By how much the share of the class with the least weight may be off.",
+    ),
+]
+
+
+@targeted()
+def run(
+    source: Source = None,
+    *,
+    services: Services = None,
+    requests: Requests = None,
+    weights: Weights = None,
+    disks: Disks = None,
+    load: Load = None,
+    busy: Busy = None,
+    points: Points = 1.0,
+    file_format: Format = None,
+    classes: Classes = None,
+    target: Target,
+    sets: Sets = None,
+    as_json: Json = False,
+) -> None:
+    """Find how long a cycle of the policy fairio should be, by the heuristic of its report.
+
+    A job or a trace runs once under fcfs, and says what a request of each class costs, how stable
+    the class is, and how busy the disks are. Otherwise --service, --requests, --weights and --disks
+    say it. The answer is the longer of two lengths: equation (3) of the report, by which each class
+    has its requests in a cycle, and the floor from which on requests in the queue hardly spoil
+    shares.
+    """
+    known = {
+        "--service": services,
+        "--requests": requests,
+        "--weights": weights,
+        "--disks": disks,
+    }
+    with errors_end():
+        if source is None:
+            found = None
+            answer = _of_lists(known, load=load, busy=busy, points=points)
+        else:
+            _none_given({**known, "--busy": busy}, source)
+            found = _run(source, target, file_format, classes, sets or [], load=load, points=points)
+            answer = found.cycle
+    lines = cycle_words.lines(answer, found)
+    if as_json:
+        output.data(f"{json.dumps(_plain(answer, found, lines), indent=2)}\n")
+    else:
+        drawn(lambda console: _show(found, lines, console))
+
+
+def _none_given(options: Mapping[str, object], source: str) -> None:
+    """That nothing is given that is measured."""
+    for option, value in options.items():
+        if value is not None:
+            raise wrong(
+                f"found {option} with {source}, of which it is measured; expected one of the two",
+                f"leave {option} out, or the job",
+            )
+
+
+def _of_lists(
+    known: Mapping[str, object], *, load: int | None, busy: float | None, points: float
+) -> Cycle:
+    missing = [option for option, value in known.items() if value is None]
+    if missing:
+        raise wrong(
+            f"found neither a job nor {missing[0]}; expected a job, a trace, or all of "
+            f"{', '.join(known)}",
+            "as --service 62ms,64ms --requests 85,85 --weights 1,2 --disks 8",
+        )
+    services, requests, weights, disks = known.values()
+    times = [_time(text) for text in str(services).split(",")]
+    counts = _positive("--requests", str(requests))
+    parts = _positive("--weights", str(weights))
+    if not len(times) == len(counts) == len(parts):
+        raise wrong(
+            f"found {len(times)} of --service, {len(counts)} of --requests and {len(parts)} of "
+            "--weights; expected one of each for every class",
+            "two classes are --service 62ms,64ms --requests 85,85 --weights 1,2",
+        )
+    if busy is not None and not 0 < busy <= 1:
+        raise wrong(
+            f"found --busy {busy:g}; expected a part of the time, above 0 and at most 1",
+            "91.5 % of the time is --busy 0.915",
+        )
+    shares = [
+        Share(str(number), weight, time, count)
+        for number, (weight, time, count) in enumerate(zip(parts, times, counts, strict=True), 1)
+    ]
+    assert isinstance(disks, int)
+    return cycle(shares, disks=disks, load=load, busy=busy, target=points)
+
+
+def _time(text: str) -> int:
+    hint = "as --service 62ms,64ms"
+    try:
+        with translated():
+            time = _native.duration(text.strip())
+    except PenstockError:
+        time = 0
+    if time <= 0:
+        raise wrong(f"--service: found {text!r}; expected a time above 0, with its unit", hint)
+    return time
+
+
+def _positive(option: str, text: str) -> list[int]:
+    found = numbers(option, text)
+    for number in found:
+        if number < 1:
+            raise wrong(f"{option}: found {number}; expected 1 or more", f"as {option} 1,2")
+    return found
+
+
+def _run(
+    source: str,
+    target: Target,
+    file_format: str | None,
+    classes: str | None,
+    sets: list[str],
+    *,
+    load: int | None,
+    points: float,
+) -> Found:
+    """What is measured of a job, or of a trace."""
+    job, text = source, None
+    if source == STDIN:
+        job, text = "stdin", job_on_stdin()
+    elif not source.endswith(".toml"):
+        job, text = classes or "trace", None if classes else ALL_ONE_CLASS
+        form = [] if file_format is None else [f"trace.format={file_format}"]
+        sets = [f"trace.file={source}", *form, *sets]
+    elif classes is not None or file_format is not None:
+        option = "--format" if classes is None else "--classes"
+        raise wrong(
+            f"found {option} with the job {source}; expected a trace",
+            f"leave {option} out: a job names its own classes",
+        )
+    asked = Asked()
+    try:
+        with asked.first_stops(), steps_bar() as progress:
+            return measured(
+                job, target, text=text, sets=sets, load=load, points=points, progress=progress,
+                name=source if source != STDIN else job,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        output.talk("interrupted: there is no answer yet")
+        raise typer.Exit(asked.exit_code) from None
+
+
+def _show(found: Found | None, lines: list[str], console: Console) -> None:
+    if found is not None:
+        title = Text.assemble((found.world.upper(), "bold"), f"  {found.job} on {found.device}")
+        prose.line(console, title)
+        for remark in found.remarks:
+            prose.line(console, Text(f"  note: {remark}"))
+        console.print()
+        console.print(_table(found))
+        console.print()
+    for line in lines:
+        prose.line(console, Text(line))
+
+
+def _table(found: Found) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("class")
+    for heading in ("weight", "service", "stability", "requests"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("because of")
+    for one in found.classes:
+        table.add_row(
+            Text(one.name),
+            str(one.weight),
+            units.latency(one.service_ns or 0),
+            f"{one.stability:.2f}",
+            str(one.requests),
+            one.reason,
+        )
+    return table
+
+
+def _plain(answer: Cycle, found: Found | None, lines: list[str]) -> Mapping[str, object]:
+    plain: dict[str, object] = {
+        "eq3_ms": float(answer.eq3_ns / 1_000_000),
+        "eq3_rounded_ms": answer.eq3_rounded_ns // 1_000_000,
+        "floor_ms": None if answer.floor_ns is None else float(answer.floor_ns / 1_000_000),
+        "cycle_ms": answer.cycle_ns // 1_000_000,
+        "plus_ms": answer.plus_rounded_ns // 1_000_000,
+        "binds": "floor" if answer.floor_binds else "eq3",
+        "class": answer.of.name,
+        "disks": answer.disks,
+        "load": answer.load,
+        "busy": answer.busy,
+        "target": answer.target,
+        "lines": lines,
+    }
+    if found is None:
+        return plain
+    return {
+        **plain,
+        "world": found.world,
+        "device": found.device,
+        "classes": [
+            {
+                "name": one.name,
+                "weight": one.weight,
+                "service_ms": (one.service_ns or 0) / 1e6,
+                "stability": one.stability,
+                "requests": one.requests,
+                "type": one.kind,
+                "reason": one.reason,
+                "instability": {of.name: of.instability for of in one.characteristics},
+                "limited_by_demand": one.limited_by_demand,
+            }
+            for one in found.classes
+        ],
+    }
