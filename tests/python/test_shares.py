@@ -178,3 +178,31 @@ def test_one_class_has_nothing_to_share(tmp_path: Path) -> None:
     ended = penstock("run", job, "--policy", "fairio")
     assert ended.code == 0, ended.err
     assert "nothing to share: fairio divides a device among classes" in ended.out
+
+
+def test_advice_on_shares_has_the_costs_of_commands() -> None:
+    words = ("advise", "shares", "--on", "ssd-sata", "--weights", "1,2", "--rounds", "1")
+    ended = penstock(*words, "--json")
+    assert ended.code == 0, ended.err
+    found = json.loads(ended.out)
+    rows = {row["policy"]: row for row in found["rows"]}
+    assert list(rows) == ["fcfs", "fairio by time", "fairio by law"]
+    assert max(map(abs, rows["fairio by law"]["felt_error_pct"])) <= 2
+    assert max(map(abs, rows["fairio by time"]["felt_error_pct"])) > 5
+    # 98,000 reads of 4 KiB a second.
+    read = found["law"]["read"]
+    assert read["base_ns"] + 4096e-6 * read["per_mb_ns"] == pytest.approx(1e9 / 98_000, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ("1", "error: weights: found 1, expected two or more"),
+        ("1,x", "error: weights: found `1,x`, expected whole numbers above zero"),
+        ("0,1", "error: weights: found `0,1`, expected whole numbers above zero"),
+    ],
+)
+def test_weights_that_are_none(weights: str, said: str) -> None:
+    ended = penstock("advise", "shares", "--on", "ssd-sata", "--weights", weights)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.splitlines() == [said, "hint: one for each class, as 1,2"]
