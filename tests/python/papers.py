@@ -10,8 +10,9 @@ from pathlib import Path
 
 from command import ROOT, penstock
 from penstock.papers import PAPERS, claims, files, sensitivity
-from penstock.papers.paper import Paper, load, part
+from penstock.papers.paper import load, part
 from penstock.papers.result import Result, simulated
+from penstock.papers.study import Study
 from penstock.papers.table import markdown
 from penstock.report import pictures
 
@@ -25,25 +26,30 @@ def place(name: str) -> Path:
 
 def page(result: Result) -> str:
     """The page of a paper: `page.md` with its results at their places."""
-    paper, rows = result.paper, result.rows
-    away = paper.published.away
-    blocks = {block.name: markdown(block.table) for block in paper.more(rows)}
-    remarks = (line.replace("*", "\\*") for line in paper.published.remarks(rows))
+    paper = result.paper
+    blocks = {}
+    for block in paper.blocks(result.ours):
+        blocks[block.name] = markdown(block.table)
+        remarks = (line.replace("*", "\\*") for line in block.remarks)
+        blocks[f"{block.name}_remarks"] = "\n\n".join(remarks)
     return files.text(paper.name, "page.md").format(
         source=files.source(paper.name),
-        compared=markdown(paper.published.table(rows)),
-        remarks="\n\n".join(remarks),
-        images="\n".join(f"![{title}]({paper.name}/{file})" for title, file in images(paper)),
+        images="\n".join(image(paper, *one) for one in images(paper)),
         claims=markdown(claims.table(result.claims, paper.cases)),
-        sensitivity_legend=paper.sensitivity.legend(away) if paper.sensitivity else "",
-        sensitivity=markdown(sensitivity.table(result.variants, away)),
+        sensitivity_legend=paper.sensitivity.legend(paper.away) if paper.sensitivity else "",
+        sensitivity=markdown(sensitivity.table(result.variants, paper.away)),
         variants="\n".join(f"- {one['variant']}: {one['text']}" for one in result.variants),
         **blocks,
         **_live(paper.name),
     )
 
 
-def images(paper: Paper) -> list[tuple[str, str]]:
+def image(paper: Study, title: str, file: str) -> str:
+    """A picture on the page."""
+    return f"![{title}]({paper.name}/{file})"
+
+
+def images(paper: Study) -> list[tuple[str, str]]:
     """The title of each picture of the page, and its file."""
     drawn = paper.pictures.figures if paper.pictures else ()
     return [(one.title, f"{one.name}.png") for one in drawn]
@@ -76,7 +82,7 @@ def write(name: str) -> None:
     of = result.paper.pictures
     if of is not None:
         (FOLDER / name).mkdir(parents=True, exist_ok=True)
-        for picture, chart in of.drawn(result.rows):
+        for picture, chart in of.drawn(result.ours):
             (FOLDER / f"{name}/{picture.name}.png").write_bytes(pictures.png(chart))
 
 

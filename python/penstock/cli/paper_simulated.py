@@ -16,7 +16,7 @@ from penstock.cli.options import Json
 from penstock.cli.verb import verb
 from penstock.errors import wrong
 from penstock.papers import result
-from penstock.papers.paper import Paper
+from penstock.papers.study import Study
 
 if TYPE_CHECKING:
     # Types of Typer's methods, which it does not export.
@@ -82,7 +82,7 @@ class Simulated(TyperCommand):
                     raise wrong(f"{param.opts[0]} belongs to {what}", hint)
 
 
-def simulated(paper: Paper, live: "Command | None") -> TyperCommand:
+def simulated(paper: Study, live: "Command | None") -> TyperCommand:
     """The command of a paper's simulation, which knows the one of its programs if it has some."""
     app = verb()
     app.command(paper.name, cls=Simulated, help=paper.help)(_run(paper))
@@ -106,7 +106,7 @@ def simulated(paper: Paper, live: "Command | None") -> TyperCommand:
     return command
 
 
-def _run(paper: Paper) -> Callable[..., None]:
+def _run(paper: Study) -> Callable[..., None]:
     def run(
         *,
         sets: Sets = None,

@@ -1,4 +1,4 @@
-"""The report of a paper: the table with the published one, the claims, the pictures."""
+"""The report of a paper: its tables, the claims, the pictures."""
 
 from collections.abc import Iterator
 from html import escape
@@ -25,8 +25,8 @@ def save(path: str, result: Result) -> None:
 
 def page(result: Result) -> str:
     """The whole page."""
-    paper, rows = result.paper, result.rows
-    away = paper.published.away
+    paper = result.paper
+    first, *more = paper.blocks(result.ours)
     return (
         environment()
         .get_template("paper.html.jinja")
@@ -38,13 +38,11 @@ def page(result: Result) -> str:
                 *(("Changed", f"{key} = {value}") for key, value in result.given.items()),
                 ("Penstock", __version__),
             ],
-            compared=paper.published.table(rows),
-            compared_title=paper.title,
-            remarks=list(paper.published.remarks(rows)),
+            first=first,
             claims=claims.table(result.claims, paper.cases),
-            blocks=paper.more(rows),
-            legend=paper.sensitivity.legend(away) if paper.sensitivity else "",
-            sensitivity=sensitivity.table(result.variants, away),
+            blocks=more,
+            legend=paper.sensitivity.legend(paper.away) if paper.sensitivity else "",
+            sensitivity=sensitivity.table(result.variants, paper.away),
             variants=[(one["variant"], one["text"]) for one in result.variants],
             sections=list(_sections(result)),
             data=as_data(result.data()),
@@ -57,7 +55,7 @@ def _sections(result: Result) -> Iterator[Section]:
     if of is None:
         return
     figures = []
-    for picture, chart in of.drawn(result.rows):
+    for picture, chart in of.drawn(result.ours):
         said = escape(f"{picture.title}; the figures are in the table")
         svg = pictures.svg(chart, name=picture.name, title=said)
         figures.append(Figure(picture.name, picture.title, svg))

@@ -33,13 +33,13 @@ class Pictures:
     place: Callable[[Row], tuple[str, str]]
     """The series that a row is of, and its case."""
 
-    def drawn(self, rows: Sequence[Row]) -> Iterator[tuple[Picture, "alt.TopLevelMixin"]]:
+    def drawn(self, ours: Sequence[Row]) -> Iterator[tuple[Picture, "alt.TopLevelMixin"]]:
         """Each picture, of these rows."""
         import polars as pl
 
         for picture in self.figures:
-            values = [row[picture.figure] for row in rows]
-            places = [self.place(row) for row in rows]
+            values = [row[picture.figure] for row in ours]
+            places = [self.place(row) for row in ours]
             frame = pl.DataFrame(
                 {
                     "series": [series for series, _ in places],

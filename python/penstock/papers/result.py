@@ -10,29 +10,26 @@ from rich.text import Text
 from penstock import __version__
 from penstock.papers import claims, files, sensitivity
 from penstock.papers.claims import Claim
-from penstock.papers.paper import Paper
-from penstock.papers.published import Row
 from penstock.papers.sensitivity import Found
+from penstock.papers.study import Ours, Study
 from penstock.papers.table import Table, drawn
 from penstock.text import prose
 
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """The rows of a paper under some settings, its claims, and how much hangs on what is open."""
+    """Our figures of a paper under some settings, its claims, and what hangs on what is open."""
 
-    paper: Paper
+    paper: Study
     given: Mapping[str, str]
-    rows: Sequence[Row]
+    ours: Ours
     claims: Sequence[Claim]
     variants: Sequence[Found] = ()
 
     def data(self) -> dict[str, Any]:
         """All figures, with the published ones."""
         return {
-            "rows": self.rows,
-            "claims": self.claims,
-            "paper": self.paper.published.rows,
+            **self.paper.data(self.ours, self.claims),
             "sensitivity": list(self.variants),
         }
 
@@ -45,38 +42,39 @@ class Result:
 
 
 def simulated(
-    paper: Paper,
+    paper: Study,
     given: Mapping[str, str],
     *,
     vary: bool = False,
     say: Callable[[str], object] = lambda _: None,
 ) -> Result:
     """Simulate a paper; with `vary` its variants too, each of which `say` is called with."""
-    rows = paper.simulate(given)
-    found: Sequence[Found] = ()
-    if vary and paper.sensitivity is not None:
-        away = paper.published.away
-        found = sensitivity.found(paper.sensitivity, paper.judge, away, given, say)
-    return Result(paper=paper, given=given, rows=rows, claims=paper.claims(rows), variants=found)
+    ours = paper.simulate(given)
+    variants = paper.varied(given, say) if vary else ()
+    claims = paper.claims(ours)
+    return Result(paper=paper, given=given, ours=ours, claims=claims, variants=variants)
 
 
 def show(result: Result, console: Console) -> None:
     """Print the tables, the remarks and the claims."""
-    paper, rows = result.paper, result.rows
+    paper = result.paper
     world = Text.assemble(("SIMULATED", "bold"), f"  {files.source(paper.name)}")
     prose.line(console, world)
-    _table(console, paper.published.table(rows))
-    for line in paper.published.remarks(rows):
-        _faint(console, line)
-    for block in paper.more(rows):
+    blocks = paper.blocks(result.ours)
+    for block in blocks:
+        if len(blocks) > 1:
+            console.print()
+            prose.line(console, Text(block.title, style="bold"))
         _table(console, block.table)
+        for line in block.remarks:
+            _faint(console, line)
     for claim in result.claims:
         holds = "holds         " if claim["holds"] else "DOES NOT HOLD "
         prose.line(console, Text(f"{holds} {claim['id']:<11} {claim['text']}"))
         _faint(console, f"{'':26} {claims.numbers(claim)}")
     if paper.sensitivity is not None and result.variants:
-        _table(console, sensitivity.table(result.variants, paper.published.away))
-        _faint(console, paper.sensitivity.legend(paper.published.away))
+        _table(console, sensitivity.table(result.variants, paper.away))
+        _faint(console, paper.sensitivity.legend(paper.away))
         for one in result.variants:
             _faint(console, f"{one['variant']}: {one['text']}")
 

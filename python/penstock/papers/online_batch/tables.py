@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from penstock.papers.online_batch.simulation import CONTROLS, NAME, Control
-from penstock.papers.paper import Block
 from penstock.papers.pictures import Picture, Pictures
 from penstock.papers.published import Cell, Published, Row
+from penstock.papers.study import Block
 from penstock.papers.table import Table
 
 NAMES: dict[Control, str] = {

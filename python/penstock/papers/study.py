@@ -1,0 +1,101 @@
+"""What every paper is to the command, to its report and to its page in the documentation."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+from penstock.papers.claims import Claim
+from penstock.papers.published import POINTS, Away
+from penstock.papers.sensitivity import Found, Sensitivity
+from penstock.papers.settings import Settings
+from penstock.papers.table import Table
+
+if TYPE_CHECKING:
+    import altair as alt
+
+Ours: TypeAlias = Any
+"""Our figures of a paper, as JSON has them: what `simulate` returns."""
+
+
+class Block(NamedTuple):
+    """A table with its title and what readers have to know; `name` is its place in `page.md`."""
+
+    name: str
+    title: str
+    table: Table
+    remarks: Sequence[str] = ()
+
+
+class Drawing(Protocol):
+    """What is known of a picture before it is drawn."""
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+
+    @property
+    def title(self) -> str:
+        """What stands above it."""
+
+
+class Gallery(Protocol):
+    """The pictures of a paper."""
+
+    @property
+    def title(self) -> str:
+        """What they are called together."""
+
+    @property
+    def about(self) -> str:
+        """What they show, in a sentence or two."""
+
+    @property
+    def figures(self) -> Sequence[Drawing]:
+        """Each picture."""
+
+    def drawn(self, ours: Ours) -> Iterator[tuple[Drawing, "alt.TopLevelMixin"]]:
+        """Each picture, of our figures."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study(ABC):
+    """A paper whose figures are made again."""
+
+    name: str
+    help: str
+    """What the command makes again, and of what."""
+    settings: Settings
+    simulate: Callable[[Mapping[str, str]], Ours]
+    """Our figures under some settings."""
+    cases: str
+    """What the numbers of a claim are, a heading."""
+    pictures: Gallery | None = None
+    sensitivity: Sensitivity | None = None
+    quick: Sequence[str] = ()
+    """Settings, as `--set` has them, under which all is there within some seconds."""
+
+    @property
+    def away(self) -> Away:
+        """In what our figures are compared with the paper's."""
+        return POINTS
+
+    @abstractmethod
+    def claims(self, ours: Ours) -> list[Claim]:
+        """What the paper says, held to our figures."""
+
+    @abstractmethod
+    def blocks(self, ours: Ours) -> Sequence[Block]:
+        """The tables, the main one first."""
+
+    @abstractmethod
+    def data(self, ours: Ours, claims: Sequence[Claim]) -> dict[str, Any]:
+        """Our figures, the claims and what was published, by their names in the JSON."""
+
+    @abstractmethod
+    def read(self, data: Mapping[str, Any]) -> Ours:
+        """Our figures of that JSON."""
+
+    def varied(self, _given: Mapping[str, str], _say: Callable[[str], object]) -> Sequence[Found]:
+        """How much hangs on what is open; `say` is called with the next variant."""
+        return ()
