@@ -32,21 +32,21 @@ def page(result: Result) -> str:
         blocks[block.name] = markdown(block.table)
         remarks = (line.replace("*", "\\*") for line in block.remarks)
         blocks[f"{block.name}_remarks"] = "\n\n".join(remarks)
+    drawn = {
+        f"image_{Path(file).stem.replace('-', '_')}": f"![{title}]({paper.name}/{file})"
+        for title, file in images(paper)
+    }
     return files.text(paper.name, "page.md").format(
         source=files.source(paper.name),
-        images="\n".join(image(paper, *one) for one in images(paper)),
+        images="\n".join(drawn.values()),
         claims=markdown(claims.table(result.claims, paper.cases)),
         sensitivity_legend=paper.sensitivity.legend(paper.away) if paper.sensitivity else "",
         sensitivity=markdown(sensitivity.table(result.variants, paper.away)),
         variants="\n".join(f"- {one['variant']}: {one['text']}" for one in result.variants),
         **blocks,
+        **drawn,
         **_live(paper.name),
     )
-
-
-def image(paper: Study, title: str, file: str) -> str:
-    """A picture on the page."""
-    return f"![{title}]({paper.name}/{file})"
 
 
 def images(paper: Study) -> list[tuple[str, str]]:

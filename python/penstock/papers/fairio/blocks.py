@@ -1,0 +1,214 @@
+"""The tables of the FAIRIO report as a reader has them: ours next to the published figures."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from penstock.papers.fairio.cells import mb
+from penstock.papers.fairio.workloads import WEIGHTS
+from penstock.papers.published import Row, percent
+from penstock.papers.study import Block
+from penstock.papers.table import Table
+
+NONE = "–"
+
+
+def blocks(ours: Mapping[str, Any]) -> list[Block]:
+    """All tables, the main one first."""
+    found = [
+        _table(ours, 1, "both classes have fixed characteristics"),
+        _table(ours, 2, "the requests of class 1 and their distances grow"),
+        _table5(ours["table5"]),
+        _weights(ours["weights"]),
+        _baselines(ours["baselines"]),
+        _ablations(ours["ablations"]),
+        _windows(ours["windows"]),
+    ]
+    if ours["long_cycles"]:
+        found.append(_long_cycles(ours["long_cycles"]))
+    if ours["drives"]:
+        found.append(_drives(ours["drives"]))
+    return [*found, _costs(ours)]
+
+
+def _table(ours: Mapping[str, Any], number: int, about: str) -> Block:
+    """A row for each cycle length, the modes side by side."""
+    rows = ours[f"table{number}"]
+    modes = list(dict.fromkeys(row["mode"] for row in rows))
+    cells = []
+    for cycle_ms in dict.fromkeys(row["cycle_ms"] for row in rows):
+        each = [row for row in rows if row["cycle_ms"] == cycle_ms]
+        published = each[0]["published"]
+        cells.append(
+            [
+                f"{cycle_ms:,}",
+                _signed(published["error_pct"][0]) if published else NONE,
+                *(_spread(row) for row in each),
+                f"{published['throughput_mb_s']:.2f}" if published else NONE,
+                *(_throughput(row) for row in each),
+            ]
+        )
+    headings = [
+        "cycle, ms",
+        "error 1, report",
+        *(f"error 1, {mode}" for mode in modes),
+        "MB/s, report",
+        *(f"MB/s (MiB/s), {mode}" for mode in modes),
+    ]
+    fcfs = ours["fcfs"][number - 1]
+    remarks = [
+        "Error 1 is the part of the disk time that class 1 got less the part that its weight says, "
+        "in percentage points; that of class 2 is its negative. The report does not say which "
+        "million its MB is.",
+        f"Without shares, under fcfs, it is {_signed(fcfs['error_pct'][0])} points at "
+        f"{_throughput(fcfs)}.",
+    ]
+    if any(row["spread_pct"] for row in rows):
+        remarks.insert(1, "± is half of what the seeds lie apart.")
+    title = "Table I" if number == 1 else "Table II"
+    return Block(f"table{number}", f"{title}: {about}", Table(headings, cells, words=0), remarks)
+
+
+def _spread(row: Row) -> str:
+    error = _signed(row["error_pct"][0])
+    return f"{error} ± {row['spread_pct'] / 2:.2f}" if row["spread_pct"] else error
+
+
+def _throughput(row: Row) -> str:
+    mib = row["throughput_mib_s"]
+    return f"{mb(mib):.2f} ({mib:.2f})"
+
+
+def _signed(points: float) -> str:
+    # Nothing has no sign.
+    return f"{points:+.2f}" if abs(points) >= 0.005 else "0.00"
+
+
+def _table5(rows: Sequence[Row]) -> Block:
+    cells = [
+        [
+            row["workload"],
+            f"{row['cycle_ms']:,} / {row['published_cycle_ms']:,}",
+            f"{row['service_measured_ms']:.1f} / {row['service_ms']:.2f} "
+            f"({percent(row['service_measured_ms'], row['service_ms']):+.1f} %)",
+            f"{row['requests_measured']} / {row['requests']}",
+            f"{row['fcfs_bound_pct']:.2f}",
+            f"{row['bound_pct']:.2f} / {row['published_bound_pct']:.2f}",
+            NONE if row["plus_bound_pct"] is None else f"{row['plus_bound_pct']:.2f}",
+            ", ".join(map(str, row["limited_classes"])) or NONE,
+        ]
+        for row in rows
+    ]
+    mode = rows[0]["mode"]
+    headings = ["workload", "cycle, ms", "service, ms", "requests"]
+    headings += [f"{name}, points" for name in ("fcfs", mode, "plus")]
+    remarks = [
+        "Ours / the report's. Cycle lengths are those of the report's equation (3), of its own "
+        f"figures and weights {':'.join(map(str, WEIGHTS))}. All else is of workloads made here "
+        "of the report's description of them: the device time of a request under fcfs, how many "
+        "requests of a class a cycle is to have by its measured stability, and the largest error "
+        "of a class under each policy, at one seed. Short are the classes that ask for less than "
+        "their part.",
+    ]
+    return Block("table5", "Table V: six workloads", Table([*headings, "short"], cells), remarks)
+
+
+def _weights(of: Mapping[str, Any]) -> Block:
+    cells = [[row["workload"], f"{row['above']:.3f}", f"{row['up_to']:.3f}"] for row in of["rows"]]
+    possible = ", ".join(":".join(map(str, one)) for one in of["possible"])
+    remarks = [
+        "The report does not publish the weights. All six cycle lengths come out only if all "
+        f"weights over the least are above {of['above']:.3f} and at most {of['up_to']:.3f}. Of "
+        f"four small weights that leaves {possible}; the report speaks of two classes with higher "
+        f"ones, so {':'.join(map(str, of['used']))} is used.",
+    ]
+    table = Table(["workload", "sum of weights / least weight, above", "at most"], cells)
+    return Block("weights", "Weights that Table V implies", table, remarks)
+
+
+def _params(row: Row) -> str:
+    words = (f"{key}={value}" for key, value in row["params"].items())
+    return " ".join((row["policy"], *words))
+
+
+def _baselines(rows: Sequence[Row]) -> Block:
+    names = list(dict.fromkeys(map(_params, rows)))
+    cells = []
+    for name in names:
+        each = [row for row in rows if _params(row) == name]
+        texts = ([_signed(row["error_pct"][0]), _throughput(row)] for row in each)
+        cells.append([name, *(text for pair in texts for text in pair)])
+    figures = [
+        f"{what}, Ill. {number}" for number in (1, 2) for what in ("error 1", "MB/s (MiB/s)")
+    ]
+    table = Table(["policy", *figures], cells)
+    remarks = ["sfq is start-time fair queueing that charges a running mean of device time."]
+    return Block("baselines", "Other policies on the same requests", table, remarks)
+
+
+def _matrix(rows: Sequence[Row], name: Callable[[Row], str], heading: str) -> Table:
+    """The error of class 1 by a name and the cycle length."""
+    cycles = list(dict.fromkeys(row["cycle_ms"] for row in rows))
+    cells = []
+    for one in dict.fromkeys(map(name, rows)):
+        of = {row["cycle_ms"]: row for row in rows if name(row) == one}
+        cells.append([one, *(_signed(of[ms]["error_pct"][0]) for ms in cycles)])
+    return Table([heading, *(f"{ms:,} ms" for ms in cycles)], cells)
+
+
+def _ablations(rows: Sequence[Row]) -> Block:
+    remarks = [
+        "Error 1 of Illustration 1 in paper mode with one thing changed, on disks without a "
+        "turnaround, one seed.",
+    ]
+    table = _matrix(rows, lambda row: row["name"], "changed")
+    return Block("ablations", "Where the error comes from", table, remarks)
+
+
+def _windows(rows: Sequence[Row]) -> Block:
+    table = _matrix(rows, lambda row: f"{row['window']}", "window")
+    remarks = ["Error 1 of Illustration 1 in paper mode by the cycles that are looked back on."]
+    return Block("windows", "The window of observation", table, remarks)
+
+
+def _long_cycles(rows: Sequence[Row]) -> Block:
+    table = _matrix(rows, lambda row: f"{row['illustration']}", "Illustration")
+    remarks = ["Error 1 in paper mode with cycles longer than the report's."]
+    return Block("long_cycles", "Longer cycles", table, remarks)
+
+
+def _drives(rows: Sequence[Row]) -> Block:
+    table = _matrix(
+        [row for row in rows if row["policy"] == "fairio"],
+        lambda row: f"{row['illustration']}, {row['params']['mode']}",
+        "Illustration, mode",
+    )
+    fcfs = [_signed(row["error_pct"][0]) for row in rows if not row["params"]]
+    remarks = [
+        "Error 1 on the same array of eight `ibm18es`: geometry, seek times, overheads and bus as "
+        "they were measured of the real drive, without its cache and with the same turnaround. One "
+        f"seed. Under fcfs it is {' and '.join(fcfs)} points.",
+    ]
+    return Block("drives", "On the real drive's own geometry", table, remarks)
+
+
+def _costs(ours: Mapping[str, Any]) -> Block:
+    rows = ours["table1"]
+    modes = list(dict.fromkeys(row["mode"] for row in rows))
+    figures = ("cycles", "cycles_ended_early", "filled")
+    cells = []
+    for cycle_ms in dict.fromkeys(row["cycle_ms"] for row in rows):
+        each = [row for row in rows if row["cycle_ms"] == cycle_ms]
+        counts = [
+            f"{100 * row['policy_stats'][figure] / row['requests']:.1f}"
+            for figure in figures
+            for row in each
+        ]
+        cells.append([f"{cycle_ms:,}", *counts])
+    names = ("cycles", "early", "filled")
+    headings = ["cycle, ms", *(f"{name}, {mode}" for name in names for mode in modes)]
+    remarks = [
+        "Of Illustration 1, for each 100 requests: cycles, those of them that ended early, and "
+        "requests that were sent to fill an under-loaded array. At each end of a cycle the shares "
+        "of all classes are made anew.",
+    ]
+    return Block("costs", "What short cycles cost", Table(headings, cells, words=0), remarks)

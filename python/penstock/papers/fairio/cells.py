@@ -1,0 +1,145 @@
+"""Cells of the FAIRIO report's experiments: a job, a policy, an array and a seed each.
+
+All run in one session, so that both modes and all cycle lengths share the processors.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any, TypeAlias
+
+from penstock.errors import wrong
+from penstock.papers import files
+from penstock.papers.fairio.setting import NAME, SETTINGS, Setting
+from penstock.session import Session, Variant
+from penstock.target import Target
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run."""
+
+    job: str
+    policy: str
+    params: tuple[tuple[str, str], ...] = ()
+    """Of the policy."""
+    sets: tuple[str, ...] = ()
+    """Changes of the job and its device."""
+    seed: int = 1
+
+    def variant(self) -> Variant:
+        """The same for a session."""
+        # The driver of the report's simulator merges nothing.
+        params = {"max_sectors": "off", **dict(self.params)} if self.params else {}
+        sets = [f"{self.policy}.{key}={value}" for key, value in params.items()]
+        return Variant(
+            name=f"{self.job}.toml",
+            text=files.text(NAME, f"{self.job}.toml"),
+            sets=[*self.sets, *sets, f"seed={self.seed}"],
+            policies=[self.policy],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What one run gave; lists have a figure for each class."""
+
+    error_pct: Sequence[float]
+    throughput_mib_s: float
+    service_ms: Sequence[float]
+    requests: int
+    device_time_s: float
+    busy: float
+    limited: Sequence[bool]
+    stats: Mapping[str, int]
+
+    @classmethod
+    def of(cls, run: Mapping[str, Any], cell: Cell) -> "Measured":
+        """The figures of a run."""
+        classes = run["classes"]
+        silent = [one["name"] for one in classes if not one["requests"]]
+        if silent:
+            found = f"no request of class {silent[0]} completes in the measured time"
+            raise wrong(f"{cell.job}: {found}", "measure for longer: --set horizon=60s")
+        return cls(
+            error_pct=[one["share_error_pct"] for one in classes],
+            throughput_mib_s=sum(one["bw_bytes"] for one in classes) / MIB,
+            service_ms=[one["service_ns"]["mean"] / 1e6 for one in classes],
+            requests=sum(one["requests"] for one in classes),
+            device_time_s=sum(one["device_time_s"] for one in classes),
+            busy=run["device_busy"],
+            limited=[one["limited_by_demand"] for one in classes],
+            stats=run.get("policy_stats", {}),
+        )
+
+
+Found: TypeAlias = Mapping[Cell, Measured]
+"""What each cell gave."""
+
+
+def run(cells: Iterable[Cell], setting: Setting) -> Found:
+    """Run the cells, each once."""
+    every = list(dict.fromkeys(cells))
+    variants = [cell.variant() for cell in every]
+    with SETTINGS.errors(setting.given), closing(Session(Target(), variants)) as session:
+        found = session.run(variants)
+    return {
+        cell: Measured.of(comparison.raw["runs"][0], cell)
+        for cell, comparison in zip(every, found, strict=True)
+    }
+
+
+def illustration(
+    number: int,
+    setting: Setting,
+    policy: str,
+    params: Mapping[str, str],
+    *,
+    seeds: Sequence[int] | None = None,
+    sets: Sequence[str] = (),
+) -> list[Cell]:
+    """The cells of a row: an Illustration at each seed. Nothing in the second is random."""
+    changes = (*setting.of_device, *setting.of_job, *sets)
+    seeds = [1] if number == 2 else setting.seeds if seeds is None else seeds
+    job = f"illustration-{number}"
+    return [Cell(job, policy, tuple(params.items()), changes, seed) for seed in seeds]
+
+
+def fairio(setting: Setting, mode: str, cycle_ms: float) -> dict[str, str]:
+    """Parameters of `fairio`."""
+    return {"mode": mode, "cycle": _written(cycle_ms), **setting.of_policy}
+
+
+def _written(cycle_ms: float) -> str:
+    """The length of a cycle as a parameter."""
+    whole = cycle_ms == int(cycle_ms)
+    return f"{int(cycle_ms)}ms" if whole else f"{round(1e6 * cycle_ms)}ns"
+
+
+def error(found: Sequence[Measured]) -> list[float]:
+    """The mean error of each class."""
+    return [fmean(one) for one in zip(*(one.error_pct for one in found), strict=True)]
+
+
+def spread(found: Sequence[Measured]) -> float:
+    """How far the errors of the first class lie apart."""
+    errors = [one.error_pct[0] for one in found]
+    return max(errors) - min(errors)
+
+
+def throughput(found: Sequence[Measured]) -> float:
+    """The mean throughput."""
+    return fmean(one.throughput_mib_s for one in found)
+
+
+def mb(mib: float) -> float:
+    """MiB in millions of bytes."""
+    return mib * MIB / 1e6
+
+
+def stats(found: Sequence[Measured]) -> dict[str, float]:
+    """The mean of each figure that the policy has of itself."""
+    return {key: fmean(one.stats.get(key, 0) for one in found) for key in found[0].stats}

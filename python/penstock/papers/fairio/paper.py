@@ -1,0 +1,59 @@
+"""The FAIRIO report: its Tables I, II and V, simulated again with its scheduler reconstructed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from penstock.papers.claims import Claim
+from penstock.papers.fairio import blocks, cells, implied, setting, workloads
+from penstock.papers.fairio.claims import claims
+from penstock.papers.fairio.pictures import PICTURES
+from penstock.papers.fairio.shares import EXPERIMENTS
+from penstock.papers.study import Block, Ours, Study
+
+
+class Fairio(Study):
+    """What the report published, next to ours."""
+
+    def claims(self, ours: Ours) -> list[Claim]:
+        """What the report says, held to our figures."""
+        return claims(ours)
+
+    def blocks(self, ours: Ours) -> Sequence[Block]:
+        """All tables."""
+        return blocks.blocks(ours)
+
+    def data(self, ours: Ours, claims: Sequence[Claim]) -> dict[str, Any]:
+        """Each table by its name, the claims, and those of them that do not hold."""
+        failed = [one["id"] for one in claims if not one["holds"]]
+        return {**ours, "claims": claims, "not_reproduced": failed}
+
+    def read(self, data: Mapping[str, Any]) -> Ours:
+        """The tables by their names."""
+        return {key: data[key] for key in (*(one.key for one in EXPERIMENTS), "table5", "weights")}
+
+
+def simulate(given: Mapping[str, str]) -> Ours:
+    """All tables under some settings, of one session."""
+    of = setting.read(given)
+    every = [cell for one in EXPERIMENTS for cell in one.cells(of)]
+    found = cells.run([*every, *workloads.cells(of)], of)
+    return {
+        **{one.key: one.rows(of, found) for one in EXPERIMENTS},
+        "table5": workloads.rows(of, found),
+        "weights": implied.weights(),
+    }
+
+
+PAPER = Fairio(
+    name=setting.NAME,
+    help="""\
+Make Tables I, II and V again: shares of an array by weight, for many lengths of a cycle.
+
+Some 300 simulated runs of a minute each. The report gives no formulas of its scheduler: mode
+"paper" is a reconstruction, mode "plus" an improvement of it.""",
+    settings=setting.SETTINGS,
+    simulate=simulate,
+    cases="numbers",
+    pictures=PICTURES,
+    quick=("cycles=100ms,1s", "seeds=1"),
+)

@@ -1,0 +1,76 @@
+"""The pictures of the FAIRIO report: errors and throughput against the length of a cycle."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from penstock.papers.fairio.cells import mb
+from penstock.papers.study import Drawing, Gallery
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+class Picture(NamedTuple):
+    """A picture of one table."""
+
+    name: str
+    title: str
+    unit: str
+    table: str
+
+
+class Lines:
+    """Lines against the length of a cycle: the report's and ours in each mode."""
+
+    title = "Errors and throughput by the length of a cycle"
+    about = (
+        "The error of class 1 and the throughput of both classes, as the report has them and in "
+        "both modes here, over cycles of 0.1 to 3 s."
+    )
+    figures: Sequence[Picture] = (
+        Picture("error-1", "Table I: error of class 1", "points", "table1"),
+        Picture("error-2", "Table II: error of class 1", "points", "table2"),
+        Picture("throughput-1", "Table I: throughput", "MB/s", "table1"),
+        Picture("throughput-2", "Table II: throughput", "MB/s", "table2"),
+    )
+
+    def drawn(self, ours: Mapping[str, Any]) -> Iterator[tuple[Drawing, "alt.TopLevelMixin"]]:
+        """Each picture, of our figures."""
+        for picture in self.figures:
+            points = list(_points(ours[picture.table], errors=picture.unit == "points"))
+            yield picture, _lines(points, picture.unit)
+
+
+PICTURES: Gallery = Lines()
+
+
+def _points(
+    rows: Sequence[Mapping[str, Any]], *, errors: bool
+) -> Iterator[tuple[str, float, float]]:
+    """Series, length of the cycle and value."""
+    for row in {row["cycle_ms"]: row for row in rows if row["published"]}.values():
+        of = row["published"]
+        yield "report", row["cycle_ms"], of["error_pct"][0] if errors else of["throughput_mb_s"]
+    for row in rows:
+        value = row["error_pct"][0] if errors else mb(row["throughput_mib_s"])
+        yield row["mode"], row["cycle_ms"], value
+
+
+def _lines(points: Sequence[tuple[str, float, float]], unit: str) -> "alt.TopLevelMixin":
+    import altair as alt
+    import polars as pl
+
+    from penstock.charts.style import HEIGHT, OF_MARKS, WIDTH, Look, dressed
+
+    frame = pl.DataFrame(points, schema=["series", "cycle", "value"], orient="row")
+    look = Look(list(dict.fromkeys(series for series, *_ in points)), of="series")
+    ticks = alt.Axis(values=[100, 200, 500, 1000, 2000])
+    scale = alt.Scale(type="log", nice=False)
+    x = alt.X("cycle:Q", title="cycle, ms", scale=scale, axis=ticks)
+    y = alt.Y("value:Q", title=unit, scale=alt.Scale(zero=True))
+    base = alt.Chart(frame).encode(x=x, y=y)
+    # One legend for both, which has the shapes too.
+    each = look.marks(OF_MARKS)
+    lines = base.mark_line(strokeWidth=1.5).encode(color=each["color"])
+    marks = base.mark_point(filled=True, size=40).encode(**each)
+    return dressed(alt.LayerChart(layer=[lines, marks], width=WIDTH, height=HEIGHT))
