@@ -76,6 +76,7 @@ bench: setup ## measure speed
 	cargo bench --workspace --locked --bench '*'
 	$(BIN)/python benches/traces.py
 	$(BIN)/python benches/command.py
+	$(BIN)/python benches/replay.py
 	$(BIN)/python benches/cycles.py
 
 # Cases of each property, and seconds of each fuzz target; some minutes of work.

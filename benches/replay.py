@@ -1,0 +1,78 @@
+"""What a user gets of a trace: `penstock replay` from its start to its last line, and its memory.
+
+Traces of random 4 KiB in DiskSim's text form, two thirds reads, which leave the disk half idle;
+best of some runs. DiskSim's figure is that of its simulation alone, without reading the trace. It
+was measured on another machine, so the ratio is an order of magnitude.
+"""
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+DISKSIM = 223_000
+"""Requests a second of DiskSim 4.0 on one mechanical disk, quoted."""
+
+BLOCKS = 17_000_000
+"""All of them lie on the disk."""
+
+GAP_MS = 16.0
+
+TEN = "fcfs,noop,deadline,cfq,class-priority,size-priority,look,c-look,scan,sstf"
+
+CASES = (
+    (10_000, "ibm18es", "fcfs", 5),
+    (1_000_000, "ibm18es", "fcfs", 3),
+    (1_000_000, "hdd-10k", "fcfs", 3),
+    (10_000_000, "hdd-10k", "fcfs", 2),
+    (10_000_000, "hdd-10k", TEN, 1),
+)
+"""Requests, device, policies, and how often each runs."""
+
+
+def trace(requests: int, path: Path) -> None:
+    """Write a trace of so many requests."""
+    rng = random.Random(5)
+    at = 0.0
+    with path.open("w") as file:
+        for _ in range(requests):
+            at += rng.expovariate(1 / GAP_MS)
+            block = rng.randrange(BLOCKS // 8) * 8
+            file.write(f"{at:.6f} 0 {block} 8 {int(rng.random() < 2 / 3)}\n")
+
+
+def run(path: Path, device: str, policies: str) -> tuple[float, float]:
+    """Seconds that the command takes, and megabytes of its largest memory."""
+    words = [sys.executable, "-m", "penstock", "replay", str(path), "--format", "disksim"]
+    words += ["--on", device, "--policies", policies]
+    begun = time.perf_counter()
+    command = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(command.pid, 0)
+    took = time.perf_counter() - begun
+    if status:
+        raise SystemExit(f"{' '.join(words)} failed")
+    return took, used.ru_maxrss / 1000
+
+
+def main() -> None:
+    """Measure and print."""
+    with tempfile.TemporaryDirectory() as folder:
+        for requests, device, policies, times in CASES:
+            path = Path(folder) / f"{requests}.trace"
+            if not path.exists():
+                trace(requests, path)
+            took, memory = min(run(path, device, policies) for _ in range(times))
+            played = requests * len(policies.split(","))
+            what = policies if policies != TEN else "ten policies"
+            print(
+                f"{requests:>12,} requests, {device}, {what}: {took:.2f} s, {memory:.0f} MB, "
+                f"{1e9 * took / played:,.0f} ns each, "
+                f"{played / took / DISKSIM:.1f} x DiskSim's simulation alone"
+            )
+
+
+if __name__ == "__main__":
+    main()
