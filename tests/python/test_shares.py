@@ -171,6 +171,19 @@ def test_costs_of_a_real_target_are_stated(tmp_path: Path) -> None:
     assert not (tmp_path / "disk.img").exists()
 
 
+def test_a_cycle_that_holds_no_request_is_told(tmp_path: Path) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text(JOB)
+    said = {
+        cycle: penstock("run", job, "--policy", "fairio", "--set", f"fairio.cycle={cycle}").out
+        for cycle in ("20ms", "1s")
+    }
+    assert (
+        "fairio: the cycle of 20.0 ms is too short: small's part of it is 5.00 ms" in said["20ms"]
+    )
+    assert "too short" not in said["1s"]
+
+
 def test_one_class_has_nothing_to_share(tmp_path: Path) -> None:
     job = tmp_path / "job.toml"
     begin, _, rest = JOB.partition("[class.large]")

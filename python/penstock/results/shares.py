@@ -62,6 +62,34 @@ def limited(policies: Sequence[Rounds]) -> dict[str, list[Rounds]]:
     return found
 
 
+class ShortCycle(NamedTuple):
+    """A class whose part of a cycle is shorter than one of its requests."""
+
+    label: str
+    name: str
+    cycle_ns: float
+    part_ns: float
+    request_ns: float
+
+
+def short_cycles(policies: Sequence[Rounds]) -> Iterator[ShortCycle]:
+    """Of each policy that works in cycles the class that is farthest from having one request."""
+    for policy in policies:
+        run = policy.middle()
+        counters = run.get("policy_stats", {})
+        cycle_ns = counters.get("cycle_ns")
+        if cycle_ns is None or len(_asking(run)) < 2:
+            continue
+        disks = max(len(run.get("device_stats", {}).get("disks", [])), 1)
+        found = [
+            ShortCycle(policy.label, one["name"], cycle_ns, part_ns, request_ns)
+            for one in _asking(run)
+            if (part_ns := (one["ideal_share"] or 0.0) * disks * cycle_ns)
+            < (request_ns := counters.get(f"class.{one['name']}.estimate_ns", 0))
+        ]
+        yield from sorted(found, key=lambda one: one.part_ns / one.request_ns)[:1]
+
+
 def _asking(run: Run) -> list[Class]:
     """The classes of a run that had requests."""
     return [one for one in run["classes"] if one["ideal_share"] is not None]

@@ -26,6 +26,12 @@ def lines(comparison: Comparison, policies: Sequence[Rounds]) -> Iterator[str]:
     felt = [(one.label, one.felt) for one in kept if one.felt is not None]
     if felt:
         yield f"parts of what each class has alone, by weight: {_listed(iter(felt))}"
+    for short in shares.short_cycles(policies):
+        part, request, cycle = map(units.latency, (short.part_ns, short.request_ns, short.cycle_ns))
+        yield (
+            f"{short.label}: the cycle of {cycle} is too short: {short.name}'s part of it is "
+            f"{part}, and one of its requests takes {request}"
+        )
     for name, under in shares.limited(policies).items():
         among = "" if len(under) == len(policies) else f" under {', '.join(p.label for p in under)}"
         open_loop = all(one["open_loop"] for policy in under for one in policy.of(name))
