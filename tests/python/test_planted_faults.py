@@ -127,8 +127,8 @@ FAULTS = [
     Fault(
         "flush acknowledged early",
         "crates/device/src/hdd/buffer.rs",
-        "drive.finish(&mut sweep).max(now)\n            }\n            _ => now,",
-        "drive.finish(&mut sweep).min(now)\n            }\n            _ => now,",
+        "written.map_or(now, |written| written.at.max(now))",
+        "written.map_or(now, |written| written.at.min(now))",
         "penstock-device",
         LIBRARY,
         "hdd::buffer::tests::after_a_flush_everything_answered_is_on_the_platter",

@@ -124,7 +124,7 @@ proptest! {
         let run = run(&job, policy, &[]);
         let stats = run.device_stats.as_ref().expect("a model reports what its disks did");
         prop_assert!(run.device_busy <= 1.0, "{}", run.device_busy);
-        for disk in stats.disks.iter().chain([&stats.all]) {
+        for disk in stats.disks.iter().map(|disk| &disk.own).chain([&stats.all]) {
             prop_assert!(disk.utilisation <= 1.0, "{}", disk.utilisation);
         }
         // What classes are charged is of that time.

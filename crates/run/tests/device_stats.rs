@@ -97,9 +97,9 @@ fn the_disks_of_an_array_are_reported_together_and_each() {
     let found = traced("raid0x4_16k_200", &format!("{MECHANICAL}{array}"));
     check("raid0x4_16k_200", &found);
     assert_eq!(found.disks.len(), 4);
-    let sum: u64 = found.disks.iter().map(|disk| disk.service_ms.n).sum();
+    let sum: u64 = found.disks.iter().map(|disk| disk.own.service_ms.n).sum();
     assert_eq!(sum, found.all.service_ms.n);
-    let mean: f64 = found.disks.iter().map(|disk| disk.utilisation).sum::<f64>() / 4.0;
+    let mean: f64 = found.disks.iter().map(|disk| disk.own.utilisation).sum::<f64>() / 4.0;
     assert!((mean - found.all.utilisation).abs() < 1e-9);
 }
 

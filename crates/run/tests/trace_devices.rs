@@ -58,7 +58,7 @@ fn responses(run: &RunResult) -> [u64; 2] {
 fn disks(run: &RunResult) -> Vec<(Option<&str>, u64)> {
     let disks = &run.device_stats.as_ref().unwrap().disks;
     let ms = |mean: f64| mean.round() as u64;
-    disks.iter().map(|disk| (disk.device.as_deref(), ms(disk.service_ms.mean))).collect()
+    disks.iter().map(|disk| (disk.device.as_deref(), ms(disk.own.service_ms.mean))).collect()
 }
 
 #[test]

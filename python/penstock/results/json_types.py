@@ -207,34 +207,9 @@ class DeviceStats(TypedDict):
     request took."""
     utilisation: float
     """Share of the measured time in which the disk was busy; of several, the mean."""
-    device: NotRequired[str]
-    """The device of the trace that is played on it, where each is played on a device of its own."""
-    disks: NotRequired[list[Disk]]
+    disks: NotRequired[list[EachDisk]]
     """One for each disk of an array, or of the devices that those of a trace are played on, in
     their order; left out if there is one."""
-    rotation_ms: NotRequired[Milliseconds]
-    """Until the first wanted sector came round."""
-    seek_ms: NotRequired[Milliseconds]
-    """Arm, head switch and settling, to the first track."""
-    transfer_ms: NotRequired[Milliseconds]
-    """From there until the last wanted sector had passed."""
-
-
-class Disk(TypedDict):
-    """What disks did: accesses that ended after the warm-up and before the run did.
-
-    A device without an arm has neither seek, rotation nor transfer. A disk with its cache has those
-    of its accesses to the platter, up to the end of what was asked for; written back or read ahead
-    after a hit, they belong to no request. A hit is a request without an access.
-    """
-
-    service_ms: Milliseconds
-    """The whole access, overhead and bus included; with a cache, and without an arm, what each
-    request took."""
-    utilisation: float
-    """Share of the measured time in which the disk was busy; of several, the mean."""
-    device: NotRequired[str]
-    """The device of the trace that is played on it, where each is played on a device of its own."""
     rotation_ms: NotRequired[Milliseconds]
     """Until the first wanted sector came round."""
     seek_ms: NotRequired[Milliseconds]
@@ -256,6 +231,24 @@ class Distribution(TypedDict):
     """The greatest."""
     percentile: dict[str, int]
     """Percentiles, by percent with six decimals as fio writes them."""
+
+
+class EachDisk(TypedDict):
+    """What one of several disks did."""
+
+    service_ms: Milliseconds
+    """The whole access, overhead and bus included; with a cache, and without an arm, what each
+    request took."""
+    utilisation: float
+    """Share of the measured time in which the disk was busy; of several, the mean."""
+    device: NotRequired[str]
+    """The device of the trace that is played on it, where each is played on a device of its own."""
+    rotation_ms: NotRequired[Milliseconds]
+    """Until the first wanted sector came round."""
+    seek_ms: NotRequired[Milliseconds]
+    """Arm, head switch and settling, to the first track."""
+    transfer_ms: NotRequired[Milliseconds]
+    """From there until the last wanted sector had passed."""
 
 
 class Emulation(TypedDict):

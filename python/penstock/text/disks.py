@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from penstock.results import rounds
-from penstock.results.json_types import Comparison, DeviceStats, Disk, Milliseconds, Run
+from penstock.results.json_types import Comparison, DeviceStats, EachDisk, Milliseconds, Run
 from penstock.results.rounds import Rounds, Spread
 from penstock.text import ranges, units
 
 _NS = 1_000_000
 """Nanoseconds of a millisecond."""
 
-_PARTS: tuple[tuple[str, Callable[[Disk], Milliseconds | None]], ...] = (
+_PARTS: tuple[tuple[str, Callable[[DeviceStats | EachDisk], Milliseconds | None]], ...] = (
     ("seek", lambda disk: disk.get("seek_ms")),
     ("turn", lambda disk: disk.get("rotation_ms")),
     ("transfer", lambda disk: disk.get("transfer_ms")),
@@ -76,13 +76,13 @@ def _name(stats: DeviceStats) -> str:
     return f"{count} disks" if count else "disk"
 
 
-def _device(disk: Disk, number: int) -> str:
+def _device(disk: EachDisk, number: int) -> str:
     """What a row calls one of several disks: the device of the trace, where each has its own."""
     name = disk.get("device")
     return f"disk {number}" if name is None else f"disk {number} ({name})"
 
 
-def _row(name: str, disk: Disk) -> Row:
+def _row(name: str, disk: DeviceStats | EachDisk) -> Row:
     service = disk["service_ms"]
     parts = [of(disk) for _, of in _PARTS]
     numbers = [units.count(one["n"]) if one else "–" for one in (service, parts[0])]

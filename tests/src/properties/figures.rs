@@ -122,8 +122,8 @@ fn moments(n: u64, [mean, stddev]: [f64; 2], [min, max]: [f64; 2], at: &[f64], w
 }
 
 fn devices(stats: &DeviceStatsResult) {
-    for disk in stats.disks.iter().chain([&stats.all]) {
-        let DiskResult { seek_ms, rotation_ms, transfer_ms, service_ms, utilisation, .. } = disk;
+    for disk in stats.disks.iter().map(|disk| &disk.own).chain([&stats.all]) {
+        let DiskResult { seek_ms, rotation_ms, transfer_ms, service_ms, utilisation } = disk;
         milliseconds(service_ms, "service of a disk");
         let parts = [seek_ms, rotation_ms, transfer_ms];
         for part in parts.into_iter().flatten() {
@@ -135,9 +135,9 @@ fn devices(stats: &DeviceStatsResult) {
     }
     if !stats.disks.is_empty() {
         assert!(stats.disks.len() > 1);
-        let count: u64 = stats.disks.iter().map(|disk| disk.service_ms.n).sum();
+        let count: u64 = stats.disks.iter().map(|disk| disk.own.service_ms.n).sum();
         assert_eq!(count, stats.all.service_ms.n);
-        let sum: f64 = stats.disks.iter().map(|disk| disk.utilisation).sum();
+        let sum: f64 = stats.disks.iter().map(|disk| disk.own.utilisation).sum();
         assert!(close(sum / stats.disks.len() as f64, stats.all.utilisation, NEAR));
     }
 }

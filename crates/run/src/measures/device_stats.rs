@@ -20,7 +20,7 @@ use penstock_spec::devices::Watch;
 use crate::measures::busy::Busy;
 use crate::measures::measure::Measure;
 use crate::measures::values::{Values, ratio};
-use crate::result::{DeviceStatsResult, DiskResult, Milliseconds, RunResult};
+use crate::result::{DeviceStatsResult, DiskResult, EachDiskResult, Milliseconds, RunResult};
 
 /// The disks of one run. Clones are of the same.
 #[derive(Clone)]
@@ -103,10 +103,12 @@ impl Measure for DeviceStats {
         let whole = Span::from_ns(measured.ns().saturating_mul(self.disks.len() as u64));
         let all = all.result(busy, whole);
         result.device_busy = all.utilisation;
-        for (disk, name) in each.iter_mut().zip(&self.names) {
-            disk.device = Some(name.clone()).filter(|name| !name.is_empty());
-        }
-        let disks = if each.len() > 1 { each } else { Vec::new() };
+        let named = |(number, own): (usize, DiskResult)| {
+            let device = self.names.get(number).filter(|name| !name.is_empty()).cloned();
+            EachDiskResult { device, own }
+        };
+        let several = each.len() > 1;
+        let disks = each.into_iter().enumerate().filter(|_| several).map(named).collect();
         result.device_stats = Some(DeviceStatsResult { all, disks });
     }
 }
@@ -216,7 +218,6 @@ impl Disk {
             self.parts.as_ref().map(|parts| part(parts).milliseconds())
         };
         DiskResult {
-            device: None,
             seek_ms: part(|parts| &parts.seek),
             rotation_ms: part(|parts| &parts.rotation),
             transfer_ms: part(|parts| &parts.transfer),

@@ -15,7 +15,19 @@ pub struct DeviceStatsResult {
     /// One for each disk of an array, or of the devices that those of a trace are played on, in their
     /// order; left out if there is one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub disks: Vec<DiskResult>,
+    pub disks: Vec<EachDiskResult>,
+}
+
+/// What one of several disks did.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[schemars(rename = "EachDisk")]
+pub struct EachDiskResult {
+    /// The device of the trace that is played on it, where each is played on a device of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// Its accesses.
+    #[serde(flatten)]
+    pub own: DiskResult,
 }
 
 /// What disks did: accesses that ended after the warm-up and before the run did. A device without an
@@ -25,9 +37,6 @@ pub struct DeviceStatsResult {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Disk")]
 pub struct DiskResult {
-    /// The device of the trace that is played on it, where each is played on a device of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub device: Option<String>,
     /// Arm, head switch and settling, to the first track.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seek_ms: Option<Milliseconds>,

@@ -33,7 +33,7 @@ pub use self::against_measured::AgainstMeasured;
 pub use self::class::ClassResult;
 pub use self::demand::DemandResult;
 pub use self::detail::{ClassDetail, Detail, Row};
-pub use self::device::{DeviceStatsResult, DiskResult};
+pub use self::device::{DeviceStatsResult, DiskResult, EachDiskResult};
 pub use self::distribution::{Distribution, Milliseconds};
 pub use self::emulation::EmulationResult;
 pub use self::ended::Ended;
