@@ -28,8 +28,11 @@ SIZES = (4096, 65536)
 DEPTH = 32
 """Requests that each class has outstanding."""
 
-DURATION = "2s"
+DURATION = "3s"
 """How long each run is."""
+
+CYCLE = "200ms"
+"""Shares hold over some cycles: a run has fifteen."""
 
 ROUNDS = 5
 
@@ -96,9 +99,11 @@ def shares_on(
     with closing(Session(target, [alone])) as session:
         (first,) = session.run([alone], progress=_step(progress, "each class alone", 0.0, 0.1))
     law = _law(first, names)
-    plain = Variant(name=job.name, text=job.text, policies=[*alone.policies, PLAIN, "fairio"])
+    cycle = f"policy.fairio.cycle={CYCLE}"
+    policies = [*alone.policies, PLAIN, "fairio"]
+    plain = Variant(name=job.name, text=job.text, sets=[cycle], policies=policies)
     costs = (f"policy.fairio.law.read.{key}={cost}" for key, cost in law.costs().items())
-    sets = ("policy.fairio.charge=law", *costs)
+    sets = (cycle, "policy.fairio.charge=law", *costs)
     by_law = Variant(name=job.name, text=job.text, sets=sets, policies=["fairio"])
     with closing(Session(target, [plain, by_law], repeat=rounds)) as session:
         both = session.run([plain, by_law], progress=_step(progress, "shares in rounds", 0.1, 1.0))

@@ -98,7 +98,9 @@ def _show(found: Shares, lines: list[str], console: Console) -> None:
     title = Text.assemble((found.world.upper(), "bold"), f"  {found.target}, random reads")
     prose.line(console, title)
     many = found.rows[0].rounds
-    prose.line(console, Text(f"  each figure is the median of {many} rounds", style="dim"))
+    of = f"the median of {many} rounds" if many > 1 else "of one round"
+    about = f"  each figure is {of}; fairio's cycles are {shares.CYCLE} long"
+    prose.line(console, Text(about, style="dim"))
     console.print()
     headings = ["policy", "weight", "share", "by weight", "of alone", "felt", "MB/s", "p99"]
     show_grid(console, Grid.of(headings, list(_cells(found))))
