@@ -16,11 +16,14 @@ const RECORDS: usize = 20;
 pub(super) struct History {
     /// Full cycles.
     cycles: u64,
-    weights: Vec<u64>,
+    /// The sum of all weights.
+    weights: u64,
     /// By record: how long it is.
     elapsed: Vec<u64>,
-    /// By record and class: what counts as used.
-    used: Vec<u64>,
+    /// By record: what counts as used by all classes.
+    totals: Vec<u64>,
+    /// By class and record: what counts as used.
+    used: Vec<Vec<u64>>,
     /// The oldest record.
     front: usize,
     len: usize,
@@ -37,8 +40,9 @@ impl History {
         let records = if cycles == 0 { 0 } else { cycles as usize * RECORDS + 2 };
         Self {
             cycles: cycles.into(),
-            weights: Vec::new(),
+            weights: 0,
             elapsed: vec![0; records],
+            totals: vec![0; records],
             used: Vec::new(),
             front: 0,
             len: 0,
@@ -50,21 +54,18 @@ impl History {
     /// One more class. It counts as one that had its part of every record, so that it is owed
     /// nothing.
     pub(super) fn add_class(&mut self, weight: u64) {
-        let (old, records) = (self.weights.len(), self.elapsed.len());
-        let whole: u64 = self.weights.iter().sum();
-        let mut used = Vec::with_capacity(records * (old + 1));
-        if self.len == 0 {
-            used.resize(records * (old + 1), 0);
+        let mut used = vec![0; self.elapsed.len()];
+        let mut sum = 0;
+        for n in 0..self.len {
+            let record = self.at(n);
+            let mine = part(self.totals[record], weight, self.weights);
+            used[record] = mine;
+            self.totals[record] = self.totals[record].saturating_add(mine);
+            sum = u64::saturating_add(sum, mine);
         }
-        for record in used.len() / (old + 1)..records {
-            let others = &self.used[record * old..(record + 1) * old];
-            used.extend_from_slice(others);
-            used.push(part(others.iter().sum(), weight, whole));
-        }
-        self.weights.push(weight);
-        self.used = used;
-        let mine = (0..self.len).map(|n| self.used[self.at(n) * (old + 1) + old]).sum();
-        self.sums.push(mine);
+        self.weights += weight;
+        self.used.push(used);
+        self.sums.push(sum);
     }
 
     /// What counts as used by `class`.
@@ -96,17 +97,16 @@ impl History {
             }
             self.len += 1;
             let new = self.at(self.len - 1);
-            self.elapsed[new] = 0;
-            self.row(new).fill(0);
+            (self.elapsed[new], self.totals[new]) = (0, 0);
+            self.used.iter_mut().for_each(|class| class[new] = 0);
         }
         let last = self.at(self.len - 1);
         self.elapsed[last] = self.elapsed[last].saturating_add(elapsed);
         self.span = self.span.saturating_add(elapsed);
-        let classes = self.weights.len();
-        let row = &mut self.used[last * classes..(last + 1) * classes];
-        for ((used, sum), record) in used.zip(&mut self.sums).zip(row) {
-            *record = record.saturating_add(used);
+        for ((used, sum), class) in used.zip(&mut self.sums).zip(&mut self.used) {
+            class[last] = class[last].saturating_add(used);
             *sum = sum.saturating_add(used);
+            self.totals[last] = self.totals[last].saturating_add(used);
         }
         while self.len > 1 && self.span - self.elapsed[self.front] >= self.full(cycle) {
             self.pop();
@@ -116,17 +116,11 @@ impl History {
     fn pop(&mut self) {
         let front = self.front;
         self.span -= self.elapsed[front];
-        let classes = self.weights.len();
-        for (sum, &used) in self.sums.iter_mut().zip(&self.used[front * classes..]) {
-            *sum -= used;
+        for (sum, class) in self.sums.iter_mut().zip(&self.used) {
+            *sum -= class[front];
         }
         self.front = (front + 1) % self.elapsed.len();
         self.len -= 1;
-    }
-
-    fn row(&mut self, record: usize) -> &mut [u64] {
-        let classes = self.weights.len();
-        &mut self.used[record * classes..(record + 1) * classes]
     }
 
     /// Where the `n`-th record is.
