@@ -15,7 +15,7 @@ use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Cost, Fixed};
 use penstock_policy::find;
 use penstock_spec::drives;
-use penstock_workload::trace::{Places, Record, Replay, Timing, Trace};
+use penstock_workload::trace::{ClassOf, Places, Record, Replay, Timing, Trace};
 use rand::RngExt;
 use rand_distr::{Distribution, Exp1};
 
@@ -164,9 +164,9 @@ impl Recording {
 const CLOSED: Timing = Timing::Closed { latency: None };
 
 fn replay(trace: &Trace, timing: Timing) -> Replay {
-    let class = |_: &Record| (ClassId(0), Prio(0));
+    let class = ClassOf::One(ClassId(0), Prio(0));
     let places = Places::new(trace, None, |_| CAPACITY, None).expect("one device");
-    Replay::new(trace, &places, timing, class).expect("it fits and has completions")
+    Replay::new(trace.clone(), places, timing, class).expect("it fits and has completions")
 }
 
 /// A disk with a law of length, so many times as slow as the one of the recording.

@@ -18,7 +18,7 @@ use penstock_device::{Array, Cost, Fixed, Level, PageCache, Ssd, page_cache, ssd
 use penstock_policy::{POLICIES, Value, fcfs};
 use penstock_spec::drives;
 use penstock_tests::any_params;
-use penstock_workload::trace::{Places, Record, Replay, Timing, Trace};
+use penstock_workload::trace::{ClassOf, Places, Record, Replay, Timing, Trace};
 use penstock_workload::{Agent, Agents, Arrivals, Pattern, Spacing};
 
 struct Counting;
@@ -100,7 +100,7 @@ fn closed_replay() -> Replay {
     let trace = Trace { records: records.into_iter().collect(), ..Trace::default() };
     let timing = Timing::Closed { latency: None };
     let places = Places::new(&trace, None, |_| 1 << 30, None).expect("one device");
-    Replay::new(&trace, &places, timing, |_| (ClassId(0), Prio(0))).expect("it fits")
+    Replay::new(trace, places, timing, ClassOf::One(ClassId(0), Prio(0))).expect("it fits")
 }
 
 /// A disk of a measured drive, with its cache.

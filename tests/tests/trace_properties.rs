@@ -3,7 +3,9 @@
 
 use penstock_core::{ClassId, Op, Prio, Source, Time};
 use penstock_tests::properties;
-use penstock_workload::trace::{FORMATS, Fit, Places, Record, Replay, Timing, Trace, read};
+use penstock_workload::trace::{
+    ClassOf, FORMATS, Fit, Places, Record, Replay, Timing, Trace, read,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -244,9 +246,9 @@ proptest! {
         let records = records.iter().map(record).collect();
         let trace = Trace { records, ..Trace::default() };
         for fit in [Fit::Wrap, Fit::Scale] {
-            let class = |_: &Record| (ClassId(0), Prio(0));
+            let class = ClassOf::One(ClassId(0), Prio(0));
             let places = Places::new(&trace, None, |_| capacity, Some(fit)).unwrap();
-            let replay = Replay::new(&trace, &places, Timing::Original, class);
+            let replay = Replay::new(trace.clone(), places, Timing::Original, class);
             let mut replay = replay.unwrap();
             while let Some(io) = replay.take(Time::ZERO) {
                 prop_assert!(io.end() <= capacity);

@@ -2,10 +2,12 @@
 
 use penstock_core::{ClassId, Done, Flags, Io, Op, Prio, ReqId, Source, Span, StreamId, Time};
 use penstock_workload::trace::{
-    self, DeviceId, Fit, Layout, Places, Record, Replay, ReplayError, Spool, Timing, Trace,
+    self, ClassOf, DeviceId, Fit, Layout, Places, Record, Replay, ReplayError, Requests, Timing,
+    Trace,
 };
 
 const MIB: u64 = 1 << 20;
+const ONE: ClassOf = ClassOf::One(ClassId(0), Prio(0));
 
 fn ms(ms: u64) -> Time {
     Time::ZERO + Span::from_ms(ms)
@@ -28,12 +30,12 @@ fn trace() -> Trace {
 }
 
 fn replay(capacity: u64, fit: Option<Fit>, timing: Timing) -> Result<Replay, ReplayError> {
-    Replay::new(&trace(), &Places::new(&trace(), None, |_| capacity, fit)?, timing, |record| {
-        match record.op {
-            Op::Flush => (ClassId(1), Prio(3)),
-            _ => (ClassId(0), Prio(7)),
-        }
-    })
+    let places = Places::new(&trace(), None, |_| capacity, fit)?;
+    let class = ClassOf::each(|record| match record.op {
+        Op::Flush => (ClassId(1), Prio(3)),
+        _ => (ClassId(0), Prio(7)),
+    });
+    Replay::new(trace(), places, timing, class)
 }
 
 /// On one device of `capacity` bytes, inside which it lies.
@@ -46,7 +48,7 @@ fn all(mut replay: Replay) -> Vec<Io> {
 }
 
 /// The requests of `trace`, all of one process.
-fn with_process(trace: &Trace, pid: u32) -> Spool<Record> {
+fn with_process(trace: &Trace, pid: u32) -> Requests {
     let of_process = |mut record: Record| {
         record.pid = pid;
         record
@@ -174,9 +176,8 @@ fn one_at_a_time_each_waits_for_the_last_and_thinks_as_long() {
         (Timing::Original, [us(0), us(1_250), us(9_250)]),
         (Timing::Scaled(2.0), [us(0), us(1_125), us(5_625)]),
     ] {
-        let mut replay =
-            Replay::new(&recorded, &places(&recorded, 1 << 20), timing, |_| (ClassId(0), Prio(0)))
-                .unwrap();
+        let places = places(&recorded, 1 << 20);
+        let mut replay = Replay::new(recorded.clone(), places, timing, ONE).unwrap();
         assert_eq!(replay.last_due(), None, "unknown before");
         for due in dues {
             assert_eq!(replay.next_due(), due);
@@ -210,9 +211,8 @@ fn answered() -> Trace {
 }
 
 fn closed(trace: &Trace, latency: Option<Span>) -> Result<Replay, ReplayError> {
-    Replay::new(trace, &places(trace, 100 * MIB), Timing::Closed { latency }, |record| {
-        (ClassId(u16::from(record.op == Op::Write)), Prio(0))
-    })
+    let class = ClassOf::each(|record| (ClassId(u16::from(record.op == Op::Write)), Prio(0)));
+    Replay::new(trace.clone(), places(trace, 100 * MIB), Timing::Closed { latency }, class)
 }
 
 #[test]
@@ -290,9 +290,8 @@ fn closed_one_at_a_time_changes_nothing() {
     let text = b"R,0,8,4.5,10\nW,8,8,2,0.25\nR,16,8,3,7\n";
     let recorded = trace::parse(text, trace::format("measured").unwrap()).unwrap();
     for timing in [Timing::Original, Timing::Closed { latency: None }] {
-        let class = |_: &Record| (ClassId(0), Prio(0));
-        let mut replay =
-            Replay::new(&recorded, &places(&recorded, 1 << 20), timing, class).unwrap();
+        let places = places(&recorded, 1 << 20);
+        let mut replay = Replay::new(recorded.clone(), places, timing, ONE).unwrap();
         let mut dues = Vec::new();
         while replay.left() > 0 {
             let io = replay.take(replay.next_due()).unwrap();
@@ -324,10 +323,9 @@ fn devices_of_a_trace_never_lie_over_each_other() {
     assert!(error.starts_with("found requests of 2 devices (8,0 8,32), expected those of one"));
     let starts = |layout| {
         let places = Places::new(&trace, Some(layout), |_| 100 * MIB, None).unwrap();
-        let class = |_: &Record| (ClassId(0), Prio(0));
-        let replay = Replay::new(&trace, &places, Timing::Original, class).unwrap();
-        let starts = all(replay).iter().map(|io| io.start).collect::<Vec<_>>();
-        (starts, places.lanes().iter().map(|device| device.0).collect::<Vec<_>>())
+        let lanes = places.lanes().iter().map(|device| device.0).collect::<Vec<_>>();
+        let replay = Replay::new(trace.clone(), places, Timing::Original, ONE).unwrap();
+        (all(replay).iter().map(|io| io.start).collect::<Vec<_>>(), lanes)
     };
     // The first ends within its first MiB.
     assert_eq!(starts(Layout::SideBySide), (vec![4096, 2 * MIB, 0], vec![]));
@@ -344,8 +342,7 @@ fn each_device_is_made_to_fit_by_itself() {
         [(Layout::Each, [4096, MIB / 2, MIB / 2]), (Layout::SideBySide, [4096, 0, 0])]
     {
         let places = Places::new(&trace, Some(layout), |_| MIB / 2, Some(Fit::Wrap)).unwrap();
-        let class = |_: &Record| (ClassId(0), Prio(0));
-        let replay = Replay::new(&trace, &places, Timing::Original, class).unwrap();
+        let replay = Replay::new(trace.clone(), places, Timing::Original, ONE).unwrap();
         let starts: Vec<_> = all(replay).iter().map(|io| io.start).collect();
         assert_eq!(starts, expected);
     }
@@ -357,8 +354,7 @@ fn each_device_has_the_size_of_its_own() {
     let capacity = |device: DeviceId| [10 * MIB, 3 * MIB, MIB][device.index()];
     let starts = |fit| {
         let places = Places::new(&trace, Some(Layout::Each), capacity, fit).unwrap();
-        let class = |_: &Record| (ClassId(0), Prio(0));
-        let replay = Replay::new(&trace, &places, Timing::Original, class)?;
+        let replay = Replay::new(trace.clone(), places, Timing::Original, ONE)?;
         Ok(all(replay).iter().map(|io| io.start).collect::<Vec<_>>())
     };
     let past = ReplayError::Past { line: 0, start: MIB, len: 4096, capacity: MIB };
@@ -366,4 +362,18 @@ fn each_device_has_the_size_of_its_own() {
     assert_eq!(starts(Some(Fit::Wrap)), Ok(vec![4096, 10 * MIB, 10 * MIB]));
     let last = 11 * MIB - 4096;
     assert_eq!(starts(Some(Fit::Scale)), Ok(vec![4096, last, 10 * MIB]), "the others stay");
+}
+
+#[test]
+fn what_a_trace_knows_of_its_requests_is_what_they_are() {
+    let recorded = Trace { records: with_process(&trace(), 0), ..trace() };
+    let facts = |class| {
+        let places = places(&recorded, 100 * MIB);
+        let replay = Replay::new(recorded.clone(), places, Timing::Original, class).unwrap();
+        let has = [0, 1].map(|class| replay.has(ClassId(class)));
+        (replay.len(), replay.writes(), replay.last_due(), has, all(replay))
+    };
+    let (len, writes, last, has, ios) = facts(ONE);
+    assert_eq!((len, writes, last, has), (4, true, Some(ms(25)), [true, false]));
+    assert_eq!(facts(ClassOf::each(|_| (ClassId(0), Prio(0)))), (len, writes, last, has, ios));
 }

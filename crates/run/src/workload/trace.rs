@@ -1,11 +1,14 @@
 //! A recorded trace.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time};
 use penstock_spec::traces::{OTHER, TraceSpec};
 use penstock_spec::{Job, TraceDevice};
-use penstock_workload::trace::{DeviceId, Places, Replay, ReplayError, Timing, Trace, TraceError};
+use penstock_workload::trace::{
+    ClassOf, DeviceId, Places, Replay, ReplayError, Timing, Trace, TraceError,
+};
 
 use super::load::{Load, Workload, classes};
 use super::trace_devices;
@@ -37,22 +40,21 @@ pub(super) fn load(
         |device: DeviceId| sizes.get(device.index()).copied().flatten().unwrap_or(capacity);
     let mut classes = classes(job);
     let other = ClassId(classes.len() as u16);
-    let mut others = false;
     let failed = |error: &_| failure(&spec.file, error);
     let places = Places::new(&trace, spec.layout, capacity, spec.fit);
     let places = places.map_err(|error| failed(&error))?;
     trace_devices::check(&trace, spec, on, places.lanes())?;
-    let replay = Replay::new(&trace, &places, spec.timing, |record| {
-        let class = spec.class(&trace, record, other);
-        others |= class == other;
-        (class, classes.get(class.index()).map_or(Prio(0), |class| class.prio))
-    });
+    let lanes = places.lanes().iter().map(|one| name(&trace, *one)).collect();
+    let remarks = std::mem::take(&mut trace.remarks);
+    let trace = Arc::new(trace);
+    let class = class_of(spec, &trace, &classes, other);
+    let replay = Replay::new(Arc::clone(&trace), places, spec.timing, class);
     let replay = replay.map_err(|error| {
         let failure = failed(&error);
         let past = matches!(error, ReplayError::Past { .. });
         if past { failure.hint(spec.fit_hint()) } else { failure }
     })?;
-    if others {
+    if replay.has(other) {
         classes.push(ClassInfo::new(OTHER));
     }
     let planned = replay.last_due();
@@ -70,16 +72,35 @@ pub(super) fn load(
         // The last request belongs to the run, which ends just behind it.
         last: planned.unwrap_or(Time::NEVER) + Span::from_ns(1),
         asks_until: planned,
-        lanes: places.lanes().iter().map(|one| name(&trace, *one)).collect(),
-        longest: replay.longest(),
+        lanes,
+        longest: trace.longest(),
         measured_ns: (trace.one_by_one && !fast).then(|| response_times(&trace)),
-        remarks: trace.remarks,
+        remarks,
         workload: Box::new(PlayedTrace {
             replay,
             planned: planned.is_some(),
             file: spec.file.clone(),
         }),
     })
+}
+
+/// The class and priority of each request of `trace`: by the rules of `spec` one of `classes`, or the
+/// class `other`.
+fn class_of(
+    spec: &TraceSpec,
+    trace: &Arc<Trace>,
+    classes: &[ClassInfo],
+    other: ClassId,
+) -> ClassOf {
+    let prios: Vec<Prio> = classes.iter().map(|class| class.prio).collect();
+    let with_prio =
+        move |class: ClassId| (class, prios.get(class.index()).copied().unwrap_or(Prio(0)));
+    if let Some(class) = spec.only_class(other) {
+        let (class, prio) = with_prio(class);
+        return ClassOf::One(class, prio);
+    }
+    let (spec, trace) = (spec.clone(), Arc::clone(trace));
+    ClassOf::each(move |record| with_prio(spec.class(&trace, record, other)))
 }
 
 /// What `trace` calls `device`; nothing, if its format has no names.

@@ -246,6 +246,15 @@ impl TraceSpec {
         format!("{wrap} begins again at the device's beginning, {scale} shrinks all addresses")
     }
 
+    /// The class of all requests, if the rules make no difference between them; `other` is numbered
+    /// behind the job's own.
+    pub fn only_class(&self, other: ClassId) -> Option<ClassId> {
+        match self.rules.first() {
+            None => Some(other),
+            Some(rule) => rule.fits_all().then_some(rule.class),
+        }
+    }
+
     /// The class of `record`; `other` is numbered behind the job's own.
     pub fn class(&self, trace: &Trace, record: &Record, other: ClassId) -> ClassId {
         let fits = |rule: &&Rule| rule.fits(trace, record);
@@ -368,6 +377,14 @@ impl Rule {
             .maybe(&MAX_SIZE, self.max_size.as_ref())
             .maybe(&RANGE, self.range.as_ref())
             .section(Some(&format!("[[{}]]", RULE.name)), out);
+    }
+
+    /// Whether it asks for nothing.
+    fn fits_all(&self) -> bool {
+        let Self { class: _, process, pid, device, op, sync, min_size, max_size, range } = self;
+        let named = [process, device].into_iter().any(|names| !names.is_empty());
+        let limited = min_size.is_some() || max_size.is_some() || range.is_some();
+        !(named || limited || !pid.is_empty() || !op.is_empty() || sync.is_some())
     }
 
     fn fits(&self, trace: &Trace, record: &Record) -> bool {

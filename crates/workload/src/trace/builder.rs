@@ -9,6 +9,7 @@ use penstock_core::{Flags, Op, Span, Time};
 use super::error::{Parsed, TraceError, Wrong};
 use super::input::Input;
 use super::record::{DeviceId, ProcessId, Record, Trace};
+use super::requests::Requests;
 use super::spool::Spool;
 
 /// Blocks of the formats that count in blocks.
@@ -17,7 +18,7 @@ pub(super) const BLOCK_BYTES: u64 = 512;
 /// Requests as they come.
 pub(super) struct Builder {
     /// Timed from `origin`; those before it have times above all others.
-    records: Spool<Record>,
+    records: Requests,
     /// The time of the first that came, by the file's own clock.
     origin: Option<u64>,
     /// The latest time so far, and how many requests came behind it that were earlier.
@@ -65,7 +66,7 @@ impl Builder {
         let mut processes = Names::new("processes");
         processes.add(b"");
         Self {
-            records: Spool::new(),
+            records: Requests::new(),
             origin: None,
             latest: 0,
             out_of_order: 0,
@@ -162,7 +163,7 @@ impl Builder {
         self.skipped += self.records.len() as u64 - self.pieces + self.long_discards;
         (self.pieces, self.long_discards) = (0, 0);
         (self.origin, self.latest, self.out_of_order) = (None, 0, 0);
-        self.records.clear();
+        self.records = Requests::new();
     }
 
     /// The request numbered `index`.
@@ -186,7 +187,7 @@ impl Builder {
             return Err(TraceError::Empty { last: input.place, expected });
         };
         if self.out_of_order > 0 {
-            let records = ordered(self.records, &mut origin_ns);
+            let records = self.records.arranged(|list| ordered(list, &mut origin_ns));
             self.records = records.map_err(|source| TraceError::Kept { source })?;
         }
         if self.long_discards > 0 {

@@ -68,11 +68,7 @@ impl Places {
         capacity: impl Fn(DeviceId) -> u64,
         fit: Option<Fit>,
     ) -> Result<Self, ReplayError> {
-        let mut ends = vec![None; trace.devices.len().max(1)];
-        for record in &trace.records {
-            let end = ends[record.device.index()].get_or_insert(0);
-            *end = record.end().max(*end);
-        }
+        let ends = trace.records.ends();
         let used = ends.iter().flatten().count();
         if layout.is_none() && used > 1 {
             let with = ends.iter().zip(&trace.devices).filter(|(end, _)| end.is_some());
@@ -81,10 +77,10 @@ impl Places {
             });
         }
         let (mut lane, mut base, mut lanes) = (0_u64, 0_u64, Vec::new());
-        let mut region = |(device, end): (usize, Option<u64>)| {
+        let mut region = |(device, end): (usize, &Option<u64>)| {
             let device = DeviceId(device as u16);
-            let Some(end) = end else { return Region::default() };
             let capacity = capacity(device);
+            let &Some(end) = end else { return Region { capacity, ..Region::default() } };
             let region = Region { base, lane, capacity, end };
             match layout {
                 Some(Layout::Each) => {
@@ -97,7 +93,7 @@ impl Places {
             }
             region
         };
-        let mut regions: Vec<_> = ends.into_iter().enumerate().map(&mut region).collect();
+        let mut regions: Vec<_> = ends.iter().enumerate().map(&mut region).collect();
         if layout != Some(Layout::Each) {
             let end = regions.iter().map(|one| one.base.saturating_add(one.end)).max().unwrap_or(0);
             for region in &mut regions {
@@ -111,6 +107,11 @@ impl Places {
     /// none if all are played on one.
     pub fn lanes(&self) -> &[DeviceId] {
         &self.lanes
+    }
+
+    /// Whether every request lies on its device as it is.
+    pub(super) fn hold_all(&self) -> bool {
+        self.regions.iter().all(|region| region.end <= region.capacity)
     }
 
     /// The first byte of `record`.

@@ -4,7 +4,8 @@ use std::io;
 
 use penstock_core::{Flags, Op, Span, Time};
 
-use super::spool::{Packed, PackedReader, PackedWriter, Spool};
+use super::requests::Requests;
+use super::spool::{Packed, PackedReader, PackedWriter};
 
 /// A process as an index into [`Trace::processes`]; 0 stands for a process that was not recorded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -133,7 +134,7 @@ impl Packed for Record {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trace {
     /// The requests in order of time; equal times in the order of the file.
-    pub records: Spool<Record>,
+    pub records: Requests,
     /// Names of the processes; the first is empty and stands for none recorded.
     pub processes: Vec<String>,
     /// Names of the devices, volumes or files.
@@ -168,7 +169,12 @@ impl Trace {
 
     /// The byte after the last that any request touches, on any device.
     pub fn end(&self) -> u64 {
-        self.records.iter().map(|record| record.end()).max().unwrap_or(0)
+        self.records.ends().iter().flatten().copied().max().unwrap_or(0)
+    }
+
+    /// Bytes of its largest request.
+    pub fn longest(&self) -> u32 {
+        self.records.longest()
     }
 
     /// The requests to these devices only, timed from the first of them.
@@ -176,7 +182,7 @@ impl Trace {
     /// # Errors
     /// If they cannot be read or kept.
     pub fn keep(&mut self, devices: &[DeviceId]) -> io::Result<()> {
-        let mut kept = Spool::new();
+        let mut kept = Requests::new();
         let mut first = None;
         for mut record in self.records.iter().filter(|record| devices.contains(&record.device)) {
             let first = *first.get_or_insert(record.at);

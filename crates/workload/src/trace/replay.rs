@@ -2,12 +2,14 @@
 //! the completions that they waited for, or as fast as the device takes them.
 //!
 //! [`Places`] say where each request goes. Each process number is one stream; the caller names the
-//! class of each request. Each run reads the requests one after another, in little memory whatever
-//! the length of the trace.
+//! class of each request. Each run reads the requests of the trace one after another, in little
+//! memory whatever its length. They are read once more before, unless the trace itself says that all
+//! have a place, and of which class and stream they are.
 //!
 //! Invariant: every request of the trace is issued once; they keep the order of the trace, in a closed replay those of one thread of control do.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 
@@ -18,6 +20,7 @@ use super::error::ReplayError;
 use super::places::Places;
 use super::record::{Record, Trace};
 use super::spool::{Cursor, Packed, PackedReader, PackedWriter, Spool};
+use super::streams::Streams;
 
 /// When requests are issued.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -57,6 +60,37 @@ impl Timing {
     }
 }
 
+/// The class and priority of each request.
+pub enum ClassOf {
+    /// All are of one.
+    One(ClassId, Prio),
+    /// Each has its own.
+    Each(Box<dyn Fn(&Record) -> (ClassId, Prio) + Send + Sync>),
+}
+
+impl ClassOf {
+    /// Each request is of the class and priority that `class` returns for it.
+    pub fn each(class: impl Fn(&Record) -> (ClassId, Prio) + Send + Sync + 'static) -> Self {
+        Self::Each(Box::new(class))
+    }
+
+    fn of(&self, record: &Record) -> (ClassId, Prio) {
+        match self {
+            &Self::One(class, prio) => (class, prio),
+            Self::Each(class) => class(record),
+        }
+    }
+}
+
+impl fmt::Debug for ClassOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::One(..) => "One",
+            Self::Each(_) => "Each",
+        })
+    }
+}
+
 /// A trace as a source. A clone made before the run replays it once more, without a copy.
 #[derive(Clone, Debug)]
 pub struct Replay {
@@ -66,26 +100,27 @@ pub struct Replay {
     pace: ReplayPace,
     /// Where the requests after `next` are. A closed replay has its own order.
     cursor: Cursor,
+    /// When the last request had completed, in a trace of one request at a time.
+    before: Time,
     /// The next request. In a trace of one request at a time it is due so long after the last
     /// completion.
     next: Option<Io>,
     issued: u64,
 }
 
-/// All requests of a trace as they are issued, and what is known of them.
-#[derive(Debug, Default)]
+/// A trace, how it is issued, and what is known of all its requests.
+#[derive(Debug)]
 struct Plan {
-    /// Those that keep the order of the trace.
-    ios: Spool<Io>,
-    /// Those of a closed replay.
+    trace: Arc<Trace>,
+    places: Places,
+    timing: Timing,
+    one_by_one: bool,
+    class: ClassOf,
+    streams: Streams,
+    /// The requests of a closed replay.
     timed: Spool<TimedIo>,
-    /// Processes were recorded.
-    processes: bool,
     /// By class.
     classes: Vec<ClassTally>,
-    longest: u32,
-    /// When the last is due, if that depends on no completion.
-    last_due: Option<Time>,
 }
 
 /// Requests of a class, and those that are no reads.
@@ -108,7 +143,7 @@ enum ReplayPace {
 }
 
 impl Replay {
-    /// The requests of `trace` at their `places`. `class` returns the class and priority of each.
+    /// The requests of `trace` at their `places`, of the classes `class`.
     ///
     /// # Errors
     /// If a request does not fit the device, the timing needs completions that are not there, or
@@ -117,58 +152,42 @@ impl Replay {
     /// # Panics
     /// If a speed or a depth is not above zero.
     pub fn new(
-        trace: &Trace,
-        places: &Places,
+        trace: impl Into<Arc<Trace>>,
+        places: Places,
         timing: Timing,
-        mut class: impl FnMut(&Record) -> (ClassId, Prio),
+        class: ClassOf,
     ) -> Result<Self, ReplayError> {
         assert!(!matches!(timing, Timing::Scaled(speed) if speed.is_nan() || speed <= 0.0));
         assert!(!matches!(timing, Timing::Afap { depth: 0 }));
+        let trace = trace.into();
         let one_by_one = trace.one_by_one && matches!(timing, Timing::Original | Timing::Scaled(_));
-        let closed = match timing {
-            Timing::Closed { latency } => Some(latency_of_others(trace, latency)?),
-            _ => None,
+        let mut plan = Plan {
+            trace,
+            places,
+            timing,
+            one_by_one,
+            class,
+            streams: Streams::default(),
+            timed: Spool::new(),
+            classes: Vec::new(),
         };
-        let mut plan = Plan::default();
-        let mut streams = Streams::default();
-        // When the last request had completed, in a trace of one request at a time.
-        let mut before = Time::ZERO;
-        for record in &trace.records {
-            let start = places.of(&record)?;
-            let mut due = timing.due(record.at);
-            if one_by_one {
-                due = timing.due(Time::ZERO + record.at.since(before));
-                before = record.at + record.latency().unwrap_or(Span::ZERO);
-            }
-            let Record { len, op, flags, pid, .. } = record;
-            let ((class, prio), stream) = (class(&record), streams.of(pid));
-            let io = Io { due, start, len, stream, class, op, prio, flags };
-            plan.count(&io);
-            plan.processes |= pid != 0;
-            match closed {
-                Some(otherwise) => {
-                    let took = record.latency().unwrap_or(otherwise);
-                    plan.timed.push(TimedIo { io, took })?;
-                }
-                None => plan.ios.push(io)?,
-            }
-        }
-        trace.records.check()?;
+        plan.look()?;
         let pace = match timing {
             Timing::Afap { depth } => ReplayPace::Afap { unused: depth, free: VecDeque::new() },
             Timing::Closed { .. } => plan.closed(None)?,
             _ if one_by_one => ReplayPace::OneByOne { ready: Time::ZERO },
             Timing::Original | Timing::Scaled(_) => ReplayPace::Timed,
         };
-        if !matches!(pace, ReplayPace::Timed) {
-            plan.last_due = None;
-        }
         Ok(Self::begin(Arc::new(plan), None, pace))
     }
 
     fn begin(plan: Arc<Plan>, only: Option<ClassId>, pace: ReplayPace) -> Self {
-        let cursor = plan.ios.beginning();
-        let mut replay = Self { plan, only, pace, cursor, next: None, issued: 0 };
+        let cursor = match pace {
+            ReplayPace::Closed(_) => Cursor::default(),
+            _ => plan.trace.records.beginning(),
+        };
+        let mut replay =
+            Self { plan, only, pace, cursor, before: Time::ZERO, next: None, issued: 0 };
         replay.go_on();
         replay
     }
@@ -188,10 +207,11 @@ impl Replay {
     /// Reads the next request that is to be issued.
     fn go_on(&mut self) {
         self.next = loop {
-            let io = self.cursor.next(&self.plan.ios);
-            match (io, self.only) {
-                (Some(io), Some(class)) if io.class != class => {}
-                _ => break io,
+            let Some(record) = self.cursor.next(&self.plan.trace.records) else { break None };
+            let io = self.plan.io(&record, &mut self.before);
+            let io = io.expect("every place was checked");
+            if self.only.is_none_or(|only| io.class == only) {
+                break Some(io);
             }
         };
     }
@@ -222,9 +242,9 @@ impl Replay {
         }
     }
 
-    /// Bytes of its largest request.
-    pub fn longest(&self) -> u32 {
-        self.plan.longest
+    /// Whether it has requests of this class.
+    pub fn has(&self, class: ClassId) -> bool {
+        self.plan.classes.get(class.index()).is_some_and(|class| class.requests > 0)
     }
 
     /// Requests that were not issued yet.
@@ -234,7 +254,10 @@ impl Replay {
 
     /// When the last request is due; `None` if that depends on completions.
     pub fn last_due(&self) -> Option<Time> {
-        self.plan.last_due
+        match self.pace {
+            ReplayPace::Timed => self.plan.trace.records.last().map(|last| self.plan.due(&last)),
+            _ => None,
+        }
     }
 
     /// That every request could be read.
@@ -245,11 +268,66 @@ impl Replay {
         if let ReplayPace::Closed(loops) = &self.pace {
             loops.check()?;
         }
-        Ok(self.plan.ios.check()?)
+        Ok(self.plan.trace.records.check()?)
     }
 }
 
 impl Plan {
+    /// Looks at all requests: whether each has a place, their classes and streams. Those of a closed
+    /// replay are kept.
+    fn look(&mut self) -> Result<(), ReplayError> {
+        let closed = match self.timing {
+            Timing::Closed { latency } => Some(latency_of_others(&self.trace, latency)?),
+            _ => None,
+        };
+        let trace = Arc::clone(&self.trace);
+        let records = &trace.records;
+        match self.class {
+            ClassOf::One(class, _)
+                if closed.is_none() && !records.processes() && self.places.hold_all() =>
+            {
+                self.classes.resize(class.index() + 1, ClassTally::default());
+                self.classes[class.index()] =
+                    ClassTally { requests: records.len() as u64, others: records.others() };
+                return Ok(());
+            }
+            _ => {}
+        }
+        let mut before = Time::ZERO;
+        for record in records {
+            self.streams.add(record.pid);
+            let io = self.io(&record, &mut before)?;
+            self.count(&io);
+            if let Some(otherwise) = closed {
+                let took = record.latency().unwrap_or(otherwise);
+                self.timed.push(TimedIo { io, took })?;
+            }
+        }
+        Ok(records.check()?)
+    }
+
+    /// `record` as it is issued. In a trace of one request at a time, the last had completed at
+    /// `before`.
+    #[inline]
+    fn io(&self, record: &Record, before: &mut Time) -> Result<Io, ReplayError> {
+        let &Record { len, op, flags, .. } = record;
+        let due = if self.one_by_one {
+            let gap = record.at.since(*before);
+            *before = record.at + record.latency().unwrap_or(Span::ZERO);
+            self.timing.due(Time::ZERO + gap)
+        } else {
+            self.due(record)
+        };
+        let (start, stream) = (self.places.of(record)?, self.streams.of(record.pid));
+        let (class, prio) = self.class.of(record);
+        Ok(Io { due, start, len, stream, class, op, prio, flags })
+    }
+
+    /// When `record` is due, if that depends on no completion.
+    fn due(&self, record: &Record) -> Time {
+        self.timing.due(record.at)
+    }
+
     fn count(&mut self, io: &Io) {
         if self.classes.len() <= io.class.index() {
             self.classes.resize(io.class.index() + 1, ClassTally::default());
@@ -257,13 +335,11 @@ impl Plan {
         let class = &mut self.classes[io.class.index()];
         class.requests += 1;
         class.others += u64::from(io.op != Op::Read);
-        self.longest = self.longest.max(io.len);
-        self.last_due = Some(io.due);
     }
 
     /// The pace of closed loops, of all classes or of one.
     fn closed(&self, only: Option<ClassId>) -> io::Result<ReplayPace> {
-        let loops = ClosedLoops::new(&self.timed, self.processes, only)?;
+        let loops = ClosedLoops::new(&self.timed, self.trace.records.processes(), only)?;
         Ok(ReplayPace::Closed(Box::new(loops)))
     }
 }
@@ -340,27 +416,5 @@ impl Packed for Io {
             prio: Prio(from.u8()),
             flags: Flags::from_bits(from.u8()),
         }
-    }
-}
-
-/// Streams of process numbers, numbered as they come.
-#[derive(Default)]
-struct Streams {
-    known: BTreeMap<u32, StreamId>,
-    /// The last process: mostly the next request is of the same one.
-    last: Option<(u32, StreamId)>,
-}
-
-impl Streams {
-    fn of(&mut self, pid: u32) -> StreamId {
-        if let Some((known, stream)) = self.last
-            && known == pid
-        {
-            return stream;
-        }
-        let next = StreamId(self.known.len() as u32);
-        let stream = *self.known.entry(pid).or_insert(next);
-        self.last = Some((pid, stream));
-        stream
     }
 }

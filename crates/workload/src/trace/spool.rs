@@ -71,12 +71,6 @@ impl<T: Packed> Spool<T> {
         Ok(())
     }
 
-    /// Removes all items.
-    pub(super) fn clear(&mut self) {
-        self.filed = 0;
-        self.memory.clear();
-    }
-
     /// The item numbered `index`, which is there.
     ///
     /// # Errors
@@ -189,7 +183,7 @@ fn unpack<T: Packed>(bytes: &[u8]) -> T {
 }
 
 /// How far a reader of a list is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Cursor {
     next: usize,
     end: usize,
@@ -333,9 +327,6 @@ mod tests {
             assert_eq!(spool.get(index).unwrap(), 100 + index as u64);
         }
         assert!(spool.iter().eq([100, 1, 2, 103, 4, 5, 6, 107, 108, 109]));
-        spool.clear();
-        spool.push(7).unwrap();
-        assert!(spool.iter().eq([7]));
     }
 
     #[test]
