@@ -156,7 +156,10 @@ pub fn run(
         // A clock that wakes late finds several things due. Requests that were due before anything
         // else are submitted first, in a turn of their own.
         let first = now.min(next).min(limits.until);
-        let submitted = submit(source, &mut due, device, &mut table, observer, now, first, limits)?;
+        let mut submitted = Submitted::Nothing;
+        if due < first {
+            submitted = submit(source, &mut due, device, &mut table, observer, now, first, limits)?;
+        }
         let mut interrupted = submitted == Submitted::Interrupted;
         if submitted == Submitted::Nothing {
             if polled || next <= now {
@@ -171,10 +174,12 @@ pub fn run(
             if now >= limits.until {
                 return Ok(End { at: now, interrupted: false, turns });
             }
-            let later = now + Span::from_ns(1);
-            let submitted =
-                submit(source, &mut due, device, &mut table, observer, now, later, limits)?;
-            interrupted = submitted == Submitted::Interrupted;
+            if due <= now {
+                let later = now + Span::from_ns(1);
+                let submitted =
+                    submit(source, &mut due, device, &mut table, observer, now, later, limits)?;
+                interrupted = submitted == Submitted::Interrupted;
+            }
         }
         if interrupted {
             return Ok(End { at: now, interrupted, turns });

@@ -181,7 +181,10 @@ impl<P: Policy, D: Device> Queued<P, D> {
         let rest = entry.req.len - entry.sent;
         let mut len = if go.len == 0 { rest } else { go.len };
         assert!(len > 0 && len <= rest, "a policy sent {len} bytes of {rest}");
-        assert!(self.chain.is_empty() || entry.sent == 0 && len == rest, "a chain begins whole");
+        if self.chain.is_empty() {
+            return Command { id: go.id, len };
+        }
+        assert!(entry.sent == 0 && len == rest, "a chain begins whole");
         let mut last = go.id;
         let chain = core::mem::take(&mut self.chain);
         for &id in &chain {

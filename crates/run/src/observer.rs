@@ -98,8 +98,15 @@ impl<'a> CellObserver<'a> {
         }
     }
 
-    /// Charges what the ledger holds.
+    /// Charges what the ledger holds, if there is one.
+    #[inline]
     fn charge(&mut self) {
+        if self.ledger.is_some() {
+            self.charge_of_ledger();
+        }
+    }
+
+    fn charge_of_ledger(&mut self) {
         let Some(ledger) = &self.ledger else { return };
         ledger.book(|spent| {
             for measure in &mut self.measures {

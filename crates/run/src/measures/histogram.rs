@@ -21,14 +21,20 @@ impl Histogram {
         Self(vec![0; bucket(USUAL)])
     }
 
+    #[inline]
     pub(crate) fn add(&mut self, value: u64) {
         let bucket = bucket(value);
-        if let Some(count) = self.0.get_mut(bucket) {
-            *count += 1;
-        } else {
-            self.0.resize(bucket + 1, 0);
-            self.0[bucket] = 1;
+        match self.0.get_mut(bucket) {
+            Some(count) => *count += 1,
+            None => self.add_beyond(bucket),
         }
+    }
+
+    /// Adds a value for whose bucket there is no room yet.
+    #[cold]
+    fn add_beyond(&mut self, bucket: usize) {
+        self.0.resize(bucket + 1, 0);
+        self.0[bucket] = 1;
     }
 
     /// Takes in the values of `other`.
@@ -52,7 +58,7 @@ impl Histogram {
 
 /// The bucket of `value`.
 fn bucket(value: u64) -> usize {
-    let shift = (value >> BITS).checked_ilog2().unwrap_or(0);
+    let shift = (value >> BITS | 1).ilog2();
     ((shift as usize) << BITS) + (value >> shift) as usize
 }
 

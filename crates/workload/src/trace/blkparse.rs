@@ -15,7 +15,7 @@ use penstock_core::{Flags, Op};
 
 use super::block_events::{Asks, BlockEvent, BlockEvents, Step};
 use super::error::{Parsed, TraceError, Wrong};
-use super::fields::{Fields, decimal, number, number32};
+use super::fields::{Fields, number32};
 use super::format::Format;
 use super::input::Input;
 use super::record::Trace;
@@ -62,9 +62,9 @@ fn event(text: &[u8], line: u32, events: &mut BlockEvents) -> Parsed<()> {
         events.skip();
         return summary(text);
     }
-    number(fields.word(), "the number of the CPU")?;
-    number(fields.word(), "the number of the event")?;
-    let at_ns = decimal(fields.word(), 9, "the time in seconds, as in `0.000079000`")?;
+    fields.number("the number of the CPU")?;
+    fields.number("the number of the event")?;
+    let at_ns = fields.decimal(9, "the time in seconds, as in `0.000079000`")?;
     let pid = number32(fields.word(), "the number of the process")?;
     let step = match fields.word() {
         b"Q" => Step::Queued,
@@ -123,7 +123,7 @@ fn place(fields: &mut Fields<'_>) -> Parsed<Option<(u64, u64)>> {
         Some(b'(') => return Ok(None),
         _ => {}
     }
-    let first = number(fields.word(), "the first sector, as in `40393264 + 16`")?;
+    let first = fields.number("the first sector, as in `40393264 + 16`")?;
     let rest = fields.rest();
     match rest.first() {
         Some(b'(') if is_command(rest) => return Ok(None),
@@ -131,7 +131,7 @@ fn place(fields: &mut Fields<'_>) -> Parsed<Option<(u64, u64)>> {
         _ => {}
     }
     match fields.word() {
-        b"+" => Ok(Some((first, number(fields.word(), "how many sectors, as in `+ 16`")?))),
+        b"+" => Ok(Some((first, fields.number("how many sectors, as in `+ 16`")?))),
         other => Err(Wrong::new(other, "`+` and how many sectors")),
     }
 }

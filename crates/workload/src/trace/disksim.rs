@@ -13,7 +13,7 @@ use penstock_core::Op;
 
 use super::builder::{Asked, BLOCK_BYTES, Builder, bytes};
 use super::error::{Parsed, TraceError, Wrong};
-use super::fields::{Fields, decimal, number};
+use super::fields::{Fields, number};
 use super::format::{Format, Written};
 use super::input::Input;
 use super::record::Trace;
@@ -36,11 +36,11 @@ fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
 
 fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
     let mut fields = Fields::new(text);
-    let at_ns = decimal(fields.word(), 6, "the time in milliseconds, as in `34.025970`")?;
+    let at_ns = fields.decimal(6, "the time in milliseconds, as in `34.025970`")?;
     let device = fields.word();
     number(device, "the number of the device")?;
-    let lbn = number(fields.word(), "the first block")?;
-    let blocks = number(fields.word(), "how many blocks")?;
+    let lbn = fields.number("the first block")?;
+    let blocks = fields.number("how many blocks")?;
     let flags = fields.word();
     let odd = match flags {
         [.., last] if flags.iter().all(u8::is_ascii_hexdigit) => {

@@ -35,6 +35,36 @@ impl<'a> Fields<'a> {
         self.rest.trim_ascii()
     }
 
+    /// The next field between white space, which is a whole number. A number of a few digits is read
+    /// as the field is looked for: most of what a trace has is that.
+    pub(super) fn number(&mut self, expected: &str) -> Parsed<u64> {
+        let text = self.rest.trim_ascii_start();
+        let (value, digits) = few_digits(text);
+        if digits > 0 && text.get(digits).is_none_or(u8::is_ascii_whitespace) {
+            self.rest = &text[digits..];
+            return Ok(value);
+        }
+        number(self.word(), expected)
+    }
+
+    /// The next field between white space, as [`decimal`] reads it.
+    pub(super) fn decimal(&mut self, digits: usize, expected: &str) -> Parsed<u64> {
+        let text = self.rest.trim_ascii_start();
+        let (whole, before) = few_digits(text);
+        if before > 0 && matches!(text.get(before), Some(b'.')) {
+            let (fraction, after) = few_digits(&text[before + 1..]);
+            let end = before + 1 + after;
+            if after == digits && text.get(end).is_none_or(u8::is_ascii_whitespace) {
+                let unit = 10_u64.pow(digits as u32);
+                if let Some(value) = whole.checked_mul(unit).and_then(|w| w.checked_add(fraction)) {
+                    self.rest = &text[end..];
+                    return Ok(value);
+                }
+            }
+        }
+        decimal(self.word(), digits, expected)
+    }
+
     /// Checks that nothing remains.
     pub(super) fn end(&self) -> Parsed<()> {
         match self.rest() {
@@ -47,24 +77,29 @@ impl<'a> Fields<'a> {
 /// Digits that fit a `u64` whatever they are.
 const SAFE_DIGITS: usize = 19;
 
-/// A whole number; `None` if it is none, or too large for 64 bits.
-fn whole(text: &[u8]) -> Option<u64> {
-    if text.is_empty() {
-        return None;
-    }
-    let mut value = 0_u64;
-    for (index, byte) in text.iter().enumerate() {
+/// The number that `text` begins with, and its digits: at most as many as are safe, so that there may
+/// be more.
+fn few_digits(text: &[u8]) -> (u64, usize) {
+    let (mut value, mut digits) = (0_u64, 0);
+    for byte in &text[..text.len().min(SAFE_DIGITS)] {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
-            return None;
+            break;
         }
-        value = if index < SAFE_DIGITS {
-            value * 10 + u64::from(digit)
-        } else {
-            value.checked_mul(10)?.checked_add(u64::from(digit))?
-        };
+        value = value * 10 + u64::from(digit);
+        digits += 1;
     }
-    Some(value)
+    (value, digits)
+}
+
+/// A whole number; `None` if it is none, or too large for 64 bits.
+fn whole(text: &[u8]) -> Option<u64> {
+    let (value, digits) = few_digits(text);
+    let more = |value: u64, byte: &u8| {
+        let digit = byte.wrapping_sub(b'0');
+        value.checked_mul(10)?.checked_add(u64::from(digit)).filter(|_| digit <= 9)
+    };
+    if digits == 0 { None } else { text[digits..].iter().try_fold(value, more) }
 }
 
 /// A whole number.

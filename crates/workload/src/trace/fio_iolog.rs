@@ -18,7 +18,7 @@ use penstock_core::{Flags, Op};
 
 use super::builder::{Asked, Builder};
 use super::error::{Parsed, TraceError, Wrong};
-use super::fields::{Fields, number, scaled};
+use super::fields::{Fields, scaled};
 use super::format::{Format, Written};
 use super::input::Input;
 use super::record::Trace;
@@ -120,8 +120,8 @@ fn request(
     let (start, len) = if op == Op::Flush && fields.rest().is_empty() {
         (0, 0)
     } else {
-        let start = number(fields.word(), "the offset in bytes")?;
-        (start, number(fields.word(), "the length in bytes")?)
+        let start = fields.number("the offset in bytes")?;
+        (start, fields.number("the length in bytes")?)
     };
     fields.end()?;
     let flags = if op == Op::Flush { Flags::SYNC } else { Flags::NONE };

@@ -34,11 +34,11 @@ fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
 
 fn request(text: &[u8], line: u32, trace: &mut Builder, name: &mut Vec<u8>) -> Parsed<()> {
     let mut fields = Fields::new(text);
-    let at_ns = number(fields.word(), "the time in nanoseconds")?;
+    let at_ns = fields.number("the time in nanoseconds")?;
     let pid = number32(fields.word(), "the number of the process")?;
     let process = fields.word();
-    let lba = number(fields.word(), "the first block")?;
-    let blocks = number(fields.word(), "how many blocks")?;
+    let lba = fields.number("the first block")?;
+    let blocks = fields.number("how many blocks")?;
     let op = match fields.word() {
         b"R" => Op::Read,
         b"W" => Op::Write,

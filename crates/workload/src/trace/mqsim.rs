@@ -30,11 +30,11 @@ fn read(input: &mut Input<'_>) -> Result<Trace, TraceError> {
 
 fn request(text: &[u8], line: u32, trace: &mut Builder) -> Parsed<()> {
     let mut fields = Fields::new(text);
-    let at_ns = number(fields.word(), "the time in whole nanoseconds, as in `938513000`")?;
+    let at_ns = fields.number("the time in whole nanoseconds, as in `938513000`")?;
     let device = fields.word();
     number(device, "the number of the device")?;
-    let lba = number(fields.word(), "the first sector")?;
-    let sectors = number(fields.word(), "how many sectors")?;
+    let lba = fields.number("the first sector")?;
+    let sectors = fields.number("how many sectors")?;
     let op = match fields.word() {
         b"0" => Op::Write,
         b"1" => Op::Read,

@@ -40,6 +40,8 @@ pub struct Places {
     lanes: Vec<DeviceId>,
     /// By the number of a trace's device.
     regions: Vec<Region>,
+    /// Every request goes to where it was recorded.
+    as_recorded: bool,
 }
 
 /// Where a device of a trace lies.
@@ -93,6 +95,7 @@ impl Places {
             }
             region
         };
+        // Devices that lie behind each other count with those before them.
         let mut regions: Vec<_> = ends.iter().enumerate().map(&mut region).collect();
         if layout != Some(Layout::Each) {
             let end = regions.iter().map(|one| one.base.saturating_add(one.end)).max().unwrap_or(0);
@@ -100,7 +103,10 @@ impl Places {
                 region.end = end;
             }
         }
-        Ok(Self { fit, lanes, regions })
+        let holds = |region: &Region| region.end <= region.capacity;
+        let alone = used <= 1 && layout != Some(Layout::Each);
+        let as_recorded = alone && fit != Some(Fit::Wrap) && regions.iter().all(holds);
+        Ok(Self { fit, lanes, regions, as_recorded })
     }
 
     /// The devices of the trace that are played on a device of their own each, in the order of these;
@@ -109,9 +115,18 @@ impl Places {
         &self.lanes
     }
 
-    /// Whether every request lies on its device as it is.
-    pub(super) fn hold_all(&self) -> bool {
-        self.regions.iter().all(|region| region.end <= region.capacity)
+    /// Whether every request goes to where it was recorded: there is a place for each.
+    pub(super) fn as_recorded(&self) -> bool {
+        self.as_recorded
+    }
+
+    /// The first byte of `record`, for which a place was found before.
+    #[inline]
+    pub(super) fn at(&self, record: &Record) -> u64 {
+        if self.as_recorded {
+            return record.start;
+        }
+        self.of(record).expect("a place was found before")
     }
 
     /// The first byte of `record`.

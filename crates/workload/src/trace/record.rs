@@ -101,7 +101,9 @@ impl Record {
 impl Packed for Record {
     const BYTES: usize = 42;
 
+    #[inline]
     fn pack(&self, to: &mut PackedWriter<'_>) {
+        let mut to = to.item(Self::BYTES);
         to.u64(self.at.ns());
         to.u64(self.start);
         to.u64(self.latency.ns());
@@ -114,7 +116,9 @@ impl Packed for Record {
         to.u8(self.flags.bits());
     }
 
+    #[inline]
     fn unpack(from: &mut PackedReader<'_>) -> Self {
+        let mut from = from.item(Self::BYTES);
         Self {
             at: Time::from_ns(from.u64()),
             start: from.u64(),

@@ -105,6 +105,8 @@ pub struct Replay {
     /// The next request. In a trace of one request at a time it is due so long after the last
     /// completion.
     next: Option<Io>,
+    /// When the next request is due.
+    due: Time,
     issued: u64,
 }
 
@@ -186,9 +188,10 @@ impl Replay {
             ReplayPace::Closed(_) => Cursor::default(),
             _ => plan.trace.records.beginning(),
         };
-        let mut replay =
-            Self { plan, only, pace, cursor, before: Time::ZERO, next: None, issued: 0 };
+        let (before, due) = (Time::ZERO, Time::NEVER);
+        let mut replay = Self { plan, only, pace, cursor, before, next: None, due, issued: 0 };
         replay.go_on();
+        replay.due = replay.when();
         replay
     }
 
@@ -208,12 +211,24 @@ impl Replay {
     fn go_on(&mut self) {
         self.next = loop {
             let Some(record) = self.cursor.next(&self.plan.trace.records) else { break None };
-            let io = self.plan.io(&record, &mut self.before);
-            let io = io.expect("every place was checked");
+            let start = self.plan.places.at(&record);
+            let io = self.plan.io(&record, start, &mut self.before);
             if self.only.is_none_or(|only| io.class == only) {
                 break Some(io);
             }
         };
+    }
+
+    /// When the next request is due.
+    fn when(&self) -> Time {
+        match (&self.pace, &self.next) {
+            (ReplayPace::Closed(loops), _) => loops.next_due(),
+            (_, None) => Time::NEVER,
+            (ReplayPace::Timed, Some(io)) => io.due,
+            (ReplayPace::OneByOne { ready }, _) => *ready,
+            (ReplayPace::Afap { unused: 1.., .. }, _) => Time::ZERO,
+            (ReplayPace::Afap { free, .. }, _) => free.front().copied().unwrap_or(Time::NEVER),
+        }
     }
 
     /// Requests of the whole trace.
@@ -284,7 +299,7 @@ impl Plan {
         let records = &trace.records;
         match self.class {
             ClassOf::One(class, _)
-                if closed.is_none() && !records.processes() && self.places.hold_all() =>
+                if closed.is_none() && !records.processes() && self.places.as_recorded() =>
             {
                 self.classes.resize(class.index() + 1, ClassTally::default());
                 self.classes[class.index()] =
@@ -296,7 +311,7 @@ impl Plan {
         let mut before = Time::ZERO;
         for record in records {
             self.streams.add(record.pid);
-            let io = self.io(&record, &mut before)?;
+            let io = self.io(&record, self.places.of(&record)?, &mut before);
             self.count(&io);
             if let Some(otherwise) = closed {
                 let took = record.latency().unwrap_or(otherwise);
@@ -306,10 +321,10 @@ impl Plan {
         Ok(records.check()?)
     }
 
-    /// `record` as it is issued. In a trace of one request at a time, the last had completed at
-    /// `before`.
+    /// `record` as it is issued from `start` on. In a trace of one request at a time, the last had
+    /// completed at `before`.
     #[inline]
-    fn io(&self, record: &Record, before: &mut Time) -> Result<Io, ReplayError> {
+    fn io(&self, record: &Record, start: u64, before: &mut Time) -> Io {
         let &Record { len, op, flags, .. } = record;
         let due = if self.one_by_one {
             let gap = record.at.since(*before);
@@ -318,9 +333,9 @@ impl Plan {
         } else {
             self.due(record)
         };
-        let (start, stream) = (self.places.of(record)?, self.streams.of(record.pid));
         let (class, prio) = self.class.of(record);
-        Ok(Io { due, start, len, stream, class, op, prio, flags })
+        let stream = self.streams.of(record.pid);
+        Io { due, start, len, stream, class, op, prio, flags }
     }
 
     /// When `record` is due, if that depends on no completion.
@@ -346,41 +361,38 @@ impl Plan {
 
 impl Source for Replay {
     fn next_due(&self) -> Time {
-        match (&self.pace, &self.next) {
-            (ReplayPace::Closed(loops), _) => loops.next_due(),
-            (_, None) => Time::NEVER,
-            (ReplayPace::Timed, Some(io)) => io.due,
-            (ReplayPace::OneByOne { ready }, _) => *ready,
-            (ReplayPace::Afap { unused: 1.., .. }, _) => Time::ZERO,
-            (ReplayPace::Afap { free, .. }, _) => free.front().copied().unwrap_or(Time::NEVER),
-        }
+        self.due
     }
 
     fn take(&mut self, now: Time) -> Option<Io> {
-        let due = self.next_due();
+        let due = self.due;
         if due > now {
             return None;
         }
         let io = match &mut self.pace {
+            ReplayPace::Timed => self.next,
             ReplayPace::Closed(loops) => loops.take(),
-            _ => self.next,
+            ReplayPace::OneByOne { ready } => {
+                *ready = Time::NEVER;
+                self.next
+            }
+            ReplayPace::Afap { unused, free } => {
+                match unused.checked_sub(1) {
+                    Some(fewer) => *unused = fewer,
+                    None => drop(free.pop_front()),
+                }
+                self.next
+            }
         }?;
-        match &mut self.pace {
-            ReplayPace::Timed | ReplayPace::Closed(_) => {}
-            ReplayPace::OneByOne { ready } => *ready = Time::NEVER,
-            ReplayPace::Afap { unused, free } => match unused.checked_sub(1) {
-                Some(fewer) => *unused = fewer,
-                None => drop(free.pop_front()),
-            },
-        }
         self.go_on();
+        self.due = self.when();
         self.issued += 1;
         Some(Io { due, ..io })
     }
 
     fn finished(&mut self, now: Time, req: &Request, _: &Done) {
         match &mut self.pace {
-            ReplayPace::Timed => {}
+            ReplayPace::Timed => return,
             ReplayPace::Closed(loops) => loops.finished(now, &req.io),
             ReplayPace::OneByOne { ready } => {
                 let think = self.next.map_or(Time::ZERO, |io| io.due);
@@ -388,6 +400,7 @@ impl Source for Replay {
             }
             ReplayPace::Afap { free, .. } => free.push_back(now),
         }
+        self.due = self.when();
     }
 }
 

@@ -20,6 +20,27 @@ pub struct PackedWriter<'a>(pub(super) &'a mut [u8]);
 #[derive(Debug)]
 pub struct PackedReader<'a>(pub(super) &'a [u8]);
 
+impl<'a> PackedWriter<'a> {
+    /// The room of an item of so many bytes: a number that the compiler knows spares the checks of
+    /// each field.
+    #[inline]
+    pub(in super::super) fn item(&mut self, bytes: usize) -> PackedWriter<'a> {
+        let (item, rest) = std::mem::take(&mut self.0).split_at_mut(bytes);
+        self.0 = rest;
+        PackedWriter(item)
+    }
+}
+
+impl<'a> PackedReader<'a> {
+    /// An item of so many bytes, as [`PackedWriter::item`].
+    #[inline]
+    pub(in super::super) fn item(&mut self, bytes: usize) -> PackedReader<'a> {
+        let (item, rest) = self.0.split_at(bytes);
+        self.0 = rest;
+        PackedReader(item)
+    }
+}
+
 /// A writer and a reader of fields of one type.
 macro_rules! fields {
     ($($field:ident)*) => {$(
