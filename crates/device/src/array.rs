@@ -73,7 +73,7 @@ pub struct Array<D> {
     disks: Box<[Disk<D>]>,
     /// When each disk needs to be advanced.
     wakes: Box<[Time]>,
-    /// The earliest of them, or earlier for a request without a piece.
+    /// The earliest of them or before that, and at once for a request without a piece.
     wake: Time,
     room: Room,
     /// Requests that the controller takes at once, if there is one.
@@ -171,7 +171,7 @@ impl<D: Device> Array<D> {
     fn send(&mut self, now: Time, id: ReqId) {
         let ArrayRequest { req: Request { io, .. }, step, .. } = *self.entry(id);
         let mirror = self.mirror(now, io.op, io.start);
-        let Self { layout, disks, wakes, room, table, .. } = self;
+        let Self { layout, disks, wakes, wake, room, table, .. } = self;
         let entry = table.get_mut(id).expect("found above");
         let mut hand = |piece: Piece| {
             let below = Io { op: piece.op, start: piece.start, len: piece.len, ..io };
@@ -179,6 +179,7 @@ impl<D: Device> Array<D> {
             entry.left += 1;
             if disk.take(now, &below.with(id), room) {
                 wakes[piece.disk] = disk.device.wakeup();
+                *wake = wakes[piece.disk].min(*wake);
             }
         };
         layout.pieces(step, (io.op, io.start, io.len), mirror, &mut hand);
@@ -190,12 +191,13 @@ impl<D: Device> Array<D> {
 
     /// Hands a flush to every disk.
     fn broadcast(&mut self, now: Time, id: ReqId) {
-        let Self { disks, wakes, room, table, .. } = self;
+        let Self { disks, wakes, wake, room, table, .. } = self;
         let entry = table.get_mut(id).expect("it has just come");
-        for (disk, wake) in disks.iter_mut().zip(wakes) {
+        for (disk, own) in disks.iter_mut().zip(wakes) {
             entry.left += 1;
             if disk.take(now, &entry.req.io.with(id), room) {
-                *wake = disk.device.wakeup();
+                *own = disk.device.wakeup();
+                *wake = (*own).min(*wake);
             }
         }
     }
@@ -234,10 +236,6 @@ impl<D: Device> Array<D> {
         self.wakes[number] = disk.device.wakeup();
     }
 
-    fn sleep(&mut self) {
-        let disks = self.wakes.iter().copied().min().unwrap_or(Time::NEVER);
-        self.wake = if self.beyond.is_empty() { disks } else { Time::ZERO };
-    }
 }
 
 impl<D: Device> Disk<D> {
@@ -330,10 +328,10 @@ impl<D: Device> Device for Array<D> {
             self.broadcast(now, id);
         } else if !self.holds(req.start, req.len) {
             self.beyond.push(id);
+            self.wake = Time::ZERO;
         } else {
             self.send(now, id);
         }
-        self.sleep();
     }
 
     fn wakeup(&self) -> Time {
@@ -345,10 +343,12 @@ impl<D: Device> Device for Array<D> {
             let entry = self.table.remove(id);
             done.push(answer(now, &ArrayRequest { begun: now, error: Some(Errno::EIO), ..entry }));
         }
+        self.wake = Time::NEVER;
         for number in 0..self.disks.len() {
             if self.wakes[number] <= now {
                 self.settle(now, number, done);
             }
+            self.wake = self.wakes[number].min(self.wake);
         }
         let mut writes = std::mem::take(&mut self.writes);
         for id in writes.drain(..) {
@@ -356,7 +356,6 @@ impl<D: Device> Device for Array<D> {
             self.send(now, id);
         }
         self.writes = writes;
-        self.sleep();
     }
 }
 

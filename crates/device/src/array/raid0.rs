@@ -28,7 +28,14 @@ impl Stripes {
     /// The pieces of `len` bytes, one at least, from `start`, disk by disk.
     pub(super) fn pieces(&self, op: Op, start: u64, len: u32, mut each: impl FnMut(Piece)) {
         let end = start + u64::from(len);
-        let (first, last) = (start / self.unit, (end - 1) / self.unit);
+        let first = start / self.unit;
+        let from = start - first * self.unit;
+        if from + u64::from(len) <= self.unit {
+            let start = first / self.data * self.unit + from;
+            each(Piece { disk: (first % self.disks) as usize, op, start, len });
+            return;
+        }
+        let last = (end - 1) / self.unit;
         for unit in first..=last.min(first + self.disks - 1) {
             let disk = (unit % self.disks) as usize;
             let mut joined = Joined::new(disk, op, self.max_extent);
