@@ -235,7 +235,6 @@ impl<D: Device> Array<D> {
         }
         self.wakes[number] = disk.device.wakeup();
     }
-
 }
 
 impl<D: Device> Disk<D> {

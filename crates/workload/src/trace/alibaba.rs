@@ -12,7 +12,7 @@ use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, number, scaled};
 use super::format::Format;
 use super::input::Input;
-use super::record::Trace;
+use super::recording::Trace;
 
 const EXAMPLE: &str = "device_id,opcode,offset,length,timestamp, as in \
                        `419,W,8792731648,16384,1577808144360767`";

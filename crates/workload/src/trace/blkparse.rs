@@ -18,7 +18,7 @@ use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, number32};
 use super::format::Format;
 use super::input::Input;
-use super::record::Trace;
+use super::recording::Trace;
 
 const EXAMPLE: &str = "an event as blkparse prints it, as in \
                        `254,0 1 2 0.000079000 549 Q WS 40393264 + 16 [postgres]`";

@@ -22,7 +22,7 @@ use super::builder::BLOCK_BYTES;
 use super::error::{Parsed, Place, TraceError, Wrong};
 use super::format::Format;
 use super::input::Input;
-use super::record::Trace;
+use super::recording::Trace;
 use super::spool::{Packed, PackedReader, PackedWriter, Spool};
 
 const EXAMPLE: &str = "records of 48 bytes that begin with the magic number 0x65617407";

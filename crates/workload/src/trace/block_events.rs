@@ -12,7 +12,8 @@ use super::builder::{Asked, Builder, bytes};
 use super::completions::{Completions, Range};
 use super::error::{Parsed, TraceError};
 use super::input::Input;
-use super::record::{ProcessId, Trace};
+use super::record::ProcessId;
+use super::recording::Trace;
 
 /// A step in the life of a request. The greatest that a file has are its requests.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,7 +8,8 @@ use penstock_core::{Flags, Op, Span, Time};
 
 use super::error::{Parsed, TraceError, Wrong};
 use super::input::Input;
-use super::record::{DeviceId, ProcessId, Record, Trace};
+use super::record::{DeviceId, ProcessId, Record};
+use super::recording::Trace;
 use super::requests::Requests;
 use super::spool::Spool;
 

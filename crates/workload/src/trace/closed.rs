@@ -14,7 +14,7 @@ use penstock_core::{ClassId, Io, Span, Time};
 
 use super::dependencies::{Dependency, IssuerFacts, IssuerKind, Observed, dependencies};
 use super::error::ReplayError;
-use super::record::Trace;
+use super::recording::Trace;
 use super::spool::{Cursor, Packed, PackedReader, PackedWriter, Spool};
 
 /// Bytes of the buffer of an issuer.

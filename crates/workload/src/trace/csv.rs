@@ -22,7 +22,8 @@ use super::error::{Parsed, TraceError, Wrong, quoted};
 use super::fields::{decimal, number32, scaled};
 use super::format::Format;
 use super::input::Input;
-use super::record::{ProcessId, Trace};
+use super::record::ProcessId;
+use super::recording::Trace;
 
 const EXAMPLE: &str = "a first line that names the columns, as in `time_ms,op,offset,size`, and a \
                        line for each request, as in `0.25,read,4096,8192`";

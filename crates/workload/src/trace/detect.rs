@@ -11,7 +11,7 @@ use super::error::{TraceError, quoted};
 use super::format::Format;
 use super::formats::FORMATS;
 use super::input::{Input, not_text};
-use super::record::Trace;
+use super::recording::Trace;
 use super::{disksim, mqsim};
 
 /// The longest beginning of a file that detection reads.

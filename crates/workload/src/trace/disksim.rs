@@ -16,7 +16,7 @@ use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, number};
 use super::format::{Format, Written};
 use super::input::Input;
-use super::record::Trace;
+use super::recording::Trace;
 
 const EXAMPLE: &str = "time_ms device lbn blocks flags, as in `34.025970 0 13020280 8 1`";
 

@@ -21,7 +21,7 @@ use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, scaled};
 use super::format::{Format, Written};
 use super::input::Input;
-use super::record::Trace;
+use super::recording::Trace;
 
 const HEADING_2: &str = "fio version 2 iolog";
 const HEADING_3: &str = "fio version 3 iolog";

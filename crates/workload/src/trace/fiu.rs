@@ -12,7 +12,7 @@ use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, number, number32};
 use super::format::Format;
 use super::input::Input;
-use super::record::Trace;
+use super::recording::Trace;
 
 const EXAMPLE: &str = "ts_ns pid process lba blocks R|W major minor MD5, as in \
                        `89966496912869 2559 kjournald 3145944 8 W 8 1 6f4922f45568161a8cdf4ad2299f6d23`";

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::error::TraceError;
 use super::input::Input;
-use super::record::Trace;
+use super::recording::Trace;
 
 /// A way to keep traces in files.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use super::error::TraceError;
 use super::format::Format;
 use super::input::Input;
-use super::record::Trace;
+use super::recording::Trace;
 use super::{
     alibaba, blkparse, blktrace, csv, disksim, fio_iolog, fiu, measured, mqsim, msr, spc, systor,
     tencent, vscsi,

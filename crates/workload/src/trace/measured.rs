@@ -19,7 +19,7 @@ use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, decimal, number};
 use super::format::Format;
 use super::input::Input;
-use super::record::Trace;
+use super::recording::Trace;
 
 const EXAMPLE: &str = "op,lbn,blocks,measured_response_ms,think_time_after_completion_ms, as in \
                        `R,2992396,4,13.670,35.942`";

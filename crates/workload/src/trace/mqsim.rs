@@ -10,7 +10,7 @@ use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, number};
 use super::format::Format;
 use super::input::Input;
-use super::record::Trace;
+use super::recording::Trace;
 
 const EXAMPLE: &str = "time_ns device lba sectors type, as in `938513000 4 264719034 16 0`";
 

@@ -18,7 +18,7 @@ use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, number, scaled};
 use super::format::{Format, Written};
 use super::input::Input;
-use super::record::Trace;
+use super::recording::Trace;
 
 const EXAMPLE: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime, as in \
                        `128166372003061629,usr,0,Read,7014609920,24576,41286`";

@@ -4,7 +4,8 @@
 //! left out: these are the lanes of the replay. Their bytes lie behind each other.
 
 use super::error::ReplayError;
-use super::record::{DeviceId, Record, Trace};
+use super::record::{DeviceId, Record};
+use super::recording::Trace;
 use penstock_core::Op;
 
 /// What happens to requests past the end of the device.

@@ -1,10 +1,7 @@
-//! A trace: its requests in order of time, and the names that they refer to.
-
-use std::io;
+//! One request of a trace.
 
 use penstock_core::{Flags, Op, Span, Time};
 
-use super::requests::Requests;
 use super::spool::{Packed, PackedReader, PackedWriter};
 
 /// A process as an index into [`Trace::processes`]; 0 stands for a process that was not recorded.
@@ -131,71 +128,5 @@ impl Packed for Record {
             op: Op::from_byte(from.u8()).expect("it was an operation"),
             flags: Flags::from_bits(from.u8()),
         }
-    }
-}
-
-/// A recorded workload.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Trace {
-    /// The requests in order of time; equal times in the order of the file.
-    pub records: Requests,
-    /// Names of the processes; the first is empty and stands for none recorded.
-    pub processes: Vec<String>,
-    /// Names of the devices, volumes or files.
-    pub devices: Vec<String>,
-    /// The time of the first request as the file has it, in nanoseconds of the file's own clock.
-    pub origin_ns: u64,
-    /// Requests whose time lay before that of an earlier line. They were sorted.
-    pub out_of_order: u64,
-    /// Lines or records that are no requests: other events, file actions, summaries.
-    pub skipped: u64,
-    /// What else is to be known about how the file was read, in sentences without an end.
-    pub remarks: Vec<String>,
-    /// Each request was sent when the one before had completed and some time had gone by.
-    pub one_by_one: bool,
-}
-
-impl Trace {
-    /// The name of the process that made this request; empty if it was not recorded.
-    pub fn process(&self, record: &Record) -> &str {
-        &self.processes[record.process.index()]
-    }
-
-    /// The name of the device that this request went to.
-    pub fn device(&self, record: &Record) -> &str {
-        &self.devices[record.device.index()]
-    }
-
-    /// From the first request to the last.
-    pub fn span(&self) -> Span {
-        self.records.last().map_or(Span::ZERO, |last| last.at.since(Time::ZERO))
-    }
-
-    /// The byte after the last that any request touches, on any device.
-    pub fn end(&self) -> u64 {
-        self.records.ends().iter().flatten().copied().max().unwrap_or(0)
-    }
-
-    /// Bytes of its largest request.
-    pub fn longest(&self) -> u32 {
-        self.records.longest()
-    }
-
-    /// The requests to these devices only, timed from the first of them.
-    ///
-    /// # Errors
-    /// If they cannot be read or kept.
-    pub fn keep(&mut self, devices: &[DeviceId]) -> io::Result<()> {
-        let mut kept = Requests::new();
-        let mut first = None;
-        for mut record in self.records.iter().filter(|record| devices.contains(&record.device)) {
-            let first = *first.get_or_insert(record.at);
-            record.at = Time::ZERO + record.at.since(first);
-            kept.push(record)?;
-        }
-        self.records.check()?;
-        self.records = kept;
-        self.origin_ns += first.map_or(0, Time::ns);
-        Ok(())
     }
 }

@@ -18,7 +18,8 @@ use penstock_core::{ClassId, Done, Flags, Io, Op, Prio, Request, Source, Span, S
 use super::closed::{ClosedLoops, TimedIo, latency_of_others};
 use super::error::ReplayError;
 use super::places::Places;
-use super::record::{Record, Trace};
+use super::record::Record;
+use super::recording::Trace;
 use super::spool::{Cursor, Packed, PackedReader, PackedWriter, Spool};
 use super::streams::Streams;
 

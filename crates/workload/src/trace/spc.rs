@@ -12,7 +12,7 @@ use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, decimal, number};
 use super::format::Format;
 use super::input::Input;
-use super::record::Trace;
+use super::recording::Trace;
 
 const EXAMPLE: &str = "ASU,LBA,Size,Opcode,Timestamp, as in `0,20941264,8192,W,0.551706`";
 

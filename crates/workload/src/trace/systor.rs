@@ -14,7 +14,7 @@ use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, decimal, number};
 use super::format::Format;
 use super::input::Input;
-use super::record::Trace;
+use super::recording::Trace;
 
 const EXAMPLE: &str = "Timestamp,Response,IOType,LUN,Offset,Size, as in \
                        `1456095145.133076000,0.000806000,R,0,899056122368,131072`";

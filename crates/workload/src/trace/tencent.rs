@@ -12,7 +12,7 @@ use super::error::{Parsed, TraceError, Wrong};
 use super::fields::{Fields, number, scaled};
 use super::format::Format;
 use super::input::Input;
-use super::record::Trace;
+use super::recording::Trace;
 
 const EXAMPLE: &str =
     "Timestamp,Offset,Size,IOType,VolumeID, as in `1538323200,12910952,128,0,1063`";

@@ -18,7 +18,7 @@ use super::builder::{Asked, Builder, bytes};
 use super::error::{Parsed, Place, TraceError, Wrong};
 use super::format::Format;
 use super::input::Input;
-use super::record::Trace;
+use super::recording::Trace;
 
 const EXAMPLE_1: &str = "records of 32 bytes: sn, len, nSG, cmd, ver, lbn, ts";
 const EXAMPLE_2: &str = "records of 40 bytes: cmd, ver, sn, len, nSG, lbn, ts, rt";

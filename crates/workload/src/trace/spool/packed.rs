@@ -24,7 +24,7 @@ impl<'a> PackedWriter<'a> {
     /// The room of an item of so many bytes: a number that the compiler knows spares the checks of
     /// each field.
     #[inline]
-    pub(in super::super) fn item(&mut self, bytes: usize) -> PackedWriter<'a> {
+    pub(crate) fn item(&mut self, bytes: usize) -> PackedWriter<'a> {
         let (item, rest) = std::mem::take(&mut self.0).split_at_mut(bytes);
         self.0 = rest;
         PackedWriter(item)
@@ -34,7 +34,7 @@ impl<'a> PackedWriter<'a> {
 impl<'a> PackedReader<'a> {
     /// An item of so many bytes, as [`PackedWriter::item`].
     #[inline]
-    pub(in super::super) fn item(&mut self, bytes: usize) -> PackedReader<'a> {
+    pub(crate) fn item(&mut self, bytes: usize) -> PackedReader<'a> {
         let (item, rest) = self.0.split_at(bytes);
         self.0 = rest;
         PackedReader(item)
