@@ -194,6 +194,27 @@ fn a_foreign_file_and_missing_decisions_are_refused() {
     assert!(message.contains("does not begin with \"penstock-record 1\""), "{message}");
 }
 
+/// What a replay says of `record` if the first arrival has other bytes at `offset` behind its tag.
+fn replayed_with(record: &Path, offset: usize, wrong: &[u8]) -> String {
+    let whole = std::fs::read(record).unwrap();
+    let mut bytes = whole.clone();
+    // A turn of 9 bytes comes first.
+    let arrival = whole.windows(2).position(|w| w == b"}\n").unwrap() + 2 + 9;
+    assert_eq!(bytes[arrival], b'A');
+    bytes[arrival + 1 + offset..][..wrong.len()].copy_from_slice(wrong);
+    std::fs::write(record, &bytes).unwrap();
+    let message = replay(record, &[]).unwrap_err().to_string();
+    std::fs::write(record, &whole).unwrap();
+    let place = format!("(entry 2, at byte {arrival})\nhint: the file is damaged: record the run");
+    assert!(message.contains(&place), "{message}");
+    message
+}
+
+/// Offsets of an arrival's fields. When it was due comes first, its length before its stream.
+const START: usize = 8;
+const STREAM: usize = START + 8 + 4;
+const CLASS: usize = STREAM + 4;
+
 /// Above a page cache a request behind the device's end has no pages to go to.
 #[test]
 fn a_record_with_a_request_behind_its_devices_end_is_refused() {
@@ -201,14 +222,35 @@ fn a_record_with_a_request_behind_its_devices_end_is_refused() {
     let (job, record) = (folder.0.join("job.toml"), folder.0.join("run.record"));
     std::fs::write(&job, JOB.replace("size =", "cache = \"buffered\"\nsize =")).unwrap();
     run(&job, "noop", &record).unwrap();
-    let mut bytes = std::fs::read(&record).unwrap();
-    let body = bytes.windows(2).position(|w| w == b"}\n").unwrap() + 2;
-    // A turn of 9 bytes, then an arrival: its tag, when it was due, where it begins.
-    let start = body + 9 + 1 + 8;
-    bytes[start..start + 8].copy_from_slice(&(u64::MAX / 2).to_le_bytes());
-    std::fs::write(&record, &bytes).unwrap();
-    let message = replay(&record, &[]).unwrap_err().to_string();
+    let message = replayed_with(&record, START, &(u64::MAX / 2).to_le_bytes());
     assert!(message.contains("it holds a request up to byte 9223372036"), "{message}");
+}
+
+/// A policy keeps an account of each class that a request names, however large its number.
+#[test]
+fn a_record_with_a_request_of_a_class_or_stream_that_its_run_had_not_is_refused() {
+    let folder = Folder::new("records-class");
+    let record = folder.record("fairio");
+    for class in [1, 2, u16::MAX] {
+        let message = replayed_with(&record, CLASS, &class.to_le_bytes());
+        let said = format!("it holds a request of class {class}, and its run had no more than 1 (");
+        assert!(message.contains(&said), "{message}");
+    }
+    let message = replayed_with(&record, STREAM, &2_u32.to_le_bytes());
+    assert!(
+        message.contains("it holds a request of stream 2, and its job has no more than 2 ("),
+        "{message}"
+    );
+
+    // An older record does not say how many classes there were; its job does.
+    let (mut header, _) = parts(&record);
+    header.as_object_mut().unwrap().remove("served");
+    put(&record, &header);
+    let message = replayed_with(&record, CLASS, &2_u16.to_le_bytes());
+    assert!(
+        message.contains("it holds a request of class 2, and its run had no more than 2 ("),
+        "{message}"
+    );
 }
 
 /// Completions of commands that were never sent make no agreement, even if no decision differs.

@@ -53,6 +53,11 @@ impl RecordedServed {
         Self { disks: served.disks, classes: served.classes.iter().map(class).collect() }
     }
 
+    /// How many classes there were.
+    pub(super) fn classes(&self) -> usize {
+        self.classes.len()
+    }
+
     /// The classes and the disks of a [`Served`].
     pub(crate) fn parts(&self) -> (Vec<ClassInfo>, NonZeroU32) {
         let class = |class: &RecordedClass| {

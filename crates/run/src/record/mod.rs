@@ -13,6 +13,7 @@ mod header;
 mod reader;
 pub(crate) mod recorded;
 pub mod replay;
+mod tape;
 mod writer;
 
 pub use format::{Event, decisions_of};

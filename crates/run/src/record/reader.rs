@@ -17,6 +17,31 @@ use super::header::Header;
 /// Reads one of the two files.
 struct Reader {
     file: BufReader<File>,
+    /// Bytes that were read.
+    bytes: u64,
+    place: EntryPlace,
+}
+
+/// Which of the events or decisions is read.
+#[derive(Clone, Copy, Default)]
+struct EntryPlace {
+    /// Its number, from 1.
+    entry: u64,
+    /// The byte at which it begins.
+    byte: u64,
+}
+
+impl EntryPlace {
+    /// `error`, found here.
+    fn of(self, error: io::Error) -> io::Error {
+        match error.kind() {
+            io::ErrorKind::InvalidData => {
+                let Self { entry, byte } = self;
+                foreign(&format!("{error} (entry {entry}, at byte {byte})"))
+            }
+            _ => error,
+        }
+    }
 }
 
 impl Reader {
@@ -32,7 +57,14 @@ impl Reader {
         file.by_ref().take(16 << 20).read_until(b'\n', &mut line)?;
         let header = serde_json::from_slice(&line)
             .map_err(|error| foreign(&format!("its header cannot be read: {error}")))?;
-        Ok((Self { file }, header))
+        let bytes = (format.len() + line.len()) as u64;
+        Ok((Self { file, bytes, place: EntryPlace::default() }, header))
+    }
+
+    /// The tag of the next entry.
+    fn tag(&mut self) -> io::Result<u8> {
+        self.place = EntryPlace { entry: self.place.entry + 1, byte: self.bytes };
+        self.byte()
     }
 
     fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
@@ -41,6 +73,7 @@ impl Reader {
             io::ErrorKind::UnexpectedEof => foreign("it ends in the middle: the run was killed"),
             _ => error,
         })?;
+        self.bytes += N as u64;
         Ok(bytes)
     }
 
@@ -91,8 +124,17 @@ impl Events {
     /// # Errors
     /// When the file is cut off or damaged.
     pub fn read(&mut self) -> io::Result<Event> {
+        self.event().map_err(|error| self.0.place.of(error))
+    }
+
+    /// That the last event cannot be right, since `what`.
+    pub(super) fn wrong(&self, what: &str) -> io::Error {
+        self.0.place.of(foreign(what))
+    }
+
+    fn event(&mut self) -> io::Result<Event> {
         let file = &mut self.0;
-        Ok(match file.byte()? {
+        Ok(match file.tag()? {
             TURN => Event::Turn(Time::from_ns(file.u64()?)),
             ARRIVAL => Event::Arrival(sound(Io {
                 due: Time::from_ns(file.u64()?),
@@ -141,8 +183,12 @@ impl Decisions {
     /// # Errors
     /// When the file is cut off or damaged.
     pub fn read(&mut self) -> io::Result<Option<Decision>> {
+        self.decision().map_err(|error| self.0.place.of(error))
+    }
+
+    fn decision(&mut self) -> io::Result<Option<Decision>> {
         let file = &mut self.0;
-        match file.byte()? {
+        match file.tag()? {
             DECISION => {}
             END => return Ok(None),
             other => return Err(foreign(&format!("it holds an entry of kind {other}"))),

@@ -22,6 +22,7 @@ use super::format::Event;
 use super::header::Header;
 use super::reader::{Decisions, Events};
 use super::recorded::{Usual, count};
+use super::tape::{Known, Tape};
 use crate::failure::Failure;
 
 /// What a comparison of decisions found.
@@ -68,8 +69,9 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
     let job = Job::parse(&format!("the job in {}", path.display()), &header.text, sets)?;
     let policy = policy(&header, &job)?;
 
-    let streams = job.workload.streams();
-    let tape = Rc::new(RefCell::new(Tape::new(events, streams, header.capacity).map_err(at)?));
+    let tape = Tape::new(events, Known::new(&header, &job));
+    let tape = tape.map_err(|error| damaged(path, &error))?;
+    let tape = Rc::new(RefCell::new(tape));
     let verdict = Rc::new(RefCell::new(Verdict::new(decisions)));
     let judge = Rc::clone(&verdict);
     let policy = Witness::new(policy, move |at, go, chain: &[ReqId]| {
@@ -97,12 +99,12 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
         }
     };
     if let Some(error) = tape.borrow_mut().failed.take() {
-        return Err(at(error));
+        return Err(damaged(path, &error));
     }
     let verdict = &mut *verdict.borrow_mut();
     verdict.end(tape.borrow().next);
     if let Some(error) = verdict.failed.take() {
-        return Err(Failure::unreadable(&crate::record::decisions_of(path), &error));
+        return Err(damaged(&crate::record::decisions_of(path), &error));
     }
     Ok(Replay {
         penstock: crate::version::VERSION,
@@ -115,6 +117,17 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
     })
 }
 
+/// The events or decisions in the file at `path` cannot be read to their end.
+fn damaged(path: &Path, error: &io::Error) -> Failure {
+    let failure = Failure::unreadable(path, error);
+    match error.kind() {
+        io::ErrorKind::InvalidData => {
+            failure.hint("the file is damaged: record the run again with `penstock run --record`")
+        }
+        _ => failure,
+    }
+}
+
 /// The policy that is recorded, for what it served then.
 fn policy(header: &Header, job: &Job) -> Result<Box<dyn Policy>, Failure> {
     let (entry, params) = (params::policy(&header.policy)?, job.params(&header.policy)?);
@@ -125,49 +138,6 @@ fn policy(header: &Header, job: &Job) -> Result<Box<dyn Policy>, Failure> {
         }
         None => (entry.build)(&params, &Served::ONE_DISK),
     })
-}
-
-/// The record as it is read: one event ahead.
-struct Tape {
-    events: Events,
-    /// Streams that the job can have.
-    streams: usize,
-    /// Bytes of its device.
-    capacity: u64,
-    next: Event,
-    now: Time,
-    failed: Option<io::Error>,
-}
-
-impl Tape {
-    fn new(events: Events, streams: usize, capacity: u64) -> io::Result<Self> {
-        let (next, now) = (Event::End, Time::ZERO);
-        let mut tape = Self { events, streams, capacity, next, now, failed: None };
-        tape.next = tape.read()?;
-        Ok(tape)
-    }
-
-    fn pass(&mut self) {
-        self.next = self.read().unwrap_or_else(|error| {
-            self.failed = Some(error);
-            Event::End
-        });
-    }
-
-    fn read(&mut self) -> io::Result<Event> {
-        let event = self.events.read()?;
-        let what = match event {
-            Event::Arrival(io) if io.stream.0 as usize >= self.streams => {
-                format!("it holds a request of stream {}, which its job has not", io.stream.0)
-            }
-            Event::Arrival(io) if io.end() > self.capacity => {
-                let (end, capacity) = (io.end(), self.capacity);
-                format!("it holds a request up to byte {end} of a device of {capacity} bytes")
-            }
-            event => return Ok(event),
-        };
-        Err(io::Error::new(io::ErrorKind::InvalidData, what))
-    }
 }
 
 /// The recorded turns as a clock.
