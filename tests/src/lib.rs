@@ -164,6 +164,7 @@ pub struct Journal {
 /// Records the calls to a policy before it passes them on.
 struct Recorded<P>(P, Rc<RefCell<Journal>>);
 
+#[deny(clippy::missing_trait_methods, reason = "a method left out would hide the policy's own")]
 impl<P: Policy> Policy for Recorded<P> {
     fn enqueue(&mut self, now: Time, req: &Request) {
         assert_ne!(req.op, Op::Flush, "a policy never sees a flush");
@@ -184,6 +185,9 @@ impl<P: Policy> Policy for Recorded<P> {
     }
     fn wakeup(&self) -> Time {
         self.0.wakeup()
+    }
+    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+        self.0.counters(report);
     }
 }
 

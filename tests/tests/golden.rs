@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::num::NonZeroU32;
 
 use penstock_core::{
-    ClassId, ClassInfo, Flags, Go, Io, Limits, Op, Out, Part, Policy, Prio, Queued, ReqId, Request,
+    ClassId, ClassInfo, Flags, Go, Io, Limits, Op, PolicyObserver, Prio, Queued, ReqId, Request,
     Served, Span, StreamId, Time, Virtual, Witness, run,
 };
 use penstock_device::{Cost, Fixed};
@@ -54,21 +54,12 @@ fn scenario(classes: u32) -> Vec<Io> {
     SCENARIO.iter().map(io).collect()
 }
 
-/// Passes every request that enters the policy `0` to the observer `1`.
-struct Observed<'a, P>(P, &'a dyn Fn(&Request));
-impl<P: Policy> Policy for Observed<'_, P> {
-    fn enqueue(&mut self, now: Time, req: &Request) {
-        (self.1)(req);
-        self.0.enqueue(now, req);
-    }
-    fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
-        self.0.dispatch(now, out)
-    }
-    fn complete(&mut self, now: Time, req: &Request, part: &Part) {
-        self.0.complete(now, req, part);
-    }
-    fn wakeup(&self) -> Time {
-        self.0.wakeup()
+/// Gets every request that enters the policy.
+struct Entries<'a>(&'a dyn Fn(&Request));
+
+impl PolicyObserver for Entries<'_> {
+    fn enqueued(&mut self, _: Time, req: &Request) {
+        (self.0)(req);
     }
 }
 
@@ -122,7 +113,8 @@ fn table(entry: &Entry) -> String {
         params.set("cycle", Value::Duration(Span::from_ms(6)));
     }
     let served = Served { classes, ..Served::ONE_DISK };
-    let policy = Observed(Witness::new((entry.build)(&params, &served), decided), &enqueued);
+    let policy = Witness::new((entry.build)(&params, &served), decided);
+    let policy = Witness::with(policy, Entries(&enqueued));
     let mut stack = Queued::new(policy, Fixed::new(cost, 1 << 30));
     let mut source = Script::new(ios.clone());
     run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default()).unwrap();

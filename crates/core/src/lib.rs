@@ -43,4 +43,4 @@ pub use source::Source;
 pub use table::Table;
 pub use tap::Tap;
 pub use time::{Span, Time};
-pub use witness::{Decision, Witness};
+pub use witness::{Decision, PolicyObserver, Witness};

@@ -73,6 +73,7 @@ pub trait Policy {
     fn counters(&self, _report: &mut dyn FnMut(&str, u64)) {}
 }
 
+#[deny(clippy::missing_trait_methods, reason = "a method left out would hide the policy's own")]
 impl<P: Policy + ?Sized> Policy for Box<P> {
     fn enqueue(&mut self, now: Time, req: &Request) {
         (**self).enqueue(now, req);

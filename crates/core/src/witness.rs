@@ -17,28 +17,53 @@ pub struct Decision {
     pub chain: Vec<ReqId>,
 }
 
-/// Passes every call on to `policy`. The observer gets each decision: the time, the request and
-/// length, and the chain behind it.
-pub struct Witness<P, F> {
+/// What sees the calls to a policy. A method that is left out does nothing.
+pub trait PolicyObserver {
+    /// The policy gets a request.
+    fn enqueued(&mut self, _now: Time, _req: &Request) {}
+
+    /// The policy has decided: `go`, with the `chain` behind it.
+    fn decided(&mut self, _now: Time, _go: Go, _chain: &[ReqId]) {}
+}
+
+impl<F: FnMut(Time, Go, &[ReqId])> PolicyObserver for F {
+    fn decided(&mut self, now: Time, go: Go, chain: &[ReqId]) {
+        self(now, go, chain);
+    }
+}
+
+/// Passes every call on to `policy`, and what it sees to `observer`. Whatever only observes a policy
+/// is such an observer and no policy of its own, so that it need not pass on what the policy says.
+pub struct Witness<P, O> {
     policy: P,
-    observer: F,
+    observer: O,
 }
 
 impl<P: Policy, F: FnMut(Time, Go, &[ReqId])> Witness<P, F> {
-    /// `policy`, with `observer` called for each of its decisions.
+    /// `policy`, with `observer` called for each of its decisions: the time, the request and length,
+    /// and the chain behind it.
     pub fn new(policy: P, observer: F) -> Self {
         Self { policy, observer }
     }
 }
 
-impl<P: Policy, F: FnMut(Time, Go, &[ReqId])> Policy for Witness<P, F> {
+impl<P: Policy, O: PolicyObserver> Witness<P, O> {
+    /// `policy`, with an `observer` of its calls.
+    pub fn with(policy: P, observer: O) -> Self {
+        Self { policy, observer }
+    }
+}
+
+#[deny(clippy::missing_trait_methods, reason = "a method left out would hide the policy's own")]
+impl<P: Policy, O: PolicyObserver> Policy for Witness<P, O> {
     fn enqueue(&mut self, now: Time, req: &Request) {
+        self.observer.enqueued(now, req);
         self.policy.enqueue(now, req);
     }
 
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
         let go = self.policy.dispatch(now, out)?;
-        (self.observer)(now, go, out.chain);
+        self.observer.decided(now, go, out.chain);
         Some(go)
     }
 
@@ -74,14 +99,18 @@ mod tests {
             report("picked", 3);
             report("passed", 0);
         }
+        fn wakeup(&self) -> Time {
+            Time::from_ns(7)
+        }
     }
 
     #[test]
-    fn counters_pass_whoever_holds_the_policy() {
+    fn counters_and_wakeups_pass_through_wrappers() {
         let policy: Box<dyn Policy> = Box::new(Counts);
         let held = Box::new(Witness::new(policy, |_, _, _: &[ReqId]| {}));
         let mut counted = Vec::new();
         held.counters(&mut |name, value| counted.push((String::from(name), value)));
         assert_eq!(counted, [("picked".into(), 3), ("passed".into(), 0)]);
+        assert_eq!(held.wakeup(), Time::from_ns(7));
     }
 }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use penstock_core::{ClassId, Go, Out, Part, Policy, ReqId, Request, Time};
+use penstock_core::{ClassId, Go, Policy, PolicyObserver, ReqId, Request, Time, Witness};
 
 /// Counts what a policy dispatches of one class. Clones are of the same.
 #[derive(Clone)]
@@ -14,9 +14,8 @@ pub(crate) struct LastSent {
     over: Rc<Cell<Option<Time>>>,
 }
 
-/// A policy whose dispatches are counted.
-struct CountedPolicy<P> {
-    policy: P,
+/// Counts the dispatches of a policy.
+struct SentCounter {
     sent: LastSent,
     /// By slot: bytes of a request of the class that were not dispatched.
     bytes: Vec<u32>,
@@ -35,7 +34,7 @@ impl LastSent {
 
     /// `policy`, of which the dispatches are counted.
     pub(crate) fn of<P: Policy>(&self, policy: P) -> impl Policy + use<P> {
-        CountedPolicy { policy, sent: self.clone(), bytes: Vec::new() }
+        Witness::with(policy, SentCounter { sent: self.clone(), bytes: Vec::new() })
     }
 
     /// A request of the class was dispatched whole.
@@ -48,7 +47,7 @@ impl LastSent {
     }
 }
 
-impl<P> CountedPolicy<P> {
+impl SentCounter {
     /// `len` bytes of a request were dispatched; 0 stands for all that was left.
     fn dispatched(&mut self, now: Time, id: ReqId, len: u32) {
         let bytes = &mut self.bytes[id.index()];
@@ -61,33 +60,18 @@ impl<P> CountedPolicy<P> {
     }
 }
 
-impl<P: Policy> Policy for CountedPolicy<P> {
-    fn enqueue(&mut self, now: Time, req: &Request) {
+impl PolicyObserver for SentCounter {
+    fn enqueued(&mut self, _: Time, req: &Request) {
         if req.id.index() >= self.bytes.len() {
             self.bytes.resize(req.id.index() + 1, 0);
         }
         self.bytes[req.id.index()] = if req.class == self.sent.class { req.len } else { 0 };
-        self.policy.enqueue(now, req);
     }
 
-    fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
-        let go = self.policy.dispatch(now, out)?;
+    fn decided(&mut self, now: Time, go: Go, chain: &[ReqId]) {
         self.dispatched(now, go.id, go.len);
-        for &id in &*out.chain {
+        for &id in chain {
             self.dispatched(now, id, 0);
         }
-        Some(go)
-    }
-
-    fn complete(&mut self, now: Time, req: &Request, part: &Part) {
-        self.policy.complete(now, req, part);
-    }
-
-    fn wakeup(&self) -> Time {
-        self.policy.wakeup()
-    }
-
-    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
-        self.policy.counters(report);
     }
 }
