@@ -1,8 +1,9 @@
 //! What each class used in the last cycles.
 //!
 //! A record is a cycle, or several neighbouring ones that were short: a record takes further cycles
-//! in until it is a twentieth of a full cycle long. So a window of `cycles` full ones has at most
-//! twenty times as many records, however early cycles end, and all of its memory is there from the
+//! in until it is a twentieth of a full cycle long, and in a window of more than 20 full cycles a
+//! four-hundredth of the window. So no window has more than some 400 records, 3.2 kB a class,
+//! however many cycles it has and however early they end. All of this memory is there from the
 //! beginning.
 
 use alloc::vec;
@@ -10,6 +11,9 @@ use alloc::vec::Vec;
 
 /// Records of a window for each of its full cycles.
 const RECORDS: usize = 20;
+
+/// Records of a window. There may be 65,536 classes, with a row of records each.
+const MOST: usize = 400;
 
 /// A ring of records, and their sums.
 #[derive(Debug)]
@@ -37,7 +41,7 @@ impl History {
     /// Empty, for as many full cycles; with 0, nothing is remembered.
     pub(super) fn new(cycles: u32) -> Self {
         // One more is being filled, and one more is about to leave.
-        let records = if cycles == 0 { 0 } else { cycles as usize * RECORDS + 2 };
+        let records = if cycles == 0 { 0 } else { MOST.min(cycles as usize * RECORDS) + 2 };
         Self {
             cycles: cycles.into(),
             weights: 0,
@@ -90,7 +94,8 @@ impl History {
         if self.cycles == 0 {
             return;
         }
-        let joins = self.len > 0 && self.elapsed[self.at(self.len - 1)] < cycle / RECORDS as u64;
+        let least = (cycle / RECORDS as u64).max(self.full(cycle) / MOST as u64);
+        let joins = self.len > 0 && self.elapsed[self.at(self.len - 1)] < least;
         if !joins {
             if self.len == self.elapsed.len() {
                 self.pop();
@@ -146,15 +151,17 @@ mod tests {
         #[test]
         fn sums_are_those_of_the_records(
             cycles in prop::collection::vec((0_u64..3_000, 0_u64..500, 0_u64..500), 1..400),
-            length in 1_u32..5,
+            length in prop_oneof![1_u32..5, 18_u32..23, 100_u32..300],
         ) {
+            // A record is as long at least; a window of no more than 20 cycles has 20 in each.
+            let least = if length <= 20 { 50 } else { u64::from(length) * 1_000 / 400 };
             let mut window = History::new(length);
             window.add_class(1);
             window.add_class(2);
             let mut model: VecDeque<(u64, [u64; 2])> = VecDeque::new();
             for (elapsed, a, b) in cycles {
                 window.push(elapsed, 1_000, [a, b].into_iter());
-                match model.back_mut().filter(|(elapsed, _)| *elapsed < 50) {
+                match model.back_mut().filter(|(elapsed, _)| *elapsed < least) {
                     Some(last) => *last = (last.0 + elapsed, [last.1[0] + a, last.1[1] + b]),
                     None => model.push_back((elapsed, [a, b])),
                 }
@@ -173,14 +180,28 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_however_early_cycles_end() {
-        let mut window = History::new(20);
-        window.add_class(1);
-        let memory = (window.elapsed.capacity(), window.used.capacity());
-        for n in 0..100_000 {
-            window.push(n % 7, 1_000_000, core::iter::once(1));
+        for cycles in [20, 1_000] {
+            let mut window = History::new(cycles);
+            window.add_class(1);
+            let memory = |of: &History| (of.elapsed.capacity(), of.used[0].capacity());
+            let before = memory(&window);
+            for n in 0..100_000 {
+                window.push(n % 7, 1_000_000, core::iter::once(1));
+            }
+            assert_eq!(memory(&window), before);
+            assert_eq!(window.sum(0), 100_000, "0.3 ms fit the window");
         }
-        assert_eq!(memory, (window.elapsed.capacity(), window.used.capacity()));
-        assert_eq!(window.sum(0), 100_000, "300 ms fit a window of 20 s");
+    }
+
+    /// A window of 1,000 cycles and tens of thousands of classes took gigabytes.
+    #[test]
+    fn a_long_window_costs_a_class_no_more_than_the_usual_one() {
+        let records = |cycles| History::new(cycles).elapsed.len();
+        assert_eq!(records(1_000), records(20));
+        let mut window = History::new(1_000);
+        window.add_class(1);
+        (0..5_000).for_each(|_| window.push(1_000, 1_000, core::iter::once(10)));
+        assert!((10_000..10_040).contains(&window.sum(0)), "{}", window.sum(0));
     }
 
     #[test]
