@@ -5,11 +5,10 @@ run of one request shows how much of that is the start.
 """
 
 import json
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
+
+from timed import timed
 
 DEVICES = ("flash", "hdd-7200", "hdd-7200-ncq", "atlas10k", "ssd-sata", "ssd-nvme")
 POLICIES = ("fcfs", "noop", "deadline", "cfq", "class-priority", "size-priority")
@@ -32,12 +31,9 @@ arrivals = { kind = "closed", depth = 32 }
 
 def run(job: Path, device: str, policy: str, duration: str) -> tuple[float, int]:
     """How long the command takes in seconds, and how many requests it simulates."""
-    words = [sys.executable, "-m", "penstock", "run", str(job), "--json", "--on", device]
-    words += ["--policy", policy, "--set", f"duration={duration}"]
-    begun = time.perf_counter()
-    done = subprocess.run(words, check=True, capture_output=True)
-    took = time.perf_counter() - begun
-    return took, json.loads(done.stdout)["runs"][0]["classes"][0]["requests"]
+    words = ("run", str(job), "--json", "--on", device, "--policy", policy)
+    ended = timed(*words, "--set", f"duration={duration}")
+    return ended.seconds, json.loads(ended.out)["runs"][0]["classes"][0]["requests"]
 
 
 def rate(job: Path, device: str, policy: str) -> float:

@@ -5,13 +5,11 @@ best of some runs. DiskSim's figure is that of its simulation alone, without rea
 was measured on another machine, so the ratio is an order of magnitude.
 """
 
-import os
 import random
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
+
+from timed import Timed, timed
 
 DISKSIM = 223_000
 """Requests a second of DiskSim 4.0 on one mechanical disk, quoted."""
@@ -44,17 +42,10 @@ def trace(requests: int, path: Path) -> None:
             file.write(f"{at:.6f} 0 {block} 8 {int(rng.random() < 2 / 3)}\n")
 
 
-def run(path: Path, device: str, policies: str) -> tuple[float, float]:
-    """Seconds that the command takes, and megabytes of its largest memory."""
-    words = [sys.executable, "-m", "penstock", "replay", str(path), "--format", "disksim"]
-    words += ["--on", device, "--policies", policies]
-    begun = time.perf_counter()
-    command = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(command.pid, 0)
-    took = time.perf_counter() - begun
-    if status:
-        raise SystemExit(f"{' '.join(words)} failed")
-    return took, used.ru_maxrss / 1000
+def run(path: Path, device: str, policies: str) -> Timed:
+    """A replay of the trace."""
+    words = ("replay", str(path), "--format", "disksim", "--on", device, "--policies", policies)
+    return timed(*words)
 
 
 def main() -> None:
@@ -64,7 +55,7 @@ def main() -> None:
             path = Path(folder) / f"{requests}.trace"
             if not path.exists():
                 trace(requests, path)
-            took, memory = min(run(path, device, policies) for _ in range(times))
+            took, memory, _ = min(run(path, device, policies) for _ in range(times))
             played = requests * len(policies.split(","))
             what = policies if policies != TEN else "ten policies"
             print(
