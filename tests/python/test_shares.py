@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from command import penstock
+from penstock.advise.shares import law
+from penstock.errors import PenstockError
 from penstock.results.json_types import Class, Comparison
 from penstock.text.verdict import verdict
 from sample import comparison, one_class, one_run
@@ -219,3 +221,16 @@ def test_weights_that_are_none(weights: str, said: str) -> None:
     ended = penstock("advise", "shares", "--on", "ssd-sata", "--weights", weights)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.splitlines() == [said, "hint: one for each class, as 1,2"]
+
+
+def test_the_law_goes_through_what_reads_cost_alone() -> None:
+    requests = {"short": 100_000, "long": 20_000, "other": 100_000}
+    alone = [one_class(name, requests=many, duration_s=1.0) for name, many in requests.items()]
+    sizes = [10_000, 50_000, 10_000]
+    found = law(alone, sizes)
+    # 10 µs and 50 µs: a nanosecond a byte, and nothing else.
+    assert found.costs() == {"base": "0ns", "per_mb": "1000000ns"}
+    assert found.text() == '{ read = { base = "0ns", per_mb = "1000000ns" } }'
+    alone[1] = one_class("long", requests=0)
+    with pytest.raises(PenstockError, match="error: class long finished no read while"):
+        law(alone, sizes)

@@ -1,14 +1,16 @@
 """`penstock advise shares`: how well shares by weight hold on a target, and at what price."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from penstock.advise import shares
-from penstock.advise.shares import BY_LAW, BY_TIME, PLAIN, Row, Shares
+from penstock.advise import shares_words
+from penstock.advise.shares import Shares
+from penstock.advise.shares_runs import CYCLE, ROUNDS, shares_on
 from penstock.cli import output
 from penstock.cli.bar import bar
 from penstock.cli.console import drawn
@@ -48,7 +50,7 @@ def run(
     *,
     target: Target,
     weights: Weights,
-    rounds: Rounds = shares.ROUNDS,
+    rounds: Rounds = ROUNDS,
     as_json: Json = False,
 ) -> None:
     """Measure how well shares by weight hold, and what commands cost.
@@ -60,10 +62,10 @@ def run(
     """
     with errors_end():
         with bar() as progress:
-            found = shares.shares_on(target, _weights(weights), rounds=rounds, progress=progress)
-        lines = list(_verdict(found))
+            found = shares_on(target, _weights(weights), rounds=rounds, progress=progress)
+        lines = shares_words.lines(found)
         if as_json:
-            output.data(shares.text(found, lines))
+            output.data(f"{json.dumps(_plain(found, lines), indent=2)}\n")
         else:
             drawn(lambda console: _show(found, lines, console))
 
@@ -77,29 +79,12 @@ def _weights(text: str) -> list[int]:
     return [int(word) for word in words]
 
 
-def _verdict(found: Shares) -> Iterator[str]:
-    """What holds, at what price, and what to write into a job."""
-    rows = {row.policy: row for row in found.rows}
-    parts = ", ".join(f"{name} {_off(rows[name])}" for name in (BY_LAW, BY_TIME, PLAIN))
-    yield f"parts of what each class has alone, by weight: {parts} points"
-    least = sum(rows[PLAIN].of_alone)
-    for name in (BY_LAW, BY_TIME):
-        kept = sum(rows[name].of_alone) / least if least else 0.0
-        yield f"{name} serves {100 * kept:.0f} % of what {PLAIN} does, as the sum of these parts"
-    yield f'for a job: policy.fairio.charge = "law", policy.fairio.law = {found.law.text()}'
-
-
-def _off(row: Row) -> str:
-    worst = max(map(abs, row.felt_error_pct))
-    return f"{'within' if worst <= 2 else 'off by'} {worst:.1f}"
-
-
 def _show(found: Shares, lines: list[str], console: Console) -> None:
     title = Text.assemble((found.world.upper(), "bold"), f"  {found.target}, random reads")
     prose.line(console, title)
     many = found.rows[0].rounds
     of = f"the median of {many} rounds" if many > 1 else "of one round"
-    about = f"  each figure is {of}; fairio's cycles are {shares.CYCLE} long"
+    about = f"  each figure is {of}; fairio's cycles are {CYCLE} long"
     prose.line(console, Text(about, style="dim"))
     console.print()
     headings = ["policy", "weight", "share", "by weight", "of alone", "felt", "MB/s", "p99"]
@@ -124,3 +109,14 @@ def _cells(found: Shares) -> Iterator[list[str]]:
                 units.megabytes(row.bw_bytes[n]),
                 units.latency(row.p99_ms[n] * 1e6),
             ]
+
+
+def _plain(found: Shares, verdict: list[str]) -> Mapping[str, object]:
+    """The answer as JSON has it."""
+    return {
+        "world": found.world,
+        "target": found.target,
+        "rows": [vars(row) for row in found.rows],
+        "law": {"read": {"base_ns": found.law.base_ns, "per_mb_ns": found.law.per_mb_ns}},
+        "verdict": verdict,
+    }
