@@ -1,6 +1,7 @@
 """Shares of a device: what a job's result has of them, and what is said of them."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -58,29 +59,32 @@ def test_equal_weights_are_no_matter_without_a_policy_that_uses_them() -> None:
     assert not _said(fcfs=classes)
 
 
-JOB = """\
-duration = "20s"
-device = "hdd-7200"
+def _job(duration: str, large: int, agents: Sequence[tuple[str, int]], device: str = "") -> str:
+    """A job of two classes of weights 100 and `large`, which read at random.
 
-[class.small]
-
-[class.large]
-weight = 300
-
+    `agents` has the length of a request, and how many are outstanding, of each class.
+    """
+    names = ("small", "large")
+    reads = [
+        f'''
 [[agent]]
-class = "small"
+class = "{name}"
 op = "read"
-size = "16KiB"
+size = "{size}"
 pattern = "random"
-arrivals = { kind = "closed", depth = 8 }
+arrivals = {{ kind = "closed", depth = {depth} }}
+'''
+        for name, (size, depth) in zip(names, agents, strict=True)
+    ]
+    head = [f'duration = "{duration}"\n', f'device = "{device}"\n' if device else ""]
+    classes = f"\n[class.small]\n\n[class.large]\nweight = {large}\n"
+    return "".join([*head, classes, *reads])
 
-[[agent]]
-class = "large"
-op = "read"
-size = "16KiB"
-pattern = "random"
-arrivals = { kind = "closed", depth = 2 }
-"""
+
+JOB = _job("20s", 300, [("16KiB", 8), ("16KiB", 2)], device="hdd-7200")
+
+SIZES = _job("1s", 200, [("4KiB", 32), ("64KiB", 32)])
+"""Requests of unlike lengths, which a drive of many dies serves at once."""
 
 
 def test_shares_of_a_run(tmp_path: Path) -> None:
@@ -114,31 +118,6 @@ def test_weights_are_a_column_of_the_table_and_a_picture(tmp_path: Path) -> None
     assert (tmp_path / "plots" / "share-large.png").exists()
     plain = penstock("compare", job, *words[:2], "--set", "class.large.weight=100")
     assert "by weight" not in plain.out
-
-
-SIZES = """\
-duration = "1s"
-
-[class.small]
-
-[class.large]
-weight = 200
-
-[[agent]]
-class = "small"
-op = "read"
-size = "4KiB"
-pattern = "random"
-arrivals = { kind = "closed", depth = 32 }
-
-[[agent]]
-class = "large"
-op = "read"
-size = "64KiB"
-pattern = "random"
-arrivals = { kind = "closed", depth = 32 }
-"""
-"""Requests of unlike lengths, which a drive of many dies serves at once."""
 
 
 @pytest.mark.parametrize("device", ["ssd-sata", "ssd-nvme"])
