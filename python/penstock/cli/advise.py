@@ -21,7 +21,7 @@ from penstock.cli.bar import bar
 from penstock.cli.console import drawn
 from penstock.cli.job import errors_end
 from penstock.cli.options import Json
-from penstock.cli.target import targeted
+from penstock.cli.target import device_or_path, targeted
 from penstock.cli.verb import group
 from penstock.target import Target
 from penstock.text import places, prose, units
@@ -50,16 +50,6 @@ app.command(GOAL, short_help="Which policy and parameters meet a goal (`penstock
 )
 app.command("cycle", short_help="Find how long a cycle of fairio should be.")(cycle)
 app.command("shares", short_help="Measure how well shares by weight hold.")(shares)
-
-On = Annotated[
-    str,
-    typer.Option(
-        "--on",
-        metavar="DEVICE|PATH|emulated:…",
-        help="What is written on, as --on of `compare` takes it.",
-        show_default=False,
-    ),
-]
 
 Block = Annotated[
     str, typer.Option("--block", metavar="SIZE", help="A short write; pieces are multiples of it.")
@@ -104,7 +94,7 @@ Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the or
 
 
 @app.command("split", short_help="How long a piece of a long request may be.")
-@targeted(on=On, read_only=False)
+@targeted(on=device_or_path("What is written on"), read_only=False)
 def run(
     *,
     target: Target,

@@ -16,7 +16,7 @@ from penstock.advise.cycle_inputs import Found, measured
 from penstock.cli import output
 from penstock.cli.console import drawn
 from penstock.cli.job import STDIN, errors_end, job_on_stdin, steps_bar
-from penstock.cli.lists import numbers
+from penstock.cli.lists import positive
 from penstock.cli.options import Json, Sets
 from penstock.cli.replay import ALL_ONE_CLASS, Classes, Format
 from penstock.cli.target import targeted
@@ -163,8 +163,8 @@ def _of_lists(
         )
     services, requests, weights, disks = known.values()
     times = [_time(text) for text in str(services).split(",")]
-    counts = _positive("--requests", str(requests))
-    parts = _positive("--weights", str(weights))
+    counts = positive("--requests", str(requests))
+    parts = positive("--weights", str(weights))
     if not len(times) == len(counts) == len(parts):
         raise wrong(
             f"found {len(times)} of --service, {len(counts)} of --requests and {len(parts)} of "
@@ -194,14 +194,6 @@ def _time(text: str) -> int:
     if time <= 0:
         raise wrong(f"--service: found {text!r}; expected a time above 0, with its unit", hint)
     return time
-
-
-def _positive(option: str, text: str) -> list[int]:
-    found = numbers(option, text)
-    for number in found:
-        if number < 1:
-            raise wrong(f"{option}: found {number}; expected 1 or more", f"as {option} 1,2")
-    return found
 
 
 def _run(

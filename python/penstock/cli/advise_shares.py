@@ -15,9 +15,9 @@ from penstock.cli import output
 from penstock.cli.bar import bar
 from penstock.cli.console import drawn
 from penstock.cli.job import errors_end
+from penstock.cli.lists import positive
 from penstock.cli.options import Json
-from penstock.cli.target import targeted
-from penstock.errors import wrong
+from penstock.cli.target import device_or_path, targeted
 from penstock.target import Target
 from penstock.text import prose, units
 from penstock.text.table import Grid, show_grid
@@ -34,18 +34,8 @@ Rounds = Annotated[
     typer.Option("--rounds", metavar="N", min=1, max=1000, help="Rounds of all runs."),
 ]
 
-On = Annotated[
-    str,
-    typer.Option(
-        "--on",
-        metavar="DEVICE|PATH|emulated:…",
-        help="What is read, as --on of `compare` takes it.",
-        show_default=False,
-    ),
-]
 
-
-@targeted(on=On)
+@targeted(on=device_or_path("What is read"))
 def run(
     *,
     target: Target,
@@ -62,21 +52,14 @@ def run(
     """
     with errors_end():
         with bar() as progress:
-            found = shares_on(target, _weights(weights), rounds=rounds, progress=progress)
+            found = shares_on(
+                target, positive("--weights", weights), rounds=rounds, progress=progress
+            )
         lines = shares_words.lines(found)
         if as_json:
             output.data(f"{json.dumps(_plain(found, lines), indent=2)}\n")
         else:
             drawn(lambda console: _show(found, lines, console))
-
-
-def _weights(text: str) -> list[int]:
-    """Weights as they are written."""
-    words = text.split(",")
-    if not all(word.strip().isdecimal() and int(word) > 0 for word in words):
-        message = f"weights: found `{text}`, expected whole numbers above zero"
-        raise wrong(message, "one for each class, as 1,2")
-    return [int(word) for word in words]
 
 
 def _show(found: Shares, lines: list[str], console: Console) -> None:

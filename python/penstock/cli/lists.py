@@ -25,3 +25,12 @@ def numbers(option: str, text: str) -> list[int]:
     except ValueError:
         hint = f"as {option} 1,2,5"
         raise wrong(f"{option}: found {text!r}; expected whole numbers", hint) from None
+
+
+def positive(option: str, text: str) -> list[int]:
+    """The whole numbers, each above zero."""
+    found = numbers(option, text)
+    for number in found:
+        if number < 1:
+            raise wrong(f"{option}: found {number}; expected 1 or more", f"as {option} 1,2")
+    return found

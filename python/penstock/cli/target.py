@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from inspect import Parameter, Signature, signature
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
+
+import typer
 
 from penstock.cli.options import Create, Engine, EvenIfNotEmpty, LoseData, On, ReadOnly
 from penstock.target import Target
@@ -16,6 +18,19 @@ OPTIONS = {
     "engine": Engine,
 }
 """Every option of a target, by its field."""
+
+
+def device_or_path(what: str) -> object:
+    """An option --on that has to be given; its help says what is done there."""
+    return Annotated[
+        str,
+        typer.Option(
+            "--on",
+            metavar="DEVICE|PATH|emulated:…",
+            help=f"{what}, as --on of `compare` takes it.",
+            show_default=False,
+        ),
+    ]
 
 
 def targeted(
