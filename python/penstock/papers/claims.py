@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypedDict
+from typing import TypeAlias, TypedDict
 
 from penstock.papers.published import Row
 from penstock.papers.table import Table
@@ -21,30 +21,48 @@ class Claim(TypedDict):
     numbers: dict[str, list[float]]
 
 
+Numbers: TypeAlias = Mapping[str, Sequence[float]]
+"""The figures that decide a claim, by what they are of."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class Rule:
-    """A sentence of the paper, and how it is held to our figures."""
+class Sentence:
+    """A sentence of the paper, and when it holds."""
 
     id: str
     text: str
+    holds: Callable[[Numbers], bool]
+
+    def judged(self, numbers: Numbers) -> Claim:
+        """The claim, held to these figures."""
+        found = {of: list(figures) for of, figures in numbers.items()}
+        return {
+            "id": self.id,
+            "text": self.text,
+            "holds": self.holds(found),
+            "numbers": found,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule(Sentence):
+    """A sentence about one figure of the rows of some series."""
+
     figure: str
     """The figure of the rows that it is about."""
     series: Sequence[str]
     """The series of rows that decide it."""
-    holds: Callable[[Mapping[str, list[float]]], bool]
-    """Whether it holds, of the figures of each series."""
+
+    def numbers(self, rows: Sequence[Row], series: str) -> Numbers:
+        """The figure of each series; the column `series` says which one a row is of."""
+        return {
+            name: [row[self.figure] for row in rows if row[series] == name] for name in self.series
+        }
 
 
 def judged(rules: Sequence[Rule], rows: Sequence[Row], series: str) -> list[Claim]:
     """Each claim, held to these rows; the column `series` says which series a row is of."""
-    found: list[Claim] = []
-    for rule in rules:
-        numbers: dict[str, list[float]] = {
-            name: [row[rule.figure] for row in rows if row[series] == name] for name in rule.series
-        }
-        holds = rule.holds(numbers)
-        found.append({"id": rule.id, "text": rule.text, "holds": holds, "numbers": numbers})
-    return found
+    return [rule.judged(rule.numbers(rows, series)) for rule in rules]
 
 
 def grow(values: Sequence[float]) -> bool:

@@ -6,14 +6,12 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from penstock.papers import files
-from penstock.papers.claims import Claim
+from penstock.papers.claims import Claim, Numbers, Sentence
 from penstock.papers.fairio.cells import mb
 from penstock.papers.fairio.setting import NAME
 from penstock.papers.published import Row
 
 Ours: TypeAlias = Mapping[str, Any]
-
-Numbers: TypeAlias = Mapping[str, Sequence[float]]
 
 NEAR = 2.0
 """Points within which an error is the report's."""
@@ -42,24 +40,16 @@ CHANGED = 0.10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Statement:
-    """A sentence of the report, the numbers that decide it, and whether they do."""
+class Statement(Sentence):
+    """A sentence of the report, and which of our figures decide it."""
 
-    id: str
-    text: str
     numbers: Callable[[Ours], Numbers]
-    holds: Callable[[Numbers], bool]
 
 
 def claims(ours: Ours) -> list[Claim]:
     """Each sentence that our figures can decide: those of cycles that did not run are left out."""
-    found: list[Claim] = []
-    for one in STATEMENTS:
-        numbers = {key: list(of) for key, of in one.numbers(ours).items()}
-        if all(numbers.values()):
-            holds = one.holds(numbers)
-            found.append({"id": one.id, "text": one.text, "holds": holds, "numbers": numbers})
-    return found
+    decided = ((one, one.numbers(ours)) for one in STATEMENTS)
+    return [one.judged(numbers) for one, numbers in decided if all(numbers.values())]
 
 
 def _rows(ours: Ours, table: int) -> list[Row]:
@@ -73,6 +63,16 @@ def _error(row: Row) -> float:
     return error
 
 
+def _pairs(
+    rows: Sequence[Row], ours: Callable[[Row], float], report: Callable[[Row], float]
+) -> Numbers:
+    """A figure of our rows, and of the report's."""
+    return {
+        "ours": [ours(row) for row in rows],
+        "report": [report(row["published"]) for row in rows],
+    }
+
+
 def _errors(
     table: int, which: Callable[[float], bool] = lambda _: True
 ) -> Callable[[Ours], Numbers]:
@@ -80,10 +80,7 @@ def _errors(
 
     def numbers(ours: Ours) -> Numbers:
         rows = [row for row in _rows(ours, table) if which(row["cycle_ms"])]
-        return {
-            "ours": [_error(row) for row in rows],
-            "report": [_error(row["published"]) for row in rows],
-        }
+        return _pairs(rows, _error, _error)
 
     return numbers
 
@@ -92,11 +89,11 @@ def _throughput(table: int) -> Callable[[Ours], Numbers]:
     """Millions of bytes a second, if that is what the report's MB are."""
 
     def numbers(ours: Ours) -> Numbers:
-        rows = _rows(ours, table)
-        return {
-            "ours": [mb(row["throughput_mib_s"]) for row in rows],
-            "report": [row["published"]["throughput_mb_s"] for row in rows],
-        }
+        return _pairs(
+            _rows(ours, table),
+            lambda row: mb(row["throughput_mib_s"]),
+            lambda row: row["throughput_mb_s"],
+        )
 
     return numbers
 
@@ -104,11 +101,9 @@ def _throughput(table: int) -> Callable[[Ours], Numbers]:
 def _from_best(ours: Ours) -> Numbers:
     """Errors of Illustration 1 from the report's best cycle on, and by how much seeds differ."""
     rows = [row for row in _rows(ours, 1) if row["cycle_ms"] >= BEST_1_MS]
-    return {
-        "ours": [_error(row) for row in rows],
-        "seeds differ by": [row["spread_pct"] for row in rows],
-        "report": [_error(row["published"]) for row in rows],
-    }
+    found = _pairs(rows, _error, _error)
+    spread = [row["spread_pct"] for row in rows]
+    return {"ours": found["ours"], "seeds differ by": spread, "report": found["report"]}
 
 
 def _rises_from_best(numbers: Numbers) -> bool:
