@@ -184,7 +184,7 @@ class TestMeasured:
         answer = advised(job)
         assert of(answer, "limited_by_demand") == [False, True]
         (said,) = (line for line in answer["lines"] if line.startswith("shy ("))
-        assert "asks for less than its weight stands for" in said
+        assert "asks for less than its weight promises" in said
 
     def test_a_trace_runs_on_a_device_by_the_rules_of_a_job(self, tmp_path: Path) -> None:
         trace, rules = tmp_path / "trace.csv", tmp_path / "rules.toml"
@@ -221,7 +221,7 @@ class TestMeasured:
     def test_a_class_of_few_requests_counts_as_unstable(self, job: Path) -> None:
         answer = advised(job)
         assert of(answer, "requests")[0] == UNSTABLE
-        assert "requests, of 300 that are needed to judge" in of(answer, "reason")[0]
+        assert "of the 300 requests that a judgement needs" in of(answer, "reason")[0]
 
 
 class TestWrongInput:
@@ -263,7 +263,7 @@ class TestWrongInput:
         trace.write_text(TRACE + "\n".join(f"{1000 * n},read,{n * 8192},4096" for n in range(99)))
         ended = penstock("advise", "cycle", trace, "--on", "hdd-7200")
         assert ended.code == 2
-        assert "found 99 requests of a class at most; expected 100 or more" in ended.err
+        assert "found at most 99 requests of a class; expected 100 or more" in ended.err
         assert "\nhint: name a longer trace" in ended.err
 
     def test_a_trace_without_a_device(self, tmp_path: Path) -> None:

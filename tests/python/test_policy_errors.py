@@ -373,6 +373,8 @@ class TestRefused:
 
     def test_a_record_is_refused_before_anything_is_made(self, job: Path, tmp_path: Path) -> None:
         record = tmp_path / "run.record"
-        with pytest.raises(_native.Failure, match="a record is of a built-in policy, and Fifo is"):
+        with pytest.raises(
+            _native.Failure, match="only built-in policies can be recorded, and Fifo is"
+        ):
             _native.compare(job, policies=[("Fifo", Fifo())], record=record)
         assert not record.exists()

@@ -42,7 +42,7 @@ def test_policies_keep_weights_or_are_off() -> None:
 def test_what_classes_feel_is_told_too() -> None:
     said = _said(fcfs=_pair(0.39, felt=30.2), sptf=_pair(0.254, felt=1.5))
     assert said[1] == (
-        "parts of what each class has alone, by weight: fcfs off by 30 points, sptf within 1.5"
+        "throughput relative to each class alone, by weight: fcfs off by 30 points, sptf within 1.5"
     )
 
 

@@ -195,7 +195,8 @@ pub(crate) fn can_be_recorded(policies: &[Chosen], rounds: Option<u32>) -> Resul
         }
         [Chosen::Known(..)] => Ok(()),
         [other] => {
-            let message = format!("a record is of a built-in policy, and {} is none", other.name());
+            let message =
+                format!("only built-in policies can be recorded, and {} is not one", other.name());
             let hint = "a replay could not find it again: leave the record out";
             Err(Failure::wrong(message, hint))
         }
@@ -211,7 +212,7 @@ pub(crate) fn can_run_without_a_target(policies: &[Chosen], on: &str) -> Result<
     let Some(kernel) = policies.iter().find(|policy| policy.kernel().is_some()) else {
         return Ok(());
     };
-    let message = format!("{} schedules a real disk, and {on} is none", kernel.name());
+    let message = format!("{} schedules a real disk, and {on} is not one", kernel.name());
     Err(Failure::wrong(message, "name a file on one with --on, as in --on ./data.img"))
 }
 
@@ -245,7 +246,7 @@ impl Foreign {
             let hint = "a name is some words on one line";
             return Err(Failure::wrong(format_args!("a policy is called {name:?}"), hint));
         }
-        let hint = "give it another name: results tell policies by their names";
+        let hint = "give it another name: results tell policies apart by their names";
         if penstock_policy::find(name).is_some() {
             let message = format!("a policy from outside is called {name}, as a built-in one is");
             return Err(Failure::wrong(message, hint));

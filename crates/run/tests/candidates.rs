@@ -215,7 +215,7 @@ fn neither_a_live_run_nor_a_record_is_begun() {
     assert_eq!((code, file.exists()), (2, false));
     let record = Options { record: Some(file.clone()), ..Options::default() };
     let (text, code) = message(vec![whole("mine")], record.clone());
-    assert!(text.contains("a record is of a built-in policy, and mine is none"), "{text}");
+    assert!(text.contains("only built-in policies can be recorded, and mine is not one"), "{text}");
     assert_eq!((code, file.exists()), (2, false));
 
     // Nor what needs one queue, where each disk has its own.

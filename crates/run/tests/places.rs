@@ -102,7 +102,7 @@ fn what_does_not_go_together_is_refused() {
     for place in ["null", "emulated:flash", "flash"] {
         let message = refused(place, &["kernel:none"]);
         let expected =
-            format!("error: kernel:none schedules a real disk, and {place} is none\nhint: ");
+            format!("error: kernel:none schedules a real disk, and {place} is not one\nhint: ");
         assert!(message.starts_with(&expected), "{message}");
     }
     let message = refused("emulated:flash@quick", &["fcfs"]);

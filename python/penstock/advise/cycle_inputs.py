@@ -83,8 +83,8 @@ class ClassFound:
         """Why it is as stable as it is."""
         worst = self.worst
         if worst is None:
-            few = f"only {self.asked} requests, of {FEWEST_BLOCKS * self.block} that are needed"
-            return f"{few} to judge: taken for unstable"
+            few = f"only {self.asked} of the {FEWEST_BLOCKS * self.block} requests"
+            return f"{few} that a judgement needs: counts as unstable"
         if worst.instability < NOTABLE:
             return "nothing varies"
         return f"{worst.name}: {'a drift' if worst.drifts else 'bursts'}"
@@ -163,7 +163,7 @@ def _check(name: str, classes: Sequence[ClassFound]) -> None:
     block = max((one.block for one in classes), default=1)
     most = max((one.asked for one in classes), default=0)
     if most < block:
-        few = f"found {most} requests of a class at most"
+        few = f"found at most {most} requests of a class"
         raise wrong(
             f"{name}: {few}; expected {block} or more, a block by which stability is judged",
             "name a longer trace, or let the job run for longer: --set duration=10min",

@@ -60,7 +60,7 @@ def _mode(of: Cycle) -> Iterator[str]:
     if of.plus_rounded_ns < of.cycle_ns:
         yield (
             f"in mode plus, the default of fairio, {of.plus_rounded_ns // 1_000_000}ms will do: "
-            f"it has no floor, and needs {UNSTABLE} requests of a class at most"
+            f"it has no floor, and needs at most {UNSTABLE} requests of a class"
         )
 
 
@@ -76,7 +76,7 @@ def _caveats(found: Found) -> Iterator[str]:
         yield "there is one class, and nothing to share: any cycle will do"
     elif not found.saturated:
         busy = units.percent(cycle.busy or 0.0)
-        yield f"the disks are busy for {busy} of the time: there is enough for all of these classes"
+        yield f"the disks are busy for {busy} of the time, so every class gets what it asks for"
     elif limited := found.limited_by_demand:
         yield _demand(limited)
     if found.silent:
@@ -91,11 +91,11 @@ def _demand(limited: Sequence[ClassFound]) -> str:
     names = [said(one) for one in limited[:NAMED]]
     if len(limited) > NAMED:
         names.append(f"{len(limited) - NAMED} more")
-    asks = "asks for less than its weight stands" if len(limited) == 1 else _ASK
-    return f"{_listed(names)} {asks} for: others get the rest, whatever the cycle"
+    asks = "asks for less than its weight promises" if len(limited) == 1 else _ASK
+    return f"{_listed(names)} {asks}: others get the rest, whatever the cycle"
 
 
-_ASK = "ask for less than their weights stand"
+_ASK = "ask for less than their weights promise"
 
 
 def _class(share: Share) -> str:

@@ -14,11 +14,11 @@ def _lines(found: Shares) -> Iterator[str]:
     """What holds, at what price, and what to write into a job."""
     rows = {row.policy: row for row in found.rows}
     parts = ", ".join(f"{name} {_off(rows[name])}" for name in (BY_LAW, BY_TIME, PLAIN))
-    yield f"parts of what each class has alone, by weight: {parts} points"
+    yield f"throughput relative to each class alone, by weight: {parts} points"
     least = sum(rows[PLAIN].of_alone)
     for name in (BY_LAW, BY_TIME):
         kept = sum(rows[name].of_alone) / least if least else 0.0
-        yield f"{name} serves {100 * kept:.0f} % of what {PLAIN} does, as the sum of these parts"
+        yield f"{name} serves {100 * kept:.0f} % of what {PLAIN} does, as the sum of these ratios"
     yield f'for a job: policy.fairio.charge = "law", policy.fairio.law = {found.law.text()}'
 
 

@@ -29,8 +29,8 @@ Source = Annotated[
     str | None,
     typer.Argument(
         metavar="JOB|TRACE",
-        help="A job (.toml, or - for standard input), or a recorded trace. Without it the lists "
-        "say what is known.",
+        help="A job (.toml, or - for standard input), or a recorded trace. Without it, "
+        "--service, --requests, --weights and --disks have to be given.",
         show_default=False,
     ),
 ]
@@ -49,7 +49,7 @@ Requests = Annotated[
     typer.Option(
         "--requests",
         metavar="N,…",
-        help="Requests that each class is to have in a cycle: 17 if it is unstable, 85 if not.",
+        help="Requests of each class that a cycle should hold: 17 if it is unstable, 85 if not.",
     ),
 ]
 
@@ -59,7 +59,7 @@ Weights = Annotated[
 
 Disks = Annotated[
     int | None,
-    typer.Option("--disks", metavar="N", min=1, help="Disks that work side by side."),
+    typer.Option("--disks", metavar="N", min=1, help="Disks that work in parallel."),
 ]
 
 Load = Annotated[
@@ -69,8 +69,8 @@ Load = Annotated[
         metavar="N",
         min=1,
         max=65536,
-        help="Requests at the disks below which they are under-loaded; a job is measured with no "
-        "more. If not given, 2 for each disk.",
+        help="With fewer requests at the disks they count as under-loaded; a job is measured with "
+        "at most so many. If not given, 2 for each disk.",
     ),
 ]
 
@@ -79,7 +79,7 @@ Busy = Annotated[
     typer.Option(
         "--busy",
         metavar="SHARE",
-        help="Part of the time in which the disks are busy, as 0.915. The queue floor needs it.",
+        help="Fraction of the time that the disks are busy, as 0.915. The queue floor needs it.",
     ),
 ]
 
@@ -114,11 +114,11 @@ def run(
 ) -> None:
     """Find how long a cycle of the policy fairio should be, by the heuristic of its report.
 
-    A job or a trace runs once under fcfs, and says what a request of each class costs, how stable
-    the class is, and how busy the disks are. Otherwise --service, --requests, --weights and --disks
-    say it. The answer is the longer of two lengths: equation (3) of the report, by which each class
-    has its requests in a cycle, and the floor from which on requests in the queue hardly spoil
-    shares.
+    A job or a trace runs once under fcfs. That measures what a request of each class costs, how
+    stable the class is, and how busy the disks are. Without a run, --service, --requests, --weights
+    and --disks give these figures. The answer is the longer of two lengths: equation (3) of the
+    report, which makes a cycle hold enough requests of each class, and the queue floor, from which
+    on requests at the disks hardly distort shares.
     """
     known = {
         "--service": services,
@@ -146,8 +146,8 @@ def _none_given(options: Mapping[str, object], source: str) -> None:
     for option, value in options.items():
         if value is not None:
             raise wrong(
-                f"found {option} with {source}, of which it is measured; expected one of the two",
-                f"leave {option} out, or the job",
+                f"found {option} with {source}; expected one of the two, as a run measures it",
+                f"leave out {option}, or the job",
             )
 
 
@@ -173,7 +173,7 @@ def _of_lists(
         )
     if busy is not None and not 0 < busy <= 1:
         raise wrong(
-            f"found --busy {busy:g}; expected a part of the time, above 0 and at most 1",
+            f"found --busy {busy:g}; expected a fraction of the time, above 0 and at most 1",
             "91.5 % of the time is --busy 0.915",
         )
     shares = [
@@ -250,7 +250,7 @@ def _table(found: Found) -> Table:
     table.add_column("class")
     for heading in ("weight", "service", "stability", "requests"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("because of")
+    table.add_column("reason")
     for one in found.classes:
         table.add_row(
             Text(one.name),

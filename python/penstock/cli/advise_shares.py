@@ -35,7 +35,7 @@ Rounds = Annotated[
 ]
 
 
-@targeted(on=device_or_path("What is read"))
+@targeted(on=device_or_path("Where it reads"))
 def run(
     *,
     target: Target,
@@ -45,10 +45,10 @@ def run(
 ) -> None:
     """Measure how well shares by weight hold, and what commands cost.
 
-    Classes read at random, in turns 4 KiB and 64 KiB, each with 32 requests outstanding: first
-    alone, which gives the law of costs, then together, in interleaved rounds: in order of arrival,
-    with shares of device time, and with shares by the law. Nothing is written but what --create
-    makes.
+    Classes read at random, alternately 4 KiB and 64 KiB, with 32 requests outstanding each. First
+    each class runs alone, which gives the law of costs. Then all run together, in interleaved
+    rounds: in order of arrival, with shares of device time, and with shares by the law. Nothing is
+    written except the file that --create makes.
     """
     with errors_end():
         with bar() as progress:

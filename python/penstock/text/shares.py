@@ -25,7 +25,7 @@ def lines(comparison: Comparison, policies: Sequence[Rounds]) -> Iterator[str]:
         yield f"shares by weight: {_listed((one.label, one.told) for one in kept)}"
     felt = [(one.label, one.felt) for one in kept if one.felt is not None]
     if felt:
-        yield f"parts of what each class has alone, by weight: {_listed(iter(felt))}"
+        yield f"throughput relative to each class alone, by weight: {_listed(iter(felt))}"
     for short in shares.short_cycles(policies):
         part, request, cycle = map(units.latency, (short.part_ns, short.request_ns, short.cycle_ns))
         yield (

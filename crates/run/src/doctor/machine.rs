@@ -57,7 +57,7 @@ fn privileges(proc: &Path) -> Check {
     let name = match user {
         Some(0_u64) => "root".to_owned(),
         Some(user) => format!("user {user}"),
-        None => "a user that /proc does not tell".to_owned(),
+        None => "a user that /proc does not name".to_owned(),
     };
     let lacking: Vec<_> = USEFUL.iter().filter(|(bit, ..)| !has(proc, *bit)).collect();
     let check = if lacking.is_empty() {

@@ -29,7 +29,7 @@ pub(super) fn checks(roots: &Roots, path: &Path) -> io::Result<Vec<Check>> {
     if let Some(Stack { names, disks }) = Sysfs::new(&roots.sys).under(path)? {
         checks.extend(disks.iter().map(|one| disk(one, &names)));
     } else {
-        let found = "none that /sys tells of: memory, a network, or a container's layers";
+        let found = "none that /sys lists: memory, a network, or a container's layers";
         let advice = "to see a disk and its scheduler, name a path on one";
         checks.push(Check::limited("disk", found, advice));
     }
@@ -46,9 +46,9 @@ fn direct(folder: &Path) -> Check {
     match DirectIo::try_in(folder) {
         Ok(DirectIo { offset, memory, reported, .. }) => {
             let who = if reported {
-                "as the kernel tells"
+                "as the kernel reports"
             } else {
-                "assumed, as the kernel does not tell"
+                "assumed, as the kernel does not report it"
             };
             let found = format!(
                 "written and read; aligned to {offset} bytes in files and {memory} in memory, {who}"

@@ -262,7 +262,7 @@ fn timeout(options: &GateOptions) -> Result<Option<Span>, JobError> {
 fn deaf(engine: Engine) -> EngineError {
     EngineError::Missing {
         engine,
-        reason: "other threads cannot wake who waits for it".into(),
+        reason: "other threads cannot wake the thread that waits for it".into(),
         hint: "use io_uring or threads".into(),
     }
 }

@@ -63,7 +63,7 @@ def _table(ours: Mapping[str, Any], number: int, about: str) -> Block:
         f"{_throughput(fcfs)}.",
     ]
     if any(row["spread_pct"] for row in rows):
-        remarks.insert(1, "± is half of what the seeds lie apart.")
+        remarks.insert(1, "± is half of the range over the seeds.")
     title = "Table I" if number == 1 else "Table II"
     return Block(f"table{number}", f"{title}: {about}", Table(headings, cells, words=0), remarks)
 
