@@ -23,6 +23,7 @@ class Class:
     weight: int | None = None
     """Its part of the device, relative to the other classes' weights: 1 to 10,000, else 100."""
     prio: int | None = None
+    ioprio: str | None = None
     """From 0 to 7; the lower goes first."""
 
 
@@ -101,7 +102,7 @@ class Job:
         for one in classes:
             known = Class(name=one) if isinstance(one, str) else one
             lines += ["", f"[class.{_key(known.name)}]"]
-            lines += _pairs({"weight": known.weight, "prio": known.prio})
+            lines += _pairs({"weight": known.weight, "prio": known.prio, "ioprio": known.ioprio})
         if cpu is not None:
             lines += ["", "[cpu]", *_pairs(cpu)]
         for program in programs:

@@ -110,6 +110,8 @@ class ClassInfo(NamedTuple):
     """Its part of the device, relative to the other classes' weights: 1 to 10,000."""
     prio: int
     """From 0 to 7; the lower goes first."""
+    ioprio: str = "be:4"
+    """The I/O priority of its processes: "rt:0" to "rt:7", "be:0" to "be:7", or "idle"."""
 
 
 class Served(NamedTuple):

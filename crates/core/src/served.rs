@@ -3,6 +3,7 @@
 use alloc::string::String;
 use core::num::NonZeroU32;
 
+use crate::io_prio::IoPrio;
 use crate::request::Prio;
 
 /// A class of work.
@@ -14,15 +15,22 @@ pub struct ClassInfo {
     pub weight: NonZeroU32,
     /// Its priority.
     pub prio: Prio,
+    /// The I/O priority of its processes.
+    pub ioprio: IoPrio,
 }
 
 impl ClassInfo {
     /// The weight of a class that names none, as with cgroup v2's `io.weight`.
     pub const WEIGHT: NonZeroU32 = NonZeroU32::new(100).unwrap();
 
-    /// A class of the default weight and of the highest priority.
+    /// A class of the default weight and I/O priority, and of the highest priority.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), weight: Self::WEIGHT, prio: Prio::default() }
+        Self {
+            name: name.into(),
+            weight: Self::WEIGHT,
+            prio: Prio::default(),
+            ioprio: IoPrio::DEFAULT,
+        }
     }
 }
 

@@ -56,7 +56,7 @@ pub const ENTRY: Entry = Entry {
         let after = params.duration("fifo_expire_sync").max(params.duration("fifo_expire_async"));
         Some(Bound { after, overtakes: params.count("quantum").saturating_mul(streams + 1) })
     },
-    facts: Facts { merges: max_sectors, ..Facts::NONE },
+    facts: Facts { merges: max_sectors, linux: Some("2.6 to 4.20"), ..Facts::NONE },
 };
 
 /// A queue for each stream, and the order of turns.

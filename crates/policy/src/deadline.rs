@@ -73,7 +73,7 @@ pub const ENTRY: Entry = Entry {
         // With 0, writes always go first, as in the kernel: reads are promised nothing.
         (params.count("writes_starved") > 0).then_some(Bound { after, overtakes })
     },
-    facts: Facts { merges: max_sectors, ..Facts::NONE },
+    facts: Facts { merges: max_sectors, linux: Some("2.6 to 4.20"), ..Facts::NONE },
 };
 
 const READ: usize = 0;

@@ -34,6 +34,10 @@ pub struct Facts {
     pub short: fn(&Params) -> Option<u32>,
     /// It divides the device by the weights of the classes.
     pub heeds_weights: bool,
+    /// It goes by the I/O priorities of the classes.
+    pub heeds_ioprio: bool,
+    /// The versions of Linux that have it, as `2.6 to 4.20`; `None` if it is of no kernel.
+    pub linux: Option<&'static str>,
     /// What is wrong with parameters that are right one by one.
     pub conflict: fn(&Params) -> Option<Conflict>,
     /// Parameters that it has as the policy of a drive's own queue alone, since they need what only
@@ -53,12 +57,14 @@ pub struct Conflict {
 }
 
 impl Facts {
-    /// It merges nothing, treats no request as short, does not use weights, takes parameters in any
-    /// combination, and has the same ones everywhere.
+    /// It merges nothing, treats no request as short, uses neither weights nor I/O priorities, is of
+    /// no kernel, takes parameters in any combination, and has the same ones everywhere.
     pub const NONE: Self = Self {
         merges: |_| None,
         short: |_| None,
         heeds_weights: false,
+        heeds_ioprio: false,
+        linux: None,
         conflict: |_| None,
         in_drive: &[],
     };

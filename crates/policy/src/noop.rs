@@ -22,7 +22,7 @@ pub const ENTRY: Entry = Entry {
     params: &[MAX_SECTORS],
     build: |params, _| Box::new(Noop::new(params)),
     bound: |_, _| Some(Bound::FIFO),
-    facts: Facts { merges: max_sectors, ..Facts::NONE },
+    facts: Facts { merges: max_sectors, linux: Some("2.6 to 4.20"), ..Facts::NONE },
 };
 
 /// One FIFO of chains.

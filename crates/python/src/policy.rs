@@ -114,7 +114,9 @@ impl Scripted {
             classes: served.classes.iter().map(|of| PyString::new(py, &of.name).unbind()).collect(),
         };
         let class = |of: &ClassInfo| {
-            kind("ClassInfo")?.bind(py).call1((of.name.as_str(), of.weight.get(), of.prio.0))
+            let ioprio = of.ioprio.to_string();
+            let facts = (of.name.as_str(), of.weight.get(), of.prio.0, ioprio);
+            kind("ClassInfo")?.bind(py).call1(facts)
         };
         let classes: Vec<_> = served.classes.iter().map(class).collect::<PyResult<_>>()?;
         let classes = PyTuple::new(py, classes)?;

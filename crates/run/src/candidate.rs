@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use penstock_core::{ClassId, Policy, Served, Time};
-use penstock_policy::{ALL, Entry, POLICIES, Params, USUAL, fcfs};
+use penstock_policy::{ALL, Entry, Facts, POLICIES, Params, USUAL, fcfs};
 use penstock_spec::Job;
 use penstock_spec::diagnose::quote;
 use penstock_spec::nearest::suggest;
@@ -168,9 +168,9 @@ impl Chosen {
     }
 
     /// Whether weights may change what it does. Of one from outside nothing is known.
-    pub(crate) fn heeds_weights(&self) -> bool {
+    pub(crate) fn heeds(&self, fact: fn(&Facts) -> bool) -> bool {
         match self {
-            Self::Known(entry, _) => entry.facts.heeds_weights,
+            Self::Known(entry, _) => fact(&entry.facts),
             Self::Foreign(_) => true,
             Self::Kernel(_) | Self::Alone(..) => false,
         }

@@ -45,8 +45,8 @@ mod target_options;
 mod trace_file;
 mod trace_models;
 mod version;
-mod weights;
 mod without_detail;
+mod without_effect;
 mod workload;
 
 pub use candidate::{Build, Candidate, Foreign, Quit, QuitFlag};

@@ -20,7 +20,7 @@ use crate::shares;
 use crate::snapshot::Watch;
 use crate::stability;
 use crate::step::Step;
-use crate::weights;
+use crate::without_effect;
 use crate::workload;
 
 /// A job that a session runs.
@@ -190,8 +190,8 @@ impl Session {
     fn comparison(&self, task: &Task) -> Comparison {
         let Task { job, policies, place, load } = task;
         // Stability is measured for another policy than the one that runs.
-        let heeded = || weights::without_effect(job, policies);
-        let weights = if self.options.stability { None } else { heeded() };
+        let heeded = || without_effect::remarks(job, policies);
+        let unused = if self.options.stability { Vec::new() } else { heeded() };
         Comparison {
             verdict: None,
             penstock: crate::version::VERSION,
@@ -201,7 +201,7 @@ impl Session {
             device: place.name().into(),
             disks: place.disks(),
             machine: self.machine.clone(),
-            remarks: weights.into_iter().chain(load.remarks.iter().cloned()).collect(),
+            remarks: unused.into_iter().chain(load.remarks.iter().cloned()).collect(),
             runs: Vec::new(),
         }
     }

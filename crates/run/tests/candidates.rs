@@ -123,14 +123,14 @@ fn counters_of_a_policy_are_in_its_result_alone() {
     assert_eq!(runs[1].get("policy_stats"), None);
 }
 
-/// What a policy is given of `job` on `on`, as `name/weight/prio` and the number of disks.
+/// What a policy is given of `job` on `on`, as `name/weight/prio/ioprio` and the number of disks.
 fn served(job: &str, on: Option<&str>) -> (Vec<String>, u32) {
     let found = Arc::new(Mutex::new(None));
     let inside = Arc::clone(&found);
     let build = move |served: &Served<'_>, _: QuitFlag| -> Box<dyn Policy> {
         let known = |class: &ClassInfo| {
-            let ClassInfo { name, weight, prio } = class;
-            format!("{name}/{weight}/{}", prio.0)
+            let ClassInfo { name, weight, prio, ioprio } = class;
+            format!("{name}/{weight}/{}/{ioprio}", prio.0)
         };
         let classes = served.classes.iter().map(known).collect();
         *inside.lock().unwrap() = Some((classes, served.disks.get()));
@@ -147,12 +147,12 @@ fn served(job: &str, on: Option<&str>) -> (Vec<String>, u32) {
 #[test]
 fn a_policy_is_given_the_classes_and_the_disks() {
     let known = |classes: &[&str]| classes.iter().map(|&class| class.to_owned()).collect();
-    assert_eq!(served(JOB, None), (known(&["one/100/0", "two/100/0"]), 1));
+    assert_eq!(served(JOB, None), (known(&["one/100/0/be:4", "two/100/0/be:4"]), 1));
     let job = JOB.replace("[class.two]", "[class.two]\nweight = 10000\nprio = 7");
-    assert_eq!(served(&job, Some("hdd-7200")), (known(&["one/100/0", "two/10000/7"]), 1));
+    assert_eq!(served(&job, Some("hdd-7200")), (known(&["one/100/0/be:4", "two/10000/7/be:4"]), 1));
     let raid5 = "{ model = \"fixed\", base = \"1us\", array = { level = \"raid5\", disks = 3 } }";
     let job = job.replace("\"flash\"", raid5);
-    assert_eq!(served(&job, None), (known(&["one/100/0", "two/10000/7"]), 3));
+    assert_eq!(served(&job, None), (known(&["one/100/0/be:4", "two/10000/7/be:4"]), 3));
 }
 
 /// The remark of a comparison of `policies` with these weights of the two classes.

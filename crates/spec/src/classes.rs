@@ -1,16 +1,17 @@
 //! Classes of work as a job names them.
 
-use penstock_core::{ClassId, ClassInfo};
+use penstock_core::{ClassId, ClassInfo, IoPrio};
 use serde_json::{Value as Json, json};
 
 use crate::amount::Count;
 use crate::diagnose::{JobError, Origin, quote};
 use crate::keys::{keys, table};
-use crate::kinds::section;
+use crate::kinds::{Own, section};
 use crate::nearest::{nearest, suggest};
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::text::Lines;
+use crate::schema::build;
+use crate::text::{Lines, quoted};
 use crate::tree::{KeyValue, Node, Value};
 
 /// Each has a row in every table, and a megabyte for its distributions.
@@ -25,10 +26,18 @@ keys! {
     /// Keys of a class. The greatest weight is that of cgroup v2's `io.weight`, the lowest
     /// priority that of the kernel's ioprio.
     KEYS:
-    /// Its part of the device, relative to the others' weights.
-    WEIGHT weight: u32 = Count(1, 10_000), or ClassInfo::WEIGHT.get();
+    /// Its part of the device, relative to the others' weights. If not given, 100; with an I/O
+    /// priority alone 80 at level 0 down to 10 at level 7.
+    WEIGHT weight: u32 = Count(1, 10_000);
     /// The lower goes first.
     PRIO prio: u8 = Count(0, 7), or 0;
+    /// The I/O priority of its processes: real time (`rt:0` to `rt:7`), best effort (`be:0` to
+    /// `be:7`), or `idle`.
+    IOPRIO ioprio: IoPrio = Own {
+        read: ioprio,
+        text: |ioprio| quoted(&ioprio.to_string()),
+        schema: || build::matching("^((rt|be):[0-7]|idle)$"),
+    }, or IoPrio::DEFAULT;
 }
 
 /// A class of work.
@@ -36,10 +45,12 @@ keys! {
 pub struct Class {
     /// As results name it.
     pub name: String,
-    /// Its part of the device, relative to the other classes' weights.
-    pub weight: u32,
+    /// Its weight, if that does not follow from its I/O priority.
+    pub own_weight: Option<u32>,
     /// The lower goes first.
     pub prio: u8,
+    /// The I/O priority of its processes.
+    pub ioprio: IoPrio,
 }
 
 pub(crate) fn classes(node: &Node) -> Result<Vec<Class>, JobError> {
@@ -70,8 +81,18 @@ fn class(entry: &KeyValue) -> Result<Class, JobError> {
     }
     let what = format!("class {}", entry.key);
     let reader = Reader::new(&entry.node, &what, &[KEYS])?;
-    let (weight, prio) = (reader.get(&WEIGHT)?, reader.get(&PRIO)?);
-    Ok(Class { name: entry.key.clone(), weight, prio })
+    let (weight, prio, ioprio) = (reader.find(&WEIGHT)?, reader.get(&PRIO)?, reader.get(&IOPRIO)?);
+    let class = Class { name: entry.key.clone(), own_weight: None, prio, ioprio };
+    // What is written and follows anyway is the same as not written.
+    Ok(Class { own_weight: weight.filter(|&weight| weight != class.weight()), ..class })
+}
+
+fn ioprio(node: &Node) -> Result<IoPrio, JobError> {
+    let expected = || {
+        let what = "an I/O priority: `rt:0` to `rt:7`, `be:0` to `be:7`, or `idle`";
+        node.expected(what).hint("most processes have \"be:4\"")
+    };
+    node.word().and_then(|text| text.parse().ok()).ok_or_else(expected)
 }
 
 /// The class called `name`, which stands at `origin`.
@@ -98,12 +119,27 @@ fn schema() -> Json {
 }
 
 impl Class {
+    /// Whether it was given an I/O priority that is not the usual one.
+    pub fn has_ioprio(&self) -> bool {
+        self.ioprio != IoPrio::DEFAULT
+    }
+
+    /// Its part of the device, relative to the other classes' weights.
+    pub fn weight(&self) -> u32 {
+        let usual = match self.ioprio {
+            IoPrio::DEFAULT => ClassInfo::WEIGHT.get(),
+            other => other.weight(),
+        };
+        self.own_weight.unwrap_or(usual)
+    }
+
     /// The section, with every default in place.
     pub(crate) fn write(&self, out: &mut Lines) {
         let header = format!("[{}.{}]", CLASS.name, self.name);
         Rows::of(&[KEYS])
-            .put(&WEIGHT, &self.weight)
+            .put(&WEIGHT, &self.weight())
             .put(&PRIO, &self.prio)
+            .maybe(&IOPRIO, Some(&self.ioprio).filter(|_| self.has_ioprio()))
             .section(Some(&header), out);
     }
 }

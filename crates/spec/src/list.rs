@@ -14,6 +14,8 @@ pub fn policies() -> Value {
             "summary": entry.summary,
             "usual": USUAL.contains(&entry.name),
             "weights": entry.facts.heeds_weights,
+            "io_priorities": entry.facts.heeds_ioprio,
+            "linux": entry.facts.linux,
             "params": params(entry.params, ""),
         })
     };

@@ -63,7 +63,7 @@ fn bank_day_is_what_it_is_said_to_be() {
     assert_eq!(job.device.as_ref().unwrap().name, "hdd-7200");
     let names: Vec<&str> = job.classes.iter().map(|class| class.name.as_str()).collect();
     assert_eq!(names, ["tellers", "balance", "batch", "report"]);
-    assert!(job.classes.iter().all(|class| class.weight == 100));
+    assert!(job.classes.iter().all(|class| class.weight() == 100));
     let prios: Vec<u8> = job.classes.iter().map(|class| class.prio).collect();
     assert_eq!(prios, [0, 0, 1, 1]);
 
@@ -155,7 +155,7 @@ fn arguments_change_the_job() {
     ]);
     assert_eq!(job.duration, Span::from_secs(15));
     assert_eq!(job.workload.agents()[0].stop, Span::from_secs(15));
-    assert_eq!(job.classes[0].weight, 3);
+    assert_eq!(job.classes[0].weight(), 3);
     let curve = vec![1.0, 2.0];
     assert_eq!(
         job.workload.agents()[0].arrivals,
@@ -558,4 +558,20 @@ fn an_argument_decides_between_one_device_and_one_for_each_of_a_trace() {
     let job = parse(&one, &["trace.on.sda=ssd-sata"]);
     assert_eq!((on(&job), &job.device), (vec![("sda", "ssd-sata")], &None));
     assert_eq!(job.workload.trace().unwrap().layout, Some(Layout::Each));
+}
+
+#[test]
+fn an_io_priority_alone_decides_the_weight_and_a_job_is_what_it_writes() {
+    for (class, weight, ioprio) in [
+        ("", 100, "be:4"),
+        ("ioprio = \"be:0\"", 80, "be:0"),
+        ("ioprio = \"rt:7\"", 10, "rt:7"),
+        ("ioprio = \"idle\"", 10, "idle"),
+        ("ioprio = \"be:0\"\nweight = 100", 100, "be:0"),
+    ] {
+        let read = parse(&SMALL.replace("[class.a]", &format!("[class.a]\n{class}")), &[]);
+        let [a] = &read.classes[..] else { panic!("one class") };
+        assert_eq!((a.weight(), a.ioprio.to_string().as_str()), (weight, ioprio), "{class}");
+        assert_eq!(parse(&read.text(), &[]), read, "{class}");
+    }
 }

@@ -183,6 +183,9 @@ fn combinations_that_cannot_be() {
         instead("[class.tellers]", "[class.tellers]\nprio = 8"),
         instead("[class.tellers]", "[class.tellers]\nweight = 0"),
         instead("[class.tellers]", "[class.tellers]\nweight = 10001"),
+        instead("[class.tellers]", "[class.tellers]\nioprio = \"be:8\""),
+        instead("[class.tellers]", "[class.tellers]\nioprio = \"rt\""),
+        instead("[class.tellers]", "[class.tellers]\nioprio = 4"),
         instead("[class.batch]", "[class.\"a b\"]"),
         message(&format!("{GOOD}\n[[program]]\nclass = \"batch\""), &[]),
     ]);

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use penstock_core::{ClassInfo, Prio, Served};
+use penstock_core::{ClassInfo, IoPrio, Prio, Served};
 use serde::{Deserialize, Serialize};
 
 /// What a replay needs to know in addition to the events.
@@ -42,13 +42,17 @@ struct RecordedClass {
     name: String,
     weight: NonZeroU32,
     prio: u8,
+    /// As a job has it; the default in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ioprio: Option<String>,
 }
 
 impl RecordedServed {
     pub(crate) fn new(served: &Served<'_>) -> Self {
         let class = |class: &ClassInfo| {
-            let ClassInfo { name, weight, prio } = class.clone();
-            RecordedClass { name, weight, prio: prio.0 }
+            let ClassInfo { name, weight, prio, ioprio } = class.clone();
+            let ioprio = (ioprio != IoPrio::DEFAULT).then(|| ioprio.to_string());
+            RecordedClass { name, weight, prio: prio.0, ioprio }
         };
         Self { disks: served.disks, classes: served.classes.iter().map(class).collect() }
     }
@@ -61,8 +65,9 @@ impl RecordedServed {
     /// The classes and the disks of a [`Served`].
     pub(crate) fn parts(&self) -> (Vec<ClassInfo>, NonZeroU32) {
         let class = |class: &RecordedClass| {
-            let RecordedClass { name, weight, prio } = class.clone();
-            ClassInfo { name, weight, prio: Prio(prio) }
+            let RecordedClass { name, weight, prio, ioprio } = class.clone();
+            let ioprio = ioprio.and_then(|text| text.parse().ok()).unwrap_or_default();
+            ClassInfo { name, weight, prio: Prio(prio), ioprio }
         };
         (self.classes.iter().map(class).collect(), self.disks)
     }

@@ -87,8 +87,9 @@ impl Load {
 /// The classes of `job` as policies are given them.
 pub(super) fn classes(job: &Job) -> Vec<ClassInfo> {
     let info = |class: &Class| {
-        let weight = NonZeroU32::new(class.weight).expect("checked when it was read");
-        ClassInfo { name: class.name.clone(), weight, prio: Prio(class.prio) }
+        let weight = NonZeroU32::new(class.weight()).expect("checked when it was read");
+        let (name, prio) = (class.name.clone(), Prio(class.prio));
+        ClassInfo { name, weight, prio, ioprio: class.ioprio }
     };
     job.classes.iter().map(info).collect()
 }

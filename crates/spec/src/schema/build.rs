@@ -42,6 +42,11 @@ pub(crate) fn text() -> Value {
     json!({"type": "string", "minLength": 1})
 }
 
+/// A text that this expression describes.
+pub(crate) fn matching(expression: &str) -> Value {
+    json!({"type": "string", "pattern": expression})
+}
+
 /// A whole number between two bounds.
 pub(crate) fn count(least: u64, most: u64) -> Value {
     json!({"type": "integer", "minimum": least, "maximum": most})

@@ -1,0 +1,47 @@
+//! Remarks about weights and I/O priorities of a job that none of its policies uses.
+
+use penstock_policy::Facts;
+use penstock_spec::diagnose::quote;
+use penstock_spec::{Class, Job};
+
+use crate::candidate::Chosen;
+
+/// What results say of the weights and the I/O priorities of `job` that none of `policies` uses.
+pub(crate) fn remarks(job: &Job, policies: &[Chosen]) -> Vec<String> {
+    let weight = |class: &Class| class.own_weight.is_some();
+    let ioprio = |class: &Class| class.has_ioprio();
+    [
+        remark(job, policies, ["weight", "weights"], weight, |facts| facts.heeds_weights),
+        remark(job, policies, ["ioprio", "I/O priorities"], ioprio, |facts| facts.heeds_ioprio),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// That what classes were given (`one`, or `several` of it) is used by no policy.
+fn remark(
+    job: &Job,
+    policies: &[Chosen],
+    [one, several]: [&str; 2],
+    given: fn(&Class) -> bool,
+    heeds: fn(&Facts) -> bool,
+) -> Option<String> {
+    let classes = job.classes.iter().filter(|class| given(class));
+    let classes: Vec<String> = classes.map(|class| quote(&class.name)).collect();
+    if classes.is_empty() || policies.iter().any(|policy| policy.heeds(heeds)) {
+        return None;
+    }
+    let what = match &classes[..] {
+        [class] => format!("{one} of class {class} has"),
+        many => format!("{several} of classes {} have", many.join(", ")),
+    };
+    let why = match policies {
+        [policy] => format!("{} does not use {several}", policy.name()),
+        many => {
+            let names: Vec<&str> = many.iter().map(Chosen::name).collect();
+            format!("none of the policies {} uses {several}", names.join(", "))
+        }
+    };
+    Some(format!("{what} no effect: {why}"))
+}
