@@ -106,7 +106,7 @@ class Comparison:
 
     @property
     def charts(self) -> "Mapping[str, alt.TopLevelMixin]":
-        """Altair charts by name: `tradeoff`, `latency-CLASS`, `percentiles-CLASS`, …, `shares`.
+        """Altair charts by name: `tradeoff`, `latency-CLASS`, …, `shares`, `policy-NAME`.
 
         With rounds `rounds-CLASS` shows all of them, the others of each policy the round in the
         middle: that with the median p99 of its first class.

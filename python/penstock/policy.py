@@ -159,7 +159,11 @@ class Policy(ABC):
         return None
 
     def counters(self) -> dict[str, int]:
-        """Give counters of its own, which the result has as `policy_stats`; asked at the end."""
+        """Give counters of its own, which the result has as `policy_stats`.
+
+        It is called when the run has ended, and if the course over time is asked for, some hundred
+        times before: each value is then drawn as it was.
+        """
         return {}
 
 

@@ -75,6 +75,8 @@ class Page(HTMLParser):
             assert run["policy"] == detail["policy"]
             classes = [_class(one) for one in detail["classes"]]
             run["detail"] = {"window_s": detail["window_s"], "classes": classes}
+            if "policy_series" in detail:
+                run["detail"]["policy"] = detail["policy_series"]
         return comparison
 
     def picture(self, name: str) -> "Picture":

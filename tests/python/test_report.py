@@ -14,6 +14,7 @@ from command import JOB, ROOT, interrupted
 from command import penstock as command
 from penstock.charts import comparison as charts
 from penstock.charts import palette
+from penstock.charts import policy as policy_charts
 from reading import Page, read_off
 
 POLICIES = ("noop", "deadline", "size-priority")
@@ -143,8 +144,10 @@ class TestPictures:
             # Of a loop that always has as many outstanding no queue is drawn.
             *(f"queue-{one}" for one in ("tellers", "balance")),
             "shares",
+            # The only one of them that counts.
+            "policy-size-priority",
         ]
-        for name in page.pictures()[1:]:
+        for name in page.pictures()[1:-1]:
             labels = page.picture(name).labels()
             assert labels == list(CLASSES if name == "shares" else POLICIES), name
 
@@ -303,6 +306,38 @@ class TestCharts:
             sets = json.loads(chart.to_json())["datasets"]
             assert sum(len(rows) for rows in sets.values()) <= charts.ROWS, name
 
+    def test_a_policy_that_counts_has_a_picture_of_it(self, job: Path, tmp_path: Path) -> None:
+        changes = {"duration": "1min", "class.batch.weight": "300", "fairio.cycle": "700ms"}
+        result = penstock.compare(job, policies=["fcfs", "fairio"], set=changes)
+        counted = [name for name in result.charts if name.startswith("policy-")]
+        assert counted == ["policy-fairio"]
+        detail = json.loads(result.json)["runs"][1]["detail"]
+        series = {one["name"]: one["values"] for one in detail["policy"]}
+        drawn = json.loads(result.charts["policy-fairio"].to_json())["datasets"].values()
+        shown = [[row["value"] for row in rows] for rows in drawn]
+        assert series["cycles"] in shown
+        assert sum(series["cycles"]) == result["fairio"].policy_stats["cycles"]
+        both = [series[f"class.{name}.estimate_ns"] for name in ("tellers", "batch")]
+        assert [*both[0], *both[1]] in shown
+        result.save_report(tmp_path / "out.html")
+        page = Page((tmp_path / "out.html").read_text())
+        assert page.pictures()[-1] == "policy-fairio"
+        assert page.comparison() == judged(result)
+        words = page.picture("policy-fairio").words()
+        assert {"cycles in each window", "share left", "estimate", "tellers", "batch"} <= set(words)
+
+    def test_of_windows_that_are_joined_the_values_of_policies_are_joined(self, job: Path) -> None:
+        total = {"name": "a", "counter": "a", "of_class": None, "disk": None, "kind": "total"}
+        level = {**total, "name": "b", "counter": "b", "kind": "level"}
+        series = [{**total, "values": [1, 2, 4, None]}, {**level, "values": [None, 5, 6, 7]}]
+        result = penstock.compare(job, policies=["fcfs"], set={"duration": "1s"})
+        raw = json.loads(result.json)
+        raw["runs"][0]["detail"]["policy"] = series
+        drawn = dict(policy_charts.all_of(raw, rows=4))["policy-fcfs"]
+        sets = json.loads(drawn.to_json())["datasets"].values()
+        shown = [[row["value"] for row in rows] for rows in sets]
+        assert sorted(shown) == [[3, 4], [5, 7]]
+
     def test_of_windows_that_are_joined_the_worst_percentile_is_reported(
         self, result: penstock.Comparison, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -376,7 +411,8 @@ class TestPlots:
             colours = {colour for _, colour in image.getcolors(1 << 24) or []}
             assert colours >= {(255, 255, 255)}
             drawn = palette.CLASSES if path.stem == "shares" else palette.POLICIES
-            for pair in drawn[: 1 if path.stem == "tradeoff" else 3]:
+            one_colour = path.stem == "tradeoff" or path.stem.startswith("policy-")
+            for pair in drawn[: 1 if one_colour else 3]:
                 rgb = tuple(int(pair.light[n : n + 2], 16) for n in (1, 3, 5))
                 assert rgb in colours, (path, pair)
         # Ours are replaced, and only ours.

@@ -186,7 +186,7 @@ impl<P: Policy> Policy for Recorded<P> {
     fn wakeup(&self) -> Time {
         self.0.wakeup()
     }
-    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+    fn counters(&self, report: &mut dyn FnMut(penstock_core::Counter<'_>, u64)) {
         self.0.counters(report);
     }
 }

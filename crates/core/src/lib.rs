@@ -13,6 +13,7 @@ extern crate alloc;
 
 mod bounded;
 mod clock;
+mod counter;
 mod device;
 mod engine;
 mod in_flight;
@@ -31,6 +32,7 @@ mod witness;
 
 pub use bounded::Bounded;
 pub use clock::{Clock, Virtual};
+pub use counter::{Counter, Moves};
 pub use device::Device;
 pub use engine::{End, Limits, Observer, RunError, run};
 pub use in_flight::InFlight;

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use crate::counter::Counter;
 use crate::device::Device;
 use crate::request::{Errno, ReqId, Request};
 use crate::time::{Span, Time};
@@ -68,9 +69,9 @@ pub trait Policy {
         Time::NEVER
     }
 
-    /// Reports the name and the value of each counter that the policy keeps, for the result of a
-    /// finished run.
-    fn counters(&self, _report: &mut dyn FnMut(&str, u64)) {}
+    /// Reports each counter that the policy keeps with its value: for the result of a finished run,
+    /// and while it goes on for its course over time.
+    fn counters(&self, _report: &mut dyn FnMut(Counter<'_>, u64)) {}
 }
 
 #[deny(clippy::missing_trait_methods, reason = "a method left out would hide the policy's own")]
@@ -87,7 +88,7 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
     fn wakeup(&self) -> Time {
         (**self).wakeup()
     }
-    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+    fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
         (**self).counters(report);
     }
 }

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::counter::Counter;
 use crate::policy::{Go, Out, Part, Policy};
 use crate::request::{ReqId, Request};
 use crate::time::Time;
@@ -19,6 +20,9 @@ pub struct Decision {
 
 /// What sees the calls to a policy. A method that is left out does nothing.
 pub trait PolicyObserver {
+    /// `policy` is about to be called, and is as the call before has left it.
+    fn before(&mut self, _now: Time, _policy: &dyn Policy) {}
+
     /// The policy gets a request.
     fn enqueued(&mut self, _now: Time, _req: &Request) {}
 
@@ -57,17 +61,20 @@ impl<P: Policy, O: PolicyObserver> Witness<P, O> {
 #[deny(clippy::missing_trait_methods, reason = "a method left out would hide the policy's own")]
 impl<P: Policy, O: PolicyObserver> Policy for Witness<P, O> {
     fn enqueue(&mut self, now: Time, req: &Request) {
+        self.observer.before(now, &self.policy);
         self.observer.enqueued(now, req);
         self.policy.enqueue(now, req);
     }
 
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
+        self.observer.before(now, &self.policy);
         let go = self.policy.dispatch(now, out)?;
         self.observer.decided(now, go, out.chain);
         Some(go)
     }
 
     fn complete(&mut self, now: Time, req: &Request, part: &Part) {
+        self.observer.before(now, &self.policy);
         self.policy.complete(now, req, part);
     }
 
@@ -75,7 +82,7 @@ impl<P: Policy, O: PolicyObserver> Policy for Witness<P, O> {
         self.policy.wakeup()
     }
 
-    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+    fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
         self.policy.counters(report);
     }
 }
@@ -83,7 +90,7 @@ impl<P: Policy, O: PolicyObserver> Policy for Witness<P, O> {
 #[cfg(test)]
 mod tests {
     use alloc::boxed::Box;
-    use alloc::string::String;
+    use alloc::string::{String, ToString};
 
     use super::*;
 
@@ -95,9 +102,9 @@ mod tests {
             None
         }
         fn complete(&mut self, _: Time, _: &Request, _: &Part) {}
-        fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
-            report("picked", 3);
-            report("passed", 0);
+        fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
+            report(Counter::total("picked"), 3);
+            report(Counter::level("passed"), 0);
         }
         fn wakeup(&self) -> Time {
             Time::from_ns(7)
@@ -109,8 +116,9 @@ mod tests {
         let policy: Box<dyn Policy> = Box::new(Counts);
         let held = Box::new(Witness::new(policy, |_, _, _: &[ReqId]| {}));
         let mut counted = Vec::new();
-        held.counters(&mut |name, value| counted.push((String::from(name), value)));
-        assert_eq!(counted, [("picked".into(), 3), ("passed".into(), 0)]);
+        held.counters(&mut |name, value| counted.push((name.to_string(), value)));
+        let expected: [(String, u64); 2] = [("picked".into(), 3), ("passed".into(), 0)];
+        assert_eq!(counted, expected);
         assert_eq!(held.wakeup(), Time::from_ns(7));
     }
 }

@@ -31,7 +31,7 @@
 use alloc::boxed::Box;
 use alloc::format;
 
-use penstock_core::{ClassInfo, Go, Out, Part, Policy, Request, Served, Time};
+use penstock_core::{ClassInfo, Counter, Go, Out, Part, Policy, Request, Served, Time};
 
 use crate::charge::{Charge, Commands};
 use crate::entry::{Entry, Facts};
@@ -231,18 +231,18 @@ impl Policy for Fairio {
         if self.ranking.waiting() > 0 { self.cycle.end() } else { Time::NEVER }
     }
 
-    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
-        report("cycles", self.cycle.ended);
-        report("cycles_ended_early", self.cycle.early);
-        report("cycle_ns", self.cycle.length());
-        report("filled", self.filled);
-        report("released", self.released);
+    fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
+        report(Counter::total("cycles"), self.cycle.ended);
+        report(Counter::total("cycles_ended_early"), self.cycle.early);
+        report(Counter::level("cycle_ns"), self.cycle.length());
+        report(Counter::total("filled"), self.filled);
+        report(Counter::total("released"), self.released);
         for class in &self.cycle.classes {
             let charged = class.charged.saturating_add(class.used);
-            report(&format!("class.{}.charged_ns", class.name), charged);
-            report(&format!("class.{}.share_left_ns", class.name), class.left());
+            report(Counter::total("charged_ns").of(&class.name), charged);
+            report(Counter::level("share_left_ns").of(&class.name), class.left());
             if let Some(ns) = class.estimate.ns() {
-                report(&format!("class.{}.estimate_ns", class.name), ns);
+                report(Counter::level("estimate_ns").of(&class.name), ns);
             }
         }
     }

@@ -21,7 +21,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use penstock_core::{ClassInfo, Go, Out, Part, Policy, Request, Served, Time};
+use penstock_core::{ClassInfo, Counter, Go, Out, Part, Policy, Request, Served, Time};
 
 use crate::charge::{CHARGE, Charge, Commands, LAW, RunningMean};
 use crate::entry::{Entry, Facts};
@@ -139,10 +139,10 @@ impl Policy for Sfq {
         }
     }
 
-    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+    fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
         for Flow { name, estimate, .. } in &self.flows {
             if let Some(ns) = estimate.ns() {
-                report(&format!("class.{name}.estimate_ns"), ns);
+                report(Counter::level("estimate_ns").of(name), ns);
             }
         }
     }

@@ -23,7 +23,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use penstock_core::{Go, InFlight, Op, Out, Part, Policy, ReqId, Request, Span, Time};
+use penstock_core::{Counter, Go, InFlight, Op, Out, Part, Policy, ReqId, Request, Span, Time};
 
 use crate::cost::Cost;
 use crate::entry::{Bound, Entry, Facts};
@@ -443,12 +443,12 @@ impl Policy for SizePriority {
         }
     }
 
-    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+    fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
         if let Split::Learned(cost) = &self.split
             && let Some((base, mib)) = cost.known()
         {
-            report("base_ns", base.ns());
-            report("mib_ns", mib.ns());
+            report(Counter::level("base_ns"), base.ns());
+            report(Counter::level("mib_ns"), mib.ns());
         }
     }
 }

@@ -9,7 +9,9 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use penstock_core::{ClassInfo, Errno, Flags, Go, Out, Part, Policy, Request, Served, Time};
+use penstock_core::{
+    ClassInfo, Counter, Errno, Flags, Go, Out, Part, Policy, Request, Served, Time,
+};
 use penstock_run::{Build, Quit, QuitFlag};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
@@ -210,12 +212,16 @@ impl Scripted {
         Ok(Answer { number, len, chain })
     }
 
-    fn count(&self, py: Python<'_>, report: &mut dyn FnMut(&str, u64)) -> Result<(), Trouble> {
+    fn count(
+        &self,
+        py: Python<'_>,
+        report: &mut dyn FnMut(Counter<'_>, u64),
+    ) -> Result<(), Trouble> {
         let answer = self.object.bind(py).call_method0(intern!(py, "counters"))?;
         let counters: BTreeMap<String, u64> =
             answer.extract().map_err(|_| Trouble::of_type(&answer, COUNTERS))?;
         for (name, value) in &counters {
-            report(name, *value);
+            report(Counter::level(name), *value);
         }
         Ok(())
     }
@@ -316,7 +322,7 @@ impl Policy for Scripted {
         })
     }
 
-    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+    fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
         if self.has_quit() {
             return;
         }

@@ -25,8 +25,10 @@ use crate::measures::busy::DeviceBusy;
 use crate::measures::device_stats::DeviceStats;
 use crate::measures::ledger::Ledger;
 use crate::measures::measure::Measure;
+use crate::measures::policy_series::PolicySeries;
 use crate::measures::programs::ProgramBook;
 use crate::measures::subject::Subject;
+use crate::measures::windows::Plan;
 use crate::observer::{CellObserver, Ends};
 use crate::place::{Live, Place, disks as disks_of};
 use crate::progress::{Progress, Reporter, Rhythm};
@@ -61,6 +63,22 @@ struct Observers<'a> {
     sent: Option<&'a LastSent>,
     /// The measures of the device and of programs.
     below: Vec<Box<dyn Measure>>,
+}
+
+impl Observers<'_> {
+    /// With `series`, which are to know when the run ended.
+    fn with(mut self, series: Option<&PolicySeries>) -> Self {
+        self.below.extend(series.cloned().map(|series| Box::new(series) as Box<dyn Measure>));
+        self
+    }
+}
+
+/// `policy`, whose counters are sampled for `series` if there are any.
+fn sampled(policy: Box<dyn Policy>, series: Option<&PolicySeries>) -> Box<dyn Policy> {
+    match series {
+        Some(series) => series.over(policy),
+        None => policy,
+    }
 }
 
 impl Runner<'_> {
@@ -139,20 +157,29 @@ impl Runner<'_> {
         below.extend(book.clone().map(|book| Box::new(book) as Box<dyn Measure>));
         let observers = Observers { programs: book.as_ref(), below, ..Observers::default() };
         let quit = QuitFlag::default();
+        let series = self.policy_series();
         if lanes.len() > 1 {
             let served = models.iter().map(|spec| disks_of(spec));
             let queues = devices.into_iter().zip(served);
-            let mut stack =
-                Rack::new(queues.map(|(one, disks)| self.queue(one, disks, &quit)).collect());
+            let mut stack = Rack::new(
+                queues.map(|(one, disks)| self.queue(one, disks, &quit, series.as_ref())).collect(),
+            );
+            let observers = observers.with(series.as_ref());
             let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
-            return self.counted(stack.devices().map(Queued::policy), &quit, result);
+            return self.counted(
+                stack.devices().map(Queued::policy),
+                series.as_ref(),
+                &quit,
+                result,
+            );
         }
         if let Some(array) = models[0].array_of_queues() {
-            let queue = |device| self.queue(device, NonZeroU32::MIN, &quit);
+            let queue = |device| self.queue(device, NonZeroU32::MIN, &quit, series.as_ref());
             let disks = devices.into_iter().map(queue).collect();
             let mut stack = array.over(disks).expect("checked when it was read");
+            let observers = observers.with(series.as_ref());
             let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
-            return self.counted(stack.disks().map(Queued::policy), &quit, result);
+            return self.counted(stack.disks().map(Queued::policy), series.as_ref(), &quit, result);
         }
         self.run(place, devices.swap_remove(0), clock, progress, observers)
     }
@@ -163,10 +190,12 @@ impl Runner<'_> {
         device: D,
         disks: NonZeroU32,
         quit: &QuitFlag,
+        series: Option<&PolicySeries>,
     ) -> Queued<Box<dyn Policy>, D> {
         let served = Served { classes: &self.load.classes, disks };
         let at_completions = self.job.workload.arrives_at_completions();
-        Queued::new(self.policy.build(&served, quit), device).arrivals_first(at_completions)
+        let policy = sampled(self.policy.build(&served, quit), series);
+        Queued::new(policy, device).arrivals_first(at_completions)
     }
 
     /// `device`, which gets no more at once than the job says.
@@ -236,12 +265,14 @@ impl Runner<'_> {
         if let Some(sent) = &sent {
             policy = Box::new(sent.of(policy));
         }
-        let observers = Observers { sent: sent.as_ref(), ..observers };
+        let series = self.policy_series();
+        policy = sampled(policy, series.as_ref());
+        let observers = Observers { sent: sent.as_ref(), ..observers }.with(series.as_ref());
         let at_completions = self.job.workload.arrives_at_completions();
         let Some(path) = self.record else {
             let mut stack = Queued::new(policy, device).arrivals_first(at_completions);
             let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
-            return self.counted([stack.policy()], &quit, result);
+            return self.counted([stack.policy()], series.as_ref(), &quit, result);
         };
         let header = Header {
             penstock: crate::version::VERSION.into(),
@@ -263,7 +294,8 @@ impl Runner<'_> {
             Queued::new(Witness::new(policy, decided), device).arrivals_first(at_completions);
         let result =
             self.drive(&mut stack, clock, progress, observers, Some(recorder.clone()), &quit);
-        let result = result.and_then(|result| self.counted([stack.policy()], &quit, result));
+        let result = result
+            .and_then(|result| self.counted([stack.policy()], series.as_ref(), &quit, result));
         let written = recorder.finish().map_err(|error| Failure::half_written(path, &error));
         // The run's own error says more than a file that ended with it.
         result.and_then(|result| written.map(|()| result))
@@ -326,20 +358,33 @@ impl Runner<'_> {
     fn counted<'p, P: Policy + 'p>(
         &self,
         policies: impl IntoIterator<Item = &'p P>,
+        series: Option<&PolicySeries>,
         quit: &QuitFlag,
-        result: RunResult,
+        mut result: RunResult,
     ) -> Result<RunResult, Failure> {
         let mut policy_stats = BTreeMap::new();
         let mut policies = policies.into_iter().enumerate().peekable();
         while let Some((disk, policy)) = policies.next() {
             let alone = disk == 0 && policies.peek().is_none();
-            policy.counters(&mut |name, value| {
-                let name = if alone { name.to_owned() } else { format!("disk{disk}.{name}") };
-                policy_stats.insert(name, value);
+            policy.counters(&mut |counter, value| {
+                let name = if alone { String::new() } else { format!("disk{disk}.") };
+                policy_stats.insert(format!("{name}{counter}"), value);
             });
+            if let Some(series) = series {
+                series.ended(disk, policy);
+            }
         }
         self.check(quit)?;
+        if let (Some(series), Some(detail)) = (series, &mut result.detail) {
+            detail.policy = series.of_all();
+        }
         Ok(RunResult { policy_stats, ..result })
+    }
+
+    /// The policy's counters over time, if the detail of the run is asked for.
+    fn policy_series(&self) -> Option<PolicySeries> {
+        let plan = || Plan::new(self.load.classes.len(), self.load.duration);
+        self.detail.then(|| PolicySeries::new(plan()))
     }
 
     /// That the policy has not failed.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use penstock_core::{ClassInfo, Go, Out, Part, Policy, Request, Served, Time};
+use penstock_core::{ClassInfo, Counter, Go, Out, Part, Policy, Request, Served, Time};
 use penstock_policy::Params;
 use penstock_policy::fcfs::Fcfs;
 use penstock_run::{
@@ -105,9 +105,9 @@ impl Policy for Counting {
         self.0.complete(now, req, part);
     }
 
-    fn counters(&self, count: &mut dyn FnMut(&str, u64)) {
-        count("sent", self.1);
-        count("never", 0);
+    fn counters(&self, count: &mut dyn FnMut(Counter<'_>, u64)) {
+        count(Counter::total("sent"), self.1);
+        count(Counter::level("never"), 0);
     }
 }
 

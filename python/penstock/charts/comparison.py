@@ -9,6 +9,7 @@
 - `share-CLASS`: the share of a class over time, next to what its weight promises, where weights are
   to be kept.
 - `shares`: what each class got of the time in which the device was busy.
+- `policy-LABEL`: what a policy counts of itself over time, if it counts anything.
 - `rounds-CLASS`: where there are rounds, the p99 of each. The other charts then show of each policy
   the round in the middle.
 
@@ -23,6 +24,7 @@ import altair as alt
 import polars as pl
 
 from penstock.charts import palette, tradeoff
+from penstock.charts import policy as policy_charts
 from penstock.charts import rounds as rounds_chart
 from penstock.charts.style import (
     HEIGHT,
@@ -34,6 +36,7 @@ from penstock.charts.style import (
     dressed,
     log_ticks,
     span_of,
+    time_axis,
 )
 from penstock.results import frames, rounds
 from penstock.results.json_types import Class, Comparison
@@ -103,6 +106,7 @@ def _charts(comparison: Comparison) -> Iterator[tuple[str, alt.TopLevelMixin]]:
         for name in names:
             yield f"share-{name}", share(look, courses, name, _ideal(comparison, name))
     yield "shares", shares(comparison)
+    yield from policy_charts.all_of(comparison, rows=ROWS)
 
 
 def latency(
@@ -372,13 +376,7 @@ def _joined(course: pl.DataFrame, *, rows_each: int) -> tuple[pl.DataFrame, alt.
             )
         )
     end = course["at_s"].max()
-    longest = end if isinstance(end, float) else 0.0
-    length, unit = next(
-        ((s, unit) for s, unit in ((3600, "h"), (60, "min")) if longest >= 2 * s), (1, "s")
-    )
-    axis = alt.Axis(tickCount=6, format="~r")
-    scale = alt.Scale(domain=[0, max(longest / length, 1e-9)], nice=False)
-    x = alt.X("at:Q", title=f"time, {unit}", axis=axis, scale=scale)
+    length, x = time_axis(end if isinstance(end, float) else 0.0)
     return course.with_columns(at=pl.col("at_s") / length), x
 
 

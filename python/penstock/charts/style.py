@@ -47,9 +47,9 @@ class Look:
         """That of one policy."""
         return palette.POLICIES[self.policies.index(policy) % len(palette.POLICIES)].light
 
-    def lines(self, legend: alt.Legend) -> dict[str, alt.Color | alt.StrokeDash]:
+    def lines(self, legend: alt.Legend | None) -> dict[str, alt.Color | alt.StrokeDash]:
         """How lines differ."""
-        legend = self._fitting(legend)
+        legend = None if legend is None else self._fitting(legend)
         return {"color": self.color.legend(legend), "strokeDash": self.dash.legend(legend)}
 
     def marks(self, legend: alt.Legend) -> dict[str, alt.Color | alt.Shape]:
@@ -81,6 +81,16 @@ OF_MARKS = alt.Legend(
     title=None, orient="top", columns=3, labelLimit=150, symbolSize=70, symbolStrokeWidth=0
 )
 """What each shape is."""
+
+
+def time_axis(longest_s: float) -> tuple[int, alt.X]:
+    """The axis of the column `at` up to so many seconds, and how many seconds its unit has."""
+    length, unit = next(
+        ((s, unit) for s, unit in ((3600, "h"), (60, "min")) if longest_s >= 2 * s), (1, "s")
+    )
+    axis = alt.Axis(tickCount=6, format="~r")
+    scale = alt.Scale(domain=[0, max(longest_s / length, 1e-9)], nice=False)
+    return length, alt.X("at:Q", title=f"time, {unit}", axis=axis, scale=scale)
 
 
 def span_of(values: list[int] | list[float]) -> tuple[float, float]:

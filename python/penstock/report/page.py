@@ -5,7 +5,7 @@ the reader prefers that. All figures stand in it once more as JSON, under the id
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from html import escape
@@ -21,6 +21,7 @@ from penstock.text import disks, failures, places, ranges, table, tradeoff
 from penstock.text.verdict import judged, verdict
 
 if TYPE_CHECKING:
+    import altair as alt
     from jinja2 import Environment
 
 
@@ -79,6 +80,13 @@ SECTIONS = (
         "line is what its weight promises.",
     ),
 )
+
+COUNTED = (
+    "policy",
+    "What policies count of themselves: what was added in each window, or the value at its end. Of "
+    "many classes the first eight are drawn.",
+)
+"""The pictures of policies, which come last."""
 
 
 def columns_of(comparison: Comparison) -> list[table.Column]:
@@ -263,22 +271,30 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
     drawn = charts.all_of(comparison)
     note = _drawn_rounds(comparison)
     for kind, words in SECTIONS:
-        title = TITLES[kind]
-        figures = []
-        for name, chart in drawn.items():
-            of, _, one = name.partition("-")
-            if of == kind:
-                said = escape(f"{title}, class {one}; the figures are in the page's data")
-                figures.append(Figure(name, one, pictures.svg(chart, name=name, title=said)))
-        if figures:
+        if figures := list(_figures(drawn, kind, "class")):
             # The rounds themselves need no note, and after the first all know.
-            yield Section(kind, title, f"{words} {note}" if kind == "latency" else words, figures)
+            words = f"{words} {note}" if kind == "latency" else words
+            yield Section(kind, TITLES[kind], words, figures)
     if "shares" in drawn:
         title = TITLES["shares"]
         said = f"{title}; the figures are in the table"
         bars = Figure("shares", "", pictures.svg(drawn["shares"], name="shares", title=said))
         words = "Device time of each class, as a share of the time in which the device was busy."
         yield Section("shares", title, words, [bars])
+    kind, words = COUNTED
+    if figures := list(_figures(drawn, kind, "policy")):
+        yield Section(kind, TITLES[kind], words, figures)
+
+
+def _figures(drawn: "Mapping[str, alt.TopLevelMixin]", kind: str, what: str) -> Iterator[Figure]:
+    """The pictures of one kind, each of one of `what`."""
+    from penstock.report import pictures
+
+    for name, chart in drawn.items():
+        of, _, one = name.partition("-")
+        if of == kind:
+            said = escape(f"{TITLES[kind]}, {what} {one}; the figures are in the page's data")
+            yield Figure(name, one, pictures.svg(chart, name=name, title=said))
 
 
 def _drawn_rounds(comparison: Comparison) -> str:
@@ -303,6 +319,7 @@ def _data(comparison: Comparison) -> dict[str, Any]:
             **({"round": run["round"]} if "round" in run else {}),
             "window_s": run["detail"]["window_s"],
             "classes": [_columns(one) for one in run["detail"]["classes"]],
+            **({"policy_series": run["detail"]["policy"]} if "policy" in run["detail"] else {}),
         }
         for run in drawn
     ]

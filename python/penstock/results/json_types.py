@@ -12,6 +12,9 @@ Value: TypeAlias = "str | int | bool | Params"
 """A parameter's value: a size or a length of time as text with its unit, a number, a switch, or the
 members of a group."""
 
+CounterKind: TypeAlias = Literal["total", "level"]
+"""How the value of a counter moves. `total`: It only grows. `level`: It goes up and down."""
+
 Ended: TypeAlias = Literal["asked", "timeout", "resized"]
 """Why a run ended early. `asked`: On request, as by Ctrl-C. `timeout`: The target did not answer.
 `resized`: The target's length changed."""
@@ -173,6 +176,24 @@ class ClassDetail(TypedDict):
     """Over time, a row for each window."""
 
 
+class CounterSeries(TypedDict):
+    """One counter of the policy over time."""
+
+    name: str
+    """Its name, as in `policy_stats`."""
+    counter: str
+    """The same without the disk and the class that it is of."""
+    of_class: str | None
+    """The class that it is of; null if it is of none."""
+    disk: int | None
+    """The disk whose policy it is of; null if one policy has all."""
+    kind: CounterKind
+    """Whether it only grows (`total`), or goes up and down (`level`)."""
+    values: list[int | None]
+    """A value for each window of a class: of a total what was added in it, of a level the value at
+    its end; null before there was one."""
+
+
 class Demand(TypedDict):
     """What an open loop asked for.
 
@@ -197,6 +218,10 @@ class Detail(TypedDict):
     """Seconds that a window lasts."""
     classes: list[ClassDetail]
     """One for each class, in the order of the job."""
+    policy: NotRequired[list[CounterSeries]]
+    """The policy's own counters over time; left out of a policy that has none. Of classes, those of
+    the first eight that the policy names, and of all others sixteen; where each disk has a policy
+    of its own, none of classes, and those of the first eight disks."""
 
 
 class DeviceStats(TypedDict):

@@ -10,13 +10,8 @@ use penstock_core::{Request, Span, Time};
 use crate::measures::ledger::Spent;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
-use crate::measures::windows::{Counts, DIGITS, Windows};
+use crate::measures::windows::{Counts, DIGITS, Plan, Windows};
 use crate::result::{ClassDetail, Detail, Row, RunResult};
-
-/// Windows of a run that ends when planned; twice as many are kept at most.
-const WINDOWS: u64 = 200;
-/// With more classes than this there are fewer windows, so that memory stays below half a gigabyte.
-const CLASSES: u64 = 64;
 
 /// Collects the detail of a run.
 struct Details<'a> {
@@ -46,12 +41,11 @@ fn histogram() -> Histogram<u64> {
 impl<'a> Details<'a> {
     /// For the classes `names` and a run of `duration`.
     fn new(names: Vec<&'a str>, duration: Span) -> Self {
-        let count = (WINDOWS * CLASSES / CLASSES.max(names.len() as u64)).max(1);
-        let window = Span::from_ns(duration.ns().div_ceil(count).max(1));
+        let plan = Plan::new(names.len(), duration);
         let class = |_| ClassHistory { latency: histogram(), wait: histogram(), rows: Vec::new() };
-        let windows = Windows::new(names.len(), window);
+        let windows = Windows::new(names.len(), plan.length);
         let classes = names.iter().map(class).collect();
-        Self { names, windows, most: 2 * count as usize, classes }
+        Self { names, windows, most: plan.most, classes }
     }
 
     /// Closes every window that has ended at `now`.
@@ -124,7 +118,7 @@ impl Measure for Details<'_> {
                 series: rows.collect(),
             }
         });
-        result.detail = Some(Detail { window_s, classes: classes.collect() });
+        result.detail = Some(Detail { window_s, classes: classes.collect(), policy: Vec::new() });
     }
 }
 
@@ -175,7 +169,7 @@ mod tests {
     #[test]
     fn nothing_is_lost_between_windows() {
         for ms in [1000, 1003, 9990, 60_000] {
-            let Detail { window_s, classes } = run(ms);
+            let Detail { window_s, classes, .. } = run(ms);
             let rows = &classes[0].series;
             assert!(rows.len() <= 401, "{} windows", rows.len());
             assert!((window_s * rows.len() as f64 - ms as f64 / 1e3).abs() <= 2.0 * window_s);

@@ -7,6 +7,7 @@ pub(crate) mod errors;
 pub(crate) mod histogram;
 pub(crate) mod ledger;
 pub(crate) mod measure;
+pub(crate) mod policy_series;
 pub(crate) mod programs;
 pub(crate) mod subject;
 pub(crate) mod values;

@@ -8,6 +8,29 @@ use crate::measures::measure::Finished;
 /// Two significant digits are finer than a picture.
 pub(crate) const DIGITS: u8 = 2;
 
+/// Windows of a run that ends when planned; twice as many are kept at most.
+const WINDOWS: u64 = 200;
+/// With more classes than this there are fewer windows, so that memory stays below half a gigabyte.
+const CLASSES: u64 = 64;
+
+/// How a run is divided into windows.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan {
+    /// How long a window lasts.
+    pub(crate) length: Span,
+    /// How many are kept before neighbours are joined, an even number.
+    pub(crate) most: usize,
+}
+
+impl Plan {
+    /// Of a run with so many `classes`, planned for `duration`.
+    pub(crate) fn new(classes: usize, duration: Span) -> Self {
+        let count = (WINDOWS * CLASSES / CLASSES.max(classes as u64)).max(1);
+        let length = Span::from_ns(duration.ns().div_ceil(count).max(1));
+        Self { length, most: 2 * count as usize }
+    }
+}
+
 /// What one class got in one window.
 #[derive(Clone)]
 pub(crate) struct Counts {

@@ -10,6 +10,11 @@ pub struct Detail {
     pub window_s: f64,
     /// One for each class, in the order of the job.
     pub classes: Vec<ClassDetail>,
+    /// The policy's own counters over time; left out of a policy that has none. Of classes, those of
+    /// the first eight that the policy names, and of all others sixteen; where each disk has a policy
+    /// of its own, none of classes, and those of the first eight disks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub policy: Vec<CounterSeries>,
 }
 
 impl Detail {
@@ -18,6 +23,34 @@ impl Detail {
         self.classes.extend(other.classes);
         (self.window_s.to_bits() == other.window_s.to_bits()).then_some(self)
     }
+}
+
+/// One counter of the policy over time.
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
+pub struct CounterSeries {
+    /// Its name, as in `policy_stats`.
+    pub name: String,
+    /// The same without the disk and the class that it is of.
+    pub counter: String,
+    /// The class that it is of; null if it is of none.
+    pub of_class: Option<String>,
+    /// The disk whose policy it is of; null if one policy has all.
+    pub disk: Option<usize>,
+    /// Whether it only grows (`total`), or goes up and down (`level`).
+    pub kind: CounterKind,
+    /// A value for each window of a class: of a total what was added in it, of a level the value at its
+    /// end; null before there was one.
+    pub values: Vec<Option<u64>>,
+}
+
+/// How the value of a counter moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CounterKind {
+    /// It only grows.
+    Total,
+    /// It goes up and down.
+    Level,
 }
 
 /// One class of a run in detail. What is due before the warm-up's end is in the series only.

@@ -32,7 +32,7 @@ use crate::stability::ClassStability;
 pub use self::against_measured::AgainstMeasured;
 pub use self::class::ClassResult;
 pub use self::demand::DemandResult;
-pub use self::detail::{ClassDetail, Detail, Row};
+pub use self::detail::{ClassDetail, CounterKind, CounterSeries, Detail, Row};
 pub use self::device::{DeviceStatsResult, DiskResult, EachDiskResult};
 pub use self::distribution::{Distribution, Milliseconds};
 pub use self::emulation::EmulationResult;
