@@ -37,6 +37,7 @@ KINDS = {
     "share": "share",
     "share-above-zero": "share above zero",
     "device": "table of [device keys](device-keys.md)",
+    "named-device": "a device, or the path of a device file",
 }
 """How the definitions of a schema are called."""
 

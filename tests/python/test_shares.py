@@ -3,10 +3,12 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from command import penstock
+from forking import Ended
 from penstock.advise.shares import law
 from penstock.errors import PenstockError
 from penstock.results.json_types import Class, Comparison
@@ -149,7 +151,65 @@ def test_costs_of_a_real_target_are_stated(tmp_path: Path) -> None:
         'error: policy.fairio.charge is "law", and what commands cost on disk.img is not known\n'
         "hint: "
     )
+    assert 'as in policy.fairio.law = "disk.toml"' in ended.err
     assert not (tmp_path / "disk.img").exists()
+
+
+LAW = ("--policies", "fairio", "--set", "duration=100ms", "--set", "policy.fairio.charge=law")
+"""A short run that charges by a law."""
+
+
+def costs(ended: Ended) -> Any:  # noqa: ANN401 - JSON
+    """The law that a run has charged by."""
+    assert ended.code == 0, ended.err
+    return json.loads(ended.out)["runs"][0]["params"]["law"]
+
+
+def test_costs_of_a_real_target_are_those_of_a_device_file(tmp_path: Path) -> None:
+    (tmp_path / "jobs").mkdir()
+    device = tmp_path / "jobs" / "disk.toml"
+    device.write_text('[device]\nmodel = "fixed"\nbase = "50us"\nper_mb = "1ms"\n')
+    law = '[policy.fairio]\ncharge = "law"\nlaw = "disk.toml"\n'
+    job = tmp_path / "jobs" / "job.toml"
+    job.write_text(SIZES + law)
+    target = ("--on", "disk.img", "--create", "64MiB", "--json")
+    # The file of a job lies next to the job, that of an argument where the command runs.
+    found = costs(penstock("compare", job, *LAW, *target, cwd=tmp_path))
+    assert float(found["read"]["base"].removesuffix("us")) == pytest.approx(50, rel=0.01)
+    assert found["read"]["per_mb"] == "1ms"
+    argument = ("--set", "policy.fairio.law=jobs/disk.toml")
+    job.write_text(SIZES)
+    assert costs(penstock("compare", job, *LAW, *argument, *target, cwd=tmp_path)) == found
+    assert costs(penstock("compare", job, *LAW, "--on", device, "--json")) == found
+
+
+def test_costs_of_an_emulated_device_are_those_of_its_model(tmp_path: Path) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text(SIZES)
+    on = [
+        costs(penstock("compare", job, *LAW, "--on", device, "--json"))["read"]["base"]
+        for device in ("ssd-nvme", "emulated:ssd-nvme", "emulated:ssd-nvme@0.5")
+    ]
+    modelled, emulated, slower = (float(base.removesuffix("us")) for base in on)
+    assert emulated == modelled
+    assert slower == pytest.approx(2 * modelled, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("device", "said"),
+    [
+        ("ssd-nvm", "unknown device `ssd-nvm`"),
+        ("gone.toml", "there is no such file"),
+        ("job.toml", "unknown key `duration` in the device file"),
+    ],
+)
+def test_a_law_of_no_device_is_refused(tmp_path: Path, device: str, said: str) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text(SIZES)
+    words = ("--set", f"policy.fairio.law={device}", "--on", "hdd-7200")
+    ended = penstock("compare", job, *LAW, *words, cwd=tmp_path)
+    assert ended.code == 2
+    assert said in ended.err
 
 
 def test_a_cycle_that_holds_no_request_is_told(tmp_path: Path) -> None:

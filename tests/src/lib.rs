@@ -272,13 +272,15 @@ fn draw(declared: &'static [penstock_policy::Param], params: &mut Params, rng: &
             },
             Kind::Switch => Value::Switch(pick(rng, 2) == 1),
             Kind::Choice(words) => Value::Word(words[pick(rng, words.len())]),
-            Kind::Group(members) => match params.group(param.name).cloned() {
-                Some(mut group) if pick(rng, 3) > 0 => {
-                    draw(members, &mut group, rng);
-                    Value::Group(group)
+            Kind::Group(members) | Kind::GroupOrDevice(members) => {
+                match params.group(param.name).cloned() {
+                    Some(mut group) if pick(rng, 3) > 0 => {
+                        draw(members, &mut group, rng);
+                        Value::Group(group)
+                    }
+                    _ => Value::Word("off"),
                 }
-                _ => Value::Word("off"),
-            },
+            }
         };
         params.set(param.name, value);
     }

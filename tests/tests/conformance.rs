@@ -159,7 +159,7 @@ fn changes(entry: &Entry) -> Vec<String> {
                 let other = words.iter().find(|&&word| *default != Value::Word(word));
                 (*other.expect("a choice is of two words or more")).to_owned()
             }
-            (Kind::Group(_), _) => "off".to_owned(),
+            (Kind::Group(_) | Kind::GroupOrDevice(_), _) => "off".to_owned(),
         };
         format!("{}.{}={value}", entry.name, param.name)
     };

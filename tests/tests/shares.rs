@@ -132,7 +132,9 @@ fn sfq_divides_device_time_by_weight_whatever_the_sizes() {
 fn sfq_charges_by_a_law_where_one_is_stated() {
     let entry = find("sfq").unwrap();
     let group = |name: &str| match &entry.params.iter().find(|p| p.name == name).unwrap().kind {
-        penstock_policy::Kind::Group(members) => *members,
+        penstock_policy::Kind::Group(members) | penstock_policy::Kind::GroupOrDevice(members) => {
+            *members
+        }
         other => panic!("{name} is {other:?}"),
     };
     let penstock_policy::Kind::Group(cost) = group("law")[0].kind else { panic!("a group") };

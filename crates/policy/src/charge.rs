@@ -25,7 +25,7 @@ pub(crate) const CHARGE: Param = Param {
 /// The costs under `charge = "law"`.
 pub(crate) const LAW: Param = Param {
     name: "law",
-    kind: Kind::Group(&[
+    kind: Kind::GroupOrDevice(&[
         Param {
             name: "read",
             kind: Kind::Group(COST),
@@ -42,7 +42,8 @@ pub(crate) const LAW: Param = Param {
         },
     ]),
     default: Value::Word("off"),
-    doc: "the costs of commands under charge = \"law\"; off: none are stated",
+    doc: "the costs of commands under charge = \"law\", or a device of which they are probed, as \
+          `penstock calibrate` writes it; off: those of the modelled device that runs",
     source: "ours; a class alone has its own rate, so costs are best taken from such rates",
 };
 
@@ -92,10 +93,18 @@ pub fn lacks_costs(params: &Params) -> bool {
     charges && params.is(CHARGE.name, "law") && Charge::new(params).law.is_none()
 }
 
+/// The device, by its name or the path of its file, that `params` name for their costs.
+pub fn costs_of(params: &Params) -> Option<&str> {
+    let found = params.iter().find(|(name, _)| *name == LAW.name);
+    found.and_then(
+        |(_, value)| if let Value::Device(name) = value { Some(name.as_str()) } else { None },
+    )
+}
+
 /// `params` with these costs of reads and of writes.
 #[must_use]
 pub fn with_costs(params: &Params, read: LawCost, write: LawCost) -> Params {
-    let Kind::Group(members) = LAW.kind else { unreachable!("a law is a group") };
+    let Kind::GroupOrDevice(members) = LAW.kind else { unreachable!("a law is a group") };
     let law = Params::defaults(members).with("read", read.params()).with("write", write.params());
     params.clone().with(LAW.name, Value::Group(law))
 }
@@ -218,7 +227,7 @@ mod tests {
 
     fn charge(law: &[(&str, Value)]) -> Charge {
         static PARAMS: &[Param] = &[CHARGE, LAW];
-        let Kind::Group(members) = LAW.kind else { unreachable!("it is a group") };
+        let Kind::GroupOrDevice(members) = LAW.kind else { unreachable!("it is a group") };
         let mut group = Params::defaults(members);
         for (name, value) in law {
             group.set(name, value.clone());

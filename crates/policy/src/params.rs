@@ -1,5 +1,6 @@
 //! Parameters of policies: declared once, read from job files, shown in lists and results.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use penstock_core::Span;
@@ -47,6 +48,8 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// A table of parameters, or the word `off`.
     Group(&'static [Param]),
+    /// The same, or a device that the table is made from when a run begins.
+    GroupOrDevice(&'static [Param]),
 }
 
 /// A parameter's value.
@@ -64,6 +67,8 @@ pub enum Value {
     Word(&'static str),
     /// The members of a group. As a default, an empty one stands for its members' defaults.
     Group(Params),
+    /// A device: its name, or the path of its file.
+    Device(String),
 }
 
 /// Values by name, in the order of their declaration.

@@ -6,10 +6,11 @@ use penstock_core::{
     ClassId, Device, Done, Flags, Io, Limits, Observer, Op, Policy, Prio, Queued, Request, Rng,
     RunError, Seed, Served, Source, Span, StreamId, Time, Virtual, run,
 };
+use penstock_live::Speed;
 use penstock_policy::charge::{self, LawCost};
 use penstock_policy::{Params, fcfs};
 use penstock_spec::Job;
-use penstock_spec::devices::DeviceSpec;
+use penstock_spec::devices::{self, DeviceSpec};
 use rand::RngExt;
 
 use crate::candidate::Chosen;
@@ -24,22 +25,49 @@ const DEPTH: u32 = 32;
 const REQUESTS: u32 = 20_000;
 const MEGABYTE: u64 = 1_000_000;
 
-/// States in `job` what commands cost on `place`, for those of `policies` that charge by a law which is
-/// not stated.
+/// States in `job` what commands cost, for those of `policies` that charge by a law which is not
+/// stated: on the device that the job names for it, or on `place`.
 ///
 /// # Errors
-/// If the place is no model, or its model does not go on.
+/// If no model is known, or the model does not go on.
 pub(crate) fn state(job: &mut Job, policies: &[Chosen], place: &Place) -> Result<(), Failure> {
     let seed = Seed(job.seed);
     for (name, params) in &mut job.policies {
         let runs = policies.iter().any(|policy| policy.name() == *name);
         if runs && charge::lacks_costs(params) {
-            let spec = place.model().ok_or_else(|| unknown(name, place))?;
-            let cost = |op| cost(spec, op, seed).map_err(Failure::run);
-            *params = charge::with_costs(params, cost(Op::Read)?, cost(Op::Write)?);
+            *params = of_device(params.clone(), seed)?;
+            if charge::lacks_costs(params) {
+                let (spec, speed) = place.model().ok_or_else(|| unknown(name, place))?;
+                *params = with_costs_of(params, spec, speed, seed)?;
+            }
         }
     }
     Ok(())
+}
+
+/// `params`, which state what commands cost where they name a device for it.
+///
+/// # Errors
+/// No device has this name, or its model does not go on.
+pub(crate) fn of_device(params: Params, seed: Seed) -> Result<Params, Failure> {
+    match charge::costs_of(&params) {
+        Some(device) => with_costs_of(&params, &devices::find(device)?, Speed::ONE, seed),
+        None => Ok(params),
+    }
+}
+
+/// `params` with what commands cost on the model of `spec`, which answers with `speed`.
+fn with_costs_of(
+    params: &Params,
+    spec: &DeviceSpec,
+    speed: Speed,
+    seed: Seed,
+) -> Result<Params, Failure> {
+    let cost = |op| {
+        let LawCost { base, per_mb } = cost(spec, op, seed).map_err(Failure::run)?;
+        Ok::<_, Failure>(LawCost { base: speed.span(base), per_mb: speed.span(per_mb) })
+    };
+    Ok(charge::with_costs(params, cost(Op::Read)?, cost(Op::Write)?))
 }
 
 /// The error for `place`, which is no model.
@@ -50,7 +78,8 @@ fn unknown(policy: &str, place: &Place) -> Failure {
     );
     let hint = format!(
         "`penstock advise shares` measures it; it is stated as policy.{policy}.law = {{ read = {{ \
-         base = \"15us\", per_mb = \"532us\" }} }}"
+         base = \"15us\", per_mb = \"532us\" }} }}, or taken from a device file of `penstock \
+         calibrate`, as in policy.{policy}.law = \"disk.toml\""
     );
     Failure::wrong(message, hint)
 }
@@ -139,8 +168,6 @@ impl Observer for SecondHalf {
 
 #[cfg(test)]
 mod tests {
-    use penstock_spec::devices;
-
     use super::*;
 
     #[test]

@@ -158,9 +158,13 @@ impl Place {
         kind.check(self.name(), asked, speed)
     }
 
-    /// The model that all runs are on, in its own time, if it is one.
-    pub(crate) fn model(&self) -> Option<&DeviceSpec> {
-        if let Self::Modelled(spec) = self { Some(spec) } else { None }
+    /// The model that all runs are on, if it is one, and how fast it answers.
+    pub(crate) fn model(&self) -> Option<(&DeviceSpec, Speed)> {
+        match self {
+            Self::Modelled(spec) => Some((spec, Speed::ONE)),
+            Self::Emulated { spec, speed, .. } => Some((spec, *speed)),
+            Self::Mapped(_) | Self::Live(_) | Self::Null => None,
+        }
     }
 
     /// What each of `lanes` devices of a trace is played on, with a queue of its own; the one model, if

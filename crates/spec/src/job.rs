@@ -32,7 +32,7 @@ use crate::workload::agents::AgentSpec;
 use crate::workload::arrivals::MAX_OUTSTANDING_MOST;
 use crate::workload::region::whole_blocks;
 use crate::workload::{self, WorkloadKind, WorkloadSpec, trace_devices, traces};
-use crate::{file, named_device, params, sets};
+use crate::{file, named_device, params, policies, sets};
 
 keys! {
     /// Keys of a job that stand before its sections.
@@ -218,7 +218,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let mut workload = kind.read(&reader, &classes, duration, folder)?;
     let device = device(&reader, folder, &mut workload)?;
     let stop = reader.get(&STOP)?.of(reader.place(&STOP), earliest, &classes, &workload)?;
-    let policies = params::all(reader.node(&POLICY))?;
+    let policies = policies::all(reader.node(&POLICY), folder)?;
     let buffered = workload.agents().iter().any(|agent| agent.buffered);
     let job = Job {
         name: name.into(),

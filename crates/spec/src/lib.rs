@@ -13,6 +13,7 @@ pub mod drives;
 pub mod list;
 pub mod nearest;
 pub mod params;
+pub mod policies;
 pub mod schema;
 pub mod units;
 pub mod workload;

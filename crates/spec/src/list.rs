@@ -54,6 +54,9 @@ fn params(declared: &'static [Param], prefix: &str) -> Vec<Value> {
             Kind::Group(members) => {
                 ("table | off".to_owned(), params(members, &format!("{name}.")))
             }
+            Kind::GroupOrDevice(members) => {
+                ("table | device | off".to_owned(), params(members, &format!("{name}.")))
+            }
         };
         let default = match &param.default {
             Setting::Group(_) => Value::from("on"),

@@ -11,9 +11,17 @@ use crate::tree::{Node, Value};
 
 /// What may stand there.
 pub(crate) fn schema() -> Json {
+    any([words(devices::names()), file(), defined(devices::DEVICE.name)])
+}
+
+/// The same where no table may stand.
+pub(crate) fn word_schema() -> Json {
+    any([words(devices::names()), file()])
+}
+
+fn file() -> Json {
     // A file's name, of which the ending is not all.
-    let file = json!({"type": "string", "pattern": r"[^/]\.toml$"});
-    any([words(devices::names()), file, defined(devices::DEVICE.name)])
+    json!({"type": "string", "pattern": r"[^/]\.toml$"})
 }
 
 /// The device that `node` names. Its file lies in `folder`, or, if `--set` names it, where the
@@ -25,6 +33,15 @@ pub(crate) fn read(node: &Node, name: &str, folder: &Path) -> Result<DeviceSpec,
     let word = node.text("a device: a name, a device file or a table")?;
     let folder = if node.origin.is_set() { Path::new("") } else { folder };
     devices::find_in(folder, word).map_err(|error| error.at(&node.origin))
+}
+
+/// The device that the word of `node` names, as it can be found from anywhere: by its name, or by the
+/// path of its file.
+pub(crate) fn found(node: &Node, folder: &Path) -> Result<String, JobError> {
+    let word = node.text("a device: a name or a device file")?;
+    read(node, word, folder)?;
+    let built_in = node.origin.is_set() || devices::names().any(|known| known == word);
+    Ok(if built_in { word.to_owned() } else { folder.join(word).display().to_string() })
 }
 
 /// Puts the device's table in the place of its name or its file, so that a part of it can be

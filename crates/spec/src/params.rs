@@ -4,14 +4,16 @@ use penstock_policy::{Entry, Kind, POLICIES, Param, Params, Value};
 use serde_json::Value as Json;
 
 use crate::amount::{self, SIZE, TIME};
-use crate::diagnose::{JobError, Source, quote};
+use crate::diagnose::{JobError, quote};
 use crate::kinds::Kind as _;
 use crate::nearest::suggest;
 use crate::reader::Reader;
-use crate::schema::policy::POLICY;
+use crate::text;
 use crate::tree::{self, Node};
 use crate::units::{self, Quantity};
-use crate::{sets, text};
+
+/// How a device is found that a node names.
+pub(crate) type Device<'a> = &'a dyn Fn(&Node) -> Result<String, JobError>;
 
 /// Schedulers of the kernel of which no policy has the name.
 const KERNEL: [&str; 4] = ["none", "mq-deadline", "bfq", "kyber"];
@@ -36,60 +38,25 @@ pub fn policy(name: &str) -> Result<&'static Entry, JobError> {
     })
 }
 
-/// The parameters of every registered policy: defaults, and what the sections of `node` say.
-pub(crate) fn all(node: Option<&Node>) -> Result<Vec<(&'static str, Params)>, JobError> {
-    let names = || POLICIES.iter().map(|policy| policy.name).collect();
-    let reader = node.map(|node| Reader::sections(node, POLICY.name, names())).transpose()?;
-    let params = |policy: &'static Entry| {
-        let section = reader.as_ref().and_then(|reader| reader.named(policy.name));
-        let params = match section {
-            Some(section) => own(policy, section)?,
-            None => policy.defaults(),
-        };
-        Ok((policy.name, params))
-    };
-    POLICIES.iter().map(params).collect()
-}
-
-/// The parameters of `policy` in its section of a job.
-fn own(policy: &'static Entry, section: &Node) -> Result<Params, JobError> {
-    let names: Vec<&str> = policy.params.iter().map(|param| param.name).collect();
-    let what = format!("policy {}", policy.name);
-    let reader = Reader::with(section, &what, names)?;
-    let params = read(policy.params, &reader)?;
-    match (policy.facts.conflict)(&params) {
-        None => Ok(params),
-        Some(conflict) => {
-            let place = reader.named(conflict.param).unwrap_or(section);
-            Err(JobError::new(conflict.message).at(&place.origin).hint(conflict.hint))
-        }
-    }
-}
-
-/// The parameters of `policy`: defaults, and what `sets` say, as `split=64KiB`.
-///
-/// # Errors
-/// An argument is wrong.
-pub fn set(policy: &'static Entry, sets: &[String]) -> Result<Params, JobError> {
-    let mut root = tree::parse(&Source::file("parameters", ""))?;
-    for set in sets {
-        sets::apply(&mut root, &format!("{}.{set}", policy.name), &[], 0)?;
-    }
-    let reader = Reader::new(&root, "the parameters", &[&[&POLICY]])?;
-    let params = all(reader.node(&POLICY))?.into_iter().find(|(name, _)| *name == policy.name);
-    Ok(params.expect("it is one of all").1)
-}
-
 /// The members of a group: defaults, and what the table `node` says.
-fn group(params: &'static [Param], node: &Node, what: &str) -> Result<Params, JobError> {
+fn group(
+    params: &'static [Param],
+    node: &Node,
+    what: &str,
+    device: Device<'_>,
+) -> Result<Params, JobError> {
     let names: Vec<&str> = params.iter().map(|param| param.name).collect();
     let reader = Reader::with(node, what, names)?;
-    read(params, &reader)
+    read(params, &reader, device)
 }
 
 /// The values of `params` that `reader` has, and the defaults of the others.
-fn read(params: &'static [Param], reader: &Reader<'_>) -> Result<Params, JobError> {
-    change(Params::defaults(params), params, reader)
+pub(crate) fn read(
+    params: &'static [Param],
+    reader: &Reader<'_>,
+    device: Device<'_>,
+) -> Result<Params, JobError> {
+    change(Params::defaults(params), params, reader, device)
 }
 
 /// `values`, with those of `params` changed that `reader` has.
@@ -97,21 +64,22 @@ pub(crate) fn change(
     mut values: Params,
     params: impl IntoIterator<Item = &'static Param>,
     reader: &Reader<'_>,
+    device: Device<'_>,
 ) -> Result<Params, JobError> {
     for param in params {
         if let Some(node) = reader.named(param.name) {
-            values.set(param.name, value(param, node)?);
+            values.set(param.name, value(param, node, device)?);
         }
     }
     Ok(values)
 }
 
-fn value(param: &Param, node: &Node) -> Result<Value, JobError> {
+fn value(param: &Param, node: &Node, device: Device<'_>) -> Result<Value, JobError> {
     match param.kind {
         Kind::Size => size(node),
         Kind::SizeOr(words) => word_or(node, words, &units::SIZE, "", size),
         Kind::SizeOrGroup(_, members) if matches!(node.value, tree::Value::Table(_)) => {
-            Ok(Value::Group(group(members, node, param.name)?))
+            Ok(Value::Group(group(members, node, param.name, device)?))
         }
         Kind::SizeOrGroup(words, members) => {
             let example = members.first().map_or("", |member| member.name);
@@ -136,18 +104,27 @@ fn value(param: &Param, node: &Node) -> Result<Value, JobError> {
         },
         Kind::Switch => Ok(Value::Switch(node.boolean()?)),
         Kind::Choice(words) => Ok(Value::Word(node.choice(words)?)),
-        Kind::Group(members) => match (find(node, &["off"]), node.word()) {
-            (Some(off), _) => Ok(Value::Word(off)),
-            // As lists show its default.
-            (None, Some("on")) => Ok(Value::Group(Params::defaults(members))),
-            (None, Some(_)) => {
-                let example = members.first().map_or("", |member| member.name);
-                let hint =
-                    format!("write `off`, or a table of its members, as in {{ {example} = … }}");
-                Err(node.expected("a table or `off`").hint(hint))
+        // A file or a device of this name; `on` and `off` stand for the table.
+        Kind::GroupOrDevice(_)
+            if node.word().is_some_and(|word| !["on", "off"].contains(&word)) =>
+        {
+            device(node).map(Value::Device)
+        }
+        Kind::Group(members) | Kind::GroupOrDevice(members) => {
+            match (find(node, &["off"]), node.word()) {
+                (Some(off), _) => Ok(Value::Word(off)),
+                // As lists show its default.
+                (None, Some("on")) => Ok(Value::Group(Params::defaults(members))),
+                (None, Some(_)) => {
+                    let example = members.first().map_or("", |member| member.name);
+                    let hint = format!(
+                        "write `off`, or a table of its members, as in {{ {example} = … }}"
+                    );
+                    Err(node.expected("a table or `off`").hint(hint))
+                }
+                (None, None) => Ok(Value::Group(group(members, node, param.name, device)?)),
             }
-            (None, None) => Ok(Value::Group(group(members, node, param.name)?)),
-        },
+        }
     }
 }
 
@@ -195,6 +172,7 @@ pub fn params_json(params: &Params) -> Json {
 #[cfg(test)]
 mod tests {
     use penstock_core::Span;
+    use penstock_policy::charge;
 
     use crate::job::Job;
 
@@ -274,6 +252,18 @@ arrivals = { kind = "closed", depth = 1 }
         let nested = fairio(&["law.write.base=20us"]).unwrap();
         let write = nested.group("law").and_then(|law| law.group("write")).expect("tables");
         assert_eq!(write.duration("base"), Span::from_us(20));
+    }
+
+    #[test]
+    fn costs_may_be_those_of_a_device() {
+        let params = fairio(&["charge=law", "law=ssd-nvme"]).unwrap();
+        assert_eq!(charge::costs_of(&params), Some("ssd-nvme"));
+        assert!(charge::lacks_costs(&params) && params.group("law").is_none());
+        let message = fairio(&["law=ssd-nvm"]).unwrap_err();
+        for said in ["unknown device `ssd-nvm`", "fairio.law=ssd-nvm", "did you mean `ssd-nvme`?"] {
+            assert!(message.contains(said), "{message}");
+        }
+        assert!(fairio(&["law=/no/disk.toml"]).unwrap_err().contains("there is no such file"));
     }
 
     #[test]

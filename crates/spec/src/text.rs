@@ -40,6 +40,7 @@ pub(crate) fn param_json(value: &Value) -> Json {
         Value::Count(n) => (*n).into(),
         Value::Switch(on) => (*on).into(),
         Value::Word(word) => (*word).into(),
+        Value::Device(name) => name.as_str().into(),
         Value::Group(members) => params_json(members),
     }
 }

@@ -16,7 +16,7 @@ FACTORS = (0.125, 0.5, 2, 8)
 """A parameter that is a number by default is tried at so many times it."""
 
 _WORD = re.compile(r"[a-z]+")
-_NO_WORDS = {"size", "time", "count", "table", "or", "more", "to", "above", "zero"}
+_NO_WORDS = {"size", "time", "count", "table", "device", "or", "more", "to", "above", "zero"}
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)(\D*)")
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 Value: TypeAlias = "str | int | bool | Params"
-"""A parameter's value: a size or a length of time as text with its unit, a number, a switch, or the
-members of a group."""
+"""A parameter's value: a size or a length of time as text with its unit, a device, a number, a
+switch, or the members of a group."""
 
 CounterKind: TypeAlias = Literal["total", "level"]
 """How the value of a counter moves. `total`: It only grows. `level`: It goes up and down."""

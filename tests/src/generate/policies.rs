@@ -112,8 +112,9 @@ fn value(draw: &mut Draw<'_>, kind: &Kind) -> String {
         Kind::CountIn(least, most) => (least + draw.pick(&[0, 1, 4, 16])).min(*most).to_string(),
         Kind::Switch => draw.pick(&["false", "true"]).into(),
         Kind::Choice(words) => word(draw, words),
-        Kind::Group(_) if draw.one_in(3) => "\"off\"".into(),
-        Kind::Group(members) => group(draw, members),
+        Kind::Group(_) | Kind::GroupOrDevice(_) if draw.one_in(3) => "\"off\"".into(),
+        // A drive's own queue takes no device, and to probe one takes longer than a job.
+        Kind::Group(members) | Kind::GroupOrDevice(members) => group(draw, members),
     }
 }
 

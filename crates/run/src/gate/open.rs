@@ -15,7 +15,7 @@ use penstock_live::{
 use penstock_policy::{Entry, Params, size_priority};
 use penstock_spec::devices::DeviceSpec;
 use penstock_spec::diagnose::JobError;
-use penstock_spec::{params, timeout_in};
+use penstock_spec::{params, policies, timeout_in};
 
 use super::bounds::{LONGEST, MOST};
 use super::carrier::Carrier;
@@ -27,7 +27,7 @@ use super::register::Register;
 use crate::failure::Failure;
 use crate::target::contents;
 use crate::target_options::TargetOptions;
-use crate::{place, target};
+use crate::{law, place, target};
 
 /// What a gate is asked for.
 #[derive(Clone, Debug)]
@@ -134,7 +134,8 @@ struct Decider {
 impl Decider {
     fn new(options: &GateOptions, real: bool) -> Result<Self, Failure> {
         let entry = params::policy(&options.policy)?;
-        let params = params::set(entry, &options.sets)?;
+        let params = policies::set(entry, &options.sets)?;
+        let params = law::of_device(params, Seed(0))?;
         let params = if real { entry.real(params) } else { params };
         Ok(Self { entry, params })
     }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 #[expect(dead_code, reason = "only its schema is of use: `spec` makes the values")]
 pub(crate) struct Params(BTreeMap<String, ParamValue>);
 
-/// A parameter's value: a size or a length of time as text with its unit, a number, a switch, or the
+/// A parameter's value: a size or a length of time as text with its unit, a device, a number, a switch, or the
 /// members of a group.
 #[derive(JsonSchema)]
 #[schemars(rename = "Value", untagged)]

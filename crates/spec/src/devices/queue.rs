@@ -72,12 +72,17 @@ fn read(node: &Node) -> Result<QueueSpec, JobError> {
     let mut known = names(&[KEYS]);
     known.extend(own(entry).map(|param| param.name));
     let reader = Reader::with(node, "the queue", known)?;
-    let mut params = params::change(defaults(entry), own(entry), &reader)?;
+    let mut params = params::change(defaults(entry), own(entry), &reader, &no_device)?;
     let (depth, hides_overhead) = (reader.get(&DEPTH)?, reader.get(&OVERHEAD)?);
     if has(entry, DEPTH.name) {
         params.set(DEPTH.name, Set::Count(depth.into()));
     }
     Ok(QueueSpec { policy, params, depth, hides_overhead })
+}
+
+/// A drive does not charge by what another device costs.
+fn no_device(node: &Node) -> Result<String, JobError> {
+    Err(node.expected("a table or `off` in a drive's own queue"))
 }
 
 fn has(entry: &Entry, name: &str) -> bool {

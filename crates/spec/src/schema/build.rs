@@ -27,6 +27,9 @@ pub(crate) fn with(mut schema: Value, more: Value) -> Value {
     schema
 }
 
+/// The definition of a device by its name or its file.
+pub(crate) const NAMED_DEVICE: &str = "named-device";
+
 /// What `$defs` has under this name.
 pub(crate) fn defined(name: &str) -> Value {
     json!({"$ref": format!("#/$defs/{name}")})

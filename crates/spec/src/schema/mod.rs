@@ -15,6 +15,8 @@ use crate::amount::{SHARE, SIZE, TIME, TRANSFER, rate_definition};
 use crate::devices;
 use crate::job;
 use crate::keys::table;
+use crate::named_device;
+use crate::schema::build::NAMED_DEVICE;
 use crate::units::pattern;
 
 /// Kinds of files that have a schema.
@@ -43,8 +45,9 @@ fn definitions() -> Value {
     ];
     let amounts = amounts.iter().flat_map(|(amount, pattern)| amount.definitions(pattern));
     let device = (devices::DEVICE.name, devices::schema());
+    let named = (NAMED_DEVICE, named_device::word_schema());
     amounts
-        .chain([rate_definition(&pattern::rate()), device])
+        .chain([rate_definition(&pattern::rate()), device, named])
         .map(|(name, definition)| (name.to_owned(), definition))
         .collect::<Map<_, _>>()
         .into()

@@ -3,7 +3,9 @@
 use penstock_policy::{Kind, POLICIES, Param, Value as Setting};
 use serde_json::{Value, json};
 
-use super::build::{any, count, defined, described, from_digit, switch, table, words};
+use super::build::{
+    NAMED_DEVICE, any, count, defined, described, from_digit, switch, table, words,
+};
 use crate::keys::keys;
 use crate::kinds::section;
 use crate::text::param_json;
@@ -56,6 +58,9 @@ fn param(param: &'static Param) -> Value {
         Kind::Switch => switch(),
         Kind::Choice(these) => words(these.iter().copied()),
         Kind::Group(members) => any([words(["on", "off"]), params(members)]),
+        Kind::GroupOrDevice(members) => {
+            any([words(["on", "off"]), params(members), defined(NAMED_DEVICE)])
+        }
     };
     let default = match &param.default {
         Setting::Group(_) => json!("on"),

@@ -1,0 +1,61 @@
+//! The parameters of policies in a job, and in arguments.
+
+use std::path::Path;
+
+use penstock_policy::{Entry, POLICIES, Params};
+
+use crate::diagnose::{JobError, Source};
+use crate::reader::Reader;
+use crate::schema::policy::POLICY;
+use crate::tree::{self, Node};
+use crate::{named_device, params, sets};
+
+/// The parameters of every registered policy: defaults, and what the sections of `node` say.
+/// Device files that they name lie in `folder`.
+pub(crate) fn all(
+    node: Option<&Node>,
+    folder: &Path,
+) -> Result<Vec<(&'static str, Params)>, JobError> {
+    let names = || POLICIES.iter().map(|policy| policy.name).collect();
+    let reader = node.map(|node| Reader::sections(node, POLICY.name, names())).transpose()?;
+    let params = |policy: &'static Entry| {
+        let section = reader.as_ref().and_then(|reader| reader.named(policy.name));
+        let params = match section {
+            Some(section) => own(policy, section, folder)?,
+            None => policy.defaults(),
+        };
+        Ok((policy.name, params))
+    };
+    POLICIES.iter().map(params).collect()
+}
+
+/// The parameters of `policy` in its section of a job.
+fn own(policy: &'static Entry, section: &Node, folder: &Path) -> Result<Params, JobError> {
+    let names: Vec<&str> = policy.params.iter().map(|param| param.name).collect();
+    let what = format!("policy {}", policy.name);
+    let reader = Reader::with(section, &what, names)?;
+    let params = params::read(policy.params, &reader, &|node| named_device::found(node, folder))?;
+    match (policy.facts.conflict)(&params) {
+        None => Ok(params),
+        Some(conflict) => {
+            let place = reader.named(conflict.param).unwrap_or(section);
+            Err(JobError::new(conflict.message).at(&place.origin).hint(conflict.hint))
+        }
+    }
+}
+
+/// The parameters of `policy`: defaults, and what `sets` say, as `split=64KiB`.
+///
+/// # Errors
+/// An argument is wrong.
+pub fn set(policy: &'static Entry, sets: &[String]) -> Result<Params, JobError> {
+    let mut root = tree::parse(&Source::file("parameters", ""))?;
+    for set in sets {
+        sets::apply(&mut root, &format!("{}.{set}", policy.name), &[], 0)?;
+    }
+    let reader = Reader::new(&root, "the parameters", &[&[&POLICY]])?;
+    let params = all(reader.node(&POLICY), Path::new(""))?
+        .into_iter()
+        .find(|(name, _)| *name == policy.name);
+    Ok(params.expect("it is one of all").1)
+}
