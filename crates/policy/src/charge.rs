@@ -124,6 +124,11 @@ impl Charge {
         Self { law }
     }
 
+    /// Whether costs are stated, and charged.
+    pub(crate) fn by_law(&self) -> bool {
+        self.law.is_some()
+    }
+
     /// The charge of a command, if it is known before the command has completed.
     pub(crate) fn known(&self, op: Op, bytes: u64) -> Option<u64> {
         let LawCost { base, per_mb } = self.law?[usize::from(op != Op::Read)];

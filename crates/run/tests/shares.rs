@@ -89,6 +89,18 @@ fn weights_hold_on_an_array() {
     holds(raid, 2.5, [0.95, 1.1]);
 }
 
+/// What a command costs an array by a law is time of the whole array, and not of each disk: shares would
+/// never be used up.
+#[test]
+fn weights_hold_on_an_array_by_a_law() {
+    let raid = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/devices/raid0.toml");
+    let [fairio] = compared(raid, ["fairio"], &["fairio.charge=law"]);
+    let parts = fairio.classes.iter().zip([1.0, 2.0, 3.0]);
+    let errors = parts.map(|(class, weight)| 100.0 * (class.iops / rate(&fairio) - weight / 6.0));
+    let worst = errors.fold(0.0, |worst: f64, error| error.abs().max(worst));
+    assert!(worst <= 2.5, "{worst}");
+}
+
 #[test]
 fn one_class_alone_loses_nothing() {
     for device in ["hdd-7200", "hdd-7200-ncq"] {

@@ -4,7 +4,7 @@ use alloc::format;
 
 use penstock_core::{Served, Span};
 
-use crate::charge::{CHARGE, LAW};
+use crate::charge::{CHARGE, Charge, LAW};
 use crate::entry::Conflict;
 use crate::params::{Kind, Param, Params, Value};
 use crate::queue::MAX_SECTORS;
@@ -117,7 +117,7 @@ pub(super) const PARAMS: &[Param] = &[
         kind: Kind::CountOr(1, &["auto"]),
         default: Value::Word("auto"),
         doc: "disks that work in parallel: a cycle has its length of device time on each; auto: \
-              those of an array, otherwise 1",
+              those of an array if device time is charged, otherwise 1",
         source: REPORT,
     },
     CHARGE,
@@ -178,8 +178,11 @@ pub(super) struct Settings {
 impl Settings {
     pub(super) fn new(params: &Params, served: &Served<'_>) -> Self {
         let paper = params.is("mode", "paper");
-        let disks = params.count_or("disks").unwrap_or(served.disks.get());
-        let auto_load = if paper { PAPER_LOAD } else { disks.saturating_mul(2) };
+        let parallel = params.count_or("disks").unwrap_or(served.disks.get());
+        let auto_load = if paper { PAPER_LOAD } else { parallel.saturating_mul(2) };
+        // A law has the time of the whole target, of which one cycle has one.
+        let of_whole = Charge::new(params).by_law() && params.is("disks", "auto");
+        let disks = if of_whole { 1 } else { parallel };
         let load = params.count_or("load").unwrap_or(auto_load);
         let regulated = params.is("cycle", "auto");
         let cycle = params.duration(if regulated { "first_cycle" } else { "cycle" });
