@@ -35,9 +35,12 @@ DOCUMENTS = (
 
 PROGRAMS_OF_A_PAPER = ("--repeat", "1", "--modes", "fifo", "--online", "1", "--batch", "0")
 
+LOADS_OF_A_PAPER = ("--repeat", "1", "--set", "cycles=50ms", "--set", "horizon=200ms")
+
 SHORTENED = {
     ("paper", "online-batch-live"): PROGRAMS_OF_A_PAPER,
     ("paper", "online-batch", "--live"): PROGRAMS_OF_A_PAPER,
+    ("paper", "fairio", "--live"): LOADS_OF_A_PAPER,
     ("calibrate",): ("--create", "32MiB", "--rounds", "1"),
     ("duration=15s",): ("--set", "duration=1s"),
     ("--repeat",): ("--repeat", "1", "--set", "duration=500ms", "--set", "warmup=0s"),

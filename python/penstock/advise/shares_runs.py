@@ -4,7 +4,7 @@ Classes of unlike lengths read at random, each alone and all together, in interl
 Together they run in order of arrival, with shares of device time, and with shares by the law.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 
 from penstock.advise.shares import BY_LAW, BY_TIME, PLAIN, Shares, law, row
@@ -13,7 +13,7 @@ from penstock.job import Agent, Class, Job
 from penstock.results.json_types import Class as ClassJson
 from penstock.results.json_types import Run
 from penstock.results.rounds import ALONE
-from penstock.results.steps import Step
+from penstock.results.steps import Progress, as_part
 from penstock.session import Session, Variant
 from penstock.target import Target
 
@@ -31,9 +31,6 @@ CYCLE = "200ms"
 
 ROUNDS = 5
 
-Progress = Callable[[str, float], None]
-"""Called with what goes on and how far it has come, from 0 to 1."""
-
 
 def shares_on(
     target: Target, weights: Sequence[int], *, rounds: int = ROUNDS, progress: Progress | None
@@ -45,7 +42,7 @@ def shares_on(
     job, names = _job(weights)
     alone = Variant(name=job.name, text=job.text, policies=[f"{ALONE}{name}" for name in names])
     with closing(Session(target, [alone])) as session:
-        (first,) = session.run([alone], progress=_step(progress, "each class alone", 0.0, 0.1))
+        (first,) = session.run([alone], progress=as_part(progress, "each class alone", 0.0, 0.1))
     reads = law([run["classes"][0] for run in first.raw["runs"]], _sizes(len(names)))
     cycle = f"policy.fairio.cycle={CYCLE}"
     policies = [*alone.policies, PLAIN, "fairio"]
@@ -54,7 +51,9 @@ def shares_on(
     sets = (cycle, "policy.fairio.charge=law", *law_keys)
     by_law = Variant(name=job.name, text=job.text, sets=sets, policies=["fairio"])
     with closing(Session(target, [plain, by_law], repeat=rounds)) as session:
-        both = session.run([plain, by_law], progress=_step(progress, "shares in rounds", 0.1, 1.0))
+        both = session.run(
+            [plain, by_law], progress=as_part(progress, "shares in rounds", 0.1, 1.0)
+        )
     times, laws = (one.raw["runs"] for one in both)
     lone = [_of(times, f"{ALONE}{name}") for name in names]
     rows = [
@@ -92,18 +91,3 @@ def _sizes(classes: int) -> list[int]:
 def _of(runs: Sequence[Run], policy: str) -> list[list[ClassJson]]:
     """The classes of each round under a policy."""
     return [run["classes"] for run in runs if run["policy"] == policy]
-
-
-def _step(
-    progress: Progress | None, what: str, begin: float, end: float
-) -> Callable[[Step], None] | None:
-    """Reports the steps of a session as a part of the whole."""
-    if progress is None:
-        return None
-
-    def step(now: Step) -> None:
-        if now["step"] == "running":
-            done = (now["number"] + now["fraction"]) / now["of"]
-            progress(what, begin + (end - begin) * done)
-
-    return step

@@ -1,5 +1,6 @@
 """Steps of long work, as the engine reports them; a key that may be absent is `NotRequired`."""
 
+from collections.abc import Callable
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 from penstock.results.json_types import Class, World
@@ -66,3 +67,21 @@ class Finished(TypedDict):
 
 Step: TypeAlias = Creating | Running | Finished
 """How far long work has come."""
+
+Progress: TypeAlias = Callable[[str, float], object]
+"""Is called with what goes on and how far it has come, from 0 to 1."""
+
+
+def as_part(
+    progress: Progress | None, what: str, begin: float, end: float
+) -> Callable[[Step], None] | None:
+    """Reports the steps of a session as a part of the whole."""
+    if progress is None:
+        return None
+
+    def step(now: Step) -> None:
+        if now["step"] == "running":
+            done = (now["number"] + now["fraction"]) / now["of"]
+            progress(what, begin + (end - begin) * done)
+
+    return step

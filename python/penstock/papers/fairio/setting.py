@@ -127,18 +127,19 @@ def read(given: Mapping[str, str]) -> Setting:
 
 
 def _cycles(text: str) -> list[float]:
-    return list(dict.fromkeys(map(_ms, _list(text))))
+    return list(dict.fromkeys(milliseconds("cycles", one, "250ms,700ms") for one in _list(text)))
 
 
 def _list(text: str) -> list[str]:
     return [one.strip() for one in text.split(",")]
 
 
-def _ms(text: str) -> float:
+def milliseconds(key: str, text: str, example: str) -> float:
+    """A length of time above zero, as `--set` of `key` has it."""
     units = {unit: ns / 1e6 for ns, unit in LENGTHS} | {"us": 1e-3, "min": 6e4}
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(\w+)", text)
     if found is None or found[2] not in units or not float(found[1]):
-        raise wrong(f"--set cycles: found {text}; expected times above zero", "as 250ms,700ms")
+        raise wrong(f"--set {key}: found {text}; expected times above zero", f"as {example}")
     ms = float(found[1]) * units[found[2]]
     return int(ms) if ms == int(ms) else ms
 

@@ -1,0 +1,104 @@
+"""`penstock paper fairio-live`: the report's two loads on a disk of today."""
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from penstock.cli import output
+from penstock.cli.bar import bar
+from penstock.cli.console import drawn
+from penstock.cli.job import errors_end
+from penstock.cli.options import Json
+from penstock.cli.target import targeted
+from penstock.cli.verb import verb
+from penstock.papers import table
+from penstock.papers.fairio import live, live_table
+from penstock.papers.fairio.live import KEYS, ROUNDS, Live
+from penstock.results.rounds import ROUNDS_MOST
+from penstock.target import Target
+from penstock.text import prose
+
+app = verb()
+
+On = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        metavar="PATH|emulated:…",
+        help="What is read: a file that penstock owns, a block device, or "
+        "emulated:DEVICE[@SPEED][:PATH].",
+    ),
+]
+
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help=f"Change what runs, as cycles=250ms,700ms. Keys: {', '.join(KEYS)}.",
+    ),
+]
+
+Law = Annotated[
+    str | None,
+    typer.Option(
+        "--law",
+        metavar="DEVICE.toml",
+        help="Charge the costs of a device too, as `calibrate` found it.",
+    ),
+]
+
+Rounds = Annotated[
+    int,
+    typer.Option("--repeat", metavar="N", min=1, max=ROUNDS_MOST, help="Rounds of all runs."),
+]
+
+
+@app.command()
+@targeted()
+def run(
+    *,
+    on: On = "emulated:fairio-raid",
+    sets: Sets = None,
+    law: Law = None,
+    repeat: Rounds = ROUNDS,
+    target: Target,
+    as_json: Json = False,
+) -> None:
+    """Run the report's Illustrations on a disk, in real time.
+
+    Two classes read, as much more than the target can serve as in the report: under fcfs, under sfq
+    and under fairio in both modes, in rounds of all of them. What fairio charges is device time,
+    and where costs are known, of an emulated device or with --law, these too. Nothing is written
+    but what --create makes.
+    """
+    with errors_end():
+        given = live.settings(sets or [])
+        with bar() as progress:
+            found = live.fairio_live(target, given, law=law, rounds=repeat, progress=progress)
+        if as_json:
+            data = {"live": asdict(found), "set": given}
+            output.data(f"{json.dumps(data, indent=2, ensure_ascii=False)}\n")
+        else:
+            drawn(lambda console: _show(found, on, console))
+
+
+def _show(found: Live, on: str, console: Console) -> None:
+    prose.line(console, Text.assemble((found.world.upper(), "bold"), f"  {on}"))
+    of = f"{found.rounds} round{'s' if found.rounds != 1 else ''}"
+    console.print(Text(f"  {of}, each run {found.horizon_s:g} s"))
+    for note in found.notes:
+        prose.line(console, Text(f"  {note}"))
+    for number, rate in zip(live.ILLUSTRATIONS, found.offered_per_s, strict=True):
+        console.print()
+        console.print(Text(f"Illustration {number}, {rate:,.0f} requests/s of each class"))
+        console.print(table.drawn(live_table.table(found.rows, number), ruled=False))
+    console.print()
+    prose.line(console, Text(live_table.REMARK, style="dim"))
+    console.print()
+    for sentence in live_table.verdict(found.rows):
+        prose.line(console, Text(sentence))

@@ -1,0 +1,33 @@
+"""What the page of the FAIRIO report says of its loads in real time."""
+
+from typing import Any
+
+from penstock.papers.fairio import live_table
+from penstock.papers.fairio.live import Row
+from penstock.papers.table import markdown
+
+SETS = ("--set", "cycles=300ms,1500ms", "--set", "horizon=15s")
+
+WORDS = ("paper", "fairio-live", *SETS, "--repeat", "1")
+"""The command whose figures the page shows."""
+
+
+def kept(found: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What `live.json` keeps of what the command printed: about all of it, and a line a row."""
+    about = {key: value for key, value in found["live"].items() if key != "rows"}
+    return {"words": WORDS, **about}, found["live"]["rows"]
+
+
+def words(kept: dict[str, Any]) -> dict[str, str]:
+    """The texts at the places of `page.md` that begin with `live_`."""
+    rows = [Row(**one) for one in kept["figures"]]
+    command = " ".join(kept["words"]).replace("fairio-live", "fairio --live")
+    return {
+        "live_target": kept["target"],
+        "live_command": f"$ penstock {command}",
+        "live_horizon": f"{kept['horizon_s']:g}",
+        "live_rates": " and ".join(f"{rate:.0f}" for rate in kept["offered_per_s"]),
+        "live_1": markdown(live_table.table(rows, 1)),
+        "live_2": markdown(live_table.table(rows, 2)),
+        "live_remark": live_table.REMARK,
+    }
