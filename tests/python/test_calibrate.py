@@ -216,7 +216,7 @@ class TestFiles:
 
     @pytest.fixture(autouse=True)
     def short(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(measure, "SECONDS", (0.02,))
+        monkeypatch.setattr(measure, "SECONDS", (0.02, 2.0))
         monkeypatch.setattr(measure, "ENOUGH", 1)
         monkeypatch.setattr("penstock.calibrate.MODELS", MODELS[:1])
 
