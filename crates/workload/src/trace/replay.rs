@@ -66,8 +66,11 @@ pub enum ClassOf {
     /// All are of one.
     One(ClassId, Prio),
     /// Each has its own.
-    Each(Box<dyn Fn(&Record) -> (ClassId, Prio) + Send + Sync>),
+    Each(Box<Classify>),
 }
+
+/// Says which class and priority a request has.
+type Classify = dyn Fn(&Record) -> (ClassId, Prio) + Send + Sync;
 
 impl ClassOf {
     /// Each request is of the class and priority that `class` returns for it.
