@@ -53,10 +53,12 @@ impl Ranking {
             self.order.set(number, key);
         }
         let flags = [first.is_some(), class.busy() && left];
-        for ((count, old), new) in self.counts.iter_mut().zip(self.flags[at]).zip(flags) {
-            *count = *count + u32::from(new) - u32::from(old);
+        let before = core::mem::replace(&mut self.flags[at], flags);
+        if before != flags {
+            for ((count, old), new) in self.counts.iter_mut().zip(before).zip(flags) {
+                *count = *count + u32::from(new) - u32::from(old);
+            }
         }
-        self.flags[at] = flags;
     }
 
     /// The class whose first request is the oldest of those that have some of their share left.

@@ -39,15 +39,20 @@ impl<K: Copy + Ord> Tournament<K> {
             self.grow(slot as usize + 1);
         }
         self.keys[slot as usize] = key;
-        let mut node = usize::midpoint(self.keys.len(), slot as usize);
-        while node > 0 {
-            let winner = self.winner(node);
+        let (mut winner, mut best) = (slot, key);
+        let mut below = self.keys.len() + slot as usize;
+        while below > 1 {
+            let rival = self.winners[below ^ 1];
+            let key = self.keys[rival as usize];
+            if key.is_some() && best.is_none_or(|best| key < Some(best)) {
+                (winner, best) = (rival, key);
+            }
+            below /= 2;
             // Where another slot wins as before, nothing changes above.
-            if self.winners[node] == winner && winner != slot {
+            if self.winners[below] == winner && winner != slot {
                 return;
             }
-            self.winners[node] = winner;
-            node /= 2;
+            self.winners[below] = winner;
         }
     }
 
