@@ -13,180 +13,209 @@
 //! defaults these are. Discards count as writes and are not merged.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 use penstock_core::{Go, Op, Out, Part, Policy, Request, Span, Time};
 
 use crate::entry::{Bound, Entry, Facts};
 use crate::params::{Kind, Param, Params, Value};
-use crate::queue::{Added, Chains, Links, List, MAX_SECTORS, max_sectors};
+use crate::queue::{Chains, Lanes, MAX_SECTORS, max_sectors};
 
 const KERNEL: &str = "the kernel's deadline-iosched";
+
+pub(crate) const READ_EXPIRE: Param = Param {
+    name: "read_expire",
+    kind: Kind::Duration,
+    default: Value::Duration(Span::from_ms(500)),
+    doc: "a read that has waited this long begins the next batch of reads",
+    source: KERNEL,
+};
+pub(crate) const WRITE_EXPIRE: Param = Param {
+    name: "write_expire",
+    kind: Kind::Duration,
+    default: Value::Duration(Span::from_secs(5)),
+    doc: "a write that has waited this long begins the next batch of writes",
+    source: KERNEL,
+};
+pub(crate) const WRITES_STARVED: Param = Param {
+    name: "writes_starved",
+    kind: Kind::Count(0),
+    default: Value::Count(2),
+    doc: "how many batches of reads may go before waiting writes",
+    source: KERNEL,
+};
+pub(crate) const FIFO_BATCH: Param = Param {
+    name: "fifo_batch",
+    kind: Kind::Count(1),
+    default: Value::Count(16),
+    doc: "commands in a batch at most",
+    source: KERNEL,
+};
+pub(crate) const FRONT_MERGES: Param = Param {
+    name: "front_merges",
+    kind: Kind::Switch,
+    default: Value::Switch(true),
+    doc: "merge a request also before the one that begins where it ends",
+    source: KERNEL,
+};
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "deadline",
     summary: "sorted batches of one direction; reads first, and nothing waits for ever",
-    params: &[
-        Param {
-            name: "read_expire",
-            kind: Kind::Duration,
-            default: Value::Duration(Span::from_ms(500)),
-            doc: "a read that has waited this long begins the next batch of reads",
-            source: KERNEL,
-        },
-        Param {
-            name: "write_expire",
-            kind: Kind::Duration,
-            default: Value::Duration(Span::from_secs(5)),
-            doc: "a write that has waited this long begins the next batch of writes",
-            source: KERNEL,
-        },
-        Param {
-            name: "writes_starved",
-            kind: Kind::Count(0),
-            default: Value::Count(2),
-            doc: "how many batches of reads may go before waiting writes",
-            source: KERNEL,
-        },
-        Param {
-            name: "fifo_batch",
-            kind: Kind::Count(1),
-            default: Value::Count(16),
-            doc: "commands in a batch at most",
-            source: KERNEL,
-        },
-        Param {
-            name: "front_merges",
-            kind: Kind::Switch,
-            default: Value::Switch(true),
-            doc: "merge a request also before the one that begins where it ends",
-            source: KERNEL,
-        },
-        MAX_SECTORS,
-    ],
+    params: &[READ_EXPIRE, WRITE_EXPIRE, WRITES_STARVED, FIFO_BATCH, FRONT_MERGES, MAX_SECTORS],
     build: |params, _| Box::new(Deadline::new(params)),
-    bound: |params, _| {
-        let after = params.duration("read_expire").max(params.duration("write_expire"));
-        let batches = params.count("writes_starved").saturating_add(2);
-        let overtakes = batches.saturating_mul(params.count("fifo_batch"));
-        // With 0, writes always go first, as in the kernel: reads are promised nothing.
-        (params.count("writes_starved") > 0).then_some(Bound { after, overtakes })
-    },
+    bound: |params, _| bound(params),
     facts: Facts { merges: max_sectors, linux: Some("2.6 to 4.20"), ..Facts::NONE },
 };
 
-const READ: usize = 0;
-const WRITE: usize = 1;
+/// The lanes of a class in [`Lanes`]: reads, and what counts as writes.
+pub(crate) const DIRECTIONS: u32 = 2;
+const READ: u32 = 0;
+const WRITE: u32 = 1;
 
-/// Four queues and the batch that runs.
-#[derive(Debug)]
-pub struct Deadline {
-    writes_starved: u32,
-    fifo_batch: u32,
-    /// One lane for each direction: its sorted queue.
-    chains: Chains,
-    links: Links,
-    directions: [Direction; 2],
-    /// By founder's slot: when it expires.
-    expires: Vec<Time>,
-    /// The running batch: its direction, and how many commands it may still send.
-    batch: (usize, u32),
-    /// Batches of reads since writes were waiting.
-    starved: u32,
+/// The direction of a request.
+pub(crate) fn direction(req: &Request) -> u32 {
+    if req.op == Op::Read { READ } else { WRITE }
 }
 
+/// The chains that `max_sectors` and `front_merges` allow.
+pub(crate) fn chains(params: &Params) -> Chains {
+    Chains::new(max_sectors(params).unwrap_or(0), params.switch("front_merges"))
+}
+
+/// The bound that the batches of two lanes keep by themselves.
+pub(crate) fn bound(params: &Params) -> Option<Bound> {
+    let after = params.duration("read_expire").max(params.duration("write_expire"));
+    let batches = params.count("writes_starved").saturating_add(2);
+    let overtakes = batches.saturating_mul(params.count("fifo_batch"));
+    // With 0, writes always go first, as in the kernel: reads are promised nothing.
+    (params.count("writes_starved") > 0).then_some(Bound { after, overtakes })
+}
+
+/// Four queues, and the batches that are made of them.
 #[derive(Debug)]
-struct Direction {
-    expire: Span,
-    /// In order of arrival.
-    fifo: List,
-    /// Where its last command ended: the next batch goes on from there.
-    position: u64,
+pub struct Deadline {
+    queues: Lanes,
+    batches: Batches,
 }
 
 impl Deadline {
     /// Takes the kernel's tunables.
     pub fn new(params: &Params) -> Self {
-        let direction = |expire| Direction {
-            expire: params.duration(expire),
-            fifo: List::default(),
-            position: 0,
-        };
-        let limit = max_sectors(params).unwrap_or(0);
-        Self {
-            writes_starved: params.count("writes_starved"),
-            fifo_batch: params.count("fifo_batch"),
-            chains: Chains::new(limit, params.switch("front_merges")),
-            links: Links::default(),
-            directions: [direction("read_expire"), direction("write_expire")],
-            expires: Vec::new(),
-            batch: (READ, 0),
-            starved: 0,
-        }
-    }
-
-    /// The direction of the next batch: reads, unless only writes wait or writes have waited long
-    /// enough.
-    fn choose(&mut self) -> Option<usize> {
-        let waits = |d: usize| !self.directions[d].fifo.is_empty();
-        match (waits(READ), waits(WRITE)) {
-            (false, false) => return None,
-            (true, true) if self.starved < self.writes_starved => {
-                self.starved += 1;
-                return Some(READ);
-            }
-            (true, false) => return Some(READ),
-            _ => {}
-        }
-        self.starved = 0;
-        Some(WRITE)
-    }
-
-    /// The command with which a batch begins: the oldest request if it has expired, otherwise the
-    /// next by position, beginning again at the lowest.
-    fn first(&self, now: Time, direction: usize) -> Option<u32> {
-        let Direction { fifo, position, .. } = &self.directions[direction];
-        let oldest = fifo.front()?;
-        if self.expires[oldest as usize] <= now {
-            return Some(oldest);
-        }
-        let lane = direction as u32;
-        self.chains.at_or_after(lane, *position).or_else(|| self.chains.at_or_after(lane, 0))
+        let queues = Lanes::new(chains(params), DIRECTIONS);
+        Self { queues, batches: Batches::new(params, 0) }
     }
 }
 
 impl Policy for Deadline {
     fn enqueue(&mut self, now: Time, req: &Request) {
-        let direction = if req.op == Op::Read { READ } else { WRITE };
-        if let Added::Founded(founder) = self.chains.add(direction as u32, req) {
-            let slot = founder as usize;
-            if slot >= self.expires.len() {
-                self.expires.resize(slot + 1, Time::NEVER);
-            }
-            let Direction { expire, fifo, .. } = &mut self.directions[direction];
-            self.expires[slot] = now + *expire;
-            self.links.push_back(fifo, founder);
-        }
+        self.queues.add(now, direction(req), req);
     }
 
     fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
-        let (direction, left) = self.batch;
-        // A batch goes on while its limit allows and something lies ahead.
-        let ahead = self.chains.at_or_after(direction as u32, self.directions[direction].position);
-        let (direction, founder) = match ahead {
-            Some(founder) if left > 0 => (direction, founder),
-            _ => {
-                let direction = self.choose()?;
-                self.batch = (direction, self.fifo_batch);
-                (direction, self.first(now, direction)?)
-            }
-        };
-        self.batch.1 -= 1;
-        self.directions[direction].position = self.chains.end(founder);
-        self.links.remove(&mut self.directions[direction].fifo, founder);
-        Some(self.chains.take(founder, out))
+        let (lane, founder) = self.batches.next(now, &self.queues)?;
+        Some(self.queues.take(lane, founder, out))
     }
 
     fn complete(&mut self, _: Time, _: &Request, _: &Part) {}
+
+    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+        self.batches.counters(report);
+        self.queues.chains().counters(report);
+    }
+}
+
+/// The rule of batches over two lanes, reads and writes: which chain goes next.
+#[derive(Debug)]
+pub(crate) struct Batches {
+    /// The lane of reads; that of writes is the next.
+    first: u32,
+    /// By direction.
+    expire: [Span; 2],
+    writes_starved: u32,
+    fifo_batch: u32,
+    /// The lane of the running batch, and how many commands it may still send.
+    batch: (u32, u32),
+    /// Batches of reads since writes were waiting.
+    starved: u32,
+    counts: Counts,
+}
+
+/// What became of the batches.
+#[derive(Debug, Default)]
+struct Counts {
+    /// By direction: batches begun.
+    batches: [u64; 2],
+    /// Batches that began at a request that had expired.
+    expired: u64,
+    /// Batches of reads that went while writes waited.
+    passed_over: u64,
+}
+
+impl Batches {
+    /// Batches of the lanes from `first` on, with the kernel's tunables.
+    pub(crate) fn new(params: &Params, first: u32) -> Self {
+        Self {
+            first,
+            expire: ["read_expire", "write_expire"].map(|name| params.duration(name)),
+            writes_starved: params.count("writes_starved"),
+            fifo_batch: params.count("fifo_batch"),
+            batch: (first, 0),
+            starved: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// The chain that goes next, and its lane. The caller takes it.
+    pub(crate) fn next(&mut self, now: Time, queues: &Lanes) -> Option<(u32, u32)> {
+        let (lane, left) = self.batch;
+        // A batch goes on while its limit allows and something lies ahead.
+        let (lane, founder) = match queues.ahead(lane) {
+            Some(founder) if left > 0 => (lane, founder),
+            _ => {
+                let lane = self.choose(queues)?;
+                self.batch = (lane, self.fifo_batch);
+                (lane, self.begin(now, queues, lane)?)
+            }
+        };
+        self.batch.1 -= 1;
+        Some((lane, founder))
+    }
+
+    /// The lane of the next batch: reads, unless only writes wait or writes have waited long
+    /// enough.
+    fn choose(&mut self, queues: &Lanes) -> Option<u32> {
+        let (reads, writes) = (self.first + READ, self.first + WRITE);
+        match (!queues.is_empty(reads), !queues.is_empty(writes)) {
+            (false, false) => return None,
+            (true, true) if self.starved < self.writes_starved => {
+                self.starved += 1;
+                self.counts.passed_over += 1;
+                return Some(reads);
+            }
+            (true, false) => return Some(reads),
+            _ => {}
+        }
+        self.starved = 0;
+        Some(writes)
+    }
+
+    /// The chain with which a batch begins: the oldest if it has expired, otherwise the next by
+    /// position, beginning again at the lowest.
+    fn begin(&mut self, now: Time, queues: &Lanes, lane: u32) -> Option<u32> {
+        let direction = (lane - self.first) as usize;
+        self.counts.batches[direction] += 1;
+        let expired = queues.expired(now, lane, self.expire[direction]);
+        self.counts.expired += u64::from(expired.is_some());
+        expired.or_else(|| queues.ahead(lane)).or_else(|| queues.lowest(lane))
+    }
+
+    /// Reports what became of the batches.
+    pub(crate) fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+        let Counts { batches: [reads, writes], expired, passed_over } = self.counts;
+        report("read_batches", reads);
+        report("write_batches", writes);
+        report("expired_heads", expired);
+        report("writes_passed_over", passed_over);
+    }
 }

@@ -20,6 +20,8 @@ pub struct Chains {
     limit: u32,
     front_merges: bool,
     arrivals: u64,
+    /// Requests that were merged so far: behind a chain, and before one.
+    merged: (u64, u64),
     nodes: Vec<ChainMember>,
     by_start: Starts,
     /// Founders by lane and the byte after the last.
@@ -106,6 +108,7 @@ impl Chains {
             limit,
             front_merges,
             arrivals: 0,
+            merged: (0, 0),
             nodes: Vec::new(),
             by_start: Starts::Ordered(Sorted::default()),
             by_end: Exact::default(),
@@ -164,6 +167,12 @@ impl Chains {
         start + u64::from(len)
     }
 
+    /// Reports how many requests were merged.
+    pub fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+        report("back_merges", self.merged.0);
+        report("front_merges", self.merged.1);
+    }
+
     /// Takes the chain of `founder` out and sends it as one command.
     pub fn take(&mut self, founder: u32, out: &mut Out<'_>) -> Go {
         self.close(founder);
@@ -211,6 +220,7 @@ impl Chains {
         let chain = &mut self.nodes[founder as usize].chain;
         chain.tail = slot;
         chain.len += new.len;
+        self.merged.0 += 1;
         self.by_end.remove(founder);
         self.by_end.insert(founder, (lane, end + u64::from(new.len), arrival));
         Some(founder)
@@ -231,6 +241,7 @@ impl Chains {
         chain.head = slot;
         chain.start = new.start;
         chain.len += new.len;
+        self.merged.1 += 1;
         self.nodes[slot as usize].next = old;
         self.by_start.remove(founder);
         self.by_start.insert(founder, (lane, new.start, arrival));

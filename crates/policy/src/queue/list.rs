@@ -15,7 +15,7 @@ struct Link {
 }
 
 /// One list: its ends. The links live in a [`Links`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct List {
     head: u32,
     tail: u32,

@@ -1,5 +1,5 @@
 //! What policies queue in: lists, a sorted index, requests by position, merged chains,
-//! a queue for each class.
+//! chains in lanes, a queue for each class.
 //!
 //! All are indexed by the slot of a ticket, so they need no memory of their own per request
 //! once they have grown to the largest slot.
@@ -7,6 +7,7 @@
 mod backlog;
 mod chains;
 mod exact;
+mod lanes;
 mod list;
 mod merges;
 mod positions;
@@ -16,6 +17,7 @@ mod tournament;
 
 pub use backlog::{Backlog, Taken};
 pub use chains::{Added, Chains};
+pub use lanes::Lanes;
 pub use list::{Links, List};
 pub(crate) use merges::max_sectors;
 pub use merges::{MAX_SECTORS, Merges};

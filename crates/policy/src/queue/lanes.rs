@@ -1,0 +1,96 @@
+//! Merged chains in lanes, each lane both sorted by position and in order of arrival.
+//!
+//! What deadlines are kept with: the next chain by position while nothing is urgent, the oldest
+//! when something is. A lane is a direction, or a direction of a class; requests of different lanes
+//! do not merge. O(log n) a request.
+
+use alloc::vec::Vec;
+
+use penstock_core::{Go, Out, Request, Span, Time};
+
+use super::chains::{Added, Chains};
+use super::list::{Links, List};
+use super::slots::put;
+
+/// Chains, a sorted queue and a FIFO of them for each lane.
+#[derive(Debug)]
+pub struct Lanes {
+    chains: Chains,
+    links: Links,
+    queues: Vec<Lane>,
+    /// By founder's slot: when it arrived.
+    arrived: Vec<Time>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Lane {
+    /// In order of arrival.
+    fifo: List,
+    /// Where its last command ended: the next in order of position is the one at or behind it.
+    position: u64,
+}
+
+impl Lanes {
+    /// As many lanes as `lanes`, for these chains.
+    pub fn new(chains: Chains, lanes: u32) -> Self {
+        Self {
+            chains,
+            links: Links::default(),
+            queues: alloc::vec![Lane::default(); lanes as usize],
+            arrived: Vec::new(),
+        }
+    }
+
+    /// Queues `req` in `lane`, or merges it with a neighbour there.
+    pub fn add(&mut self, now: Time, lane: u32, req: &Request) -> Added {
+        let added = self.chains.add(lane, req);
+        if let Added::Founded(founder) = added {
+            put(&mut self.arrived, founder, now);
+            self.links.push_back(&mut self.queues[lane as usize].fifo, founder);
+        }
+        added
+    }
+
+    /// Whether nothing waits in `lane`.
+    pub fn is_empty(&self, lane: u32) -> bool {
+        self.queues[lane as usize].fifo.is_empty()
+    }
+
+    /// The oldest chain of `lane`.
+    pub fn oldest(&self, lane: u32) -> Option<u32> {
+        self.queues[lane as usize].fifo.front()
+    }
+
+    /// The oldest chain of `lane`, if it has waited for `expire`.
+    pub fn expired(&self, now: Time, lane: u32, expire: Span) -> Option<u32> {
+        self.oldest(lane).filter(|&oldest| self.arrived(oldest) + expire <= now)
+    }
+
+    /// When the founder of a chain arrived.
+    pub fn arrived(&self, founder: u32) -> Time {
+        self.arrived[founder as usize]
+    }
+
+    /// The first chain of `lane` at or behind the end of the last command that was taken from it.
+    pub fn ahead(&self, lane: u32) -> Option<u32> {
+        self.chains.at_or_after(lane, self.queues[lane as usize].position)
+    }
+
+    /// The chain of `lane` at the lowest position.
+    pub fn lowest(&self, lane: u32) -> Option<u32> {
+        self.chains.at_or_after(lane, 0)
+    }
+
+    /// Their chains: where each begins and ends.
+    pub fn chains(&self) -> &Chains {
+        &self.chains
+    }
+
+    /// Takes the chain of `founder` out of `lane` and sends it as one command.
+    pub fn take(&mut self, lane: u32, founder: u32, out: &mut Out<'_>) -> Go {
+        let Lane { fifo, position } = &mut self.queues[lane as usize];
+        *position = self.chains.end(founder);
+        self.links.remove(fifo, founder);
+        self.chains.take(founder, out)
+    }
+}
