@@ -17,8 +17,10 @@ stop = "drained"
 
 [class.short]
 weight = 100
+ioprio = "rt:4"
 [class.long]
 weight = 300
+ioprio = "idle"
 prio = 1
 
 [[agent]]

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use penstock_core::{
-    ClassId, ClassInfo, Clock, Flags, Io, Op, Prio, ReqId, Request, Seed, Served, Span, StreamId,
-    Time, Virtual,
+    ClassId, ClassInfo, Clock, Flags, Io, IoPrio, Op, Prio, ReqId, Request, Seed, Served, Span,
+    StreamId, Time, Virtual,
 };
 use penstock_policy::{Bound, Entry, POLICIES, Value};
 use penstock_tests::{Chaotic, Journal, Late, any_params, journal};
@@ -60,16 +60,17 @@ struct Case {
     depth: usize,
     refuses: bool,
     seed: u64,
-    /// Weights of the classes and disks below, if they are known.
-    served: Option<([u32; 2], u32)>,
+    /// Weights and I/O priorities of the classes and disks below, if they are known.
+    served: Option<([(u32, IoPrio); 2], u32)>,
     ios: Vec<Io>,
 }
 
 fn any_case() -> impl Strategy<Value = Case> {
     let (params, depth) = (0_u64..50, prop_oneof![Just(1_usize), 1_usize..9]);
     let ios = prop::collection::vec(any_io(), 1..120);
-    let weights = [1_u32..=10_000, 1..=10_000];
-    let served = prop::option::of((weights, 1_u32..5));
+    let ioprio = || prop::sample::select(&["rt:4", "be:0", "be:4", "idle"][..]);
+    let class = || (1_u32..=10_000, ioprio().prop_map(|text| text.parse().expect("one")));
+    let served = prop::option::of(([class(), class()], 1_u32..5));
     (0..entries().len(), params, depth, any::<bool>(), any::<u64>(), served, ios).prop_map(
         |(policy, params, depth, refuses, seed, served, ios)| Case {
             policy,
@@ -89,12 +90,16 @@ impl Case {
         let params = any_params(entry, self.params);
         let policy = match self.served {
             None => (entry.build)(&params, &Served::ONE_DISK),
-            Some((weights, disks)) => {
+            Some((classes, disks)) => {
                 let number = |n| NonZeroU32::new(n).expect("drawn from 1 on");
-                let class = |weight| ClassInfo { weight: number(weight), ..ClassInfo::new("one") };
+                let class = |(weight, ioprio)| ClassInfo {
+                    weight: number(weight),
+                    ioprio,
+                    ..ClassInfo::new("one")
+                };
                 (entry.build)(
                     &params,
-                    &Served { classes: &weights.map(class), disks: number(disks) },
+                    &Served { classes: &classes.map(class), disks: number(disks) },
                 )
             }
         };

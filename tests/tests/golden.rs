@@ -72,7 +72,14 @@ fn table(entry: &Entry) -> String {
     let class = |weight| ClassInfo { weight, ..ClassInfo::new("class") };
     let weights = [1, 3].map(|weight| NonZeroU32::new(weight).expect("above zero"));
     let both = weights.map(class);
-    let classes: &[ClassInfo] = if entry.facts.heeds_weights { &both } else { &[] };
+    // One that goes by I/O priorities has a class of each kind: best-effort, real-time, idle.
+    let levels = ["be:4", "rt:4", "idle"].map(|text| text.parse().expect("a priority"));
+    let each = levels.map(|ioprio| ClassInfo { ioprio, ..ClassInfo::new("class") });
+    let classes: &[ClassInfo] = match (entry.facts.heeds_weights, entry.facts.heeds_ioprio) {
+        (true, _) => &both,
+        (false, true) => &each,
+        (false, false) => &[],
+    };
     let ios = scenario(classes.len().max(1) as u32);
     let seen = RefCell::new((&mut rows, vec![0_u64; ios.len()]));
     // The scenario's requests enter the policy in order: the n-th that enters is the n-th line that
@@ -111,6 +118,10 @@ fn table(entry: &Entry) -> String {
     // As many cycles as fit the scenario.
     if entry.params.iter().any(|param| param.name == "cycle") {
         params.set("cycle", Value::Duration(Span::from_ms(6)));
+    }
+    // So short that a request waits for too long.
+    if entry.params.iter().any(|param| param.name == "prio_aging_expire") {
+        params.set("prio_aging_expire", Value::Duration(Span::from_ms(4)));
     }
     let served = Served { classes, ..Served::ONE_DISK };
     let policy = Witness::new((entry.build)(&params, &served), decided);

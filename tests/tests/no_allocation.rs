@@ -10,8 +10,8 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use penstock_core::{
-    ClassId, ClassInfo, Device, Flags, Limits, Observer, Op, Prio, Queued, Seed, Served, Source,
-    Span, Time, Virtual, run,
+    ClassId, ClassInfo, Device, Flags, IoPrio, Limits, Observer, Op, Prio, Queued, Seed, Served,
+    Source, Span, Time, Virtual, run,
 };
 use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Array, Cost, Fixed, Level, PageCache, Ssd, page_cache, ssd};
@@ -46,10 +46,12 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Two classes, of weights 1 and 3.
+/// Two classes, of weights 1 and 3, the second of idle I/O priority.
 fn weighted() -> [ClassInfo; 2] {
-    let weights = [1, 3].map(|weight| NonZeroU32::new(weight).expect("above zero"));
-    weights.map(|weight| ClassInfo { weight, ..ClassInfo::new("class") })
+    [(1, IoPrio::DEFAULT), (3, IoPrio::IDLE)].map(|(weight, ioprio)| {
+        let weight = NonZeroU32::new(weight).expect("above zero");
+        ClassInfo { weight, ioprio, ..ClassInfo::new("class") }
+    })
 }
 
 /// A load that fills queues, merges and splits.

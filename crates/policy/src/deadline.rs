@@ -166,6 +166,11 @@ impl Batches {
         }
     }
 
+    /// Whether anything waits in its lanes.
+    pub(crate) fn waits(&self, queues: &Lanes) -> bool {
+        !queues.is_empty(self.first + READ) || !queues.is_empty(self.first + WRITE)
+    }
+
     /// The chain that goes next, and its lane. The caller takes it.
     pub(crate) fn next(&mut self, now: Time, queues: &Lanes) -> Option<(u32, u32)> {
         let (lane, left) = self.batch;

@@ -8,6 +8,8 @@ pub static POLICIES: &[Entry] = &[
     crate::noop::ENTRY,
     crate::deadline::ENTRY,
     crate::cfq::ENTRY,
+    crate::mq_deadline::ENTRY,
+    crate::kyber::ENTRY,
     crate::size_priority::ENTRY,
     crate::sstf::ENTRY,
     crate::c_look::ENTRY,

@@ -167,6 +167,11 @@ impl Chains {
         start + u64::from(len)
     }
 
+    /// The number of the request that founded the chain of `founder`, in the order of arrival.
+    pub fn arrival(&self, founder: u32) -> u64 {
+        self.nodes[founder as usize].chain.arrival
+    }
+
     /// Reports how many requests were merged.
     pub fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
         report("back_merges", self.merged.0);

@@ -1,0 +1,252 @@
+//! A FIFO for each kind of request, and as many tokens as its latencies allow.
+//!
+//! Reads, writes and discards are domains. A command takes a token of its domain and gives it back
+//! when it completes; a domain without a token waits. Domains take turns, in batches. Every 100 ms
+//! two percentiles are compared with the target of the domain: the 90th of the latencies in the
+//! device and the 99th of the latencies since arrival. If any domain misses its target in the
+//! device, the device is congested, and each domain's tokens are scaled by its 99th percentile over
+//! its target, in quarters: half the target, half the tokens. Otherwise tokens are only added, to
+//! a domain whose 99th percentile misses its target. So a domain that is well within its target
+//! makes room for one that is not. O(log n) a request, to find its neighbours.
+//!
+//! Use it on a fast drive that takes many commands at once, where writes fill the drive's queue and
+//! reads have to wait in it. It does nothing where commands wait above the drive, and nothing for
+//! reads if the writes miss their own target as well: `write_lat_nsec` then has to be longer.
+//!
+//! Promise: none that can be counted, since a token is out for as long as the device takes. A domain
+//! that has a token waits for one batch of each other domain at most, and is FIFO.
+//!
+//! It leaves out: the kernel's fourth domain, of flushes and the like, since flushes pass
+//! every policy here; the tokens that requests need to enter the queue; queues of processors. A
+//! window ends with the first completion after its 100 ms, not by a timer.
+//!
+//! Sources: the kernel's documentation of Kyber and the messages of the changes that brought it
+//! (4.12) and its present rule (4.20). Batches, tokens and the number of latencies behind a
+//! percentile are the kernel's constants; there too they are no parameters.
+
+mod latencies;
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec::Vec;
+
+use penstock_core::{Go, Op, Out, Part, Policy, Request, Span, Time};
+
+use crate::entry::{Entry, Facts};
+use crate::params::{Kind, Param, Params, Value};
+use crate::queue::{Added, Chains, Links, List, MAX_SECTORS, max_sectors, put};
+use latencies::{Latencies, TARGET};
+
+const KERNEL: &str = "the kernel's kyber-iosched";
+
+/// Its entry in the registry.
+pub const ENTRY: Entry = Entry {
+    name: "kyber",
+    summary: "tokens for reads and writes, fewer for those that keep others from their latency",
+    params: &[
+        Param {
+            name: "read_lat_nsec",
+            kind: Kind::Duration,
+            default: Value::Duration(Span::from_ms(2)),
+            doc: "the latency that reads should have",
+            source: KERNEL,
+        },
+        Param {
+            name: "write_lat_nsec",
+            kind: Kind::Duration,
+            default: Value::Duration(Span::from_ms(10)),
+            doc: "the latency that writes should have",
+            source: KERNEL,
+        },
+        MAX_SECTORS,
+    ],
+    build: |params, _| Box::new(Kyber::new(params)),
+    bound: |_, _| None,
+    facts: Facts { merges: max_sectors, linux: Some("since 4.12"), ..Facts::NONE },
+};
+
+/// How often tokens are judged.
+const WINDOW: Span = Span::from_ms(100);
+
+/// No caller waits for a discard.
+const DISCARD_TARGET: Span = Span::from_secs(5);
+
+/// A domain: its name in counters, its tokens at first and at most, the commands of a batch.
+struct Fixed {
+    name: &'static str,
+    tokens: u32,
+    batch: u32,
+}
+
+const DOMAINS: [Fixed; 3] = [
+    Fixed { name: "read", tokens: 256, batch: 16 },
+    Fixed { name: "write", tokens: 128, batch: 8 },
+    Fixed { name: "discard", tokens: 64, batch: 1 },
+];
+
+/// A queue for each domain, and their tokens.
+#[derive(Debug)]
+pub struct Kyber {
+    /// One lane for each domain.
+    chains: Chains,
+    links: Links,
+    domains: [Domain; DOMAINS.len()],
+    /// The domain whose turn it is, and how many commands it may still send.
+    turn: (usize, u32),
+    window_ends: Time,
+    /// By slot: when it arrived.
+    arrived: Vec<Time>,
+    /// By slot of the first request of a command in flight.
+    commands: Vec<Option<Command>>,
+    /// Windows judged, and those that found the device congested.
+    windows: [u64; 2],
+}
+
+#[derive(Debug)]
+struct Domain {
+    fifo: List,
+    tokens: u32,
+    /// The fewest that it ever had.
+    fewest: u32,
+    in_flight: u32,
+    in_device: Latencies,
+    since_arrival: Latencies,
+    /// The last 99th percentile that changed nothing: for a window that has too few latencies.
+    kept: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Command {
+    domain: usize,
+    arrived: Time,
+    sent: Time,
+}
+
+impl Kyber {
+    /// Takes the kernel's tunables.
+    pub fn new(params: &Params) -> Self {
+        let limit = max_sectors(params).unwrap_or(0);
+        let domain = |n: usize, target| Domain {
+            fifo: List::default(),
+            tokens: DOMAINS[n].tokens,
+            fewest: DOMAINS[n].tokens,
+            in_flight: 0,
+            in_device: Latencies::new(target),
+            since_arrival: Latencies::new(target),
+            kept: None,
+        };
+        let targets = ["read_lat_nsec", "write_lat_nsec"].map(|name| params.duration(name));
+        Self {
+            chains: Chains::new(limit, true).unordered(),
+            links: Links::default(),
+            domains: [domain(0, targets[0]), domain(1, targets[1]), domain(2, DISCARD_TARGET)],
+            turn: (0, 0),
+            window_ends: Time::ZERO + WINDOW,
+            arrived: Vec::new(),
+            commands: Vec::new(),
+            windows: [0; 2],
+        }
+    }
+
+    /// Whether a domain has something to send, and a token for it.
+    fn ready(&self, domain: usize) -> bool {
+        let Domain { fifo, tokens, in_flight, .. } = &self.domains[domain];
+        !fifo.is_empty() && in_flight < tokens
+    }
+
+    /// The domain that sends the next command: the one whose turn it is until its batch ends,
+    /// otherwise the next one that can.
+    fn next(&self) -> Option<(usize, u32)> {
+        let (domain, left) = self.turn;
+        if left > 0 && self.ready(domain) {
+            return Some((domain, left));
+        }
+        let others = (1..=DOMAINS.len()).map(|n| (domain + n) % DOMAINS.len());
+        others.filter(|&n| self.ready(n)).map(|n| (n, DOMAINS[n].batch)).next()
+    }
+
+    /// Compares a window's latencies with the targets, and scales the tokens.
+    fn judge(&mut self, now: Time) {
+        let mut congested = false;
+        for domain in &mut self.domains {
+            let p90 = domain.in_device.take_percentile(now, 90);
+            congested |= p90.is_some_and(|p90| p90 > TARGET);
+        }
+        self.windows[0] += 1;
+        self.windows[1] += u64::from(congested);
+        for (domain, Fixed { tokens: most, .. }) in self.domains.iter_mut().zip(&DOMAINS) {
+            domain.scale(now, congested, *most);
+        }
+    }
+}
+
+impl Domain {
+    /// Scales its tokens by the 99th percentile of its latencies since arrival: to fewer only if the
+    /// device is congested.
+    fn scale(&mut self, now: Time, congested: bool, most: u32) {
+        let found = self.since_arrival.take_percentile(now, 99);
+        // What is known counts once for fewer tokens, however long it takes to know more.
+        let kept = self.kept.take();
+        let p99 = if congested { found.or(kept) } else { found };
+        if !congested {
+            self.kept = found.or(kept);
+        }
+        if let Some(p99) = p99
+            && (congested || p99 > TARGET)
+        {
+            self.tokens = (self.tokens * p99 / TARGET).clamp(1, most);
+            self.fewest = self.fewest.min(self.tokens);
+        }
+    }
+}
+
+impl Policy for Kyber {
+    fn enqueue(&mut self, now: Time, req: &Request) {
+        let domain = match req.op {
+            Op::Read => 0,
+            Op::Discard => 2,
+            Op::Write | Op::Flush => 1,
+        };
+        put(&mut self.arrived, req.id.slot, now);
+        put(&mut self.commands, req.id.slot, None);
+        if let Added::Founded(founder) = self.chains.add(domain as u32, req) {
+            self.links.push_back(&mut self.domains[domain].fifo, founder);
+        }
+    }
+
+    fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
+        let (domain, left) = self.next()?;
+        self.turn = (domain, left - 1);
+        let Domain { fifo, in_flight, .. } = &mut self.domains[domain];
+        let founder = self.links.pop_front(fifo)?;
+        *in_flight += 1;
+        let go = self.chains.take(founder, out);
+        let arrived = self.arrived[founder as usize];
+        self.commands[go.id.index()] = Some(Command { domain, arrived, sent: now });
+        Some(go)
+    }
+
+    fn complete(&mut self, now: Time, req: &Request, _: &Part) {
+        // Of a merged command only the first request stands for it.
+        let Some(command) = self.commands[req.id.index()].take() else { return };
+        let domain = &mut self.domains[command.domain];
+        domain.in_flight -= 1;
+        domain.in_device.add(now, now.since(command.sent));
+        domain.since_arrival.add(now, now.since(command.arrived));
+        if now >= self.window_ends {
+            self.window_ends = now + WINDOW;
+            self.judge(now);
+        }
+    }
+
+    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+        for (domain, Fixed { name, .. }) in self.domains.iter().zip(&DOMAINS) {
+            report(&format!("{name}.tokens"), u64::from(domain.tokens));
+            report(&format!("{name}.fewest_tokens"), u64::from(domain.fewest));
+        }
+        let [windows, congested] = self.windows;
+        report("windows", windows);
+        report("congested_windows", congested);
+        self.chains.counters(report);
+    }
+}
