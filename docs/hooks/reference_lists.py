@@ -21,7 +21,8 @@ def policies_page(entries: Sequence[Entry], listed: str) -> str:
         "in the job, `[policy.size-priority]`, or on the command line, "
         "`--set size-priority.split=64KiB`. A parameter `group.member` is a member of a table: "
         "`guard = { after = 4 }`.",
-        "The list is what `penstock list policies` prints. To write one, see "
+        "The list is what `penstock list policies` prints; the text of each is what `penstock list "
+        "policies NAME` has. To write one, see "
         "[a policy of your own](../how-to/policy.md).",
         *(_policy(entry) for entry in entries),
         "## Instead of a policy",
@@ -47,6 +48,8 @@ def _policy(entry: Entry) -> str:
     return page(
         f"## {entry['name']}",
         sentence(entry["summary"]),
+        *((f"In Linux {entry['linux']}.",) if entry["linux"] else ()),
+        entry["text"].strip(),
         table(("parameter", "value", "default", "meaning", "source"), rows),
     )
 

@@ -25,6 +25,7 @@ __all__ = [
     "exit_without_memory",
     "online_batch",
     "policies",
+    "policy_named",
     "replay_decisions",
     "schema",
     "size",
@@ -162,6 +163,9 @@ def exit_without_memory() -> str:
 
 def policies() -> str:
     """Every policy with its parameters, as JSON."""
+
+def policy_named(name: str) -> str:
+    """A policy by its name, as JSON."""
 
 def device(name: str) -> str:
     """A device by its name or its file, as a device file with every default in place."""

@@ -450,7 +450,8 @@ def messages() -> Iterator[str]:
 MESSAGES = list(messages())
 
 PAPERS = [path for path in ROOT.glob("papers/*/*.toml") if path.name != "published.toml"]
-JOB_FILES = sorted([*ROOT.glob("examples/*.toml"), *ROOT.glob("examples/fairio/*.toml"), *PAPERS])
+EXAMPLES = [path for folder in ("", "fairio/", "linux/") for path in ROOT.glob(f"examples/{folder}*.toml")]
+JOB_FILES = sorted([*EXAMPLES, *PAPERS])
 DEVICE_FILES = sorted(ROOT.glob("examples/devices/*.toml"))
 
 

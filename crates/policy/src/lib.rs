@@ -36,4 +36,4 @@ pub mod sstf;
 pub use entry::{Bound, Conflict, Entry, Facts};
 pub use params::{Kind, Param, Params, Value};
 pub use queue::MAX_SECTORS;
-pub use registry::{ALL, POLICIES, USUAL, find};
+pub use registry::{ALL, POLICIES, USUAL, find, text};

@@ -1,9 +1,21 @@
 //! The one list of policies.
 
+use alloc::string::String;
+
 use crate::entry::Entry;
 
-/// Every policy, in the order in which `penstock list policies` prints them.
-pub static POLICIES: &[Entry] = &[
+/// The policies, and the files that they are in.
+macro_rules! policies {
+    ($(crate::$name:ident::ENTRY,)*) => {
+        /// Every policy, in the order in which `penstock list policies` prints them.
+        pub static POLICIES: &[Entry] = &[$(crate::$name::ENTRY,)*];
+
+        /// The file of each, in the same order.
+        static FILES: &[&str] = &[$(include_str!(concat!(stringify!($name), ".rs")),)*];
+    };
+}
+
+policies![
     crate::fcfs::ENTRY,
     crate::noop::ENTRY,
     crate::deadline::ENTRY,
@@ -30,4 +42,31 @@ pub const ALL: &str = "all";
 /// The policy called `name`.
 pub fn find(name: &str) -> Option<&'static Entry> {
     POLICIES.iter().find(|entry| entry.name == name)
+}
+
+/// What the module of `entry` says of it, in paragraphs: its rule, its use, its promise, its source.
+/// `None` if it is not registered.
+pub fn text(entry: &Entry) -> Option<String> {
+    let number = POLICIES.iter().position(|one| one.name == entry.name)?;
+    let lines = FILES[number].lines().map_while(|line| line.strip_prefix("//!"));
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(line.strip_prefix(' ').unwrap_or(line));
+        text.push('\n');
+    }
+    // Links of the documentation of Rust.
+    Some(text.replace("[`", "`").replace("`]", "`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_policy_has_the_text_of_its_module() {
+        for entry in POLICIES {
+            let text = text(entry).expect("it is registered");
+            assert!(text.lines().count() > 3 && text.ends_with(".\n"), "{}: {text}", entry.name);
+        }
+    }
 }

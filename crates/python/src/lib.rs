@@ -43,7 +43,7 @@ mod _native {
     #[pymodule_export]
     use super::{
         Below, Failure, Pace, compare, device, devices, doctor, exit_without_memory, policies,
-        replay_decisions, schema, without_detail,
+        policy_named, replay_decisions, schema, without_detail,
     };
     #[pymodule_export]
     use crate::cycle::cycle_inputs;
@@ -199,6 +199,12 @@ fn exit_without_memory() -> &'static str {
 #[pyfunction]
 fn policies() -> String {
     json(&list::policies())
+}
+
+/// The policy of a name, as JSON.
+#[pyfunction]
+fn policy_named(py: Python<'_>, name: &str) -> PyResult<String> {
+    list::policy(name).map(|policy| json(&policy)).map_err(|error| raise(py, &error.into()))
 }
 
 /// Every named device, as JSON.

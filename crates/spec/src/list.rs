@@ -1,25 +1,37 @@
 //! What there is to choose from, as data.
 
-use penstock_policy::{Kind, POLICIES, Param, USUAL, Value as Setting};
+use penstock_policy::{Entry, Kind, POLICIES, Param, USUAL, Value as Setting};
 use serde_json::{Value, json};
 
 use crate::devices;
+use crate::diagnose::JobError;
 use crate::text::param_json;
 
-/// Every policy with its parameters, and whether it is compared if none are named.
+/// Every policy with what it says of itself and its parameters, and whether it is compared if none
+/// are named.
 pub fn policies() -> Value {
-    let policy = |entry: &penstock_policy::Entry| {
-        json!({
-            "name": entry.name,
-            "summary": entry.summary,
-            "usual": USUAL.contains(&entry.name),
-            "weights": entry.facts.heeds_weights,
-            "io_priorities": entry.facts.heeds_ioprio,
-            "linux": entry.facts.linux,
-            "params": params(entry.params, ""),
-        })
-    };
-    POLICIES.iter().map(policy).collect()
+    POLICIES.iter().map(described).collect()
+}
+
+/// The same of the policy called `name`.
+///
+/// # Errors
+/// No policy has this name.
+pub fn policy(name: &str) -> Result<Value, JobError> {
+    crate::params::policy(name).map(described)
+}
+
+fn described(entry: &'static Entry) -> Value {
+    json!({
+        "name": entry.name,
+        "summary": entry.summary,
+        "text": penstock_policy::text(entry),
+        "usual": USUAL.contains(&entry.name),
+        "weights": entry.facts.heeds_weights,
+        "io_priorities": entry.facts.heeds_ioprio,
+        "linux": entry.facts.linux,
+        "params": params(entry.params, ""),
+    })
 }
 
 /// Every named device.

@@ -119,7 +119,7 @@ fn unknown_names() {
         instead("pattern = \"random\"", "pattern = \"rnadom\""),
         job.params("deadlin").unwrap_err().to_string(),
         job.params("bfq").unwrap_err().to_string(),
-        job.params("mq-deadline").unwrap_err().to_string(),
+        job.params("none").unwrap_err().to_string(),
         instead("class = \"batch\"", "class = \"b\""),
     ]);
 }

@@ -1,7 +1,10 @@
 """`penstock list`: what there is to choose from."""
 
 import json
+import re
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -10,14 +13,19 @@ from rich.text import Text
 from penstock import _native
 from penstock.cli import output
 from penstock.cli.console import drawn
+from penstock.cli.job import errors_end
 from penstock.cli.options import Json
 from penstock.cli.verb import group
+from penstock.errors import translated
 from penstock.results.answers import Device, Param, Policy
 from penstock.text import prose
 
 app = group()
 
 INDENT = 2
+
+ITEM = re.compile(r"\n(?=- )")
+"""Where an item of a list begins within a paragraph of a policy's text."""
 
 MORE_POLICIES = (
     (
@@ -43,9 +51,26 @@ MORE_DEVICES = (
 """What may stand in a device's place."""
 
 
-@app.command(short_help="Show every policy with its parameters.")
-def policies(*, as_json: Json = False) -> None:
-    """Show every policy with its parameters: default, kind, meaning and source."""
+@app.command(short_help="Show every policy with its parameters, or one.")
+def policies(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="A policy, to see its rule and its use as well; without one, all of them.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    as_json: Json = False,
+) -> None:
+    """Show every policy with its parameters: default, kind, meaning and source.
+
+    With the name of a policy: that one, and its rule, its use and its promise.
+    """
+    if name is not None:
+        _one(name, as_json=as_json)
+        return
     text = _native.policies()
     if as_json:
         output.data(f"{text}\n")
@@ -57,12 +82,34 @@ def policies(*, as_json: Json = False) -> None:
         for number, entry in enumerate(entries):
             if number:
                 console.print()
-            _title(console, entry["name"], entry["summary"])
+            _head(console, entry)
             if entry["params"]:
                 console.print(Padding(_params(entry["params"]), (0, 0, 0, INDENT), expand=False))
-        for name, summary in MORE_POLICIES:
+        for other, summary in MORE_POLICIES:
             console.print()
-            _title(console, name, summary)
+            _title(console, other, summary)
+
+    drawn(draw)
+
+
+def _one(name: str, *, as_json: bool) -> None:
+    """Show the policy called `name`."""
+    with errors_end(), translated():
+        text = _native.policy_named(name)
+    if as_json:
+        output.data(f"{text}\n")
+        return
+    entry: Policy = json.loads(text)
+
+    def draw(console: Console) -> None:
+        _head(console, entry)
+        for paragraph in entry["text"].split("\n\n"):
+            console.print()
+            for item in ITEM.split(paragraph):
+                console.print(Text(" ".join(item.split())))
+        if entry["params"]:
+            console.print()
+            console.print(_params(entry["params"]))
 
     drawn(draw)
 
@@ -83,6 +130,13 @@ def devices(*, as_json: Json = False) -> None:
             _title(console, name, summary)
 
     drawn(draw)
+
+
+def _head(console: Console, entry: Policy) -> None:
+    """Its name, what it does in a line, and in which kernels it is."""
+    _title(console, entry["name"], entry["summary"])
+    if entry["linux"]:
+        console.print(Text(f"{' ' * INDENT}Linux {entry['linux']}", style="dim"))
 
 
 def _title(console: Console, name: str, summary: str) -> None:

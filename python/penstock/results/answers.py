@@ -38,8 +38,16 @@ class Policy(TypedDict):
 
     name: str
     summary: str
+    text: str
+    """What it does, when to use it, what it promises, and where it comes from; in paragraphs."""
     usual: bool
     """Whether it is compared if none are named."""
+    weights: bool
+    """Whether it divides the device by the weights of the classes."""
+    io_priorities: bool
+    """Whether it goes by the I/O priorities of the classes."""
+    linux: str | None
+    """The versions of Linux that have it; null if it is of no kernel."""
     params: list[Param]
 
 

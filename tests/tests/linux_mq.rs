@@ -1,0 +1,204 @@
+//! The schedulers of today's kernels: what mq-deadline, kyber and flash are known for, as figures.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use penstock_core::{
+    ClassId, ClassInfo, Flags, Io, IoClass, Limits, Op, Prio, Queued, Seed, Served, Span, StreamId,
+    Time, Virtual, run,
+};
+use penstock_device::{Cost, Fixed};
+use penstock_policy::{Params, Value, find};
+use penstock_run::{Options, compare};
+use penstock_tests::{Chaotic, journal, noted};
+use penstock_workload::{Agent, Agents, Arrivals, Pattern, Spacing};
+use proptest::prelude::*;
+
+/// One class of each kind, best-effort first: the order of the classes says nothing.
+const IOPRIOS: [&str; 3] = ["be:4", "rt:0", "idle"];
+
+fn classes() -> Vec<ClassInfo> {
+    let class =
+        |text: &str| ClassInfo { ioprio: text.parse().expect("one"), ..ClassInfo::new(text) };
+    IOPRIOS.map(class).into()
+}
+
+fn mq_deadline(params: &Params) -> Box<dyn penstock_core::Policy> {
+    let served = Served { classes: &classes(), ..Served::ONE_DISK };
+    (find("mq-deadline").expect("it is registered").build)(params, &served)
+}
+
+fn defaults() -> Params {
+    find("mq-deadline").expect("it is registered").defaults()
+}
+
+/// Requests of the three classes, dense enough to queue; class 3 is one that the job does not list.
+fn any_io() -> impl Strategy<Value = Io> {
+    let op = prop_oneof![Just(Op::Read), Just(Op::Write), Just(Op::Discard)];
+    (0_u64..20_000, 0_u64..200, 1_u32..5, 0_u16..4, op).prop_map(
+        |(due_us, start, len, class, op)| Io {
+            due: Time::ZERO + Span::from_us(due_us),
+            start: start * 4096,
+            len: len * 4096,
+            stream: StreamId(class.into()),
+            class: ClassId(class),
+            op,
+            prio: Prio(0),
+            flags: Flags::NONE,
+        },
+    )
+}
+
+proptest! {
+    /// Real-time before best-effort before idle, at every dispatch; but for the oldest of all, once
+    /// it has waited for too long.
+    #[test]
+    fn a_higher_class_goes_first_unless_the_oldest_has_waited_too_long(
+        ios in prop::collection::vec(any_io(), 1..150),
+        aging_ms in prop_oneof![Just(10_000_u64), 0_u64..40],
+        depth in 1_usize..5,
+        seed in any::<u64>(),
+    ) {
+        let aging = Span::from_ms(aging_ms);
+        let params = defaults().with("prio_aging_expire", Value::Duration(aging));
+        let device = Chaotic::new(depth, false, Seed(seed));
+        let journal =
+            journal(mq_deadline(&params), device, &mut Virtual::default(), &ios).expect("it runs");
+        let classes = classes();
+        let order = |number: usize| {
+            let class = journal.enqueued[number].1.class.index();
+            classes.get(class).map_or(IoClass::BestEffort, |class| class.ioprio.class())
+        };
+        // Tickets are used again, so requests are told apart by their place in the journal: the
+        // latest that entered under the ticket and was not sent.
+        let mut waiting: BTreeSet<usize> = (0..journal.enqueued.len()).collect();
+        for decision in &journal.decisions {
+            let members: Vec<usize> = std::iter::once(decision.go.id)
+                .chain(decision.chain.iter().copied())
+                .map(|id| *waiting.iter().find(|&&n| journal.enqueued[n].1.id == id).expect("it waits"))
+                .collect();
+            members.iter().for_each(|n| { waiting.remove(n); });
+            let sent = *members.iter().min().expect("one at least");
+            // What arrives at the very instant may come behind the decision.
+            let here = |n: &&usize| journal.enqueued[**n].0 < decision.at;
+            if let Some(above) = waiting.iter().filter(here).find(|&&n| order(n) < order(sent)) {
+                let waited = decision.at.since(journal.enqueued[sent].0);
+                let oldest = waiting.iter().filter(here).min().copied();
+                prop_assert!(
+                    waited >= aging && oldest.is_none_or(|oldest| sent < oldest),
+                    "{:?} waits, {:?} goes after {waited:?} of {aging:?}",
+                    journal.enqueued[*above].1, journal.enqueued[sent].1,
+                );
+            }
+        }
+    }
+}
+
+/// A closed loop over a part of the device.
+fn agent(class: u16, depth: u32, from: Span, count: u64) -> Agent {
+    Agent {
+        spacing: Spacing::default(),
+        count,
+        class: ClassId(class),
+        prio: Prio(0),
+        op: Op::Read,
+        flags: Flags::NONE,
+        size: 4096,
+        pattern: Pattern::Random,
+        region: u64::from(class) << 30..u64::from(class + 1) << 30,
+        arrivals: Arrivals::Closed { depth, think: Span::ZERO },
+        active: Time::ZERO + from..Time::ZERO + Span::from_secs(20),
+    }
+}
+
+/// A best-effort request that comes into a flood of real-time reads: how long it waits until it is
+/// sent. The device takes four commands at once, of 1 ms each.
+fn waits_in_a_flood(params: &Params) -> Span {
+    let arrives = Span::from_ms(100);
+    let agents = vec![agent(1, 32, Span::ZERO, u64::MAX), agent(0, 1, arrives, 1)];
+    let law = penstock_device::Law::of(Cost::Linear { base: Span::from_ms(1), per_mb: Span::ZERO });
+    let (device, commands) = noted(Fixed::with(law, law, 4, 1 << 40));
+    let mut stack = Queued::new(mq_deadline(params), device);
+    let mut source = Agents::new(agents, Seed(1));
+    run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default()).unwrap();
+    let commands = commands.borrow();
+    let mut ours = commands.iter().filter(|(_, command)| command.class == ClassId(0));
+    let (sent, _) = *ours.next().expect("it is sent");
+    sent.since(Time::ZERO + arrives)
+}
+
+#[test]
+fn a_best_effort_request_goes_after_prio_aging_expire_under_a_flood_of_real_time_reads() {
+    let default = waits_in_a_flood(&defaults());
+    // What is in flight then is four commands of 1 ms.
+    let (least, most) = (Span::from_secs(10), Span::from_secs(10) + Span::from_ms(4));
+    assert!(least <= default && default <= most, "it waited {default:?}");
+    let second = defaults().with("prio_aging_expire", Value::Duration(Span::from_secs(1)));
+    let shorter = waits_in_a_flood(&second);
+    assert!(shorter >= Span::from_secs(1) && shorter < Span::from_ms(1_005), "{shorter:?}");
+    let never = defaults().with("prio_aging_expire", Value::Duration(Span::MAX));
+    let starved = waits_in_a_flood(&never);
+    assert!(starved > Span::from_secs(19), "without ageing the flood ends first: {starved:?}");
+}
+
+/// An example of the folder, and what each class got under each policy: p99 in ns, bytes a second.
+fn example(name: &str, policies: &[&str], sets: &[&str]) -> Vec<Vec<(u64, f64)>> {
+    let file = format!("{}/../examples/linux/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let options = Options {
+        policies: policies.iter().map(|&name| name.into()).collect(),
+        ..Options::default()
+    };
+    let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
+    let result = compare(&PathBuf::from(file), &sets, &options, &mut |_| true).expect("it runs");
+    let class = |class: &penstock_run::result::ClassResult| {
+        (class.lat_ns.percentile["99.000000"], class.bw_bytes)
+    };
+    result.runs.iter().map(|run| run.classes.iter().map(class).collect()).collect()
+}
+
+#[test]
+fn kyber_keeps_reads_near_their_target_under_a_flood_of_writes() {
+    let [noop, kyber] = &example("write-flood", &["noop", "kyber"], &[])[..] else { panic!("two") };
+    let target = 1_000_000;
+    let ([reads, flood], [kept, kept_flood]) = (&noop[..], &kyber[..]) else { panic!("two each") };
+    assert!(reads.0 >= 4 * target, "noop: reads have a p99 of {} ns", reads.0);
+    assert!(kept.0 <= 2 * target, "kyber: reads have a p99 of {} ns", kept.0);
+    let left = kept_flood.1 / flood.1;
+    assert!(left >= 0.6, "the flood keeps {left}");
+}
+
+#[test]
+fn half_the_target_halves_what_reads_wait_for() {
+    let p99 = |target: &str| {
+        let set = format!("kyber.read_lat_nsec={target}");
+        example("write-flood", &["kyber"], &[&set])[0][0].0 as f64
+    };
+    let waits = ["2ms", "1ms", "0.5ms"].map(p99);
+    for pair in waits.windows(2) {
+        let ratio = pair[0] / pair[1];
+        assert!((2.0 / 1.5..=2.0 * 1.5).contains(&ratio), "{waits:?} ns");
+    }
+}
+
+/// A limit of the rule, as its author states it: a domain is scaled by its own latency.
+#[test]
+fn kyber_takes_nothing_from_writes_that_miss_their_own_target() {
+    // The flood takes 6.2 ms a write.
+    let missed = example("write-flood", &["kyber"], &["kyber.write_lat_nsec=4ms"]);
+    assert!(missed[0][0].0 > 5_000_000, "reads have a p99 of {} ns", missed[0][0].0);
+}
+
+/// Sorting saves seeks, and flash has none. Schedulers that idle lose what they idle.
+#[test]
+fn on_flash_every_scheduler_that_does_not_idle_has_the_same_throughput() {
+    let names = ["noop", "elevator", "deadline", "mq-deadline", "kyber", "sstf", "c-look", "look"];
+    let known: Vec<&str> = names.into_iter().filter(|name| find(name).is_some()).collect();
+    let rates: Vec<f64> = example("flash-needs-no-sorting", &known, &[])
+        .iter()
+        .map(|classes| classes.iter().map(|(_, rate)| rate).sum())
+        .collect();
+    let (least, most) = rates
+        .iter()
+        .fold((f64::MAX, 0.0_f64), |(least, most), &rate| (least.min(rate), most.max(rate)));
+    assert!(most / least <= 1.02, "{known:?}: {rates:?} bytes a second");
+}
