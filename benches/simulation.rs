@@ -1,5 +1,5 @@
 //! Speed of simulation: the loop, a fixed device, a mechanical disk, with its cache and in an array,
-//! drives of flash, a page cache; under fcfs.
+//! drives of flash, a page cache; under fcfs. And of the schedulers that Linux has, next to deadline.
 //!
 //! Peers: a bare binary heap of events, measured here, which is what a simulator with an event list
 //! pays before it does anything; and `DiskSim` 4.0's own figures for one mechanical disk and for eight.
@@ -17,7 +17,8 @@ use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Array, Cost, Fixed, Level, PageCache, Ssd, page_cache};
 use penstock_policy::fcfs::{self, Fcfs};
 use penstock_policy::{
-    Params, c_look, class_priority, deadline, look, noop, scan, size_priority, sptf, sstf,
+    Entry, POLICIES, Params, c_look, class_priority, deadline, look, noop, scan, size_priority,
+    sptf, sstf,
 };
 use penstock_spec::devices::{Model, find};
 use rand::RngExt;
@@ -134,6 +135,79 @@ fn ssd(name: &str) -> Ssd {
     Ssd::new(&spec.facts)
 }
 
+/// Random reads of 4 KiB by 32 streams that have `depth` requests under way in all.
+struct Streams {
+    rng: Rng,
+    left: u64,
+    /// Streams that may send a request, once for each.
+    pending: Vec<u32>,
+}
+
+impl Streams {
+    fn new(depth: u32) -> Self {
+        let pending = (0..depth).map(|n| n % 32).collect();
+        Self { rng: Seed(1).stream("streams", 0), left: REQUESTS, pending }
+    }
+}
+
+impl Source for Streams {
+    fn next_due(&self) -> Time {
+        if self.left > 0 && !self.pending.is_empty() { Time::ZERO } else { Time::NEVER }
+    }
+
+    fn take(&mut self, now: Time) -> Option<Io> {
+        self.left = self.left.checked_sub(1)?;
+        let Some(stream) = self.pending.pop() else {
+            self.left += 1;
+            return None;
+        };
+        Some(Io {
+            due: now,
+            start: self.rng.random_range(0..1_u64 << 28) * 4096,
+            len: 4096,
+            stream: StreamId(stream),
+            class: ClassId(0),
+            op: Op::Read,
+            prio: Prio(0),
+            flags: Flags::NONE,
+        })
+    }
+
+    fn finished(&mut self, _: Time, req: &Request, _: &Done) {
+        self.pending.push(req.stream.0);
+    }
+}
+
+/// The requests a second of a policy under [`Streams`].
+fn streams(entry: &Entry, depth: u32) -> f64 {
+    let seconds = best_of(|| {
+        let policy = (entry.build)(&entry.defaults(), &Served::ONE_DISK);
+        let mut stack = Queued::new(policy, fixed());
+        let mut source = Streams::new(depth);
+        run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default())
+            .expect("a closed loop runs to its end")
+    });
+    REQUESTS as f64 / seconds
+}
+
+/// Every scheduler that a kernel has, next to deadline: with few requests, and with so many that a
+/// search of all of them would show.
+fn schedulers_of_linux() {
+    for depth in [32, 100_000] {
+        let mut peer = None;
+        for entry in POLICIES.iter().filter(|entry| entry.facts.linux.is_some()) {
+            let what = format!("streams: 32, {}, fixed", entry.name);
+            if !named(&what) {
+                continue;
+            }
+            let peer = *peer.get_or_insert_with(|| streams(&deadline::ENTRY, depth));
+            let what = format!("{what}, depth {depth}");
+            let seconds = REQUESTS as f64 / streams(entry, depth);
+            report(&what, REQUESTS, seconds, Some(("deadline", peer)));
+        }
+    }
+}
+
 /// Push and pop of as many events as the loop turns: the floor of a simulator with an event list.
 fn heap(events: u64) -> u64 {
     let mut rng = Seed(1).stream("heap", 0);
@@ -145,11 +219,15 @@ fn heap(events: u64) -> u64 {
     heap.len() as u64
 }
 
+/// Whether the filter of the command line names this measurement.
+fn named(what: &str) -> bool {
+    std::env::args().skip(1).all(|filter| filter.starts_with("--") || what.contains(&filter))
+}
+
 /// Measures a fresh `stack` for each run under `load`, a depth and a length, if the filter of the command line names them.
 fn measure<D: Device>(what: &str, load: (u32, u32), peer: (&str, f64), stack: impl Fn() -> D) {
     let (depth, len) = load;
-    let named = |filter: &String| filter.starts_with("--") || what.contains(filter.as_str());
-    if std::env::args().skip(1).all(|filter| named(&filter)) {
+    if named(what) {
         let mut stacks: Vec<D> = (0..RUNS).map(|_| stack()).collect();
         let seconds = best_of(|| drive(stacks.pop().expect("one for each run"), depth, len));
         report(&format!("{what}, depth {depth}"), REQUESTS, seconds, Some(peer));
@@ -208,4 +286,5 @@ fn main() {
             Queued::new((entry.build)(&entry.defaults(), &Served::ONE_DISK), hdd())
         });
     }
+    schedulers_of_linux();
 }
