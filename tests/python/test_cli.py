@@ -221,6 +221,24 @@ class TestList:
                 assert list(param) == ["default", "doc", "kind", "name", "source"]
                 assert re.search(rf"^  {re.escape(param['name'])} ", text, re.MULTILINE)
 
+    def test_a_policy_by_name_shows_its_rule_and_its_parameters(self) -> None:
+        every = json.loads(penstock("list", "policies", "--json").out)
+        for entry in every:
+            assert json.loads(penstock("list", "policies", entry["name"], "--json").out) == entry
+            # The words of its module.
+            file = ROOT / "crates/policy/src" / f"{entry['name'].replace('-', '_')}.rs"
+            assert file.read_text().startswith(f"//! {entry['text'].splitlines()[0]}\n")
+        text = penstock("list", "policies", "mq-deadline").out
+        assert text.startswith("mq-deadline: deadline in each class of I/O priority")
+        assert "\n  Linux since 4.11\n" in text
+        assert "\nPromise: once a request has waited for `prio_aging_expire`" in text
+        assert re.search(r"^prio_aging_expire +10s ", text, re.MULTILINE)
+
+    def test_a_policy_that_is_unknown_is_refused_with_the_nearest(self) -> None:
+        done = penstock("list", "policies", "mq-deadlin")
+        assert done.code == 2
+        assert "error: unknown policy `mq-deadlin`\nhint: did you mean `mq-deadline`?" in done.err
+
     def test_devices(self) -> None:
         entries = json.loads(penstock("list", "devices", "--json").out)
         assert entries[0]["name"] == "hdd-7200"

@@ -5,6 +5,7 @@ there is one.
 """
 
 import copy
+import itertools
 import json
 import re
 import tomllib
@@ -450,7 +451,9 @@ def messages() -> Iterator[str]:
 MESSAGES = list(messages())
 
 PAPERS = [path for path in ROOT.glob("papers/*/*.toml") if path.name != "published.toml"]
-EXAMPLES = [path for folder in ("", "fairio/", "linux/") for path in ROOT.glob(f"examples/{folder}*.toml")]
+EXAMPLES = [
+    path for folder in ("", "fairio/", "linux/") for path in ROOT.glob(f"examples/{folder}*.toml")
+]
 JOB_FILES = sorted([*EXAMPLES, *PAPERS])
 DEVICE_FILES = sorted(ROOT.glob("examples/devices/*.toml"))
 
