@@ -451,10 +451,8 @@ def messages() -> Iterator[str]:
 MESSAGES = list(messages())
 
 PAPERS = [path for path in ROOT.glob("papers/*/*.toml") if path.name != "published.toml"]
-EXAMPLES = [
-    path for folder in ("", "fairio/", "linux/") for path in ROOT.glob(f"examples/{folder}*.toml")
-]
-JOB_FILES = sorted([*EXAMPLES, *PAPERS])
+EXAMPLES = [ROOT.glob(f"examples/{folder}*.toml") for folder in ("", "fairio/", "linux/")]
+JOB_FILES = sorted([*itertools.chain(*EXAMPLES), *PAPERS])
 DEVICE_FILES = sorted(ROOT.glob("examples/devices/*.toml"))
 
 

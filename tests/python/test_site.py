@@ -88,6 +88,8 @@ def test_every_policy_parameter_and_device_is_on_its_page() -> None:
     for policy in json.loads(penstock("list", "policies", "--json").out):
         section = pages["Policies"].partition(f"\n## {policy['name']}\n")[2].partition("\n## ")[0]
         assert policy["summary"][1:] in section
+        assert policy["text"].strip() in section
+        assert policy["linux"] is None or f"In Linux {policy['linux']}." in section
         for param in policy["params"]:
             assert f"| `{param['name']}` |" in section
     for device in json.loads(penstock("list", "devices", "--json").out):

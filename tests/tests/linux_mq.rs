@@ -10,7 +10,7 @@ use penstock_core::{
 use penstock_device::{Cost, Fixed};
 use penstock_policy::{Params, Value, find};
 use penstock_run::{Options, compare};
-use penstock_tests::{Chaotic, journal, noted};
+use penstock_tests::{Chaotic, Script, journal, noted};
 use penstock_workload::{Agent, Agents, Arrivals, Pattern, Spacing};
 use proptest::prelude::*;
 
@@ -75,9 +75,14 @@ proptest! {
         for decision in &journal.decisions {
             let members: Vec<usize> = std::iter::once(decision.go.id)
                 .chain(decision.chain.iter().copied())
-                .map(|id| *waiting.iter().find(|&&n| journal.enqueued[n].1.id == id).expect("it waits"))
+                .map(|id| {
+                    let sent = waiting.iter().find(|&&n| journal.enqueued[n].1.id == id);
+                    *sent.expect("it waits")
+                })
                 .collect();
-            members.iter().for_each(|n| { waiting.remove(n); });
+            for n in &members {
+                waiting.remove(n);
+            }
             let sent = *members.iter().min().expect("one at least");
             // What arrives at the very instant may come behind the decision.
             let here = |n: &&usize| journal.enqueued[**n].0 < decision.at;
@@ -91,6 +96,27 @@ proptest! {
                 );
             }
         }
+    }
+}
+
+proptest! {
+    /// A difference is one of classes alone.
+    #[test]
+    fn where_all_have_one_priority_mq_deadline_is_deadline(
+        mut ios in prop::collection::vec(any_io(), 1..150),
+        depth in 1_usize..5,
+        seed in any::<u64>(),
+    ) {
+        for io in &mut ios {
+            io.class = ClassId(0);
+        }
+        let decisions = |policy| {
+            let device = Chaotic::new(depth, false, Seed(seed));
+            journal(policy, device, &mut Virtual::default(), &ios).expect("it runs").decisions
+        };
+        let deadline = find("deadline").expect("it is registered");
+        let deadline = (deadline.build)(&deadline.defaults(), &Served::ONE_DISK);
+        prop_assert_eq!(decisions(mq_deadline(&defaults())), decisions(deadline));
     }
 }
 
@@ -154,6 +180,43 @@ fn example(name: &str, policies: &[&str], sets: &[&str]) -> Vec<Vec<(u64, f64)>>
         (class.lat_ns.percentile["99.000000"], class.bw_bytes)
     };
     result.runs.iter().map(|run| run.classes.iter().map(class).collect()).collect()
+}
+
+/// Reads, writes and discards that all wait: which goes when.
+#[test]
+fn kyber_serves_its_domains_in_turn_each_a_batch_in_order_of_arrival() {
+    let io = |n: u64, op| Io {
+        due: Time::ZERO,
+        start: (1000 - n) * 8192,
+        len: 4096,
+        stream: StreamId(0),
+        class: ClassId(0),
+        op,
+        prio: Prio(0),
+        flags: Flags::NONE,
+    };
+    let of = |op, count: u64| (0..count).map(move |n| io(n, op));
+    let ios: Vec<Io> =
+        of(Op::Write, 20).chain(of(Op::Read, 40)).chain(of(Op::Discard, 3)).collect();
+    let kyber = find("kyber").expect("it is registered");
+    let cost = Cost::Linear { base: Span::from_ms(1), per_mb: Span::ZERO };
+    let (device, commands) = noted(Fixed::new(cost, 1 << 40));
+    let mut stack = Queued::new((kyber.build)(&kyber.defaults(), &Served::ONE_DISK), device);
+    let mut source = Script::new(ios);
+    run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default()).unwrap();
+    let commands = commands.borrow();
+    let mut turns: Vec<(Op, u32)> = Vec::new();
+    for (_, command) in commands.iter() {
+        match turns.last_mut() {
+            Some((op, count)) if *op == command.op => *count += 1,
+            _ => turns.push((command.op, 1)),
+        }
+    }
+    let (r, w, d) = (Op::Read, Op::Write, Op::Discard);
+    assert_eq!(turns, [(w, 8), (d, 1), (r, 16), (w, 8), (d, 1), (r, 16), (w, 4), (d, 1), (r, 8)]);
+    let reads: Vec<u64> =
+        commands.iter().filter(|(_, c)| c.op == r).map(|(_, command)| command.start).collect();
+    assert!(reads.is_sorted_by(|a, b| a > b), "in order of arrival, whatever the positions");
 }
 
 #[test]
