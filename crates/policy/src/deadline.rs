@@ -14,7 +14,7 @@
 
 use alloc::boxed::Box;
 
-use penstock_core::{Go, Op, Out, Part, Policy, Request, Span, Time};
+use penstock_core::{Counter, Go, Op, Out, Part, Policy, Request, Span, Time};
 
 use crate::entry::{Bound, Entry, Facts};
 use crate::params::{Kind, Param, Params, Value};
@@ -119,7 +119,7 @@ impl Policy for Deadline {
 
     fn complete(&mut self, _: Time, _: &Request, _: &Part) {}
 
-    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+    fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
         self.batches.counters(report);
         self.queues.chains().counters(report);
     }
@@ -216,11 +216,11 @@ impl Batches {
     }
 
     /// Reports what became of the batches.
-    pub(crate) fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+    pub(crate) fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
         let Counts { batches: [reads, writes], expired, passed_over } = self.counts;
-        report("read_batches", reads);
-        report("write_batches", writes);
-        report("expired_heads", expired);
-        report("writes_passed_over", passed_over);
+        report(Counter::total("read_batches"), reads);
+        report(Counter::total("write_batches"), writes);
+        report(Counter::total("expired_heads"), expired);
+        report(Counter::total("writes_passed_over"), passed_over);
     }
 }

@@ -30,7 +30,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 
-use penstock_core::{Go, Op, Out, Part, Policy, Request, Span, Time};
+use penstock_core::{Counter, Go, Op, Out, Part, Policy, Request, Span, Time};
 
 use crate::entry::{Entry, Facts};
 use crate::params::{Kind, Param, Params, Value};
@@ -239,14 +239,14 @@ impl Policy for Kyber {
         }
     }
 
-    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+    fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
         for (domain, Fixed { name, .. }) in self.domains.iter().zip(&DOMAINS) {
-            report(&format!("{name}.tokens"), u64::from(domain.tokens));
-            report(&format!("{name}.fewest_tokens"), u64::from(domain.fewest));
+            report(Counter::level(&format!("{name}.tokens")), u64::from(domain.tokens));
+            report(Counter::level(&format!("{name}.fewest_tokens")), u64::from(domain.fewest));
         }
         let [windows, congested] = self.windows;
-        report("windows", windows);
-        report("congested_windows", congested);
+        report(Counter::total("windows"), windows);
+        report(Counter::total("congested_windows"), congested);
         self.chains.counters(report);
     }
 }

@@ -25,7 +25,9 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 
-use penstock_core::{ClassInfo, Go, IoClass, IoPrio, Out, Part, Policy, Request, Span, Time};
+use penstock_core::{
+    ClassInfo, Counter, Go, IoClass, IoPrio, Out, Part, Policy, Request, Span, Time,
+};
 
 use crate::deadline::{
     self, Batches, DIRECTIONS, FIFO_BATCH, FRONT_MERGES, READ_EXPIRE, WRITE_EXPIRE, WRITES_STARVED,
@@ -153,11 +155,13 @@ impl Policy for MqDeadline {
 
     fn complete(&mut self, _: Time, _: &Request, _: &Part) {}
 
-    fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
+    fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
         for (name, batches) in NAMES.iter().zip(&self.batches) {
-            batches.counters(&mut |counter, n| report(&format!("{name}.{counter}"), n));
+            batches.counters(&mut |counter, n| {
+                report(Counter { name: &format!("{name}.{}", counter.name), ..counter }, n);
+            });
         }
-        report("aged", self.aged);
+        report(Counter::total("aged"), self.aged);
         self.queues.chains().counters(report);
     }
 }

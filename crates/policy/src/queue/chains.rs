@@ -8,7 +8,7 @@
 
 use alloc::vec::Vec;
 
-use penstock_core::{Flags, Go, Op, Out, ReqId, Request};
+use penstock_core::{Counter, Flags, Go, Op, Out, ReqId, Request};
 
 use super::exact::Exact;
 use super::slots::{NIL, put};
@@ -173,9 +173,9 @@ impl Chains {
     }
 
     /// Reports how many requests were merged.
-    pub fn counters(&self, report: &mut dyn FnMut(&str, u64)) {
-        report("back_merges", self.merged.0);
-        report("front_merges", self.merged.1);
+    pub fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
+        report(Counter::total("back_merges"), self.merged.0);
+        report(Counter::total("front_merges"), self.merged.1);
     }
 
     /// Takes the chain of `founder` out and sends it as one command.
