@@ -211,8 +211,8 @@ class TestList:
 
     def test_policies(self) -> None:
         entries = json.loads(penstock("list", "policies", "--json").out)
-        # Each has a golden table.
-        tables = [table.stem for table in (ROOT / "tests/golden").glob("*.snap")]
+        # Each has a golden table; that of another mode has its name behind the policy's.
+        tables = {table.name.split(".")[0] for table in (ROOT / "tests/golden").glob("*.snap")}
         assert sorted(entry["name"] for entry in entries) == sorted(tables)
         text = penstock("list", "policies").out
         for entry in entries:

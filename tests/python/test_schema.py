@@ -50,6 +50,7 @@ LEFT_TO_THE_PARSER = re.compile(
             "the offsets ascend",
             "`done:` belongs",
             "closed agents keep",
+            "has no effect with mode",
             "the device takes (no time|more than a hundred years)",
             "the drive takes more than a hundred years",
             "the stripe unit is larger than a disk",

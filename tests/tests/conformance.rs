@@ -4,10 +4,12 @@
 //! scattered, 32 at the device. The record is replayed in virtual time and every decision compared.
 
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 
 use penstock_policy::{Entry, Kind, POLICIES, Param, Value};
 use penstock_run::record::replay::{Replay, replay};
 use penstock_run::{Options, TargetOptions, compare};
+use penstock_spec::Job;
 
 /// More requests outstanding than the device takes, so that there is always a decision to make:
 /// random reads, sequential writes that merge, long writes that are split.
@@ -145,7 +147,8 @@ fn threads_are_no_different() {
     assert!(replay.first_difference.is_none(), "{replay:?}");
 }
 
-/// Each parameter of a policy set to another value: the least where there is one.
+/// Each parameter of a policy set to another value, the least where there is one, if that fits the
+/// others.
 fn changes(entry: &Entry) -> Vec<String> {
     let change = |param: &Param| {
         let value = match (&param.kind, &param.default) {
@@ -165,5 +168,6 @@ fn changes(entry: &Entry) -> Vec<String> {
         };
         format!("{}.{}={value}", entry.name, param.name)
     };
-    entry.params.iter().map(change).collect()
+    let fits = |set: &String| Job::parse("job.toml", JOB, from_ref(set)).is_ok();
+    entry.params.iter().map(change).filter(fits).collect()
 }

@@ -12,7 +12,7 @@ use penstock_core::{
 };
 use penstock_device::{Cost, Fixed};
 use penstock_policy::params::Value;
-use penstock_policy::{Entry, POLICIES};
+use penstock_policy::{Entry, POLICIES, Params};
 use penstock_tests::Script;
 
 const KIB: u64 = 1024;
@@ -63,9 +63,14 @@ impl PolicyObserver for Entries<'_> {
     }
 }
 
-/// Runs the scenario and lists each command: when it was sent, its length, and its requests.
-fn table(entry: &Entry) -> String {
-    let mut rows = format!("{}: {}\n\n", entry.name, entry.summary);
+/// Policies that have a second rule: the name, and what selects the rule.
+const MODES: &[(&str, &str, &str)] = &[("cfq", "mode", "slices")];
+
+/// Runs the scenario and lists each command: when it was sent, its length, and its requests. `mode`
+/// is a parameter and its value.
+fn table(entry: &Entry, mode: Option<(&str, &'static str)>) -> String {
+    let shown = mode.map_or(String::new(), |(name, word)| format!(", {name} = \"{word}\""));
+    let mut rows = format!("{}{shown}: {}\n\n", entry.name, entry.summary);
     rows.push_str("   sent  op       KiB from     KiB  carries\n");
     // A policy that uses weights divides between two classes: even streams, and odd ones with three
     // times the weight.
@@ -110,8 +115,23 @@ fn table(entry: &Entry) -> String {
         writeln!(rows, "{ms:7.2}  {op:7} {from:9} {:7}  {carries}", (own + merged) / KIB).unwrap();
     };
     let cost = Cost::Linear { base: Span::from_ms(1), per_mb: Span::from_ms(20) };
+    let params = settings(entry, mode);
+    let served = Served { classes, ..Served::ONE_DISK };
+    let policy = Witness::new((entry.build)(&params, &served), decided);
+    let policy = Witness::with(policy, Entries(&enqueued));
+    let mut stack = Queued::new(policy, Fixed::new(cost, 1 << 30));
+    let mut source = Script::new(ios.clone());
+    run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default()).unwrap();
+    rows
+}
+
+/// The parameters that fit the scenario.
+fn settings(entry: &Entry, mode: Option<(&str, &'static str)>) -> Params {
     // What a policy would learn in the course of a run is given to it.
     let mut params = entry.defaults();
+    if let Some((name, word)) = mode {
+        params.set(name, Value::Word(word));
+    }
     if entry.params.iter().any(|param| param.name == "split") {
         params.set("split", Value::Size(64 << 10));
     }
@@ -123,24 +143,26 @@ fn table(entry: &Entry) -> String {
     if entry.params.iter().any(|param| param.name == "prio_aging_expire") {
         params.set("prio_aging_expire", Value::Duration(Span::from_ms(4)));
     }
-    let served = Served { classes, ..Served::ONE_DISK };
-    let policy = Witness::new((entry.build)(&params, &served), decided);
-    let policy = Witness::with(policy, Entries(&enqueued));
-    let mut stack = Queued::new(policy, Fixed::new(cost, 1 << 30));
-    let mut source = Script::new(ios.clone());
-    run(&mut source, &mut stack, &mut Virtual::default(), &mut (), Limits::default()).unwrap();
-    rows
+    params
 }
 
 #[test]
 fn each_policy_has_its_golden_table() {
     for entry in POLICIES {
-        insta::with_settings!({
-            snapshot_path => "../golden", prepend_module_to_snapshot => false, omit_expression => true,
-        }, {
-            insta::assert_snapshot!(entry.name, table(entry));
-        });
+        holds(entry.name, &table(entry, None));
     }
+    for &(policy, param, word) in MODES {
+        let entry = penstock_policy::find(policy).expect("a policy");
+        holds(&format!("{policy}.{word}"), &table(entry, Some((param, word))));
+    }
+}
+
+fn holds(name: &str, table: &str) {
+    insta::with_settings!({
+        snapshot_path => "../golden", prepend_module_to_snapshot => false, omit_expression => true,
+    }, {
+        insta::assert_snapshot!(name, table);
+    });
 }
 
 /// A table for a policy that is gone, or under another name, would be read and believed.
@@ -149,7 +171,9 @@ fn every_golden_table_belongs_to_a_policy() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/golden");
     for file in std::fs::read_dir(folder).unwrap() {
         let name = file.unwrap().file_name().into_string().unwrap();
-        let policy = name.trim_end_matches(".new").trim_end_matches(".snap");
-        assert!(penstock_policy::find(policy).is_some(), "{name} names no policy");
+        let table = name.trim_end_matches(".new").trim_end_matches(".snap");
+        let is_mode = |&(policy, _, word): &(&str, &str, &str)| table == format!("{policy}.{word}");
+        let known = penstock_policy::find(table).is_some() || MODES.iter().any(is_mode);
+        assert!(known, "{name} names no policy");
     }
 }

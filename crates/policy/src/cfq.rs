@@ -1,156 +1,151 @@
-//! Round robin over streams, a few requests at a turn.
+//! Completely fair queueing: round robin over streams, by requests or by time.
 //!
-//! Each stream (an agent, a process) has a queue of its own, sorted by position. Streams take turns;
-//! a turn ends after `quantum` commands or when the stream's queue is empty. Within a stream
-//! requests go in ascending position and then round again, but a turn begins with the stream's
-//! oldest request if that has expired. O(log n) a request.
+//! `mode = "requests"`, the default, is the early form. Each stream (an agent, a process) has a
+//! queue of its own, sorted by position. Streams take turns; a turn ends after `quantum` commands or
+//! when the stream's queue is empty. Within a stream requests go in ascending position and then round
+//! again, but a turn begins with the stream's oldest request if that has expired.
 //!
-//! Promise: of `n` streams that always have something queued, each sends the same number of
-//! commands, at most `quantum` at a turn; an expired request waits for its older ones, a turn each.
+//! `mode = "slices"` is the later form. A turn is a slice of time: `slice_sync · (1 + (4 − L) / 5)`
+//! at level L of the stream's I/O priority, so 180 ms at `be:0`, 100 ms at `be:4`, 40 ms at `be:7`.
+//! When the stream's queue runs empty within its slice, the disk is kept idle for `slice_idle`: the
+//! next request of a stream that reads in sequence comes at once and lies where the arm is. A stream
+//! that thinks for longer than that in the mean, or than is left of its slice, is not waited for.
+//! Requests that no caller waits for share a queue for each level, with `slice_async` and
+//! `slice_async_rq`, and without idling. Real time goes before best effort, that before idle, and
+//! interrupts it. Commands go upwards from where the arm is, unless one a little behind is nearer.
+//! Use it for disks with an arm that many programs read from at once.
+//!
+//! O(log n) a request in both.
+//!
+//! Promise of `requests`: of `n` streams that always have something queued, each sends the same
+//! number of commands, at most `quantum` at a turn; an expired request waits for its older ones, a
+//! turn each. Of `slices`: streams of one class that always have something queued, or think more
+//! briefly than `slice_idle`, have the disk for times in the ratio of their slices. What a turn takes
+//! in excess is taken off the stream's next slice, up to a whole one. No bound on a wait in commands:
+//! turns are times, and a class that goes first may always have something.
+//!
+//! What it leaves out: a turn on a device that takes several commands at once begins while the last
+//! ones of the turn before are still in flight, and pays for them; there is no limit on the commands
+//! of one turn in flight, no group of processes, and no merging of the queues of processes that read
+//! in turn. A stream has one I/O priority at a time: that of the request that finds its queue empty.
 //!
 //! Source: complete fair queueing as lectures describe its early form ("a queue a process, in sector
-//! order, round robin, four requests a turn"); the expiry is the kernel's.
+//! order, round robin, four requests a turn"), and the kernel's documentation of cfq-iosched and
+//! ioprio, whose names and defaults these are. The kernel of the later form has a `quantum` of 8.
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
-use alloc::vec::Vec;
+use alloc::format;
 
-use penstock_core::{Go, Out, Part, Policy, Request, Span, Time};
+use penstock_core::{Policy, Span};
 
-use crate::entry::{Bound, Entry, Facts};
+use crate::entry::{Bound, Conflict, Entry, Facts};
+use crate::one_way::{BACK_SEEK_MAX, BACK_SEEK_PENALTY, FIFO_EXPIRE_ASYNC, FIFO_EXPIRE_SYNC};
 use crate::params::{Kind, Param, Params, Value};
-use crate::queue::{Added, Chains, Links, List, MAX_SECTORS, max_sectors};
+use crate::queue::{MAX_SECTORS, max_sectors};
+
+mod requests;
+mod slices;
 
 const KERNEL: &str = "the kernel's cfq-iosched";
+
+/// Parameters of one mode, which the other has no use for.
+const OF_REQUESTS: &[&str] = &["quantum"];
+const OF_SLICES: &[&str] = &[
+    "slice_sync",
+    "slice_async",
+    "slice_async_rq",
+    "slice_idle",
+    "back_seek_max",
+    "back_seek_penalty",
+];
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "cfq",
-    summary: "round robin over streams, each in order of position, a few requests a turn",
+    summary: "round robin over streams, each in order of position, by requests or by time",
     params: &[
+        Param {
+            name: "mode",
+            kind: Kind::Choice(&["requests", "slices"]),
+            default: Value::Word("requests"),
+            doc: "requests: a turn is a number of commands, as in the early form; slices: a turn is a \
+                  time, by I/O priority, with idling, as in the later form",
+            source: "ours: the kernel had one form after the other",
+        },
         Param {
             name: "quantum",
             kind: Kind::Count(1),
             default: Value::Count(4),
-            doc: "commands that a stream may send in one turn",
+            doc: "requests: commands that a stream may send in one turn",
             source: KERNEL,
         },
         Param {
-            name: "fifo_expire_sync",
-            kind: Kind::Duration,
-            default: Value::Duration(Span::from_ms(125)),
-            doc: "a synchronous request that has waited this long begins its stream's next turn",
+            name: "slice_sync",
+            kind: Kind::PositiveDurationOr(&[]),
+            default: Value::Duration(Span::from_ms(100)),
+            doc: "slices: how long a turn of a stream at level 4 is",
             source: KERNEL,
         },
         Param {
-            name: "fifo_expire_async",
-            kind: Kind::Duration,
-            default: Value::Duration(Span::from_ms(250)),
-            doc: "the same for a request that no caller waits for",
+            name: "slice_async",
+            kind: Kind::PositiveDurationOr(&[]),
+            default: Value::Duration(Span::from_ms(40)),
+            doc: "slices: the same for requests that no caller waits for",
             source: KERNEL,
         },
+        Param {
+            name: "slice_async_rq",
+            kind: Kind::Count(1),
+            default: Value::Count(2),
+            doc: "slices: commands in a turn of such requests at level 7, twice as many at level 6, \
+                  and so on",
+            source: KERNEL,
+        },
+        Param {
+            name: "slice_idle",
+            kind: Kind::Duration,
+            default: Value::Duration(Span::from_ms(8)),
+            doc: "slices: how long the disk is kept idle for the next request of the stream whose turn \
+                  it is; 0 for not at all",
+            source: KERNEL,
+        },
+        BACK_SEEK_MAX,
+        BACK_SEEK_PENALTY,
+        FIFO_EXPIRE_SYNC,
+        FIFO_EXPIRE_ASYNC,
         MAX_SECTORS,
     ],
-    build: |params, _| Box::new(Cfq::new(params)),
+    build: |params, served| -> Box<dyn Policy> {
+        if params.is("mode", "slices") {
+            Box::new(slices::Slices::new(params, served))
+        } else {
+            Box::new(requests::Requests::new(params))
+        }
+    },
     bound: |params, streams| {
         let after = params.duration("fifo_expire_sync").max(params.duration("fifo_expire_async"));
-        Some(Bound { after, overtakes: params.count("quantum").saturating_mul(streams + 1) })
+        let overtakes = params.count("quantum").saturating_mul(streams.saturating_add(1));
+        params.is("mode", "requests").then_some(Bound { after, overtakes })
     },
-    facts: Facts { merges: max_sectors, linux: Some("2.6 to 4.20"), ..Facts::NONE },
+    facts: Facts {
+        merges: max_sectors,
+        heeds_ioprio: true,
+        linux: Some("2.6 to 4.20"),
+        conflict,
+        ..Facts::NONE
+    },
 };
 
-/// A queue for each stream, and the order of turns.
-#[derive(Debug)]
-pub struct Cfq {
-    quantum: u32,
-    expire_sync: Span,
-    expire_async: Span,
-    /// One lane for each stream: its sorted queue.
-    chains: Chains,
-    links: Links,
-    streams: Vec<Stream>,
-    /// Streams that have something queued, in the order of their turns; the first is served.
-    turns: VecDeque<u32>,
-    /// Commands that the first stream may still send; 0 before its turn begins.
-    left: u32,
-    /// By founder's slot: when it expires.
-    expires: Vec<Time>,
-}
-
-#[derive(Debug, Default)]
-struct Stream {
-    /// In order of arrival.
-    fifo: List,
-    /// Where its last command ended.
-    position: u64,
-}
-
-impl Cfq {
-    /// Takes the kernel's tunables.
-    pub fn new(params: &Params) -> Self {
-        Self {
-            quantum: params.count("quantum"),
-            expire_sync: params.duration("fifo_expire_sync"),
-            expire_async: params.duration("fifo_expire_async"),
-            chains: Chains::new(max_sectors(params).unwrap_or(0), true),
-            links: Links::default(),
-            streams: Vec::new(),
-            turns: VecDeque::new(),
-            left: 0,
-            expires: Vec::new(),
-        }
-    }
-
-    /// The stream's next command. At the beginning of a turn it is the oldest request, if that has
-    /// expired; otherwise the next by position, beginning again at the lowest.
-    fn next(&self, now: Time, stream: u32, turn_begins: bool) -> Option<u32> {
-        let Stream { fifo, position } = &self.streams[stream as usize];
-        let oldest = fifo.front()?;
-        if turn_begins && self.expires[oldest as usize] <= now {
-            return Some(oldest);
-        }
-        self.chains.at_or_after(stream, *position).or_else(|| self.chains.at_or_after(stream, 0))
-    }
-}
-
-impl Policy for Cfq {
-    fn enqueue(&mut self, now: Time, req: &Request) {
-        let stream = req.stream.0;
-        if stream as usize >= self.streams.len() {
-            self.streams.resize_with(stream as usize + 1, Stream::default);
-        }
-        let Added::Founded(founder) = self.chains.add(stream, req) else { return };
-        let slot = founder as usize;
-        if slot >= self.expires.len() {
-            self.expires.resize(slot + 1, Time::NEVER);
-        }
-        self.expires[slot] = now + if req.is_sync() { self.expire_sync } else { self.expire_async };
-        let fifo = &mut self.streams[stream as usize].fifo;
-        if fifo.is_empty() {
-            self.turns.push_back(stream);
-        }
-        self.links.push_back(fifo, founder);
-    }
-
-    fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
-        let stream = *self.turns.front()?;
-        let turn_begins = self.left == 0;
-        if turn_begins {
-            self.left = self.quantum;
-        }
-        let founder = self.next(now, stream, turn_begins)?;
-        let Stream { fifo, position } = &mut self.streams[stream as usize];
-        *position = self.chains.end(founder);
-        self.links.remove(fifo, founder);
-        self.left -= 1;
-        if fifo.is_empty() {
-            self.turns.pop_front();
-            self.left = 0;
-        } else if self.left == 0 {
-            self.turns.rotate_left(1);
-        }
-        Some(self.chains.take(founder, out))
-    }
-
-    fn complete(&mut self, _: Time, _: &Request, _: &Part) {}
+/// A parameter that the chosen mode has no use for must be left at its default.
+fn conflict(params: &Params) -> Option<Conflict> {
+    let (mode, others, hint) = if params.is("mode", "slices") {
+        ("slices", OF_REQUESTS, "leave it out, or set mode to \"requests\"")
+    } else {
+        ("requests", OF_SLICES, "leave it out, or set mode to \"slices\"")
+    };
+    let changed = |param: &&Param| *params.get(param.name) != param.default;
+    let mut unused = ENTRY.params.iter().filter(|param| others.contains(&param.name));
+    let param = unused.find(changed)?.name;
+    let message = format!("{param} has no effect with mode \"{mode}\"");
+    Some(Conflict { param, message, hint })
 }

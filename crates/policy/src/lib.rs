@@ -16,6 +16,9 @@ pub mod registry;
 
 mod cost;
 mod feedback;
+mod idling;
+mod one_way;
+mod think_time;
 
 pub mod c_look;
 pub mod cfq;

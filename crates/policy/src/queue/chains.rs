@@ -156,6 +156,15 @@ impl Chains {
         (by_start.key(found).0 == lane).then_some(found)
     }
 
+    /// The last chain of `lane` that begins before `position`.
+    pub fn before(&self, lane: u32, position: u64) -> Option<u32> {
+        let Starts::Ordered(by_start) = &self.by_start else {
+            unreachable!("chains that are not in order")
+        };
+        let found = by_start.before((lane, position, 0))?;
+        (by_start.key(found).0 == lane).then_some(found)
+    }
+
     /// First byte of the chain of `founder`.
     pub fn start(&self, founder: u32) -> u64 {
         self.nodes[founder as usize].chain.start

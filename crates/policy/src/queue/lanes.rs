@@ -31,7 +31,7 @@ struct Lane {
 }
 
 impl Lanes {
-    /// As many lanes as `lanes`, for these chains.
+    /// As many lanes as `lanes`, for these chains; more come with their first request.
     pub fn new(chains: Chains, lanes: u32) -> Self {
         Self {
             chains,
@@ -43,6 +43,9 @@ impl Lanes {
 
     /// Queues `req` in `lane`, or merges it with a neighbour there.
     pub fn add(&mut self, now: Time, lane: u32, req: &Request) -> Added {
+        if lane as usize >= self.queues.len() {
+            self.queues.resize(lane as usize + 1, Lane::default());
+        }
         let added = self.chains.add(lane, req);
         if let Added::Founded(founder) = added {
             put(&mut self.arrived, founder, now);
@@ -53,7 +56,7 @@ impl Lanes {
 
     /// Whether nothing waits in `lane`.
     pub fn is_empty(&self, lane: u32) -> bool {
-        self.queues[lane as usize].fifo.is_empty()
+        self.queues.get(lane as usize).is_none_or(|queue| queue.fifo.is_empty())
     }
 
     /// The oldest chain of `lane`.

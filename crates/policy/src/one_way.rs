@@ -1,0 +1,115 @@
+//! The one-way elevator of `cfq` and `bfq` over the queues of streams.
+//!
+//! Within a queue commands go in ascending position from where the arm is. A command a little behind
+//! the arm goes first if that is nearer, although the way back counts several times. A queue's turn
+//! begins with its oldest command, if that has expired.
+
+use penstock_core::{Counter, Go, Out, Request, Span, Time};
+
+use crate::params::{Kind, Param, Params, Value};
+use crate::queue::{Added, Chains, Lanes, max_sectors};
+
+const KERNEL: &str = "the kernel's documentation of cfq and bfq";
+
+pub(crate) const BACK_SEEK_MAX: Param = Param {
+    name: "back_seek_max",
+    kind: Kind::Size,
+    default: Value::Size(16 << 20),
+    doc: "a request behind the arm may be the next one up to this distance",
+    source: KERNEL,
+};
+
+pub(crate) const BACK_SEEK_PENALTY: Param = Param {
+    name: "back_seek_penalty",
+    kind: Kind::Count(1),
+    default: Value::Count(2),
+    doc: "a distance backwards counts as this many times the same distance forwards",
+    source: KERNEL,
+};
+
+pub(crate) const FIFO_EXPIRE_SYNC: Param = Param {
+    name: "fifo_expire_sync",
+    kind: Kind::Duration,
+    default: Value::Duration(Span::from_ms(125)),
+    doc: "a synchronous request that has waited this long begins its stream's next turn",
+    source: KERNEL,
+};
+
+pub(crate) const FIFO_EXPIRE_ASYNC: Param = Param {
+    name: "fifo_expire_async",
+    kind: Kind::Duration,
+    default: Value::Duration(Span::from_ms(250)),
+    doc: "the same for a request that no caller waits for",
+    source: KERNEL,
+};
+
+/// Queues, a lane each, and the arm that goes over them.
+#[derive(Debug)]
+pub(crate) struct OneWay {
+    back_seek_max: u64,
+    back_seek_penalty: u64,
+    lanes: Lanes,
+    /// Where the last command of any lane ended.
+    arm: u64,
+}
+
+impl OneWay {
+    /// Takes `back_seek_max`, `back_seek_penalty` and `max_sectors`.
+    pub(crate) fn new(params: &Params) -> Self {
+        Self {
+            back_seek_max: params.size(BACK_SEEK_MAX.name).expect("a size"),
+            back_seek_penalty: params.count(BACK_SEEK_PENALTY.name).into(),
+            lanes: Lanes::new(Chains::new(max_sectors(params).unwrap_or(0), true), 0),
+            arm: 0,
+        }
+    }
+
+    /// Queues `req` in `lane`. Returns whether nothing waited there before.
+    pub(crate) fn add(&mut self, now: Time, lane: u32, req: &Request) -> bool {
+        let first = self.is_empty(lane);
+        let added = self.lanes.add(now, lane, req);
+        debug_assert!(!first || matches!(added, Added::Founded(_)), "lanes do not merge");
+        first
+    }
+
+    /// Whether nothing waits in `lane`.
+    pub(crate) fn is_empty(&self, lane: u32) -> bool {
+        self.lanes.is_empty(lane)
+    }
+
+    /// The oldest command of `lane`, if it has waited for `expire`; otherwise the next by position.
+    pub(crate) fn first(&self, now: Time, lane: u32, expire: Span) -> Option<u32> {
+        if self.is_empty(lane) {
+            return None;
+        }
+        self.lanes.expired(now, lane, expire).or_else(|| self.next(lane))
+    }
+
+    /// The command of `lane` that is nearest to the arm; the lowest, if none lies ahead and none a
+    /// little behind.
+    pub(crate) fn next(&self, lane: u32) -> Option<u32> {
+        let (chains, arm) = (self.lanes.chains(), self.arm);
+        let back = |founder: u32| arm - chains.start(founder);
+        let ahead = chains.at_or_after(lane, arm);
+        let behind = chains.before(lane, arm).filter(|&found| back(found) <= self.back_seek_max);
+        match (ahead, behind) {
+            (Some(ahead), Some(behind)) => {
+                let forwards = chains.start(ahead) - arm;
+                let backwards = back(behind).saturating_mul(self.back_seek_penalty);
+                Some(if backwards < forwards { behind } else { ahead })
+            }
+            _ => ahead.or(behind).or_else(|| self.lanes.lowest(lane)),
+        }
+    }
+
+    /// Takes the command of `founder` out of `lane` and sends it.
+    pub(crate) fn take(&mut self, lane: u32, founder: u32, out: &mut Out<'_>) -> Go {
+        self.arm = self.lanes.chains().end(founder);
+        self.lanes.take(lane, founder, out)
+    }
+
+    /// Reports how many requests were merged.
+    pub(crate) fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
+        self.lanes.chains().counters(report);
+    }
+}
