@@ -20,6 +20,7 @@ mod idling;
 mod one_way;
 mod think_time;
 
+pub mod bfq;
 pub mod c_look;
 pub mod cfq;
 pub mod class_priority;

@@ -102,6 +102,12 @@ impl OneWay {
         }
     }
 
+    /// Bytes of the command of `founder`.
+    pub(crate) fn len(&self, founder: u32) -> u64 {
+        let chains = self.lanes.chains();
+        chains.end(founder) - chains.start(founder)
+    }
+
     /// Takes the command of `founder` out of `lane` and sends it.
     pub(crate) fn take(&mut self, lane: u32, founder: u32, out: &mut Out<'_>) -> Go {
         self.arm = self.lanes.chains().end(founder);

@@ -22,6 +22,7 @@ policies![
     crate::cfq::ENTRY,
     crate::mq_deadline::ENTRY,
     crate::kyber::ENTRY,
+    crate::bfq::ENTRY,
     crate::size_priority::ENTRY,
     crate::sstf::ENTRY,
     crate::c_look::ENTRY,

@@ -1,4 +1,4 @@
-//! How long a stream thinks between one request and the next.
+//! What a stream does between one request and the next: how long it thinks, and how far it goes.
 //!
 //! Policies that keep a disk idle for a stream's next request go by this. Means decay: each sample
 //! takes an eighth of the mean's place, so a stream that changes its ways is known after a dozen
@@ -58,6 +58,11 @@ impl ThinkTime {
         self.since = Some(now);
     }
 
+    /// Whether it has nothing queued and nothing in flight.
+    pub(crate) fn rests(&self) -> bool {
+        self.outstanding == 0
+    }
+
     /// Whether its next request is likely to come within `limit`. A stream of which nothing is
     /// known yet is trusted.
     pub(crate) fn within(&self, limit: Span) -> bool {
@@ -65,9 +70,37 @@ impl ThinkTime {
     }
 }
 
+/// Whether a stream's requests follow one another on the disk.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Locality {
+    /// Where its last request ended.
+    end: Option<u64>,
+    /// Of 1,024 requests, how many began far from the end of the one before.
+    far: DecayingMean,
+}
+
+/// From here on a request is far: more than a disk reads ahead or a track holds.
+const FAR: u64 = 1 << 20;
+
+impl Locality {
+    /// A request of these bytes arrives.
+    pub(crate) fn arrives(&mut self, start: u64, end: u64) {
+        if let Some(last) = self.end {
+            self.far.add(if start.abs_diff(last) < FAR { 0 } else { 1024 });
+        }
+        self.end = Some(end);
+    }
+
+    /// Whether half of its requests or more begin far from the one before. One of which nothing is
+    /// known yet is taken to be sequential.
+    pub(crate) fn is_scattered(&self) -> bool {
+        self.far.get().is_some_and(|far| far >= 512)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{DecayingMean, ThinkTime};
+    use super::{DecayingMean, Locality, ThinkTime};
     use penstock_core::{Span, Time};
 
     fn at(ms: u64) -> Time {
@@ -101,10 +134,22 @@ mod tests {
         assert!(think.within(Span::ZERO), "a request was there all the time");
         think.completes(at(60));
         think.completes(at(61));
+        assert!(think.rests());
         think.arrives(at(64), longest);
         assert!(think.within(Span::from_ms(3)) && !think.within(Span::from_ms(2)));
         think.completes(at(70));
         think.arrives(at(7_000), longest);
         assert!(think.within(Span::from_ms(5)), "a long pause counts as 16 ms");
+    }
+
+    #[test]
+    fn far_requests_make_a_stream_scattered_and_near_ones_unmake_it() {
+        let mut locality = Locality::default();
+        (0..4_u64).for_each(|n| locality.arrives(n * 4096, (n + 1) * 4096));
+        assert!(!locality.is_scattered());
+        (0..10_u64).for_each(|n| locality.arrives(n << 30, (n << 30) + 4096));
+        assert!(locality.is_scattered());
+        (0..10_u64).for_each(|n| locality.arrives((9 << 30) + n * 4096, (9 << 30) + n * 4096));
+        assert!(!locality.is_scattered());
     }
 }

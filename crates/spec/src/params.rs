@@ -16,7 +16,7 @@ use crate::units::{self, Quantity};
 pub(crate) type Device<'a> = &'a dyn Fn(&Node) -> Result<String, JobError>;
 
 /// Schedulers of the kernel of which no policy has the name.
-const KERNEL: [&str; 2] = ["none", "bfq"];
+const KERNEL: [&str; 1] = ["none"];
 
 /// The policy called `name`.
 ///
