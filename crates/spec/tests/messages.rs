@@ -118,7 +118,6 @@ fn unknown_names() {
         message(&format!("device = \"./data.img\"\n{GOOD}"), &[]),
         instead("pattern = \"random\"", "pattern = \"rnadom\""),
         job.params("deadlin").unwrap_err().to_string(),
-        job.params("bfq").unwrap_err().to_string(),
         job.params("none").unwrap_err().to_string(),
         instead("class = \"batch\"", "class = \"b\""),
     ]);
@@ -188,6 +187,24 @@ fn combinations_that_cannot_be() {
         instead("[class.tellers]", "[class.tellers]\nioprio = 4"),
         instead("[class.batch]", "[class.\"a b\"]"),
         message(&format!("{GOOD}\n[[program]]\nclass = \"batch\""), &[]),
+    ]);
+}
+
+#[test]
+fn parameters_of_slices_and_budgets() {
+    let cfq = |keys: &str| message(&format!("{GOOD}\n[policy.cfq]\n{keys}\n"), &[]);
+    messages!([
+        set(&["cfq.mode=slice"]),
+        cfq("mode = \"slice\""),
+        cfq("mode = \"slices\"\nslice_idle = 8"),
+        cfq("mode = \"slices\"\nslice_sync = \"0ms\""),
+        cfq("mode = \"slices\"\nquantum = 8"),
+        cfq("mode = \"requests\"\nslice_idle = \"2ms\""),
+        cfq("slice_async_rq = 4"),
+        set(&["bfq.slice_idle=8"]),
+        set(&["bfq.max_budget=16384"]),
+        set(&["bfq.low_latency=0"]),
+        set(&["bfq.weight=100"]),
     ]);
 }
 
