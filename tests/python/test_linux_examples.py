@@ -6,7 +6,7 @@ import pytest
 
 from command import ROOT, penstock
 
-SHOWN = ("write-flood", "flash-needs-no-sorting")
+SHOWN = ("write-flood", "flash-needs-no-sorting", "fair-readers", "weights")
 
 ROW = re.compile(r"^#   (\S+)  +(\d.*)$", re.MULTILINE)
 """A policy, and its figures."""
