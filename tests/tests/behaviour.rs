@@ -79,6 +79,24 @@ fn noop_merges_front_and_back_but_no_further_than_max_sectors() {
 }
 
 #[test]
+fn noop_looks_for_neighbours_as_nomerges_says() {
+    // The first keeps the device busy. 104 follows 100, with another request between their arrivals.
+    let ios = [
+        read(0, 0, 9000, 4),
+        read(0, 0, 100, 4),
+        read(0, 0, 500, 4),
+        read(0, 0, 104, 4),
+        read(0, 0, 108, 4),
+        read(0, 0, 96, 4),
+    ];
+    let with = |n| sent("noop", &[("nomerges", Value::Count(n))], &ios);
+    assert_eq!(with(0), [(9000, 4), (96, 16), (500, 4)]);
+    // Only what came last: 108 behind 104.
+    assert_eq!(with(1), [(9000, 4), (100, 4), (500, 4), (104, 8), (96, 4)]);
+    assert_eq!(with(2), [(9000, 4), (100, 4), (500, 4), (104, 4), (108, 4), (96, 4)]);
+}
+
+#[test]
 fn nothing_merges_across_operations_or_forced_unit_access() {
     let mut forced = write(0, 0, 108, 4);
     forced.flags = Flags::FUA;

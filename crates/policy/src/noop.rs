@@ -4,26 +4,43 @@
 //! queue of chains; O(log n) a request, to find the neighbour. Promise: nothing overtakes anything,
 //! but a merged request travels with its earlier neighbour.
 //!
+//! `nomerges` limits the search for a neighbour. 0: any queued request. 1: only the request that
+//! came last and what it was merged with, which costs no search. 2: none.
+//!
 //! Source: the noop scheduler as lectures and the kernel's documentation describe it: a FIFO that
-//! only merges.
+//! only merges; `nomerges` as in the kernel's documentation of a block device's queue in sysfs.
 
 use alloc::boxed::Box;
 
-use penstock_core::{Go, Out, Part, Policy, Request, Time};
+use penstock_core::{Counter, Go, Out, Part, Policy, Request, Time};
 
 use crate::entry::{Bound, Entry, Facts};
-use crate::params::Params;
+use crate::params::{Kind, Param, Params, Value};
 use crate::queue::{Added, Chains, Links, List, MAX_SECTORS, max_sectors};
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "noop",
     summary: "a FIFO that merges neighbours, front and back",
-    params: &[MAX_SECTORS],
+    params: &[
+        Param {
+            name: "nomerges",
+            kind: Kind::CountIn(0, 2),
+            default: Value::Count(0),
+            doc: "0: merge with any queued neighbour; 1: with what came last alone; 2: merge nothing",
+            source: "the kernel's nomerges of a block device's queue",
+        },
+        MAX_SECTORS,
+    ],
     build: |params, _| Box::new(Noop::new(params)),
     bound: |_, _| Some(Bound::FIFO),
-    facts: Facts { merges: max_sectors, linux: Some("2.6 to 4.20"), ..Facts::NONE },
+    facts: Facts { merges: longest, linux: Some("2.6 to 4.20"), ..Facts::NONE },
 };
+
+/// The longest command that merging makes; `None` if nothing is merged.
+fn longest(params: &Params) -> Option<u32> {
+    if params.count("nomerges") < 2 { max_sectors(params) } else { None }
+}
 
 /// One FIFO of chains.
 #[derive(Debug)]
@@ -31,28 +48,45 @@ pub struct Noop {
     chains: Chains,
     links: Links,
     fifo: List,
+    /// Only the chain of the request that came last is a neighbour.
+    last_only: bool,
+    /// Its founder, while it waits.
+    last: Option<u32>,
 }
 
 impl Noop {
-    /// Takes `max_sectors`.
+    /// Takes `nomerges` and `max_sectors`.
     pub fn new(params: &Params) -> Self {
-        let limit = max_sectors(params).unwrap_or(0);
-        let chains = Chains::new(limit, true).unordered();
-        Self { chains, links: Links::default(), fifo: List::default() }
+        Self {
+            chains: Chains::new(longest(params).unwrap_or(0), true).unordered(),
+            links: Links::default(),
+            fifo: List::default(),
+            last_only: params.count("nomerges") == 1,
+            last: None,
+        }
     }
 }
 
 impl Policy for Noop {
     fn enqueue(&mut self, _: Time, req: &Request) {
-        if let Added::Founded(founder) = self.chains.add(0, req) {
+        let near = |founder: u32| !self.last_only || self.last == Some(founder);
+        let added = self.chains.add_where(0, req, near);
+        if let Added::Founded(founder) = added {
             self.links.push_back(&mut self.fifo, founder);
         }
+        let (Added::Founded(founder) | Added::Joined(founder)) = added;
+        self.last = Some(founder);
     }
 
     fn dispatch(&mut self, _: Time, out: &mut Out<'_>) -> Option<Go> {
         let founder = self.links.pop_front(&mut self.fifo)?;
+        self.last = self.last.filter(|&last| last != founder);
         Some(self.chains.take(founder, out))
     }
 
     fn complete(&mut self, _: Time, _: &Request, _: &Part) {}
+
+    fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
+        self.chains.counters(report);
+    }
 }

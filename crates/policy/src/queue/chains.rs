@@ -123,6 +123,11 @@ impl Chains {
 
     /// Queues `req` in `lane`.
     pub fn add(&mut self, lane: u32, req: &Request) -> Added {
+        self.add_where(lane, req, |_| true)
+    }
+
+    /// The same, but it merges only into a chain whose founder `allows` it.
+    pub fn add_where(&mut self, lane: u32, req: &Request, allows: impl Fn(u32) -> bool) -> Added {
         let slot = req.id.slot;
         let chain = Chain {
             op: req.op,
@@ -138,7 +143,8 @@ impl Chains {
         let Chain { start, len, arrival, .. } = chain;
         put(&mut self.nodes, slot, ChainMember { id: req.id, len, next: NIL, chain });
         if !self.by_end.is_empty()
-            && let Some(founder) = self.merge_back(slot).or_else(|| self.merge_front(slot))
+            && let Some(founder) =
+                self.merge_back(slot, &allows).or_else(|| self.merge_front(slot, &allows))
         {
             return Added::Joined(founder);
         }
@@ -222,11 +228,11 @@ impl Chains {
     }
 
     /// Merges the request in `slot` behind the chain that ends where it begins.
-    fn merge_back(&mut self, slot: u32) -> Option<u32> {
+    fn merge_back(&mut self, slot: u32, allows: impl Fn(u32) -> bool) -> Option<u32> {
         let new = self.nodes[slot as usize].chain;
         let founder = self.by_end.find(new.lane, new.start)?;
         let (lane, end, arrival) = self.by_end.key(founder);
-        if !self.may_merge(founder, &new) {
+        if !self.may_merge(founder, &new) || !allows(founder) {
             return None;
         }
         let old = self.nodes[founder as usize].chain.tail;
@@ -241,13 +247,13 @@ impl Chains {
     }
 
     /// Merges the request in `slot` before the chain that begins where it ends.
-    fn merge_front(&mut self, slot: u32) -> Option<u32> {
+    fn merge_front(&mut self, slot: u32, allows: impl Fn(u32) -> bool) -> Option<u32> {
         let new = self.nodes[slot as usize].chain;
         let end = new.start + u64::from(new.len);
         let founder = self.by_start.near(new.lane, end)?;
         let (lane, start, arrival) = self.by_start.key(founder);
-        if !self.front_merges || (lane, start) != (new.lane, end) || !self.may_merge(founder, &new)
-        {
+        let neighbours = self.front_merges && (lane, start) == (new.lane, end);
+        if !neighbours || !self.may_merge(founder, &new) || !allows(founder) {
             return None;
         }
         let chain = &mut self.nodes[founder as usize].chain;
