@@ -114,10 +114,13 @@ fn deadline_serves_a_batch_in_ascending_order_and_prefers_reads() {
         read(0, 0, 100, 4),
     ];
     assert_eq!(order("deadline", &[], &ios), [100, 300, 9000, 9500, 50]);
-    // Under way when the others come, a batch goes on upwards; what lies behind is the next.
+    // Under way when the others come, a batch goes on upwards; what lies behind is the next. It
+    // begins at the oldest, or at the lowest position.
     let late: Vec<Io> =
         ios.iter().map(|&first| Io { due: at(first.start > 8 << 20), ..first }).collect();
-    assert_eq!(order("deadline", &[], &late), [9000, 9500, 100, 300, 50]);
+    assert_eq!(order("deadline", &[], &late), [9000, 9500, 300, 100, 50]);
+    let lowest = [("wrap", Value::Word("lowest"))];
+    assert_eq!(order("deadline", &lowest, &late), [9000, 9500, 100, 300, 50]);
 }
 
 #[test]

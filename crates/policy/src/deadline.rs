@@ -4,7 +4,8 @@
 //! in batches of one direction, in ascending position. When a batch ends, the next direction is
 //! chosen: reads, unless writes have been passed over `writes_starved` times. If the oldest request
 //! of that direction has expired, the batch begins there; otherwise it goes on from where the
-//! direction's last batch ended. O(log n) a request.
+//! direction's last batch ended. If nothing lies ahead of that place, it begins at the oldest
+//! request too, or at the lowest position (`wrap`). O(log n) a request.
 //!
 //! Promise: once a request has expired, at most one running batch, `writes_starved` batches of the
 //! other direction and one batch for each older request of its own go before it.
@@ -57,12 +58,29 @@ pub(crate) const FRONT_MERGES: Param = Param {
     doc: "merge a request also before the one that begins where it ends",
     source: KERNEL,
 };
+pub(crate) const WRAP: Param = Param {
+    name: "wrap",
+    kind: Kind::Choice(&["fifo", LOWEST]),
+    default: Value::Word("fifo"),
+    doc: "where a batch begins when nothing lies ahead: at the oldest request, or at the lowest \
+          position",
+    source: "the kernel's scheduler, of whose decisions more agree with `fifo`",
+};
+const LOWEST: &str = "lowest";
 
 /// Its entry in the registry.
 pub const ENTRY: Entry = Entry {
     name: "deadline",
     summary: "sorted batches of one direction; reads first, and nothing waits for ever",
-    params: &[READ_EXPIRE, WRITE_EXPIRE, WRITES_STARVED, FIFO_BATCH, FRONT_MERGES, MAX_SECTORS],
+    params: &[
+        READ_EXPIRE,
+        WRITE_EXPIRE,
+        WRITES_STARVED,
+        FIFO_BATCH,
+        FRONT_MERGES,
+        WRAP,
+        MAX_SECTORS,
+    ],
     build: |params, _| Box::new(Deadline::new(params)),
     bound: |params, _| bound(params),
     facts: Facts { merges: max_sectors, linux: Some("2.6 to 4.20"), ..Facts::NONE },
@@ -70,8 +88,8 @@ pub const ENTRY: Entry = Entry {
 
 /// The lanes of a class in [`Lanes`]: reads, and what counts as writes.
 pub(crate) const DIRECTIONS: u32 = 2;
-const READ: u32 = 0;
-const WRITE: u32 = 1;
+pub(crate) const READ: u32 = 0;
+pub(crate) const WRITE: u32 = 1;
 
 /// The direction of a request.
 pub(crate) fn direction(req: &Request) -> u32 {
@@ -134,11 +152,19 @@ pub(crate) struct Batches {
     expire: [Span; 2],
     writes_starved: u32,
     fifo_batch: u32,
+    wrap: Wrap,
     /// The lane of the running batch, and how many commands it may still send.
     batch: (u32, u32),
     /// Batches of reads since writes were waiting.
     starved: u32,
     counts: Counts,
+}
+
+/// Where a batch begins when nothing lies ahead.
+#[derive(Clone, Copy, Debug)]
+enum Wrap {
+    Fifo,
+    Lowest,
 }
 
 /// What became of the batches.
@@ -160,6 +186,7 @@ impl Batches {
             expire: ["read_expire", "write_expire"].map(|name| params.duration(name)),
             writes_starved: params.count("writes_starved"),
             fifo_batch: params.count("fifo_batch"),
+            wrap: if params.has(WRAP.name, LOWEST) { Wrap::Lowest } else { Wrap::Fifo },
             batch: (first, 0),
             starved: 0,
             counts: Counts::default(),
@@ -206,13 +233,16 @@ impl Batches {
     }
 
     /// The chain with which a batch begins: the oldest if it has expired, otherwise the next by
-    /// position, beginning again at the lowest.
+    /// position. If there is none, `wrap` decides.
     fn begin(&mut self, now: Time, queues: &Lanes, lane: u32) -> Option<u32> {
         let direction = (lane - self.first) as usize;
         self.counts.batches[direction] += 1;
         let expired = queues.expired(now, lane, self.expire[direction]);
         self.counts.expired += u64::from(expired.is_some());
-        expired.or_else(|| queues.ahead(lane)).or_else(|| queues.lowest(lane))
+        expired.or_else(|| queues.ahead(lane)).or_else(|| match self.wrap {
+            Wrap::Fifo => queues.oldest(lane),
+            Wrap::Lowest => queues.lowest(lane),
+        })
     }
 
     /// Reports what became of the batches.
