@@ -44,6 +44,7 @@ LEFT_TO_THE_PARSER = re.compile(
             "more than one a nanosecond",
             # One value next to another.
             "the region is empty",
+            "no batch would last for a wait",
             "the warm-up lasts",
             "the run stops at",
             "the (agent|program) st(ops|arts) at",

@@ -334,7 +334,7 @@ fn disk() -> Hdd {
 #[test]
 fn sorting_shortens_the_way_of_the_arm_and_serves_more() {
     let (fcfs, far) = random_load("fcfs", disk());
-    for name in ["deadline", "cfq"] {
+    for name in ["deadline", "cfq", "elevator", "anticipatory"] {
         let (served, way) = random_load(name, disk());
         assert!(way * 2 < far, "{name}: {way} bytes from request to request, fcfs {far}");
         assert!(served * 10 > fcfs * 13, "{name} served {served}, fcfs {fcfs}");

@@ -20,11 +20,13 @@ mod idling;
 mod one_way;
 mod think_time;
 
+pub mod anticipatory;
 pub mod bfq;
 pub mod c_look;
 pub mod cfq;
 pub mod class_priority;
 pub mod deadline;
+pub mod elevator;
 pub mod fairio;
 pub mod fcfs;
 pub mod kyber;

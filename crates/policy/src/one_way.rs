@@ -43,6 +43,24 @@ pub(crate) const FIFO_EXPIRE_ASYNC: Param = Param {
     source: KERNEL,
 };
 
+/// The chain of `lane` that is nearest to the arm: the first ahead, unless one at most `back_max`
+/// behind is nearer although its distance counts `penalty` times.
+pub(crate) fn nearest(
+    chains: &Chains,
+    lane: u32,
+    arm: u64,
+    back_max: u64,
+    penalty: u64,
+) -> Option<u32> {
+    let back = |founder: u32| arm - chains.start(founder);
+    let ahead = chains.at_or_after(lane, arm);
+    let behind = chains.before(lane, arm).filter(|&found| back(found) <= back_max);
+    let (Some(ahead), Some(behind)) = (ahead, behind) else { return ahead.or(behind) };
+    let forwards = chains.start(ahead) - arm;
+    let backwards = back(behind).saturating_mul(penalty);
+    Some(if backwards < forwards { behind } else { ahead })
+}
+
 /// Queues, a lane each, and the arm that goes over them.
 #[derive(Debug)]
 pub(crate) struct OneWay {
@@ -88,18 +106,9 @@ impl OneWay {
     /// The command of `lane` that is nearest to the arm; the lowest, if none lies ahead and none a
     /// little behind.
     pub(crate) fn next(&self, lane: u32) -> Option<u32> {
-        let (chains, arm) = (self.lanes.chains(), self.arm);
-        let back = |founder: u32| arm - chains.start(founder);
-        let ahead = chains.at_or_after(lane, arm);
-        let behind = chains.before(lane, arm).filter(|&found| back(found) <= self.back_seek_max);
-        match (ahead, behind) {
-            (Some(ahead), Some(behind)) => {
-                let forwards = chains.start(ahead) - arm;
-                let backwards = back(behind).saturating_mul(self.back_seek_penalty);
-                Some(if backwards < forwards { behind } else { ahead })
-            }
-            _ => ahead.or(behind).or_else(|| self.lanes.lowest(lane)),
-        }
+        let Self { back_seek_max, back_seek_penalty, .. } = *self;
+        nearest(self.lanes.chains(), lane, self.arm, back_seek_max, back_seek_penalty)
+            .or_else(|| self.lanes.lowest(lane))
     }
 
     /// Bytes of the command of `founder`.

@@ -20,6 +20,8 @@ policies![
     crate::noop::ENTRY,
     crate::deadline::ENTRY,
     crate::cfq::ENTRY,
+    crate::elevator::ENTRY,
+    crate::anticipatory::ENTRY,
     crate::mq_deadline::ENTRY,
     crate::kyber::ENTRY,
     crate::bfq::ENTRY,

@@ -209,6 +209,20 @@ fn parameters_of_slices_and_budgets() {
 }
 
 #[test]
+fn parameters_of_elevators() {
+    messages!([
+        set(&["elevator.read_latency=0"]),
+        set(&["anticipatory.antic_expire=501ms"]),
+        set(&["anticipatory.read_batch_expire=5ms"]),
+        set(&["anticipatory.antic_expire=6"]),
+        set(&["deadline.wrap=fif"]),
+        set(&["noop.nomerges=3"]),
+        message(&format!("{GOOD}\n[policy.elevator]\nwrite_latency = 0"), &[]),
+        message(&format!("{GOOD}\n[policy.anticipatory]\nantic_expire = \"1s\""), &[]),
+    ]);
+}
+
+#[test]
 fn toml() {
     messages!([
         instead("\"4KiB\"", "4KiB"),

@@ -156,7 +156,7 @@ impl<K: Copy + Ord> Sorted<K> {
 }
 
 /// A bijective mix of 32 bits: neighbours become unlike.
-fn scramble(mut x: u32) -> u32 {
+pub(super) fn scramble(mut x: u32) -> u32 {
     x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);
     x = (x ^ (x >> 15)).wrapping_mul(0x846c_a68b);
     x ^ (x >> 16)

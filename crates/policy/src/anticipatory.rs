@@ -1,0 +1,389 @@
+//! The deadline scheduler's queues, with an arm that waits for the next read of the same stream.
+//!
+//! Use it on a disk with one arm, under programs that read one block after another. Such a program
+//! issues its next read a moment after the last has finished. A scheduler that never waits has gone
+//! to another program's place by then, and crosses the disk for every read ("deceptive idleness").
+//!
+//! After a read the arm stays for up to `antic_expire`, one command at the disk at a time. It goes
+//! on at once
+//!
+//! - when a read of the stream comes, or one of it was queued already;
+//! - when the next request in the order of positions is nearer than the stream's mean seek;
+//! - when the stream thinks longer in the mean than the wait can last;
+//! - when the oldest read has expired. That keeps streams fair that would wait for their own next
+//!   read for ever.
+//!
+//! Reads and writes go in batches that end after a time while the other direction waits. A batch
+//! begins with its oldest request, when all commands of the other direction have finished; a batch
+//! of reads also ends when none is queued and none is worth waiting for. Within a batch requests go
+//! upwards, or back to one less than half as far and within 512 MiB. The oldest goes first if it has
+//! expired, once in `read_expire` or `write_expire`: between two of them the order of positions
+//! holds, however many have expired. O(log n) a request.
+//!
+//! Promise: `None` in commands, since batches end by time. While writes wait, a batch of reads ends
+//! after `read_batch_expire`, one of writes after `write_batch_expire` while reads wait; each serves
+//! the oldest of its direction first, and the then oldest after each expiry.
+//!
+//! What it leaves out: the kernel also shortens batches of writes by how long earlier ones took, and
+//! learns from processes that exit whether the first wait for one pays. A stream here is known for
+//! as long as the run lasts.
+//!
+//! Source: S. Iyer, P. Druschel, "Anticipatory scheduling: a disk scheduling framework to overcome
+//! deceptive idleness in synchronous I/O", SOSP 2001; N. Piggin's documentation of the kernel's
+//! scheduler (as-iosched), whose names and defaults these are.
+
+mod history;
+
+use alloc::boxed::Box;
+use alloc::format;
+
+use penstock_core::{Counter, Go, Op, Out, Part, Policy, Request, Span, StreamId, Time};
+
+use self::history::Histories;
+use crate::deadline::{DIRECTIONS, READ, WRITE, direction};
+use crate::entry::{Conflict, Entry, Facts};
+use crate::one_way::nearest;
+use crate::params::{Kind, Param, Params, Value};
+use crate::queue::{Chains, Lanes, MAX_SECTORS, max_sectors};
+
+const KERNEL: &str = "the kernel's as-iosched";
+
+/// As near as this is near enough to go at once: within a track the arm need not move.
+const NEAR: u64 = 1 << 20;
+
+/// How far back a request may lie and still go before one ahead.
+const BACK: u64 = 512 << 20;
+
+/// It goes only if it is less than half as far as the one ahead.
+const BACK_PENALTY: u64 = 2;
+
+/// Its entry in the registry.
+pub const ENTRY: Entry = Entry {
+    name: "anticipatory",
+    summary: "deadline's queues; after a read the arm waits for the same stream's next one",
+    params: &[
+        Param {
+            name: "read_expire",
+            kind: Kind::Duration,
+            default: Value::Duration(Span::from_ms(125)),
+            doc: "a read that has waited this long goes next in a batch of reads, and ends a wait",
+            source: KERNEL,
+        },
+        Param {
+            name: "write_expire",
+            kind: Kind::Duration,
+            default: Value::Duration(Span::from_ms(250)),
+            doc: "a write that has waited this long goes next in a batch of writes",
+            source: KERNEL,
+        },
+        Param {
+            name: "read_batch_expire",
+            kind: Kind::Duration,
+            default: Value::Duration(Span::from_ms(500)),
+            doc: "how long reads go on while writes wait",
+            source: KERNEL,
+        },
+        Param {
+            name: "write_batch_expire",
+            kind: Kind::Duration,
+            default: Value::Duration(Span::from_ms(125)),
+            doc: "how long writes go on while reads wait",
+            source: KERNEL,
+        },
+        Param {
+            name: "antic_expire",
+            kind: Kind::Duration,
+            default: Value::Duration(Span::from_ms(6)),
+            doc: "how long the arm waits for a stream's next read at most; 0ms: not at all",
+            source: KERNEL,
+        },
+        MAX_SECTORS,
+    ],
+    build: |params, _| Box::new(Anticipatory::new(params)),
+    bound: |_, _| None,
+    facts: Facts { merges: max_sectors, linux: Some("2.6.0 to 2.6.32"), conflict, ..Facts::NONE },
+};
+
+/// A wait that is longer than a batch of reads would never end by itself.
+fn conflict(params: &Params) -> Option<Conflict> {
+    let [wait, batch] = ["antic_expire", "read_batch_expire"].map(|name| params.duration(name));
+    let message = || {
+        format!(
+            "antic_expire {wait:?} is above read_batch_expire {batch:?}: no batch would last for a wait"
+        )
+    };
+    let hint = "some milliseconds, longer than programs think between two reads, as in `6ms`";
+    (wait > batch).then(|| Conflict { param: "antic_expire", message: message(), hint })
+}
+
+/// The queues, the batch that runs, and what the arm may wait for.
+#[derive(Debug)]
+pub struct Anticipatory {
+    queues: Lanes,
+    /// By direction.
+    expire: [Span; 2],
+    batch_expire: [Span; 2],
+    antic_expire: Span,
+    /// Whether the streams' histories decide what is worth waiting for.
+    statistics: bool,
+    batch: Batch,
+    /// By direction: when the oldest request may next go before its turn.
+    next_check: [Time; 2],
+    /// Where the last command ended.
+    arm: u64,
+    /// Requests at the device.
+    in_flight: u32,
+    histories: Histories,
+    /// The read that has finished last, if nothing was sent since.
+    finished: Option<Finished>,
+    /// When to go on, if the arm waits.
+    wake: Time,
+    counts: Waits,
+}
+
+#[derive(Debug)]
+struct Batch {
+    direction: u32,
+    /// When it has to end if the other direction waits.
+    ends: Time,
+}
+
+/// The end of a read.
+#[derive(Clone, Copy, Debug)]
+struct Finished {
+    stream: StreamId,
+    at: Time,
+    /// Since when the arm waits although something is queued.
+    waits: Option<Time>,
+}
+
+/// What became of the waits.
+#[derive(Debug, Default)]
+struct Waits {
+    /// By direction.
+    batches: [u64; 2],
+    expired: u64,
+    begun: u64,
+    /// The expected read came.
+    right: u64,
+    /// The time ran out.
+    wrong: u64,
+    /// A nearer request or an expired one came first, or the batch was over.
+    ended: u64,
+    /// Not begun, by what is known of the stream.
+    given_up: u64,
+    held: Span,
+}
+
+/// Whether the arm waits.
+enum Wait {
+    Until(Time),
+    /// The stream's history speaks against it.
+    NotWorth,
+    /// There is nothing to wait for, or no time left.
+    Over,
+}
+
+impl Anticipatory {
+    /// Takes the kernel's tunables.
+    pub fn new(params: &Params) -> Self {
+        let antic_expire = params.duration("antic_expire");
+        Self {
+            queues: Lanes::new(Chains::new(max_sectors(params).unwrap_or(0), true), DIRECTIONS),
+            expire: ["read_expire", "write_expire"].map(|name| params.duration(name)),
+            batch_expire: ["read_batch_expire", "write_batch_expire"]
+                .map(|name| params.duration(name)),
+            antic_expire,
+            statistics: true,
+            batch: Batch { direction: READ, ends: Time::NEVER },
+            next_check: [Time::ZERO; 2],
+            arm: 0,
+            in_flight: 0,
+            histories: Histories::new(antic_expire),
+            finished: None,
+            wake: Time::NEVER,
+            counts: Waits::default(),
+        }
+    }
+
+    /// The same without regard to how streams behaved before, to see what the statistics are for.
+    #[must_use]
+    pub fn without_statistics(self) -> Self {
+        Self { statistics: false, ..self }
+    }
+
+    /// The command that goes now, and its lane, if any does.
+    fn next(&mut self, now: Time) -> Option<(u32, u32)> {
+        let Batch { direction, ends } = self.batch;
+        let other = 1 - direction;
+        let [own, others] = [direction, other].map(|lane| !self.queues.is_empty(lane));
+        if !own && !others || self.reads_one_by_one(direction) && self.in_flight > 0 {
+            return None;
+        }
+        if others && ends <= now {
+            return self.change(now, other);
+        }
+        if let Some(oldest) = self.expired(now, direction) {
+            return Some((direction, oldest));
+        }
+        let nearest = self.nearest(direction);
+        if self.reads_one_by_one(direction) {
+            // With no read queued the arm would leave for the oldest write.
+            let candidate = nearest.or_else(|| self.queues.oldest(WRITE))?;
+            if self.waits(now, candidate) {
+                return None;
+            }
+        }
+        match nearest {
+            Some(founder) => Some((direction, founder)),
+            None => self.change(now, other),
+        }
+    }
+
+    fn reads_one_by_one(&self, direction: u32) -> bool {
+        direction == READ && self.antic_expire > Span::ZERO
+    }
+
+    /// Begins a batch with the oldest request of `lane`, when all of the other batch has finished.
+    fn change(&mut self, now: Time, lane: u32) -> Option<(u32, u32)> {
+        if self.in_flight > 0 {
+            return None;
+        }
+        let oldest = self.queues.oldest(lane)?;
+        self.batch = Batch { direction: lane, ends: now + self.batch_expire[lane as usize] };
+        if lane == READ && self.queues.is_empty(WRITE) {
+            self.batch.ends = Time::NEVER;
+        }
+        self.counts.batches[lane as usize] += 1;
+        Some((lane, oldest))
+    }
+
+    /// The oldest request of `lane`, if it goes before its turn.
+    fn expired(&mut self, now: Time, lane: u32) -> Option<u32> {
+        let (expire, next) = (self.expire[lane as usize], self.next_check[lane as usize]);
+        let oldest = self.queues.expired(now, lane, expire).filter(|_| next <= now)?;
+        self.next_check[lane as usize] = now + expire;
+        self.counts.expired += 1;
+        Some(oldest)
+    }
+
+    /// The next of `lane` by position. If nothing lies near it is the oldest, as with `deadline`.
+    fn nearest(&self, lane: u32) -> Option<u32> {
+        nearest(self.queues.chains(), lane, self.arm, BACK, BACK_PENALTY)
+            .or_else(|| self.queues.oldest(lane))
+    }
+
+    fn distance(&self, founder: u32) -> u64 {
+        self.queues.chains().start(founder).abs_diff(self.arm)
+    }
+
+    /// Whether the arm waits rather than to go to `candidate`; counts what becomes of the wait.
+    fn waits(&mut self, now: Time, candidate: u32) -> bool {
+        let Some(finished) = self.finished else { return false };
+        match self.wait(now, finished, candidate) {
+            Wait::Until(until) => {
+                if finished.waits.is_none() {
+                    self.counts.begun += 1;
+                    self.finished = Some(Finished { waits: Some(now), ..finished });
+                }
+                self.wake = until;
+                true
+            }
+            Wait::NotWorth => {
+                self.counts.given_up += u64::from(finished.waits.is_none());
+                false
+            }
+            Wait::Over => false,
+        }
+    }
+
+    fn wait(&self, now: Time, finished: Finished, candidate: u32) -> Wait {
+        let history = self.histories.of(finished.stream);
+        let mut until = finished.at + self.antic_expire;
+        if let Some(oldest) = self.queues.oldest(READ) {
+            let expires = self.queues.arrived(oldest) + self.expire[READ as usize];
+            until = until.min(expires.max(self.next_check[READ as usize]));
+        }
+        if !self.queues.is_empty(WRITE) {
+            until = until.min(self.batch.ends);
+        }
+        let way = self.distance(candidate);
+        if !history.rests() || until <= now || way <= NEAR {
+            return Wait::Over;
+        }
+        let left = until.since(finished.at);
+        let pays = !self.statistics || history.thinks_within(left) && history.seek() < way;
+        if pays { Wait::Until(until) } else { Wait::NotWorth }
+    }
+
+    /// The arm goes on: counts what became of the wait, if it waited.
+    fn go_on(&mut self, now: Time) {
+        let Some(Finished { stream, at, waits: Some(began) }) = self.finished.take() else {
+            return;
+        };
+        self.counts.held += now.since(began);
+        if !self.histories.of(stream).rests() {
+            self.counts.right += 1;
+        } else if at + self.antic_expire <= now {
+            self.counts.wrong += 1;
+        } else {
+            self.counts.ended += 1;
+        }
+    }
+}
+
+impl Policy for Anticipatory {
+    fn enqueue(&mut self, now: Time, req: &Request) {
+        let lane = direction(req);
+        if lane == READ {
+            self.histories.arrives(now, req);
+        } else if self.batch.direction == READ && self.queues.is_empty(WRITE) {
+            self.batch.ends = now + self.batch_expire[READ as usize];
+        }
+        self.queues.add(now, lane, req);
+    }
+
+    fn dispatch(&mut self, now: Time, out: &mut Out<'_>) -> Option<Go> {
+        self.wake = Time::NEVER;
+        let (lane, founder) = self.next(now)?;
+        self.go_on(now);
+        if self.counts.batches == [0; 2] {
+            self.counts.batches[lane as usize] = 1;
+        }
+        self.arm = self.queues.chains().end(founder);
+        let go = self.queues.take(lane, founder, out);
+        self.in_flight += 1 + out.chain.len() as u32;
+        Some(go)
+    }
+
+    fn complete(&mut self, now: Time, req: &Request, part: &Part) {
+        if !part.last {
+            return;
+        }
+        self.in_flight -= 1;
+        self.finished = None;
+        if req.op == Op::Read {
+            self.histories.completes(now, req.stream);
+            self.finished = Some(Finished { stream: req.stream, at: now, waits: None });
+        }
+    }
+
+    fn wakeup(&self) -> Time {
+        self.wake
+    }
+
+    fn counters(&self, report: &mut dyn FnMut(Counter<'_>, u64)) {
+        let Waits { batches: [reads, writes], expired, begun, right, wrong, ended, .. } =
+            self.counts;
+        report(Counter::total("read_batches"), reads);
+        report(Counter::total("write_batches"), writes);
+        report(Counter::total("expired_heads"), expired);
+        report(Counter::total("anticipations"), begun);
+        report(Counter::total("anticipations_right"), right);
+        report(Counter::total("anticipations_wrong"), wrong);
+        report(Counter::total("anticipations_cut_short"), ended);
+        report(Counter::total("anticipations_given_up"), self.counts.given_up);
+        report(Counter::total("held_ns"), self.counts.held.ns());
+        self.queues.chains().counters(report);
+    }
+}
