@@ -82,8 +82,7 @@ class TestJson:
         assert result["job"]["set"] == ["duration=2s"]
         assert [run["policy"] for run in result["runs"]] == ["noop", "size-priority"]
         for run in result["runs"]:
-            own = {"policy_stats"} if run["policy"] == "size-priority" else set()
-            assert set(run) == Run.__annotations__.keys() - MAY_LACK | own
+            assert set(run) == Run.__annotations__.keys() - MAY_LACK | {"policy_stats"}
             assert run["schedule"] is None
             assert [one["name"] for one in run["classes"]] == ["tellers", "batch"]
             assert sum(one["share"] for one in run["classes"]) == pytest.approx(1)
