@@ -138,16 +138,18 @@ class TestPictures:
     """Read off its axes, each picture shows the figures of the JSON."""
 
     def test_there_is_one_for_each_question_and_class(self, page: Page) -> None:
+        counts = [name for name in page.pictures() if name.startswith("policy-")]
+        assert "policy-deadline" in counts
+        assert set(counts) <= {f"policy-{one}" for one in POLICIES}
         assert page.pictures() == [
             "tradeoff",
             *(f"{kind}-{one}" for kind in KINDS[:-1] for one in CLASSES),
             # Of a loop that always has as many outstanding no queue is drawn.
             *(f"queue-{one}" for one in ("tellers", "balance")),
             "shares",
-            # The only one of them that counts.
-            "policy-size-priority",
+            *counts,
         ]
-        for name in page.pictures()[1:-1]:
+        for name in page.pictures()[1 : -len(counts)]:
             labels = page.picture(name).labels()
             assert labels == list(CLASSES if name == "shares" else POLICIES), name
 
