@@ -4,7 +4,7 @@ use penstock_core::{Flags, Op, Span, Time};
 
 use super::spool::{Packed, PackedReader, PackedWriter};
 
-/// A process as an index into [`Trace::processes`]; 0 stands for a process that was not recorded.
+/// A process as an index into `Trace::processes`; 0 stands for a process that was not recorded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct ProcessId(pub u16);
 
@@ -15,7 +15,7 @@ impl ProcessId {
     }
 }
 
-/// A device, volume or file as an index into [`Trace::devices`].
+/// A device, volume or file as an index into `Trace::devices`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct DeviceId(pub u16);
 
