@@ -161,6 +161,9 @@ def exit_without_memory() -> str:
     It takes over SIGABRT. Returns the hint that it gives.
     """
 
+def is_right(name: str, text: str | None, sets: Sequence[str]) -> bool:
+    """Whether a job is right with these changes: `text`, or the file `name`."""
+
 def policies() -> str:
     """Every policy with its parameters, as JSON."""
 

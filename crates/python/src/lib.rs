@@ -19,12 +19,12 @@ mod traces;
 mod units;
 mod watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use penstock_run::record::replay;
 use penstock_run::{Candidate, Foreign, Options, Step};
-use penstock_spec::list;
+use penstock_spec::{Job, list};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
@@ -42,8 +42,8 @@ static ALLOCATOR: penstock_run::Noting = penstock_run::Noting;
 mod _native {
     #[pymodule_export]
     use super::{
-        Below, Failure, Pace, compare, device, devices, doctor, exit_without_memory, policies,
-        policy_named, replay_decisions, schema, without_detail,
+        Below, Failure, Pace, compare, device, devices, doctor, exit_without_memory, is_right,
+        policies, policy_named, replay_decisions, schema, without_detail,
     };
     #[pymodule_export]
     use crate::cycle::cycle_inputs;
@@ -193,6 +193,17 @@ fn replay_decisions(py: Python<'_>, path: PathBuf, sets: Vec<String>) -> PyResul
 #[pyfunction]
 fn exit_without_memory() -> &'static str {
     penstock_run::exit_without_memory()
+}
+
+/// Whether the job `text` called `name`, or the one in the file of that name, is right with these
+/// changes.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python hands over lists")]
+fn is_right(name: &str, text: Option<&str>, sets: Vec<String>) -> bool {
+    match text {
+        Some(text) => Job::parse(name, text, &sets).is_ok(),
+        None => Job::load(Path::new(name), &sets).is_ok(),
+    }
 }
 
 /// Every policy with its parameters, as JSON.

@@ -119,8 +119,12 @@ class _Search:
     model: str = ""
 
     def tries(self, settings: Iterable[Setting], progress: Progress, share: float) -> None:
-        """Try those that were not yet tried."""
-        fresh = {one.label: one for one in settings if one.label not in self.tried}
+        """Try those that were not yet tried, and whose parameters go together."""
+        fresh = {
+            one.label: one
+            for one in settings
+            if one.label not in self.tried and self.goes_together(one)
+        }
         if not fresh:
             return
         ran = run(self.job, list(fresh.values()), self.on, progress, f"trying {len(fresh)}", share)
@@ -128,6 +132,11 @@ class _Search:
         for policy in rounds.by_policy(ran):
             stands = standing(policy, self.goals, self.best)
             self.tried[policy.label] = fresh[policy.label], stands
+
+    def goes_together(self, setting: Setting) -> bool:
+        """Whether its changes are right together: some belong to one mode of a policy only."""
+        job = setting.of(self.job)
+        return not setting.changes or _native.is_right(job.name, job.text, job.sets)
 
     def ranked(self) -> list[tuple[Setting, Standing]]:
         """The best first; of equals the one with the fewest changes."""
