@@ -23,6 +23,7 @@ __all__ = [
     "doctor",
     "duration",
     "exit_without_memory",
+    "is_right",
     "online_batch",
     "policies",
     "policy_named",

@@ -158,7 +158,7 @@ class TestPictures:
     ) -> None:
         picture = page.picture("tradeoff")
         across, up = picture.axis("x"), picture.axis("y")
-        pixel = read_off(across, 0.55, log=True) / read_off(across, 0, log=True) - 1
+        pixel = read_off(across, 1, log=True) / read_off(across, 0, log=True) - 1
         points = [mark.points[0] for mark in picture.marks()]
         for (x, y), policy in zip(points, POLICIES, strict=True):
             assert read_off(across, x, log=True) == pytest.approx(
@@ -436,7 +436,7 @@ class TestFiles:
         words = ("--report", html, "--plots", plots, "--xlsx", xlsx)
         code, out, err = self.run(job, "--json", *words)
         assert (code, out) == (0, plain[1])
-        assert err == f"wrote {html}\nwrote 16 pictures in {plots}\nwrote {xlsx}\n"
+        assert err == f"wrote {html}\nwrote 18 pictures in {plots}\nwrote {xlsx}\n"
         assert sorted(path.name for path in tmp_path.iterdir()) == [
             *("job.toml", "out.html", "out.xlsx", "plots")
         ]
