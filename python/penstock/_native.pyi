@@ -124,6 +124,8 @@ def compare(
     speed: str | None = None,
     repeat: int | None = None,
     requests: Callable[[int, dict[str, bytes]], object] | None = None,
+    arm_from: str | None = None,
+    arm_for: str | None = None,
 ) -> str:
     """Run a job under each policy and return the comparison as JSON.
 
@@ -132,7 +134,8 @@ def compare(
     `progress` gets report how the run goes, and a model goes `speed` times as fast as real time,
     once if not given, or as fast as it can: `max`. With `repeat` each policy runs so often, in
     rounds of all of them, each with the next seed. `requests` is called with the number of each run
-    and every request of it: bytes of a column each.
+    and every request of it: bytes of a column each. `arm_from` and `arm_for` say of which
+    stretch of the run the detail has the arm.
 
     An interrupt, or anything that `progress` raises, ends the run: after an interrupt the result so
     far is returned, if there is one.

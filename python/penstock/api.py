@@ -28,6 +28,8 @@ def compare(
     repeat: int | None = None,
     detail: bool = True,
     requests: str | PathLike[str] | None = None,
+    arm_from: str | None = None,
+    arm_for: str | None = None,
 ) -> Comparison:
     """Run one workload under several policies and compare what each class gets.
 
@@ -39,6 +41,8 @@ def compare(
     command line; `set` changes the job, as `{"duration": "15s", "size-priority.split": "64KiB"}`.
     With `repeat` every policy runs so often, in rounds of all of them, each with the next seed.
     Without `detail` there are no distributions and no course over time, and so no charts.
+    The chart of a disk's arm shows two seconds from the beginning of the run, or `arm_for` from
+    `arm_from` on, as `"500ms"`.
     `requests` is a file, `FILE.parquet`, that gets a row for every request.
 
     Ctrl-C ends the run with what there is, if there is anything: then the last run says
@@ -65,6 +69,8 @@ def compare(
             target=target,
             sets=[f"{key}={_written(value)}" for key, value in (set or {}).items()],
             detail=detail,
+            arm_from=arm_from,
+            arm_for=arm_for,
             repeat=repeat,
             requests=None if kept is None else kept.take,
             text=job.text if isinstance(job, Job) else None,

@@ -163,7 +163,7 @@ fn every_access_is_disksims_but_for_what_its_platter_is_behind() {
             let at = format!("{case}, block {block} at {now:?}: {access:?}");
             assert_eq!([io.start, u64::from(io.len)], [block, blocks].map(|b| b as u64 * 512));
             assert_eq!(io.op == Op::Read, ns(read) > 0, "{at}");
-            assert_eq!(access.distance, distance as u32, "{at}");
+            assert_eq!(access.from.abs_diff(access.to), distance as u32, "{at}");
             assert!(access.seek.ns().abs_diff(ns(seek)) <= 1, "{at}: seek {seek}");
 
             // Eight nanoseconds a sector, of at most a track and the skew after it.

@@ -28,6 +28,9 @@ pub trait PolicyObserver {
 
     /// The policy has decided: `go`, with the `chain` behind it.
     fn decided(&mut self, _now: Time, _go: Go, _chain: &[ReqId]) {}
+
+    /// The policy learns of a request, or a piece of one, that has finished.
+    fn completed(&mut self, _now: Time, _part: &Part) {}
 }
 
 impl<F: FnMut(Time, Go, &[ReqId])> PolicyObserver for F {
@@ -75,6 +78,7 @@ impl<P: Policy, O: PolicyObserver> Policy for Witness<P, O> {
 
     fn complete(&mut self, now: Time, req: &Request, part: &Part) {
         self.observer.before(now, &self.policy);
+        self.observer.completed(now, part);
         self.policy.complete(now, req, part);
     }
 

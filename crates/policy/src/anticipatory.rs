@@ -383,7 +383,7 @@ impl Policy for Anticipatory {
         report(Counter::total("anticipations_wrong"), wrong);
         report(Counter::total("anticipations_cut_short"), ended);
         report(Counter::total("anticipations_given_up"), self.counts.given_up);
-        report(Counter::total("held_ns"), self.counts.held.ns());
+        report(Counter::total("idle_held_ns"), self.counts.held.ns());
         self.queues.chains().counters(report);
     }
 }

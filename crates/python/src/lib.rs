@@ -97,7 +97,8 @@ impl Pace {
 #[pyfunction]
 #[pyo3(signature = (
     job, *, policies, target=None, sets=Vec::new(), record=None, detail=false, text=None,
-    progress=None, watch=None, speed=None, repeat=None, requests=None
+    progress=None, watch=None, speed=None, repeat=None, requests=None,
+    arm_from=None, arm_for=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 #[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
@@ -115,6 +116,8 @@ fn compare(
     speed: Option<String>,
     repeat: Option<u32>,
     requests: Option<Bound<'_, PyAny>>,
+    arm_from: Option<String>,
+    arm_for: Option<String>,
 ) -> PyResult<String> {
     let scripts = policies.iter().any(|named| matches!(named, Named::Script(..)));
     let thrown = Raised::default();
@@ -127,6 +130,8 @@ fn compare(
         target,
         record,
         detail,
+        arm_from,
+        arm_for,
         requests: keep,
         watch,
         speed,

@@ -22,6 +22,10 @@ pub struct Options {
     pub repeat: Option<u32>,
     /// Whether results carry whole distributions and the course over time.
     pub detail: bool,
+    /// Where the stretch of the run begins of which the detail has the arm; with the run if not given.
+    pub arm_from: Option<String>,
+    /// How long that stretch is; two seconds if not given.
+    pub arm_for: Option<String>,
     /// Whether results carry every request.
     pub requests: bool,
     /// Whether results carry how stable the requests of each class are.

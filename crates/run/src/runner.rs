@@ -21,11 +21,12 @@ use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::last_sent::LastSent;
 use crate::measures;
+use crate::measures::arm::Stretch;
 use crate::measures::busy::DeviceBusy;
+use crate::measures::courses::Courses;
 use crate::measures::device_stats::DeviceStats;
 use crate::measures::ledger::Ledger;
 use crate::measures::measure::Measure;
-use crate::measures::policy_series::PolicySeries;
 use crate::measures::programs::ProgramBook;
 use crate::measures::subject::Subject;
 use crate::measures::windows::Plan;
@@ -46,7 +47,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) load: &'a Load,
     pub(crate) seed: u64,
     pub(crate) record: Option<&'a Path>,
-    pub(crate) detail: bool,
+    /// The whole detail is asked for, with the arm in this stretch of the run.
+    pub(crate) detail: Option<Stretch>,
     pub(crate) requests: bool,
     pub(crate) stability: bool,
     pub(crate) watch: Option<Watch<'a>>,
@@ -63,20 +65,26 @@ struct Observers<'a> {
     sent: Option<&'a LastSent>,
     /// The measures of the device and of programs.
     below: Vec<Box<dyn Measure>>,
+    /// What is kept of the run over time, if it is.
+    courses: Option<Courses>,
 }
 
 impl Observers<'_> {
-    /// With `series`, which are to know when the run ended.
-    fn with(mut self, series: Option<&PolicySeries>) -> Self {
-        self.below.extend(series.cloned().map(|series| Box::new(series) as Box<dyn Measure>));
-        self
+    /// With `courses`, which are to know when the run ended.
+    fn with(mut self, courses: Option<&Courses>) -> Self {
+        self.below.extend(courses.cloned().map(|courses| Box::new(courses) as Box<dyn Measure>));
+        Self { courses: courses.cloned(), ..self }
     }
 }
 
-/// `policy`, whose counters are sampled for `series` if there are any.
-fn sampled(policy: Box<dyn Policy>, series: Option<&PolicySeries>) -> Box<dyn Policy> {
-    match series {
-        Some(series) => series.over(policy),
+/// `policy`, which serves so many `disks`, observed for `courses` if there are any.
+fn observed(
+    policy: Box<dyn Policy>,
+    disks: NonZeroU32,
+    courses: Option<&Courses>,
+) -> Box<dyn Policy> {
+    match courses {
+        Some(courses) => courses.over(policy, disks.get()),
         None => policy,
     }
 }
@@ -101,10 +109,13 @@ impl Runner<'_> {
                     None => (LiveClock::bare(), None),
                 };
                 let warmup = Time::ZERO + self.job.warmup;
-                let disks = DeviceStats::new(spec.disks(), warmup, *speed);
+                let courses = self.courses();
+                let arm = courses.as_ref().map(|courses| &courses.arm);
+                let disks = DeviceStats::new(spec.disks(), warmup, *speed).drawn(arm);
                 let model = spec.build_watched(Seed(self.seed), &|number| disks.of(number));
                 let mut device = Emulated::new(self.bounded(model), *speed, file);
-                let observers = Observers { below: vec![Box::new(disks)], ..Observers::default() };
+                let observers = Observers { below: vec![Box::new(disks)], ..Observers::default() }
+                    .with(courses.as_ref());
                 let result =
                     self.run_guarded(place, &mut device, &mut clock, progress, observers)?;
                 Ok(RunResult { emulation: Some(device.lateness().into()), ..result })
@@ -122,7 +133,7 @@ impl Runner<'_> {
                     device,
                     &mut LiveClock::bare(),
                     progress,
-                    Observers::default(),
+                    Observers::default().with(self.courses().as_ref()),
                 )
             }
         }
@@ -138,7 +149,9 @@ impl Runner<'_> {
         let lanes = &self.load.lanes;
         let models = place.models(lanes.len());
         let disks = models.iter().map(|spec| spec.disks()).sum();
-        let stats = DeviceStats::new(disks, Time::ZERO + self.job.warmup, Speed::ONE);
+        let courses = self.courses();
+        let arm = courses.as_ref().map(|courses| &courses.arm);
+        let stats = DeviceStats::new(disks, Time::ZERO + self.job.warmup, Speed::ONE).drawn(arm);
         let stats = stats.named(lanes.iter().zip(&models).map(|(name, spec)| (name, spec.disks())));
         let warmup = self.job.warmup;
         let book = self.load.workload.program_book(self.load.classes.len(), warmup);
@@ -156,30 +169,24 @@ impl Runner<'_> {
         let mut below: Vec<Box<dyn Measure>> = vec![Box::new(stats)];
         below.extend(book.clone().map(|book| Box::new(book) as Box<dyn Measure>));
         let observers = Observers { programs: book.as_ref(), below, ..Observers::default() };
+        let observers = observers.with(courses.as_ref());
         let quit = QuitFlag::default();
-        let series = self.policy_series();
+        let courses = courses.as_ref();
         if lanes.len() > 1 {
             let served = models.iter().map(|spec| disks_of(spec));
             let queues = devices.into_iter().zip(served);
             let mut stack = Rack::new(
-                queues.map(|(one, disks)| self.queue(one, disks, &quit, series.as_ref())).collect(),
+                queues.map(|(one, disks)| self.queue(one, disks, &quit, courses)).collect(),
             );
-            let observers = observers.with(series.as_ref());
             let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
-            return self.counted(
-                stack.devices().map(Queued::policy),
-                series.as_ref(),
-                &quit,
-                result,
-            );
+            return self.counted(stack.devices().map(Queued::policy), courses, &quit, result);
         }
         if let Some(array) = models[0].array_of_queues() {
-            let queue = |device| self.queue(device, NonZeroU32::MIN, &quit, series.as_ref());
+            let queue = |device| self.queue(device, NonZeroU32::MIN, &quit, courses);
             let disks = devices.into_iter().map(queue).collect();
             let mut stack = array.over(disks).expect("checked when it was read");
-            let observers = observers.with(series.as_ref());
             let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
-            return self.counted(stack.disks().map(Queued::policy), series.as_ref(), &quit, result);
+            return self.counted(stack.disks().map(Queued::policy), courses, &quit, result);
         }
         self.run(place, devices.swap_remove(0), clock, progress, observers)
     }
@@ -190,11 +197,11 @@ impl Runner<'_> {
         device: D,
         disks: NonZeroU32,
         quit: &QuitFlag,
-        series: Option<&PolicySeries>,
+        courses: Option<&Courses>,
     ) -> Queued<Box<dyn Policy>, D> {
         let served = Served { classes: &self.load.classes, disks };
         let at_completions = self.job.workload.arrives_at_completions();
-        let policy = sampled(self.policy.build(&served, quit), series);
+        let policy = observed(self.policy.build(&served, quit), disks, courses);
         Queued::new(policy, device).arrivals_first(at_completions)
     }
 
@@ -216,7 +223,8 @@ impl Runner<'_> {
     ) -> Result<RunResult, Failure> {
         let busy = DeviceBusy::new(Time::ZERO + self.job.warmup);
         let device = busy.over(device);
-        let observers = Observers { below: vec![Box::new(busy)], ..Observers::default() };
+        let observers = Observers { below: vec![Box::new(busy)], ..Observers::default() }
+            .with(self.courses().as_ref());
         self.run_guarded(place, device, clock, progress, observers)
     }
 
@@ -265,14 +273,14 @@ impl Runner<'_> {
         if let Some(sent) = &sent {
             policy = Box::new(sent.of(policy));
         }
-        let series = self.policy_series();
-        policy = sampled(policy, series.as_ref());
-        let observers = Observers { sent: sent.as_ref(), ..observers }.with(series.as_ref());
+        let courses = observers.courses.clone();
+        policy = observed(policy, place.disks(), courses.as_ref());
+        let observers = Observers { sent: sent.as_ref(), ..observers };
         let at_completions = self.job.workload.arrives_at_completions();
         let Some(path) = self.record else {
             let mut stack = Queued::new(policy, device).arrivals_first(at_completions);
             let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
-            return self.counted([stack.policy()], series.as_ref(), &quit, result);
+            return self.counted([stack.policy()], courses.as_ref(), &quit, result);
         };
         let header = Header {
             penstock: crate::version::VERSION.into(),
@@ -295,7 +303,7 @@ impl Runner<'_> {
         let result =
             self.drive(&mut stack, clock, progress, observers, Some(recorder.clone()), &quit);
         let result = result
-            .and_then(|result| self.counted([stack.policy()], series.as_ref(), &quit, result));
+            .and_then(|result| self.counted([stack.policy()], courses.as_ref(), &quit, result));
         let written = recorder.finish().map_err(|error| Failure::half_written(path, &error));
         // The run's own error says more than a file that ended with it.
         result.and_then(|result| written.map(|()| result))
@@ -310,7 +318,7 @@ impl Runner<'_> {
         recorder: Option<Recorder>,
         quit: &QuitFlag,
     ) -> Result<RunResult, Failure> {
-        let Observers { guard, programs, sent, below } = observers;
+        let Observers { guard, programs, sent, below, .. } = observers;
         let most = self.job.max_outstanding;
         let mut source = self.load.workload.source(Seed(self.seed), most, programs);
         let names: Vec<&str> = self.load.classes.iter().map(|class| class.name.as_str()).collect();
@@ -358,7 +366,7 @@ impl Runner<'_> {
     fn counted<'p, P: Policy + 'p>(
         &self,
         policies: impl IntoIterator<Item = &'p P>,
-        series: Option<&PolicySeries>,
+        courses: Option<&Courses>,
         quit: &QuitFlag,
         mut result: RunResult,
     ) -> Result<RunResult, Failure> {
@@ -370,21 +378,21 @@ impl Runner<'_> {
                 let name = if alone { String::new() } else { format!("disk{disk}.") };
                 policy_stats.insert(format!("{name}{counter}"), value);
             });
-            if let Some(series) = series {
-                series.ended(disk, policy);
+            if let Some(courses) = courses {
+                courses.series.ended(disk, policy);
             }
         }
         self.check(quit)?;
-        if let (Some(series), Some(detail)) = (series, &mut result.detail) {
-            detail.policy = series.of_all();
+        if let (Some(courses), Some(detail)) = (courses, &mut result.detail) {
+            detail.policy = courses.series.of_all();
         }
         Ok(RunResult { policy_stats, ..result })
     }
 
-    /// The policy's counters over time, if the detail of the run is asked for.
-    fn policy_series(&self) -> Option<PolicySeries> {
+    /// What is kept of the run over time, if its detail is asked for.
+    fn courses(&self) -> Option<Courses> {
         let plan = || Plan::new(self.load.classes.len(), self.load.duration);
-        self.detail.then(|| PolicySeries::new(plan()))
+        self.detail.map(|stretch| Courses::new(plan(), stretch))
     }
 
     /// That the policy has not failed.
@@ -404,7 +412,7 @@ impl Runner<'_> {
             warmup,
             live,
             depth,
-            detail: self.detail,
+            detail: self.detail.is_some(),
             requests: self.requests,
             stability: self.stability,
         }

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::independent;
 use crate::law;
 use crate::machine::machine;
+use crate::measures::arm::Stretch;
 use crate::options::Options;
 use crate::place::{Asked, Place};
 use crate::progress::Progress;
@@ -115,7 +116,10 @@ impl Session {
         variants: &[Variant],
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<Vec<Comparison>, Failure> {
-        let Options { repeat, detail, requests, stability, .. } = self.options;
+        let Options { repeat, requests, stability, .. } = self.options;
+        let Options { arm_from, arm_for, .. } = &self.options;
+        let stretch = Stretch::new(arm_from.as_deref(), arm_for.as_deref())?;
+        let detail = self.options.detail.then_some(stretch);
         let record = self.options.record.as_deref();
         let tasks = variants.iter().map(|one| self.task(one)).collect::<Result<Vec<_>, _>>()?;
         let watch = Watch::new(self.options.watch.as_deref(), self.options.speed.as_deref())?;

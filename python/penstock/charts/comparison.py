@@ -9,6 +9,7 @@
 - `share-CLASS`: the share of a class over time, next to what its weight promises, where weights are
   to be kept.
 - `shares`: what each class got of the time in which the device was busy.
+- `arm`: where the arm of a disk was, in a stretch of the run.
 - `policy-LABEL`: what a policy counts of itself over time, if it counts anything.
 - `rounds-CLASS`: where there are rounds, the p99 of each. The other charts then show of each policy
   the round in the middle.
@@ -23,7 +24,7 @@ from math import ceil, floor, log10
 import altair as alt
 import polars as pl
 
-from penstock.charts import palette, tradeoff
+from penstock.charts import arm, palette, tradeoff
 from penstock.charts import policy as policy_charts
 from penstock.charts import rounds as rounds_chart
 from penstock.charts.style import (
@@ -106,6 +107,8 @@ def _charts(comparison: Comparison) -> Iterator[tuple[str, alt.TopLevelMixin]]:
         for name in names:
             yield f"share-{name}", share(look, courses, name, _ideal(comparison, name))
     yield "shares", shares(comparison)
+    if (drawn := arm.arm(comparison)) is not None:
+        yield "arm", drawn
     yield from policy_charts.all_of(comparison, rows=ROWS)
 
 

@@ -2,8 +2,11 @@
 
 from penstock.cli.job import work
 from penstock.cli.options import (
+    ArmFor,
+    ArmFrom,
     Baseline,
     Dark,
+    Detail,
     Job,
     Json,
     Plots,
@@ -36,8 +39,11 @@ def compare(
     report: Report = None,
     plots: Plots = None,
     dark: Dark = False,
+    arm_from: ArmFrom = None,
+    arm_for: ArmFor = None,
     xlsx: Xlsx = None,
     requests: Requests = None,
+    detail: Detail = False,
     as_json: Json = False,
 ) -> None:
     """Run one workload under several policies and compare what each class gets.
@@ -51,7 +57,16 @@ def compare(
         target=target,
         sets=sets or [],
         record=None,
-        outputs=Outputs(report=report, plots=plots, dark=dark, xlsx=xlsx, requests=requests),
+        outputs=Outputs(
+            report=report,
+            plots=plots,
+            dark=dark,
+            xlsx=xlsx,
+            requests=requests,
+            arm_from=arm_from,
+            arm_for=arm_for,
+        ),
+        detail=detail,
         as_json=as_json,
         repeat=repeat,
         baseline=baseline,

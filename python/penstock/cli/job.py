@@ -58,6 +58,7 @@ def work(
     record: str | None,
     outputs: Outputs,
     as_json: bool,
+    detail: bool = False,
     text: str | None = None,
     pace: _native.Pace | None = None,
     speed: str | None = None,
@@ -89,6 +90,8 @@ def work(
             sets=sets,
             record=record,
             detail=outputs.need_detail,
+            arm_from=outputs.arm_from,
+            arm_for=outputs.arm_for,
             text=text,
             progress=progress,
             watch=pace,
@@ -111,7 +114,7 @@ def work(
     if as_json:
         output.data(f"{to_json(comparison, result)}\n")
     else:
-        _show(comparison)
+        _show(comparison, detail=detail)
         for remark in comparison.get("remarks", []):
             output.talk(f"note: {remark}")
     table = None if kept is None else partial(kept.frame, comparison)
@@ -175,7 +178,7 @@ def _judged(comparison: Comparison, *, of: int, asked: Asked) -> int:
     return RUN_FAILED if failed else 0
 
 
-def _show(comparison: Comparison) -> None:
+def _show(comparison: Comparison, *, detail: bool) -> None:
     # What draws tables takes longer to import than a short run to finish.
     from rich.text import Text
 
@@ -183,7 +186,7 @@ def _show(comparison: Comparison) -> None:
     from penstock.text import prose, table
 
     def draw(console: "Console") -> None:
-        table.show(comparison, console)
+        table.show(comparison, console, detail=detail)
         lines = verdict(comparison)
         if lines:
             console.print()

@@ -170,6 +170,31 @@ Requests = Annotated[
 
 Dark = Annotated[bool, typer.Option("--dark", help="Draw those of --plots on dark ground.")]
 
+ArmFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="TIME",
+        help="Where the picture of the disk's arm begins, as 1.5s. If not given, with the run.",
+    ),
+]
+
+ArmFor = Annotated[
+    str | None,
+    typer.Option(
+        "--for", metavar="TIME", help="How much of the run that picture shows; if not given, 2s."
+    ),
+]
+
+Detail = Annotated[
+    bool,
+    typer.Option(
+        "--detail",
+        help="Show below the table what each policy counts of itself, and what each disk of a "
+        "model did.",
+    ),
+]
+
 Xlsx = Annotated[
     str | None,
     typer.Option("--xlsx", metavar="FILE.xlsx", help="Write the figures as a workbook."),

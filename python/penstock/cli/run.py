@@ -6,8 +6,11 @@ import typer
 
 from penstock.cli.job import work
 from penstock.cli.options import (
+    ArmFor,
+    ArmFrom,
     Baseline,
     Dark,
+    Detail,
     Job,
     Json,
     NamedPolicies,
@@ -51,8 +54,11 @@ def run(
     report: Report = None,
     plots: Plots = None,
     dark: Dark = False,
+    arm_from: ArmFrom = None,
+    arm_for: ArmFor = None,
     xlsx: Xlsx = None,
     requests: Requests = None,
+    detail: Detail = False,
     as_json: Json = False,
 ) -> None:
     """Run one workload under a policy, or some, and show what each class gets.
@@ -66,7 +72,16 @@ def run(
         target=target,
         sets=sets or [],
         record=record,
-        outputs=Outputs(report=report, plots=plots, dark=dark, xlsx=xlsx, requests=requests),
+        outputs=Outputs(
+            report=report,
+            plots=plots,
+            dark=dark,
+            xlsx=xlsx,
+            requests=requests,
+            arm_from=arm_from,
+            arm_for=arm_for,
+        ),
+        detail=detail,
         as_json=as_json,
         repeat=repeat,
         baseline=baseline,

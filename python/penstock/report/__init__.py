@@ -49,6 +49,9 @@ class Outputs:
     requests: str | PathLike[str] | None = None
     dark: bool = False
     """Pictures of `plots` are on dark ground."""
+    arm_from: str | None = None
+    arm_for: str | None = None
+    """The stretch of the run of which the picture of the arm is."""
     command: str | None = None
     """The command line, for the page."""
 
@@ -67,6 +70,11 @@ class Outputs:
                 "requests": self.requests,
             }
         )
+        if (self.arm_from or self.arm_for) and self.report is None and self.plots is None:
+            raise wrong(
+                "--from and --for say what the picture of the arm shows, and none is asked for",
+                "give --report or --plots as well",
+            )
         if self.requests is not None:
             check_table(Path(self.requests))
         if self.report is not None:

@@ -81,6 +81,12 @@ SECTIONS = (
     ),
 )
 
+ARM = (
+    "The cylinder under the heads over time: a line for the way, a mark where each access ended. "
+    "The ground is shaded while the policy held the disk idle although requests were queued. Of "
+    "several disks, the first."
+)
+
 COUNTED = (
     "policy",
     "What policies count of themselves: what was added in each window, or the value at its end. Of "
@@ -281,6 +287,11 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
         bars = Figure("shares", "", pictures.svg(drawn["shares"], name="shares", title=said))
         words = "Device time of each class, as a share of the time in which the device was busy."
         yield Section("shares", title, words, [bars])
+    if "arm" in drawn:
+        title = TITLES["arm"]
+        said = f"{title}; the figures are in the page's data"
+        of = Figure("arm", "", pictures.svg(drawn["arm"], name="arm", title=said))
+        yield Section("arm", title, ARM, [of])
     kind, words = COUNTED
     if figures := list(_figures(drawn, kind, "policy")):
         yield Section(kind, TITLES[kind], words, figures)
@@ -320,6 +331,7 @@ def _data(comparison: Comparison) -> dict[str, Any]:
             "window_s": run["detail"]["window_s"],
             "classes": [_columns(one) for one in run["detail"]["classes"]],
             **({"policy_series": run["detail"]["policy"]} if "policy" in run["detail"] else {}),
+            **({"arm": run["detail"]["arm"]} if "arm" in run["detail"] else {}),
         }
         for run in drawn
     ]

@@ -26,6 +26,7 @@ TITLES = {
     "queue": "Queue over time",
     "share": "Share of the device over time",
     "shares": "Who had the device",
+    "arm": "Where the arm was",
     "policy": "What the policy counts",
 }
 """What each kind of chart shows, in the order of a page."""

@@ -56,6 +56,40 @@ class Comparison(TypedDict):
     """What follows from the figures; left out of what the engine hands to the package."""
 
 
+class Arm(TypedDict):
+    """The arm of a disk in a stretch of a run."""
+
+    from_ns: int
+    """Where the stretch begins, in nanoseconds of the run."""
+    until_ns: int
+    """Where it ends: as far as was asked, or before, with the run or the last access that is
+    kept."""
+    accesses: list[ArmAccess]
+    """Accesses that began in it, in their order."""
+    held: list[HeldIdle]
+    """When the disk stood idle although requests were queued for it, in their order: the policy
+    held it for a request to come. None is known of a policy that serves several disks."""
+
+
+class ArmAccess(TypedDict):
+    """One access of an arm."""
+
+    begins_ns: int
+    """When it begins, in nanoseconds of the run."""
+    arrives_ns: int
+    """When the arm is there."""
+    ends_ns: int
+    """When the last sector has passed."""
+    start: int
+    """Cylinder from which the arm moves."""
+    first: int
+    """Cylinder of the first track."""
+    last: int
+    """Cylinder where the access ends; of a disk with its cache, where its first track does."""
+    write: bool
+    """Whether it writes."""
+
+
 class Asked(TypedDict):
     """What a run asked for, however it was split or merged."""
 
@@ -218,6 +252,9 @@ class Detail(TypedDict):
     """Seconds that a window lasts."""
     classes: list[ClassDetail]
     """One for each class, in the order of the job."""
+    arm: NotRequired[Arm]
+    """What the arm did in the stretch of the run that is drawn, of the first disk; left out of a
+    device without an arm."""
     policy: NotRequired[list[CounterSeries]]
     """The policy's own counters over time; left out of a policy that has none. Of classes, those of
     the first eight that the policy names, and of all others sixteen; where each disk has a policy
@@ -241,6 +278,8 @@ class DeviceStats(TypedDict):
     """Arm, head switch and settling, to the first track."""
     transfer_ms: NotRequired[Milliseconds]
     """From there until the last wanted sector had passed."""
+    travel: NotRequired[Travel]
+    """How far the arm moved."""
 
 
 class Distribution(TypedDict):
@@ -274,6 +313,8 @@ class EachDisk(TypedDict):
     """Arm, head switch and settling, to the first track."""
     transfer_ms: NotRequired[Milliseconds]
     """From there until the last wanted sector had passed."""
+    travel: NotRequired[Travel]
+    """How far the arm moved."""
 
 
 class Emulation(TypedDict):
@@ -322,6 +363,15 @@ class Held(TypedDict):
     """At most 1 ms late."""
     within_10ms: float
     """At most 10 ms late."""
+
+
+class HeldIdle(TypedDict):
+    """A disk stood idle although requests were queued for it."""
+
+    from_ns: int
+    """From then on, in nanoseconds of the run."""
+    until_ns: int
+    """Until then."""
 
 
 class Job(TypedDict):
@@ -536,6 +586,16 @@ class Schedule(TypedDict):
     processor_wait_s: NotRequired[float]
     """Seconds of the run in which the generator was ready and had no processor; left out of a
     class, and where the kernel does not say."""
+
+
+class Travel(TypedDict):
+    """How far the arms of disks moved."""
+
+    cylinders: int
+    """Cylinders crossed in all accesses and on the way from each to the next: seeks, tracks further
+    in, and what is read ahead."""
+    per_request: float
+    """The same for each request, a hit of a disk's cache included."""
 
 
 class Verdict(TypedDict):

@@ -70,12 +70,21 @@ class Milliseconds:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Travel:
+    """How far the arms of disks moved, in cylinders."""
+
+    cylinders: int
+    per_request: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class DiskStats:
     """What a modelled disk did, or all of an array: accesses that ended after the warm-up."""
 
     seek_ms: Milliseconds | None
     rotation_ms: Milliseconds | None
     transfer_ms: Milliseconds | None
+    travel: Travel | None
     service_ms: Milliseconds
     utilisation: float
     device: str | None

@@ -32,11 +32,15 @@ HEADINGS = (
     "seek",
     "turn",
     "transfer",
+    "travel",
     "service",
     "service p99",
     "busy",
 )
-"""Headings of a row's cells: two numbers, four means, a percentile and a share."""
+"""Headings of a row's cells: two numbers, five means, a percentile and a share.
+
+Travel is in cylinders for each request.
+"""
 
 
 def line(runs: Sequence[Run]) -> str | None:
@@ -86,9 +90,12 @@ def _row(name: str, disk: DeviceStats | EachDisk) -> Row:
     service = disk["service_ms"]
     parts = [of(disk) for _, of in _PARTS]
     numbers = [units.count(one["n"]) if one else "–" for one in (service, parts[0])]
-    means = [_mean([part]) if part else "–" for part in [*parts, service]]
+    means = [_mean([part]) if part else "–" for part in parts]
+    travel = disk.get("travel")
+    crossed = units.count(round(travel["per_request"])) if travel else "–"
     tail = units.latency(service["percentile"]["99.000000"] * _NS)
-    return Row(name, [*numbers, *means, tail, units.percent(disk["utilisation"])])
+    served = _mean([service])
+    return Row(name, [*numbers, *means, crossed, served, tail, units.percent(disk["utilisation"])])
 
 
 def _mean(parts: Sequence[Milliseconds]) -> str:

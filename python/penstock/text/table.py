@@ -21,7 +21,17 @@ from penstock.results import rounds, shares
 from penstock.results.json_types import Class, Comparison, Params, Run, Value
 from penstock.results.percentile import percentile
 from penstock.results.rounds import Rounds, Spread
-from penstock.text import disks, failures, places, programs, prose, ranges, schedule, units
+from penstock.text import (
+    counters,
+    disks,
+    failures,
+    places,
+    programs,
+    prose,
+    ranges,
+    schedule,
+    units,
+)
 from penstock.text import shares as shares_text
 
 
@@ -147,8 +157,11 @@ def of_rounds(comparison: Comparison) -> str | None:
     )
 
 
-def show(comparison: Comparison, console: Console) -> None:
-    """Print a comparison: what ran, then all policies in one table if they are many, then each."""
+def show(comparison: Comparison, console: Console, *, detail: bool = False) -> None:
+    """Print a comparison: what ran, then all policies in one table if they are many, then each.
+
+    With `detail` also what each policy counts of itself, and what each disk did.
+    """
     for line in heading(comparison):
         prose.line(console, line)
     for failed in failures.most_failed(comparison["runs"]):
@@ -169,6 +182,9 @@ def show(comparison: Comparison, console: Console) -> None:
         for grid in (
             _of_rounds(policy, shown, console.width) if repeated else _of_run(policy, parts)
         ):
+            console.print()
+            show_grid(console, grid)
+        for grid in _details(policy) if detail else ():
             console.print()
             show_grid(console, grid)
     console.print()
@@ -297,6 +313,14 @@ def _of_rounds(policy: Rounds, shown: Sequence[Column], width: int) -> Iterator[
         fit = max(sum(end - GAP <= width for end in ends) - 1, 1)
         yield Grid.of(["", *names[:fit]], [row[: fit + 1] for row in rows])
         names = names[fit:]
+
+
+def _details(policy: Rounds) -> Iterator[Grid]:
+    """What a policy counts of itself, and what its disks did, of what there is."""
+    if counted := list(counters.rows(policy.whole())):
+        yield Grid.of(["counter", "value"], counted)
+    if did := [[disks_of, *cells] for disks_of, cells in disks.rows(policy)]:
+        yield Grid.of(["", *disks.HEADINGS], did)
 
 
 Widths = dict[Column, int]

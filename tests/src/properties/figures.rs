@@ -123,7 +123,8 @@ fn moments(n: u64, [mean, stddev]: [f64; 2], [min, max]: [f64; 2], at: &[f64], w
 
 fn devices(stats: &DeviceStatsResult) {
     for disk in stats.disks.iter().map(|disk| &disk.own).chain([&stats.all]) {
-        let DiskResult { seek_ms, rotation_ms, transfer_ms, service_ms, utilisation } = disk;
+        let DiskResult { seek_ms, rotation_ms, transfer_ms, travel, service_ms, utilisation } =
+            disk;
         milliseconds(service_ms, "service of a disk");
         let parts = [seek_ms, rotation_ms, transfer_ms];
         for part in parts.into_iter().flatten() {
@@ -131,6 +132,14 @@ fn devices(stats: &DeviceStatsResult) {
         }
         let counts: Vec<_> = parts.iter().map(|part| part.as_ref().map(|part| part.n)).collect();
         assert!(counts.iter().all(|count| *count == counts[0]), "{counts:?}");
+        assert_eq!(travel.is_some(), seek_ms.is_some());
+        if let Some(travel) = travel {
+            let crossed = travel.per_request * service_ms.n as f64;
+            assert!(
+                close(crossed, travel.cylinders as f64, NEAR) || service_ms.n == 0,
+                "{travel:?}"
+            );
+        }
         assert!((0.0..=1.0 + EXACT).contains(utilisation), "a disk is busy for {utilisation}");
     }
     if !stats.disks.is_empty() {

@@ -1,10 +1,12 @@
 //! One access to the platter, in parts.
 
-use penstock_core::Span;
+use penstock_core::{Op, Span};
 
 /// One access, part by part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
+    /// What it does. An access of a write's that was answered before is a write too.
+    pub op: Op,
     /// From the request's arrival until the arm begins to move: the command overhead. Of an access
     /// that is only computed, also the rest of the turnaround.
     pub overhead: Span,
@@ -16,8 +18,10 @@ pub struct Access {
     pub transfer: Span,
     /// Time on the bus after the last sector has passed, and to report that the command is done.
     pub bus: Span,
-    /// Cylinders that the arm moved to the first track.
-    pub distance: u32,
+    /// Cylinder from which the arm moves.
+    pub from: u32,
+    /// Cylinder of the first track.
+    pub to: u32,
     /// The arm after the access.
     pub(super) arm: Arm,
 }
@@ -26,6 +30,11 @@ impl Access {
     /// Whether the command needed nothing of the platter and cost its overhead alone.
     pub fn is_decoding(&self) -> bool {
         self.service() == self.overhead
+    }
+
+    /// Cylinder where it ends; with the cache, where its first track does.
+    pub fn last(&self) -> u32 {
+        self.arm.cylinder
     }
 
     /// The sum of its parts.

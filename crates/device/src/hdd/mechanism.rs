@@ -97,12 +97,14 @@ impl Mechanism {
             at = next;
         }
         Access {
+            op,
             overhead: Time::from_ns(begun).since(now),
             seek: Span::from_ns(seek),
             rotation: Span::from_ns(wait),
             transfer: Span::from_ns(clock - begun - seek - wait),
             bus: Span::from_ns(bus.saturating_sub(clock) + self.completions[write]),
-            distance: run.place.cylinder.abs_diff(self.arm.cylinder),
+            from: self.arm.cylinder,
+            to: run.place.cylinder,
             arm: Arm { cylinder: at.place.cylinder, head: at.place.head },
         }
     }
@@ -148,7 +150,7 @@ impl Mechanism {
     /// A command that needs nothing of the platter takes its overhead. Returns when it ends.
     pub(super) fn decode_only(&mut self, now: Time, op: Op) -> Time {
         let ends = now.max(self.ready) + Span::from_ns(self.overhead(op));
-        self.observer.report_decoding(now, ends, self.arm);
+        self.observer.report_decoding(now, op, ends, self.arm);
         ends
     }
 

@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use penstock_core::{Span, Time};
+use penstock_core::{Op, Span, Time};
 
 use super::access::{Access, Arm};
 
@@ -34,10 +34,11 @@ impl AccessObserver {
     }
 
     /// Reports a command from `now` to `ends` that needs nothing of the platter.
-    pub(super) fn report_decoding(&mut self, now: Time, ends: Time, arm: Arm) {
+    pub(super) fn report_decoding(&mut self, now: Time, op: Op, ends: Time, arm: Arm) {
         let [seek, rotation, transfer, bus] = [Span::ZERO; 4];
         let overhead = ends.since(now);
-        let access = Access { overhead, seek, rotation, transfer, bus, distance: 0, arm };
+        let (from, to) = (arm.cylinder, arm.cylinder);
+        let access = Access { op, overhead, seek, rotation, transfer, bus, from, to, arm };
         self.report(now, &access);
     }
 }

@@ -313,12 +313,14 @@ impl Mechanism {
     /// Reports the access that began so and takes the arm until `ends`.
     pub(super) fn report(&mut self, Begun { sweep, first, .. }: &Begun, ends: u64) {
         let access = Access {
+            op: sweep.op,
             overhead: Span::ZERO,
             seek: Span::from_ns(first.arrives - sweep.at),
             rotation: Span::from_ns(first.begins - first.arrives),
             transfer: Span::from_ns(ends.max(first.begins) - first.begins),
             bus: Span::ZERO,
-            distance: first.run.place.cylinder.abs_diff(sweep.arm.cylinder),
+            from: sweep.arm.cylinder,
+            to: first.run.place.cylinder,
             arm: first.arm(),
         };
         self.observer.report(Time::from_ns(sweep.at), &access);

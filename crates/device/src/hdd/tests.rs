@@ -115,11 +115,11 @@ fn a_switch_of_tracks_is_hidden_by_the_skew_or_costs_a_turn() {
 fn a_write_settles_when_the_arm_has_moved() {
     let hdd = hdd(Options::MECHANICAL);
     let read = hdd.access(Time::ZERO, Op::Read, 200 * 512, 512);
-    assert_eq!((read.seek, read.distance), (Span::from_ms(1), 1));
+    assert_eq!((read.seek, read.from, read.to), (Span::from_ms(1), 0, 1));
     let write = hdd.access(Time::ZERO, Op::Write, 200 * 512, 512);
     assert_eq!(write.seek, Span::from_us(1_250));
     let switch = hdd.access(Time::ZERO, Op::Read, 100 * 512, 512);
-    assert_eq!((switch.seek, switch.distance), (Span::from_us(500), 0));
+    assert_eq!((switch.seek, switch.from, switch.to), (Span::from_us(500), 0, 0));
     about(switch.seek.ns() + switch.rotation.ns(), 10 * PASS);
     about(read.seek.ns() + read.rotation.ns(), 30 * PASS);
 }

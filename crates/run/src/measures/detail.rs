@@ -118,7 +118,8 @@ impl Measure for Details<'_> {
                 series: rows.collect(),
             }
         });
-        result.detail = Some(Detail { window_s, classes: classes.collect(), policy: Vec::new() });
+        result.detail =
+            Some(Detail { window_s, classes: classes.collect(), policy: Vec::new(), arm: None });
     }
 }
 

@@ -17,10 +17,13 @@ use penstock_device::ssd::Buffered;
 use penstock_live::Speed;
 use penstock_spec::devices::Watch;
 
+use crate::measures::arm::ArmCourse;
 use crate::measures::busy::Busy;
 use crate::measures::measure::Measure;
 use crate::measures::values::{Values, ratio};
-use crate::result::{DeviceStatsResult, DiskResult, EachDiskResult, Milliseconds, RunResult};
+use crate::result::{
+    DeviceStatsResult, DiskResult, EachDiskResult, Milliseconds, RunResult, Travel,
+};
 
 /// The disks of one run. Clones are of the same.
 #[derive(Clone)]
@@ -41,6 +44,10 @@ struct Disk {
     parts: Option<AccessParts>,
     service: Values,
     busy: Busy,
+    /// Where its accesses so far have left the arm.
+    cylinder: u32,
+    /// Gets the accesses, if they are to be drawn.
+    arm: Option<ArmCourse>,
     /// The accesses that began last, and when: they count when they have ended. Only the one before
     /// the last may still go on when another begins.
     begun: VecDeque<(Time, Access)>,
@@ -54,6 +61,7 @@ struct AccessParts {
     seek: Values,
     rotation: Values,
     transfer: Values,
+    travel: u64,
 }
 
 impl DeviceStats {
@@ -65,6 +73,8 @@ impl DeviceStats {
             parts: None,
             service: Values::new(),
             busy: Busy::new(warmup),
+            cylinder: 0,
+            arm: None,
             begun: VecDeque::new(),
             of_requests: false,
             buffered: Rc::default(),
@@ -78,6 +88,13 @@ impl DeviceStats {
     pub(crate) fn named<'n>(self, devices: impl Iterator<Item = (&'n String, u32)>) -> Self {
         let names = devices.flat_map(|(name, disks)| (0..disks).map(move |_| name.clone()));
         Self { names: names.collect(), ..self }
+    }
+
+    /// The same with the accesses of the first disk given to `arm`, if it is to be drawn.
+    #[must_use]
+    pub(crate) fn drawn(self, arm: Option<&ArmCourse>) -> Self {
+        self.disks[0].0.borrow_mut().arm = arm.cloned();
+        self
     }
 
     /// The observer of the disk numbered `number`.
@@ -116,6 +133,9 @@ impl Measure for DeviceStats {
 impl Watch for DiskObserver {
     fn accessed(&self, at: Time, access: &Access) {
         let disk = &mut *self.0.borrow_mut();
+        if let Some(arm) = &disk.arm {
+            arm.accessed(at, access, disk.speed);
+        }
         while disk.begun.len() > 1 {
             disk.settle(Time::NEVER);
         }
@@ -163,6 +183,10 @@ impl Disk {
     /// Books the first of the accesses that began as far as it lies before `end`.
     fn settle(&mut self, end: Time) {
         let Some((begun, access)) = self.begun.pop_front() else { return };
+        let travel = access.from.abs_diff(self.cylinder)
+            + access.to.abs_diff(access.from)
+            + access.last().abs_diff(access.to);
+        self.cylinder = access.last();
         let service = access.service();
         let ended = self.speed.real(begun + service);
         if !self.of_requests {
@@ -177,18 +201,26 @@ impl Disk {
         parts.seek.add(speed.span(access.seek));
         parts.rotation.add(speed.span(access.rotation));
         parts.transfer.add(speed.span(access.transfer));
+        parts.travel += u64::from(travel);
         if !self.of_requests {
             self.service.add(speed.span(service));
         }
     }
 
     fn started(&mut self, now: Time) {
-        self.busy.started(self.speed.real(now));
+        let now = self.speed.real(now);
+        self.busy.started(now);
+        if let Some(arm) = &self.arm {
+            arm.started(now);
+        }
     }
 
     fn finished(&mut self, now: Time, service: Span) {
         let now = self.speed.real(now);
         self.busy.finished(now);
+        if let Some(arm) = &self.arm {
+            arm.finished(now);
+        }
         if now >= self.warmup {
             self.service.add(self.speed.span(service));
         }
@@ -209,6 +241,7 @@ impl Disk {
             ours.seek.join(&theirs.seek);
             ours.rotation.join(&theirs.rotation);
             ours.transfer.join(&theirs.transfer);
+            ours.travel += theirs.travel;
         }
         self.service.join(&other.service);
     }
@@ -221,6 +254,10 @@ impl Disk {
             seek_ms: part(|parts| &parts.seek),
             rotation_ms: part(|parts| &parts.rotation),
             transfer_ms: part(|parts| &parts.transfer),
+            travel: self.parts.as_ref().map(|parts| Travel {
+                cylinders: parts.travel,
+                per_request: ratio(parts.travel as f64, self.service.count() as f64),
+            }),
             service_ms: self.service.milliseconds(),
             utilisation: ratio(busy.ns() as f64, measured.ns() as f64),
         }
@@ -229,7 +266,7 @@ impl Disk {
 
 impl AccessParts {
     fn new() -> Self {
-        Self { seek: Values::new(), rotation: Values::new(), transfer: Values::new() }
+        Self { seek: Values::new(), rotation: Values::new(), transfer: Values::new(), travel: 0 }
     }
 }
 

@@ -1,7 +1,9 @@
 //! What is measured in a run: a file for each measure, which observes the run and writes its part of
 //! the result.
 
+pub(crate) mod arm;
 pub(crate) mod busy;
+pub(crate) mod courses;
 pub(crate) mod device_stats;
 pub(crate) mod errors;
 pub(crate) mod histogram;

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::arm::Arm;
+
 /// One run in detail.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Detail {
@@ -15,6 +17,10 @@ pub struct Detail {
     /// of its own, none of classes, and those of the first eight disks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub policy: Vec<CounterSeries>,
+    /// What the arm did in the stretch of the run that is drawn, of the first disk; left out of a
+    /// device without an arm.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arm: Option<Arm>,
 }
 
 impl Detail {

@@ -46,9 +46,22 @@ pub struct DiskResult {
     /// From there until the last wanted sector had passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer_ms: Option<Milliseconds>,
+    /// How far the arm moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub travel: Option<Travel>,
     /// The whole access, overhead and bus included; with a cache, and without an arm, what each
     /// request took.
     pub service_ms: Milliseconds,
     /// Share of the measured time in which the disk was busy; of several, the mean.
     pub utilisation: f64,
+}
+
+/// How far the arms of disks moved.
+#[derive(Clone, Copy, PartialEq, Debug, JsonSchema, Serialize)]
+pub struct Travel {
+    /// Cylinders crossed in all accesses and on the way from each to the next: seeks, tracks further in,
+    /// and what is read ahead.
+    pub cylinders: u64,
+    /// The same for each request, a hit of a disk's cache included.
+    pub per_request: f64,
 }

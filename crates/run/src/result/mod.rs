@@ -2,6 +2,7 @@
 //! fio has one.
 
 mod against_measured;
+mod arm;
 mod class;
 mod demand;
 mod detail;
@@ -30,10 +31,11 @@ use self::params::Params;
 use crate::stability::ClassStability;
 
 pub use self::against_measured::AgainstMeasured;
+pub use self::arm::{Arm, ArmAccess, HeldIdle};
 pub use self::class::ClassResult;
 pub use self::demand::DemandResult;
 pub use self::detail::{ClassDetail, CounterKind, CounterSeries, Detail, Row};
-pub use self::device::{DeviceStatsResult, DiskResult, EachDiskResult};
+pub use self::device::{DeviceStatsResult, DiskResult, EachDiskResult, Travel};
 pub use self::distribution::{Distribution, Milliseconds};
 pub use self::emulation::EmulationResult;
 pub use self::ended::Ended;

@@ -1,0 +1,35 @@
+//! What the detail of a run has over time beside its classes: the policy's counters and the arm.
+
+use penstock_core::{Policy, Time};
+
+use crate::measures::arm::{ArmCourse, Stretch};
+use crate::measures::measure::Measure;
+use crate::measures::policy_series::PolicySeries;
+use crate::measures::windows::Plan;
+use crate::result::RunResult;
+
+/// Both courses of one run. Clones are of the same.
+#[derive(Clone)]
+pub(crate) struct Courses {
+    pub(crate) series: PolicySeries,
+    pub(crate) arm: ArmCourse,
+}
+
+impl Courses {
+    /// Counters in the windows of `plan`, and the arm in `stretch`.
+    pub(crate) fn new(plan: Plan, stretch: Stretch) -> Self {
+        Self { series: PolicySeries::new(plan), arm: ArmCourse::new(stretch) }
+    }
+
+    /// `policy` under observation, which serves so many `disks`: the one before the next of them.
+    pub(crate) fn over(&self, policy: Box<dyn Policy>, disks: u32) -> Box<dyn Policy> {
+        self.arm.over(self.series.over(policy), disks)
+    }
+}
+
+impl Measure for Courses {
+    fn write(&mut self, end: Time, result: &mut RunResult) {
+        self.series.write(end, result);
+        self.arm.write(end, result);
+    }
+}

@@ -1,0 +1,46 @@
+//! What the arm of a disk did in a stretch of a run.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The arm of a disk in a stretch of a run.
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
+pub struct Arm {
+    /// Where the stretch begins, in nanoseconds of the run.
+    pub from_ns: u64,
+    /// Where it ends: as far as was asked, or before, with the run or the last access that is kept.
+    pub until_ns: u64,
+    /// Accesses that began in it, in their order.
+    pub accesses: Vec<ArmAccess>,
+    /// When the disk stood idle although requests were queued for it, in their order: the policy held it
+    /// for a request to come. None is known of a policy that serves several disks.
+    pub held: Vec<HeldIdle>,
+}
+
+/// One access of an arm.
+#[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
+pub struct ArmAccess {
+    /// When it begins, in nanoseconds of the run.
+    pub begins_ns: u64,
+    /// When the arm is there.
+    pub arrives_ns: u64,
+    /// When the last sector has passed.
+    pub ends_ns: u64,
+    /// Cylinder from which the arm moves.
+    pub start: u32,
+    /// Cylinder of the first track.
+    pub first: u32,
+    /// Cylinder where the access ends; of a disk with its cache, where its first track does.
+    pub last: u32,
+    /// Whether it writes.
+    pub write: bool,
+}
+
+/// A disk stood idle although requests were queued for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema, Serialize)]
+pub struct HeldIdle {
+    /// From then on, in nanoseconds of the run.
+    pub from_ns: u64,
+    /// Until then.
+    pub until_ns: u64,
+}
