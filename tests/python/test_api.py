@@ -259,7 +259,7 @@ class TestResults:
         names.remove("queue-batch")
         # Behind them one for each policy that counts.
         shown = [name for name in result.charts if not name.startswith("policy-")]
-        assert shown == ["tradeoff", *names, "shares"]
+        assert shown == ["tradeoff", *names, "shares", "arm"]
         assert all(isinstance(chart, alt.TopLevelMixin) for chart in result.charts.values())
 
     def test_a_notebook_shows_the_verdict_and_the_table(self, result: penstock.Comparison) -> None:

@@ -147,9 +147,10 @@ class TestPictures:
             # Of a loop that always has as many outstanding no queue is drawn.
             *(f"queue-{one}" for one in ("tellers", "balance")),
             "shares",
+            "arm",
             *counts,
         ]
-        for name in page.pictures()[1 : -len(counts)]:
+        for name in page.pictures()[1 : -len(counts) - 1]:
             labels = page.picture(name).labels()
             assert labels == list(CLASSES if name == "shares" else POLICIES), name
 
@@ -413,7 +414,7 @@ class TestPlots:
             colours = {colour for _, colour in image.getcolors(1 << 24) or []}
             assert colours >= {(255, 255, 255)}
             drawn = palette.CLASSES if path.stem == "shares" else palette.POLICIES
-            one_colour = path.stem == "tradeoff" or path.stem.startswith("policy-")
+            one_colour = path.stem in ("tradeoff", "arm") or path.stem.startswith("policy-")
             for pair in drawn[: 1 if one_colour else 3]:
                 rgb = tuple(int(pair.light[n : n + 2], 16) for n in (1, 3, 5))
                 assert rgb in colours, (path, pair)
@@ -436,7 +437,7 @@ class TestFiles:
         words = ("--report", html, "--plots", plots, "--xlsx", xlsx)
         code, out, err = self.run(job, "--json", *words)
         assert (code, out) == (0, plain[1])
-        assert err == f"wrote {html}\nwrote 18 pictures in {plots}\nwrote {xlsx}\n"
+        assert err == f"wrote {html}\nwrote 20 pictures in {plots}\nwrote {xlsx}\n"
         assert sorted(path.name for path in tmp_path.iterdir()) == [
             *("job.toml", "out.html", "out.xlsx", "plots")
         ]

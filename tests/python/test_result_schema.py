@@ -38,7 +38,7 @@ faults = {{ errors = "50%" }}
 
 MODELLED: dict[str, dict[str, Json]] = {
     "every policy, in detail": {"policies": [], "detail": True},
-    "flash": {"target": Target(on="flash")},
+    "flash": {"target": Target(on="flash"), "detail": True},
     "an array": {"target": Target(on=str(ROOT / "examples/devices/raid0.toml"))},
     "rounds": {"repeat": 2},
     "settings": {"sets": ["agent.1.arrivals.depth=3"]},

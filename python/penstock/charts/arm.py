@@ -48,8 +48,9 @@ def arm(comparison: Comparison) -> alt.TopLevelMixin | None:
     y = alt.Y(
         "cylinder:Q",
         title=None,
-        scale=alt.Scale(domain=[0, max(highest, 1)], nice=False),
-        axis=alt.Axis(tickCount=3, format="~s"),
+        # With room for the marks at both ends.
+        scale=alt.Scale(domain=[-highest / 25, highest * 26 / 25 + 1], nice=False),
+        axis=alt.Axis(tickCount=3, labelExpr="format(datum.value, '~s')"),
     )
     panels = []
     for number, (label, one) in enumerate(arms):

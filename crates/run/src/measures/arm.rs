@@ -29,12 +29,12 @@ pub(crate) struct Stretch {
 /// The arm of one run. Clones are of the same.
 #[derive(Clone)]
 pub(crate) struct ArmCourse {
-    course: Rc<RefCell<Course>>,
+    course: Rc<RefCell<ArmStretch>>,
     /// The policy of the first disk is known.
     witnessed: Rc<Cell<bool>>,
 }
 
-struct Course {
+struct ArmStretch {
     stretch: Stretch,
     accesses: Vec<ArmAccess>,
     held: Vec<HeldIdle>,
@@ -70,7 +70,7 @@ impl Stretch {
 
 impl ArmCourse {
     pub(crate) fn new(stretch: Stretch) -> Self {
-        let course = Course {
+        let course = ArmStretch {
             stretch,
             accesses: Vec::new(),
             held: Vec::new(),
@@ -153,7 +153,7 @@ impl Measure for ArmCourse {
     }
 }
 
-impl Course {
+impl ArmStretch {
     /// The disk is held from `now` on, if requests are queued and none is under way.
     fn look(&mut self, now: Time) {
         if self.outstanding > 0 && self.sent + self.at_disk == 0 {
@@ -175,7 +175,7 @@ impl Course {
 }
 
 /// Observes the policy of the disk.
-struct HoldObserver(Rc<RefCell<Course>>);
+struct HoldObserver(Rc<RefCell<ArmStretch>>);
 
 impl PolicyObserver for HoldObserver {
     fn enqueued(&mut self, now: Time, _: &Request) {
