@@ -75,7 +75,7 @@ fn random(arrivals: &str) -> String {
 }
 
 const SLICES: &str = "cfq.mode=slices";
-const WEIGHTS_ALONE: &str = "bfq.low_latency=false";
+const WEIGHTS_ALONE: &str = "bfq.low_latency=0";
 
 fn throughput(run: &RunResult) -> f64 {
     run.classes.iter().map(|class| class.bw_bytes).sum()
@@ -288,7 +288,7 @@ fn a_start(policy: &str, sets: &[&str]) -> RunResult {
 
 #[test]
 fn a_program_that_starts_is_done_in_half_the_time_with_low_latency() {
-    let times = [WEIGHTS_ALONE, "bfq.low_latency=true"].map(|set| {
+    let times = [WEIGHTS_ALONE, "bfq.low_latency=1"].map(|set| {
         let run = a_start("bfq", &[set]);
         let program = &run.classes[4];
         assert_eq!(program.requests, 320);
@@ -305,7 +305,7 @@ fn a_player_is_late_less_often_with_low_latency() {
     let player = "op = \"read\"\nsize = \"64KiB\"\npattern = \"sequential\"\n\
                   region = [\"85%\", \"90%\"]\narrivals = { kind = \"fixed\", rate = \"10/s\" }";
     classes.push(("", player.into()));
-    let late = [WEIGHTS_ALONE, "bfq.low_latency=true"].map(|set| {
+    let late = [WEIGHTS_ALONE, "bfq.low_latency=1"].map(|set| {
         let run = programs(&classes, "bfq", &[set, "warmup=5s"]);
         run.classes[4].lat_ns.mean / 1e6
     });

@@ -88,7 +88,7 @@ fn travel_for_each_request_is_of_hits_too() {
 #[test]
 fn the_disk_is_held_for_as_long_as_the_policy_says() {
     let policies = ["anticipatory", "cfq", "bfq", "noop", "deadline"];
-    let sets = ["cfq.mode=slices", "bfq.low_latency=false"];
+    let sets = ["cfq.mode=slices", "bfq.low_latency=0"];
     for run in drawn(&policies, &sets, None, Some("1min")).unwrap() {
         let held = arm(&run).held.iter().map(|held| held.until_ns - held.from_ns).sum::<u64>();
         let counted = run.policy_stats.get("idle_held_ns").copied().unwrap_or(0);

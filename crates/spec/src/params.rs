@@ -102,7 +102,11 @@ fn value(param: &Param, node: &Node, device: Device<'_>) -> Result<Value, JobErr
             }
             None => Ok(Value::Count(node.count(least, u64::from(u32::MAX))?)),
         },
-        Kind::Switch => Ok(Value::Switch(node.boolean()?)),
+        // The kernel's files say 0 and 1.
+        Kind::Switch => match node.count(0, 1) {
+            Ok(digit) => Ok(Value::Switch(digit == 1)),
+            Err(_) => Ok(Value::Switch(node.boolean()?)),
+        },
         Kind::Choice(words) => Ok(Value::Word(node.choice(words)?)),
         // A file or a device of this name; `on` and `off` stand for the table.
         Kind::GroupOrDevice(_)

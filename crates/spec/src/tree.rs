@@ -197,7 +197,7 @@ impl Node {
             Value::Boolean(truth) => Ok(*truth),
             Value::Word(word) if word == "true" => Ok(true),
             Value::Word(word) if word == "false" => Ok(false),
-            _ => Err(self.expected("`true` or `false`").hint("write it without quotes")),
+            _ => Err(self.expected("`true` or `false`").hint("write one of them, without quotes")),
         }
     }
 

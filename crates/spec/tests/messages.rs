@@ -203,7 +203,7 @@ fn parameters_of_slices_and_budgets() {
         cfq("slice_async_rq = 4"),
         set(&["bfq.slice_idle=8"]),
         set(&["bfq.max_budget=16384"]),
-        set(&["bfq.low_latency=0"]),
+        set(&["bfq.low_latency=2"]),
         set(&["bfq.weight=100"]),
     ]);
 }

@@ -55,7 +55,7 @@ fn param(param: &'static Param) -> Value {
         Kind::CountOr(least, these) => {
             any([words(these.iter().copied()), count(least, u32::MAX.into())])
         }
-        Kind::Switch => switch(),
+        Kind::Switch => any([switch(), count(0, 1)]),
         Kind::Choice(these) => words(these.iter().copied()),
         Kind::Group(members) => any([words(["on", "off"]), params(members)]),
         Kind::GroupOrDevice(members) => {
