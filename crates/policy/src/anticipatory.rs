@@ -1,11 +1,16 @@
 //! The deadline scheduler's queues, with an arm that waits for the next read of the same stream.
 //!
+//! After a read the arm stays for up to `antic_expire`, until the same stream's next read comes. It
+//! goes on at once if another request is nearer than that read is likely to be, if the stream
+//! thinks for longer, or if the oldest read has expired. Reads and writes go in batches that end
+//! after a time while the other direction waits. Within a batch the nearest request goes, mostly
+//! upwards.
+//!
 //! Use it on a disk with one arm, under programs that read one block after another. Such a program
 //! issues its next read a moment after the last has finished. A scheduler that never waits has gone
 //! to another program's place by then, and crosses the disk for every read ("deceptive idleness").
 //!
-//! After a read the arm stays for up to `antic_expire`, one command at the disk at a time. It goes
-//! on at once
+//! While the arm waits there is one command at the disk at a time. It goes on
 //!
 //! - when a read of the stream comes, or one of it was queued already;
 //! - when the next request in the order of positions is nearer than the stream's mean seek;
@@ -13,20 +18,19 @@
 //! - when the oldest read has expired. That keeps streams fair that would wait for their own next
 //!   read for ever.
 //!
-//! Reads and writes go in batches that end after a time while the other direction waits. A batch
-//! begins with its oldest request, when all commands of the other direction have finished; a batch
-//! of reads also ends when none is queued and none is worth waiting for. Within a batch requests go
-//! upwards, or back to one less than half as far and within 512 MiB. The oldest goes first if it has
-//! expired, once in `read_expire` or `write_expire`: between two of them the order of positions
-//! holds, however many have expired. O(log n) a request.
+//! A batch begins with its oldest request, when all commands of the other direction have finished;
+//! a batch of reads also ends when none is queued and none is worth waiting for. Within a batch
+//! requests go upwards, or back to one less than half as far and within 512 MiB. The oldest goes
+//! first if it has expired, once in `read_expire` or `write_expire`: between two of them the order
+//! of positions holds, however many have expired. O(log n) a request.
 //!
 //! Promise: `None` in commands, since batches end by time. While writes wait, a batch of reads ends
-//! after `read_batch_expire`, one of writes after `write_batch_expire` while reads wait; each serves
-//! the oldest of its direction first, and the then oldest after each expiry.
+//! after `read_batch_expire`, one of writes after `write_batch_expire` while reads wait; each
+//! serves the oldest of its direction first, and the then oldest after each expiry.
 //!
-//! What it leaves out: the kernel also shortens batches of writes by how long earlier ones took, and
-//! learns from processes that exit whether the first wait for one pays. A stream here is known for
-//! as long as the run lasts.
+//! What it leaves out: the kernel also shortens batches of writes by how long earlier ones took,
+//! and learns from processes that exit whether the first wait for one pays. A stream here is known
+//! for as long as the run lasts.
 //!
 //! Source: S. Iyer, P. Druschel, "Anticipatory scheduling: a disk scheduling framework to overcome
 //! deceptive idleness in synchronous I/O", SOSP 2001; N. Piggin's documentation of the kernel's

@@ -1,23 +1,28 @@
 //! Budget fair queueing: bytes by weight, a queue at a time, and programs that start go first.
 //!
+//! Each stream (an agent, a process) has a queue. One queue at a time has the disk to itself: until
+//! its budget of bytes does not hold its next command, its time `timeout_sync` is over, or it has
+//! nothing to do for `slice_idle`. B-WF2Q+ chooses the next one so that bytes are by weight, and a
+//! queue that keeps the disk slow is charged its time instead. `low_latency` raises the weights of
+//! programs that start, and of those that ask for little again and again.
+//!
 //! Use it for a disk with an arm under a desktop, or under several tenants of different weights.
-//! Each stream (an agent, a process) has a queue; requests that no caller waits for share one for each
-//! class of work. One queue at a time is in service and has the disk to itself, until its budget of
-//! bytes does not hold its next command, its time `timeout_sync` is over, or it has nothing to do. In
-//! the last case the disk is kept idle for `slice_idle`, since the next request of a program that
-//! reads in sequence comes at once and lies where the arm is. It is not kept idle for a stream that
-//! thinks for longer in the mean, nor, if all weights are equal, for one whose requests are scattered.
 //!
-//! B-WF2Q+ chooses the next queue so that the bytes are by weight whatever the budgets are. So a
-//! budget may be what fits the queue: it doubles when it was too small, and is what the queue used
-//! when it had nothing more to do, so that a program that asks for little is served soon. The largest
-//! budget is what the disk serves in `timeout_sync` at the rate that sequential queues reach. A queue
-//! whose requests are scattered, or that is served at less than half of that rate, is charged the time
-//! that it took, at that rate: bytes by weight would give it nearly the whole disk.
+//! Requests that no caller waits for share a queue for each class of work. A queue that has nothing
+//! to do is waited for because the next request of a program that reads in sequence comes at once
+//! and lies where the arm is. The disk is not kept idle for a stream that thinks for longer in the
+//! mean, nor, if all weights are equal, for one whose requests are scattered.
 //!
-//! `low_latency` raises weights for a while: 30 times that of a queue that is new or had nothing to do
-//! for two seconds, for as long as a large program takes to load; 3,000 times that of one that asks
-//! again and again for no more than 3.5 MB a second, as a player does. A queue that is raised
+//! Bytes are by weight whatever the budgets are. So a budget may be what fits the queue: it doubles
+//! when it was too small, and is what the queue used when it had nothing more to do, so that a
+//! program that asks for little is served soon. The largest budget is what the disk serves in
+//! `timeout_sync` at the rate that sequential queues reach. A queue whose requests are scattered,
+//! or that is served at less than half of that rate, is charged the time that it took, at that
+//! rate: bytes by weight would give it nearly the whole disk.
+//!
+//! `low_latency` raises weights for a while: 30 times that of a queue that is new or had nothing to
+//! do for two seconds, for as long as a large program takes to load; 3,000 times that of one that
+//! asks again and again for no more than 3.5 MB a second, as a player does. A queue that is raised
 //! interrupts one that is not. `strict_guarantees` sends one command at a time and always idles.
 //!
 //! Real time goes before best effort, that before idle. Weights are those of the classes, 1,000 at
@@ -27,23 +32,23 @@
 //! O(log n) a request.
 //!
 //! Promise: with `low_latency = false`, queues of one class of I/O priorities that always have
-//! something to do get bytes in proportion to their weights, up to two of the largest budgets for each
-//! queue, and so does each among those that are charged by time, by time. One that goes on and off gets
-//! no more than that and saves nothing up. No bound on a wait in commands: it depends on budgets and
-//! weights, and a class that goes first may always have something.
+//! something to do get bytes in proportion to their weights, up to two of the largest budgets for
+//! each queue, and so does each among those that are charged by time, by time. One that goes on and
+//! off gets no more than that and saves nothing up. No bound on a wait in commands: it depends on
+//! budgets and weights, and a class that goes first may always have something.
 //!
-//! What it leaves out: groups; merging the queues of programs that read in turn; bursts of new queues,
-//! which are not raised in the kernel; the little that the kernel gives to idle so that it does not
-//! starve; injecting requests of others while it idles; the rules for drives that have a queue, where
-//! the kernel idles less. The kernel's `slice_idle_us` is `slice_idle` in another unit. A stream has
-//! the class of the request that finds its queue empty.
+//! What it leaves out: groups; merging the queues of programs that read in turn; bursts of new
+//! queues, which are not raised in the kernel; the little that the kernel gives to idle so that it
+//! does not starve; injecting requests of others while it idles; the rules for drives that have a
+//! queue, where the kernel idles less. The kernel's `slice_idle_us` is `slice_idle` in another
+//! unit. A stream has the class of the request that finds its queue empty.
 //!
 //! Source: Checconi and Valente, "High Throughput Disk Scheduling with Fair Bandwidth Distribution"
-//! (IEEE Transactions on Computers, 2010) for budgets, B-WF2Q+ and the charge of slow queues; Valente
-//! and Andreolini, "Improving Application Responsiveness with the BFQ Disk I/O Scheduler" (2012) for
-//! `low_latency`; the kernel's documentation (bfq-iosched) for names and defaults. What these leave
-//! open is ours: by how much budgets grow, when a queue is slow, how long and how much weights are
-//! raised.
+//! (IEEE Transactions on Computers, 2010) for budgets, B-WF2Q+ and the charge of slow queues;
+//! Valente and Andreolini, "Improving Application Responsiveness with the BFQ Disk I/O Scheduler"
+//! (2012) for `low_latency`; the kernel's documentation (bfq-iosched) for names and defaults. What
+//! these leave open is ours: by how much budgets grow, when a queue is slow, how long and how much
+//! weights are raised.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

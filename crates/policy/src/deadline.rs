@@ -1,17 +1,23 @@
 //! Sorted batches, with a date by which every request should have begun.
 //!
-//! Four queues: reads and writes, each both sorted by position and in order of arrival. Requests go
-//! in batches of one direction, in ascending position. When a batch ends, the next direction is
-//! chosen: reads, unless writes have been passed over `writes_starved` times. If the oldest request
-//! of that direction has expired, the batch begins there; otherwise it goes on from where the
-//! direction's last batch ended. If nothing lies ahead of that place, it begins at the oldest
-//! request too, or at the lowest position (`wrap`). O(log n) a request.
+//! Reads and writes are each kept by position and in order of arrival. Requests go in batches of
+//! one direction, upwards: reads, unless writes have been passed over `writes_starved` times. A
+//! batch begins at the oldest request of its direction if that has expired; otherwise it goes on
+//! from where the direction's last batch ended. If nothing lies ahead of that place, it begins at
+//! the oldest request too, or at the lowest position (`wrap`).
+//!
+//! Use it for a disk with an arm that many programs share: sorting saves seeks, and few requests
+//! wait much beyond their date. It does not wait for a program's next read, as `anticipatory` does.
+//! O(log n) a request.
 //!
 //! Promise: once a request has expired, at most one running batch, `writes_starved` batches of the
 //! other direction and one batch for each older request of its own go before it.
 //!
+//! What it leaves out: requests that a driver gives back, and zoned disks. Discards count as writes
+//! and are not merged.
+//!
 //! Source: the kernel's documentation of the deadline scheduler (deadline-iosched), whose names and
-//! defaults these are. Discards count as writes and are not merged.
+//! defaults these are.
 
 use alloc::boxed::Box;
 

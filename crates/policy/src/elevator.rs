@@ -1,23 +1,20 @@
 //! The elevator of Linux 2.4: one queue in the order of sectors.
 //!
+//! A new request merges with a neighbour, behind it or before it. Otherwise it stands where the arm
+//! comes past it: in this sweep if it lies ahead, in the next if it lies behind. Sweeps go upwards.
+//! But if that place is before a request that may not be overtaken any more, the new one goes to
+//! the end of the queue: `read_latency` or `write_latency` later ones may overtake a request.
+//!
 //! Use it to see what sorting alone brings, and what it lacks: reads and writes wait in one queue,
-//! so a read stands behind every write that the arm meets first. A new request gets its place by
-//! three rules:
+//! so a read stands behind every write that the arm meets first.
 //!
-//! 1. it merges with a neighbour, behind it or before it;
-//! 2. otherwise it stands where the arm comes past it: in this sweep if it lies ahead, in the next
-//!    if it lies behind. Sweeps go upwards;
-//! 3. but if that place is before a request that may not be overtaken any more, it goes to the end
-//!    of the queue.
-//!
-//! A request may be overtaken by `read_latency` or `write_latency` later ones, merged ones included,
-//! so rule 3 holds for a merge as for a place. A chain keeps the place of the request that founded
-//! it. O(log n) a request.
+//! Merged requests count among those that overtake, so the limit holds for a merge as for a place.
+//! A chain keeps the place of the request that founded it. O(log n) a request.
 //!
 //! Promise: what is overtaken that often is overtaken by none more.
 //!
-//! What it leaves out: the third number of `elvtune`, `max_bomb_segments`. The papers do not say where
-//! a request goes when it fits into several queued sweeps; here it goes into the first.
+//! What it leaves out: the third number of `elvtune`, `max_bomb_segments`. The papers do not say
+//! where a request goes when it fits into several queued sweeps; here it goes into the first.
 //!
 //! Source: lectures on the Linux elevator ("merge; else insert at the physically right place; else,
 //! if a request has waited for long, at the end"); R. Love, "I/O Schedulers", Linux Journal 118,

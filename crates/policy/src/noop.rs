@@ -1,11 +1,18 @@
 //! The order of arrival, with neighbours merged.
 //!
-//! Use it where position costs nothing: on flash, or above a device that orders by itself. One
-//! queue of chains; O(log n) a request, to find the neighbour. Promise: nothing overtakes anything,
-//! but a merged request travels with its earlier neighbour.
+//! Requests go in the order in which they came. A request that begins where a queued one ends, or
+//! ends where one begins, is merged with it; both go as one command, at the place of the earlier
+//! one. One queue of chains; O(log n) a request, to find the neighbour.
+//!
+//! Use it where position costs nothing: on flash, or above a device that orders by itself.
 //!
 //! `nomerges` limits the search for a neighbour. 0: any queued request. 1: only the request that
 //! came last and what it was merged with, which costs no search. 2: none.
+//!
+//! Promise: nothing overtakes anything, but a merged request travels with its earlier neighbour.
+//!
+//! What it leaves out: the kernel gathers the requests of a process for a moment before the
+//! scheduler sees them (plugging), and merges some of them there.
 //!
 //! Source: the noop scheduler as lectures and the kernel's documentation describe it: a FIFO that
 //! only merges; `nomerges` as in the kernel's documentation of a block device's queue in sysfs.

@@ -63,6 +63,8 @@ pub fn text(entry: &Entry) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     #[test]
@@ -70,6 +72,24 @@ mod tests {
         for entry in POLICIES {
             let text = text(entry).expect("it is registered");
             assert!(text.lines().count() > 3 && text.ends_with(".\n"), "{}: {text}", entry.name);
+        }
+    }
+
+    /// The page of the schedulers of Linux is made of these paragraphs.
+    #[test]
+    fn a_scheduler_of_linux_has_a_rule_of_five_lines_a_use_and_what_it_leaves_out() {
+        for entry in POLICIES.iter().filter(|entry| entry.facts.linux.is_some()) {
+            let text = text(entry).expect("it is registered");
+            let paragraphs: Vec<&str> = text.split("\n\n").collect();
+            assert_eq!(paragraphs[0].lines().count(), 1, "{}: {text}", entry.name);
+            assert!(paragraphs[1].lines().count() <= 5, "{}: {text}", entry.name);
+            for (number, begins) in [(2, "Use it "), (paragraphs.len() - 1, "Source: ")] {
+                assert!(paragraphs[number].starts_with(begins), "{}: {text}", entry.name);
+            }
+            for begins in ["Promise", "What it leaves out: "] {
+                let count = paragraphs.iter().filter(|one| one.starts_with(begins)).count();
+                assert_eq!(count, 1, "{} has `{begins}` so often: {text}", entry.name);
+            }
         }
     }
 }
