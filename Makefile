@@ -165,6 +165,10 @@ papers: setup ## write docs/papers anew, with its pictures
 papers-live: setup ## the same, measuring anew what runs in real time: 5 minutes, on an idle machine
 	$(BIN)/python tests/python/papers.py --live
 
+.PHONY: schedulers
+schedulers: setup ## write docs/linux-schedulers.md anew, with its pictures
+	$(BIN)/python tests/python/schedulers.py
+
 .PHONY: accept
 accept: setup ## take over changed golden tables, messages, figures and types: review them in the diff
 	$(BIN)/python tests/python/result_types.py

@@ -23,7 +23,8 @@ def policies_page(entries: Sequence[Entry], listed: str) -> str:
         "`guard = { after = 4 }`.",
         "The list is what `penstock list policies` prints; the text of each is what `penstock list "
         "policies NAME` has. To write one, see "
-        "[a policy of your own](../how-to/policy.md).",
+        "[a policy of your own](../how-to/policy.md). [The schedulers of Linux]"
+        "(../linux-schedulers.md) compares those that its kernels have or had.",
         *(_policy(entry) for entry in entries),
         "## Instead of a policy",
         _others(entries, listed),
