@@ -13,10 +13,15 @@ import linux_examples
 import penstock
 from command import ROOT
 from command import penstock as command
+from penstock.charts import arm
 from penstock.papers.table import Table, markdown
+from penstock.report import pictures
 from penstock.text import units
 
 PAGE = ROOT / "docs/linux-schedulers.md"
+
+FOLDER = PAGE.with_suffix("")
+"""Of its pictures."""
 
 SCHEDULERS = (
     "noop",
@@ -88,6 +93,13 @@ def mean(what: str, part: Callable[[penstock.DiskStats], penstock.Milliseconds |
     return least(f"mean {what}", of, units.latency)
 
 
+def cylinders(run: penstock.Run) -> float:
+    """How far the arm went for a request in the mean."""
+    assert run.device_stats is not None
+    assert run.device_stats.travel is not None
+    return run.device_stats.travel.per_request
+
+
 def fairness(what: str, got: Callable[[penstock.ClassResult], float]) -> Figure:
     """Jain's index of what `n` classes got: 1 if all got the same, 1/n if one got all of it."""
 
@@ -119,6 +131,7 @@ def nearness(run: penstock.Run) -> float:
 JOBS = {
     "burst": (
         least("until the last is served", lambda run: run["burst"].lat_ns.max, units.latency),
+        least("cylinders crossed a request", cylinders, lambda mean: f"{mean:,.0f}"),
         mean("seek", lambda disk: disk.seek_ms),
         mean("turn", lambda disk: disk.rotation_ms),
     ),
@@ -148,56 +161,106 @@ JOBS = {
 
 
 class Column(NamedTuple):
-    """What a column of the table has: a scheduler, `cfq` in one of its modes."""
+    """A column of the table: a scheduler, with the mode in which `cfq` runs next to it."""
 
-    heading: str
-    run: penstock.Run
+    scheduler: str
+    mode: str
+
+    @property
+    def by(self) -> str:
+        """What tells it from the other column of its scheduler."""
+        return f" by {self.mode}" if self.scheduler == "cfq" else ""
 
 
-def runs(name: str) -> Iterator[Column]:
-    """A job under every scheduler."""
-    path = ROOT / linux_examples.read(name).path
-    modes = {
+NOOP = Column("noop", MODES[0])
+
+COLUMNS = tuple(
+    Column(name, mode) for name in SCHEDULERS for mode in (MODES if name == "cfq" else MODES[:1])
+)
+
+
+def compared(job: str, arm_for: str | None = None) -> dict[str, penstock.Comparison]:
+    """A job under every scheduler, and under `cfq` in its other mode, by that mode.
+
+    With `arm_for` each has the way of the arm for so long.
+    """
+    return {
         mode: penstock.compare(
-            path,
-            policies=SCHEDULERS if mode == MODES[0] else ["cfq"],
+            ROOT / linux_examples.read(job).path,
+            policies=[one.scheduler for one in COLUMNS if one.mode == mode],
             set={"cfq.mode": mode},
-            detail=False,
+            detail=arm_for is not None,
+            arm_for=arm_for,
         )
         for mode in MODES
     }
-    for scheduler in SCHEDULERS:
-        if scheduler != "cfq":
-            yield Column(f"`{scheduler}`", modes[MODES[0]][scheduler])
-            continue
-        for mode, found in modes.items():
-            yield Column(f"`cfq` by {mode}", found[scheduler])
 
 
-def cells(figure: Figure, columns: list[Column]) -> Iterator[str]:
-    """The figure under each scheduler: the best bold, what `noop` does as well in italics."""
-    values = [figure.of(column.run) for column in columns]
+def cells(figure: Figure, runs: dict[Column, penstock.Run]) -> Iterator[str]:
+    """The figure under each scheduler: the best bold, runs that are as under `noop` in italics."""
+    values = [figure.of(run) for run in runs.values()]
     best = figure.best(values)
     good = [abs(value - best) <= ALIKE * best for value in values]
-    noop = columns[0].run
-    for column, is_good in zip(columns, good, strict=True):
-        text = figure.shown(column.run)
-        if column.run is not noop and column.run.classes == noop.classes:
+    for (column, run), is_good in zip(runs.items(), good, strict=True):
+        text = figure.shown(run)
+        if column != NOOP and run.classes == runs[NOOP].classes:
             text = f"_{text}_"
         yield f"__{text}__" if is_good and not all(good) else text
 
 
 def table() -> str:
     """All jobs under all schedulers."""
-    headings: list[str] = []
     rows = []
     for name, figures in JOBS.items():
-        columns = list(runs(name))
-        headings = [column.heading for column in columns]
+        found = compared(name)
+        runs = {column: found[column.mode][column.scheduler] for column in COLUMNS}
         for number, figure in enumerate(figures):
             job = "" if number else f"[{name}](../{linux_examples.read(name).path})"
-            rows.append([job, figure.what, *cells(figure, columns)])
+            rows.append([job, figure.what, *cells(figure, runs)])
+    headings = [f"`{column.scheduler}`{column.by}" for column in COLUMNS]
     return markdown(Table(["job", "figure", *headings], rows, words=2))
+
+
+BURST, IDLENESS = "burst", "deceptive-idleness"
+
+STRETCHES = {BURST: "4 s", IDLENESS: "500 ms"}
+"""The jobs whose pictures stand on the page, and how much of each is shown."""
+
+
+class Picture(NamedTuple):
+    """Where the arm was under a scheduler."""
+
+    scheduler: str
+    caption: str
+    file: str
+    svg: bytes
+
+
+def drawn() -> Iterator[Picture]:
+    """The arm on the burst, and below its way under `noop` where a scheduler lets it stay."""
+    for job, stretch in STRETCHES.items():
+        found = compared(job, stretch.replace(" ", ""))
+        every = {mode: comparison.raw for mode, comparison in found.items()}
+        runs = {
+            column: next(
+                run for run in every[column.mode]["runs"] if run["policy"] == column.scheduler
+            )
+            for column in COLUMNS
+        }
+        for column, run in runs.items():
+            if job != BURST and not run["detail"]["arm"]["held"]:
+                continue
+            shown, below = (
+                ([run], "") if job == BURST else ([runs[NOOP], run], ", and above it under `noop`")
+            )
+            chart = arm.arm({**every[column.mode], "runs": shown})
+            assert chart is not None
+            yield Picture(
+                column.scheduler,
+                f"The arm in the first {stretch} of `{job}`{column.by}{below}",
+                f"{job}-{column.scheduler}{column.by.replace(' by ', '-')}.svg",
+                pictures.drawing(chart),
+            )
 
 
 LEAVES_OUT = "What it leaves out: "
@@ -252,9 +315,12 @@ def described(job: str) -> str:
     return wrapped(f"- [`{job}`](../{example.path}), on {on}. {example.about}", below="  ")
 
 
-def section(said: Words) -> str:
+def section(said: Words, of: list[Picture]) -> str:
     """What the page has of a scheduler."""
-    return SECTION.format(**said._asdict())
+    shown = (
+        f"{one.caption}:\n\n![{one.caption.replace('`', '')}]({PAGE.stem}/{one.file})" for one in of
+    )
+    return SECTION.format(**said._asdict(), pictures="\n\n".join(shown))
 
 
 SECTION = """\
@@ -263,6 +329,8 @@ SECTION = """\
 In Linux {linux}.
 
 {rule}
+
+{pictures}
 
 {use}
 
@@ -294,36 +362,49 @@ is 1 where all get the same, and 0.25 where one of four gets all.
 To repeat the rows of a job, call these two commands with it; here with the first:
 
 ```console
-$ penstock compare {job} --policies {policies} --set cfq.mode={modes[0]}
-$ penstock compare {job} --policies cfq --set cfq.mode={modes[1]}
+$ penstock compare {burst} --policies {policies} --set cfq.mode={modes[0]}
+$ penstock compare {burst} --policies cfq --set cfq.mode={modes[1]}
 ```
 
 ### The jobs
 
 {jobs}
 
+## The pictures
+
+Each scheduler below has a picture of the arm on `burst`, and those that keep the disk idle for a
+program's next read one on `deceptive-idleness`: the cylinder under the heads over time, a line for
+the way, a mark where each access ended. The ground is shaded while the disk was held idle although
+requests were queued. `--report arm.html --for {stretch}` with the commands above draws the former.
+
 {sections}"""
 
 
-def page() -> str:
+def page(every: list[Picture]) -> str:
     """The whole page."""
-    every = [words(name) for name in SCHEDULERS]
-    rows = [[f"[`{one.name}`](#{one.name})", one.linux, one.summary] for one in every]
+    said = [words(name) for name in SCHEDULERS]
+    rows = [[f"[`{one.name}`](#{one.name})", one.linux, one.summary] for one in said]
+    sections = (section(one, [it for it in every if it.scheduler == one.name]) for one in said)
     return TEXT.format(
         schedulers=markdown(Table(["scheduler", "in Linux", "what it is"], rows)),
         table=table(),
         alike=100 * ALIKE,
-        job=linux_examples.read(next(iter(JOBS))).path,
+        burst=linux_examples.read(BURST).path,
         policies=",".join(SCHEDULERS),
         modes=MODES,
+        stretch=STRETCHES[BURST].replace(" ", ""),
         jobs="\n".join(described(job) for job in JOBS),
-        sections="\n".join(section(one) for one in every),
+        sections="\n".join(sections),
     )
 
 
 def main() -> None:
-    """Write the page."""
-    PAGE.write_text(page())
+    """Write the page and its pictures."""
+    every = list(drawn())
+    PAGE.write_text(page(every))
+    FOLDER.mkdir(exist_ok=True)
+    for picture in every:
+        (FOLDER / picture.file).write_bytes(picture.svg)
 
 
 if __name__ == "__main__":

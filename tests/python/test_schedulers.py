@@ -1,14 +1,27 @@
 """The page of the schedulers of Linux is what comes out of its runs."""
 
 import json
+import re
 
 import linux_examples
 import schedulers
 from command import penstock
 
+MARKS = re.compile(rb'<g class="mark-\w+ role-mark concat_.*?</g>', re.DOTALL)
+"""What is drawn in a panel, whose place depends on fonts."""
 
-def test_the_page_is_current() -> None:
-    assert schedulers.PAGE.read_text() == schedulers.page(), "run `make schedulers`"
+
+def marks(svg: bytes) -> list[bytes]:
+    """The lines, marks and grounds of a picture."""
+    return MARKS.findall(svg)
+
+
+def test_the_page_and_its_pictures_are_current() -> None:
+    pictures = list(schedulers.drawn())
+    assert schedulers.PAGE.read_text() == schedulers.page(pictures), "run `make schedulers`"
+    there = {path.name: marks(path.read_bytes()) for path in schedulers.FOLDER.iterdir()}
+    assert all(there.values())
+    assert there == {one.file: marks(one.svg) for one in pictures}, "run `make schedulers`"
 
 
 def test_it_has_every_scheduler_of_linux_and_every_job() -> None:
