@@ -7,12 +7,12 @@ import linux_examples
 import schedulers
 from command import penstock
 
-MARKS = re.compile(rb'<g class="mark-\w+ role-mark concat_.*?</g>', re.DOTALL)
-"""What is drawn in a panel, whose place depends on fonts."""
+MARKS = re.compile(rb'<g class="mark-\w+ role-mark concat_[^>]*[^/>]>(.*?)</g>', re.DOTALL)
+"""What is drawn in a panel: its place depends on fonts, and names on what was drawn before."""
 
 
 def marks(svg: bytes) -> list[bytes]:
-    """The lines, marks and grounds of a picture."""
+    """The grounds, lines and marks of a picture, those of each in one."""
     return MARKS.findall(svg)
 
 
