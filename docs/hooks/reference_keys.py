@@ -76,7 +76,8 @@ def device_page(schema: Schema) -> str:
     parts = ["## Every model", table(HEADINGS, _rows(_only(properties, shared), required))]
     for model in models:
         held = {key for key in properties if key not in lacks[model]} - shared
-        rows = _rows(_only(properties, held), list(_required(defined, model)))
+        meant = {**_only(properties, held), **dict(_meant(defined, model))}
+        rows = _rows(meant, list(_required(defined, model)))
         parts += [f'## `model = "{model}"`', table(HEADINGS, rows)]
     return page(
         "# Device keys",
@@ -96,6 +97,14 @@ def _refused(device: Schema, model: str) -> Iterator[str]:
     """Keys that a device of this model may not have."""
     for part in _rules(device, model):
         yield from (key for key, one in part.get("properties", {}).items() if one is False)
+
+
+def _meant(device: Schema, model: str) -> Iterator[tuple[str, Schema]]:
+    """Keys that mean something else in a device of another model."""
+    for part in _rules(device, model):
+        for key, one in part.get("properties", {}).items():
+            if isinstance(one, Mapping) and "description" in one:
+                yield key, one
 
 
 def _required(device: Schema, model: str) -> Iterator[str]:

@@ -291,6 +291,19 @@ over_provisioning = "9%"
 queue_depth = 32
 """
 
+LINEAR = f"""
+{AGENTS.partition("[device]")[0]}
+[device]
+model = "linear"
+seek = "40us"
+turn = "16ms"
+latency = "constant"
+transfer = "1ms"
+block = "4KiB"
+per_cylinder = 64
+capacity = "1GiB"
+"""
+
 SHEET = """
 duration = "10s"
 
@@ -492,6 +505,7 @@ JOBS = {
     "flash": tomllib.loads(FLASH),
     "geometry": tomllib.loads(GEOMETRY),
     "measured": tomllib.loads(MEASURED),
+    "linear": tomllib.loads(LINEAR),
     "sheet": tomllib.loads(SHEET),
     "programs": tomllib.loads(PROGRAMS),
     "policies": tomllib.loads(UNITS) | {"policy": parameters()},

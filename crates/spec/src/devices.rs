@@ -11,6 +11,7 @@ mod faults;
 mod fixed;
 mod geometry;
 mod hdd;
+mod linear;
 mod memory;
 mod queue;
 mod seek;
@@ -18,12 +19,13 @@ mod sheet;
 mod ssd;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
 use penstock_core::{Device, Seed};
 use penstock_device::hdd::Angle;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 pub use self::array::{ArraySpec, Scheduler};
 pub use self::cache::{Ahead, CacheSpec};
@@ -32,6 +34,7 @@ pub use self::faults::FaultSpec;
 pub use self::fixed::FixedSpec;
 pub use self::geometry::{GeometrySpec, ZoneSpec};
 pub use self::hdd::{DriveSpec, HddSpec};
+pub use self::linear::LinearSpec;
 use self::memory::COMMAND;
 pub use self::queue::QueueSpec;
 pub use self::seek::SeekSpec;
@@ -39,18 +42,18 @@ pub use self::sheet::SheetSpec;
 pub use self::ssd::SsdSpec;
 pub use self::watch::Watch;
 use crate::diagnose::{JobError, Source, quote};
-use crate::keys::{Keys, foreign, is, keys, table_with, without};
+use crate::keys::{Declared, Keys, foreign, is, keys, table_with, without};
 use crate::kinds::{Choice, Text, section};
 use crate::nearest::suggest;
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::{all, defined, with};
+use crate::schema::build::{all, any, defined, with};
 use crate::text::Lines;
 use crate::tree::{self, Node, Table, Value};
 use crate::{drives, file};
 
 /// Device files that are built in.
-const BUILT_IN: [(&str, &str); 10] = [
+const BUILT_IN: [(&str, &str); 11] = [
     ("hdd-7200", include_str!("../../../examples/devices/hdd-7200.toml")),
     ("hdd-7200-ncq", include_str!("../../../examples/devices/hdd-7200-ncq.toml")),
     ("hdd-10k", include_str!("../../../examples/devices/hdd-10k.toml")),
@@ -61,6 +64,7 @@ const BUILT_IN: [(&str, &str); 10] = [
     ("paper-disk", include_str!("../../../examples/devices/paper-disk.toml")),
     ("fairio-18es", include_str!("../../../examples/devices/fairio-18es.toml")),
     ("fairio-raid", include_str!("../../../examples/devices/fairio-raid.toml")),
+    ("linear-1992", include_str!("../../../examples/devices/linear-1992.toml")),
 ];
 
 /// All of a device. The largest that stand for real ones take some megabytes.
@@ -86,6 +90,7 @@ keys! {
         (fixed::ENTRY.name, fixed::ENTRY.name),
         (hdd::ENTRY.name, hdd::ENTRY.name),
         (ssd::ENTRY.name, ssd::ENTRY.name),
+        (linear::ENTRY.name, linear::ENTRY.name),
     ]), needs "\"fixed\"";
 }
 
@@ -99,10 +104,11 @@ keys! {
 }
 
 /// What a device may be a model of, each in a file of its own.
-const MODELS: [ModelEntry<Model>; 3] = [
+const MODELS: [ModelEntry<Model>; 4] = [
     fixed::ENTRY.into(|reader| (fixed::ENTRY.read)(reader).map(Model::Fixed)),
     hdd::ENTRY.into(|reader| (hdd::ENTRY.read)(reader).map(Model::Hdd)),
     ssd::ENTRY.into(|reader| (ssd::ENTRY.read)(reader).map(Model::Ssd)),
+    linear::ENTRY.into(|reader| (linear::ENTRY.read)(reader).map(Model::Linear)),
 ];
 
 /// A device, checked.
@@ -129,6 +135,8 @@ pub enum Model {
     Hdd(HddSpec),
     /// A drive of flash.
     Ssd(SsdSpec),
+    /// A disk with an arm in round figures.
+    Linear(LinearSpec),
 }
 
 impl DeviceSpec {
@@ -215,6 +223,7 @@ impl DeviceSpec {
             Model::Fixed(spec) => watched(spec.build(), watch),
             Model::Hdd(spec) => spec.build(phase, watch),
             Model::Ssd(spec) => watched(spec.build(watch.as_deref()), watch),
+            Model::Linear(spec) => watched(spec.build(seed, number), watch),
         };
         match &self.faults {
             Some(faults) => faults.over(bare, seed, number),
@@ -228,6 +237,7 @@ impl DeviceSpec {
             Model::Fixed(spec) => spec.memory(),
             Model::Hdd(spec) => spec.memory(),
             Model::Ssd(spec) => spec.memory(),
+            Model::Linear(_) => LinearSpec::memory(),
         };
         let controller = self.array.and_then(|array| array.depth).unwrap_or(0);
         disk.saturating_mul(self.disks().into()) + u64::from(controller) * COMMAND
@@ -244,6 +254,7 @@ impl DeviceSpec {
             Model::Fixed(spec) => spec.rows(rows(fixed::ENTRY.name, fixed::ENTRY.keys)),
             Model::Hdd(spec) => spec.rows(rows(hdd::ENTRY.name, hdd::ENTRY.keys)),
             Model::Ssd(spec) => spec.rows(rows(ssd::ENTRY.name, ssd::ENTRY.keys)),
+            Model::Linear(spec) => spec.rows(rows(linear::ENTRY.name, linear::ENTRY.keys)),
         };
         rows.maybe(&FAULTS, self.faults.as_ref())
             .maybe(&ARRAY, self.array.as_ref())
@@ -405,10 +416,37 @@ fn groups() -> Vec<Keys> {
 /// The schema of a device's table.
 pub(crate) fn schema() -> Json {
     let models = groups();
+    let ambiguous = ambiguous(&models);
     let choice = |entry: &ModelEntry<Model>| {
-        let own = all([without(&foreign(entry.keys, &models)), (entry.rules)()]);
-        json!({"if": is(&MODEL, &[entry.name]), "then": own})
+        let means = |key: &&dyn Declared| ambiguous.contains_key(key.name());
+        let own = entry.keys.iter().copied().flatten().copied().filter(means);
+        let own: Map<_, _> = own.map(|key| (key.name().to_owned(), key.schema())).collect();
+        let rules = [without(&foreign(entry.keys, &models)), (entry.rules)()];
+        let rules = if own.is_empty() {
+            rules.into()
+        } else {
+            [&[json!({"properties": own})], &rules[..]].concat()
+        };
+        json!({"if": is(&MODEL, &[entry.name]), "then": all(rules)})
     };
     let choices = all(MODELS.iter().map(choice).collect::<Vec<_>>());
-    with(table_with(HEAD, &[&[TAIL], &models[..]].concat()), choices)
+    let mut table = table_with(HEAD, &[&[TAIL], &models[..]].concat());
+    for (name, schemas) in ambiguous {
+        table["properties"][name] = any(schemas);
+    }
+    with(table, choices)
+}
+
+/// Keys of `models` that are of one kind in one model and of another kind in another: what each may be.
+fn ambiguous(models: &[Keys]) -> BTreeMap<&'static str, Vec<Json>> {
+    let mut kinds: BTreeMap<_, Vec<Json>> = BTreeMap::new();
+    for key in models.iter().copied().flatten() {
+        let known = kinds.entry(key.name()).or_default();
+        let kind = key.kind_schema();
+        if !known.contains(&kind) {
+            known.push(kind);
+        }
+    }
+    kinds.retain(|_, known| known.len() > 1);
+    kinds
 }

@@ -35,6 +35,8 @@ pub(crate) struct Maybe;
 /// A key, whatever it holds.
 pub(crate) trait Declared {
     fn name(&self) -> &'static str;
+    /// What a schema says of its values alone.
+    fn kind_schema(&self) -> Json;
     fn schema(&self) -> Json;
     fn needed(&self) -> bool;
 }
@@ -45,6 +47,10 @@ pub(crate) type Keys = &'static [&'static dyn Declared];
 impl<T> Declared for Key<T> {
     fn name(&self) -> &'static str {
         self.name
+    }
+
+    fn kind_schema(&self) -> Json {
+        self.kind.schema()
     }
 
     fn schema(&self) -> Json {
@@ -63,6 +69,10 @@ impl<T> Declared for Key<T> {
 impl<T> Declared for Key<T, Maybe> {
     fn name(&self) -> &'static str {
         self.name
+    }
+
+    fn kind_schema(&self) -> Json {
+        self.kind.schema()
     }
 
     fn schema(&self) -> Json {

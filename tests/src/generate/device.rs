@@ -17,7 +17,7 @@ pub(super) struct Medium {
 }
 
 /// Devices that are built in, and their approximate figures.
-const NAMED: [(&str, u64); 9] = [
+const NAMED: [(&str, u64); 10] = [
     ("flash", 80_000),
     ("paper-io-path", 1_000_000),
     ("paper-disk", 900_000),
@@ -27,16 +27,18 @@ const NAMED: [(&str, u64); 9] = [
     ("ssd-sata", 5_000),
     ("ssd-nvme", 2_000),
     ("ibm18es", 30_000),
+    ("linear-1992", 1_000_000),
 ];
 /// The smallest of them holds more.
 const NAMED_CAPACITY: u64 = 1 << 30;
 
 /// Any device.
 pub(super) fn any(draw: &mut Draw<'_>) -> Medium {
-    let (table, capacity, quick) = match draw.between(0, 9) {
+    let (table, capacity, quick) = match draw.between(0, 10) {
         0..=3 => fixed(draw),
         4 | 5 => hdd(draw),
         6 | 7 => ssd(draw),
+        8 => linear(draw),
         _ => {
             let (name, quick) = draw.pick(&NAMED);
             return Medium {
@@ -95,6 +97,21 @@ fn fixed(draw: &mut Draw<'_>) -> (String, u64, u64) {
     let capacity = if capacity == 0 { draw.magnitude(1 << 16, 1 << 30) } else { capacity };
     keys.push(format!("capacity = \"{capacity}B\""));
     (format!("model = \"fixed\"\n{}\n", keys.join("\n")), capacity, quick)
+}
+
+fn linear(draw: &mut Draw<'_>) -> (String, u64, u64) {
+    let (seek, turn) = (draw.magnitude(0, 1_000_000), draw.magnitude(0, 30_000_000));
+    let transfer = draw.magnitude(10_000, 10_000_000);
+    let latency = draw.pick(&["uniform", "constant"]);
+    let block = draw.pick(&[512, 4096, 1, 65_536]);
+    let capacity = draw.magnitude(1 << 20, 1 << 32);
+    let text = format!(
+        "model = \"linear\"\nseek = \"{seek}ns\"\nturn = \"{turn}ns\"\nlatency = \"{latency}\"\n\
+         transfer = \"{transfer}ns\"\nblock = \"{block}B\"\nper_cylinder = {}\n\
+         capacity = \"{capacity}B\"\n",
+        draw.between(1, 300),
+    );
+    (text, capacity, transfer)
 }
 
 fn hdd(draw: &mut Draw<'_>) -> (String, u64, u64) {

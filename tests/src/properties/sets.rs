@@ -60,6 +60,7 @@ fn is_small(job: &Job) -> bool {
                 Model::Fixed(spec) => spec.depth <= DEPTH,
                 Model::Hdd(spec) => spec.queue.depth <= DEPTH,
                 Model::Ssd(spec) => spec.facts.dies <= DEPTH,
+                Model::Linear(_) => true,
             }
     });
     let split = job.params("size-priority").ok().and_then(|params| params.len("split"));

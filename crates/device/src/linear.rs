@@ -1,0 +1,282 @@
+//! A disk with one arm in round figures: a seek that is linear in cylinders, a wait for the platter, a
+//! time for each block.
+//!
+//! Use it to repeat what was computed with such a disk, and where the arm matters but no real drive is
+//! meant. An access takes `seek` for each cylinder that the arm moves, then the platter's wait, then
+//! `transfer` for each block that it touches. The arm stands at cylinder 0 when the run begins, and
+//! after an access at the cylinder of its last block. Block `b` lies on cylinder `b / per_cylinder`.
+//!
+//! The wait is drawn evenly from a whole turn for every access, also for one that goes on where the last
+//! one ended; or it is half a turn for each ([`Latency`]). So no access can be timed to find its block
+//! under the head.
+//!
+//! Source: J. Wu and others' studies of external merges use such a disk, and so did most work on sorting
+//! of the early 1990s.
+//!
+//! # Divergence from real disks
+//!
+//! Everything that [`hdd`](crate::hdd) has and this has not: an arm that takes time to start, zones,
+//! heads and their switches, a platter that turns on while nothing is asked, command overheads, a bus,
+//! a cache, a queue. A long access crosses cylinders for nothing. Sequential work costs as much of the
+//! platter's time as random work does, where a real disk with a cache streams.
+
+use penstock_core::{Device, Done, Errno, Op, Request, Rng, Span, Time};
+use rand::RngExt;
+
+/// How long an access waits for the platter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Latency {
+    /// Anything from nothing to a whole turn, as likely.
+    Uniform,
+    /// Half a turn.
+    Constant,
+}
+
+/// The figures of such a disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LinearFacts {
+    /// Time of the arm for each cylinder.
+    pub seek: Span,
+    /// Time of a turn.
+    pub turn: Span,
+    /// How long an access waits for the platter.
+    pub latency: Latency,
+    /// Time of each block.
+    pub transfer: Span,
+    /// Bytes of a block.
+    pub block: u32,
+    /// Blocks of a cylinder.
+    pub per_cylinder: u32,
+    /// Bytes of the disk.
+    pub capacity: u64,
+}
+
+/// One disk of these facts.
+#[derive(Debug)]
+pub struct Linear {
+    facts: LinearFacts,
+    waits: Rng,
+    /// Where the arm stands.
+    cylinder: u64,
+    serving: Option<Serving>,
+}
+
+#[derive(Debug)]
+struct Serving {
+    req: Request,
+    begun: Time,
+    ends: Time,
+    error: Option<Errno>,
+}
+
+impl Linear {
+    /// The disk of `facts`, at rest; its waits for the platter are drawn from `waits`.
+    ///
+    /// # Panics
+    /// If a block has no bytes, or a cylinder no blocks.
+    pub fn new(facts: LinearFacts, waits: Rng) -> Self {
+        assert!(facts.block > 0 && facts.per_cylinder > 0, "blocks without room: {facts:?}");
+        Self { facts, waits, cylinder: 0, serving: None }
+    }
+
+    /// The blocks that a range touches: the first, and how many.
+    fn blocks(&self, start: u64, len: u32) -> (u64, u64) {
+        let block = u64::from(self.facts.block);
+        let first = start / block;
+        (first, (start + u64::from(len)).div_ceil(block) - first)
+    }
+
+    fn cylinder_of(&self, block: u64) -> u64 {
+        block / u64::from(self.facts.per_cylinder)
+    }
+
+    /// How long the arm takes to the cylinder of `block`.
+    fn seek(&self, block: u64) -> Span {
+        self.facts.seek.share(self.cylinder_of(block).abs_diff(self.cylinder), 1)
+    }
+
+    /// Moves the arm over the range, and says how long that takes.
+    fn access(&mut self, start: u64, len: u32) -> Span {
+        let (first, count) = self.blocks(start, len);
+        let seek = self.seek(first);
+        let LinearFacts { turn, latency, transfer, .. } = self.facts;
+        let wait = match latency {
+            Latency::Uniform => Span::from_ns(self.waits.random_range(0..=turn.ns())),
+            Latency::Constant => turn.share(1, 2),
+        };
+        self.cylinder = self.cylinder_of(first + count - 1);
+        seek + wait + transfer.share(count, 1)
+    }
+}
+
+impl Device for Linear {
+    fn capacity(&self) -> u64 {
+        self.facts.capacity
+    }
+
+    fn block(&self) -> u32 {
+        self.facts.block
+    }
+
+    fn room(&self) -> u32 {
+        u32::from(self.serving.is_none())
+    }
+
+    /// The seek: nobody knows where the platter will be.
+    fn position(&self, _: Time, op: Op, start: u64) -> Span {
+        match op {
+            Op::Read | Op::Write => self.seek(start / u64::from(self.facts.block)),
+            Op::Flush | Op::Discard => Span::ZERO,
+        }
+    }
+
+    fn start(&mut self, now: Time, req: &Request) {
+        debug_assert!(self.room() > 0, "started without room");
+        let moves = matches!(req.op, Op::Read | Op::Write);
+        let beyond = moves && req.end() > self.facts.capacity;
+        let service = if moves && !beyond { self.access(req.start, req.len) } else { Span::ZERO };
+        let error = beyond.then_some(Errno::EIO);
+        self.serving = Some(Serving { req: *req, begun: now, ends: now + service, error });
+    }
+
+    fn wakeup(&self) -> Time {
+        self.serving.as_ref().map_or(Time::NEVER, |serving| serving.ends)
+    }
+
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        let Some(serving) = self.serving.take_if(|serving| serving.ends <= now) else { return };
+        let Serving { req, begun, ends, error } = serving;
+        done.push(Done {
+            id: req.id,
+            at: now,
+            begun,
+            service: ends.since(begun),
+            len: req.len,
+            error,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use penstock_core::{ClassId, Flags, Io, Prio, ReqId, Seed, StreamId};
+
+    use super::*;
+
+    const FACTS: LinearFacts = LinearFacts {
+        seek: Span::from_us(40),
+        turn: Span::from_us(16_667),
+        latency: Latency::Constant,
+        transfer: Span::from_us(1_024),
+        block: 4096,
+        per_cylinder: 64,
+        capacity: 1 << 30,
+    };
+
+    fn request(op: Op, start: u64, len: u32) -> Request {
+        let io = Io {
+            due: Time::ZERO,
+            start,
+            len,
+            stream: StreamId(0),
+            class: ClassId(0),
+            op,
+            prio: Prio(0),
+            flags: Flags::NONE,
+        };
+        io.with(ReqId { slot: 0, age: 0 })
+    }
+
+    /// Serves requests back to back; what each took in nanoseconds, or its error.
+    fn serve(disk: &mut Linear, requests: &[(Op, u64, u32)]) -> Vec<Result<u64, i32>> {
+        let mut now = Time::ZERO;
+        let mut done = Vec::new();
+        for &(op, start, len) in requests {
+            disk.start(now, &request(op, start, len));
+            now = disk.wakeup();
+            disk.advance(now, &mut done);
+        }
+        let took = |done: &Done| match done.error {
+            None => Ok(done.service.ns()),
+            Some(error) => Err(error.code()),
+        };
+        done.iter().map(took).collect()
+    }
+
+    const HALF: u64 = 8_333_500;
+    const CYLINDER: u64 = 64 * 4096;
+
+    #[test]
+    fn an_access_is_seek_wait_and_blocks() {
+        let mut disk = Linear::new(FACTS, Seed(1).stream("test", 0));
+        let took = serve(
+            &mut disk,
+            &[
+                (Op::Read, 0, 4096),
+                // To cylinder 10, and on over 64 blocks into cylinder 11.
+                (Op::Write, 10 * CYLINDER + 4096, 64 * 4096),
+                // The arm is there.
+                (Op::Read, 11 * CYLINDER, 4096),
+                // A byte of each of two blocks costs both, and back to cylinder 1.
+                (Op::Read, CYLINDER + 4095, 2),
+            ],
+        );
+        let block = 1_024_000;
+        let expected = [
+            HALF + block,
+            10 * 40_000 + HALF + 64 * block,
+            HALF + block,
+            10 * 40_000 + HALF + 2 * block,
+        ];
+        assert_eq!(took, expected.map(Ok));
+    }
+
+    #[test]
+    fn what_moves_no_data_costs_nothing_and_what_lies_beyond_is_an_error() {
+        let mut disk = Linear::new(FACTS, Seed(1).stream("test", 0));
+        let took = serve(
+            &mut disk,
+            &[
+                (Op::Read, 100 * CYLINDER, 4096),
+                (Op::Flush, 0, 0),
+                (Op::Discard, 0, 4096),
+                (Op::Read, (1 << 30) - 4096, 8192),
+                (Op::Read, 100 * CYLINDER, 4096),
+            ],
+        );
+        let there = HALF + 1_024_000;
+        assert_eq!(took, [Ok(4_000_000 + there), Ok(0), Ok(0), Err(5), Ok(there)]);
+    }
+
+    #[test]
+    fn waits_are_spread_over_a_turn_and_are_those_of_the_seed() {
+        let facts = LinearFacts { latency: Latency::Uniform, ..FACTS };
+        let waits = |seed| {
+            let mut disk = Linear::new(facts, Seed(seed).stream("test", 0));
+            let took = serve(&mut disk, &[(Op::Read, 0, 4096); 10_000]);
+            took.into_iter().map(|ns| ns.unwrap() - 1_024_000).collect::<Vec<_>>()
+        };
+        let drawn = waits(7);
+        assert_eq!(drawn, waits(7));
+        assert_ne!(drawn, waits(8));
+        let mean = drawn.iter().sum::<u64>() / 10_000;
+        // Five standard errors of a mean of 10,000.
+        assert!(mean.abs_diff(HALF) < 5 * 16_667_000 / 346, "{mean}");
+        for quarter in 0..4 {
+            let part = drawn.iter().filter(|ns| **ns * 4 / 16_667_001 == quarter).count();
+            assert!(part.abs_diff(2500) < 220, "{part} in quarter {quarter}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_is_the_one_with_the_shortest_seek() {
+        let mut disk = Linear::new(FACTS, Seed(1).stream("test", 0));
+        serve(&mut disk, &[(Op::Read, 20 * CYLINDER, 4096)]);
+        let seek = |op, cylinder| disk.position(Time::ZERO, op, cylinder * CYLINDER).ns();
+        assert_eq!(
+            [seek(Op::Read, 20), seek(Op::Write, 15), seek(Op::Read, 22)],
+            [0, 200_000, 80_000]
+        );
+        assert_eq!(seek(Op::Flush, 0), 0);
+    }
+}
