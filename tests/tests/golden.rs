@@ -66,21 +66,27 @@ impl PolicyObserver for Entries<'_> {
 /// Policies that have a second rule: the name, and what selects the rule.
 const MODES: &[(&str, &str, &str)] = &[("cfq", "mode", "slices")];
 
+/// Policies that tell classes apart, and use nothing else of them.
+const BY_CLASS: &[&str] = &["round-robin", "max-queued"];
+
 /// Runs the scenario and lists each command: when it was sent, its length, and its requests. `mode`
 /// is a parameter and its value.
 fn table(entry: &Entry, mode: Option<(&str, &'static str)>) -> String {
     let shown = mode.map_or(String::new(), |(name, word)| format!(", {name} = \"{word}\""));
     let mut rows = format!("{}{shown}: {}\n\n", entry.name, entry.summary);
     rows.push_str("   sent  op       KiB from     KiB  carries\n");
-    // A policy that uses weights divides between two classes: even streams, and odd ones with three
-    // times the weight.
+    // A policy that uses weights, or tells classes apart, divides between two classes: even streams, and
+    // odd ones with three times the weight.
     let class = |weight| ClassInfo { weight, ..ClassInfo::new("class") };
     let weights = [1, 3].map(|weight| NonZeroU32::new(weight).expect("above zero"));
     let both = weights.map(class);
     // One that goes by I/O priorities has a class of each kind: best-effort, real-time, idle.
     let levels = ["be:4", "rt:4", "idle"].map(|text| text.parse().expect("a priority"));
     let each = levels.map(|ioprio| ClassInfo { ioprio, ..ClassInfo::new("class") });
-    let classes: &[ClassInfo] = match (entry.facts.heeds_weights, entry.facts.heeds_ioprio) {
+    let classes: &[ClassInfo] = match (
+        entry.facts.heeds_weights || BY_CLASS.contains(&entry.name),
+        entry.facts.heeds_ioprio,
+    ) {
         (true, _) => &both,
         (false, true) => &each,
         (false, false) => &[],
@@ -129,6 +135,10 @@ fn table(entry: &Entry, mode: Option<(&str, &'static str)>) -> String {
 fn settings(entry: &Entry, mode: Option<(&str, &'static str)>) -> Params {
     // What a policy would learn in the course of a run is given to it.
     let mut params = entry.defaults();
+    // Fewer than a class of the scenario queues at once.
+    if entry.params.iter().any(|param| param.name == "writes") {
+        params.set("writes", Value::Count(2));
+    }
     if let Some((name, word)) = mode {
         params.set(name, Value::Word(word));
     }

@@ -32,6 +32,9 @@ policies![
     crate::scan::ENTRY,
     crate::sptf::ENTRY,
     crate::class_priority::ENTRY,
+    crate::round_robin::ENTRY,
+    crate::read_first::ENTRY,
+    crate::max_queued::ENTRY,
     crate::fairio::ENTRY,
     crate::sfq::ENTRY,
 ];
