@@ -5,9 +5,8 @@ use penstock_spec::Job;
 use penstock_spec::workload::volley::VolleySpec;
 use penstock_workload::volley::{Volley, Volleys};
 
-use super::load::{Load, Workload, classes};
+use super::load::{Books, Load, Workload, classes};
 use crate::failure::Failure;
-use crate::measures::programs::ProgramBook;
 
 /// The workload of a `job` with the volleys `spec` on a target of `capacity` bytes.
 pub(super) fn load(job: &Job, spec: &VolleySpec, capacity: u64) -> Load {
@@ -29,7 +28,7 @@ pub(super) fn load(job: &Job, spec: &VolleySpec, capacity: u64) -> Load {
 }
 
 impl Workload for Volley {
-    fn source(&self, _: Seed, _: u32, _: Option<&ProgramBook>) -> Box<dyn Source> {
+    fn source(&self, _: Seed, _: u32, _: Books<'_>) -> Box<dyn Source> {
         Box::new(Volleys::new(self.clone()))
     }
 

@@ -80,6 +80,11 @@ pub enum RunError {
         /// How many are outstanding.
         outstanding: u32,
     },
+    /// Nothing is outstanding, and the source waits: it will never go on.
+    Deadlock {
+        /// When.
+        at: Time,
+    },
     /// The run went on beyond [`Time::LAST`].
     Endless {
         /// How many requests were outstanding.
@@ -103,6 +108,9 @@ impl fmt::Display for RunError {
             ),
             Self::Stalled { at, outstanding } => {
                 write!(f, "{outstanding} requests are outstanding at {at:?} and nothing goes on")
+            }
+            Self::Deadlock { at } => {
+                write!(f, "nothing is outstanding at {at:?} and the source waits for something")
             }
             Self::Endless { outstanding } => {
                 write!(f, "{outstanding} requests are outstanding after a hundred years")
@@ -185,6 +193,9 @@ pub fn run(
             return Ok(End { at: now, interrupted, turns });
         }
         if table.is_empty() && due == Time::NEVER {
+            if source.waits() {
+                return Err(RunError::Deadlock { at: now });
+            }
             return Ok(End { at: now, interrupted: false, turns });
         }
         let due = if device.room() > 0 { due } else { Time::NEVER };

@@ -16,6 +16,12 @@ pub trait Source {
 
     /// A request has finished: closed loops and programs go on from here.
     fn finished(&mut self, now: Time, req: &Request, done: &Done);
+
+    /// Whether it has more to do although it names no time. If nothing is outstanding then, it never goes
+    /// on, and the run fails.
+    fn waits(&self) -> bool {
+        false
+    }
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
@@ -27,5 +33,8 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
     fn finished(&mut self, now: Time, req: &Request, done: &Done) {
         (**self).finished(now, req, done);
+    }
+    fn waits(&self) -> bool {
+        (**self).waits()
     }
 }

@@ -181,6 +181,8 @@ fn joined(runner: &Runner<'_>, results: Vec<RunResult>) -> RunResult {
     let mut all = results.next().expect("a job has a class");
     // What was held is known of each class by itself.
     all.schedule = None;
+    // A run of one class knows of its own merge alone.
+    all.merge = all.merge.filter(|_| runner.load.classes.len() == 1);
     for mut result in results {
         all.classes.append(&mut result.classes);
         all.duration_s = all.duration_s.max(result.duration_s);

@@ -284,14 +284,13 @@ impl Place {
         }
     }
 
-    /// That direct I/O moves as many bytes as the agents of `job` ask for.
+    /// That direct I/O moves as many bytes as `job` asks for.
     pub(crate) fn check_units(&self, job: &Job) -> Result<(), Failure> {
         let Self::Live(live) = self else { return Ok(()) };
         let (unit, agents) = (live.target.unit(), job.workload.agents());
-        agents
-            .iter()
-            .try_for_each(|agent| agent.fits_units(unit, &live.path))
-            .map_err(Failure::from)
+        agents.iter().try_for_each(|agent| agent.fits_units(unit, &live.path))?;
+        let merges = job.workload.merges();
+        Ok(merges.map_or(Ok(()), |merges| merges.fits_units(unit, &live.path))?)
     }
 
     /// The real target, if there is one.
@@ -351,6 +350,14 @@ impl Place {
             Self::Modelled(spec) | Self::Emulated { spec, .. } => disks(spec),
             Self::Mapped(models) => disks(models.first()),
             Self::Live(_) | Self::Null => NonZeroU32::MIN,
+        }
+    }
+
+    /// Disks that lie behind each other in its address space, equally large; one, if it has no such.
+    pub(crate) fn side_by_side(&self) -> NonZeroU32 {
+        match self {
+            Self::Modelled(spec) | Self::Emulated { spec, .. } => spec.side_by_side(),
+            Self::Mapped(_) | Self::Live(_) | Self::Null => NonZeroU32::MIN,
         }
     }
 

@@ -27,6 +27,7 @@ use crate::measures::courses::Courses;
 use crate::measures::device_stats::DeviceStats;
 use crate::measures::ledger::Ledger;
 use crate::measures::measure::Measure;
+use crate::measures::merge::MergeBook;
 use crate::measures::programs::ProgramBook;
 use crate::measures::subject::Subject;
 use crate::measures::windows::Plan;
@@ -37,7 +38,7 @@ use crate::record::recorded::Recorded;
 use crate::record::{Header, RecordedServed, Recorder};
 use crate::result::RunResult;
 use crate::snapshot::{Watch, Watched};
-use crate::workload::Load;
+use crate::workload::{Books, Load};
 
 /// One policy's run, ready to begin.
 #[derive(Clone, Copy)]
@@ -320,12 +321,15 @@ impl Runner<'_> {
     ) -> Result<RunResult, Failure> {
         let Observers { guard, programs, sent, below, .. } = observers;
         let most = self.job.max_outstanding;
-        let mut source = self.load.workload.source(Seed(self.seed), most, programs);
+        let merge = self.load.workload.merge_book();
+        let books = Books { programs, merge: merge.as_ref() };
+        let mut source = self.load.workload.source(Seed(self.seed), most, books);
         let names: Vec<&str> = self.load.classes.iter().map(|class| class.name.as_str()).collect();
         let cache = self.job.buffered().map(|spec| (spec, Ledger::default()));
         let ledger = cache.as_ref().map(|(_, ledger)| ledger.clone());
         let subject = self.subject(guard.is_some());
-        let measures = measures::all(&subject);
+        let mut measures = measures::all(&subject);
+        measures.extend(merge.clone().map(|book| Box::new(book) as Box<dyn Measure>));
         let reporter = self.reporter(&names, guard.is_some(), progress);
         let ends = Ends { quit, guard, programs, sent };
         let mut observer =
@@ -339,7 +343,8 @@ impl Runner<'_> {
         // The policy's own message says more than how the run ended without it.
         self.check(quit)?;
         self.load.workload.check()?;
-        let end = end.map_err(|error| self.failed(error, &names, observer.arrivals))?;
+        let end =
+            end.map_err(|error| self.failed(error, &names, observer.arrivals, merge.as_ref()))?;
         if let Some((class, at)) = programs.and_then(ProgramBook::full) {
             return Err(self.too_many(names[class.index()], at));
         }
@@ -460,7 +465,13 @@ impl Runner<'_> {
         .hint("processors or device cannot follow: let fewer arrive, or raise max_outstanding")
     }
 
-    fn failed(&self, error: RunError, names: &[&str], arrivals: u64) -> Failure {
+    fn failed(
+        &self,
+        error: RunError,
+        names: &[&str],
+        arrivals: u64,
+        merge: Option<&MergeBook>,
+    ) -> Failure {
         let under = self.policy.name();
         match error {
             RunError::Overload { class, at, max_outstanding } => {
@@ -477,6 +488,20 @@ impl Runner<'_> {
                 Seconds(at)
             ))
             .hint("this is a mistake of the policy or of the device: please report it"),
+            RunError::Deadlock { at } => match merge.and_then(MergeBook::starved) {
+                Some(starved) => Failure::run(format_args!(
+                    "the cache is too small (deadlock): at {} under {under} {} {}",
+                    Seconds(at),
+                    names[starved.job as usize],
+                    starved.what()
+                ))
+                .hint(starved.hint()),
+                None => Failure::run(format_args!(
+                    "nothing is outstanding at {} under {under}, and what asks waits for something",
+                    Seconds(at)
+                ))
+                .hint("this is a mistake of the workload: please report it"),
+            },
             RunError::Endless { outstanding } => Failure::run(format_args!(
                 "{outstanding} requests are outstanding after a hundred years under {under}"
             ))

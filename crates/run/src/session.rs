@@ -172,7 +172,7 @@ impl Session {
         };
         place.check(&asked, self.options.speed.as_deref())?;
         place.check_units(job)?;
-        let load = workload::load(job, place.capacity(), place.block(), place.mapped())?;
+        let load = workload::load(job, &place)?;
         let place = place.playing(&load.lanes);
         place.check_queues(&asked, load.lanes.len(), self.of_one_queue())?;
         if self.options.target.read_only && load.workload.writes() {

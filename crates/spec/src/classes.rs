@@ -15,7 +15,7 @@ use crate::text::{Lines, quoted};
 use crate::tree::{KeyValue, Node, Value};
 
 /// Each has a row in every table, and a megabyte for its distributions.
-const CLASSES: usize = 256;
+pub(crate) const CLASSES: usize = 256;
 
 keys! {
     /// Classes of work, a section each: `[class.batch]`.
@@ -119,6 +119,11 @@ fn schema() -> Json {
 }
 
 impl Class {
+    /// The class called `name`, with every default in place.
+    pub(crate) fn named(name: String) -> Self {
+        Self { name, own_weight: None, prio: 0, ioprio: IoPrio::DEFAULT }
+    }
+
     /// Whether it was given an I/O priority that is not the usual one.
     pub fn has_ioprio(&self) -> bool {
         self.ioprio != IoPrio::DEFAULT

@@ -20,10 +20,12 @@ mod ssd;
 mod watch;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::rc::Rc;
 
 use penstock_core::{Device, Seed};
+use penstock_device::Level;
 use penstock_device::hdd::Angle;
 use serde_json::{Map, Value as Json, json};
 
@@ -172,6 +174,12 @@ impl DeviceSpec {
             Some(_) => self.each(seed, first, Some(watch)),
             None => vec![self.whole(seed, first, Some(watch))],
         }
+    }
+
+    /// Disks that lie behind each other in its address space.
+    pub fn side_by_side(&self) -> NonZeroU32 {
+        let row = self.array.filter(|array| array.level == Level::Jbod);
+        row.and_then(|array| NonZeroU32::new(array.disks)).unwrap_or(NonZeroU32::MIN)
     }
 
     /// How many disks it has.

@@ -39,7 +39,7 @@ keys! {
     KEYS:
     /// Every random number descends from it.
     SEED seed: u64 = Count(0, u64::MAX), or 1;
-    /// When the agents stop. A job that plays a trace has none.
+    /// When the agents stop. A job that plays a trace or merges has none.
     DURATION duration: Span = TIME.above_zero().hint("a run of no length asks for nothing"),
         needs "\"10min\"";
     /// What is due before this is not measured.
@@ -70,7 +70,7 @@ pub struct Job {
     pub name: String,
     /// Every random number descends from it.
     pub seed: u64,
-    /// When the agents stop; a trace lasts as long as it does.
+    /// When the agents stop; a trace and merges last as long as they do.
     pub duration: Span,
     /// What is due before is not measured.
     pub warmup: Span,
@@ -163,7 +163,7 @@ impl Job {
         let mut out = Lines::default();
         Rows::of(&[KEYS])
             .put(&SEED, &self.seed)
-            .maybe(&DURATION, Some(&self.duration).filter(|_| self.workload.trace().is_none()))
+            .maybe(&DURATION, Some(&self.duration).filter(|_| !self.workload.ends_by_itself()))
             .put(&WARMUP, &self.warmup)
             .put(&STOP, &self.stop.named(&self.classes))
             .put(&MAX_OUTSTANDING, &self.max_outstanding)
@@ -175,7 +175,8 @@ impl Job {
         if let Some(spec) = &self.page_cache {
             spec.write(&mut out);
         }
-        for class in &self.classes {
+        let unnamed = self.workload.merges().is_some_and(|merges| merges.names(&self.classes));
+        for class in self.classes.iter().filter(|_| !unnamed) {
             class.write(&mut out);
         }
         self.workload.write(&mut out, &self.classes);
@@ -206,15 +207,16 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let seed = reader.get(&SEED)?;
     let folder = folder(name);
     let kind = WorkloadKind::of(&reader, &DURATION)?;
-    let traced = kind == WorkloadKind::Trace;
-    let duration = if traced { Span::MAX } else { reader.get(&DURATION)? };
+    let endless = kind.ends_by_itself();
+    let duration = if endless { Span::MAX } else { reader.get(&DURATION)? };
     let warmup = warmup(&reader, duration)?;
-    // A trace may be stopped at any time.
-    let earliest = if traced { Span::ZERO } else { duration };
+    // What ends by itself may be stopped at any time.
+    let earliest = if endless { Span::ZERO } else { duration };
     let max_outstanding = reader.get(&MAX_OUTSTANDING)?;
     let live = reader.node(&LIVE).map(Live::read).transpose()?.unwrap_or_default();
     let page_cache = reader.node(&PAGE_CACHE).map(PageCacheSpec::read).transpose()?;
     let classes = reader.node(&CLASS).map(classes).transpose()?.unwrap_or_default();
+    let classes = kind.classes(&reader, classes)?;
     let mut workload = kind.read(&reader, &classes, duration, folder)?;
     let device = device(&reader, folder, &mut workload)?;
     let stop = reader.get(&STOP)?.of(reader.place(&STOP), earliest, &classes, &workload)?;

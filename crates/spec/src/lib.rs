@@ -43,6 +43,7 @@ pub use live::{Live, View, timeout_in};
 pub use page_cache::PageCacheSpec;
 pub use stop::Stop;
 pub use workload::agents::AgentSpec;
+pub use workload::merge::MergeSpec;
 pub use workload::programs::{ProgramSpec, ProgramsSpec};
 pub use workload::region::{Edge, Region};
 pub use workload::trace_devices::TraceDevice;

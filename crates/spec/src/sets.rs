@@ -23,6 +23,7 @@ use crate::tree::{Node, Table, Value};
 use crate::units::OFF;
 use crate::workload::agents::{self, AGENT, NAME};
 use crate::workload::arrivals;
+use crate::workload::merge::GIVE_WAY;
 use crate::workload::programs::{self, PROGRAM};
 use crate::workload::starts;
 use crate::workload::timings::TIMINGS;
@@ -190,7 +191,8 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
     let fail = |found: String| JobError::new(found).at(&step.origin);
     // A group of parameters that was switched off is switched on by setting one of them, and a word
     // for a whole table gives way to it.
-    if node.word().is_some_and(|word| word == OFF || TIMINGS.contains(&word)) {
+    let gives_way = |word| word == OFF || TIMINGS.contains(&word) || GIVE_WAY.contains(&word);
+    if node.word().is_some_and(gives_way) {
         node.value = Value::Table(Table::default());
     }
     let found = node.describe();

@@ -2,8 +2,10 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+pub mod merge;
 pub mod program;
 pub mod trace;
 
 pub use agent::{Agent, Agents, Arrivals, Growth, Pace, Pattern, Spacing};
+pub use merge::{Merge, Merges};
 pub use program::{Program, Programs};

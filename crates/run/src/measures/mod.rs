@@ -9,6 +9,7 @@ pub(crate) mod errors;
 pub(crate) mod histogram;
 pub(crate) mod ledger;
 pub(crate) mod measure;
+pub(crate) mod merge;
 pub(crate) mod policy_series;
 pub(crate) mod programs;
 pub(crate) mod subject;

@@ -12,6 +12,7 @@ mod emulation;
 mod ended;
 mod errors;
 mod kernel;
+mod merge;
 mod params;
 mod programs;
 mod requests;
@@ -41,6 +42,7 @@ pub use self::emulation::EmulationResult;
 pub use self::ended::Ended;
 pub use self::errors::{ErrorResult, FirstError, OpResult};
 pub use self::kernel::{AskedResult, KernelDiskResult, KernelResult};
+pub use self::merge::{BlockedResult, MergeResult};
 pub use self::programs::ProgramResult;
 pub use self::requests::Requests;
 pub use self::schedule::{Held, ScheduleResult};
@@ -173,6 +175,9 @@ pub struct RunResult {
     /// What the disks of a model did; left out of what was measured on a real target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_stats: Option<DeviceStatsResult>,
+    /// What the merges of a job did; left out of a job without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge: Option<MergeResult>,
     /// Counters of the policy's own, by name; left out of a policy that has none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub policy_stats: BTreeMap<String, u64>,

@@ -4,9 +4,8 @@ use penstock_core::{ClassId, Op, Seed, Source, StreamId, Time};
 use penstock_spec::Job;
 use penstock_workload::{Agent, Agents, Arrivals};
 
-use super::load::{Load, Workload, classes};
+use super::load::{Books, Load, Workload, classes};
 use crate::failure::Failure;
-use crate::measures::programs::ProgramBook;
 
 /// The workload of a `job` with agents.
 pub(super) fn load(job: &Job, capacity: u64, block: u32) -> Result<Load, Failure> {
@@ -26,7 +25,7 @@ pub(super) fn load(job: &Job, capacity: u64, block: u32) -> Result<Load, Failure
 }
 
 impl Workload for Vec<Agent> {
-    fn source(&self, seed: Seed, _: u32, _: Option<&ProgramBook>) -> Box<dyn Source> {
+    fn source(&self, seed: Seed, _: u32, _: Books<'_>) -> Box<dyn Source> {
         Box::new(Agents::new(self.clone(), seed))
     }
 

@@ -6,13 +6,14 @@ use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time
 use penstock_spec::{Class, Job};
 
 use crate::failure::Failure;
+use crate::measures::merge::MergeBook;
 use crate::measures::programs::ProgramBook;
 
 /// What asks in a run. Every policy gets the same.
 pub(crate) trait Workload: Send + Sync {
-    /// A source at its beginning; what is random in it descends from `seed`. It books in `book` what
-    /// happens to programs, of which `most` may be under way.
-    fn source(&self, seed: Seed, most: u32, book: Option<&ProgramBook>) -> Box<dyn Source>;
+    /// A source at its beginning; what is random in it descends from `seed`. It books what happens in
+    /// `books`; of programs `most` may be under way.
+    fn source(&self, seed: Seed, most: u32, books: Books<'_>) -> Box<dyn Source>;
 
     /// Whether it asks for anything but reads.
     fn writes(&self) -> bool;
@@ -41,6 +42,18 @@ pub(crate) trait Workload: Send + Sync {
     fn program_book(&self, _classes: usize, _warmup: Span) -> Option<ProgramBook> {
         None
     }
+
+    /// A book for what happens to merges, if it has any.
+    fn merge_book(&self) -> Option<MergeBook> {
+        None
+    }
+}
+
+/// Where a source books what happens that its requests do not show.
+#[derive(Clone, Copy)]
+pub(crate) struct Books<'a> {
+    pub(crate) programs: Option<&'a ProgramBook>,
+    pub(crate) merge: Option<&'a MergeBook>,
 }
 
 /// The workload of a job on one target.

@@ -2,30 +2,28 @@
 
 mod agents;
 mod load;
+mod merge;
 mod programs;
 mod trace;
 mod trace_devices;
 
-use penstock_spec::{Job, TraceDevice, WorkloadSpec};
+use penstock_spec::{Job, WorkloadSpec};
 
-pub(crate) use self::load::Load;
+pub(crate) use self::load::{Books, Load};
 
 use crate::failure::Failure;
+use crate::place::Place;
 
-/// The workload of `job` on a target of `capacity` bytes in blocks of `block` bytes; on the devices
-/// `on`, if each device of a trace has one of its own kind.
+/// The workload of `job` at `place`.
 ///
 /// # Errors
 /// What does not fit the target, and a trace that cannot be read.
-pub(crate) fn load(
-    job: &Job,
-    capacity: u64,
-    block: u32,
-    on: &[TraceDevice],
-) -> Result<Load, Failure> {
+pub(crate) fn load(job: &Job, place: &Place) -> Result<Load, Failure> {
+    let (capacity, block) = (place.capacity(), place.block());
     match &job.workload {
         WorkloadSpec::Agents(_) => agents::load(job, capacity, block),
         WorkloadSpec::Programs(spec) => programs::load(job, spec, capacity, block),
-        WorkloadSpec::Trace(spec) => trace::load(job, spec, capacity, on),
+        WorkloadSpec::Trace(spec) => trace::load(job, spec, capacity, place.mapped()),
+        WorkloadSpec::Merge(spec) => merge::load(job, spec, place),
     }
 }

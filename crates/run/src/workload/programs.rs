@@ -5,7 +5,7 @@ use penstock_spec::{Job, ProgramsSpec, Stop};
 use penstock_workload::program::{Cpus, Starts};
 use penstock_workload::{Program, Programs};
 
-use super::load::{Load, Workload, classes};
+use super::load::{Books, Load, Workload, classes};
 use crate::failure::Failure;
 use crate::measures::programs::ProgramBook;
 
@@ -44,8 +44,8 @@ pub(super) fn load(
 }
 
 impl Workload for OnProcessors {
-    fn source(&self, seed: Seed, most: u32, book: Option<&ProgramBook>) -> Box<dyn Source> {
-        let book = book.cloned();
+    fn source(&self, seed: Seed, most: u32, books: Books<'_>) -> Box<dyn Source> {
+        let book = books.programs.cloned();
         let happened = move |event| book.iter().for_each(|book| book.book(event));
         Box::new(Programs::new(self.programs.clone(), self.cpus, most, seed, happened))
     }

@@ -10,10 +10,9 @@ use penstock_workload::trace::{
     ClassOf, DeviceId, Places, Replay, ReplayError, Timing, Trace, TraceError,
 };
 
-use super::load::{Load, Workload, classes};
+use super::load::{Books, Load, Workload, classes};
 use super::trace_devices;
 use crate::failure::Failure;
-use crate::measures::programs::ProgramBook;
 use crate::trace_file;
 
 /// A trace that is played.
@@ -136,7 +135,7 @@ fn response_times(trace: &Trace) -> Vec<u64> {
 }
 
 impl Workload for PlayedTrace {
-    fn source(&self, _: Seed, _: u32, _: Option<&ProgramBook>) -> Box<dyn Source> {
+    fn source(&self, _: Seed, _: u32, _: Books<'_>) -> Box<dyn Source> {
         Box::new(self.replay.clone())
     }
 

@@ -1,8 +1,9 @@
-//! The workload of a job: agents, programs or a trace. Each kind is a file with its sections; what
+//! The workload of a job: agents, programs, a trace or merges. Each kind is a file with its sections; what
 //! decides between the kinds is here.
 
 pub(crate) mod agents;
 pub(crate) mod arrivals;
+pub(crate) mod merge;
 pub(crate) mod programs;
 pub(crate) mod region;
 pub(crate) mod starts;
@@ -16,6 +17,7 @@ use penstock_core::{ClassId, Span};
 use serde_json::{Value as Json, json};
 
 use self::agents::{AGENT, AgentSpec};
+use self::merge::{MERGE, MergeSpec};
 use self::programs::{CPU, PROGRAM, ProgramsSpec};
 use self::trace_devices::TraceDevice;
 use self::traces::{RULE, TRACE, TraceSpec};
@@ -28,7 +30,7 @@ use crate::schema::build::with;
 use crate::text::Lines;
 
 /// Sections of workloads, in the order in which they are written.
-pub(crate) const SECTIONS: Keys = &[&AGENT, &CPU, &PROGRAM, &TRACE, &RULE];
+pub(crate) const SECTIONS: Keys = &[&AGENT, &CPU, &PROGRAM, &MERGE, &TRACE, &RULE];
 
 /// What to do about agents in a job with programs.
 const NOT_BOTH: &str = "a job has one or the other: leave one out, or make the agent a program, \
@@ -43,6 +45,8 @@ pub enum WorkloadSpec {
     Programs(ProgramsSpec),
     /// A trace to play.
     Trace(TraceSpec),
+    /// Merges side by side.
+    Merge(MergeSpec),
 }
 
 /// The kind of a job's workload, by the sections that the job has.
@@ -51,16 +55,26 @@ pub(crate) enum WorkloadKind {
     Agents,
     Programs,
     Trace,
+    Merge,
 }
 
 impl WorkloadKind {
     /// The kind of the job that `reader` reads, without keys of another kind. `duration` is the key
     /// of the job's length.
     pub(crate) fn of(reader: &Reader<'_>, duration: &dyn Declared) -> Result<Self, JobError> {
+        if reader.node(&MERGE).is_some() {
+            let why = "belongs to a job with agents; this one has merges";
+            let hint = "they end with their last write; to end sooner, set `stop` to a time";
+            reader.refuse(&[duration], why, hint)?;
+            let hint = "a job has agents, programs, a trace or merges";
+            reader.refuse(&[&AGENT, &PROGRAM, &CPU, &TRACE, &RULE], why, hint)?;
+            reader.refuse(&[&PAGE_CACHE], why, "what merges ask for is direct")?;
+            return Ok(Self::Merge);
+        }
         if reader.node(&TRACE).is_some() {
             let why = "belongs to a job with agents; this one plays a trace";
             reader.refuse(&[duration], why, "to end sooner, set `stop` to a time")?;
-            let hint = "a job has agents, programs or a trace";
+            let hint = "a job has agents, programs, a trace or merges";
             reader.refuse(&[&AGENT, &PROGRAM, &CPU], why, hint)?;
             reader.refuse(&[&PAGE_CACHE], why, "a trace holds what went past the page cache")?;
             return Ok(Self::Trace);
@@ -77,6 +91,20 @@ impl WorkloadKind {
         Ok(Self::Agents)
     }
 
+    /// Whether a job of this kind lasts as long as its workload does, and has no duration.
+    pub(crate) fn ends_by_itself(self) -> bool {
+        matches!(self, Self::Trace | Self::Merge)
+    }
+
+    /// The classes of a job that names `given`: of merges, one for each if it names none.
+    pub(crate) fn classes(
+        self,
+        reader: &Reader<'_>,
+        given: Vec<Class>,
+    ) -> Result<Vec<Class>, JobError> {
+        if self == Self::Merge && given.is_empty() { merge::classes(reader) } else { Ok(given) }
+    }
+
     /// Reads the workload of a job with these classes that runs for `duration`; files that it names
     /// lie in `folder`.
     pub(crate) fn read(
@@ -91,6 +119,7 @@ impl WorkloadKind {
             Self::Programs => {
                 WorkloadSpec::Programs(ProgramsSpec::read(reader, classes, duration)?)
             }
+            Self::Merge => WorkloadSpec::Merge(MergeSpec::read(reader, classes)?),
             Self::Trace => WorkloadSpec::Trace(TraceSpec::read(reader, classes, folder)?),
         })
     }
@@ -119,6 +148,16 @@ impl WorkloadSpec {
         if let Self::Trace(trace) = self { Some(trace) } else { None }
     }
 
+    /// Its merges, if it has merges.
+    pub fn merges(&self) -> Option<&MergeSpec> {
+        if let Self::Merge(merges) = self { Some(merges) } else { None }
+    }
+
+    /// Whether it ends by itself, so that its job has no duration.
+    pub(crate) fn ends_by_itself(&self) -> bool {
+        matches!(self, Self::Trace(_) | Self::Merge(_))
+    }
+
     /// The devices that the devices of its trace are played on, if each has one of its own kind.
     pub fn trace_devices(&self) -> &[TraceDevice] {
         self.trace().map_or(&[], |trace| &trace.on)
@@ -135,6 +174,7 @@ impl WorkloadSpec {
     pub fn streams(&self) -> usize {
         match self {
             Self::Agents(agents) => agents.len(),
+            Self::Merge(merges) => merges.jobs as usize,
             // One for each process of a trace, and for each task; no machine has more.
             Self::Programs(_) | Self::Trace(_) => 1 << 22,
         }
@@ -143,7 +183,7 @@ impl WorkloadSpec {
     /// Whether requests arrive at the very instants of completions, and before the policy decides
     /// there.
     pub fn arrives_at_completions(&self) -> bool {
-        matches!(self, Self::Programs(_))
+        matches!(self, Self::Programs(_) | Self::Merge(_))
     }
 
     /// Writes its sections.
@@ -156,6 +196,7 @@ impl WorkloadSpec {
             }
             Self::Programs(programs) => programs.write(out, classes),
             Self::Trace(trace) => trace.write(out, classes),
+            Self::Merge(merges) => merges.write(out),
         }
     }
 }
@@ -168,7 +209,8 @@ pub(crate) fn schema(duration: &dyn Declared) -> Json {
     };
     let agents = with_duration(&[&AGENT], &[&RULE, &CPU]);
     // The first section that the job has decides.
-    let kinds: [(&dyn Declared, Json); 2] = [
+    let kinds: [(&dyn Declared, Json); 3] = [
+        (&MERGE, without(&[duration, &AGENT, &PROGRAM, &CPU, &TRACE, &RULE, &PAGE_CACHE])),
         (&TRACE, without(&[duration, &AGENT, &PROGRAM, &CPU, &PAGE_CACHE])),
         (&PROGRAM, with_duration(&[], &[&RULE, &AGENT, &PAGE_CACHE])),
     ];

@@ -1,0 +1,65 @@
+//! The merges of a job.
+
+use std::sync::Arc;
+
+use penstock_core::{ClassId, Seed, Source, Span, StreamId, Time};
+use penstock_spec::{Job, MergeSpec};
+use penstock_workload::{Merge, Merges};
+
+use super::load::{Books, Load, Workload, classes};
+use crate::failure::Failure;
+use crate::measures::merge::MergeBook;
+use crate::place::Place;
+
+/// A guess of what a request takes, of which only the progress of a run and the length of the windows
+/// of its course depend.
+const ABOUT: Span = Span::from_ms(5);
+
+/// The workload of a `job` with the merges `spec` at `place`.
+pub(super) fn load(job: &Job, spec: &MergeSpec, place: &Place) -> Result<Load, Failure> {
+    let disks = place.side_by_side();
+    let bytes = place.capacity() / u64::from(disks.get());
+    let merge = spec.on(disks, bytes, place.name(), &job.classes)?;
+    let requests = merge.shape.requests().saturating_mul(merge.jobs().into());
+    let at_once = merge.shape.read.max(merge.shape.write);
+    Ok(Load {
+        classes: classes(job),
+        duration: ABOUT.share(requests, disks.get().into()),
+        last: Time::NEVER,
+        asks_until: None,
+        lanes: Vec::new(),
+        longest: at_once * merge.shape.block,
+        measured_ns: None,
+        remarks: spec.may_deadlock().into_iter().collect(),
+        workload: Box::new(Arc::new(merge)),
+    })
+}
+
+impl Workload for Arc<Merge> {
+    fn source(&self, seed: Seed, _: u32, books: Books<'_>) -> Box<dyn Source> {
+        let book = books.merge.cloned();
+        let happened = move |event| book.iter().for_each(|book| book.book(event));
+        Box::new(Merges::new(Self::clone(self), seed, happened))
+    }
+
+    fn writes(&self) -> bool {
+        true
+    }
+
+    fn only(&self, class: ClassId) -> Result<Box<dyn Workload>, Failure> {
+        Ok(Box::new(Self::new(Merge { only: Some(class.0.into()), ..Merge::clone(self) })))
+    }
+
+    /// What they ask for follows from what came before.
+    fn is_planned(&self, _: StreamId) -> bool {
+        false
+    }
+
+    fn is_open(&self, _: ClassId) -> bool {
+        false
+    }
+
+    fn merge_book(&self) -> Option<MergeBook> {
+        Some(MergeBook::new(self))
+    }
+}

@@ -1,0 +1,500 @@
+//! Merges side by side as a job describes them: `[merge]`.
+
+use std::num::NonZeroU32;
+
+use penstock_core::{Prio, Span};
+use penstock_workload::Merge;
+use penstock_workload::merge::{
+    Depletion, JobDisks, Memory, OutputAt, Placement, PlacementError, Shape, WhenFull,
+};
+use serde_json::Value as Json;
+
+use crate::amount::{Amount, Count, SIZE, TIME};
+use crate::classes::{CLASSES, Class};
+use crate::diagnose::{JobError, Origin};
+use crate::keys::{Key, keys, table};
+use crate::kinds::{Choice, Each, Kind, Own, list, section, value_of, word_of, words};
+use crate::nearest::suggest;
+use crate::reader::Reader;
+use crate::rows::Rows;
+use crate::schema::build::{any, matching, one_of, some};
+use crate::text::{Lines, quoted};
+use crate::tree::{Node, Table, Value};
+use crate::units::size_text;
+use crate::workload::agents::REQUEST;
+
+/// Runs of a job at most: a merge of more takes several passes.
+const RUNS: u64 = 4096;
+/// Blocks of all jobs together, at most.
+const BLOCKS: u64 = 1 << 32;
+/// What stands behind a number of blocks.
+const UNIT: &str = "blocks";
+
+keys! {
+    /// Merges side by side, in place of agents.
+    MERGE merge: Node = section(|| table(KEYS));
+}
+
+keys! {
+    /// Keys of merges. The usual ones are those of J. B. Sinclair and others, "Impact of data placement on parallel I/O systems", 1993.
+    KEYS:
+    /// Merges that go on side by side, each of a class of its own: `job0`, `job1` and so on, unless the
+    /// job names as many classes.
+    JOBS jobs: u32 = Count(1, CLASSES as u64), needs "5";
+    /// Runs of each.
+    RUNS_OF_JOB runs: NonZeroU32 = Count(1, RUNS), or number(20);
+    /// How long a run is: a number of blocks, or a size.
+    RUN run: Length = Own { read: length, text: Length::text, schema: Length::schema },
+        or Length::Blocks(number(1000));
+    /// Bytes of a block.
+    BLOCK block: NonZeroU32 = BLOCK_BYTES, or number(4096);
+    /// Blocks that are read at once.
+    READ read: NonZeroU32 = Count(1, u32::MAX as u64), or number(12);
+    /// Blocks that are written at once.
+    WRITE write: NonZeroU32 = Count(1, u32::MAX as u64), or number(40);
+    /// Which disks have the runs and outputs: outputs on disks of their own (`dedicated`), the runs on
+    /// every disk but that of the own output (`separate`), the same with those of the disk before it on
+    /// that of the output (`shared`), runs on every disk (`all`), or a list of the disks of each job.
+    PLACEMENT placement: Placement =
+        Own { read: placement, text: placement_text, schema: placement_schema },
+        or Placement::Separate;
+    /// Where outputs lie among the runs of their disk.
+    LAYOUT layout: OutputAt = Choice(&[
+        ("output-last", OutputAt::Last),
+        ("output-first", OutputAt::First),
+        ("output-middle", OutputAt::Middle),
+    ]), or OutputAt::Last;
+    /// Blocks that may be in memory.
+    MEMORY memory: Memory = Own {
+        read: |node| of_one(node, MEMORIES, MEMORY_KEYS, "the memory of merges", memory),
+        text: memory_text,
+        schema: || any([words(MEMORIES), one_of(table(MEMORY_KEYS))]),
+    }, or Memory::Unlimited;
+    /// What a job does that has no memory to read ahead: it waits, or goes on and reads ahead later.
+    WHEN_FULL when_full: WhenFull =
+        Choice(&[("block", WhenFull::Block), ("defer", WhenFull::Defer)]), or WhenFull::Block;
+    /// Which run is used up next.
+    DEPLETION depletion: Depletion = Own {
+        read: |node| of_one(node, DEPLETIONS, DEPLETION_KEYS, "the depletion", depletion),
+        text: depletion_text,
+        schema: || any([words(DEPLETIONS), one_of(table(DEPLETION_KEYS))]),
+    }, or Depletion::RandomBlock;
+    /// From the beginning of one job to that of the next.
+    STAGGER stagger: Span = TIME, or Span::ZERO;
+    /// Time of a processor for each block.
+    COMPUTE cpu: Span = TIME, or Span::ZERO;
+}
+
+/// Memory that is a word.
+const MEMORIES: &[(&str, Memory)] = &[("unlimited", Memory::Unlimited)];
+
+keys! {
+    /// Blocks that may be in memory: one of these.
+    MEMORY_KEYS:
+    /// So many for each job.
+    PARTITION partition: u32 = Count(1, u32::MAX as u64);
+    /// So many for all jobs together.
+    POOL pool: u32 = Count(1, u32::MAX as u64);
+    /// So many of the output of each job; what is read has no bound.
+    WRITES writes: u32 = Count(1, u32::MAX as u64);
+}
+
+/// An order that is a word.
+const DEPLETIONS: &[(&str, Depletion)] = &[("random-block", Depletion::RandomBlock)];
+
+keys! {
+    /// The order in which blocks are used up: this.
+    DEPLETION_KEYS:
+    /// That of random keys, of which so many are in a block.
+    KEYS_OF_BLOCK keys: u32 = Count(1, 1 << 20);
+}
+
+keys! {
+    /// The disks of a job, by number from 0.
+    DISKS_KEYS:
+    /// Those with its runs, which are dealt out to them in this order.
+    INPUTS inputs: Vec<u32> = Each(&DISK), needs "[1, 2]";
+    /// The one with its output.
+    OUTPUT output: u32 = DISK, needs "0";
+}
+
+/// The number of a disk.
+const DISK: Count = Count(0, 255);
+
+/// Bytes of a block.
+const BLOCK_BYTES: Amount = REQUEST;
+
+/// Words that give way to a table if `--set` names a part of it.
+pub(crate) const GIVE_WAY: [&str; 2] = [MEMORIES[0].0, DEPLETIONS[0].0];
+
+fn number(number: u32) -> NonZeroU32 {
+    NonZeroU32::new(number).expect("above zero")
+}
+
+/// How long a run is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Length {
+    Blocks(NonZeroU32),
+    /// Bytes.
+    Size(u64),
+}
+
+fn length(node: &Node) -> Result<Length, JobError> {
+    let hint = "for example `\"1000blocks\"` or `\"4MiB\"`";
+    let text = node.text("a number of blocks or a size").map_err(|error| error.hint(hint))?;
+    let Some(count) = text.trim().strip_suffix(UNIT) else {
+        let bytes: u64 = SIZE.above_zero().hint("a run holds something").read(node)?;
+        return Ok(Length::Size(bytes));
+    };
+    let count = count.trim().parse().ok().and_then(NonZeroU32::new);
+    let expected = || node.expected("a number of blocks above zero").hint(hint);
+    count.map(Length::Blocks).ok_or_else(expected)
+}
+
+impl Length {
+    fn text(&self) -> String {
+        match self {
+            Self::Blocks(count) => quoted(&format!("{count}{UNIT}")),
+            Self::Size(bytes) => quoted(&size_text(*bytes)),
+        }
+    }
+
+    fn schema() -> Json {
+        any([
+            matching(&format!("^ *0*[1-9][0-9]{{0,8}} *{UNIT} *$")),
+            SIZE.above_zero().reference(),
+        ])
+    }
+
+    /// In blocks of so many bytes.
+    fn blocks(self, block: NonZeroU32) -> u64 {
+        match self {
+            Self::Blocks(count) => count.get().into(),
+            Self::Size(bytes) => bytes.div_ceil(block.get().into()),
+        }
+    }
+}
+
+/// The words of the four placements of the paper, its cases 1 to 4.
+const PLACEMENTS: &[(&str, Placement)] = &[
+    ("dedicated", Placement::Dedicated),
+    ("separate", Placement::Separate),
+    ("shared", Placement::Shared),
+    ("all", Placement::All),
+];
+
+fn placement(node: &Node) -> Result<Placement, JobError> {
+    if let Value::List(jobs) = &node.value {
+        return jobs.iter().map(disks_of_job).collect::<Result<_, _>>().map(Placement::Listed);
+    }
+    let names = || PLACEMENTS.iter().map(|(word, _)| *word);
+    let Some(word) = node.word() else {
+        let expected = node.expected("a placement, or a list of the disks of each job");
+        return Err(expected.hint("as `[{ inputs = [1, 2], output = 0 }]`"));
+    };
+    if names().any(|known| known == word) {
+        return Ok(value_of(PLACEMENTS, word));
+    }
+    Err(node.expected("a placement").hint(suggest(word, names())))
+}
+
+fn disks_of_job(node: &Node) -> Result<JobDisks, JobError> {
+    let reader = Reader::new(node, "the disks of a job", &[DISKS_KEYS])?;
+    Ok(JobDisks { inputs: reader.get(&INPUTS)?, output: reader.get(&OUTPUT)? })
+}
+
+fn placement_text(placement: &Placement) -> String {
+    let disks = |job: &JobDisks| {
+        Rows::of(&[DISKS_KEYS]).put(&INPUTS, &job.inputs).put(&OUTPUT, &job.output).inline()
+    };
+    match placement {
+        Placement::Listed(jobs) => list(jobs, disks),
+        word => quoted(word_of(PLACEMENTS, word).expect("every other has a word")),
+    }
+}
+
+fn placement_schema() -> Json {
+    any([words(PLACEMENTS), some(&table(DISKS_KEYS))])
+}
+
+/// One of `known` words, or a table `what` with one of `keys`, of which `of` makes the value. One that an
+/// argument set takes the place of those of the file.
+fn of_one<T: Clone>(
+    node: &Node,
+    known: &'static [(&'static str, T)],
+    keys: crate::keys::Keys,
+    what: &str,
+    of: fn(&Reader<'_>) -> Result<Option<T>, JobError>,
+) -> Result<T, JobError> {
+    let names: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
+    let example = || {
+        let keys: Vec<_> = keys.iter().map(|key| format!("{{ {} = 64 }}", key.name())).collect();
+        format!("it is {}, or {}", names.join(", "), keys.join(" or "))
+    };
+    let Value::Table(written) = &node.value else {
+        let found = node.word().filter(|word| names.contains(word));
+        let expected = || node.expected(what).hint(example());
+        return found.map(|word| value_of(known, word)).ok_or_else(expected);
+    };
+    let set = written.entries.iter().rev().find(|entry| entry.origin.is_set());
+    let entries = set.map_or_else(|| written.entries.clone(), |entry| vec![entry.clone()]);
+    let node = Node { value: Value::Table(Table { entries }), origin: node.origin.clone() };
+    let reader = Reader::new(&node, what, &[keys])?;
+    let Value::Table(Table { entries }) = &node.value else { unreachable!("it was just made") };
+    let one = if entries.len() == 1 { of(&reader)? } else { None };
+    one.ok_or_else(|| {
+        let found = format!("expected one key in {what}, found {}", entries.len());
+        JobError::new(found).at(&node.origin).hint(example())
+    })
+}
+
+fn memory(reader: &Reader<'_>) -> Result<Option<Memory>, JobError> {
+    let [partition, pool, writes] =
+        [&PARTITION, &POOL, &WRITES].map(|key: &Key<u32, _>| reader.find(key));
+    let (partition, pool) = (partition?.map(Memory::Partition), pool?.map(Memory::Pool));
+    Ok(partition.or(pool).or(writes?.map(Memory::Writes)))
+}
+
+fn memory_text(memory: &Memory) -> String {
+    let rows = Rows::of(&[MEMORY_KEYS]);
+    match memory {
+        Memory::Unlimited => quoted(word_of(MEMORIES, memory).expect("it has a word")),
+        Memory::Partition(blocks) => rows.put(&PARTITION, blocks).inline(),
+        Memory::Pool(blocks) => rows.put(&POOL, blocks).inline(),
+        Memory::Writes(blocks) => rows.put(&WRITES, blocks).inline(),
+    }
+}
+
+fn depletion(reader: &Reader<'_>) -> Result<Option<Depletion>, JobError> {
+    Ok(reader.find(&KEYS_OF_BLOCK)?.map(Depletion::Keys))
+}
+
+fn depletion_text(depletion: &Depletion) -> String {
+    match depletion {
+        Depletion::RandomBlock => quoted(word_of(DEPLETIONS, depletion).expect("it has a word")),
+        Depletion::Keys(keys) => Rows::of(&[DEPLETION_KEYS]).put(&KEYS_OF_BLOCK, keys).inline(),
+    }
+}
+
+/// Merges, checked as far as that is possible without the target.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MergeSpec {
+    /// How many jobs there are.
+    pub jobs: u32,
+    /// What they are alike in.
+    pub shape: Shape,
+    /// Which disks have what.
+    pub placement: Placement,
+    /// Where outputs lie among the runs of their disk.
+    pub output: OutputAt,
+    /// Blocks that may be in memory.
+    pub memory: Memory,
+    /// What a job does whose memory is full.
+    pub when_full: WhenFull,
+    /// Which run is used up next.
+    pub depletion: Depletion,
+    /// From the beginning of one job to that of the next.
+    pub stagger: Span,
+    /// Time of a processor for each block.
+    pub cpu: Span,
+    run: Length,
+    jobs_origin: Origin,
+    placement_origin: Origin,
+    block_origin: Origin,
+}
+
+/// The classes of a job that names none: one for each merge.
+pub(crate) fn classes(job: &Reader<'_>) -> Result<Vec<Class>, JobError> {
+    let node = job.node(&MERGE).expect("a job with merges");
+    let jobs = Reader::new(node, MERGE.name, &[KEYS])?.get(&JOBS)?;
+    Ok(usual_classes(jobs))
+}
+
+fn usual_classes(jobs: u32) -> Vec<Class> {
+    (0..jobs).map(|job| Class::named(format!("job{job}"))).collect()
+}
+
+impl MergeSpec {
+    pub(crate) fn read(job: &Reader<'_>, classes: &[Class]) -> Result<Self, JobError> {
+        let node = job.node(&MERGE).expect("a job with merges");
+        let reader = Reader::new(node, MERGE.name, &[KEYS])?;
+        let (jobs, runs) = (reader.get(&JOBS)?, reader.get(&RUNS_OF_JOB)?);
+        if classes.len() != jobs as usize {
+            let found =
+                format!("{jobs} jobs and {} classes: each job is of its own", classes.len());
+            let hint = "leave the classes out, and they are `job0`, `job1` and so on";
+            return Err(JobError::new(found).at(reader.place(&JOBS)).hint(hint));
+        }
+        let (run, block) = (reader.get(&RUN)?, reader.get(&BLOCK)?);
+        let blocks = run.blocks(block);
+        if blocks.saturating_mul(runs.get().into()).saturating_mul(jobs.into()) > BLOCKS {
+            let found = format!(
+                "{jobs} jobs of {runs} runs of {blocks} blocks; at most {BLOCKS} blocks may be"
+            );
+            let hint = "make blocks larger, or runs shorter";
+            return Err(JobError::new(found).at(reader.place(&RUN)).hint(hint));
+        }
+        let at_once = |key: &Key<NonZeroU32>, what: &str| {
+            let count: NonZeroU32 = reader.get(key)?;
+            let bytes = u64::from(count.get()) * u64::from(block.get());
+            let wrong = |found: String, hint: &str| {
+                Err(JobError::new(found).at(reader.place(key)).hint(hint))
+            };
+            if u64::from(count.get()) > blocks {
+                let found = format!("{count} blocks are {what} at once, and a run has {blocks}");
+                return wrong(found, "a run is longer than that: lower it, or make runs longer");
+            }
+            if bytes > 1 << 30 {
+                let found = format!("{count} blocks are {what} at once: more than 1GiB");
+                return wrong(found, "no disk takes so much as one request");
+            }
+            Ok(count.get())
+        };
+        let (read, write) = (at_once(&READ, "read")?, at_once(&WRITE, "written")?);
+        let shape = Shape { runs: runs.get(), run: blocks as u32, block: block.get(), read, write };
+        let spec = Self {
+            jobs,
+            shape,
+            placement: reader.get(&PLACEMENT)?,
+            output: reader.get(&LAYOUT)?,
+            memory: reader.get(&MEMORY)?,
+            when_full: reader.get(&WHEN_FULL)?,
+            depletion: reader.get(&DEPLETION)?,
+            stagger: reader.get(&STAGGER)?,
+            cpu: reader.get(&COMPUTE)?,
+            run,
+            jobs_origin: reader.place(&JOBS).clone(),
+            placement_origin: reader.place(&PLACEMENT).clone(),
+            block_origin: reader.place(&BLOCK).clone(),
+        };
+        spec.check_memory(reader.place(&MEMORY))?;
+        Ok(spec)
+    }
+
+    /// That the memory is enough for at least one order of blocks.
+    fn check_memory(&self, origin: &Origin) -> Result<(), JobError> {
+        let Self { memory, shape, jobs, .. } = self;
+        let least = memory.least(shape, self.when_full);
+        let (Some(blocks), Some(least)) = (memory.blocks(), least) else { return Ok(()) };
+        if u64::from(blocks) >= least {
+            return Ok(());
+        }
+        let found = format!("with {blocks} blocks of memory no job can end: it takes {least}");
+        let enough = memory.always_enough(shape, *jobs).unwrap_or(least);
+        Err(JobError::new(found).at(origin).hint(format!("{enough} blocks are always enough")))
+    }
+
+    /// That the memory may not be enough, if it may not.
+    pub fn may_deadlock(&self) -> Option<String> {
+        let (blocks, enough) =
+            (self.memory.blocks()?, self.memory.always_enough(&self.shape, self.jobs)?);
+        (u64::from(blocks) < enough).then(|| {
+            format!(
+                "with {blocks} blocks of memory a merge may wait for memory that nobody frees \
+                 (deadlock); {enough} are always enough"
+            )
+        })
+    }
+
+    /// The merges on a target of so many `disks` side by side, of `bytes` each, which is called `target`.
+    ///
+    /// # Errors
+    /// There are too few disks, or they are too small.
+    pub fn on(
+        &self,
+        disks: NonZeroU32,
+        bytes: u64,
+        target: &str,
+        classes: &[Class],
+    ) -> Result<Merge, JobError> {
+        let Shape { runs, run, block, .. } = self.shape;
+        let layout = self.placement.layout(self.jobs, disks.get(), (runs, run), self.output);
+        let layout = layout.map_err(|error| self.placed(&error, target))?;
+        let used = layout.used.iter().copied().enumerate().max_by_key(|(_, blocks)| *blocks);
+        let (disk, blocks) = used.unwrap_or_default();
+        let laid = blocks.saturating_mul(block.into());
+        if laid > bytes {
+            let (laid, holds) = (size_text(laid), size_text(bytes));
+            let found =
+                format!("{laid} are to lie on disk {disk} of {target}, which holds {holds}");
+            let hint = "take larger disks (`device.capacity`), more of them, or shorter runs";
+            return Err(JobError::new(found).at(&self.placement_origin).hint(hint));
+        }
+        let prio = |class: &Class| Prio(class.prio);
+        Ok(Merge {
+            shape: self.shape,
+            layout,
+            disk: bytes,
+            memory: self.memory,
+            when_full: self.when_full,
+            depletion: self.depletion,
+            stagger: self.stagger,
+            cpu: self.cpu,
+            prios: classes.iter().map(prio).collect(),
+            only: None,
+        })
+    }
+
+    /// Why the jobs cannot lie on `target` so.
+    fn placed(&self, error: &PlacementError, target: &str) -> JobError {
+        let (origin, hint) = match error {
+            PlacementError::Outputs { .. } => {
+                (&self.jobs_origin, "lower `jobs`, or give the device an array of more disks")
+            }
+            PlacementError::NothingToRead { .. } => (
+                &self.placement_origin,
+                "lower `jobs`, take another `placement`, or more disks: `device.array.disks`, level `jbod`",
+            ),
+            PlacementError::Listed { .. } => {
+                (&self.placement_origin, "list each job, or name a placement")
+            }
+            PlacementError::Missing { .. } => (
+                &self.placement_origin,
+                "disks of an array of level `jbod` are counted from 0; any other device is one disk",
+            ),
+        };
+        JobError::new(format!("{error}, on {target}")).at(origin).hint(hint)
+    }
+
+    /// That direct I/O on `target` moves as many bytes as are asked for, in units of `unit`.
+    ///
+    /// # Errors
+    /// A block is no whole number of units.
+    pub fn fits_units(&self, unit: u32, target: &str) -> Result<(), JobError> {
+        if self.shape.block.is_multiple_of(unit) {
+            return Ok(());
+        }
+        let [block, step] = [self.shape.block, unit].map(|bytes| size_text(bytes.into()));
+        let found =
+            format!("blocks of {block}; direct I/O on {target} moves whole units of {step}");
+        let more = size_text(self.shape.block.next_multiple_of(unit).into());
+        Err(JobError::new(found)
+            .at(&self.block_origin)
+            .hint(format!("a multiple of that, as {more}")))
+    }
+
+    /// Whether `classes` are those of a job that names none.
+    pub(crate) fn names(&self, classes: &[Class]) -> bool {
+        classes == usual_classes(self.jobs)
+    }
+
+    /// The section, with every default in place.
+    pub(crate) fn write(&self, out: &mut Lines) {
+        let Shape { runs, block, read, write, .. } = self.shape;
+        Rows::of(&[KEYS])
+            .put(&JOBS, &self.jobs)
+            .put(&RUNS_OF_JOB, &number(runs))
+            .put(&RUN, &self.run)
+            .put(&BLOCK, &number(block))
+            .put(&READ, &number(read))
+            .put(&WRITE, &number(write))
+            .put(&PLACEMENT, &self.placement)
+            .put(&LAYOUT, &self.output)
+            .put(&MEMORY, &self.memory)
+            .put(&WHEN_FULL, &self.when_full)
+            .put(&DEPLETION, &self.depletion)
+            .put(&STAGGER, &self.stagger)
+            .put(&COMPUTE, &self.cpu)
+            .section(Some(&format!("[{}]", MERGE.name)), out);
+    }
+}

@@ -1,0 +1,97 @@
+//! The order in which the blocks of a job's runs are used up.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use penstock_core::Rng;
+use rand::RngExt;
+use rand_distr::{Beta, Distribution};
+
+use super::shape::Shape;
+
+/// Which run is used up next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Depletion {
+    /// Any that is not yet used up, as likely: as with one key to a block.
+    RandomBlock,
+    /// The one whose block ends at the lowest key, with so many keys to a block. All keys are drawn
+    /// evenly, so the more of them, the more evenly runs are used up.
+    Keys(u32),
+}
+
+/// The order of one job.
+#[derive(Debug)]
+pub(super) enum Order {
+    Random {
+        rng: Rng,
+        /// Runs that are not used up, and their blocks.
+        left: Vec<(u32, u32)>,
+    },
+    Keys {
+        rng: Rng,
+        keys: u32,
+        /// Where the next block of each run that is not used up ends, as the bits of a number from 0 to
+        /// 1, which are in the order of the numbers.
+        ends: BinaryHeap<Reverse<(u64, u32)>>,
+        /// Of each run: blocks behind that one.
+        behind: Vec<u32>,
+    },
+}
+
+impl Order {
+    pub(super) fn new(depletion: Depletion, shape: &Shape, mut rng: Rng) -> Self {
+        match depletion {
+            Depletion::RandomBlock => {
+                Self::Random { rng, left: (0..shape.runs).map(|run| (run, shape.run)).collect() }
+            }
+            Depletion::Keys(keys) => {
+                let behind = vec![shape.run - 1; shape.runs as usize];
+                let first = |run| Reverse((end(&mut rng, 0.0, keys, shape.run - 1).to_bits(), run));
+                let ends = (0..shape.runs).map(first).collect();
+                Self::Keys { rng, keys, ends, behind }
+            }
+        }
+    }
+
+    /// Whether all runs are used up.
+    pub(super) fn is_over(&self) -> bool {
+        match self {
+            Self::Random { left, .. } => left.is_empty(),
+            Self::Keys { ends, .. } => ends.is_empty(),
+        }
+    }
+
+    /// The run whose next block is used up; there is one.
+    pub(super) fn next(&mut self) -> u32 {
+        match self {
+            Self::Random { rng, left } => {
+                let at = rng.random_range(0..left.len());
+                let (run, blocks) = &mut left[at];
+                let run = *run;
+                *blocks -= 1;
+                if *blocks == 0 {
+                    left.swap_remove(at);
+                }
+                run
+            }
+            Self::Keys { rng, keys, ends, behind } => {
+                let Reverse((bits, run)) = ends.pop().expect("a run that is not used up");
+                let left = &mut behind[run as usize];
+                if *left > 0 {
+                    *left -= 1;
+                    let end = end(rng, f64::from_bits(bits), *keys, *left);
+                    ends.push(Reverse((end.to_bits(), run)));
+                }
+                run
+            }
+        }
+    }
+}
+
+/// Where a block of `keys` keys ends that begins at `from`, with so many blocks behind it, if all keys
+/// from there on are drawn evenly between `from` and 1 and sorted.
+fn end(rng: &mut Rng, from: f64, keys: u32, behind: u32) -> f64 {
+    let others = f64::from(keys) * f64::from(behind) + 1.0;
+    let part = Beta::new(f64::from(keys), others).expect("both are above zero").sample(rng);
+    from + (1.0 - from) * part
+}

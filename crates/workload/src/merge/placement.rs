@@ -1,0 +1,265 @@
+//! Which disk has which run, and where on it.
+//!
+//! Every run lies whole on one disk, as the output does. The first four placements are those of the
+//! paper, its cases 1 to 4; each deals the runs of a job out to the disks that it may read, one after
+//! the other. On a disk lie the runs by job and number, without a gap, and with them the outputs.
+
+use std::fmt;
+
+/// Which disks a job reads and which it writes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Placement {
+    /// The first disks have an output each and nothing else; all jobs read the others.
+    Dedicated,
+    /// Job `k` writes disk `k` and reads all others.
+    Separate,
+    /// The same, but with its runs of disk `k − 1` on disk `k`: each disk that is written has runs of
+    /// the job that writes it.
+    Shared,
+    /// Job `k` writes disk `k` and reads all disks.
+    All,
+    /// As listed, by job.
+    Listed(Vec<JobDisks>),
+}
+
+/// The disks of a job.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct JobDisks {
+    /// Those with its runs, which are dealt out to them in this order.
+    pub inputs: Vec<u32>,
+    /// The one with its output.
+    pub output: u32,
+}
+
+/// Where outputs lie among the runs of their disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OutputAt {
+    /// Behind all of them.
+    #[default]
+    Last,
+    /// Before all of them.
+    First,
+    /// Behind the first half of them.
+    Middle,
+}
+
+/// A place: a disk, and a block on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The disk, from 0.
+    pub disk: u32,
+    /// The first block.
+    pub block: u64,
+}
+
+/// Where a job's data lies.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct JobLayout {
+    /// Its runs.
+    pub runs: Vec<Place>,
+    /// Its output.
+    pub output: Place,
+}
+
+/// Where everything lies.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// By job.
+    pub jobs: Vec<JobLayout>,
+    /// Blocks that are laid on each disk.
+    pub used: Vec<u64>,
+}
+
+/// Why jobs cannot be placed so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PlacementError {
+    /// More jobs than disks that have an output each.
+    Outputs {
+        /// Jobs.
+        jobs: u32,
+        /// Disks.
+        disks: u32,
+    },
+    /// No disk is left to read from.
+    NothingToRead {
+        /// Disks that there should be.
+        needed: u32,
+        /// Disks.
+        disks: u32,
+    },
+    /// Another number of jobs is listed than there are.
+    Listed {
+        /// Jobs.
+        jobs: u32,
+        /// Jobs in the list.
+        listed: u32,
+    },
+    /// A disk is listed that is not there, or none at all.
+    Missing {
+        /// The job that should have it.
+        job: u32,
+        /// The disk; none if it has nothing to read from.
+        disk: Option<u32>,
+        /// Disks.
+        disks: u32,
+    },
+}
+
+impl fmt::Display for PlacementError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let there = |disks: u32| match disks {
+            1 => "there is 1 disk".to_owned(),
+            several => format!("there are {several} disks"),
+        };
+        match *self {
+            Self::Outputs { jobs, disks } => {
+                write!(f, "{jobs} jobs have a disk for the output of each, and {}", there(disks))
+            }
+            Self::NothingToRead { needed, disks } => {
+                write!(f, "no disk is left to read from: it takes {needed}, and {}", there(disks))
+            }
+            Self::Listed { jobs, listed } => {
+                write!(
+                    f,
+                    "the placement lists the disks of {listed} jobs; the number of jobs is {jobs}"
+                )
+            }
+            Self::Missing { job, disk: None, .. } => {
+                write!(f, "job {job} has no disk to read from")
+            }
+            Self::Missing { job, disk: Some(disk), disks } => {
+                write!(f, "job {job} is to use disk {disk}, and {}, counted from 0", there(disks))
+            }
+        }
+    }
+}
+
+impl std::error::Error for PlacementError {}
+
+impl Placement {
+    /// The disk of each run of each of `jobs` jobs of `runs` runs, and of its output, on `disks` disks.
+    ///
+    /// # Errors
+    /// [`PlacementError`]: there are too few disks.
+    pub fn disks(&self, jobs: u32, disks: u32, runs: u32) -> Result<Vec<JobDisks>, PlacementError> {
+        if let Self::Listed(listed) = self {
+            return listed_disks(listed, jobs, disks, runs);
+        }
+        if jobs > disks {
+            return Err(PlacementError::Outputs { jobs, disks });
+        }
+        let needed = match self {
+            Self::Dedicated => jobs + 1,
+            Self::Separate | Self::Shared => 2,
+            Self::All | Self::Listed(_) => 1,
+        };
+        if disks < needed {
+            return Err(PlacementError::NothingToRead { needed, disks });
+        }
+        Ok((0..jobs)
+            .map(|job| JobDisks { inputs: self.inputs(job, jobs, disks, runs), output: job })
+            .collect())
+    }
+
+    /// The disk of each run of `job`.
+    fn inputs(&self, job: u32, jobs: u32, disks: u32, runs: u32) -> Vec<u32> {
+        let own = |disk: &u32| match self {
+            Self::Dedicated => *disk >= jobs,
+            Self::Separate | Self::Shared => *disk != job,
+            Self::All | Self::Listed(_) => true,
+        };
+        let read: Vec<u32> = (0..disks).filter(own).collect();
+        let count = read.len() as u32;
+        // Where the runs of a job do not come out even, the disks with one more take turns.
+        let first = match self {
+            Self::Dedicated => (job * (runs % count)) % count,
+            _ => read.iter().position(|disk| *disk > job).unwrap_or(0) as u32,
+        };
+        let before = (job + jobs - 1) % jobs;
+        let moved = |disk: u32| if *self == Self::Shared && disk == before { job } else { disk };
+        (0..runs).map(|run| moved(read[((run + first) % count) as usize])).collect()
+    }
+
+    /// Where `jobs` jobs of `runs` runs of `run` blocks lie on `disks` disks.
+    ///
+    /// # Errors
+    /// [`PlacementError`]: there are too few disks, or one is missing.
+    pub fn layout(
+        &self,
+        jobs: u32,
+        disks: u32,
+        (runs, run): (u32, u32),
+        output: OutputAt,
+    ) -> Result<Layout, PlacementError> {
+        let placed = self.disks(jobs, disks, runs)?;
+        let mut parts = vec![DiskParts::default(); disks as usize];
+        for job in &placed {
+            job.inputs.iter().for_each(|disk| parts[*disk as usize].runs += u64::from(run));
+            parts[job.output as usize].outputs += u64::from(runs) * u64::from(run);
+        }
+        for part in &mut parts {
+            let before = match output {
+                OutputAt::Last => part.runs,
+                OutputAt::First => 0,
+                OutputAt::Middle => part.runs / u64::from(run) / 2 * u64::from(run),
+            };
+            (part.next_run, part.next_output, part.output_at) = (0, before, before);
+        }
+        let used = parts.iter().map(|part| part.runs + part.outputs).collect();
+        let mut place = |job: &JobDisks| JobLayout {
+            runs: job.inputs.iter().map(|&disk| parts[disk as usize].run(disk, run)).collect(),
+            output: parts[job.output as usize].output(job.output, runs, run),
+        };
+        Ok(Layout { jobs: placed.iter().map(&mut place).collect(), used })
+    }
+}
+
+/// How far a disk is laid, in blocks.
+#[derive(Clone, Copy, Default)]
+struct DiskParts {
+    runs: u64,
+    outputs: u64,
+    /// Where the outputs begin.
+    output_at: u64,
+    next_run: u64,
+    next_output: u64,
+}
+
+impl DiskParts {
+    fn run(&mut self, disk: u32, blocks: u32) -> Place {
+        let behind = if self.next_run < self.output_at { 0 } else { self.outputs };
+        let block = self.next_run + behind;
+        self.next_run += u64::from(blocks);
+        Place { disk, block }
+    }
+
+    fn output(&mut self, disk: u32, runs: u32, run: u32) -> Place {
+        let block = self.next_output;
+        self.next_output += u64::from(runs) * u64::from(run);
+        Place { disk, block }
+    }
+}
+
+/// The disks of jobs as they are `listed`, a disk for each run.
+fn listed_disks(
+    listed: &[JobDisks],
+    jobs: u32,
+    disks: u32,
+    runs: u32,
+) -> Result<Vec<JobDisks>, PlacementError> {
+    if listed.len() != jobs as usize {
+        return Err(PlacementError::Listed { jobs, listed: listed.len() as u32 });
+    }
+    let disks_of = |(job, listed): (u32, &JobDisks)| {
+        let mut all = listed.inputs.iter().chain([&listed.output]).copied();
+        if let Some(disk) = all.find(|disk| *disk >= disks) {
+            return Err(PlacementError::Missing { job, disk: Some(disk), disks });
+        }
+        if listed.inputs.is_empty() {
+            return Err(PlacementError::Missing { job, disk: None, disks });
+        }
+        let inputs = listed.inputs.iter().copied().cycle().take(runs as usize).collect();
+        Ok(JobDisks { inputs, output: listed.output })
+    };
+    (0..).zip(listed).map(disks_of).collect()
+}
