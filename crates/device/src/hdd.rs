@@ -58,6 +58,7 @@ pub use drive::{
     Cache, CommandOverheads, Drive, DriveError, ReadAhead, SeekLaw, Spares, TrackOrder, Zone,
 };
 pub use geometry::{Angle, Place};
+pub(crate) use observer::AccessObserver;
 pub use options::{Bus, Options, Overheads};
 pub use tagged::Tagged;
 

@@ -23,6 +23,8 @@
 use penstock_core::{Device, Done, Errno, Op, Request, Rng, Span, Time};
 use rand::RngExt;
 
+use crate::hdd::{Access, AccessObserver};
+
 /// How long an access waits for the platter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Latency {
@@ -59,6 +61,7 @@ pub struct Linear {
     /// Where the arm stands.
     cylinder: u64,
     serving: Option<Serving>,
+    observer: AccessObserver,
 }
 
 #[derive(Debug)]
@@ -76,7 +79,14 @@ impl Linear {
     /// If a block has no bytes, or a cylinder no blocks.
     pub fn new(facts: LinearFacts, waits: Rng) -> Self {
         assert!(facts.block > 0 && facts.per_cylinder > 0, "blocks without room: {facts:?}");
-        Self { facts, waits, cylinder: 0, serving: None }
+        Self { facts, waits, cylinder: 0, serving: None, observer: AccessObserver::default() }
+    }
+
+    /// The same, with an `observer` that is called for every access with its start and its parts.
+    #[must_use]
+    pub fn observed(mut self, observer: impl FnMut(Time, &Access) + 'static) -> Self {
+        self.observer = AccessObserver::new(observer);
+        self
     }
 
     /// The blocks that a range touches: the first, and how many.
@@ -95,17 +105,23 @@ impl Linear {
         self.facts.seek.share(self.cylinder_of(block).abs_diff(self.cylinder), 1)
     }
 
-    /// Moves the arm over the range, and says how long that takes.
-    fn access(&mut self, start: u64, len: u32) -> Span {
+    /// Moves the arm over the range from `now` on, and says how long that takes.
+    fn access(&mut self, now: Time, op: Op, start: u64, len: u32) -> Span {
         let (first, count) = self.blocks(start, len);
         let seek = self.seek(first);
         let LinearFacts { turn, latency, transfer, .. } = self.facts;
-        let wait = match latency {
+        let rotation = match latency {
             Latency::Uniform => Span::from_ns(self.waits.random_range(0..=turn.ns())),
             Latency::Constant => turn.share(1, 2),
         };
-        self.cylinder = self.cylinder_of(first + count - 1);
-        seek + wait + transfer.share(count, 1)
+        let last = self.cylinder_of(first + count - 1);
+        let cylinders = [self.cylinder, self.cylinder_of(first), last];
+        let cylinders = cylinders.map(|cylinder| u32::try_from(cylinder).unwrap_or(u32::MAX));
+        let parts = [seek, rotation, transfer.share(count, 1)];
+        let access = Access::of_cylinders(op, parts, cylinders);
+        self.observer.report(now, &access);
+        self.cylinder = last;
+        access.service()
     }
 }
 
@@ -134,7 +150,11 @@ impl Device for Linear {
         debug_assert!(self.room() > 0, "started without room");
         let moves = matches!(req.op, Op::Read | Op::Write);
         let beyond = moves && req.end() > self.facts.capacity;
-        let service = if moves && !beyond { self.access(req.start, req.len) } else { Span::ZERO };
+        let service = if moves && !beyond {
+            self.access(now, req.op, req.start, req.len)
+        } else {
+            Span::ZERO
+        };
         let error = beyond.then_some(Errno::EIO);
         self.serving = Some(Serving { req: *req, begun: now, ends: now + service, error });
     }

@@ -231,7 +231,7 @@ impl DeviceSpec {
             Model::Fixed(spec) => watched(spec.build(), watch),
             Model::Hdd(spec) => spec.build(phase, watch),
             Model::Ssd(spec) => watched(spec.build(watch.as_deref()), watch),
-            Model::Linear(spec) => watched(spec.build(seed, number), watch),
+            Model::Linear(spec) => spec.build(seed, number, watch),
         };
         match &self.faults {
             Some(faults) => faults.over(bare, seed, number),

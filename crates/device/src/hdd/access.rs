@@ -27,6 +27,18 @@ pub struct Access {
 }
 
 impl Access {
+    /// The access of a disk of which nothing is known but its cylinders: from where, to where, and where
+    /// it ends.
+    pub(crate) fn of_cylinders(
+        op: Op,
+        [seek, rotation, transfer]: [Span; 3],
+        [from, to, last]: [u32; 3],
+    ) -> Self {
+        let arm = Arm { cylinder: last, head: 0 };
+        let [overhead, bus] = [Span::ZERO; 2];
+        Self { op, overhead, seek, rotation, transfer, bus, from, to, arm }
+    }
+
     /// Whether the command needed nothing of the platter and cost its overhead alone.
     pub fn is_decoding(&self) -> bool {
         self.service() == self.overhead

@@ -18,16 +18,16 @@ type OnAccess = Box<dyn FnMut(Time, &Access)>;
 
 /// One observer, or none.
 #[derive(Default)]
-pub(super) struct AccessObserver(Option<OnAccess>);
+pub(crate) struct AccessObserver(Option<OnAccess>);
 
 impl AccessObserver {
     /// With `observer`.
-    pub(super) fn new(observer: impl FnMut(Time, &Access) + 'static) -> Self {
+    pub(crate) fn new(observer: impl FnMut(Time, &Access) + 'static) -> Self {
         Self(Some(Box::new(observer)))
     }
 
     /// Reports that an access begins at `now`.
-    pub(super) fn report(&mut self, now: Time, access: &Access) {
+    pub(crate) fn report(&mut self, now: Time, access: &Access) {
         if let Some(observer) = &mut self.0 {
             observer(now, access);
         }

@@ -1,6 +1,7 @@
 //! The model `linear`: a disk with one arm in round figures.
 
 use std::num::NonZeroU32;
+use std::rc::Rc;
 
 use penstock_core::{Device, Seed, Span, Time};
 use penstock_device::{Latency, Linear, LinearFacts};
@@ -8,6 +9,7 @@ use serde_json::json;
 
 use super::entry::ModelEntry;
 use super::memory::COMMAND;
+use super::watch::Watch;
 use crate::amount::{Count, SIZE, TIME};
 use crate::diagnose::JobError;
 use crate::keys::keys;
@@ -96,8 +98,17 @@ impl LinearSpec {
         COMMAND
     }
 
-    /// The disk numbered `number`; its waits for the platter descend from `seed`.
-    pub(super) fn build(&self, seed: Seed, number: u32) -> Box<dyn Device> {
-        Box::new(Linear::new(self.0, seed.stream("platter", number.into())))
+    /// The disk numbered `number`, watched by `watch`; its waits for the platter descend from `seed`.
+    pub(super) fn build(
+        &self,
+        seed: Seed,
+        number: u32,
+        watch: Option<Rc<dyn Watch>>,
+    ) -> Box<dyn Device> {
+        let disk = Linear::new(self.0, seed.stream("platter", number.into()));
+        Box::new(match watch {
+            Some(watch) => disk.observed(move |at, access| watch.accessed(at, access)),
+            None => disk,
+        })
     }
 }
