@@ -328,8 +328,9 @@ impl Runner<'_> {
         let cache = self.job.buffered().map(|spec| (spec, Ledger::default()));
         let ledger = cache.as_ref().map(|(_, ledger)| ledger.clone());
         let subject = self.subject(guard.is_some());
-        let mut measures = measures::all(&subject);
-        measures.extend(merge.clone().map(|book| Box::new(book) as Box<dyn Measure>));
+        // First: others ask the source for what did not take place.
+        let book = merge.clone().map(|book| Box::new(book) as Box<dyn Measure>);
+        let measures = book.into_iter().chain(measures::all(&subject)).collect();
         let reporter = self.reporter(&names, guard.is_some(), progress);
         let ends = Ends { quit, guard, programs, sent };
         let mut observer =

@@ -12,6 +12,7 @@ use penstock_spec::devices::{
 };
 use penstock_spec::{Edge, Job, Stop, View};
 use penstock_workload::Pattern::{Random, Sequential};
+use penstock_workload::merge::Memory;
 use penstock_workload::trace::Layout;
 use penstock_workload::{Agent, Arrivals, Growth, Pace, Spacing};
 use proptest::prelude::*;
@@ -574,4 +575,45 @@ fn an_io_priority_alone_decides_the_weight_and_a_job_is_what_it_writes() {
         assert_eq!((a.weight(), a.ioprio.to_string().as_str()), (weight, ioprio), "{class}");
         assert_eq!(parse(&read.text(), &[]), read, "{class}");
     }
+}
+
+#[test]
+fn merges_read_back_as_they_were_written() {
+    let text = "seed = 3\nstop = \"20s\"\n[merge]\njobs = 3\nruns = 4\nrun = \"4MiB\"\nblock = \"8KiB\"\n\
+                read = 5\nwrite = 7\nplacement = [{ inputs = [1, 2], output = 0 }, \
+                { inputs = [0], output = 1 }, { inputs = [0, 1], output = 2 }]\n\
+                layout = \"output-middle\"\nmemory = { partition = 90 }\nwhen_full = \"defer\"\n\
+                depletion = { keys = 64 }\nstagger = \"2s\"\ncpu = \"1us\"\n";
+    let job = Job::parse("m.toml", text, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let merges = job.workload.merges().unwrap();
+    assert_eq!((merges.shape.run, merges.shape.blocks()), (512, 2048));
+    let names: Vec<_> = job.classes.iter().map(|class| class.name.as_str()).collect();
+    assert_eq!(names, ["job0", "job1", "job2"]);
+    let written = job.text();
+    assert!(!written.contains("[class"), "they follow from the number of jobs: {written}");
+    assert_eq!(Job::parse("m.toml", &written, &[]).unwrap(), job);
+    let named = format!("{text}[class.a]\n[class.b]\nweight = 5\n[class.c]\n");
+    let named = Job::parse("m.toml", &named, &[]).unwrap();
+    assert!(named.text().contains("[class.b]\nweight = 5\n"), "{}", named.text());
+    assert_eq!(Job::parse("m.toml", &named.text(), &[]).unwrap(), named);
+    let defaults = Job::parse("m.toml", "[merge]\njobs = 2\n", &[]).unwrap();
+    assert_eq!(Job::parse("m.toml", &defaults.text(), &[]).unwrap(), defaults);
+}
+
+/// A memory that an argument names takes the place of the file's, whatever that was.
+#[test]
+fn arguments_change_the_memory_of_merges() {
+    let memory = |file: &str, sets: &[&str]| {
+        let text = format!("[merge]\njobs = 2\n{file}\n");
+        let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+        let job = Job::parse("m.toml", &text, &sets).unwrap_or_else(|error| panic!("{error}"));
+        job.workload.merges().unwrap().memory
+    };
+    let partition = &["merge.memory.partition=580"][..];
+    for file in ["", "memory = \"unlimited\"", "memory = { pool = 1200 }"] {
+        assert_eq!(memory(file, partition), Memory::Partition(580), "{file}");
+    }
+    assert_eq!(memory("memory = { pool = 1200 }", &["merge.memory=unlimited"]), Memory::Unlimited);
+    let both = &["merge.memory.pool=1300", "merge.memory.writes=80"][..];
+    assert_eq!(memory("", both), Memory::Writes(80), "the later one");
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// Texts of another meaning than the key: words of JSON Schema and of lists as JSON, kinds of
 /// files and of quantities, streams of random numbers.
-const OTHERS: [(&str, &[&str]); 8] = [
+const OTHERS: [(&str, &[&str]); 9] = [
     ("schema/build.rs", &["array", "pattern"]),
     ("schema/mod.rs", &["device"]),
     ("named_device.rs", &["pattern"]),
@@ -21,6 +21,7 @@ const OTHERS: [(&str, &[&str]); 8] = [
     ("amount.rs", &["pattern", "size"]),
     ("devices/array.rs", &["phase"]),
     ("devices/faults.rs", &["faults"]),
+    ("workload/merge.rs", &["blocks"]),
 ];
 
 /// Adds the names of properties below `schema` to `names`, and words that values may be to `words`.

@@ -518,3 +518,49 @@ fn devices_of_a_trace() {
         job("", "", &["trace.on.\"hm.1=flash"]),
     ]);
 }
+
+/// The message of a job of merges with `lines` in its section.
+fn merges(lines: &str) -> String {
+    message(&format!("[merge]\njobs = 2\n{lines}\n"), &[])
+}
+
+#[test]
+fn merges_side_by_side() {
+    let with = |above: &str| message(&format!("{above}\n[merge]\njobs = 2\n"), &[]);
+    messages!([
+        message("[merge]\n", &[]),
+        message("[merge]\njobs = 257\n", &[]),
+        merges("runs = 0"),
+        merges("run = 1000"),
+        merges("run = \"0blocks\""),
+        merges("run = \"1000 pages\""),
+        merges("run = \"11blocks\""),
+        merges("write = 1001"),
+        merges("block = \"1GiB\""),
+        merges("runs = 4096\nrun = \"1000000blocks\""),
+        merges("placement = \"seperate\""),
+        merges("placement = 2"),
+        merges("placement = [{ inputs = [1] }]"),
+        merges("placement = [{ inputs = [1, 256], output = 0 }]"),
+        merges("layout = \"first\""),
+        merges("memory = 580"),
+        merges("memory = \"infinite\""),
+        merges("memory = { partition = 580, pool = 1200 }"),
+        merges("memory = { partiton = 580 }"),
+        merges("memory = {}"),
+        merges("memory = { partition = 287 }"),
+        merges("memory = { partition = 239 }\nwhen_full = \"defer\""),
+        merges("memory = { pool = 287 }"),
+        merges("memory = { writes = 39 }"),
+        merges("depletion = \"keys\""),
+        merges("depletion = { keys = 0 }"),
+        with("duration = \"10s\""),
+        with("stop = \"done:job0\""),
+        with("[class.a]"),
+        with("[page_cache]"),
+        with("[cpu]"),
+        message(&format!("{GOOD}[merge]\njobs = 2\n"), &[]),
+        message("[merge]\njobs = 2\n", &["merge.memory=580"]),
+        message("[merge]\njobs = 2\n", &["merge.memory.partition=100"]),
+    ]);
+}

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use penstock_core::{Op, Request, Span, Time};
+use penstock_core::{Op, Request, Source, Span, Time};
 use penstock_workload::Merge;
 use penstock_workload::merge::{Event, Held, Memory, Wait};
 
@@ -17,6 +17,8 @@ use crate::result::{BlockedResult, MergeResult, RunResult};
 pub(crate) struct MergeBook(Rc<RefCell<MergeEntries>>);
 
 struct MergeEntries {
+    /// The run has ended: what is asked of the source then does not take place.
+    ended: bool,
     /// Those that take part, in the order of their numbers.
     jobs: Vec<MergeFigures>,
     memory: Memory,
@@ -73,6 +75,7 @@ impl MergeBook {
             for_memory: Span::ZERO,
         };
         Self(Rc::new(RefCell::new(MergeEntries {
+            ended: false,
             jobs: (0..merge.jobs()).filter(|job| merge.has(*job)).map(job).collect(),
             memory: merge.memory,
             enough: merge.memory.always_enough(&merge.shape, merge.jobs()),
@@ -144,6 +147,9 @@ impl MergeEntries {
     }
 
     fn book(&mut self, event: Event) {
+        if self.ended {
+            return;
+        }
         match event {
             Event::UsedUp { job, blocks, at } => {
                 self.job(job).used_up = blocks;
@@ -212,6 +218,10 @@ impl Measure for MergeBook {
         } else {
             entries.read.add(how.service);
         }
+    }
+
+    fn ended(&mut self, _: &mut dyn Source, _: Time, _: Time) {
+        self.0.borrow_mut().ended = true;
     }
 
     fn write(&mut self, end: Time, result: &mut RunResult) {

@@ -437,23 +437,19 @@ impl MergeSpec {
 
     /// Why the jobs cannot lie on `target` so.
     fn placed(&self, error: &PlacementError, target: &str) -> JobError {
+        let row = "disks are those of an array of level `jbod`; any other device is one disk";
         let (origin, hint) = match error {
-            PlacementError::Outputs { .. } => {
-                (&self.jobs_origin, "lower `jobs`, or give the device an array of more disks")
+            PlacementError::Outputs { .. } => (&self.jobs_origin, format!("lower `jobs`: {row}")),
+            PlacementError::NothingToRead { .. } => {
+                (&self.placement_origin, format!("lower `jobs`, or take more disks: {row}"))
             }
-            PlacementError::NothingToRead { .. } => (
-                &self.placement_origin,
-                "lower `jobs`, take another `placement`, or more disks: `device.array.disks`, level `jbod`",
-            ),
-            PlacementError::Listed { .. } => {
-                (&self.placement_origin, "list each job, or name a placement")
+            PlacementError::Missing { disk: Some(_), .. } => (&self.placement_origin, row.into()),
+            PlacementError::Missing { .. } | PlacementError::Listed { .. } => {
+                let hint = "list the disks of each job, as `{ inputs = [1, 2], output = 0 }`";
+                return JobError::new(error.to_string()).at(&self.placement_origin).hint(hint);
             }
-            PlacementError::Missing { .. } => (
-                &self.placement_origin,
-                "disks of an array of level `jbod` are counted from 0; any other device is one disk",
-            ),
         };
-        JobError::new(format!("{error}, on {target}")).at(origin).hint(hint)
+        JobError::new(format!("on {target} {error}")).at(origin).hint(hint)
     }
 
     /// That direct I/O on `target` moves as many bytes as are asked for, in units of `unit`.

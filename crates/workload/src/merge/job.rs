@@ -125,14 +125,18 @@ impl Job {
         Transfer { op: Op::Read, disk: place.disk, block, blocks }
     }
 
-    /// The first run whose next group is to be asked for, and how many blocks that is.
+    /// The run whose next group is to be asked for first, and how many blocks that is: the one that the
+    /// job waits for, or the one that has waited longest.
     pub(super) fn wanted(&self) -> Option<(u32, u32)> {
-        self.ahead.front().map(|&run| (run, self.group(run)))
+        let needed = self.lacks().filter(|run| self.puts_off(*run));
+        let run = needed.or_else(|| self.ahead.front().copied())?;
+        Some((run, self.group(run)))
     }
 
-    /// The group of [`wanted`](Self::wanted) was asked for.
-    pub(super) fn asked(&mut self) {
-        self.ahead.pop_front();
+    /// The next group of `run` was asked for.
+    pub(super) fn asked(&mut self, run: u32) {
+        let at = self.ahead.iter().position(|one| *one == run);
+        self.ahead.remove(at.expect("it was wanted"));
     }
 
     /// Blocks that begin at `block` of `disk` have arrived. Returns whether the job waited for them.

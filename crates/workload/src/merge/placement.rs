@@ -119,10 +119,8 @@ impl fmt::Display for PlacementError {
                 write!(f, "no disk is left to read from: it takes {needed}, and {}", there(disks))
             }
             Self::Listed { jobs, listed } => {
-                write!(
-                    f,
-                    "the placement lists the disks of {listed} jobs; the number of jobs is {jobs}"
-                )
+                let of = if listed == 1 { "1 job" } else { &format!("{listed} jobs") };
+                write!(f, "the placement lists the disks of {of}; the number of jobs is {jobs}")
             }
             Self::Missing { job, disk: None, .. } => {
                 write!(f, "job {job} has no disk to read from")

@@ -135,7 +135,8 @@ impl<O: FnMut(Event)> Merges<O> {
 
     /// Handles all that is due at `now`.
     fn settle(&mut self, now: Time) {
-        while self.next <= now {
+        // Who asks what will never take place asks until the end of all time.
+        while self.next <= now && self.next < Time::NEVER {
             let at = self.next;
             for job in 0..self.merge.jobs() {
                 match self.jobs[job as usize].phase {
@@ -233,7 +234,7 @@ impl<O: FnMut(Event)> Merges<O> {
                 return Some(blocks);
             }
             let transfer = self.jobs[job as usize].ask(run);
-            self.jobs[job as usize].asked();
+            self.jobs[job as usize].asked(run);
             self.send(job, transfer, at);
         }
         None
