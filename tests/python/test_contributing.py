@@ -176,7 +176,7 @@ SOURCE = {
             "use self::traces::{{RULE, TRACE, TraceSpec}};\n",
             "{}use self::volley::{{VOLLEY, VolleySpec}};\n",
         ),
-        ("&TRACE, &RULE", "{}, &VOLLEY"),
+        ("&MERGE, &TRACE, &RULE", "{}, &VOLLEY"),
         ("    Trace(TraceSpec),\n", "{}    /// Reads in volleys.\n    Volley(VolleySpec),\n"),
         ("    Programs,\n    Trace,\n", "{}    Volley,\n"),
         (
@@ -201,7 +201,7 @@ SOURCE = {
             "            Self::Trace(trace) => trace.write(out, classes),\n",
             "{}            Self::Volley(volley) => volley.write(out, classes),\n",
         ),
-        ("Json); 2]", "Json); 3]"),
+        ("Json); 3]", "Json); 4]"),
         (
             "        (&PROGRAM, with_duration(",
             "        (&VOLLEY, with_duration(&[], &[&RULE, &AGENT, &PROGRAM, &CPU])),\n{}",

@@ -47,6 +47,10 @@ LEFT_TO_THE_PARSER = re.compile(
             "no batch would last for a wait",
             "the warm-up lasts",
             "the run stops at",
+            "blocks are (read|written) at once",
+            "blocks of memory no job can end",
+            "jobs, and .* named: each job",
+            "jobs of .* runs of .* blocks; at most",
             "the (agent|program) st(ops|arts) at",
             "the offsets ascend",
             "`done:` belongs",
@@ -291,6 +295,40 @@ over_provisioning = "9%"
 queue_depth = 32
 """
 
+MERGES = """
+seed = 3
+stop = "20s"
+
+[merge]
+jobs = 3
+runs = 4
+run = "1000blocks"
+block = "8KiB"
+read = 5
+write = 7
+placement = "separate"
+layout = "output-middle"
+memory = { partition = 90 }
+when_full = "defer"
+depletion = { keys = 64 }
+stagger = "2s"
+cpu = "1us"
+
+[device]
+model = "fixed"
+base = "1ms"
+array = { level = "jbod", disks = 4, scheduler = "each" }
+"""
+
+LISTED = """
+[merge]
+jobs = 2
+placement = [{ inputs = [1, 2], output = 0 }, { inputs = [1], output = 1 }]
+
+[class.a]
+[class.b]
+"""
+
 LINEAR = f"""
 {AGENTS.partition("[device]")[0]}
 [device]
@@ -506,6 +544,8 @@ JOBS = {
     "geometry": tomllib.loads(GEOMETRY),
     "measured": tomllib.loads(MEASURED),
     "linear": tomllib.loads(LINEAR),
+    "merges": tomllib.loads(MERGES),
+    "listed": tomllib.loads(LISTED),
     "sheet": tomllib.loads(SHEET),
     "programs": tomllib.loads(PROGRAMS),
     "policies": tomllib.loads(UNITS) | {"policy": parameters()},

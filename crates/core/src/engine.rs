@@ -193,10 +193,8 @@ pub fn run(
             return Ok(End { at: now, interrupted, turns });
         }
         if table.is_empty() && due == Time::NEVER {
-            if source.waits() {
-                return Err(RunError::Deadlock { at: now });
-            }
-            return Ok(End { at: now, interrupted: false, turns });
+            let end = End { at: now, interrupted: false, turns };
+            return if source.waits() { Err(RunError::Deadlock { at: now }) } else { Ok(end) };
         }
         let due = if device.room() > 0 { due } else { Time::NEVER };
         let until = device.wakeup().min(due);

@@ -228,8 +228,8 @@ fn a_little_more_memory_costs_much() {
             let within = if *blocks < 640 { 0.02 } else { of_a_race(jobs) };
             near(*found, expected, within, &format!("{blocks} blocks for {jobs} jobs"));
         }
-        let least = found.iter().copied().fold(f64::MAX, f64::min);
-        let at = blocks[found.iter().position(|time| *time == least).unwrap()];
+        let each = found.iter().copied().zip(blocks);
+        let (least, at) = each.min_by(|(one, _), (other, _)| one.total_cmp(other)).unwrap();
         assert!((540..=600).contains(&at), "the least is at {at}");
         assert!(found[7] / least >= 1.08, "720 blocks: {} next to {least}", found[7]);
         let unlimited = with(&[]) / least;
@@ -328,7 +328,7 @@ fn one_job_alone_is_bound_by_its_writes_wherever_it_reads() {
             let merge = merge(run);
             near(merge.write_ms, WRITE_MS, 0.02, "a write");
             assert!((24.2..=25.4).contains(&makespan(merge)), "{:?}", merge.makespan_s);
-            assert_eq!([merge.divergence_max, merge.divergence_mean], [0.0; 2]);
+            assert!(merge.divergence_max + merge.divergence_mean < 1e-12, "nobody is behind");
         }
         runs.iter().map(|run| makespan(merge(run))).collect::<Vec<_>>()
     });

@@ -66,8 +66,8 @@ keys! {
     ]), or OutputAt::Last;
     /// Blocks that may be in memory.
     MEMORY memory: Memory = Own {
-        read: |node| of_one(node, MEMORIES, MEMORY_KEYS, "the memory of merges", memory),
-        text: memory_text,
+        read: |node| of_one(node, MEMORIES, MEMORY_KEYS, "memory for merges", memory),
+        text: |memory| memory_text(*memory),
         schema: || any([words(MEMORIES), one_of(table(MEMORY_KEYS))]),
     }, or Memory::Unlimited;
     /// What a job does that has no memory to read ahead: it waits, or goes on and reads ahead later.
@@ -75,8 +75,8 @@ keys! {
         Choice(&[("block", WhenFull::Block), ("defer", WhenFull::Defer)]), or WhenFull::Block;
     /// Which run is used up next.
     DEPLETION depletion: Depletion = Own {
-        read: |node| of_one(node, DEPLETIONS, DEPLETION_KEYS, "the depletion", depletion),
-        text: depletion_text,
+        read: |node| of_one(node, DEPLETIONS, DEPLETION_KEYS, "an order of depletion", depletion),
+        text: |depletion| depletion_text(*depletion),
         schema: || any([words(DEPLETIONS), one_of(table(DEPLETION_KEYS))]),
     }, or Depletion::RandomBlock;
     /// From the beginning of one job to that of the next.
@@ -184,13 +184,17 @@ const PLACEMENTS: &[(&str, Placement)] = &[
 ];
 
 fn placement(node: &Node) -> Result<Placement, JobError> {
+    let example = "as `[{ inputs = [1, 2], output = 0 }]`";
     if let Value::List(jobs) = &node.value {
+        if jobs.is_empty() {
+            return Err(node.expected("the disks of each job").hint(example));
+        }
         return jobs.iter().map(disks_of_job).collect::<Result<_, _>>().map(Placement::Listed);
     }
     let names = || PLACEMENTS.iter().map(|(word, _)| *word);
     let Some(word) = node.word() else {
         let expected = node.expected("a placement, or a list of the disks of each job");
-        return Err(expected.hint("as `[{ inputs = [1, 2], output = 0 }]`"));
+        return Err(expected.hint(example));
     };
     if names().any(|known| known == word) {
         return Ok(value_of(PLACEMENTS, word));
@@ -228,8 +232,9 @@ fn of_one<T: Clone>(
 ) -> Result<T, JobError> {
     let names: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
     let example = || {
-        let keys: Vec<_> = keys.iter().map(|key| format!("{{ {} = 64 }}", key.name())).collect();
-        format!("it is {}, or {}", names.join(", "), keys.join(" or "))
+        let words = names.iter().map(|word| format!("`\"{word}\"`"));
+        let keys = keys.iter().map(|key| format!("`{{ {} = 600 }}`", key.name()));
+        format!("it is {}", words.chain(keys).collect::<Vec<_>>().join(" or "))
     };
     let Value::Table(written) = &node.value else {
         let found = node.word().filter(|word| names.contains(word));
@@ -255,13 +260,13 @@ fn memory(reader: &Reader<'_>) -> Result<Option<Memory>, JobError> {
     Ok(partition.or(pool).or(writes?.map(Memory::Writes)))
 }
 
-fn memory_text(memory: &Memory) -> String {
+fn memory_text(memory: Memory) -> String {
     let rows = Rows::of(&[MEMORY_KEYS]);
     match memory {
-        Memory::Unlimited => quoted(word_of(MEMORIES, memory).expect("it has a word")),
-        Memory::Partition(blocks) => rows.put(&PARTITION, blocks).inline(),
-        Memory::Pool(blocks) => rows.put(&POOL, blocks).inline(),
-        Memory::Writes(blocks) => rows.put(&WRITES, blocks).inline(),
+        Memory::Unlimited => quoted(word_of(MEMORIES, &memory).expect("it has a word")),
+        Memory::Partition(blocks) => rows.put(&PARTITION, &blocks).inline(),
+        Memory::Pool(blocks) => rows.put(&POOL, &blocks).inline(),
+        Memory::Writes(blocks) => rows.put(&WRITES, &blocks).inline(),
     }
 }
 
@@ -269,10 +274,10 @@ fn depletion(reader: &Reader<'_>) -> Result<Option<Depletion>, JobError> {
     Ok(reader.find(&KEYS_OF_BLOCK)?.map(Depletion::Keys))
 }
 
-fn depletion_text(depletion: &Depletion) -> String {
+fn depletion_text(depletion: Depletion) -> String {
     match depletion {
-        Depletion::RandomBlock => quoted(word_of(DEPLETIONS, depletion).expect("it has a word")),
-        Depletion::Keys(keys) => Rows::of(&[DEPLETION_KEYS]).put(&KEYS_OF_BLOCK, keys).inline(),
+        Depletion::RandomBlock => quoted(word_of(DEPLETIONS, &depletion).expect("it has a word")),
+        Depletion::Keys(keys) => Rows::of(&[DEPLETION_KEYS]).put(&KEYS_OF_BLOCK, &keys).inline(),
     }
 }
 
@@ -320,8 +325,11 @@ impl MergeSpec {
         let reader = Reader::new(node, MERGE.name, &[KEYS])?;
         let (jobs, runs) = (reader.get(&JOBS)?, reader.get(&RUNS_OF_JOB)?);
         if classes.len() != jobs as usize {
-            let found =
-                format!("{jobs} jobs and {} classes: each job is of its own", classes.len());
+            let named = match classes.len() {
+                1 => "1 class is".into(),
+                several => format!("{several} classes are"),
+            };
+            let found = format!("{jobs} jobs, and {named} named: each job has one of its own");
             let hint = "leave the classes out, and they are `job0`, `job1` and so on";
             return Err(JobError::new(found).at(reader.place(&JOBS)).hint(hint));
         }

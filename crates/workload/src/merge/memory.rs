@@ -62,7 +62,7 @@ impl Memory {
         };
         match self {
             Self::Unlimited => None,
-            Self::Partition(_) | Self::Pool(_) => Some(shape.to_begin() + ahead),
+            Self::Partition(_) | Self::Pool(_) => Some(shape.first_groups() + ahead),
             Self::Writes(_) => Some(shape.write.into()),
         }
     }

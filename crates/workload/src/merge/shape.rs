@@ -27,7 +27,7 @@ impl Shape {
     }
 
     /// Blocks of the first groups of all runs: with fewer a job does not begin.
-    pub(super) const fn to_begin(&self) -> u64 {
+    pub(super) const fn first_groups(&self) -> u64 {
         self.runs as u64 * self.first_group() as u64
     }
 

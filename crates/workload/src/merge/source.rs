@@ -155,7 +155,7 @@ impl<O: FnMut(Event)> Merges<O> {
 
     /// Asks for the first groups of `job`, if there is memory for them.
     fn begin(&mut self, job: u32, at: Time) {
-        let needs = self.merge.shape.to_begin();
+        let needs = self.merge.shape.first_groups();
         if !self.memory.take(job, needs) {
             return self.wait_for_memory(job, needs as u32, at);
         }
