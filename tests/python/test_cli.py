@@ -27,6 +27,7 @@ MAY_LACK = {
     "ended",
     "failure",
     "remarks",
+    "merge",
     "policy_stats",
     "detail",
 }

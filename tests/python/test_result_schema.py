@@ -51,6 +51,10 @@ MODELLED: dict[str, dict[str, Json]] = {
         "text": (ROOT / "papers/online-batch/job.toml").read_text(),
         "policies": ["size-priority"],
     },
+    "merges": {
+        "text": (ROOT / "examples/merge/five-sorts.toml").read_text(),
+        "sets": ["merge.run=50blocks"],
+    },
     "a page cache": {
         "text": (ROOT / "examples/buffered.toml").read_text(),
         "sets": ["duration=3s", "warmup=1s"],

@@ -103,6 +103,15 @@ class Asked(TypedDict):
     """Bytes that they wrote."""
 
 
+class Blocked(TypedDict):
+    """Seconds that a merge could not use up a block."""
+
+    read: float
+    """It waited for blocks that it had asked for."""
+    memory: float
+    """It waited for memory."""
+
+
 class Change(TypedDict):
     """What one class got under one policy, against the baseline.
 
@@ -429,6 +438,32 @@ class Machine(TypedDict):
     """How the target was driven; left out for a model."""
 
 
+class Merge(TypedDict):
+    """What the merges of a job did, from the beginning of the run on, whatever its warm-up.
+
+    Lists have an entry for each job, in the order of the classes.
+    """
+
+    makespan_s: float | None
+    """Seconds until the last job had written its last block; null if one had not when the run
+    ended."""
+    finish_s: list[float | None]
+    """Seconds until each job had written its last block; null of one that had not."""
+    divergence_max: float
+    """How far the jobs were apart at most: the blocks that the first of them had used up more than
+    the last, as a part of a job."""
+    divergence_mean: float
+    """The mean of that over time, until the last job had finished."""
+    max_queued_writes: int
+    """The most writes that were at one disk at once, waiting or in service."""
+    blocked_s: list[Blocked]
+    """What each job waited for."""
+    read_ms: float
+    """Mean device time of a read, in milliseconds; 0 if there was none."""
+    write_ms: float
+    """Mean device time of a write, in milliseconds; 0 if there was none."""
+
+
 class Milliseconds(TypedDict):
     """A distribution of milliseconds; all zero if there was nothing to measure."""
 
@@ -540,6 +575,8 @@ class Run(TypedDict):
     """Mean response time of the run, against `measured_mean_ms`."""
     measured_mean_ms: NotRequired[float]
     """Mean of the response times that were measured."""
+    merge: NotRequired[Merge]
+    """What the merges of a job did; left out of a job without."""
     policy_stats: NotRequired[dict[str, int]]
     """Counters of the policy's own, by name; left out of a policy that has none."""
     remarks: NotRequired[list[str]]

@@ -227,6 +227,28 @@ class Kernel:
     disks: Mapping[str, KernelDisk]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Blocked:
+    """Seconds that a merge could not use up a block: for want of reads, and of memory."""
+
+    read: float
+    memory: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Merge:
+    """What the merges of a job did; lists have an entry for each."""
+
+    makespan_s: float | None
+    finish_s: tuple[float | None, ...]
+    divergence_max: float
+    divergence_mean: float
+    max_queued_writes: int
+    blocked_s: tuple[Blocked, ...]
+    read_ms: float
+    write_ms: float
+
+
 @shaped(_against_measured)
 @dataclass(frozen=True, kw_only=True)
 class Run:
@@ -249,6 +271,7 @@ class Run:
     kernel: Kernel | None
     device_busy: float
     device_stats: DiskStats | None
+    merge: Merge | None
     policy_stats: Mapping[str, int]
     classes: tuple[ClassResult, ...]
 

@@ -25,6 +25,7 @@ from penstock.text import (
     counters,
     disks,
     failures,
+    merges,
     places,
     programs,
     prose,
@@ -238,6 +239,7 @@ def facts(comparison: Comparison, policy: Rounds) -> Iterator[str]:
     yield f"{many}{lasted}{model}, device busy {busy}"
     for said in (
         against_measured(runs),
+        merges.line(runs),
         disks.line(runs),
         schedule.over_rounds(comparison, runs),
         places.emulation(runs),
