@@ -213,7 +213,7 @@ fn mirrors_share_reads() {
             prio: Prio(0),
             flags: Flags::NONE,
         };
-        io.with(penstock_core::ReqId { slot, age: 0 })
+        io.with(penstock_core::ReqId::new(slot, 0))
     };
     let mut now = Time::ZERO;
     let mut done = Vec::new();

@@ -195,7 +195,7 @@ fn sptf_asks_the_device() {
     let (first, second) = (read(0, 0), [read(0, 8), read(0, 100_000)]);
     let ends = Time::ZERO + disk.access(Time::ZERO, Op::Read, first.start, first.len).service();
     let mut moved = disk;
-    moved.start(Time::ZERO, &first.with(penstock_core::ReqId { slot: 0, age: 0 }));
+    moved.start(Time::ZERO, &first.with(penstock_core::ReqId::new(0, 0)));
     let cost = second.map(|io| moved.position(ends, Op::Read, io.start));
     let cheaper = second[usize::from(cost[1] < cost[0])].start / KIB;
     let ios = [&[first], &second[..]].concat();

@@ -95,7 +95,7 @@ fn answers(mut drive: Hdd, requests: &[Measured]) -> Vec<u64> {
             prio: Prio(0),
             flags: Flags::NONE,
         };
-        drive.start(now, &asked.with(ReqId { slot: 0, age: 0 }));
+        drive.start(now, &asked.with(ReqId::new(0, 0)));
         let ends = drive.wakeup();
         drive.advance(ends, &mut done);
         completed = Some(ends);

@@ -233,9 +233,9 @@ fn submit(
         if table.len() >= max_outstanding {
             return Err(RunError::Overload { class: io.class, at: now, max_outstanding });
         }
-        let id = table.insert_with(|id| io.with(id));
-        observer.arrived(now, &io.with(id));
-        device.start(now, &io.with(id));
+        let req = io.with(table.insert_with(|id| io.with(id)));
+        observer.arrived(now, &req);
+        device.start(now, &req);
         submitted = Submitted::Requests;
         if !observer.goes_on(now) {
             return Ok(Submitted::Interrupted);

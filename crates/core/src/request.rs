@@ -1,5 +1,6 @@
 //! What crosses every border: a request down, a completion up.
 
+use core::fmt;
 use core::num::NonZeroI32;
 use core::ops::Deref;
 
@@ -34,18 +35,37 @@ impl Op {
 
 /// A ticket: slot and generation, so that a stale one is caught. The caller of
 /// [`Device::start`](crate::Device::start) chooses it; the device only echoes it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct ReqId {
-    /// Index into the caller's table: small and dense, so that policies may index by it.
-    pub slot: u32,
-    /// How often the slot had been used before.
-    pub age: u32,
-}
+///
+/// Both are in one word, which is written and read as a whole: a ticket passes several layers, and a
+/// word that was written in halves is read late.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReqId(u64);
 
 impl ReqId {
+    /// The ticket of a slot that had been used `age` times before.
+    pub const fn new(slot: u32, age: u32) -> Self {
+        Self((slot as u64) << 32 | age as u64)
+    }
+
+    /// Index into the caller's table: small and dense, so that policies may index by it.
+    pub const fn slot(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// How often the slot had been used before.
+    pub const fn age(self) -> u32 {
+        self.0 as u32
+    }
+
     /// The slot as an index.
     pub const fn index(self) -> usize {
-        self.slot as usize
+        self.slot() as usize
+    }
+}
+
+impl fmt::Debug for ReqId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReqId").field("slot", &self.slot()).field("age", &self.age()).finish()
     }
 }
 

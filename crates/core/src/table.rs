@@ -52,7 +52,7 @@ impl<T> Table<T> {
     pub fn insert_with(&mut self, make: impl FnOnce(ReqId) -> T) -> ReqId {
         self.len += 1;
         if let Some(slot) = self.slots.get_mut(self.free as usize) {
-            let id = ReqId { slot: self.free, age: slot.age };
+            let id = ReqId::new(self.free, slot.age);
             let State::Free { next } = slot.state else {
                 unreachable!("a used slot on the free list")
             };
@@ -60,7 +60,7 @@ impl<T> Table<T> {
             self.free = next;
             return id;
         }
-        let id = ReqId { slot: self.free, age: 0 };
+        let id = ReqId::new(self.free, 0);
         self.slots.push(Slot { age: 0, state: State::Used(make(id)) });
         self.free += 1;
         id
@@ -72,11 +72,11 @@ impl<T> Table<T> {
     /// If `id` is stale: a completion came twice. Only a mistake of a layer can cause that.
     pub fn remove(&mut self, id: ReqId) -> T {
         let slot = &mut self.slots[id.index()];
-        assert_eq!(slot.age, id.age, "a stale ticket: {id:?} finished before");
+        assert_eq!(slot.age, id.age(), "a stale ticket: {id:?} finished before");
         let state = core::mem::replace(&mut slot.state, State::Free { next: self.free });
         let State::Used(value) = state else { panic!("a stale ticket: {id:?} finished before") };
         slot.age = slot.age.wrapping_add(1);
-        self.free = id.slot;
+        self.free = id.slot();
         self.len -= 1;
         value
     }
@@ -84,7 +84,7 @@ impl<T> Table<T> {
     /// The value under `id`, or `None` if the ticket is stale.
     pub fn get(&self, id: ReqId) -> Option<&T> {
         match self.slots.get(id.index()) {
-            Some(Slot { age, state: State::Used(value) }) if *age == id.age => Some(value),
+            Some(Slot { age, state: State::Used(value) }) if *age == id.age() => Some(value),
             _ => None,
         }
     }
@@ -92,7 +92,7 @@ impl<T> Table<T> {
     /// The value under `id`, to change it.
     pub fn get_mut(&mut self, id: ReqId) -> Option<&mut T> {
         match self.slots.get_mut(id.index()) {
-            Some(Slot { age, state: State::Used(value) }) if *age == id.age => Some(value),
+            Some(Slot { age, state: State::Used(value) }) if *age == id.age() => Some(value),
             _ => None,
         }
     }
@@ -108,7 +108,7 @@ mod tests {
         let first = table.insert_with(|_| 'a');
         assert_eq!(table.remove(first), 'a');
         let second = table.insert_with(|_| 'b');
-        assert_eq!(second.slot, first.slot, "slots are used again");
+        assert_eq!(second.slot(), first.slot(), "slots are used again");
         assert_eq!(table.get(first), None, "but the old ticket is stale");
         assert_eq!(table.get(second), Some(&'b'));
         assert_eq!(table.len(), 1);

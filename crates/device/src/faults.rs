@@ -121,7 +121,7 @@ mod tests {
                 prio: Prio(0),
                 flags: Flags::NONE,
             };
-            device.start(now, &io.with(ReqId { slot, age: 0 }));
+            device.start(now, &io.with(ReqId::new(slot, 0)));
             while device.room() == 0 {
                 now = device.wakeup();
                 device.advance(now, &mut done);

@@ -198,7 +198,7 @@ mod tests {
             prio: Prio(0),
             flags: Flags::NONE,
         };
-        io.with(ReqId { slot: n, age: 0 })
+        io.with(ReqId::new(n, 0))
     }
 
     fn linear(base_us: u64, latency_us: u64) -> Law {
@@ -216,7 +216,7 @@ mod tests {
         while device.wakeup() != Time::NEVER {
             let now = device.wakeup();
             device.advance(now, &mut done);
-            seen.extend(done.drain(..).map(|done| (done.id.slot, now.ns() / 1_000)));
+            seen.extend(done.drain(..).map(|done| (done.id.slot(), now.ns() / 1_000)));
         }
         seen
     }

@@ -113,7 +113,7 @@ mod tests {
             prio: Prio(0),
             flags: Flags::NONE,
         }
-        .with(ReqId { slot, age: 0 })
+        .with(ReqId::new(slot, 0))
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
             let now = rack.wakeup();
             rack.advance(now, &mut done);
         }
-        let ended: Vec<_> = done.iter().map(|done| (done.id.slot, done.at.ns())).collect();
+        let ended: Vec<_> = done.iter().map(|done| (done.id.slot(), done.at.ns())).collect();
         assert_eq!(ended, [(1, 1_000_000), (2, 1_000_000)], "at the same time");
         rack.start(Time::from_ns(2_000_000), &request(3, Op::Flush, 1 << 20, 0));
         assert_eq!(rack.wakes[0], Time::NEVER, "the first device has nothing to do");
@@ -155,7 +155,7 @@ mod tests {
             let now = rack.wakeup();
             rack.advance(now, &mut done);
         }
-        let ended: Vec<_> = done.iter().map(|done| (done.id.slot, done.at.ns())).collect();
+        let ended: Vec<_> = done.iter().map(|done| (done.id.slot(), done.at.ns())).collect();
         assert_eq!(ended, [(2, 1_000_000), (3, 2_000_000), (1, 3_000_000)], "each at its own pace");
     }
 }

@@ -214,7 +214,7 @@ fn a_drop_waits_for_what_is_in_flight() {
     on_every_stage("dropped", |path, mut clock, mut device, depth| {
         let now = clock.now();
         for slot in 0..depth {
-            let id = ReqId { slot, age: 0 };
+            let id = ReqId::new(slot, 0);
             device.start(now, &io(Op::Write, u64::from(slot) << 17, 128 << 10).with(id));
         }
         assert!(clock.park(now + Span::from_ns(1)), "the kernel has them");
@@ -242,7 +242,7 @@ fn a_stage_of_several_targets_sleeps_on_all_of_them() {
             let now = clock.now();
             for (device, left) in devices.iter_mut().zip(&mut left) {
                 if device.room() > 0 && *left > 0 {
-                    let id = ReqId { slot: 0, age: *left };
+                    let id = ReqId::new(0, *left);
                     device.start(now, &io(Op::Read, scatter(*left) % 1000 * BLOCK, 4096).with(id));
                     *left -= 1;
                 }

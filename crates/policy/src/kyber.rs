@@ -209,8 +209,8 @@ impl Policy for Kyber {
             Op::Discard => 2,
             Op::Write | Op::Flush => 1,
         };
-        put(&mut self.arrived, req.id.slot, now);
-        put(&mut self.commands, req.id.slot, None);
+        put(&mut self.arrived, req.id.slot(), now);
+        put(&mut self.commands, req.id.slot(), None);
         if let Added::Founded(founder) = self.chains.add(domain as u32, req) {
             self.links.push_back(&mut self.domains[domain].fifo, founder);
         }

@@ -334,7 +334,7 @@ impl SizePriority {
         };
         if long.in_pieces {
             // Each request of the command completes by itself.
-            let behind = out.chain.iter().map(|id| self.merges.member(id.slot).1);
+            let behind = out.chain.iter().map(|id| self.merges.member(id.slot()).1);
             let behind = behind.inspect(|&len| self.in_flight.sent(LONG, len)).sum::<u32>();
             self.in_flight.sent(LONG, sent - behind);
             // What is left of a request says nothing of the others.
@@ -368,9 +368,9 @@ impl SizePriority {
         if last >= self.merged.len() {
             self.merged.resize(last + 1, 0);
         }
-        let mut sum = self.merges.member(head.slot).1;
+        let mut sum = self.merges.member(head.slot()).1;
         for id in chain {
-            sum += self.merges.member(id.slot).1;
+            sum += self.merges.member(id.slot()).1;
             self.merged[id.index()] = TRAVELS;
         }
         self.merged[head.index()] = sum;

@@ -67,7 +67,7 @@ impl Ledger {
             self.entries.resize_with(index + 1, || None);
         }
         self.entries[index] = Some(Entry { req: *req, number, sent: 0, seen });
-        self.slots.insert(number, req.id.slot);
+        self.slots.insert(number, req.id.slot());
         self.arrivals += 1;
         self.waiting += 1;
     }

@@ -44,12 +44,12 @@ fn served(mut disk: Box<dyn Device>, comes: &[(u64, u64, u64)]) -> Vec<(u32, u64
                 prio: Prio(0),
                 flags: Flags::NONE,
             };
-            disk.start(now, &io.with(ReqId { slot, age: 0 }));
+            disk.start(now, &io.with(ReqId::new(slot, 0)));
         }
     }
     // Every part of an access is rounded down to a nanosecond.
     let us = |ns: u64| (ns + 10) / 1_000;
-    done.iter().map(|done| (done.id.slot, us(done.at.ns()), us(done.service.ns()))).collect()
+    done.iter().map(|done| (done.id.slot(), us(done.at.ns()), us(done.service.ns()))).collect()
 }
 
 const SSTF: &str =

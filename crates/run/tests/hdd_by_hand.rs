@@ -113,7 +113,7 @@ fn step_by_step(drive: &Drive, hdd: &Hdd, op: Op, first: u64, blocks: u64) -> f6
 /// Serves `io` alone, from `now` on.
 fn serve(hdd: &mut Hdd, now: Time, io: Io) -> Done {
     let mut done = Vec::new();
-    hdd.start(now, &io.with(ReqId { slot: 0, age: 0 }));
+    hdd.start(now, &io.with(ReqId::new(0, 0)));
     hdd.advance(hdd.wakeup(), &mut done);
     assert_eq!(done.len(), 1);
     done[0]

@@ -57,7 +57,7 @@ fn with_process(trace: &Trace, pid: u32) -> Requests {
 }
 
 fn finish(replay: &mut Replay, io: Io, now: Time) {
-    let id = ReqId { slot: 0, age: 0 };
+    let id = ReqId::new(0, 0);
     let done = Done { id, at: now, begun: now, service: Span::ZERO, len: io.len, error: None };
     replay.finished(now, &io.with(id), &done);
 }

@@ -203,7 +203,7 @@ fn done_at(depth: Option<u32>, starts: &[u64]) -> Vec<Option<u64>> {
     let mut at = vec![None; starts.len()];
     for (slot, &start) in (0..).zip(starts) {
         if array.admits(Op::Read, start, 8) {
-            array.start(Time::ZERO, &read(start, 8).with(ReqId { slot, age: 0 }));
+            array.start(Time::ZERO, &read(start, 8).with(ReqId::new(slot, 0)));
         }
     }
     let mut done = Vec::new();

@@ -60,7 +60,7 @@ fn request(op: Op, sector: u64, sectors: u32) -> Request {
         prio: Prio(0),
         flags: Flags::NONE,
     };
-    io.with(ReqId { slot: 0, age: 0 })
+    io.with(ReqId::new(0, 0))
 }
 
 /// Serves one request from `now` on. Returns when it ends.

@@ -343,7 +343,7 @@ impl Pages {
 
 impl Default for CachedPage {
     fn default() -> Self {
-        let none = ReqId { slot: NIL, age: 0 };
+        let none = ReqId::new(NIL, 0);
         let writer = Writer { stream: StreamId(0), class: ClassId(0), prio: Prio(0) };
         let dirtied = Time::NEVER;
         Self {

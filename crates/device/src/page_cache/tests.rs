@@ -47,7 +47,7 @@ proptest! {
         reads in prop::collection::vec(0_u64..60, 1..400),
     ) {
         let (mut pages, mut lists) = (Pages::new(capacity), Lists::default());
-        let none = ReqId { slot: 0, age: 0 };
+        let none = ReqId::new(0, 0);
         for (number, page) in reads.into_iter().enumerate() {
             let before: Vec<bool> = (0..60).map(|page| pages.find(page).is_some()).collect();
             let known = |page: &u64| lists.inactive.contains(page) || lists.active.contains(page);
@@ -152,7 +152,7 @@ impl Stage {
         let (class, prio, flags) = (ClassId(who), Prio(who as u8), Flags::BUFFERED);
         let io = Io { due: self.now, start, len, stream, class, op, prio, flags };
         self.asked += 1;
-        self.cache.start(self.now, &io.with(ReqId { slot: self.asked, age: 0 }));
+        self.cache.start(self.now, &io.with(ReqId::new(self.asked, 0)));
     }
 
     /// Commands that went below since the last look: operation, first page, number of pages, class.
@@ -181,7 +181,7 @@ impl Stage {
             self.now = next;
         }
         self.now = until;
-        done.iter().map(|done| (done.id.slot, done.begun, done.service)).collect()
+        done.iter().map(|done| (done.id.slot(), done.begun, done.service)).collect()
     }
 }
 
@@ -249,11 +249,11 @@ fn writers_wait_while_too_much_is_dirty() {
 fn a_part_of_a_page_is_written_when_the_rest_was_read() {
     let mut stage = Stage::new(&OPTIONS);
     let io = Io { start: 100, len: 8192, ..write() };
-    stage.cache.start(Time::ZERO, &io.with(ReqId { slot: 1, age: 0 }));
+    stage.cache.start(Time::ZERO, &io.with(ReqId::new(1, 0)));
     assert_eq!(stage.below(), [(Op::Read, 0, 1, 0), (Op::Read, 2, 1, 0)]);
     assert_eq!(stage.after(1).len(), 1);
     let again = Io { start: 0, len: 10, ..io };
-    stage.cache.start(stage.now, &again.with(ReqId { slot: 2, age: 0 }));
+    stage.cache.start(stage.now, &again.with(ReqId::new(2, 0)));
     assert_eq!(stage.below(), []);
 }
 

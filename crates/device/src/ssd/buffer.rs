@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     fn flush(slot: u32) -> ReqId {
-        ReqId { slot, age: 0 }
+        ReqId::new(slot, 0)
     }
 
     #[test]

@@ -52,7 +52,7 @@ fn request(slot: u32, op: Op, start: u64, len: u32) -> Request {
         prio: Prio(0),
         flags: Flags::NONE,
     };
-    io.with(ReqId { slot, age: 0 })
+    io.with(ReqId::new(slot, 0))
 }
 
 fn page(nth: u64) -> u64 {

@@ -275,7 +275,7 @@ fn time_in_which_the_process_was_stopped_is_not_the_devices() {
     let mut device = LiveDevice::new(Rc::clone(&hub), 0, DEPTH);
     let guard = LiveClock::new(hub, Vec::new()).guard();
     let io = Sweep::of(Op::Read).take(Time::ZERO).unwrap();
-    device.start(Time::ZERO, &io.with(ReqId { slot: 0, age: 0 }));
+    device.start(Time::ZERO, &io.with(ReqId::new(0, 0)));
     let at = |ms: u64| Time::ZERO + Span::from_ms(ms);
     let ends = |from: u64| (from..).step_by(100).find(|&ms| !guard.look(at(ms)));
     assert!(guard.look(at(0)) && guard.look(at(100)));
@@ -294,7 +294,7 @@ fn an_answer_that_came_while_the_process_was_stopped_counts() {
     let mut device = LiveDevice::new(Rc::clone(&hub), 0, DEPTH);
     let guard = LiveClock::new(hub, Vec::new()).guard();
     let io = Sweep::of(Op::Read).take(Time::ZERO).unwrap();
-    device.start(Time::ZERO, &io.with(ReqId { slot: 0, age: 0 }));
+    device.start(Time::ZERO, &io.with(ReqId::new(0, 0)));
     assert!(
         guard.look(Time::ZERO + Span::from_ms(900)),
         "its result is collected before it is judged"
@@ -317,7 +317,7 @@ fn what_is_in_flight_when_a_run_fails_is_not_waited_for_without_end() {
         let hub = Rc::new(RefCell::new(hub));
         let mut device = LiveDevice::new(Rc::clone(&hub), 0, DEPTH);
         let io = Sweep::of(Op::Read).take(Time::ZERO).unwrap();
-        device.start(Time::ZERO, &io.with(ReqId { slot: 0, age: 0 }));
+        device.start(Time::ZERO, &io.with(ReqId::new(0, 0)));
         drop((device, hub));
         sender.send(()).unwrap();
     });

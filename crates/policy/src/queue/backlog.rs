@@ -56,7 +56,7 @@ impl Backlog {
     pub fn add(&mut self, req: &Request) -> bool {
         let arrived = Arrived { number: self.arrivals, op: req.op, len: req.len };
         self.arrivals += 1;
-        put(&mut self.requests, req.id.slot, arrived);
+        put(&mut self.requests, req.id.slot(), arrived);
         let Added::Founded(founder) = self.merges.add(req, false) else { return false };
         let class = req.class.index();
         if class >= self.queues.len() {

@@ -128,7 +128,7 @@ impl Chains {
 
     /// The same, but it merges only into a chain whose founder `allows` it.
     pub fn add_where(&mut self, lane: u32, req: &Request, allows: impl Fn(u32) -> bool) -> Added {
-        let slot = req.id.slot;
+        let slot = req.id.slot();
         let chain = Chain {
             op: req.op,
             mergeable: !req.flags.has(Flags::FUA) && req.op != Op::Discard,

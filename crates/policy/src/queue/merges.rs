@@ -45,8 +45,8 @@ impl Merges {
         if let Some(chains) = &mut self.chains {
             return chains.add(2 * req.class.index() as u32 + u32::from(long), req);
         }
-        put(&mut self.requests, req.id.slot, req.id);
-        Added::Founded(req.id.slot)
+        put(&mut self.requests, req.id.slot(), req.id);
+        Added::Founded(req.id.slot())
     }
 
     /// First byte of the chain of `founder`, which others have joined.

@@ -60,7 +60,7 @@ impl ByCylinder {
 
 impl Policy for ByCylinder {
     fn enqueue(&mut self, _: Time, req: &Request) {
-        let slot = req.id.slot;
+        let slot = req.id.slot();
         let (arrival, first, last) = (self.arrivals, req.start, req.end() - 1);
         put(&mut self.waiting, slot, SeekRequest { id: req.id, arrival, first, last });
         self.arrivals += 1;
@@ -121,11 +121,13 @@ mod tests {
                 prio: Prio(0),
                 flags: Flags::NONE,
             };
-            policy.enqueue(Time::ZERO, &io.with(ReqId { slot, age: 0 }));
+            policy.enqueue(Time::ZERO, &io.with(ReqId::new(slot, 0)));
         }
         let mut chain = Vec::new();
         let mut out = Out { chain: &mut chain, below: &Drive };
-        core::iter::from_fn(|| policy.dispatch(Time::ZERO, &mut out)).map(|go| go.id.slot).collect()
+        core::iter::from_fn(|| policy.dispatch(Time::ZERO, &mut out))
+            .map(|go| go.id.slot())
+            .collect()
     }
 
     #[test]

@@ -89,7 +89,7 @@ mod tests {
             };
             let error = Errno::new(code).unwrap();
             let at = Time::ZERO + Span::from_ms(start);
-            errors.add(error, at, &io.with(ReqId { slot: 0, age: 0 }));
+            errors.add(error, at, &io.with(ReqId::new(0, 0)));
         }
         assert_eq!(errors.count(), 4);
         let by_name = errors.by_name();

@@ -84,7 +84,7 @@ pub(crate) mod samples {
             prio: Prio(0),
             flags: Flags::NONE,
         };
-        io.with(ReqId { slot: 0, age: 0 })
+        io.with(ReqId::new(0, 0))
     }
 
     /// How `req` finished after `wait` and `service`.

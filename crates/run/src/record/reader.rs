@@ -90,7 +90,7 @@ impl Reader {
     }
 
     fn id(&mut self) -> io::Result<ReqId> {
-        Ok(ReqId { slot: self.u32()?, age: self.u32()? })
+        Ok(ReqId::new(self.u32()?, self.u32()?))
     }
 }
 

@@ -365,7 +365,7 @@ impl Verdict {
 
     fn differ(&mut self, recorded: Option<Decision>, replayed: Option<Decision>) {
         let text = |d: Decision| {
-            let (slot, age, len) = (d.go.id.slot, d.go.id.age, d.go.len);
+            let (slot, age, len) = (d.go.id.slot(), d.go.id.age(), d.go.len);
             let what = if len == 0 { "the rest".to_owned() } else { format!("{len} bytes") };
             format!("at {:?}: {what} of request {slot}/{age}, {} merged", d.at, d.chain.len())
         };

@@ -103,8 +103,8 @@ impl Recorder {
         self.write(|files| {
             let out = &mut files.record;
             out.write_all(&[COMPLETION])?;
-            out.write_all(&done.id.slot.to_le_bytes())?;
-            out.write_all(&done.id.age.to_le_bytes())?;
+            out.write_all(&done.id.slot().to_le_bytes())?;
+            out.write_all(&done.id.age().to_le_bytes())?;
             out.write_all(&done.service.ns().to_le_bytes())?;
             out.write_all(&done.len.to_le_bytes())?;
             out.write_all(&done.error.map_or(0, Errno::code).to_le_bytes())
@@ -151,8 +151,8 @@ impl Recorder {
             out.write_all(&go.len.to_le_bytes())?;
             out.write_all(&(chain.len() as u32).to_le_bytes())?;
             for id in std::iter::once(&go.id).chain(chain) {
-                out.write_all(&id.slot.to_le_bytes())?;
-                out.write_all(&id.age.to_le_bytes())?;
+                out.write_all(&id.slot().to_le_bytes())?;
+                out.write_all(&id.age().to_le_bytes())?;
             }
             Ok(())
         });

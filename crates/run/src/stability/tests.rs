@@ -26,7 +26,7 @@ impl Sequence {
             prio: Prio(0),
             flags: Flags::NONE,
         };
-        self.survey.asked(&io.with(ReqId { slot: 0, age: 0 })).unwrap();
+        self.survey.asked(&io.with(ReqId::new(0, 0))).unwrap();
     }
 
     fn figures(&self) -> ClassStability {

@@ -60,7 +60,7 @@ fn a_closed_loop_keeps_its_depth_and_thinks() {
     assert!(agents.take(Time::ZERO).is_some());
     assert_eq!(agents.next_due(), Time::NEVER);
     let now = Time::from_ns(1_000_000);
-    let id = penstock_core::ReqId { slot: 0, age: 0 };
+    let id = penstock_core::ReqId::new(0, 0);
     let (service, len) = (Span::ZERO, 4096);
     let done = Done { id, at: now, begun: now, service, len, error: None };
     agents.finished(now, &first.with(id), &done);
@@ -78,7 +78,7 @@ fn agents_that_take_turns_ask_one_at_a_time_and_each_once_in_a_round() {
         assert!(io.start == position || io.start == 0, "one behind the other");
         position = io.start + u64::from(io.len);
         order.push(io.stream.0);
-        let id = penstock_core::ReqId { slot: 0, age: 0 };
+        let id = penstock_core::ReqId::new(0, 0);
         let done =
             Done { id, at: now, begun: io.due, service: Span::ZERO, len: io.len, error: None };
         agents.finished(now, &io.with(id), &done);
@@ -171,7 +171,7 @@ fn an_agent_issues_no_more_than_its_count() {
     let first = agents.take(Time::ZERO).unwrap();
     assert!(agents.take(Time::ZERO).is_some() && agents.take(Time::ZERO).is_none());
     let now = Time::from_ns(1_000);
-    let req = first.with(penstock_core::ReqId { slot: 0, age: 0 });
+    let req = first.with(penstock_core::ReqId::new(0, 0));
     let done = Done {
         id: req.id,
         at: now,

@@ -61,7 +61,7 @@ fn events(programs: &[Program], cpus: Cpus) -> (Vec<Event>, bool) {
     while source.next_due() < Time::NEVER || ends < Time::NEVER {
         now = now.max(source.next_due().min(ends));
         if ends <= now {
-            let req = disk.pop_front().unwrap().with(ReqId { slot: 0, age: 0 });
+            let req = disk.pop_front().unwrap().with(ReqId::new(0, 0));
             let done = Done {
                 id: req.id,
                 at: now,
@@ -177,7 +177,7 @@ fn what_is_asked_for_lies_behind_one_another_and_goes_round() {
     let mut starts = Vec::new();
     while let Some(io) = source.take(Time::ZERO) {
         starts.push((io.start, io.len, io.stream));
-        let req = io.with(ReqId { slot: 0, age: 0 });
+        let req = io.with(ReqId::new(0, 0));
         let (id, at, len) = (req.id, Time::ZERO, io.len);
         let done = Done { id, at, begun: at, service: Span::ZERO, len, error: None };
         source.finished(Time::ZERO, &req, &done);

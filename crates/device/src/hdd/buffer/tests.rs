@@ -82,7 +82,7 @@ fn request(op: Op, first: u64, sectors: u64, flags: Flags) -> Request {
         prio: Prio(0),
         flags,
     };
-    io.with(ReqId { slot: 0, age: 0 })
+    io.with(ReqId::new(0, 0))
 }
 
 /// Serves one request from `now` on. Returns when it is answered.
