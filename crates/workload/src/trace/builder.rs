@@ -109,6 +109,11 @@ impl Builder {
 
     /// Adds a request of the line or record `line`; messages quote `text`. Returns the numbers of
     /// the requests that it became: a long discard becomes several.
+    #[expect(
+        clippy::inline_always,
+        reason = "what is built in memory and copied at once waits until all of it is written"
+    )]
+    #[inline(always)]
     pub(super) fn push(&mut self, line: u32, text: &[u8], asked: &Asked) -> Parsed<Range<usize>> {
         let &Asked { at_ns, op, start, len, flags, device, pid, process, latency } = asked;
         let (start, len) = if op == Op::Flush { (0, 0) } else { (start, len) };
@@ -121,41 +126,47 @@ impl Builder {
         if at_ns == Time::NEVER.ns() {
             return Err(Wrong::new(text, "an earlier time"));
         }
-        let fits = u32::try_from(len).is_ok();
-        let pieces = if fits { 1 } else { len.div_ceil(PIECE_BYTES) };
-        if !fits {
-            self.long_discard(op, text, pieces)?;
-        }
+        let origin = self.origin.unwrap_or(at_ns);
+        let at = Time::from_ns(at_ns.wrapping_sub(origin));
+        let mut record = Record::new(at, op, start, 0);
+        (record.line, record.flags, record.device) = (line, flags, device);
+        (record.pid, record.process) = (pid, process);
+        let mut record = latency.map_or(record, |latency| record.with_latency(latency));
         let first = self.records.len();
-        let origin = *self.origin.get_or_insert(at_ns);
+        if let Ok(len) = u32::try_from(len) {
+            record.len = len;
+            self.records.push(record)?;
+        } else {
+            self.long_discard(text, record, end)?;
+        }
+        self.origin = Some(origin);
+        let last = self.records.len();
         if at_ns < self.latest {
-            self.out_of_order += pieces;
+            self.out_of_order += (last - first) as u64;
         } else {
             self.latest = at_ns;
         }
-        for piece in 0..pieces {
-            let start = start + piece * PIECE_BYTES;
-            let len = if fits { len } else { PIECE_BYTES.min(end - start) };
-            let at = Time::from_ns(at_ns.wrapping_sub(origin));
-            let mut record = Record::new(at, op, start, len as u32);
-            (record.line, record.flags, record.device) = (line, flags, device);
-            (record.pid, record.process) = (pid, process);
-            self.records.push(latency.map_or(record, |latency| record.with_latency(latency)))?;
-        }
-        Ok(first..self.records.len())
+        Ok(first..last)
     }
 
-    /// Counts a request of 4 GiB or more, which only a discard may be.
+    /// Adds a request of 4 GiB or more, from the start of `record` until `end`, which only a discard
+    /// may be.
     #[cold]
-    fn long_discard(&mut self, op: Op, text: &[u8], pieces: u64) -> Parsed<()> {
-        if op != Op::Discard {
+    fn long_discard(&mut self, text: &[u8], mut record: Record, end: u64) -> Parsed<()> {
+        if record.op != Op::Discard {
             return Err(Wrong::new(text, "a request of less than 4 GiB"));
         }
+        let pieces = (end - record.start).div_ceil(PIECE_BYTES);
         if pieces > PIECES_MAX - self.pieces {
             return Err(Wrong::new(text, "long discards of at most 1 PiB altogether"));
         }
         self.long_discards += 1;
         self.pieces += pieces;
+        while record.start < end {
+            record.len = PIECE_BYTES.min(end - record.start) as u32;
+            self.records.push(record)?;
+            record.start += u64::from(record.len);
+        }
         Ok(())
     }
 

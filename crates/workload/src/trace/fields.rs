@@ -35,12 +35,12 @@ impl<'a> Fields<'a> {
         self.rest.trim_ascii()
     }
 
-    /// The next field between white space, which is a whole number. A number of a few digits is read
-    /// as the field is looked for: most of what a trace has is that.
+    /// The next field between white space, which is a whole number.
+    #[inline]
     pub(super) fn number(&mut self, expected: &str) -> Parsed<u64> {
         let text = self.rest.trim_ascii_start();
         let (value, digits) = few_digits(text);
-        if digits > 0 && text.get(digits).is_none_or(u8::is_ascii_whitespace) {
+        if digits > 0 && ends_at(text, digits) {
             self.rest = &text[digits..];
             return Ok(value);
         }
@@ -48,18 +48,20 @@ impl<'a> Fields<'a> {
     }
 
     /// The next field between white space, as [`decimal`] reads it.
+    #[inline]
     pub(super) fn decimal(&mut self, digits: usize, expected: &str) -> Parsed<u64> {
         let text = self.rest.trim_ascii_start();
         let (whole, before) = few_digits(text);
-        if before > 0 && matches!(text.get(before), Some(b'.')) {
-            let (fraction, after) = few_digits(&text[before + 1..]);
-            let end = before + 1 + after;
-            if after == digits && text.get(end).is_none_or(u8::is_ascii_whitespace) {
-                let unit = 10_u64.pow(digits as u32);
-                if let Some(value) = whole.checked_mul(unit).and_then(|w| w.checked_add(fraction)) {
-                    self.rest = &text[end..];
-                    return Ok(value);
-                }
+        if before > 0 && text.get(before) == Some(&b'.') {
+            let behind = &text[before + 1..];
+            let (fraction, after) = few_digits(behind);
+            let value = whole.checked_mul(POWERS[digits]).and_then(|w| w.checked_add(fraction));
+            if after == digits
+                && ends_at(behind, after)
+                && let Some(value) = value
+            {
+                self.rest = &behind[after..];
+                return Ok(value);
             }
         }
         decimal(self.word(), digits, expected)
@@ -77,11 +79,37 @@ impl<'a> Fields<'a> {
 /// Digits that fit a `u64` whatever they are.
 const SAFE_DIGITS: usize = 19;
 
+/// Powers of ten that fit a `u64`.
+const POWERS: [u64; SAFE_DIGITS + 1] = {
+    let mut powers = [1; SAFE_DIGITS + 1];
+    let mut power = 1;
+    while power < powers.len() {
+        powers[power] = 10 * powers[power - 1];
+        power += 1;
+    }
+    powers
+};
+
+/// Whether a field of `text` ends before the byte numbered `end`.
+#[inline]
+fn ends_at(text: &[u8], end: usize) -> bool {
+    text.get(end).is_none_or(u8::is_ascii_whitespace)
+}
+
 /// The number that `text` begins with, and its digits: at most as many as are safe, so that there may
-/// be more.
+/// be more. Most of what a trace has is of less than eight.
+#[inline]
 fn few_digits(text: &[u8]) -> (u64, usize) {
-    let (mut value, mut digits) = (0_u64, 0);
-    for byte in &text[..text.len().min(SAFE_DIGITS)] {
+    match text.first_chunk().copied().map(eight_digits) {
+        Some((value, digits)) if digits < 8 => (value, digits),
+        Some((value, digits)) => more_digits(text, value, digits),
+        None => more_digits(text, 0, 0),
+    }
+}
+
+/// The number of `digits` digits that `text` begins with is `value`; the same with those that follow.
+fn more_digits(text: &[u8], mut value: u64, mut digits: usize) -> (u64, usize) {
+    for byte in &text[digits..text.len().min(SAFE_DIGITS)] {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
             break;
@@ -90,6 +118,26 @@ fn few_digits(text: &[u8]) -> (u64, usize) {
         digits += 1;
     }
     (value, digits)
+}
+
+/// The number that `text` begins with, and its digits, at most eight: all at once, each in a byte of a
+/// word.
+#[inline]
+const fn eight_digits(text: [u8; 8]) -> (u64, usize) {
+    const fn in_each(byte: u8) -> u64 {
+        u64::from_le_bytes([byte; 8])
+    }
+    let bytes = u64::from_le_bytes(text) ^ in_each(b'0');
+    // What is above 9 has a high half, or has one with 6 more. A carry meets only bytes behind that.
+    let others = (bytes | bytes.wrapping_add(in_each(6))) & in_each(0xf0);
+    let digits = others.trailing_zeros() / 8;
+    // The first digit is in the lowest byte, behind as many zeros as make eight of all.
+    let ones = bytes.unbounded_shl(64 - 8 * digits);
+    // Neighbours are put together: two, four, eight digits.
+    let pairs = (ones.wrapping_mul(10) + (ones >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    let eight = (fours.wrapping_mul(10_000) + (fours >> 32)) & 0xffff_ffff;
+    (eight, digits as usize)
 }
 
 /// A whole number; `None` if it is none, or too large for 64 bits.
@@ -126,7 +174,7 @@ pub(super) fn decimal(text: &[u8], digits: usize, expected: &str) -> Parsed<u64>
 }
 
 fn fixed(text: &[u8], digits: usize) -> Option<u64> {
-    let unit = 10_u64.pow(digits as u32);
+    let unit = POWERS[digits];
     let Some(point) = memchr::memchr2(b'.', b',', text) else {
         return whole(text)?.checked_mul(unit);
     };
@@ -136,7 +184,7 @@ fn fixed(text: &[u8], digits: usize) -> Option<u64> {
         return None;
     }
     let fraction = if kept == 0 { 0 } else { whole(&after[..kept])? };
-    let fraction = fraction * 10_u64.pow((digits - kept) as u32);
+    let fraction = fraction * POWERS[digits - kept];
     whole(before)?.checked_mul(unit)?.checked_add(fraction)
 }
 
@@ -167,6 +215,22 @@ mod tests {
             assert_eq!(fixed(bad, 6), None, "{}", bad.escape_ascii());
         }
         assert_eq!(fixed(b"18446744073709551615", 6), None);
+    }
+
+    #[test]
+    fn a_number_ends_with_its_digits_wherever_the_text_does() {
+        for digits in 0..=SAFE_DIGITS + 2 {
+            let number = &"987654321098765432109"[..digits];
+            let kept = &number[..digits.min(SAFE_DIGITS)];
+            for behind in ["", " ", " 12345678901", ".5", "/", ":", "\u{ff}", "\0\0\0\0\0\0\0\0"] {
+                let text = format!("{number}{behind}");
+                let found = few_digits(text.as_bytes());
+                assert_eq!(found, (kept.parse().unwrap_or(0), kept.len()), "{text:?}");
+            }
+        }
+        for byte in (0..=u8::MAX).filter(|byte| !byte.is_ascii_digit()) {
+            assert_eq!(few_digits(&[b'4', b'2', byte, b'7', byte, 0xff, byte, b'0']), (42, 2));
+        }
     }
 
     #[test]

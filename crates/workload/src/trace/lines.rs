@@ -45,7 +45,17 @@ impl Input<'_> {
     }
 
     /// The line behind the one numbered `before`.
+    #[inline]
     fn next_line(&mut self, before: u64) -> Result<Option<NextLine>, TraceError> {
+        match memchr(b'\n', self.waiting()) {
+            Some(len) if len <= LINE_BYTES_MAX => Ok(Some(self.line(len, true))),
+            _ => self.next_line_of_more(before),
+        }
+    }
+
+    /// The line behind the one numbered `before`, of which more is to be read.
+    #[cold]
+    fn next_line_of_more(&mut self, before: u64) -> Result<Option<NextLine>, TraceError> {
         // No line ends before this, counted from the start of what waits.
         let mut searched = 0;
         loop {
@@ -63,12 +73,18 @@ impl Input<'_> {
             if found.is_none() && len == 0 {
                 return Ok(None);
             }
-            let (start, end) = (self.start, self.start + len);
-            self.start = end + usize::from(found.is_some());
-            let carriage_return = len > 0 && self.buffer[end - 1] == b'\r';
-            let end = end - usize::from(carriage_return);
-            return Ok(Some(NextLine { start, end, ended: found.is_some() }));
+            return Ok(Some(self.line(len, found.is_some())));
         }
+    }
+
+    /// The line of the next `len` bytes, which has a line end or is cut off.
+    #[inline]
+    fn line(&mut self, len: usize, ended: bool) -> NextLine {
+        let (start, end) = (self.start, self.start + len);
+        self.start = end + usize::from(ended);
+        let text = &self.buffer[start..end];
+        let carriage_return = text.last() == Some(&b'\r');
+        NextLine { start, end: end - usize::from(carriage_return), ended }
     }
 }
 

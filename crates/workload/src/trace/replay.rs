@@ -213,14 +213,15 @@ impl Replay {
 
     /// Reads the next request that is to be issued.
     fn go_on(&mut self) {
-        self.next = loop {
-            let Some(record) = self.cursor.next(&self.plan.trace.records) else { break None };
+        self.next = None;
+        while let Some(record) = self.cursor.next(&self.plan.trace.records) {
             let start = self.plan.places.at(&record);
             let io = self.plan.io(&record, start, &mut self.before);
             if self.only.is_none_or(|only| io.class == only) {
-                break Some(io);
+                self.next = Some(io);
+                return;
             }
-        };
+        }
     }
 
     /// When the next request is due.
@@ -327,7 +328,11 @@ impl Plan {
 
     /// `record` as it is issued from `start` on. In a trace of one request at a time, the last had
     /// completed at `before`.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "what is built in memory and copied at once waits until all of it is written"
+    )]
+    #[inline(always)]
     fn io(&self, record: &Record, start: u64, before: &mut Time) -> Io {
         let &Record { len, op, flags, .. } = record;
         let due = if self.one_by_one {

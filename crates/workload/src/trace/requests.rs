@@ -41,6 +41,7 @@ impl Requests {
     ///
     /// # Errors
     /// If there is no room for it.
+    #[inline]
     pub(super) fn push(&mut self, record: Record) -> io::Result<()> {
         let device = record.device.index();
         if self.ends.len() <= device {
