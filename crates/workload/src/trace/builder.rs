@@ -198,6 +198,7 @@ impl Builder {
         let Some(mut origin_ns) = self.origin else {
             return Err(TraceError::Empty { last: input.place, expected });
         };
+        self.records.written().map_err(|source| TraceError::Kept { source })?;
         if self.out_of_order > 0 {
             let records = self.records.arranged(|list| ordered(list, &mut origin_ns));
             self.records = records.map_err(|source| TraceError::Kept { source })?;

@@ -1,10 +1,10 @@
 //! A list of any length in little memory: the last items are kept in memory, those before them in a
 //! temporary file that has no name and ends with the list.
 //!
-//! A list is written once, from the front; then any number of readers pass over it at the same time,
-//! each with a buffer of its own. The file lies in `$TMPDIR`, or in `/var/tmp`: `/tmp` is memory on
-//! many machines. A list that cannot be read again ends early for its readers, and
-//! [`Spool::check`] says so.
+//! A list is written once, from the front, by a thread of its own while further items come; then any
+//! number of readers pass over it at the same time, each with a buffer of its own. The file lies in
+//! `$TMPDIR`, or in `/var/tmp`: `/tmp` is memory on many machines. A list that cannot be read again
+//! ends early for its readers, and [`Spool::check`] says so.
 
 mod packed;
 mod sort;
@@ -14,12 +14,13 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle};
 
 pub use packed::{Packed, PackedReader, PackedWriter};
 
-/// Items that are in memory; a shorter list has no file.
-const IN_MEMORY: usize = 1 << 16;
+/// Items that are in memory, and as many are on their way into the file; a shorter list has none.
+const IN_MEMORY: usize = 1 << 15;
 /// Items that are written by one call.
 const WRITTEN_AT_ONCE: usize = 1 << 10;
 /// Bytes of a reader's buffer, about.
@@ -28,13 +29,15 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// A list of any length.
 pub struct Spool<T> {
     /// The items before those in memory.
-    file: Option<File>,
+    file: Option<Arc<File>>,
     /// How many those are.
     filed: usize,
+    /// Writes the last of them, and gives back their room.
+    writing: Mutex<Option<JoinHandle<io::Result<Vec<T>>>>>,
     memory: Vec<T>,
     /// How many may be in memory: fewer in tests.
     most: usize,
-    /// Why a reader ended early.
+    /// Why the file has not all of its items, or a reader ended early.
     failed: OnceLock<String>,
 }
 
@@ -46,7 +49,14 @@ impl<T: Packed> Spool<T> {
 
     /// An empty list that keeps so many items in memory, at least one.
     pub(super) const fn with_most(most: usize) -> Self {
-        Self { file: None, filed: 0, memory: Vec::new(), most, failed: OnceLock::new() }
+        Self {
+            file: None,
+            filed: 0,
+            writing: Mutex::new(None),
+            memory: Vec::new(),
+            most,
+            failed: OnceLock::new(),
+        }
     }
 
     /// How many items there are.
@@ -63,6 +73,7 @@ impl<T: Packed> Spool<T> {
     ///
     /// # Errors
     /// If there is no room for it in the temporary file.
+    #[inline]
     pub fn push(&mut self, item: T) -> io::Result<()> {
         if self.memory.len() == self.most {
             self.write_memory()?;
@@ -76,15 +87,12 @@ impl<T: Packed> Spool<T> {
     /// # Errors
     /// If the temporary file cannot be read.
     pub(super) fn get(&self, index: usize) -> io::Result<T> {
-        match (index.checked_sub(self.filed), &self.file) {
-            (Some(index), _) => Ok(self.memory[index]),
-            (None, Some(file)) => {
-                let mut bytes = vec![0; T::BYTES];
-                file.read_exact_at(&mut bytes, offset::<T>(index))?;
-                Ok(unpack(&bytes))
-            }
-            (None, None) => unreachable!("items outside memory are in a file"),
+        if let Some(index) = index.checked_sub(self.filed) {
+            return Ok(self.memory[index]);
         }
+        let mut bytes = vec![0; T::BYTES];
+        self.file()?.read_exact_at(&mut bytes, offset::<T>(index))?;
+        Ok(unpack(&bytes))
     }
 
     /// Puts `item` in the place of the one numbered `index`, which is there.
@@ -92,11 +100,11 @@ impl<T: Packed> Spool<T> {
     /// # Errors
     /// If the temporary file cannot be written.
     pub(super) fn set(&mut self, index: usize, item: T) -> io::Result<()> {
-        match index.checked_sub(self.filed) {
-            Some(index) => self.memory[index] = item,
-            None => self.write(index, &[item])?,
+        if let Some(index) = index.checked_sub(self.filed) {
+            self.memory[index] = item;
+            return Ok(());
         }
-        Ok(())
+        write(self.file()?, index, &[item])
     }
 
     /// The items in their order.
@@ -137,33 +145,57 @@ impl<T: Packed> Spool<T> {
         Iter { spool: self, cursor: self.cursor(begin, end, size) }
     }
 
+    /// Waits until the file has all of its items. Returns room for others.
+    ///
+    /// # Errors
+    /// If the temporary file cannot be written.
+    pub(super) fn written(&self) -> io::Result<Vec<T>> {
+        // Locked until the end: other readers wait too.
+        let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(thread) = writing.take() else { return self.check().map(|()| Vec::new()) };
+        let written = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        written.inspect_err(|error| drop(self.failed.set(error.to_string())))
+    }
+
+    /// Begins to write what is in memory.
+    #[cold]
     fn write_memory(&mut self) -> io::Result<()> {
-        if self.file.is_none() {
-            self.file = Some(tempfile::tempfile_in(folder())?);
-        }
-        let memory = std::mem::take(&mut self.memory);
-        let written = self.write(self.filed, &memory);
-        self.memory = memory;
-        written?;
-        self.filed += self.memory.len();
-        self.memory.clear();
+        let room = self.written()?;
+        let file = match &self.file {
+            Some(file) => file,
+            None => self.file.insert(tempfile::tempfile_in(folder())?.into()),
+        };
+        let (file, index) = (Arc::clone(file), self.filed);
+        let mut items = std::mem::replace(&mut self.memory, room);
+        self.filed += items.len();
+        let write = move || {
+            write(&file, index, &items)?;
+            items.clear();
+            Ok(items)
+        };
+        self.writing = Mutex::new(Some(thread::Builder::new().spawn(write)?));
         Ok(())
     }
 
-    /// Writes `items` into the file, from the one numbered `index` on.
-    fn write(&self, mut index: usize, items: &[T]) -> io::Result<()> {
-        let file = self.file.as_ref().expect("items outside memory are in a file");
-        let mut bytes = vec![0; WRITTEN_AT_ONCE.min(items.len()) * T::BYTES];
-        for some in items.chunks(WRITTEN_AT_ONCE) {
-            let bytes = &mut bytes[..some.len() * T::BYTES];
-            for (item, place) in some.iter().zip(bytes.chunks_exact_mut(T::BYTES)) {
-                item.pack(&mut PackedWriter(place));
-            }
-            file.write_all_at(bytes, offset::<T>(index))?;
-            index += some.len();
-        }
-        Ok(())
+    /// The file, with all of its items.
+    fn file(&self) -> io::Result<&File> {
+        self.written()?;
+        Ok(self.file.as_ref().expect("items outside memory are in a file"))
     }
+}
+
+/// Writes `items` into `file`, from the one numbered `index` on.
+fn write<T: Packed>(file: &File, mut index: usize, items: &[T]) -> io::Result<()> {
+    let mut bytes = vec![0; WRITTEN_AT_ONCE.min(items.len()) * T::BYTES];
+    for some in items.chunks(WRITTEN_AT_ONCE) {
+        let bytes = &mut bytes[..some.len() * T::BYTES];
+        for (item, place) in some.iter().zip(bytes.chunks_exact_mut(T::BYTES)) {
+            item.pack(&mut PackedWriter(place));
+        }
+        file.write_all_at(bytes, offset::<T>(index))?;
+        index += some.len();
+    }
+    Ok(())
 }
 
 /// Where the temporary files are.
@@ -196,7 +228,11 @@ pub(super) struct Cursor {
 
 impl Cursor {
     /// The next item of `spool`, the list that this is a place in.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "what is built in memory and copied at once waits until all of it is written"
+    )]
+    #[inline(always)]
     pub(super) fn next<T: Packed>(&mut self, spool: &Spool<T>) -> Option<T> {
         if self.next >= self.end {
             return None;
@@ -225,8 +261,9 @@ impl Cursor {
         let items = (self.size / T::BYTES).max(1).min(self.end.min(spool.filed) - self.next);
         self.buffer.resize(items * T::BYTES, 0);
         self.unread = 0;
-        let file = spool.file.as_ref().expect("items outside memory are in a file");
-        if let Err(error) = file.read_exact_at(&mut self.buffer, offset::<T>(self.next)) {
+        let offset = offset::<T>(self.next);
+        let read = spool.file().and_then(|file| file.read_exact_at(&mut self.buffer, offset));
+        if let Err(error) = read {
             self.end = self.next;
             // The first error is kept.
             let _ = spool.failed.set(error.to_string());
@@ -332,7 +369,7 @@ mod tests {
     #[test]
     fn a_list_that_cannot_be_read_says_so() {
         let spool = numbers(100_000);
-        spool.file.as_ref().unwrap().set_len(5000 * 8).unwrap();
+        spool.file().unwrap().set_len(5000 * 8).unwrap();
         assert!(spool.iter().count() < 100_000);
         assert!(spool.check().is_err());
     }

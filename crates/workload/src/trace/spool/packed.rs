@@ -1,7 +1,7 @@
 //! How an item of a list looks in a file: its fields in a row, low bytes first.
 
 /// An item that can be kept in a file.
-pub trait Packed: Copy {
+pub trait Packed: Copy + Send + 'static {
     /// Bytes of an item.
     const BYTES: usize;
 

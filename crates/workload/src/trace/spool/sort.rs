@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::{Iter, Packed, Spool, offset, unpack};
+use super::{Iter, Packed, Spool, offset, unpack, write};
 
 /// Bytes of the buffer of each piece while pieces are merged.
 const MERGE_BYTES: usize = 4 << 10;
@@ -96,7 +96,7 @@ impl<T: Packed> Spool<T> {
             self.read(begin, count, &mut items)?;
             if !items.is_sorted_by_key(key) {
                 items.sort_by_key(key);
-                self.write(begin, &items)?;
+                write(self.file()?, begin, &items)?;
             }
             note(&items, begin);
         }
@@ -107,9 +107,8 @@ impl<T: Packed> Spool<T> {
 
     /// Puts `count` items of the file into `items`, from the one numbered `begin` on.
     fn read(&self, begin: usize, count: usize, items: &mut Vec<T>) -> io::Result<()> {
-        let file = self.file.as_ref().expect("items outside memory are in a file");
         let mut bytes = vec![0; count * T::BYTES];
-        file.read_exact_at(&mut bytes, offset::<T>(begin))?;
+        self.file()?.read_exact_at(&mut bytes, offset::<T>(begin))?;
         items.clear();
         items.extend(bytes.chunks(T::BYTES).map(unpack::<T>));
         Ok(())
