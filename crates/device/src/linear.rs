@@ -204,7 +204,7 @@ mod tests {
             prio: Prio(0),
             flags: Flags::NONE,
         };
-        io.with(ReqId { slot: 0, age: 0 })
+        io.with(ReqId::new(0, 0))
     }
 
     /// Serves requests back to back; what each took in nanoseconds, or its error.
@@ -273,7 +273,7 @@ mod tests {
         let facts = LinearFacts { latency: Latency::Uniform, ..FACTS };
         let waits = |seed| {
             let mut disk = Linear::new(facts, Seed(seed).stream("test", 0));
-            let took = serve(&mut disk, &[(Op::Read, 0, 4096); 10_000]);
+            let took = serve(&mut disk, &vec![(Op::Read, 0, 4096); 10_000]);
             took.into_iter().map(|ns| ns.unwrap() - 1_024_000).collect::<Vec<_>>()
         };
         let drawn = waits(7);

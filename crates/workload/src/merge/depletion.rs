@@ -21,7 +21,7 @@ pub enum Depletion {
 
 /// The order of one job.
 #[derive(Debug)]
-pub(super) enum Order {
+pub(super) enum DepletionOrder {
     Random {
         rng: Rng,
         /// Runs that are not used up, and their blocks.
@@ -38,7 +38,7 @@ pub(super) enum Order {
     },
 }
 
-impl Order {
+impl DepletionOrder {
     pub(super) fn new(depletion: Depletion, shape: &Shape, mut rng: Rng) -> Self {
         match depletion {
             Depletion::RandomBlock => {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use penstock_core::{Op, Time};
 
-use super::depletion::Order;
+use super::depletion::DepletionOrder;
 use super::placement::JobLayout;
 use super::shape::Shape;
 
@@ -33,7 +33,7 @@ pub struct Held {
 
 /// What a job does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Phase {
+pub(super) enum MergePhase {
     /// It begins at this time.
     Begins(Time),
     /// It waits for the first groups of so many runs.
@@ -68,13 +68,13 @@ pub(super) struct Transfer {
 /// One job.
 #[derive(Debug)]
 pub(super) struct Job {
-    pub(super) phase: Phase,
+    pub(super) phase: MergePhase,
     pub(super) waits: Option<Wait>,
     /// Blocks that are used up.
     pub(super) used: u64,
     shape: Shape,
     layout: JobLayout,
-    order: Order,
+    order: DepletionOrder,
     runs: Vec<Run>,
     /// The runs by the place of their first block.
     by_place: Vec<(u32, u64, u32)>,
@@ -90,7 +90,12 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn new(shape: Shape, layout: JobLayout, order: Order, phase: Phase) -> Self {
+    pub(super) fn new(
+        shape: Shape,
+        layout: JobLayout,
+        order: DepletionOrder,
+        phase: MergePhase,
+    ) -> Self {
         let place = |(run, place): (u32, &super::placement::Place)| (place.disk, place.block, run);
         let mut by_place: Vec<_> = (0..).zip(&layout.runs).map(place).collect();
         by_place.sort_unstable();
@@ -145,12 +150,12 @@ impl Job {
         let (.., run) = self.by_place[at];
         self.runs[run as usize].arrived += blocks;
         match self.phase {
-            Phase::Fills(1) => {
-                self.phase = Phase::Merges;
+            MergePhase::Fills(1) => {
+                self.phase = MergePhase::Merges;
                 true
             }
-            Phase::Fills(left) => {
-                self.phase = Phase::Fills(left - 1);
+            MergePhase::Fills(left) => {
+                self.phase = MergePhase::Fills(left - 1);
                 false
             }
             _ => self.waits.is_some() && self.last == Some(run),

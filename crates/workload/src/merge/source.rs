@@ -7,8 +7,8 @@ use penstock_core::{
     ClassId, Done, Flags, Io, Op, Prio, Request, Seed, Source, Span, StreamId, Time,
 };
 
-use super::depletion::{Depletion, Order};
-use super::job::{Job, Phase, Transfer, Wait};
+use super::depletion::{Depletion, DepletionOrder};
+use super::job::{Job, MergePhase, Transfer, Wait};
 use super::memory::{Accounts, Memory, WhenFull};
 use super::placement::Layout;
 use super::shape::Shape;
@@ -104,10 +104,14 @@ impl<O: FnMut(Event)> Merges<O> {
     /// At its beginning; each job has a stream of random numbers of its own from `seed`.
     pub fn new(merge: Arc<Merge>, seed: Seed, observer: O) -> Self {
         let job = |number: u32| {
-            let order =
-                Order::new(merge.depletion, &merge.shape, seed.stream("merge", number.into()));
+            let order = DepletionOrder::new(
+                merge.depletion,
+                &merge.shape,
+                seed.stream("merge", number.into()),
+            );
             let begins = Time::ZERO + merge.stagger.share(number.into(), 1);
-            let phase = if merge.has(number) { Phase::Begins(begins) } else { Phase::Over };
+            let phase =
+                if merge.has(number) { MergePhase::Begins(begins) } else { MergePhase::Over };
             Job::new(merge.shape, merge.layout.jobs[number as usize].clone(), order, phase)
         };
         let mut merges = Self {
@@ -126,8 +130,8 @@ impl<O: FnMut(Event)> Merges<O> {
     fn look(&mut self) {
         let at = |job: &Job| match job.phase {
             // One that waits for memory begins when it has that.
-            Phase::Begins(_) if job.waits.is_some() => Time::NEVER,
-            Phase::Begins(at) | Phase::Computes(at) => at,
+            MergePhase::Begins(_) if job.waits.is_some() => Time::NEVER,
+            MergePhase::Begins(at) | MergePhase::Computes(at) => at,
             _ => Time::NEVER,
         };
         self.next = self.jobs.iter().map(at).min().unwrap_or(Time::NEVER);
@@ -140,9 +144,9 @@ impl<O: FnMut(Event)> Merges<O> {
             let at = self.next;
             for job in 0..self.merge.jobs() {
                 match self.jobs[job as usize].phase {
-                    Phase::Begins(begins) if begins == at => self.begin(job, at),
-                    Phase::Computes(until) if until == at => {
-                        self.jobs[job as usize].phase = Phase::Merges;
+                    MergePhase::Begins(begins) if begins == at => self.begin(job, at),
+                    MergePhase::Computes(until) if until == at => {
+                        self.jobs[job as usize].phase = MergePhase::Merges;
                         self.use_up(job, at);
                         self.go_on(job, at);
                     }
@@ -159,7 +163,7 @@ impl<O: FnMut(Event)> Merges<O> {
         if !self.memory.take(job, needs) {
             return self.wait_for_memory(job, needs as u32, at);
         }
-        self.jobs[job as usize].phase = Phase::Fills(self.merge.shape.runs);
+        self.jobs[job as usize].phase = MergePhase::Fills(self.merge.shape.runs);
         for run in 0..self.merge.shape.runs {
             let transfer = self.jobs[job as usize].ask(run);
             self.send(job, transfer, at);
@@ -178,7 +182,7 @@ impl<O: FnMut(Event)> Merges<O> {
         }
         match (wait, phase) {
             (Some(wait), _) => self.wait(job, wait, at),
-            (None, Phase::Over) => {}
+            (None, MergePhase::Over) => {}
             (None, _) => self.goes_on(job, at),
         }
     }
@@ -199,7 +203,7 @@ impl<O: FnMut(Event)> Merges<O> {
                 if let Some(write) = self.jobs[number].flush() {
                     self.send(job, write, at);
                 }
-                self.jobs[number].phase = Phase::Writes;
+                self.jobs[number].phase = MergePhase::Writes;
                 return None;
             }
             if let Memory::Writes(most) = self.merge.memory
@@ -208,7 +212,7 @@ impl<O: FnMut(Event)> Merges<O> {
                 return Some(self.for_memory(job, 1));
             }
             if self.merge.cpu > Span::ZERO {
-                self.jobs[number].phase = Phase::Computes(at + self.merge.cpu);
+                self.jobs[number].phase = MergePhase::Computes(at + self.merge.cpu);
                 return None;
             }
             self.use_up(job, at);
@@ -256,9 +260,9 @@ impl<O: FnMut(Event)> Merges<O> {
     fn retry(&mut self, job: u32, at: Time) {
         let Job { phase, waits, .. } = self.jobs[job as usize];
         match phase {
-            Phase::Begins(_) if waits.is_some() => self.begin(job, at),
-            Phase::Merges => self.go_on(job, at),
-            Phase::Computes(_) => drop(self.read_ahead(job, at)),
+            MergePhase::Begins(_) if waits.is_some() => self.begin(job, at),
+            MergePhase::Merges => self.go_on(job, at),
+            MergePhase::Computes(_) => drop(self.read_ahead(job, at)),
             _ => {}
         }
     }
@@ -327,7 +331,7 @@ impl<O: FnMut(Event)> Source for Merges<O> {
             self.jobs[job as usize].wrote(blocks);
             self.release(job, blocks, now);
             if self.jobs[job as usize].is_over() {
-                self.jobs[job as usize].phase = Phase::Over;
+                self.jobs[job as usize].phase = MergePhase::Over;
                 (self.observer)(Event::Finished { job, at: now });
             }
         }
@@ -335,6 +339,6 @@ impl<O: FnMut(Event)> Source for Merges<O> {
     }
 
     fn waits(&self) -> bool {
-        self.jobs.iter().any(|job| job.phase != Phase::Over)
+        self.jobs.iter().any(|job| job.phase != MergePhase::Over)
     }
 }

@@ -131,7 +131,7 @@ fn what_is_enough_memory() {
 
 /// How many blocks of a run are used up when half of all are: its deviation.
 fn spread(depletion: Depletion, seed: u64) -> f64 {
-    let mut order = depletion::Order::new(depletion, &SHAPE, Seed(seed).stream("test", 0));
+    let mut order = depletion::DepletionOrder::new(depletion, &SHAPE, Seed(seed).stream("test", 0));
     let mut used = vec![0_u32; 20];
     for _ in 0..SHAPE.blocks() / 2 {
         used[order.next() as usize] += 1;
@@ -162,7 +162,8 @@ fn the_more_keys_a_block_has_the_more_evenly_runs_are_used_up() {
 fn every_block_is_used_up_once() {
     for depletion in [Depletion::RandomBlock, Depletion::Keys(1), Depletion::Keys(7)] {
         let shape = Shape { runs: 5, run: 30, ..SHAPE };
-        let mut order = depletion::Order::new(depletion, &shape, Seed(3).stream("test", 0));
+        let mut order =
+            depletion::DepletionOrder::new(depletion, &shape, Seed(3).stream("test", 0));
         let mut used = [0; 5];
         while !order.is_over() {
             used[order.next() as usize] += 1;
@@ -227,7 +228,7 @@ fn play(merge: &Merge, seed: u64, mut service: impl FnMut(&Request, u32) -> Span
                 most[job] = held[job].max(most[job]);
                 most_of_all = held.iter().sum::<u64>().max(most_of_all);
             }
-            let req = io.with(ReqId { slot: requests.len() as u32, age: 0 });
+            let req = io.with(ReqId::new(requests.len() as u32, 0));
             free[disk] = free[disk].max(now) + service(&req, blocks);
             queues[disk].push_back((req, free[disk]));
             requests.push((req, free[disk]));
