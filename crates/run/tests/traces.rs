@@ -186,7 +186,8 @@ fn what_does_not_go_together_is_refused() {
     let trace = "[trace]\nfile = \"a\"\n";
     assert!(refused(&format!("duration = \"1s\"\n{trace}")).contains("this one plays a trace"));
     assert!(
-        refused(&format!("agent = []\n{trace}")).contains("a job has agents, programs or a trace")
+        refused(&format!("agent = []\n{trace}"))
+            .contains("a job has agents, programs, a trace or merges")
     );
     assert!(refused("rule = []\nduration = \"1s\"\n").contains("belongs to a job with a trace"));
     assert!(
