@@ -13,6 +13,7 @@ use penstock_spec::diagnose::JobError;
 pub struct Failure {
     message: String,
     exit_code: u8,
+    deadlock: bool,
 }
 
 /// The run itself failed.
@@ -23,33 +24,37 @@ const WRONG_INPUT: u8 = 2;
 const CANNOT: u8 = 77;
 
 impl Failure {
+    fn new(message: String, exit_code: u8) -> Self {
+        Self { message, exit_code, deadlock: false }
+    }
+
     /// Wrong use or wrong input: what was found, and what would be right.
     pub fn wrong(message: impl fmt::Display, hint: impl fmt::Display) -> Self {
-        Self { message: format!("error: {message}"), exit_code: WRONG_INPUT }.hint(hint)
+        Self::new(format!("error: {message}"), WRONG_INPUT).hint(hint)
     }
 
     /// The run began and failed.
     pub fn run(message: impl fmt::Display) -> Self {
-        Self { message: format!("error: {message}"), exit_code: RUN_FAILED }
+        Self::new(format!("error: {message}"), RUN_FAILED)
     }
 
     /// This machine cannot do what every machine should.
     pub fn here(doing: &str, error: &io::Error) -> Self {
         let message = format!("error: cannot {doing}: {error}");
-        Self { message, exit_code: CANNOT }
+        Self::new(message, CANNOT)
             .hint("the machine is short of it, or limits it: look at `ulimit -u` and `ulimit -v`")
     }
 
     /// A file that cannot be read.
     pub fn unreadable(path: &Path, error: &io::Error) -> Self {
         let message = format!("error: {} cannot be read: {error}", path.display());
-        Self { message, exit_code: WRONG_INPUT }
+        Self::new(message, WRONG_INPUT)
     }
 
     /// A file that is not what it should be.
     pub fn wrong_in(path: &Path, error: &impl fmt::Display) -> Self {
         let message = format!("error: {}: {error}", path.display());
-        Self { message, exit_code: WRONG_INPUT }
+        Self::new(message, WRONG_INPUT)
     }
 
     /// A file that is what it should be, and that this machine cannot work on.
@@ -63,7 +68,7 @@ impl Failure {
             return Self::half_written(path, error);
         }
         let message = format!("error: {} cannot be written: {error}", path.display());
-        let failure = Self { message, exit_code: WRONG_INPUT };
+        let failure = Self::new(message, WRONG_INPUT);
         match error.kind() {
             io::ErrorKind::AlreadyExists => failure.hint("nothing is overwritten: name a new file"),
             _ => failure,
@@ -83,6 +88,17 @@ impl Failure {
         self
     }
 
+    /// The same of a run in which everything waits for memory that nobody frees.
+    #[must_use]
+    pub(crate) fn of_deadlock(self) -> Self {
+        Self { deadlock: true, ..self }
+    }
+
+    /// Whether everything waited for memory that nobody frees.
+    pub fn is_deadlock(&self) -> bool {
+        self.deadlock
+    }
+
     /// The exit code: 1 the run failed, 2 wrong use or input, 5 unsafe target, 77 not on this
     /// machine.
     pub fn exit_code(&self) -> u8 {
@@ -100,24 +116,24 @@ impl std::error::Error for Failure {}
 
 impl From<JobError> for Failure {
     fn from(error: JobError) -> Self {
-        Self { message: error.to_string(), exit_code: WRONG_INPUT }
+        Self::new(error.to_string(), WRONG_INPUT)
     }
 }
 
 impl From<TargetError> for Failure {
     fn from(error: TargetError) -> Self {
-        Self { message: format!("error: {error}"), exit_code: error.exit_code() }
+        Self::new(format!("error: {error}"), error.exit_code())
     }
 }
 
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
-        Self { message: format!("error: {error}"), exit_code: error.exit_code() }
+        Self::new(format!("error: {error}"), error.exit_code())
     }
 }
 
 impl From<SchedulerError> for Failure {
     fn from(error: SchedulerError) -> Self {
-        Self { message: format!("error: {error}"), exit_code: error.exit_code() }
+        Self::new(format!("error: {error}"), error.exit_code())
     }
 }

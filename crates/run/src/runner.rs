@@ -496,7 +496,8 @@ impl Runner<'_> {
                     names[starved.job as usize],
                     starved.what()
                 ))
-                .hint(starved.hint()),
+                .hint(starved.hint())
+                .of_deadlock(),
                 None => Failure::run(format_args!(
                     "nothing is outstanding at {} under {under}, and what asks waits for something",
                     Seconds(at)
