@@ -44,15 +44,19 @@ impl Histogram {
         zip(&mut self.0, &other.0).for_each(|(ours, theirs)| *ours += theirs);
     }
 
-    /// The greatest value of the bucket of the `rank`-th least value, counted from 1; 0 if there are
-    /// fewer. It is at most a thousandth greater than the value.
-    pub(crate) fn at_rank(&self, rank: u64) -> u64 {
-        let mut upto = 0;
-        let reached = self.0.iter().position(|count| {
-            upto += count;
-            upto >= rank
-        });
-        reached.map_or(0, greatest)
+    /// For each of `ranks`, which ascend from 1 on, the greatest value of the bucket of the value of that
+    /// rank, counted from the least; 0 if there are fewer. It is at most a thousandth greater than the
+    /// value. No value is below `least`.
+    pub(crate) fn at_ranks<const N: usize>(&self, least: u64, ranks: [u64; N]) -> [u64; N] {
+        let mut buckets = self.0.iter().enumerate().skip(bucket(least));
+        let (mut upto, mut reached) = (0, 0);
+        ranks.map(|rank| {
+            while upto < rank {
+                let Some((bucket, count)) = buckets.next() else { return 0 };
+                (upto, reached) = (upto + count, greatest(bucket));
+            }
+            reached
+        })
     }
 }
 
@@ -99,7 +103,14 @@ mod tests {
         // Parts of 64, which floating point has exactly.
         for part in 1..=64_u64 {
             let quantile = part as f64 / 64.0;
-            assert_eq!(ours.at_rank(100 * part), theirs.value_at_quantile(quantile), "{quantile}");
+            let [ours] = ours.at_ranks(1, [100 * part]);
+            assert_eq!(ours, theirs.value_at_quantile(quantile), "{quantile}");
         }
+        let [half, same, all, more] = ours.at_ranks(1, [3200, 3200, 6400, 6401]);
+        assert_eq!(
+            [half, same, all, more],
+            [3200, 3200, 6400, 6401].map(|rank| ours.at_ranks(1, [rank])[0])
+        );
+        assert_eq!((half, more), (theirs.value_at_quantile(0.5), 0));
     }
 }

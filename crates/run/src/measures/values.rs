@@ -1,5 +1,7 @@
 //! Values in nanoseconds: their moments, extremes and percentiles.
 
+use std::iter::zip;
+
 use penstock_core::Span;
 
 use crate::measures::histogram::Histogram;
@@ -66,19 +68,15 @@ impl Values {
             Some((squares, square)) => squares.saturating_sub(square) as f64,
             None => (self.squares.near() * count - (self.sum as f64).powi(2)).max(0.0),
         };
-        let at = |percent: f64| {
-            let rank = (percent / 100.0 * count).ceil() as u64;
-            let value = self.histogram.at_rank(rank.max(1));
-            value.clamp(self.min, self.max)
-        };
+        let rank = |percent: f64| ((percent / 100.0 * count).ceil() as u64).max(1);
+        let values = self.histogram.at_ranks(self.min, Distribution::PERCENTS.map(rank));
         Distribution {
             mean,
             stddev: spread.sqrt() / count,
             min: self.min,
             max: self.max,
-            percentile: Distribution::PERCENTS
-                .map(|percent| (format!("{percent:.6}"), at(percent)))
-                .into_iter()
+            percentile: zip(Distribution::PERCENTS, values)
+                .map(|(percent, value)| (format!("{percent:.6}"), value.clamp(self.min, self.max)))
                 .collect(),
         }
     }
