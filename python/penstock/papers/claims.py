@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 from penstock.papers.published import Row
 from penstock.papers.table import Table
@@ -63,6 +63,19 @@ class Rule(Sentence):
 def judged(rules: Sequence[Rule], rows: Sequence[Row], series: str) -> list[Claim]:
     """Each claim, held to these rows; the column `series` says which series a row is of."""
     return [rule.judged(rule.numbers(rows, series)) for rule in rules]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement(Sentence):
+    """A sentence of a paper with several tables, and which of our figures decide it."""
+
+    numbers: Callable[[Any], Numbers]
+
+
+def decided(statements: Sequence[Statement], ours: Mapping[str, Any]) -> list[Claim]:
+    """Each sentence that our figures can decide: those of what did not run are left out."""
+    found = ((one, one.numbers(ours)) for one in statements)
+    return [one.judged(numbers) for one, numbers in found if numbers and all(numbers.values())]
 
 
 def grow(values: Sequence[float]) -> bool:

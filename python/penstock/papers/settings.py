@@ -1,10 +1,18 @@
 """What `--set` may change of a paper's model, and what of its job that is."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import product
 
 from penstock.errors import PenstockError, wrong
+from penstock.text.units import LENGTHS
+
+SEEDS_MOST = 1000
+
+ARROW = "  --> --set "
+"""What stands before the key of an argument in the engine's errors."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +65,9 @@ class Settings:
         """The engine's message with the argument as it was given, and the caret below it."""
         lines = message.split("\n")
         for key, value in given.items():
-            for one in self.keys.get(key, ()):
-                engine, ours = f"--set {one}={value}", f"--set {key}={value}"
+            # Of a list each part may be a job's.
+            for one, part in product(self.keys.get(key, ()), (value, *listed(value))):
+                engine, ours = f"--set {one}={part}", f"--set {key}={part}"
                 for at, line in enumerate(lines):
                     if engine in line:
                         lines[at] = line.replace(engine, ours)
@@ -67,7 +76,31 @@ class Settings:
 
 
 def _moved(line: str, by: int) -> str:
-    """A line with a caret, which stands so many columns further right."""
+    """A line with a caret, which stands so many columns further right, below the argument."""
     bar, caret, rest = line.partition("^")
-    bar = bar.ljust(len(bar) + by)
-    return bar[: len(bar) + min(0, by)] + caret + rest
+    columns = max(len(bar) + by, len(ARROW))
+    return bar[:columns].ljust(columns) + caret + rest
+
+
+def listed(text: str) -> list[str]:
+    """The parts of a list."""
+    return [one.strip() for one in text.split(",")]
+
+
+def milliseconds(key: str, text: str, example: str) -> float:
+    """A length of time above zero, as `--set` of `key` has it."""
+    units = {unit: ns / 1e6 for ns, unit in LENGTHS} | {"us": 1e-3, "min": 6e4}
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(\w+)", text)
+    if found is None or found[2] not in units or not float(found[1]):
+        raise wrong(f"--set {key}: found {text}; expected times above zero", f"as {example}")
+    ms = float(found[1]) * units[found[2]]
+    return int(ms) if ms == int(ms) else ms
+
+
+def seeds(given: Mapping[str, str], usual: int) -> range:
+    """The seeds of each figure, as `--set seeds` has their number."""
+    text = given.get("seeds", f"{usual}")
+    if not text.isdecimal() or not 1 <= int(text) <= SEEDS_MOST:
+        expected = f"expected how many there are, from 1 to {SEEDS_MOST}"
+        raise wrong(f"--set seeds={text}: {expected}", f"{usual} are usual")
+    return range(1, int(text) + 1)

@@ -1,12 +1,11 @@
 """What the FAIRIO report says of its tables, held to our figures in paper mode."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 from penstock.papers import files
-from penstock.papers.claims import Claim, Numbers, Sentence
+from penstock.papers.claims import Claim, Numbers, Statement, decided
 from penstock.papers.fairio.cells import mb
 from penstock.papers.fairio.setting import NAME
 from penstock.papers.published import Row
@@ -39,17 +38,9 @@ CHANGED = 0.10
 """A class's service time "changes only negligibly" if by less than this."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Statement(Sentence):
-    """A sentence of the report, and which of our figures decide it."""
-
-    numbers: Callable[[Ours], Numbers]
-
-
 def claims(ours: Ours) -> list[Claim]:
-    """Each sentence that our figures can decide: those of cycles that did not run are left out."""
-    decided = ((one, one.numbers(ours)) for one in STATEMENTS)
-    return [one.judged(numbers) for one, numbers in decided if all(numbers.values())]
+    """Each sentence that our figures can decide."""
+    return decided(STATEMENTS, ours)
 
 
 def _rows(ours: Ours, table: int) -> list[Row]:

@@ -20,6 +20,7 @@ from penstock.papers import files
 from penstock.papers.fairio import cells, setting
 from penstock.papers.fairio.cells import Cell, Measured
 from penstock.papers.fairio.setting import NAME, SETTINGS, Setting
+from penstock.papers.settings import milliseconds
 from penstock.results.json_types import Run
 from penstock.results.percentile import percentile
 from penstock.results.rounds import Spread
@@ -189,7 +190,7 @@ def _horizon(of: Setting) -> float:
     if text == setting.SENT:
         message = f"--set horizon={text} belongs to the simulation"
         raise wrong(message, f"name a length of time, as horizon={HORIZON}")
-    horizon_ms = setting.milliseconds("horizon", text, HORIZON)
+    horizon_ms = milliseconds("horizon", text, HORIZON)
     longest = max(of.cycles_ms)
     if longest > horizon_ms:
         message = f"--set horizon={text} is shorter than a cycle of {longest:g} ms"

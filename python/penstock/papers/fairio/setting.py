@@ -1,13 +1,11 @@
 """What `--set` changes of the FAIRIO report's experiments."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.errors import wrong
 from penstock.papers import files
-from penstock.papers.settings import Settings
-from penstock.text.units import LENGTHS
+from penstock.papers.settings import Settings, listed, milliseconds, seeds
 
 NAME = "fairio"
 """The paper's name."""
@@ -50,8 +48,6 @@ ALL_ARRIVE = "100s"
 
 SEEDS = 5
 """Seeds that a row is the mean of."""
-
-SEEDS_MOST = 1000
 
 DRIVES: Mapping[str, Sequence[str]] = {
     "fairio-18es": (),
@@ -121,39 +117,18 @@ def read(given: Mapping[str, str]) -> Setting:
         given=given,
         modes=[given["mode"]] if "mode" in given else MODES,
         cycles_ms=published if cycles is None else _cycles(cycles),
-        seeds=range(1, _seeds(given.get("seeds", f"{SEEDS}")) + 1),
+        seeds=seeds(given, SEEDS),
         weights=_weights(given.get("weights", "1,2")),
     )
 
 
 def _cycles(text: str) -> list[float]:
-    return list(dict.fromkeys(milliseconds("cycles", one, "250ms,700ms") for one in _list(text)))
-
-
-def _list(text: str) -> list[str]:
-    return [one.strip() for one in text.split(",")]
-
-
-def milliseconds(key: str, text: str, example: str) -> float:
-    """A length of time above zero, as `--set` of `key` has it."""
-    units = {unit: ns / 1e6 for ns, unit in LENGTHS} | {"us": 1e-3, "min": 6e4}
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(\w+)", text)
-    if found is None or found[2] not in units or not float(found[1]):
-        raise wrong(f"--set {key}: found {text}; expected times above zero", f"as {example}")
-    ms = float(found[1]) * units[found[2]]
-    return int(ms) if ms == int(ms) else ms
+    return list(dict.fromkeys(milliseconds("cycles", one, "250ms,700ms") for one in listed(text)))
 
 
 def _weights(text: str) -> list[int]:
-    weights = _list(text)
+    weights = listed(text)
     if len(weights) != 2 or not all(one.isdecimal() and int(one) for one in weights):
         expected = "expected two whole numbers from 1, one for each class"
         raise wrong(f"--set weights={text}: {expected}", "as --set weights=1,3")
     return [int(one) for one in weights]
-
-
-def _seeds(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= SEEDS_MOST:
-        expected = f"expected how many there are, from 1 to {SEEDS_MOST}"
-        raise wrong(f"--set seeds={text}: {expected}", f"{SEEDS} are usual")
-    return int(text)
