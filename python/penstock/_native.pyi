@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Final, final
 
+from penstock.papers.merge_placement.rings import Ring
 from penstock.policy import Op, Policy
 from penstock.results.steps import Step
 from penstock.session import Variant
@@ -24,6 +25,9 @@ __all__ = [
     "duration",
     "exit_without_memory",
     "is_right",
+    "merge_cells",
+    "merge_layout",
+    "merge_rings",
     "online_batch",
     "policies",
     "policy_named",
@@ -185,6 +189,15 @@ def doctor(path: str | PathLike[str], *, clean: bool = False) -> str:
 
     With `clean` what runs have left behind is removed.
     """
+
+def merge_cells(variants: Sequence[Variant]) -> str:
+    """Run texts with merges under their first policies, on all cores; what came of it, as JSON."""
+
+def merge_layout(name: str, text: str, sets: Sequence[str]) -> str:
+    """Where the runs and outputs of a job with merges lie, as JSON."""
+
+def merge_rings(rings: Sequence[Ring]) -> str:
+    """Run the model of a race in rings of disks, on all cores; what came of each, as JSON."""
 
 def online_batch(
     *,

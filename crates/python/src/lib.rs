@@ -12,6 +12,7 @@ mod columns;
 mod cycle;
 mod gate;
 mod ledger;
+mod papers;
 mod policy;
 mod session;
 mod target;
@@ -49,6 +50,8 @@ mod _native {
     use crate::cycle::cycle_inputs;
     #[pymodule_export]
     use crate::gate::{Gate, online_batch};
+    #[pymodule_export]
+    use crate::papers::{merge_cells, merge_layout, merge_rings};
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use penstock_run::papers::merge_placement::MergeCell;
 use penstock_run::{
     Candidate, Failure as RunFailure, Options, Session as Opened, TargetOptions,
     Variant as OfASession,
@@ -23,6 +24,15 @@ pub(crate) struct Variant {
     text: Option<String>,
     sets: Vec<String>,
     policies: Vec<String>,
+}
+
+impl Variant {
+    /// The same with merges, under its first policy.
+    pub(crate) fn merge_cell(self) -> MergeCell {
+        let Self { name, text, sets, policies } = self;
+        let policy = policies.into_iter().next().unwrap_or_default();
+        MergeCell { name, text: text.unwrap_or_default(), sets, policy }
+    }
 }
 
 fn parsed(variants: &[Variant], device: Option<&String>) -> Result<Vec<OfASession>, RunFailure> {

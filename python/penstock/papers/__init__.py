@@ -20,5 +20,6 @@ class Listed(NamedTuple):
 PAPERS = {
     "online-batch": Listed("Disk I/O control for online and batch work (2019).", live=True),
     "fairio": Listed("A heuristic for selecting the cycle length for FAIRIO (2011).", live=True),
+    "merge-placement": Listed("Placement of runs on parallel disks, and the race (1993)."),
 }
 """The papers by name. A folder has the same name, with `_` in the place of `-`."""

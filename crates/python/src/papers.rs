@@ -1,0 +1,84 @@
+//! The experiments of papers, for Python.
+
+use penstock_core::{Span, Time};
+use penstock_run::Failure;
+use penstock_run::papers::merge_placement::{self, Ring, Service};
+use pyo3::prelude::*;
+
+use crate::answer::{json, raise};
+use crate::session::Variant;
+
+/// A `penstock.papers.merge_placement.rings.Ring`. Times are nanoseconds.
+#[derive(FromPyObject)]
+pub(crate) struct RingModel {
+    disks: u32,
+    read_ns: u64,
+    work_ns: u64,
+    read_blocks: u32,
+    write_blocks: u32,
+    queued_ns: u64,
+    uniform: bool,
+    until_ns: u64,
+    seed: u64,
+    course_ns: Option<u64>,
+}
+
+/// Runs each of `variants`, which have a text and merges, under its first policy, on all cores, and returns
+/// what came of each as JSON.
+#[pyfunction]
+pub(crate) fn merge_cells(py: Python<'_>, variants: Vec<Variant>) -> PyResult<String> {
+    let cells: Vec<_> = variants.into_iter().map(Variant::merge_cell).collect();
+    interruptible(py, |go_on| merge_placement::merges(&cells, go_on).map(|found| json(&found)))
+}
+
+/// Where the runs and outputs of a job with merges lie, as JSON.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
+pub(crate) fn merge_layout(
+    py: Python<'_>,
+    name: String,
+    text: String,
+    sets: Vec<String>,
+) -> PyResult<String> {
+    let found = merge_placement::layout(&name, &text, &sets);
+    found.map(|layout| json(&layout)).map_err(|failure| raise(py, &failure))
+}
+
+/// Runs the model of a race in rings of disks, on all cores, and returns what came of each, as JSON.
+#[pyfunction]
+pub(crate) fn merge_rings(py: Python<'_>, rings: Vec<RingModel>) -> PyResult<String> {
+    let ring = |of: RingModel| Ring {
+        disks: of.disks,
+        read: Span::from_ns(of.read_ns),
+        work: Span::from_ns(of.work_ns),
+        read_blocks: of.read_blocks,
+        write_blocks: of.write_blocks,
+        queued: Span::from_ns(of.queued_ns),
+        service: if of.uniform { Service::Uniform } else { Service::Constant },
+        until: Time::from_ns(of.until_ns),
+        seed: of.seed,
+        course: of.course_ns.map(Span::from_ns),
+    };
+    let rings: Vec<_> = rings.into_iter().map(ring).collect();
+    interruptible(py, |go_on| merge_placement::rings(&rings, go_on).map(|found| json(&found)))
+}
+
+/// Does `work` without the interpreter. A signal's handler that raises ends it.
+fn interruptible<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    let mut raised = None;
+    let result = py.detach(|| {
+        work(&mut || {
+            #[expect(clippy::redundant_closure_for_method_calls, reason = "of any lifetime")]
+            let signals = Python::attach(|py| py.check_signals());
+            raised = raised.take().or(signals.err());
+            raised.is_none()
+        })
+    });
+    match raised {
+        Some(raised) => Err(raised),
+        None => result.map_err(|failure| raise(py, &failure)),
+    }
+}

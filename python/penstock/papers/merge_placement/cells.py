@@ -1,0 +1,115 @@
+"""Cells of the merge-placement paper's experiments: a job under a policy at a seed each."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import Any, TypeAlias
+
+from penstock import _native
+from penstock.errors import translated
+from penstock.papers import files
+from penstock.papers.merge_placement.setting import NAME, PLACEMENTS, SETTINGS, Buffer, Setting
+from penstock.session import Variant
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """A point of the experiments, which runs at each seed."""
+
+    disks: int
+    jobs: int
+    case: int
+    policy: str = "fcfs"
+    buffer: Buffer = None
+    sets: tuple[str, ...] = ()
+    """Changes of the job on top of what is set."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the disks are enough for this placement."""
+        least = {1: self.jobs + 1, 2: 2, 3: 2}.get(self.case, 1)
+        return self.jobs <= self.disks and self.disks >= least
+
+    def changes(self, setting: Setting) -> list[str]:
+        """What makes the paper's job this one."""
+        memory = () if self.buffer is None else (f"merge.memory.partition={self.buffer}",)
+        return [
+            *setting.of_job,
+            f"device.array.disks={self.disks}",
+            f"merge.jobs={self.jobs}",
+            f"merge.placement={PLACEMENTS[self.case]}",
+            *memory,
+            *self.sets,
+        ]
+
+    def variant(self, setting: Setting, seed: int) -> Variant:
+        """The same at a seed for the engine."""
+        return Variant(
+            name="job.toml",
+            text=job(),
+            sets=[*self.changes(setting), f"seed={seed}"],
+            policies=[self.policy],
+        )
+
+
+def job() -> str:
+    """The job file."""
+    return files.text(NAME, "job.toml")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runs:
+    """What the seeds of a point gave, without those that came to no end."""
+
+    merges: Sequence[Mapping[str, Any]]
+    utilisation: Sequence[Sequence[float]]
+    """Of each disk."""
+    deadlocks: int
+
+    def mean(self, figure: Callable[[Mapping[str, Any]], float]) -> float | None:
+        """The mean of a figure; none if no run has ended."""
+        return fmean(map(figure, self.merges)) if self.merges else None
+
+    @property
+    def time_s(self) -> float | None:
+        """The mean time until the last job had finished."""
+        return self.mean(_makespan)
+
+    @property
+    def sd_s(self) -> float | None:
+        """How far that differs from seed to seed: the standard deviation."""
+        if len(self.merges) < 2:
+            return 0.0 if self.merges else None
+        return stdev(map(_makespan, self.merges))
+
+    @property
+    def divergence(self) -> float | None:
+        """The mean of how far jobs were apart at most, as a part of a job."""
+        return self.mean(lambda merge: float(merge["divergence_max"]))
+
+
+def _makespan(merge: Mapping[str, Any]) -> float:
+    return float(merge["makespan_s"])
+
+
+Found: TypeAlias = Mapping[Point, Runs]
+"""What each point gave."""
+
+
+def run(points: Iterable[Point], setting: Setting, seeds: Sequence[int]) -> Found:
+    """Run the points, each once at each seed, on all cores."""
+    every = list(dict.fromkeys(points))
+    variants = [point.variant(setting, seed) for point in every for seed in seeds]
+    with SETTINGS.errors(setting.given), translated():
+        ended = iter(json.loads(_native.merge_cells(variants)))
+    return {point: _runs([next(ended) for _ in seeds]) for point in every}
+
+
+def _runs(ended: Sequence[Mapping[str, Any]]) -> Runs:
+    whole = [one for one in ended if "deadlock" not in one]
+    return Runs(
+        merges=[one["merge"] for one in whole],
+        utilisation=[one["utilisation"] for one in whole],
+        deadlocks=len(ended) - len(whole),
+    )

@@ -1,0 +1,175 @@
+"""The experiments with merges: our rows of Figures 2.2 to 2.4, and what they depend on."""
+
+from collections.abc import Iterator
+from statistics import fmean
+from typing import NamedTuple
+
+from penstock.advise.race import race_factor
+from penstock.papers.merge_placement import grids
+from penstock.papers.merge_placement.cells import Point, Runs, run
+from penstock.papers.merge_placement.setting import Setting, depletion
+from penstock.papers.published import Row
+
+READ, WRITE = 12, 40
+"""Blocks that are read and written at once, as the paper has them."""
+
+GEOMETRIES = (16, 20, 32, 64, 128, 256)
+"""Blocks of a cylinder."""
+
+VARIANT_SEEDS = 5
+"""Seeds of a variant at most."""
+
+
+def rows(setting: Setting) -> list[Row]:
+    """Rows of Figures 2.2, 2.3 and 2.4."""
+    found = run(grids.points(setting), setting, setting.seeds)
+    return [_row(point, runs) for point, runs in found.items()]
+
+
+def _row(point: Point, runs: Runs) -> Row:
+    disks = [fmean(each) for each in runs.utilisation]
+    return {
+        "disks": point.disks,
+        "jobs": point.jobs,
+        "case": point.case,
+        "policy": point.policy,
+        "buffer": point.buffer,
+        "time_s": runs.time_s,
+        "sd_s": runs.sd_s,
+        "first_finisher_s": runs.mean(lambda merge: min(merge["finish_s"])),
+        "divergence": runs.divergence,
+        "utilisation": fmean(disks) if disks else None,
+        "max_queued_writes": runs.mean(lambda merge: merge["max_queued_writes"]),
+        "deadlocks": runs.deadlocks,
+        "seeds": len(runs.merges) + runs.deadlocks,
+    }
+
+
+class Threshold(NamedTuple):
+    """Jobs of case 2 that read so many blocks at once, and write so many."""
+
+    disks: int
+    jobs: int
+    n: int = READ
+    m: int = WRITE
+
+    @property
+    def point(self) -> Point:
+        """The point that runs."""
+        sets = (f"merge.read={self.n}", f"merge.write={self.m}")
+        return Point(disks=self.disks, jobs=self.jobs, case=2, sets=sets)
+
+
+THRESHOLDS = (
+    *(Threshold(2, 2, n) for n in (8, 12, 20)),
+    *(Threshold(3, 2, n) for n in (5, 6, 7, 8, 9, 10, 12)),
+    *(Threshold(4, 2, n) for n in (3, 4, 5, 6, 9)),
+    *(Threshold(5, 2, n) for n in (2, 4, 12)),
+    *(Threshold(3, 3, n) for n in (5, 7, 9)),
+    *(Threshold(4, 4, n) for n in (3, 4, 5)),
+    *(Threshold(5, 5, n) for n in (2, 3, 4)),
+    *(Threshold(3, 2, m=m) for m in (10, 20, 100, 200)),
+)
+"""Around where the race begins."""
+
+
+def _thresholds(setting: Setting) -> list[Threshold]:
+    """Those with what is set in the place of what is usual. One job alone does not race."""
+    if not setting.includes(cases=[2]):
+        return []
+    found = [
+        Threshold(disks, jobs, setting.n or n, setting.m or m)
+        for usual_disks, usual_jobs, n, m in THRESHOLDS
+        for disks in setting.disks or (usual_disks,)
+        for jobs in setting.jobs or (usual_jobs,)
+    ]
+    if "run" in setting.given:
+        # The rows say what a run is too short for.
+        most_n, most_m = setting.n or READ, setting.m or WRITE
+        found = [one for one in found if one.n <= most_n and one.m <= most_m]
+    return [one for one in dict.fromkeys(found) if one.point.fits and one.jobs > 1]
+
+
+def threshold_rows(setting: Setting) -> list[Row]:
+    """How far jobs drift apart on either side of the threshold."""
+    every = _thresholds(setting)
+    found = run([one.point for one in every], setting, setting.seeds)
+    return [
+        {
+            **one._asdict(),
+            "f_eff": _factor(one, found[one.point]),
+            "divergence": found[one.point].divergence,
+        }
+        for one in every
+    ]
+
+
+def _factor(of: Threshold, runs: Runs) -> float | None:
+    return runs.mean(
+        lambda merge: race_factor(
+            read_ms=merge["read_ms"] / of.n,
+            write_ms=merge["write_ms"] / of.m,
+            read_disks=of.disks - 1,
+        )
+    )
+
+
+class Change(NamedTuple):
+    """What is changed of the model, in words and as settings."""
+
+    text: str
+    sets: tuple[str, ...]
+
+
+def _changes(setting: Setting) -> Iterator[Change]:
+    """What the paper leaves open, or the model simplifies, but for what is set."""
+    if not setting.includes(cases=[2, 3]):
+        return
+    given = setting.given
+    if "blocks_per_cylinder" not in given and "seek" not in given:
+        for blocks in GEOMETRIES:
+            yield Change(f"{blocks} blocks in a cylinder", (f"device.per_cylinder={blocks}",))
+        yield Change("no seeks", ("device.seek=0us",))
+    if "depletion" not in given:
+        for keys in ("1", "64", "1024"):
+            noun = "random key" if keys == "1" else "random keys"
+            yield Change(f"{keys} {noun} in a block", tuple(depletion(keys)))
+    if "layout" not in given:
+        for at in ("first", "middle"):
+            yield Change(f"outputs {at} on their disks", (f"merge.layout=output-{at}",))
+    if "latency" not in given:
+        yield Change("every wait half a turn", ("device.latency=constant",))
+    if "stagger" not in given:
+        for seconds in (10, 30):
+            yield Change(f"jobs begin {seconds} s apart", (f"merge.stagger={seconds}s",))
+
+
+def _variants(setting: Setting) -> list[tuple[Change, Point]]:
+    """Cases 2 and 3 with one thing changed each."""
+    disks = (setting.disks or (5,))[0]
+    jobs = setting.jobs or (2, 5)
+    every = [
+        (change, Point(disks=disks, jobs=many, case=case, sets=change.sets))
+        for change in _changes(setting)
+        for many in jobs
+        for case in (2, 3)
+    ]
+    return [(change, point) for change, point in every if point.fits]
+
+
+def variant_rows(setting: Setting) -> list[Row]:
+    """What came of them, of some of the seeds."""
+    every = _variants(setting)
+    found = run([point for _, point in every], setting, setting.seeds[:VARIANT_SEEDS])
+    return [
+        {
+            "variant": change.text,
+            "disks": point.disks,
+            "jobs": point.jobs,
+            "case": point.case,
+            "time_s": found[point].time_s,
+            "sd_s": found[point].sd_s,
+            "divergence": found[point].divergence,
+        }
+        for change, point in every
+    ]

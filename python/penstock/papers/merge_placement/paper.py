@@ -1,0 +1,78 @@
+"""The merge-placement paper: its figures and its model of a race, simulated again."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from penstock.papers.claims import Claim
+from penstock.papers.merge_placement import blocks, courses, merges, rings, setting
+from penstock.papers.merge_placement.claims import claims
+from penstock.papers.merge_placement.pictures import PICTURES
+from penstock.papers.study import Block, Ours, Study
+
+KEYS = (
+    "rows",
+    "threshold",
+    "two_disk",
+    "three_disk",
+    "ring",
+    "variants",
+    "served",
+    "layouts",
+    "courses",
+    "queues",
+)
+
+
+class MergePlacement(Study):
+    """What the paper says, next to ours."""
+
+    def claims(self, ours: Ours) -> list[Claim]:
+        """What the paper says, held to our figures."""
+        return claims(ours)
+
+    def blocks(self, ours: Ours) -> Sequence[Block]:
+        """All tables."""
+        return blocks.blocks(ours)
+
+    def data(self, ours: Ours, claims: Sequence[Claim]) -> dict[str, Any]:
+        """All rows by their names, and the claims."""
+        return {**ours, "claims": claims}
+
+    def read(self, data: Mapping[str, Any]) -> Ours:
+        """The rows by their names."""
+        return {key: data[key] for key in KEYS}
+
+
+def simulate(given: Mapping[str, str]) -> Ours:
+    """All figures under some settings."""
+    of = setting.read(given)
+    # The fewest runs first: they say what is wrong with the settings.
+    layouts, rows = courses.layouts(of), merges.rows(of)
+    raced = rings.run(rings.needed(of))
+    return {
+        "rows": rows,
+        "threshold": merges.threshold_rows(of),
+        "two_disk": rings.two_rows(of, raced),
+        "three_disk": rings.three_rows(of, raced),
+        "ring": rings.ring_rows(of, raced),
+        "variants": merges.variant_rows(of),
+        "served": rings.served_rows(of, raced),
+        "layouts": layouts,
+        "courses": courses.courses(of),
+        "queues": rings.queues(raced),
+    }
+
+
+PAPER = MergePlacement(
+    name=setting.NAME,
+    help="""\
+Make Figures 2.1 to 3.6 again: merges side by side, and the race between them.
+
+Some 2,000 simulated runs, in some seconds. The images of the paper's figures are not available, so
+the figures here are held to what its text says of them.""",
+    settings=setting.SETTINGS,
+    simulate=simulate,
+    cases="numbers",
+    pictures=PICTURES,
+    quick=("seeds=1", "disks=5", "jobs=2", "ring.disks=3,4"),
+)
