@@ -37,6 +37,7 @@ __all__ = [
     "trace_convert",
     "trace_describe",
     "trace_formats",
+    "trace_races",
     "without_detail",
 ]
 
@@ -242,6 +243,14 @@ def trace_convert(
     format: str | None = None,
 ) -> str:
     """Write a trace in another format and return the result as JSON."""
+
+def trace_races(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,
+    classes: str | PathLike[str] | None = None,
+) -> str:
+    """Find who stood still behind the writes of another, in a trace or a record, as JSON."""
 
 def size(text: str) -> int:
     """A size as `64KiB` in bytes."""

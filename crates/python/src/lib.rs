@@ -55,7 +55,7 @@ mod _native {
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]
-    use crate::traces::{trace_convert, trace_describe, trace_formats};
+    use crate::traces::{trace_convert, trace_describe, trace_formats, trace_races};
     #[pymodule_export]
     use crate::units::{duration, size};
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use penstock_run::trace_tools;
+use penstock_run::{races, trace_tools};
 use pyo3::prelude::*;
 
 use crate::answer::{json, raise};
@@ -43,4 +43,19 @@ pub(crate) fn trace_convert(
 ) -> PyResult<String> {
     let converted = py.detach(|| trace_tools::convert(&path, format.as_deref(), &to, &into));
     converted.map(|converted| json(&converted)).map_err(|failure| raise(py, &failure))
+}
+
+/// Finds the races in the trace or record at `path` and returns them as JSON; with classes by the rules of
+/// the job at `classes`.
+#[pyfunction]
+#[pyo3(signature = (path, *, format=None, classes=None))]
+#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
+pub(crate) fn trace_races(
+    py: Python<'_>,
+    path: PathBuf,
+    format: Option<String>,
+    classes: Option<PathBuf>,
+) -> PyResult<String> {
+    let found = py.detach(|| races::races(&path, format.as_deref(), classes.as_deref()));
+    found.map(|found| json(&found)).map_err(|failure| raise(py, &failure))
 }

@@ -12,6 +12,7 @@ pub mod cycle;
 pub mod doctor;
 pub mod gate;
 pub mod papers;
+pub mod races;
 pub mod record;
 pub mod result;
 pub mod trace_tools;

@@ -6,13 +6,14 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use penstock_core::{
-    Bounded, Clock, Device, End, Limits, Observer, Policy, Queued, ReqId, RunError, Seed, Served,
+    Bounded, Clock, Device, End, Go, Limits, Observer, Policy, Queued, ReqId, RunError, Seed, Served,
     Source, Time, Virtual, Witness, run,
 };
 use penstock_device::page_cache::Options;
 use penstock_device::{PageCache, Rack};
 use penstock_live::{Emulated, Guard, LiveClock, LiveDevice, Null, Paced, Settings, Speed, Stage};
 use penstock_spec::PageCacheSpec;
+use penstock_spec::devices::ArraySpec;
 use penstock_spec::{Job, Stop};
 
 use crate::below::Seen;
@@ -35,7 +36,7 @@ use crate::observer::{CellObserver, Ends};
 use crate::place::{Live, Place, disks as disks_of};
 use crate::progress::{Progress, Reporter, Rhythm};
 use crate::record::recorded::Recorded;
-use crate::record::{Header, RecordedServed, Recorder};
+use crate::record::{Header, RecordedDisk, RecordedServed, Recorder};
 use crate::result::RunResult;
 use crate::snapshot::{Watch, Watched};
 use crate::workload::{Books, Load};
@@ -88,6 +89,12 @@ fn observed(
         Some(courses) => courses.over(policy, disks.get()),
         None => policy,
     }
+}
+
+/// What puts decisions into a record.
+fn decided(recorder: &Recorder) -> impl FnMut(Time, Go, &[ReqId]) + use<> {
+    let recorder = recorder.clone();
+    move |at, go, chain| recorder.decided(at, go, chain)
 }
 
 impl Runner<'_> {
@@ -177,32 +184,68 @@ impl Runner<'_> {
             let served = models.iter().map(|spec| disks_of(spec));
             let queues = devices.into_iter().zip(served);
             let mut stack = Rack::new(
-                queues.map(|(one, disks)| self.queue(one, disks, &quit, courses)).collect(),
+                queues.map(|(one, disks)| self.queue(one, disks, &quit, courses, None)).collect(),
             );
             let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
             return self.counted(stack.devices().map(Queued::policy), courses, &quit, result);
         }
         if let Some(array) = models[0].array_of_queues() {
-            let queue = |device| self.queue(device, NonZeroU32::MIN, &quit, courses);
-            let disks = devices.into_iter().map(queue).collect();
-            let mut stack = array.over(disks).expect("checked when it was read");
-            let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
-            return self.counted(stack.disks().map(Queued::policy), courses, &quit, result);
+            return self.run_array(array, devices, place, clock, progress, (observers, courses));
         }
         self.run(place, devices.swap_remove(0), clock, progress, observers)
     }
 
-    /// A queue with a policy of its own before `device`, which has so many `disks`.
+    /// The run over `disks`, each with a queue of its own, as one `array`.
+    fn run_array(
+        &self,
+        array: &ArraySpec,
+        disks: Vec<Box<dyn Device>>,
+        place: &Place,
+        clock: &mut impl Clock,
+        progress: &mut dyn Progress,
+        (observers, courses): (Observers<'_>, Option<&Courses>),
+    ) -> Result<RunResult, Failure> {
+        let quit = QuitFlag::default();
+        let recorder = self.recorder(|| {
+            let disk = |disk: &Box<dyn Device>| RecordedDisk {
+                room: disk.room(),
+                capacity: disk.capacity(),
+            };
+            let queues = disks.iter().map(disk).collect();
+            Header { queues, ..self.header(place, &disks[0], NonZeroU32::MIN) }
+        })?;
+        let queue = |(number, mut device): (u16, Box<dyn Device>)| {
+            let recorder = recorder.as_ref().map(|recorder| recorder.of(number));
+            if let Some(recorder) = &recorder {
+                device = Box::new(Recorded::new(device, recorder.clone()));
+            }
+            self.queue(device, NonZeroU32::MIN, &quit, courses, recorder.as_ref())
+        };
+        let disks = (0..).zip(disks).map(queue).collect();
+        let mut stack = array.over(disks).expect("checked when it was read");
+        let result = self.drive(&mut stack, clock, progress, observers, recorder.clone(), &quit);
+        let result = result.and_then(|result| {
+            self.counted(stack.disks().map(Queued::policy), courses, &quit, result)
+        });
+        self.recorded(recorder, result)
+    }
+
+    /// A queue with a policy of its own before `device`, which has so many `disks`; `recorder` records its
+    /// decisions.
     fn queue<D: Device>(
         &self,
         device: D,
         disks: NonZeroU32,
         quit: &QuitFlag,
         courses: Option<&Courses>,
+        recorder: Option<&Recorder>,
     ) -> Queued<Box<dyn Policy>, D> {
         let served = Served { classes: &self.load.classes, disks };
         let at_completions = self.job.workload.arrives_at_completions();
-        let policy = observed(self.policy.build(&served, quit), disks, courses);
+        let mut policy = observed(self.policy.build(&served, quit), disks, courses);
+        if let Some(recorder) = recorder {
+            policy = Box::new(Witness::new(policy, decided(recorder)));
+        }
         Queued::new(policy, device).arrivals_first(at_completions)
     }
 
@@ -278,12 +321,26 @@ impl Runner<'_> {
         policy = observed(policy, place.disks(), courses.as_ref());
         let observers = Observers { sent: sent.as_ref(), ..observers };
         let at_completions = self.job.workload.arrives_at_completions();
-        let Some(path) = self.record else {
+        let recorder = self.recorder(|| self.header(place, &device, place.disks()))?;
+        let Some(recorder) = recorder else {
             let mut stack = Queued::new(policy, device).arrivals_first(at_completions);
             let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
             return self.counted([stack.policy()], courses.as_ref(), &quit, result);
         };
-        let header = Header {
+        let policy = Witness::new(policy, decided(&recorder));
+        let device = Recorded::new(device, recorder.clone());
+        let mut stack = Queued::new(policy, device).arrivals_first(at_completions);
+        let result =
+            self.drive(&mut stack, clock, progress, observers, Some(recorder.clone()), &quit);
+        let result = result
+            .and_then(|result| self.counted([stack.policy()], courses.as_ref(), &quit, result));
+        self.recorded(Some(recorder), result)
+    }
+
+    /// What a record says of a queue before `device`, which has so many `disks`.
+    fn header(&self, place: &Place, device: &impl Device, disks: NonZeroU32) -> Header {
+        let served = Served { classes: &self.load.classes, disks };
+        Header {
             penstock: crate::version::VERSION.into(),
             policy: self.policy.name().into(),
             job: self.job.name.clone(),
@@ -293,18 +350,25 @@ impl Runner<'_> {
             block: place.block(),
             polled: device.polled(),
             served: Some(RecordedServed::new(&served)),
+            queues: Vec::new(),
+        }
+    }
+
+    /// The files of the record with that `header`, if the run is to be recorded.
+    fn recorder(&self, header: impl FnOnce() -> Header) -> Result<Option<Recorder>, Failure> {
+        let create = |path: &Path| {
+            Recorder::create(path, &header()).map_err(|error| Failure::unwritable(path, &error))
         };
-        let recorder =
-            Recorder::create(path, &header).map_err(|error| Failure::unwritable(path, &error))?;
-        let above = recorder.clone();
-        let decided = move |at, go, chain: &[ReqId]| above.decided(at, go, chain);
-        let device = Recorded::new(device, recorder.clone());
-        let mut stack =
-            Queued::new(Witness::new(policy, decided), device).arrivals_first(at_completions);
-        let result =
-            self.drive(&mut stack, clock, progress, observers, Some(recorder.clone()), &quit);
-        let result = result
-            .and_then(|result| self.counted([stack.policy()], courses.as_ref(), &quit, result));
+        self.record.map(create).transpose()
+    }
+
+    /// `result`, once its record, if there is one, is whole.
+    fn recorded(
+        &self,
+        recorder: Option<Recorder>,
+        result: Result<RunResult, Failure>,
+    ) -> Result<RunResult, Failure> {
+        let (Some(path), Some(recorder)) = (self.record, recorder) else { return result };
         let written = recorder.finish().map_err(|error| Failure::half_written(path, &error));
         // The run's own error says more than a file that ended with it.
         result.and_then(|result| written.map(|()| result))

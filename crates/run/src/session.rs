@@ -155,11 +155,12 @@ impl Session {
         Ok(comparisons)
     }
 
-    /// Why the device may have no more than one queue, if it may not.
-    fn of_one_queue(&self) -> Option<&'static str> {
+    /// Why a run with so many `lanes` may have no more than one queue, if it may not.
+    fn of_one_queue(&self, lanes: usize) -> Option<&'static str> {
         let Options { record, stability, .. } = &self.options;
         let cycle = stability.then_some("a cycle is of one queue");
-        cycle.or_else(|| record.as_ref().map(|_| "a record is of one queue"))
+        let recorded = record.as_ref().filter(|_| lanes > 1).map(|_| "a record is of one device's queues");
+        cycle.or(recorded)
     }
 
     /// `variant` with all that its runs have in common.
@@ -174,7 +175,8 @@ impl Session {
         place.check_units(job)?;
         let load = workload::load(job, &place)?;
         let place = place.playing(&load.lanes);
-        place.check_queues(&asked, load.lanes.len(), self.of_one_queue())?;
+        let lanes = load.lanes.len();
+        place.check_queues(&asked, lanes, self.of_one_queue(lanes))?;
         if self.options.target.read_only && load.workload.writes() {
             let message = "the job writes, and the target is only to be read";
             return Err(Failure::wrong(message, "leave --read-only out, or name a job that reads"));

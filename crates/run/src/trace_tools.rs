@@ -84,7 +84,7 @@ pub fn describe(
 }
 
 /// The names of the classes of the job at `job`, with that of all others last, and the rules.
-fn classified(path: &Path, job: &Path) -> Result<(Vec<String>, TraceSpec), Failure> {
+pub(crate) fn classified(path: &Path, job: &Path) -> Result<(Vec<String>, TraceSpec), Failure> {
     // The job's own trace, if it names one, gives way to this one.
     let job = Job::load(job, &[format!("trace.file={}", path.display())])?;
     let spec = job.workload.trace().expect("it was just set").clone();

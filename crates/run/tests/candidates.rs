@@ -228,8 +228,6 @@ fn neither_a_live_run_nor_a_record_is_begun() {
     };
     let text = refused(whole("mine"), Options::default());
     assert!(text.contains("policy mine is from outside and decides for one queue"), "{text}");
-    let text = refused("fcfs".into(), record.clone());
-    assert!(text.contains("a record is of one queue, and device has one"), "{text}");
     // Or where each device of a trace has.
     let trace = folder.join(format!("penstock-candidates-{}.trace", std::process::id()));
     std::fs::write(&trace, "0.0 0 0 8 1\n0.0 1 0 8 1\n").unwrap();
@@ -237,11 +235,15 @@ fn neither_a_live_run_nor_a_record_is_begun() {
         "device = \"flash\"\n[trace]\nfile = \"{}\"\nformat = \"disksim\"\nlayout = \"each\"\n",
         trace.display()
     );
-    for (policy, options) in [(whole("mine"), Options::default()), ("fcfs".into(), record)] {
+    for (policy, options, why) in [
+        (whole("mine"), Options::default(), "for one queue"),
+        ("fcfs".into(), record, "a record is of one device's queues"),
+    ] {
         let options = Options { policies: vec![policy], ..options };
         let error = compare_text("job.toml", &job, &[], &options, &mut |_| true).unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("one queue, and each device of the trace has its own"), "{text}");
+        let said = format!("{why}, and each device of the trace has its own");
+        assert!(text.contains(&said), "{text}");
     }
     std::fs::remove_file(&trace).unwrap();
     assert!(!file.exists());

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use penstock_core::{Op, Request, Source, Span, Time};
 use penstock_workload::Merge;
-use penstock_workload::merge::{Event, Held, Memory, Wait};
+use penstock_workload::merge::{Event, Held, Memory, Shape, Wait};
 
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::values::ratio;
@@ -24,8 +24,7 @@ struct MergeEntries {
     memory: Memory,
     /// Blocks of memory that are always enough, if there is a bound.
     enough: Option<u64>,
-    /// Blocks of a job.
-    blocks: u64,
+    shape: Shape,
     /// Bytes of a disk.
     disk: u64,
     apart: Apart,
@@ -79,7 +78,7 @@ impl MergeBook {
             jobs: (0..merge.jobs()).filter(|job| merge.has(*job)).map(job).collect(),
             memory: merge.memory,
             enough: merge.memory.always_enough(&merge.shape, merge.jobs()),
-            blocks: merge.shape.blocks(),
+            shape: merge.shape,
             disk: merge.disk,
             apart: Apart::default(),
             writes: vec![0; merge.layout.used.len()],
@@ -164,6 +163,17 @@ impl MergeEntries {
     }
 }
 
+impl MergeEntries {
+    /// The write time of a block, times the disks that an output leaves for runs, over its read time.
+    fn f_eff(&self) -> Option<f64> {
+        let of_block = |services: &Services, at_once| services.mean_ms() / f64::from(at_once);
+        let write = of_block(&self.write, self.shape.write);
+        let read = of_block(&self.read, self.shape.read);
+        let others = self.writes.len() as f64 - 1.0;
+        (read > 0.0 && write > 0.0).then(|| write * others / read)
+    }
+}
+
 impl MergeFigures {
     /// It waits for `wait` from `at` on, or for nothing.
     fn waits(&mut self, wait: Option<Wait>, at: Time) {
@@ -231,7 +241,7 @@ impl Measure for MergeBook {
         let makespan = finished.and_then(|all| all.into_iter().max());
         let until = makespan.unwrap_or(end);
         entries.apart.is(0, until);
-        let blocks = entries.blocks as f64;
+        let blocks = entries.shape.blocks() as f64;
         let blocked = |job: &mut MergeFigures| {
             job.waits(None, until);
             BlockedResult { read: seconds(job.for_reads), memory: seconds(job.for_memory) }
@@ -246,6 +256,7 @@ impl Measure for MergeBook {
             blocked_s: entries.jobs.iter_mut().map(blocked).collect(),
             read_ms: entries.read.mean_ms(),
             write_ms: entries.write.mean_ms(),
+            f_eff: entries.f_eff(),
         });
     }
 }

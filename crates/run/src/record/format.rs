@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use penstock_core::{Errno, Io, ReqId, Span, Time};
 
-pub(super) const RECORD: &str = "penstock-record 1\n";
+/// What a record begins with.
+pub(crate) const RECORD: &str = "penstock-record 1\n";
 pub(super) const DECISIONS: &str = "penstock-decisions 1\n";
 
 pub(super) const TURN: u8 = b'T';
@@ -14,6 +15,7 @@ pub(super) const ADVANCE: u8 = b'V';
 pub(super) const ROOM: u8 = b'R';
 pub(super) const REFUSED: u8 = b'F';
 pub(super) const POSITION: u8 = b'S';
+pub(super) const QUEUE: u8 = b'Q';
 pub(super) const END: u8 = b'E';
 pub(super) const DECISION: u8 = b'P';
 
@@ -59,6 +61,8 @@ pub enum Event {
         /// How long.
         takes: Span,
     },
+    /// What follows of devices is of the one below the queue of this number; before that of the first.
+    Queue(u16),
     /// The run ended here.
     End,
 }

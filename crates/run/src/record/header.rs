@@ -25,8 +25,21 @@ pub struct Header {
     /// The device finishes by itself, as real ones do; records that do not say are of such.
     #[serde(default = "yes")]
     pub polled: bool,
-    /// What the policy served; older records do not say.
+    /// What the policy served, each one if there are several queues; older records do not say.
     pub served: Option<RecordedServed>,
+    /// The disk below each queue, if there is one before every disk; above, `room` and `block` are those
+    /// of any of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<RecordedDisk>,
+}
+
+/// A disk below a queue of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RecordedDisk {
+    /// Commands that it takes at once.
+    pub room: u32,
+    /// Its bytes.
+    pub capacity: u64,
 }
 
 /// A [`Served`] in a header.
@@ -60,6 +73,11 @@ impl RecordedServed {
     /// How many classes there were.
     pub(super) fn classes(&self) -> usize {
         self.classes.len()
+    }
+
+    /// Their names.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.classes.iter().map(|class| class.name.clone()).collect()
     }
 
     /// The classes and the disks of a [`Served`].

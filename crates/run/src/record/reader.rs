@@ -9,7 +9,7 @@ use penstock_core::{
 };
 
 use super::format::{
-    ADVANCE, ARRIVAL, BUFFER, COMPLETION, DECISION, DECISIONS, END, Event, POSITION, RECORD,
+    ADVANCE, ARRIVAL, BUFFER, COMPLETION, DECISION, DECISIONS, END, Event, POSITION, QUEUE, RECORD,
     REFUSED, ROOM, TURN, decisions_of,
 };
 use super::header::Header;
@@ -85,6 +85,10 @@ impl Reader {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
+    fn u16(&mut self) -> io::Result<u16> {
+        Ok(u16::from_le_bytes(self.array()?))
+    }
+
     fn u64(&mut self) -> io::Result<u64> {
         Ok(u64::from_le_bytes(self.array()?))
     }
@@ -141,7 +145,7 @@ impl Events {
                 start: file.u64()?,
                 len: file.u32()?,
                 stream: StreamId(file.u32()?),
-                class: ClassId(u16::from_le_bytes(file.array()?)),
+                class: ClassId(file.u16()?),
                 op: {
                     let byte = file.byte()?;
                     let unknown = || foreign(&format!("it names an operation {byte}"));
@@ -160,6 +164,7 @@ impl Events {
             ROOM => Event::Room { after: file.u32()?, room: file.u32()? },
             REFUSED => Event::Refused { after: file.u32()? },
             POSITION => Event::Position { after: file.u32()?, takes: Span::from_ns(file.u64()?) },
+            QUEUE => Event::Queue(file.u16()?),
             END => Event::End,
             other => return Err(foreign(&format!("it holds an event of kind {other}"))),
         })
@@ -167,7 +172,10 @@ impl Events {
 }
 
 /// The decisions of a record, in order.
-pub struct Decisions(Reader);
+pub struct Decisions {
+    reader: Reader,
+    queue: u16,
+}
 
 impl Decisions {
     /// Opens the decisions that belong to the record at `record`.
@@ -175,7 +183,8 @@ impl Decisions {
     /// # Errors
     /// When they cannot be read or are no decisions.
     pub fn open(record: &Path) -> io::Result<Self> {
-        Reader::open(&decisions_of(record), DECISIONS).map(|(reader, _)| Self(reader))
+        let (reader, _) = Reader::open(&decisions_of(record), DECISIONS)?;
+        Ok(Self { reader, queue: 0 })
     }
 
     /// The next decision; `None` at the end.
@@ -183,15 +192,23 @@ impl Decisions {
     /// # Errors
     /// When the file is cut off or damaged.
     pub fn read(&mut self) -> io::Result<Option<Decision>> {
-        self.decision().map_err(|error| self.0.place.of(error))
+        self.decision().map_err(|error| self.reader.place.of(error))
+    }
+
+    /// The queue of the decision that was read last.
+    pub fn queue(&self) -> u16 {
+        self.queue
     }
 
     fn decision(&mut self) -> io::Result<Option<Decision>> {
-        let file = &mut self.0;
-        match file.tag()? {
-            DECISION => {}
-            END => return Ok(None),
-            other => return Err(foreign(&format!("it holds an entry of kind {other}"))),
+        let file = &mut self.reader;
+        loop {
+            match file.tag()? {
+                DECISION => break,
+                QUEUE => self.queue = file.u16()?,
+                END => return Ok(None),
+                other => return Err(foreign(&format!("it holds an entry of kind {other}"))),
+            }
         }
         let (at, len, chained) = (Time::from_ns(file.u64()?), file.u32()?, file.u32()?);
         let go = Go { id: file.id()?, len };

@@ -19,7 +19,7 @@ use penstock_spec::params;
 use serde::Serialize;
 
 use super::format::Event;
-use super::header::Header;
+use super::header::{Header, RecordedDisk};
 use super::reader::{Decisions, Events};
 use super::recorded::{Usual, count};
 use super::tape::{Known, Tape};
@@ -60,6 +60,18 @@ pub struct Difference {
 /// # Errors
 /// When the record or its decisions cannot be read, or its job is not one that this version knows.
 pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
+    observed(path, sets, |_, _| Ok(())).map(|(replay, ())| replay)
+}
+
+/// The same, with what `observer` makes of the run's header and job, which observes the requests.
+///
+/// # Errors
+/// Those of [`replay`] and of `observer`.
+pub(crate) fn observed<O: Observer>(
+    path: &Path,
+    sets: &[String],
+    observer: impl FnOnce(&Header, &Job) -> Result<O, Failure>,
+) -> Result<(Replay, O), Failure> {
     let at = |error: io::Error| Failure::unreadable(path, &error);
     let (events, header) = Events::open(path).map_err(at)?;
     let decisions = Decisions::open(path).map_err(|error| {
@@ -67,37 +79,18 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
         Failure::unreadable(&crate::record::decisions_of(path), &error).hint(hint)
     })?;
     let job = Job::parse(&format!("the job in {}", path.display()), &header.text, sets)?;
-    let policy = policy(&header, &job)?;
-
-    let tape = Tape::new(events, Known::new(&header, &job));
+    let inner = observer(&header, &job)?;
+    let tape = Tape::new(events, Known::new(&header, &job), header.queues.len().max(1));
     let tape = tape.map_err(|error| damaged(path, &error))?;
     let tape = Rc::new(RefCell::new(tape));
     let verdict = Rc::new(RefCell::new(Verdict::new(decisions)));
-    let judge = Rc::clone(&verdict);
-    let policy = Witness::new(policy, move |at, go, chain: &[ReqId]| {
-        judge.borrow_mut().compare(at, go, chain);
-    });
-    let device = Played {
-        tape: Rc::clone(&tape),
-        room: header.room,
-        usual: Usual::default(),
-        header: header.clone(),
-        started: Vec::new(),
-    };
-    let mut stack =
-        Queued::new(policy, device).arrivals_first(job.workload.arrives_at_completions());
+    let mut stack = stack(path, &header, &job, (&tape, &verdict))?;
     let (mut clock, mut source) = (Turns(Rc::clone(&tape)), Arrivals(Rc::clone(&tape)));
     let mut watch =
-        ReplayObserver { tape: Rc::clone(&tape), verdict: Rc::clone(&verdict), requests: 0 };
+        ReplayObserver { tape: Rc::clone(&tape), verdict: Rc::clone(&verdict), requests: 0, inner };
     // Requests stay outstanding at the tape's end if the recorded run was ended: no failure here.
     let limits = Limits { until: Time::NEVER, max_outstanding: u32::MAX };
-    let _ = match job.buffered() {
-        None => run(&mut source, &mut stack, &mut clock, &mut watch, limits),
-        Some(spec) => {
-            let mut cache = PageCache::new(&spec.options(), stack);
-            run(&mut source, &mut cache, &mut clock, &mut watch, limits)
-        }
-    };
+    let _ = run(&mut source, &mut stack, &mut clock, &mut watch, limits);
     if let Some(error) = tape.borrow_mut().failed.take() {
         return Err(damaged(path, &error));
     }
@@ -106,7 +99,7 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
     if let Some(error) = verdict.failed.take() {
         return Err(damaged(&crate::record::decisions_of(path), &error));
     }
-    Ok(Replay {
+    let replay = Replay {
         penstock: crate::version::VERSION,
         recorded_by: header.penstock,
         policy: header.policy,
@@ -114,7 +107,50 @@ pub fn replay(path: &Path, sets: &[String]) -> Result<Replay, Failure> {
         alike: verdict.alike,
         requests: watch.requests,
         first_difference: verdict.difference.take(),
-    })
+    };
+    Ok((replay, watch.inner))
+}
+
+/// What was between source and devices, over devices that play the tape: a queue, perhaps below a page
+/// cache, or one before every disk of an array.
+fn stack(
+    path: &Path,
+    header: &Header,
+    job: &Job,
+    (tape, verdict): (&Rc<RefCell<Tape>>, &Rc<RefCell<Verdict>>),
+) -> Result<Box<dyn Device>, Failure> {
+    let queue = |number: u16, disk: RecordedDisk| {
+        let judge = Rc::clone(verdict);
+        let policy = Witness::new(policy(header, job)?, move |at, go, chain: &[ReqId]| {
+            judge.borrow_mut().compare(number, at, go, chain);
+        });
+        let device = Played {
+            tape: Rc::clone(tape),
+            header: header.clone(),
+            queue: number,
+            disk,
+            usual: Usual::default(),
+            started: Vec::new(),
+        };
+        Ok(Queued::new(policy, device).arrivals_first(job.workload.arrives_at_completions()))
+    };
+    if header.queues.is_empty() {
+        let whole = RecordedDisk { room: header.room, capacity: header.capacity };
+        let queue = queue(0, whole)?;
+        return Ok(match job.buffered() {
+            None => Box::new(queue),
+            Some(spec) => Box::new(PageCache::new(&spec.options(), queue)),
+        });
+    }
+    let queues = (0..).zip(&header.queues).map(|(number, disk)| queue(number, *disk));
+    let queues = queues.collect::<Result<Vec<_>, Failure>>()?;
+    let array = job.device.as_ref().and_then(|spec| spec.array_of_queues());
+    let array = array.and_then(|array| array.over(queues).ok());
+    let foreign = || {
+        let what = "its device is no array of as many disks as it has queues";
+        damaged(path, &io::Error::new(io::ErrorKind::InvalidData, what))
+    };
+    array.map(|array| Box::new(array) as Box<dyn Device>).ok_or_else(foreign)
 }
 
 /// The events or decisions in the file at `path` cannot be read to their end.
@@ -187,7 +223,10 @@ impl Source for Arrivals {
 struct Played {
     tape: Rc<RefCell<Tape>>,
     header: Header,
-    room: u32,
+    /// The number of the queue above it.
+    queue: u16,
+    /// With the room that it has now.
+    disk: RecordedDisk,
     usual: Usual,
     /// Tickets and lengths in flight.
     started: Vec<(ReqId, u32, Time)>,
@@ -195,7 +234,7 @@ struct Played {
 
 impl Device for Played {
     fn capacity(&self) -> u64 {
-        self.header.capacity
+        self.disk.capacity
     }
 
     fn block(&self) -> u32 {
@@ -203,13 +242,13 @@ impl Device for Played {
     }
 
     fn room(&self) -> u32 {
-        self.room
+        self.disk.room
     }
 
     fn admits(&self, _: Op, _: u64, _: u32) -> bool {
         let tape = &mut *self.tape.borrow_mut();
-        match tape.next {
-            Event::Refused { after } if after == self.usual.admitted.get() => {
+        match tape.of(self.queue) {
+            Some(Event::Refused { after }) if after == self.usual.admitted.get() => {
                 self.usual.admitted.set(0);
                 tape.pass();
                 false
@@ -223,8 +262,8 @@ impl Device for Played {
 
     fn position(&self, _: Time, _: Op, _: u64) -> Span {
         let tape = &mut *self.tape.borrow_mut();
-        match tape.next {
-            Event::Position { after, takes } if after == self.usual.reached.get() => {
+        match tape.of(self.queue) {
+            Some(Event::Position { after, takes }) if after == self.usual.reached.get() => {
                 self.usual.reached.set(0);
                 tape.pass();
                 takes
@@ -238,13 +277,16 @@ impl Device for Played {
 
     fn start(&mut self, now: Time, req: &Request) {
         self.started.push((req.id, req.len, now));
-        self.room = self.room.saturating_sub(1);
+        self.disk.room = self.disk.room.saturating_sub(1);
         self.play_room();
     }
 
     fn wakeup(&self) -> Time {
-        match self.tape.borrow().next {
-            Event::Advance => Time::ZERO,
+        let tape = &mut *self.tape.borrow_mut();
+        match tape.of(self.queue) {
+            Some(Event::Advance) => Time::ZERO,
+            // An array keeps in mind what each disk said.
+            _ if !self.header.queues.is_empty() => tape.advance_of(self.queue),
             _ => Time::NEVER,
         }
     }
@@ -263,10 +305,10 @@ impl Played {
     /// The room that is recorded here, if it is not the usual one.
     fn play_room(&mut self) {
         let tape = &mut *self.tape.borrow_mut();
-        match tape.next {
-            Event::Room { after, room } if after == self.usual.room.get() => {
+        match tape.of(self.queue) {
+            Some(Event::Room { after, room }) if after == self.usual.room.get() => {
                 self.usual.room.set(0);
-                self.room = room;
+                self.disk.room = room;
                 tape.pass();
             }
             _ => count(&self.usual.room),
@@ -275,36 +317,42 @@ impl Played {
 
     fn play_completions(&mut self, now: Time, done: &mut Vec<Done>) {
         let tape = &mut *self.tape.borrow_mut();
-        if tape.next == Event::Advance {
+        if tape.of(self.queue) == Some(Event::Advance) {
             tape.pass();
         }
-        while let Event::Completion { id, service, len, error } = tape.next {
+        while let Some(Event::Completion { id, service, len, error }) = tape.of(self.queue) {
             // A command that was never sent here: a decision before it differed, and is reported.
             let Some(at) = self.started.iter().position(|&(i, l, _)| (i, l) == (id, len)) else {
                 return;
             };
             let (_, _, begun) = self.started.swap_remove(at);
             done.push(Done { id, at: now, begun, service, len, error });
-            self.room = self.room.saturating_add(1);
+            self.disk.room = self.disk.room.saturating_add(1);
             tape.pass();
         }
     }
 }
 
 /// Ends the replay at the first difference.
-struct ReplayObserver {
+struct ReplayObserver<O> {
     tape: Rc<RefCell<Tape>>,
     verdict: Rc<RefCell<Verdict>>,
     requests: u64,
+    inner: O,
 }
 
-impl Observer for ReplayObserver {
+impl<O: Observer> Observer for ReplayObserver<O> {
     fn turn(&mut self, _: Time) -> bool {
         self.tape.borrow().failed.is_none() && self.verdict.borrow().agrees()
     }
 
-    fn arrived(&mut self, _: Time, _: &Request) {
+    fn arrived(&mut self, now: Time, req: &Request) {
         self.requests += 1;
+        self.inner.arrived(now, req);
+    }
+
+    fn finished(&mut self, now: Time, req: &Request, done: &Done) {
+        self.inner.finished(now, req, done);
     }
 }
 
@@ -335,13 +383,18 @@ impl Verdict {
         next
     }
 
-    fn compare(&mut self, at: Time, go: Go, chain: &[ReqId]) {
+    fn compare(&mut self, queue: u16, at: Time, go: Go, chain: &[ReqId]) {
         if !self.agrees() {
             return;
         }
         let recorded = self.recorded();
         match &recorded {
-            Some(d) if (d.at, d.go, d.chain.as_slice()) == (at, go, chain) => self.alike += 1,
+            Some(d)
+                if (d.at, d.go, d.chain.as_slice()) == (at, go, chain)
+                    && self.tape.queue() == queue =>
+            {
+                self.alike += 1;
+            }
             _ => {
                 let replayed = Decision { at, go, chain: chain.to_vec() };
                 self.differ(recorded, Some(replayed));

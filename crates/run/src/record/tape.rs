@@ -1,5 +1,6 @@
 //! The events of a record as a replay reads them: one ahead, and none that its run cannot have had.
 
+use std::collections::VecDeque;
 use std::io;
 
 use penstock_core::{Io, Time};
@@ -55,35 +56,113 @@ impl Known {
 pub(super) struct Tape {
     events: Events,
     known: Known,
-    /// What comes next.
+    /// Where it stands: whatever comes next, if there is one queue, and of several what comes next of
+    /// all of them.
     pub(super) next: Event,
+    /// The queue of `next`, if it is of a device.
+    pub(super) queue: u16,
     /// When the current turn began.
     pub(super) now: Time,
     /// Why it ended too early, if it did.
     pub(super) failed: Option<io::Error>,
+    ahead: Ahead,
+}
+
+/// What was read ahead of where a tape stands: an array asks each disk when it goes on.
+struct Ahead {
+    events: VecDeque<(Event, u16)>,
+    /// When each disk is advanced next, as far as that was read.
+    advances: Vec<VecDeque<Time>>,
+    /// The queue and the turn that were read last.
+    queue: u16,
+    turn: Time,
 }
 
 impl Tape {
-    pub(super) fn new(events: Events, known: Known) -> io::Result<Self> {
-        let (next, now) = (Event::End, Time::ZERO);
-        let mut tape = Self { events, known, next, now, failed: None };
-        tape.next = tape.read()?;
+    /// With so many queues.
+    pub(super) fn new(events: Events, known: Known, queues: usize) -> io::Result<Self> {
+        let ahead = Ahead {
+            events: VecDeque::new(),
+            advances: vec![VecDeque::new(); queues],
+            queue: 0,
+            turn: Time::ZERO,
+        };
+        let (next, queue, now) = (Event::End, 0, Time::ZERO);
+        let mut tape = Self { events, known, next, queue, now, failed: None, ahead };
+        tape.step()?;
         Ok(tape)
     }
 
     /// Goes on to the next event.
     pub(super) fn pass(&mut self) {
-        self.next = self.read().unwrap_or_else(|error| {
-            self.failed = Some(error);
-            Event::End
-        });
+        if self.next == Event::Advance {
+            self.ahead.advances[usize::from(self.queue)].pop_front();
+        }
+        self.step().unwrap_or_else(|error| self.fail(error));
     }
 
-    fn read(&mut self) -> io::Result<Event> {
-        let event = self.events.read()?;
-        if let Event::Arrival(io) = &event {
-            self.known.check(io).map_err(|what| self.events.wrong(&what))?;
+    fn fail(&mut self, error: io::Error) {
+        self.failed.get_or_insert(error);
+        self.next = Event::End;
+    }
+
+    /// The next event, if it is of the device below `queue`.
+    pub(super) fn of(&self, queue: u16) -> Option<Event> {
+        (self.queue == queue).then_some(self.next)
+    }
+
+    /// When the device below `queue` is advanced next.
+    pub(super) fn advance_of(&mut self, queue: u16) -> Time {
+        loop {
+            if let Some(at) = self.ahead.advances[usize::from(queue)].front() {
+                return *at;
+            }
+            if matches!(self.ahead.events.back(), Some((Event::End, _))) || self.next == Event::End {
+                return Time::NEVER;
+            }
+            match self.read() {
+                Ok(event) => self.ahead.events.push_back(event),
+                Err(error) => {
+                    // It is told when the tape comes to it, as if nothing had been read ahead.
+                    self.ahead.events.push_back((Event::End, 0));
+                    self.failed.get_or_insert(error);
+                }
+            }
         }
-        Ok(event)
+    }
+
+    fn step(&mut self) -> io::Result<()> {
+        (self.next, self.queue) = match self.ahead.events.pop_front() {
+            Some(event) => event,
+            None => self.read()?,
+        };
+        Ok(())
+    }
+
+    /// Reads an event, and of which queue it is.
+    fn read(&mut self) -> io::Result<(Event, u16)> {
+        let queues = self.ahead.advances.len();
+        loop {
+            let event = self.events.read()?;
+            match event {
+                Event::Queue(queue) if usize::from(queue) < queues => self.ahead.queue = queue,
+                Event::Queue(queue) => {
+                    let what = format!("it names a queue {queue}, and its run had {queues}");
+                    return Err(self.events.wrong(&what));
+                }
+                Event::Arrival(io) => {
+                    self.known.check(&io).map_err(|what| self.events.wrong(&what))?;
+                }
+                Event::Turn(at) => self.ahead.turn = at,
+                Event::Advance => {
+                    let advances = &mut self.ahead.advances[usize::from(self.ahead.queue)];
+                    advances.push_back(self.ahead.turn);
+                }
+                _ => {}
+            }
+            if !matches!(event, Event::Queue(_)) {
+                return Ok((event, self.ahead.queue));
+            }
+        }
     }
 }

@@ -9,21 +9,44 @@ use std::rc::Rc;
 use penstock_core::{Done, Errno, Go, Io, ReqId, Span, Time};
 
 use super::format::{
-    ADVANCE, ARRIVAL, BUFFER, COMPLETION, DECISION, DECISIONS, END, POSITION, RECORD, REFUSED,
-    ROOM, TURN, decisions_of,
+    ADVANCE, ARRIVAL, BUFFER, COMPLETION, DECISION, DECISIONS, END, POSITION, QUEUE, RECORD,
+    REFUSED, ROOM, TURN, decisions_of,
 };
 use super::header::Header;
 
 /// Writes both files while a run goes on. Clones write to the same files.
 #[derive(Clone)]
-pub struct Recorder(Rc<RefCell<RecordFiles>>);
+pub struct Recorder {
+    files: Rc<RefCell<RecordFiles>>,
+    /// The queue whose device and decisions it records.
+    queue: u16,
+}
 
 struct RecordFiles {
     path: PathBuf,
-    record: BufWriter<File>,
-    decisions: BufWriter<File>,
+    record: MarkedFile,
+    decisions: MarkedFile,
     /// The first failure; what came after it was not written.
     failed: Option<io::Error>,
+}
+
+/// A file with entries of several queues.
+struct MarkedFile {
+    file: BufWriter<File>,
+    /// The queue that it marked last.
+    queue: u16,
+}
+
+impl MarkedFile {
+    /// The file, for an entry of `queue`.
+    fn of(&mut self, queue: u16) -> io::Result<&mut BufWriter<File>> {
+        if queue != self.queue {
+            self.queue = queue;
+            self.file.write_all(&[QUEUE])?;
+            self.file.write_all(&queue.to_le_bytes())?;
+        }
+        Ok(&mut self.file)
+    }
 }
 
 impl Recorder {
@@ -37,19 +60,22 @@ impl Recorder {
             file.write_all(format.as_bytes())?;
             serde_json::to_writer(&mut file, header)?;
             file.write_all(b"\n")?;
-            Ok(file)
+            Ok(MarkedFile { file, queue: 0 })
         };
         let record = open(path, RECORD)?;
         let decisions = open(&decisions_of(path), DECISIONS).inspect_err(|_: &io::Error| {
             // The record is ours, made above; an error here changes nothing about the first one.
             let _ = std::fs::remove_file(path);
         })?;
-        Ok(Self(Rc::new(RefCell::new(RecordFiles {
-            path: path.to_owned(),
-            record,
-            decisions,
-            failed: None,
-        }))))
+        let path = path.to_owned();
+        let files = RecordFiles { path, record, decisions, failed: None };
+        Ok(Self { files: Rc::new(RefCell::new(files)), queue: 0 })
+    }
+
+    /// The same files, for the device and the decisions of the queue of this number.
+    #[must_use]
+    pub fn of(&self, queue: u16) -> Self {
+        Self { files: Rc::clone(&self.files), queue }
     }
 
     /// Whether [`create`](Self::create) could make its two files.
@@ -62,7 +88,7 @@ impl Recorder {
     }
 
     fn write(&self, write: impl FnOnce(&mut RecordFiles) -> io::Result<()>) {
-        let files = &mut *self.0.borrow_mut();
+        let files = &mut *self.files.borrow_mut();
         if files.failed.is_none()
             && let Err(error) = write(files)
         {
@@ -72,7 +98,7 @@ impl Recorder {
 
     /// Whether everything could be written so far; a record with a gap is worth nothing.
     pub fn sound(&self) -> bool {
-        self.0.borrow().failed.is_none()
+        self.files.borrow().failed.is_none()
     }
 
     /// The loop begins a turn.
@@ -80,14 +106,14 @@ impl Recorder {
         self.write(|files| {
             let mut bytes = [TURN; 9];
             bytes[1..].copy_from_slice(&now.ns().to_le_bytes());
-            files.record.write_all(&bytes)
+            files.record.file.write_all(&bytes)
         });
     }
 
     /// A request was taken.
     pub fn arrived(&self, io: &Io) {
         self.write(|files| {
-            let out = &mut files.record;
+            let out = &mut files.record.file;
             out.write_all(&[ARRIVAL])?;
             out.write_all(&io.due.ns().to_le_bytes())?;
             out.write_all(&io.start.to_le_bytes())?;
@@ -101,7 +127,7 @@ impl Recorder {
     /// A command came back from the bottom device.
     pub fn completed(&self, done: &Done) {
         self.write(|files| {
-            let out = &mut files.record;
+            let out = files.record.of(self.queue)?;
             out.write_all(&[COMPLETION])?;
             out.write_all(&done.id.slot().to_le_bytes())?;
             out.write_all(&done.id.age().to_le_bytes())?;
@@ -113,39 +139,42 @@ impl Recorder {
 
     /// The bottom device is advanced.
     pub fn advanced(&self) {
-        self.write(|files| files.record.write_all(&[ADVANCE]));
+        self.write(|files| files.record.of(self.queue)?.write_all(&[ADVANCE]));
     }
 
     /// The bottom device has room for `room` commands, after it had `after` times as many as counted.
     pub fn room(&self, after: u32, room: u32) {
         self.write(|files| {
-            files.record.write_all(&[ROOM])?;
-            files.record.write_all(&after.to_le_bytes())?;
-            files.record.write_all(&room.to_le_bytes())
+            let out = files.record.of(self.queue)?;
+            out.write_all(&[ROOM])?;
+            out.write_all(&after.to_le_bytes())?;
+            out.write_all(&room.to_le_bytes())
         });
     }
 
     /// The bottom device did not take a command, after it had taken `after` of them.
     pub fn refused(&self, after: u32) {
         self.write(|files| {
-            files.record.write_all(&[REFUSED])?;
-            files.record.write_all(&after.to_le_bytes())
+            let out = files.record.of(self.queue)?;
+            out.write_all(&[REFUSED])?;
+            out.write_all(&after.to_le_bytes())
         });
     }
 
     /// The bottom device `takes` so long to reach a place, after `after` that cost nothing.
     pub fn position(&self, after: u32, takes: Span) {
         self.write(|files| {
-            files.record.write_all(&[POSITION])?;
-            files.record.write_all(&after.to_le_bytes())?;
-            files.record.write_all(&takes.ns().to_le_bytes())
+            let out = files.record.of(self.queue)?;
+            out.write_all(&[POSITION])?;
+            out.write_all(&after.to_le_bytes())?;
+            out.write_all(&takes.ns().to_le_bytes())
         });
     }
 
     /// A policy has decided.
     pub fn decided(&self, at: Time, go: Go, chain: &[ReqId]) {
         self.write(|files| {
-            let out = &mut files.decisions;
+            let out = files.decisions.of(self.queue)?;
             out.write_all(&[DECISION])?;
             out.write_all(&at.ns().to_le_bytes())?;
             out.write_all(&go.len.to_le_bytes())?;
@@ -164,12 +193,14 @@ impl Recorder {
     /// The first failure of any write: the files are then useless, and removed.
     pub fn finish(&self) -> io::Result<()> {
         self.write(|files| {
-            files.record.write_all(&[END])?;
-            files.decisions.write_all(&[END])?;
-            files.record.flush()?;
-            files.decisions.flush()
+            let RecordFiles { record, decisions, .. } = files;
+            for out in [&mut record.file, &mut decisions.file] {
+                out.write_all(&[END])?;
+                out.flush()?;
+            }
+            Ok(())
         });
-        let files = &mut *self.0.borrow_mut();
+        let files = &mut *self.files.borrow_mut();
         files.failed.take().map_or(Ok(()), |error| {
             for useless in [files.path.clone(), decisions_of(&files.path)] {
                 let _ = std::fs::remove_file(useless);

@@ -25,6 +25,11 @@ pub struct MergeResult {
     pub read_ms: f64,
     /// Mean device time of a write, in milliseconds; 0 if there was none.
     pub write_ms: f64,
+    /// Time that a disk writes for each unit of time that a job reads, if it reads all disks but one: the
+    /// time of a write per block, times the other disks, over that of a read per block. From about 1 on,
+    /// jobs race whose outputs lie on disks that others read and they do not. Null if nothing was read or
+    /// written.
+    pub f_eff: Option<f64>,
 }
 
 /// Seconds that a merge could not use up a block.

@@ -34,6 +34,7 @@ mod mqsim;
 mod msr;
 mod packing;
 mod places;
+pub mod races;
 mod record;
 mod recording;
 mod records;
