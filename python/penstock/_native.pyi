@@ -26,6 +26,7 @@ __all__ = [
     "exit_without_memory",
     "is_right",
     "merge_cells",
+    "merge_facts",
     "merge_layout",
     "merge_rings",
     "online_batch",
@@ -172,6 +173,9 @@ def exit_without_memory() -> str:
 
 def is_right(name: str, text: str | None, sets: Sequence[str]) -> bool:
     """Whether a job is right with these changes: `text`, or the file `name`."""
+
+def merge_facts(name: str, text: str, sets: Sequence[str]) -> str:
+    """What the merges of a job are alike in and what memory they need, as JSON."""
 
 def policies() -> str:
     """Every policy with its parameters, as JSON."""

@@ -44,7 +44,7 @@ mod _native {
     #[pymodule_export]
     use super::{
         Below, Failure, Pace, compare, device, devices, doctor, exit_without_memory, is_right,
-        policies, policy_named, replay_decisions, schema, without_detail,
+        merge_facts, policies, policy_named, replay_decisions, schema, without_detail,
     };
     #[pymodule_export]
     use crate::cycle::cycle_inputs;
@@ -212,6 +212,14 @@ fn is_right(name: &str, text: Option<&str>, sets: Vec<String>) -> bool {
         Some(text) => Job::parse(name, text, &sets).is_ok(),
         None => Job::load(Path::new(name), &sets).is_ok(),
     }
+}
+
+/// What the merges of the job `text` need, as JSON.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
+fn merge_facts(py: Python<'_>, name: String, text: String, sets: Vec<String>) -> PyResult<String> {
+    let facts = penstock_run::merge_facts(&name, &text, &sets);
+    facts.map(|facts| json(&facts)).map_err(|failure| raise(py, &failure))
 }
 
 /// Every policy with its parameters, as JSON.

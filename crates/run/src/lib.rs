@@ -28,6 +28,7 @@ mod last_sent;
 mod law;
 mod machine;
 mod measures;
+mod merge_facts;
 mod observer;
 mod options;
 mod place;
@@ -52,6 +53,7 @@ mod workload;
 
 pub use candidate::{Build, Candidate, Foreign, Quit, QuitFlag};
 pub use failure::Failure;
+pub use merge_facts::{MergeFacts, merge_facts};
 pub use options::Options;
 pub use penstock_live::{Handover, Noting, Pace, exit_without_memory};
 pub use run::{compare, compare_text};

@@ -122,6 +122,17 @@ fn of_trace(
     classes: Option<&Path>,
 ) -> Result<RacesResult, Failure> {
     let (trace, format) = trace_file::load(path, format)?;
+    if trace.records.iter().all(|record| record.latency().is_none()) {
+        let found = format!(
+            "{}: none of its {} requests has a completion; from when requests were asked for alone \
+             nobody can tell which of them waited",
+            path.display(),
+            trace.records.len()
+        );
+        let hint = "record completions too (`penstock trace record`), or play it on a model and look \
+                    into that run: `penstock run JOB --record FILE`";
+        return Err(Failure::wrong(found, hint));
+    }
     let (names, class_of) = classes_of(path, &trace, classes)?;
     let mut finder = Finder::default();
     let mut ends = BinaryHeap::new();
@@ -144,17 +155,6 @@ fn of_trace(
     trace.records.check().map_err(|source| {
         Failure::run_over(path, &penstock_workload::trace::TraceError::Kept { source })
     })?;
-    if followed == 0 {
-        let found = format!(
-            "{}: none of its {} requests has a completion; from when requests were asked for alone \
-             nobody can tell which of them waited",
-            path.display(),
-            trace.records.len()
-        );
-        let hint = "record completions too (`penstock trace record`), or play it on a model and look \
-                    into that run: `penstock run JOB --record FILE`";
-        return Err(Failure::wrong(found, hint));
-    }
     while let Some(Reverse((ended, number))) = ends.pop() {
         finder.ended(ended, number);
     }

@@ -16,6 +16,7 @@ from penstock.advise.split import BLOCK, FEWEST_ROUNDS, LONG, ROUNDS, TOLERANCE,
 from penstock.cli import output
 from penstock.cli.advise_cycle import run as cycle
 from penstock.cli.advise_goal import goal
+from penstock.cli.advise_merge import run as merge
 from penstock.cli.advise_shares import run as shares
 from penstock.cli.bar import bar
 from penstock.cli.console import drawn
@@ -49,6 +50,7 @@ app.command(GOAL, short_help="Which policy and parameters meet a goal (`penstock
     goal
 )
 app.command("cycle", short_help="Find how long a cycle of fairio should be.")(cycle)
+app.command("merge", short_help="Where merges should put their runs, and how to run them.")(merge)
 app.command("shares", short_help="Measure how well shares by weight hold.")(shares)
 
 Block = Annotated[

@@ -18,10 +18,21 @@ from penstock.cli.replay import Classes, Format, Trace
 from penstock.cli.verb import group
 from penstock.errors import translated
 from penstock.report.trace import TraceOutputs
+from penstock.text import prose, units
+from penstock.text import races as races_words
 from penstock.text import trace as trace_table
-from penstock.text import units
+from penstock.text.table import Grid, show_grid
 
 app = group()
+
+TraceOrRecord = Annotated[
+    str,
+    typer.Argument(
+        metavar="TRACE",
+        help="The trace, packed or not, or the record of a run.",
+        show_default=False,
+    ),
+]
 
 
 @app.command("info", short_help="What a trace is.")
@@ -61,6 +72,38 @@ def _figures(classes: list[trace_table.Description], console: Console) -> None:
     for name, of in trace_table.FIGURES.items():
         table.add_row(Text(name), *(Text(of(one)) for one in classes))
     console.print(table)
+
+
+@app.command("races", short_help="Who stood still behind another's writes.")
+def races(
+    trace: TraceOrRecord,
+    *,
+    file_format: Format = None,
+    classes: Classes = None,
+    as_json: Json = False,
+) -> None:
+    """Find who stood still because another's writes were queued before his reads, and races.
+
+    TRACE is a trace with completions, whose classes are those of --classes or its processes, or
+    what `penstock run --record` wrote. It is a race if the other went on meanwhile: it got its
+    reads answered anew twice over, and what it wrote of them joined the queue.
+    """
+    text = _native.trace_races(trace, format=file_format, classes=classes)
+    if as_json:
+        output.data(f"{text}\n")
+        return
+    found: races_words.Found = json.loads(text)
+    drawn(lambda console: _races(found, console))
+    for remark in found["remarks"]:
+        output.talk(f"note: {remark}")
+
+
+def _races(found: races_words.Found, console: Console) -> None:
+    for line in races_words.lines(found):
+        prose.line(console, Text(line))
+    if rows := races_words.rows(found):
+        console.print()
+        show_grid(console, Grid.of(races_words.HEADINGS, rows))
 
 
 @app.command("plot", short_help="Pictures of what a trace asks for.")

@@ -462,6 +462,11 @@ class Merge(TypedDict):
     """Mean device time of a read, in milliseconds; 0 if there was none."""
     write_ms: float
     """Mean device time of a write, in milliseconds; 0 if there was none."""
+    f_eff: float | None
+    """Time that a disk writes for each unit of time that a job reads, if it reads all disks but
+    one: the time of a write per block, times the other disks, over that of a read per block. From
+    about 1 on, jobs race whose outputs lie on disks that others read and they do not. Null if
+    nothing was read or written."""
 
 
 class Milliseconds(TypedDict):

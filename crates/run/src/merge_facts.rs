@@ -1,0 +1,58 @@
+//! What a job with merges asks for, before it runs.
+
+use penstock_spec::Job;
+use penstock_workload::merge::Memory;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::place::Place;
+
+/// What the merges of a job are alike in, and what they need.
+#[derive(Debug, Serialize)]
+pub struct MergeFacts {
+    /// How many there are.
+    pub jobs: u32,
+    /// Runs of each.
+    pub runs: u32,
+    /// Blocks of a run.
+    pub run: u32,
+    /// Bytes of a block.
+    pub block: u32,
+    /// Blocks that are read at once.
+    pub read: u32,
+    /// Blocks that are written at once.
+    pub write: u32,
+    /// Requests of all of them.
+    pub requests: u64,
+    /// Blocks of memory without which none can end, if each has so many of its own.
+    pub least: u64,
+    /// Blocks of memory with which each ends whatever happens.
+    pub enough: u64,
+}
+
+/// The facts of the job `text`, which messages call `name`, changed by `sets`.
+///
+/// # Errors
+/// [`Failure`]: it is wrong, has no merges, or they do not fit its device.
+pub fn merge_facts(name: &str, text: &str, sets: &[String]) -> Result<MergeFacts, Failure> {
+    let job = Job::parse(name, text, sets)?;
+    let place = Place::own(&job)?;
+    let Some(spec) = job.workload.merges() else {
+        return Err(Failure::wrong(format_args!("{name} has no merges"), "give it `[merge]`"));
+    };
+    let disks = place.side_by_side();
+    let bytes = place.capacity() / u64::from(disks.get());
+    let merge = spec.on(disks, bytes, place.name(), &job.classes)?;
+    let (shape, memory) = (merge.shape, Memory::Partition(0));
+    Ok(MergeFacts {
+        jobs: merge.jobs(),
+        runs: shape.runs,
+        run: shape.run,
+        block: shape.block,
+        read: shape.read,
+        write: shape.write,
+        requests: shape.requests().saturating_mul(merge.jobs().into()),
+        least: memory.least(&shape, spec.when_full).unwrap_or(0),
+        enough: memory.always_enough(&shape, merge.jobs()).unwrap_or(0),
+    })
+}

@@ -1,0 +1,120 @@
+"""How merges should be set in words: the answer, its price, and how far it can be trusted."""
+
+from collections.abc import Iterator
+
+from penstock.advise.merge import PLACEMENTS, POLICIES, Advice, Choice
+from penstock.text import units
+
+
+def title(found: Advice) -> str:
+    """What was asked."""
+    facts, disks = found.facts, found.disks
+    jobs = "any number of merges" if found.question.jobs is None else _many(facts.jobs, "merge")
+    return (
+        f"{jobs} on {_many(disks.count, 'disk')} like {disks.name}: {_many(facts.runs, 'run')} of "
+        f"{_blocks(facts.run)} of {facts.block:,} B each, {facts.read} read and {facts.write} "
+        "written at once"
+    )
+
+
+def lines(found: Advice) -> list[str]:
+    """The verdict."""
+    return list(_lines(found))
+
+
+def _lines(found: Advice) -> Iterator[str]:
+    best = found.best
+    yield f"Set {setting(best)}: {_time(found, best)}."
+    yield _race(found)
+    if not found.certain:
+        others = _many(len(found.alike) - 1, "other choice")
+        yield f"It cannot be told apart from {others}: it is the one of them that asks for least."
+    if (other := found.runner_up) is not None:
+        yield f"Runner-up: {setting(other)}, {_costs(found, other)}."
+    if (simple := found.simplest) not in (None, found.runner_up):
+        assert simple is not None
+        yield f"Simpler, without a scheduler: {setting(simple)}, {_costs(found, simple)}."
+    failed = [one for one in found.choices if one.failure is not None]
+    if failed:
+        yield (
+            f"{len(failed)} of {len(found.choices)} choices fail and are not advised, the first "
+            f"with {setting(failed[0])}: {_why(failed[0])}"
+        )
+    if best.buffer is not None and best.buffer < found.facts.enough:
+        yield (
+            f"{_blocks(best.buffer)} were enough from {best.seeds} seeds, and may not be "
+            f"(deadlock); {found.facts.enough} always are."
+        )
+    if found.shortened > 1:
+        yield (
+            f"Simulated runs have 1/{found.shortened:.3g} of their blocks, and times are as many "
+            "times as long."
+        )
+
+
+def setting(choice: Choice) -> str:
+    """A choice as a job has it."""
+    memory = "unlimited memory" if choice.buffer is None else f"{_blocks(choice.buffer)} each"
+    return f"placement {choice.placement}, policy {choice.policy}, {memory}"
+
+
+def table(found: Advice) -> Iterator[list[str]]:
+    """For each placement what it takes under each policy, with the memory that is best."""
+    for placement in PLACEMENTS:
+        rows = [one for one in found.ranked if one.placement == placement]
+        if not rows:
+            continue
+        cells = []
+        for policy in POLICIES:
+            first = next((one for one in rows if one.policy == policy), None)
+            cells.append("–" if first is None else _cell(first))
+        yield [placement, *cells]
+
+
+def _cell(choice: Choice) -> str:
+    memory = "unlimited" if choice.buffer is None else f"{choice.buffer:,}"
+    return f"{units.seconds(choice.time)} ({memory})"
+
+
+def _race(found: Advice) -> str:
+    f_eff = f"f_eff is {found.f_eff:.2f}"
+    jobs = max(found.question.counts(found.disks.count))
+    if jobs == 1:
+        return f"{f_eff}; a merge alone races with nobody."
+    if found.at_boundary:
+        return (
+            f"{f_eff}, at the boundary of about 1: whether merges race that read disks which "
+            "others write (separate) depends on chance."
+        )
+    if found.races:
+        return (
+            f"{f_eff}, above 1: in order of arrival, merges race that read disks which others "
+            "write (separate), unless memory is short."
+        )
+    return f"{f_eff}, below 1: no merge runs ahead of others, wherever runs lie."
+
+
+def _time(found: Advice, choice: Choice) -> str:
+    jobs = max(found.question.counts(found.disks.count))
+    of = "" if found.question.jobs is not None else f" with {jobs} merges"
+    spread = f"± {units.seconds(choice.deviation)} from {choice.seeds} seeds"
+    return f"{units.seconds(choice.time)} {spread}{of}"
+
+
+def _costs(found: Advice, choice: Choice) -> str:
+    more = 100 * (found.costs(choice) - 1)
+    if choice in found.alike:
+        return f"as good ({more:+.1f} %, no more than chance or than matters)"
+    return f"{_time(found, choice)}, {more:.0f} % more"
+
+
+def _why(choice: Choice) -> str:
+    return (choice.failure or "").splitlines()[0].removeprefix("error: ")
+
+
+def _many(count: int, what: str) -> str:
+    return f"1 {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def _blocks(count: int) -> str:
+    return _many(count, "block")

@@ -1,0 +1,214 @@
+"""`penstock advise merge`: where runs should lie, under which policy, with how much memory."""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from penstock.advise import merge_disks, merge_words
+from penstock.advise.merge import PLACEMENTS, POLICIES, Advice, Choice, Question, advise
+from penstock.cli import lists, output
+from penstock.cli.bar import bar
+from penstock.cli.console import drawn
+from penstock.cli.job import errors_end
+from penstock.cli.options import Json, Sets
+from penstock.cli.target import targeted
+from penstock.signals import Asked
+from penstock.target import Target
+from penstock.text import prose
+from penstock.text.table import Grid, show_grid
+
+Count = Annotated[
+    int | None,
+    typer.Option("--disks", metavar="D", min=1, max=256, help="How many disks there are."),
+]
+
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        metavar="J",
+        min=1,
+        help="How many merges go on at a time. If not given, that is not known.",
+    ),
+]
+
+On = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--on",
+        metavar="DEVICE|PATH",
+        help="What the disks are like: a named device, a device file (.toml), or a target, which "
+        "is probed as `penstock calibrate` does. Given once for all disks, or for each. If not "
+        f"given, {merge_disks.USUAL}.",
+    ),
+]
+
+Runs = Annotated[
+    int | None,
+    typer.Option("--runs", metavar="R", min=1, help="Runs of each merge. If not given, 20."),
+]
+
+Run = Annotated[
+    str | None,
+    typer.Option(
+        "--run",
+        metavar="LENGTH",
+        help="How long a run is, as 1000blocks or 4MiB. If not given, 1000blocks.",
+    ),
+]
+
+Block = Annotated[
+    str | None, typer.Option("--block", metavar="SIZE", help="Of a block. If not given, 4KiB.")
+]
+
+N = Annotated[
+    int | None,
+    typer.Option("--n", metavar="N", min=1, help="Blocks that are read at once. If not given, 12."),
+]
+
+M = Annotated[
+    int | None,
+    typer.Option(
+        "--m", metavar="M", min=1, help="Blocks that are written at once. If not given, 40."
+    ),
+]
+
+Memory = Annotated[
+    int | None,
+    typer.Option(
+        "--memory",
+        metavar="BLOCKS",
+        min=1,
+        help="Blocks of memory that each merge may have. If not given, any number.",
+    ),
+]
+
+Placed = Annotated[
+    str | None,
+    typer.Option(
+        "--placement",
+        metavar="|".join(PLACEMENTS),
+        help="The only placement that can be. If not given, all are compared.",
+    ),
+]
+
+Sweep = Annotated[
+    bool, typer.Option("--sweep", help="Also find how many blocks to read and write at once.")
+]
+
+
+@targeted(on=On)
+def run(
+    *,
+    disks: Count = None,
+    jobs: Jobs = None,
+    on: On = None,
+    target: Target,
+    runs: Runs = None,
+    length: Run = None,
+    block: Block = None,
+    n: N = None,
+    m: M = None,
+    memory: Memory = None,
+    placement: Placed = None,
+    sweep: Sweep = False,
+    sets: Sets = None,
+    as_json: Json = False,
+) -> None:
+    """Find how merges that share disks should be set: placement, policy and memory.
+
+    Every placement is simulated under fcfs, read-first and round-robin before each disk, with up
+    to five amounts of memory, from several seeds. The answer says what the next best would cost,
+    whether merges race, and where chance hides which choice is best. The exit code is 1 if every
+    choice fails.
+    """
+    asked = Asked()
+    given = {
+        "runs": runs,
+        "run": length,
+        "block": block,
+        "read": n,
+        "write": m,
+    }
+    with errors_end():
+        if placement is not None:
+            lists.words("--placement", placement, PLACEMENTS)
+        own = [f"merge.{key}={value}" for key, value in given.items() if value is not None]
+        question = Question(
+            jobs=jobs, memory=memory, placement=placement, sets=[*own, *(sets or [])]
+        )
+        try:
+            with asked.first_stops(), bar() as progress:
+                named = merge_disks.found(on or [], disks, target, progress=progress)
+                found = advise(named, question, sweep=sweep, progress=progress)
+        except KeyboardInterrupt:
+            output.talk("interrupted: there is no answer yet")
+            raise typer.Exit(asked.exit_code) from None
+    if as_json:
+        output.data(f"{json.dumps(_plain(found), indent=2)}\n")
+    else:
+        drawn(lambda console: _show(found, console))
+
+
+def _show(found: Advice, console: Console) -> None:
+    prose.line(console, Text.assemble(("SIMULATED", "bold"), f"  {merge_words.title(found)}"))
+    for remark in found.disks.remarks:
+        prose.line(console, Text(f"  note: {remark}"))
+    console.print()
+    for line in merge_words.lines(found):
+        prose.line(console, Text(line))
+    console.print()
+    headings = ["time (blocks each)", *POLICIES]
+    show_grid(console, Grid.of(headings, list(merge_words.table(found))))
+
+
+def _plain(found: Advice) -> Mapping[str, object]:
+    best, facts = found.best, found.facts
+    return {
+        "world": "simulated",
+        "device": found.disks.name,
+        "disks": found.disks.count,
+        "jobs": found.question.jobs,
+        "n": facts.read,
+        "m": facts.write,
+        "f_eff": found.f_eff,
+        "races": found.races,
+        "at_boundary": found.at_boundary,
+        "placement": best.placement,
+        "policy": best.policy,
+        "buffer_blocks": best.buffer,
+        "time_s": best.time,
+        "sd_s": best.deviation,
+        "certain": found.certain,
+        "runner_up": _other(found, found.runner_up),
+        "simplest": _other(found, found.simplest),
+        "always_enough_blocks": facts.enough,
+        "shortened": found.shortened,
+        "choices": [_choice(one) for one in found.choices],
+        "remarks": list(found.disks.remarks),
+        "lines": merge_words.lines(found),
+    }
+
+
+def _choice(one: Choice) -> Mapping[str, object]:
+    ended = one.failure is None
+    return {
+        "placement": one.placement,
+        "policy": one.policy,
+        "buffer": one.buffer,
+        "time_s": one.time if ended else None,
+        "sd_s": one.deviation if ended else None,
+        "seeds": one.seeds,
+        "times_s": {str(jobs): times for jobs, times in one.times.items()},
+        "failure": one.failure,
+    }
+
+
+def _other(found: Advice, one: Choice | None) -> Mapping[str, object] | None:
+    if one is None:
+        return None
+    return {**_choice(one), "costs": found.costs(one), "alike": one in found.alike}

@@ -1,0 +1,68 @@
+"""Races in words: who stood still, because of whom, for how long."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from penstock.text import units
+
+Found: TypeAlias = Mapping[str, Any]
+"""What the engine reports of a trace or a record."""
+
+HEADINGS = ("stood still", "behind", "disk", "from", "to", "lost", "writes", "growth")
+
+MOST = 20
+"""Rows at most; the JSON has all."""
+
+
+def lines(found: Found) -> Iterator[str]:
+    """The verdict."""
+    races: Sequence[Mapping[str, Any]] = found["races"]
+    if races:
+        lost = sum(one["lost_s"] for one in races)
+        blocked = sorted({one["blocked"] for one in races})
+        many = "1 race" if len(races) == 1 else f"{units.count(len(races))} races"
+        yield (
+            f"{many}, in {units.percent(found['races_share'])} of the time: {', '.join(blocked)} "
+            f"stood still for {units.seconds(lost)} in sum behind writes that fed themselves."
+        )
+        if len(races) > MOST:
+            yield f"The first {MOST} are shown."
+        return
+    yield "No race."
+    if not found["stands"]:
+        yield "No read waited behind the writes of another."
+        return
+    most = found["stands"][0]
+    yield (
+        f"{most['blocked']} lost most, {units.seconds(most['lost_s'])} behind writes of "
+        f"{most['by']} on {most['disk']}, at most {units.seconds(most['longest_s'])} at a stretch "
+        f"behind up to {units.count(most['queued_writes_max'])}; {_why_not(most)}"
+    )
+
+
+def _why_not(most: Mapping[str, Any]) -> str:
+    """Why that is no race."""
+    outstanding, meanwhile = most["reads_outstanding_max"], most["reads_meanwhile"]
+    if not outstanding:
+        return f"{most['by']} does not read, so its writes did not feed themselves."
+    return (
+        f"{most['by']} got {units.count(meanwhile)} reads answered meanwhile, and has up to "
+        f"{units.count(outstanding)} outstanding: it did not run ahead."
+    )
+
+
+def rows(found: Found) -> list[list[str]]:
+    """A row for each race."""
+    return [
+        [
+            one["blocked"],
+            one["by"],
+            one["disk"],
+            units.seconds(one["from_s"]),
+            units.seconds(one["to_s"]),
+            units.seconds(one["lost_s"]),
+            units.count(one["queued_writes_max"]),
+            "–" if one["growth"] is None else f"{one['growth']:.2f}",
+        ]
+        for one in found["races"][:MOST]
+    ]
