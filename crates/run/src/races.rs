@@ -148,8 +148,7 @@ fn of_trace(
             finder.ended(ended, number);
         }
         let Record { op, len, device, .. } = record;
-        let request =
-            Followed { class: class_of(&record), disk: device.0.into(), op, bytes: len };
+        let request = Followed { class: class_of(&record), disk: device.0.into(), op, bytes: len };
         ends.push(Reverse((ended, finder.asked(at, request))));
     }
     trace.records.check().map_err(|source| {
@@ -159,8 +158,8 @@ fn of_trace(
         finder.ended(ended, number);
     }
     let unknown = trace.records.len() as u64 - followed;
-    let left_out = (unknown > 0)
-        .then(|| format!("{unknown} requests have no completion and are left out"));
+    let left_out =
+        (unknown > 0).then(|| format!("{unknown} requests have no completion and are left out"));
     let disks = trace.devices.clone();
     let found = finder.finish(last);
     let names = Names { classes: names, disks };
@@ -190,10 +189,12 @@ fn classes_of<'t>(
         let with = |record: Record| spec.class(trace, &record, other);
         let first = trace.records.iter().next().map(with);
         if trace.records.iter().all(|record| Some(with(record)) == first) {
-            let name = first.map_or("no class".into(), |class| {
-                format!("the class {}", names[class.index()])
-            });
-            return one(&name, "look at its rules: `penstock trace stats TRACE --classes JOB.toml`");
+            let name = first
+                .map_or("no class".into(), |class| format!("the class {}", names[class.index()]));
+            return one(
+                &name,
+                "look at its rules: `penstock trace stats TRACE --classes JOB.toml`",
+            );
         }
         let class = move |record: &Record| u32::from(spec.class(trace, record, other).0);
         return Ok((names, Box::new(class)));

@@ -6,8 +6,8 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use penstock_core::{
-    Bounded, Clock, Device, End, Go, Limits, Observer, Policy, Queued, ReqId, RunError, Seed, Served,
-    Source, Time, Virtual, Witness, run,
+    Bounded, Clock, Device, End, Go, Limits, Observer, Policy, Queued, ReqId, RunError, Seed,
+    Served, Source, Time, Virtual, Witness, run,
 };
 use penstock_device::page_cache::Options;
 use penstock_device::{PageCache, Rack};

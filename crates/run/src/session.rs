@@ -159,7 +159,8 @@ impl Session {
     fn of_one_queue(&self, lanes: usize) -> Option<&'static str> {
         let Options { record, stability, .. } = &self.options;
         let cycle = stability.then_some("a cycle is of one queue");
-        let recorded = record.as_ref().filter(|_| lanes > 1).map(|_| "a record is of one device's queues");
+        let recorded =
+            record.as_ref().filter(|_| lanes > 1).map(|_| "a record is of one device's queues");
         cycle.or(recorded)
     }
 

@@ -98,6 +98,67 @@ fn a_run_over_a_disk_with_an_arm_or_several_disks_replays_alike() {
 }
 
 /// The header of `record`, and what follows it.
+/// Where every disk has a queue, a replay has them all, over one record.
+#[test]
+fn a_run_with_a_queue_before_each_disk_replays_alike() {
+    let folder = Folder::new("records-queues");
+    let job = folder.0.join("job.toml");
+    let devices = [
+        "model = \"linear\"\narray = { level = \"jbod\", disks = 3, scheduler = \"each\" }",
+        "model = \"hdd\"\ndrive = \"hdd-7200\"\n\
+         array = { level = \"raid0\", disks = 2, stripe = \"64KiB\", scheduler = \"each\" }",
+        "model = \"fixed\"\nbase = \"1ms\"\ndepth = 4\n\
+         array = { level = \"raid5\", disks = 3, stripe = \"4KiB\", scheduler = \"each\" }",
+    ];
+    for (number, device) in devices.iter().enumerate() {
+        let text = JOB.replace("device = \"hdd-7200\"", "");
+        std::fs::write(&job, format!("{text}[device]\n{device}\n")).unwrap();
+        for policy in ["fcfs", "sptf", "scan", "round-robin", "size-priority", "cfq"] {
+            let record = folder.0.join(format!("{number}-{policy}"));
+            run(&job, policy, &record).unwrap();
+            let replayed = replay(&record, &[]).unwrap();
+            assert!(replayed.first_difference.is_none(), "{device} {policy}: {replayed:?}");
+            assert_eq!(replayed.alike, replayed.decisions, "{device} {policy}");
+            assert!(replayed.requests > 5 && replayed.alike > 5, "{device} {policy}: {replayed:?}");
+        }
+        // Another policy decides otherwise, if the disks have a choice.
+        let record = folder.0.join(format!("{number}-sptf"));
+        let mut changed = parts(&record).0;
+        changed["policy"] = json!("fcfs");
+        put(&record, &changed);
+        assert!(replay(&record, &[]).unwrap().first_difference.is_some(), "{device}");
+    }
+}
+
+#[test]
+fn a_record_with_other_queues_than_its_device_is_refused() {
+    let folder = Folder::new("records-other-queues");
+    let job = folder.0.join("job.toml");
+    let device =
+        "model = \"linear\"\narray = { level = \"jbod\", disks = 3, scheduler = \"each\" }";
+    let text = JOB.replace("device = \"hdd-7200\"", "");
+    std::fs::write(&job, format!("{text}[device]\n{device}\n")).unwrap();
+    let record = folder.0.join("run.record");
+    run(&job, "fcfs", &record).unwrap();
+    let (header, _) = parts(&record);
+    assert_eq!(header["queues"].as_array().map(Vec::len), Some(3));
+    for (queues, said) in [
+        (json!([header["queues"][0]]), "as many disks as it has queues"),
+        (
+            json!(vec![json!({"room": 1, "capacity": u64::MAX}); 3]),
+            "as many disks as it has queues",
+        ),
+        (json!([]), ", and its run had 1"),
+    ] {
+        let mut changed = header.clone();
+        changed["queues"] = queues;
+        put(&record, &changed);
+        let message = replay(&record, &[]).unwrap_err().to_string();
+        assert!(message.contains(said), "{message}");
+        assert!(message.contains("hint: the file is damaged"), "{message}");
+    }
+}
+
 fn parts(record: &Path) -> (Value, Vec<u8>) {
     let bytes = std::fs::read(record).unwrap();
     let begins = bytes.iter().position(|&byte| byte == b'\n').unwrap() + 1;

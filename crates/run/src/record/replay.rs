@@ -142,15 +142,18 @@ fn stack(
             Some(spec) => Box::new(PageCache::new(&spec.options(), queue)),
         });
     }
-    let queues = (0..).zip(&header.queues).map(|(number, disk)| queue(number, *disk));
-    let queues = queues.collect::<Result<Vec<_>, Failure>>()?;
-    let array = job.device.as_ref().and_then(|spec| spec.array_of_queues());
-    let array = array.and_then(|array| array.over(queues).ok());
     let foreign = || {
         let what = "its device is no array of as many disks as it has queues";
         damaged(path, &io::Error::new(io::ErrorKind::InvalidData, what))
     };
-    array.map(|array| Box::new(array) as Box<dyn Device>).ok_or_else(foreign)
+    let array = job.device.as_ref().and_then(|spec| spec.array_of_queues());
+    let array = array.filter(|array| array.disks as usize == header.queues.len());
+    let array = array.ok_or_else(foreign)?;
+    let bytes = header.queues.iter().map(|disk| disk.capacity);
+    bytes.fold(Some(0_u64), |sum, bytes| sum?.checked_add(bytes)).ok_or_else(foreign)?;
+    let queues = (0..).zip(&header.queues).map(|(number, disk)| queue(number, *disk));
+    let array = array.over(queues.collect::<Result<_, Failure>>()?).map_err(|_| foreign())?;
+    Ok(Box::new(array))
 }
 
 /// The events or decisions in the file at `path` cannot be read to their end.

@@ -117,7 +117,8 @@ impl Tape {
             if let Some(at) = self.ahead.advances[usize::from(queue)].front() {
                 return *at;
             }
-            if matches!(self.ahead.events.back(), Some((Event::End, _))) || self.next == Event::End {
+            if matches!(self.ahead.events.back(), Some((Event::End, _))) || self.next == Event::End
+            {
                 return Time::NEVER;
             }
             match self.read() {

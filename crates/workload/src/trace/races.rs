@@ -352,3 +352,6 @@ fn remove(of: &mut BTreeMap<u32, VecDeque<u64>>, class: u32, number: u64) -> boo
     }
     emptied
 }
+
+#[cfg(test)]
+mod tests;
