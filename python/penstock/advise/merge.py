@@ -17,7 +17,7 @@ from penstock import _native
 from penstock.advise.merge_disks import Disks
 from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
 from penstock.results import rounds
-from penstock.results.json_types import Run
+from penstock.results.json_types import Merge, Run
 from penstock.results.steps import Progress, as_part
 from penstock.session import Variant
 from penstock.sweeps.run import measured
@@ -46,7 +46,7 @@ ALIKE = 0.02
 SIGMAS = 2.0
 """Means that are so many standard errors apart differ."""
 
-REQUESTS = 150_000
+REQUESTS = 100_000
 """A run has so many at most: with more, runs of blocks are made shorter, and times longer."""
 
 RACE = 1.0
@@ -331,7 +331,7 @@ class _Simulation:
             for jobs in self.counts
             for setting in [choice.setting(jobs)]
         }
-        found, failures = self._runs([one for *_, one in settings.values()], progress, span)
+        found, failures = self.runs([one for *_, one in settings.values()], progress, span)
         times: list[dict[int, list[float]]] = [{} for _ in choices]
         why: dict[int, str] = {}
         for label, (number, jobs, _) in settings.items():
@@ -345,7 +345,7 @@ class _Simulation:
             for number, one in enumerate(choices)
         ]
 
-    def _runs(
+    def runs(
         self, settings: Sequence[Setting], progress: Progress | None, span: Span
     ) -> tuple[dict[str, list[Run]], dict[str, str]]:
         """The runs of each setting by its label, and why runs of others fail."""
@@ -364,9 +364,7 @@ class _Simulation:
                 return {}, {settings[0].label: str(failure)}
             # One that fails ends all that run with it.
             half = len(settings) // 2
-            parts = [
-                self._runs(part, progress, span) for part in (settings[:half], settings[half:])
-            ]
+            parts = [self.runs(part, progress, span) for part in (settings[:half], settings[half:])]
             return {**parts[0][0], **parts[1][0]}, {**parts[0][1], **parts[1][1]}
         return {one.label: one.runs for one in rounds.by_policy(ran)}, {}
 
@@ -391,7 +389,8 @@ def advise(
 
 def _advised(disks: Disks, question: Question, progress: Progress | None) -> Advice:
     simulation, facts = _simulation(disks, question)
-    f_eff = _f_eff(simulation, disks.count, progress)
+    apart = _apart(simulation, disks.count, progress)
+    f_eff = fmean(one["f_eff"] for one in apart if one["f_eff"] is not None)
     every = [
         Choice(placement=placement, policy=policy, buffer=buffer)
         for placement, policy, buffer in product(
@@ -425,14 +424,11 @@ def _slowest(disks: Sequence[Disks], question: Question) -> Disks:
     """The one on which merges take longest, with what is said of the others."""
     if len(disks) == 1:
         return disks[0]
-    choice = Choice(
-        placement=question.placements(disks[0].count)[-1], policy=POLICIES[0], buffer=None
-    )
+    unbound = replace(question, memory=None)
     times = []
     for one in disks:
-        simulation, _ = _simulation(one, question)
-        (tried,) = replace(simulation, seeds=1).tried([choice], None, (0.0, 0.0))
-        times.append(tried.time)
+        simulation, _ = _simulation(one, unbound)
+        times.append(fmean(one["makespan_s"] or 0.0 for one in _apart(simulation, one.count)))
     slowest = disks[times.index(max(times))]
     remark = (
         f"{slowest.name} is the slowest of {len(disks)} disks, and all count as it; on disks like "
@@ -446,7 +442,7 @@ def _swept(disks: Disks, question: Question, progress: Progress | None) -> Quest
 
     Of those that are as good they are the fewest.
     """
-    _, given = _simulation(disks, question)
+    _, given = _simulation(disks, replace(question, memory=None))
     reads, writes = (
         sorted({min(max(round(step * blocks), 1), given.run) for step in STEPS})
         for blocks in (given.read, given.write)
@@ -514,16 +510,14 @@ def _shortened(sets: Sequence[str], facts: Facts) -> tuple[list[str], float]:
     return [*sets, f"merge.run={run}blocks"], facts.run / run
 
 
-def _f_eff(simulation: _Simulation, disks: int, progress: Progress | None) -> float:
-    """Measured where every merge reads all disks but the one that it writes."""
-    choice = Choice(placement="separate" if disks > 1 else "all", policy="fcfs", buffer=None)
-    runs, failures = simulation._runs(
-        [choice.setting(max(simulation.counts))], progress, (0.0, 0.1)
-    )
+def _apart(simulation: _Simulation, disks: int, progress: Progress | None = None) -> list[Merge]:
+    """What comes of most jobs that each read all disks but the one that they write."""
+    choice = Choice(placement="separate" if disks > 1 else "all", policy=POLICIES[0], buffer=None)
+    setting = choice.setting(max(simulation.counts))
+    runs, failures = simulation.runs([setting], progress, (0.0, 0.1))
     for failure in failures.values():
         raise PenstockError(failure, exit_code=RUN_FAILED)
-    found = [run["merge"]["f_eff"] for run in next(iter(runs.values()))]
-    return fmean(one for one in found if one is not None)
+    return [run["merge"] for run in runs[setting.label]]
 
 
 def _none(found: Advice) -> PenstockError:

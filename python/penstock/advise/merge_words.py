@@ -104,7 +104,7 @@ def _time(found: Advice, choice: Choice) -> str:
 def _costs(found: Advice, choice: Choice) -> str:
     more = 100 * (found.costs(choice) - 1)
     if choice in found.alike:
-        return f"as good ({more:+.1f} %, no more than chance or than matters)"
+        return f"as good (off by {abs(more):.1f} %, no more than chance or than matters)"
     return f"{_time(found, choice)}, {more:.0f} % more"
 
 

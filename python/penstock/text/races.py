@@ -34,10 +34,11 @@ def lines(found: Found) -> Iterator[str]:
         return
     most = found["stands"][0]
     yield (
-        f"{most['blocked']} lost most, {units.seconds(most['lost_s'])} behind writes of "
-        f"{most['by']} on {most['disk']}, at most {units.seconds(most['longest_s'])} at a stretch "
-        f"behind up to {units.count(most['queued_writes_max'])}; {_why_not(most)}"
+        f"{most['blocked']} lost most: {units.seconds(most['lost_s'])} behind writes of "
+        f"{most['by']} on {most['disk']}, at most {units.seconds(most['longest_s'])} at a stretch, "
+        f"behind up to {units.count(most['queued_writes_max'])}."
     )
+    yield _why_not(most)
 
 
 def _why_not(most: Mapping[str, Any]) -> str:
@@ -46,8 +47,9 @@ def _why_not(most: Mapping[str, Any]) -> str:
     if not outstanding:
         return f"{most['by']} does not read, so its writes did not feed themselves."
     return (
-        f"{most['by']} got {units.count(meanwhile)} reads answered meanwhile, and has up to "
-        f"{units.count(outstanding)} outstanding: it did not run ahead."
+        f"{most['by']} did not run ahead: of the reads that it asked for meanwhile "
+        f"{units.count(meanwhile)} were answered, and it has up to {units.count(outstanding)} "
+        "outstanding."
     )
 
 
