@@ -207,11 +207,9 @@ impl Runner<'_> {
     ) -> Result<RunResult, Failure> {
         let quit = QuitFlag::default();
         let recorder = self.recorder(|| {
-            let disk = |disk: &Box<dyn Device>| RecordedDisk {
-                room: disk.room(),
-                capacity: disk.capacity(),
-            };
-            let queues = disks.iter().map(disk).collect();
+            let disk =
+                |disk: &dyn Device| RecordedDisk { room: disk.room(), capacity: disk.capacity() };
+            let queues = disks.iter().map(|one| disk(&**one)).collect();
             Header { queues, ..self.header(place, &disks[0], NonZeroU32::MIN) }
         })?;
         let queue = |(number, mut device): (u16, Box<dyn Device>)| {

@@ -112,12 +112,13 @@ fn there_is_no_race_where_they_do_not_or_a_policy_prevents_it() {
 #[test]
 fn a_trace_has_the_race_of_its_requests() {
     let folder = Folder::new("races-trace");
-    let mut rows = "time_ms,op,offset,size,device,process,latency_ms\n".to_owned();
-    rows += "0,write,0,4096,a,writer,100\n1,read,8192,4096,a,reader,120\n";
-    for n in 0..9 {
+    let begin = "time_ms,op,offset,size,device,process,latency_ms\n\
+         0,write,0,4096,a,writer,100\n1,read,8192,4096,a,reader,120\n";
+    let turn = |n: u64| {
         let at = 2 + 10 * n;
-        rows += &format!("{at},read,0,4096,b,writer,9\n{},write,0,4096,a,writer,200\n", at + 9);
-    }
+        format!("{at},read,0,4096,b,writer,9\n{},write,0,4096,a,writer,200\n", at + 9)
+    };
+    let rows: String = std::iter::once(begin.to_owned()).chain((0..9).map(turn)).collect();
     let found = races(&folder.file("trace.csv", &rows), None, None).unwrap();
     assert_eq!(found.classes, ["writer", "reader"]);
     let [race] = found.races.as_slice() else { panic!("{found:?}") };

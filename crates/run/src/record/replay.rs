@@ -149,8 +149,8 @@ fn stack(
     let array = job.device.as_ref().and_then(|spec| spec.array_of_queues());
     let array = array.filter(|array| array.disks as usize == header.queues.len());
     let array = array.ok_or_else(foreign)?;
-    let bytes = header.queues.iter().map(|disk| disk.capacity);
-    bytes.fold(Some(0_u64), |sum, bytes| sum?.checked_add(bytes)).ok_or_else(foreign)?;
+    let mut bytes = header.queues.iter().map(|disk| disk.capacity);
+    bytes.try_fold(0, u64::checked_add).ok_or_else(foreign)?;
     let queues = (0..).zip(&header.queues).map(|(number, disk)| queue(number, *disk));
     let array = array.over(queues.collect::<Result<_, Failure>>()?).map_err(|_| foreign())?;
     Ok(Box::new(array))
