@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from command import penstock
-from penstock.advise import merge, merge_disks, merge_words
-from penstock.advise.merge import Advice, Choice, Question, advise
+from penstock.advise import merge_disks, merge_words
+from penstock.advise.merge import Advice, Choice, Facts, Question
+from penstock.advise.merge_runs import advise, simulation_of
 from penstock.errors import PenstockError
 from penstock.target import Target
 from penstock.text.verdict import WIDTH
@@ -71,7 +72,7 @@ def excess(of: Setting) -> float:
     disks = merge_disks.found([of.device], of.disks, Target())
     found = advise(disks, Question(jobs=of.jobs, sets=sets))
     others = Question(jobs=of.jobs, sets=[*sets, "seed=1000"])
-    simulation, _ = merge._simulation(disks[0], others)
+    simulation, _ = simulation_of(disks[0], others)
     blank = [replace(one, times={}) for one in found.choices]
     every = replace(simulation, seeds=5).tried(blank, None, (0.0, 1.0))
     assert len(every) == (60 if of.jobs < of.disks else 45)
@@ -199,7 +200,7 @@ class TestDeadlock:
         disks = merge_disks.found([], 3, Target())
         question = Question(jobs=2, sets=["merge.run=200blocks"])
         found = advise(disks, question)
-        simulation, facts = merge._simulation(disks[0], question)
+        simulation, facts = simulation_of(disks[0], question)
         # It would be the best by far, and a job waits for ever with it.
         small = Choice(placement="separate", policy="fcfs", buffer=facts.least)
         (failed,) = simulation.tried([small], None, (0.0, 1.0))
@@ -226,7 +227,7 @@ class TestChoosing:
 
     def of(self, *choices: Choice, jobs: int | None = 2) -> Advice:
         disks = merge_disks.found([], 5, Target())[0]
-        facts = merge.Facts(2, 20, 1000, 4096, 12, 40, 4360, 288, 511)
+        facts = Facts(2, 20, 1000, 4096, 12, 40, 4360, 288, 511)
         return Advice(
             disks=disks,
             question=Question(jobs=jobs),

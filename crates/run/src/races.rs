@@ -204,10 +204,12 @@ fn classes_of<'t>(
         let next = numbers.len() as u32;
         numbers.entry((record.process, record.pid)).or_insert(next);
     }
+    let mut alike = vec![0_u32; trace.processes.len()];
+    numbers.keys().for_each(|(process, _)| alike[process.index()] += 1);
     let mut names = vec![String::new(); numbers.len()];
     for (&(process, pid), number) in &numbers {
         let name = &trace.processes[process.index()];
-        let several = numbers.keys().filter(|(other, _)| *other == process).count() > 1;
+        let several = alike[process.index()] > 1;
         names[*number as usize] = match (name.as_str(), pid) {
             ("", pid) => pid.to_string(),
             (name, pid) if several => format!("{name}/{pid}"),

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from penstock.advise import merge_disks, merge_words
-from penstock.advise.merge import PLACEMENTS, POLICIES, Advice, Choice, Question, advise
+from penstock.advise.merge import PLACEMENTS, POLICIES, Advice, Choice, Question
+from penstock.advise.merge_runs import advise
 from penstock.cli import lists, output
 from penstock.cli.bar import bar
 from penstock.cli.console import drawn

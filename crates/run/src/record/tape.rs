@@ -68,7 +68,8 @@ pub(super) struct Tape {
     ahead: Ahead,
 }
 
-/// What was read ahead of where a tape stands: an array asks each disk when it goes on.
+/// What was read ahead of where a tape stands, which is as far as to the next time that each disk is
+/// advanced: an array asks a disk for that when it starts something, and keeps it in mind.
 struct Ahead {
     events: VecDeque<(Event, u16)>,
     /// When each disk is advanced next, as far as that was read.
@@ -124,7 +125,7 @@ impl Tape {
             match self.read() {
                 Ok(event) => self.ahead.events.push_back(event),
                 Err(error) => {
-                    // It is told when the tape comes to it, as if nothing had been read ahead.
+                    // A damaged file is of no use, whatever stands before.
                     self.ahead.events.push_back((Event::End, 0));
                     self.failed.get_or_insert(error);
                 }

@@ -108,16 +108,20 @@ pub struct Finder {
     /// The next request's number.
     next: u64,
     outstanding: BTreeMap<u64, Followed>,
-    readers: Vec<Reader>,
+    classes: Vec<Class>,
     disks: Vec<Disk>,
     found: Races,
 }
 
-/// A class, as far as it reads.
+/// A class, as far as it is known whatever the disk.
 #[derive(Clone, Debug, Default)]
-struct Reader {
+struct Class {
+    /// Reads.
     outstanding: u64,
     most: u64,
+    /// The disks at which it has any, and those at which it has writes: a trace may have thousands.
+    reads_at: Vec<u32>,
+    writes_at: Vec<u32>,
 }
 
 /// Requests at a disk, by their numbers in order, of each class that has any there.
@@ -176,17 +180,18 @@ impl Finder {
         self.next += 1;
         self.outstanding.insert(number, request);
         let Followed { class, disk, op, bytes } = request;
-        grow(&mut self.readers, class);
+        grow(&mut self.classes, class);
         grow(&mut self.disks, disk);
         let here = &mut self.disks[disk as usize];
         match op {
             Op::Read => {
-                let reader = &mut self.readers[class as usize];
-                reader.outstanding += 1;
-                reader.most = reader.most.max(reader.outstanding);
+                let of = &mut self.classes[class as usize];
+                of.outstanding += 1;
+                of.most = of.most.max(of.outstanding);
                 let reads = here.reads.entry(class).or_default();
                 reads.push_back(number);
                 if reads.len() == 1 {
+                    of.reads_at.push(disk);
                     here.stand(class, at, self.next);
                 }
             }
@@ -194,6 +199,9 @@ impl Finder {
                 let writes = here.writes.entry(class).or_default();
                 writes.push_back(number);
                 let queued = writes.len() as u64;
+                if queued == 1 {
+                    self.classes[class as usize].writes_at.push(disk);
+                }
                 for spell in here.spells.iter_mut().filter(|spell| spell.by == class) {
                     spell.flow.queued += u64::from(bytes);
                     spell.is_queued(queued);
@@ -211,15 +219,22 @@ impl Finder {
         };
         match op {
             Op::Read => {
-                self.readers[class as usize].outstanding -= 1;
-                for disk in &mut self.disks {
+                let Self { classes, disks, next, .. } = self;
+                let of = &mut classes[class as usize];
+                of.outstanding -= 1;
+                for disk in &of.writes_at {
                     let goes_on = |stand: &&mut Stand| stand.by == class && number >= stand.first;
-                    disk.stands.iter_mut().filter(goes_on).for_each(|stand| stand.went_on += 1);
+                    let stands = disks[*disk as usize].stands.iter_mut();
+                    stands.filter(goes_on).for_each(|stand| stand.went_on += 1);
                 }
-                remove(&mut self.disks[disk as usize].reads, class, number);
-                for disk in &mut self.disks {
+                let emptied = remove(&mut disks[disk as usize].reads, class, number);
+                for disk in &of.reads_at {
+                    let disk = &mut disks[*disk as usize];
                     disk.end_stands(at, |stand| stand.blocked == class);
-                    disk.stand(class, at, self.next);
+                    disk.stand(class, at, *next);
+                }
+                if emptied {
+                    of.reads_at.retain(|one| *one != disk);
                 }
             }
             Op::Write => {
@@ -232,6 +247,7 @@ impl Finder {
                     spell.flow.written += u64::from(bytes);
                 }
                 if emptied {
+                    self.classes[class as usize].writes_at.retain(|one| *one != disk);
                     self.end_spells(disk, |spell| spell.by == class);
                 }
             }
@@ -245,8 +261,8 @@ impl Finder {
             self.disks[disk as usize].end_stands(end, |_| true);
             self.end_spells(disk, |_| true);
         }
-        let Self { mut found, readers, .. } = self;
-        found.reads_most = readers.iter().map(|reader| reader.most).collect();
+        let Self { mut found, classes, .. } = self;
+        found.reads_most = classes.iter().map(|class| class.most).collect();
         // How many reads a class has outstanding was not known before.
         let Races { races, reads_most, .. } = &mut found;
         races.retain(|race| race.went_on > GENERATIONS * reads_most[race.pair.by as usize]);
@@ -255,7 +271,7 @@ impl Finder {
     }
 
     fn end_spells(&mut self, number: u32, which: impl Fn(&Spell) -> bool) {
-        let Self { disks, readers, found, .. } = self;
+        let Self { disks, classes, found, .. } = self;
         for spell in disks[number as usize].spells.extract_if(.., |spell| which(spell)) {
             let Spell { blocked, by, from, to, lost, queued_most, went_on, growing, .. } = spell;
             if lost == Span::ZERO {
@@ -267,7 +283,7 @@ impl Finder {
             all.longest = all.longest.max(spell.longest);
             all.queued_most = all.queued_most.max(queued_most);
             all.went_on = all.went_on.max(went_on);
-            if went_on > GENERATIONS * readers[by as usize].most {
+            if went_on > GENERATIONS * classes[by as usize].most {
                 let Flow { queued, written } = growing;
                 let growth = (written > 0).then(|| queued as f64 / written as f64);
                 found.races.push(Race { pair, from, to, lost, queued_most, growth, went_on });

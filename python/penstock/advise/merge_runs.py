@@ -1,0 +1,273 @@
+"""Merges are simulated in every setting that can be chosen.
+
+All run from the same few seeds; those that come near the best then run from others too. A run that
+fails, as memory is short, tells of its own setting and ends no other.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from statistics import fmean
+from typing import TypeAlias
+
+from penstock import _native
+from penstock.advise.merge import ALIKE, POLICIES, Advice, Choice, Facts, Question
+from penstock.advise.merge_disks import Disks
+from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
+from penstock.results import rounds
+from penstock.results.json_types import Merge, Run
+from penstock.results.steps import Progress, as_part
+from penstock.session import Variant
+from penstock.sweeps.run import measured
+from penstock.sweeps.vary import Setting
+from penstock.target import Target
+
+SCOUTED = 3
+"""Every choice runs from so many seeds."""
+
+CONFIRMED = 10
+"""Those near the best run from so many more."""
+
+NEAR = 1.08
+"""So many times as long as the best may a choice take to be confirmed."""
+
+REQUESTS = 100_000
+"""A run has so many at most: with more, runs of blocks are made shorter, and times longer."""
+
+NAME = "merges"
+"""What messages call the job."""
+
+STEPS = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""How many times as many blocks a sweep reads and writes at once."""
+
+Span: TypeAlias = tuple[float, float]
+"""Where a part of the work begins and ends, of all of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulation:
+    """Merges on some disks, in the settings of choices."""
+
+    job: Variant
+    counts: Sequence[int]
+    seeds: int = SCOUTED
+    scale: float = 1.0
+
+    def tried(
+        self, choices: Sequence[Choice], progress: Progress | None, span: Span
+    ) -> list[Choice]:
+        """The choices with what came of them; one of which a run fails is told as such."""
+        settings = {
+            setting.label: (number, jobs, setting)
+            for number, choice in enumerate(choices)
+            for jobs in self.counts
+            for setting in [choice.setting(jobs)]
+        }
+        found, failures = self.runs([one for *_, one in settings.values()], progress, span)
+        times: list[dict[int, list[float]]] = [{} for _ in choices]
+        why: dict[int, str] = {}
+        for label, (number, jobs, _) in settings.items():
+            if label in failures:
+                why.setdefault(number, failures[label])
+            else:
+                spans = [run["merge"]["makespan_s"] or 0.0 for run in found[label]]
+                times[number][jobs] = [self.scale * one for one in spans]
+        return [
+            replace(one, failure=why[number]) if number in why else one.with_times(times[number])
+            for number, one in enumerate(choices)
+        ]
+
+    def runs(
+        self, settings: Sequence[Setting], progress: Progress | None, span: Span
+    ) -> tuple[dict[str, list[Run]], dict[str, str]]:
+        """The runs of each setting by its label, and why runs of others fail."""
+        try:
+            ran = measured(
+                self.job,
+                settings,
+                Target(),
+                repeat=self.seeds,
+                progress=as_part(progress, f"simulating {len(settings)}", *span),
+            )
+        except PenstockError as failure:
+            if failure.exit_code != RUN_FAILED:
+                raise
+            if len(settings) == 1:
+                return {}, {settings[0].label: str(failure)}
+            # One that fails ends all that run with it.
+            half = len(settings) // 2
+            parts = [self.runs(part, progress, span) for part in (settings[:half], settings[half:])]
+            return {**parts[0][0], **parts[1][0]}, {**parts[0][1], **parts[1][1]}
+        return {one.label: one.runs for one in rounds.by_policy(ran)}, {}
+
+
+def advise(
+    disks: Sequence[Disks],
+    question: Question,
+    *,
+    sweep: bool = False,
+    progress: Progress | None = None,
+) -> Advice:
+    """Simulate every choice, and find the one to take, on the slowest of `disks`.
+
+    A `sweep` first finds how many blocks should be read and written at once.
+    """
+    question.check(disks[0].count)
+    slowest = _slowest(disks, question)
+    if sweep:
+        question = _swept(slowest, question, progress)
+    return _advised(slowest, question, progress)
+
+
+def _advised(disks: Disks, question: Question, progress: Progress | None) -> Advice:
+    simulation, facts = simulation_of(disks, question)
+    apart = _apart(simulation, disks.count, progress)
+    f_eff = fmean(one["f_eff"] for one in apart if one["f_eff"] is not None)
+    every = [
+        Choice(placement=placement, policy=policy, buffer=buffer)
+        for placement, policy, buffer in product(
+            question.placements(disks.count), POLICIES, facts.buffers(question.memory)
+        )
+    ]
+    found = Advice(
+        disks=disks,
+        question=question,
+        facts=facts,
+        choices=simulation.tried(every, progress, (0.1, 0.6)),
+        f_eff=f_eff,
+        shortened=simulation.scale,
+    )
+    if not found.ranked:
+        raise _none(found)
+    found = replace(found, choices=_confirmed(found, simulation, progress))
+    if not found.ranked:
+        raise _none(found)
+    return found
+
+
+def simulation_of(disks: Disks, question: Question) -> tuple[Simulation, Facts]:
+    """What simulates the merges of a question, and what they are like."""
+    counts = question.counts(disks.count)
+    text = disks.job(max(counts))
+    facts = _facts(text, [*question.sets, *_checked(question, disks.count)])
+    sets, scale = _shortened(question.sets, facts)
+    job = Variant(name=NAME, text=text, sets=sets)
+    return Simulation(job=job, counts=counts, scale=scale), facts
+
+
+def _slowest(disks: Sequence[Disks], question: Question) -> Disks:
+    """The one on which merges take longest, with what is said of the others."""
+    if len(disks) == 1:
+        return disks[0]
+    unbound = replace(question, memory=None)
+    times = []
+    for one in disks:
+        simulation, _ = simulation_of(one, unbound)
+        times.append(fmean(one["makespan_s"] or 0.0 for one in _apart(simulation, one.count)))
+    slowest = disks[times.index(max(times))]
+    remark = (
+        f"{slowest.name} is the slowest of {len(disks)} disks, and all count as it; on disks like "
+        f"the fastest merges would take {min(times) / max(times):.2f} times as long"
+    )
+    return replace(slowest, remarks=[*slowest.remarks, remark])
+
+
+def _swept(disks: Disks, question: Question, progress: Progress | None) -> Question:
+    """The same with the best numbers of blocks to be read and written at once.
+
+    Of those that are as good they are the fewest.
+    """
+    _, given = simulation_of(disks, replace(question, memory=None))
+    reads, writes = (
+        sorted({min(max(round(step * blocks), 1), given.run) for step in STEPS})
+        for blocks in (given.read, given.write)
+    )
+    found: list[tuple[float, int, Question]] = []
+    for read, write in product(reads, writes):
+        sets = [*question.sets, f"merge.read={read}", f"merge.write={write}"]
+        with_these = replace(question, memory=None, sets=sets)
+        simulation, facts = simulation_of(disks, with_these)
+        if question.memory is not None and question.memory < facts.least:
+            continue
+        choices = [
+            Choice(placement=placement, policy=policy, buffer=question.memory)
+            for placement, policy in product(question.placements(disks.count), POLICIES)
+        ]
+        done = len(found) / (len(reads) * len(writes))
+        tried = replace(simulation, seeds=1).tried(choices, progress, (done, done))
+        times = [sum(map(fmean, one.times.values())) for one in tried if one.failure is None]
+        if times:
+            asked = replace(with_these, memory=question.memory)
+            found.append((min(times), facts.enough, asked))
+    if not found:
+        raise wrong(
+            f"--memory: found {question.memory} blocks, with which no merge ends that reads "
+            f"{reads[0]} blocks at once or more; expected more",
+            "give more memory, or merge fewer runs at once: --runs",
+        )
+    least = min(time for time, *_ in found)
+    good = (one for one in found if one[0] <= (1 + ALIKE) * least)
+    return min(good, key=lambda one: one[1])[2]
+
+
+def _confirmed(found: Advice, simulation: Simulation, progress: Progress | None) -> list[Choice]:
+    """The choices, those near the best with more seeds."""
+    best = found.score(found.ranked[0])
+    near = [
+        one
+        for one in found.ranked
+        if found.score(one).mean <= NEAR or not found.score(one).apart(best)
+    ]
+    seed = _seed(simulation.job) + simulation.seeds
+    job = replace(simulation.job, sets=[*simulation.job.sets, f"seed={seed}"])
+    again = replace(simulation, job=job, seeds=CONFIRMED)
+    more = {one.key: one for one in again.tried(near, progress, (0.6, 1.0))}
+    return [more.get(one.key, one) for one in found.choices]
+
+
+def _seed(job: Variant) -> int:
+    """The first seed of a job, whose text has none."""
+    said = [one.partition("=")[2] for one in job.sets if one.partition("=")[0].strip() == "seed"]
+    return int(said[-1]) if said else 1
+
+
+def _facts(text: str, sets: Sequence[str]) -> Facts:
+    """What the engine says of the merges of a job."""
+    with translated():
+        return Facts(**json.loads(_native.merge_facts(NAME, text, list(sets))))
+
+
+def _checked(question: Question, disks: int) -> list[str]:
+    """What is checked before anything runs."""
+    memory = [] if question.memory is None else [f"merge.memory.partition={question.memory}"]
+    return [f"merge.placement={question.placements(disks)[-1]}", *memory]
+
+
+def _shortened(sets: Sequence[str], facts: Facts) -> tuple[list[str], float]:
+    """Runs so short that simulating them takes no minutes, and how many times as long they are."""
+    if facts.requests <= REQUESTS:
+        return list(sets), 1.0
+    run = max(facts.run * REQUESTS // facts.requests, facts.read, facts.write)
+    return [*sets, f"merge.run={run}blocks"], facts.run / run
+
+
+def _apart(simulation: Simulation, disks: int, progress: Progress | None = None) -> list[Merge]:
+    """What comes of most jobs that each read all disks but the one that they write."""
+    choice = Choice(placement="separate" if disks > 1 else "all", policy=POLICIES[0], buffer=None)
+    setting = choice.setting(max(simulation.counts))
+    runs, failures = simulation.runs([setting], progress, (0.0, 0.1))
+    for failure in failures.values():
+        raise PenstockError(failure, exit_code=RUN_FAILED)
+    return [run["merge"] for run in runs[setting.label]]
+
+
+def _none(found: Advice) -> PenstockError:
+    """Every choice failed."""
+    memory, enough = found.question.memory, found.facts.enough
+    return PenstockError(
+        f"error: with {memory} blocks of memory for each merge none of {len(found.choices)} "
+        f"choices comes to its end (deadlock); {enough} are always enough\n"
+        f"hint: give --memory {enough}, or let less be read and written at once: --sweep",
+        exit_code=RUN_FAILED,
+    )
