@@ -205,7 +205,9 @@ fn classes_of<'t>(
         numbers.entry((record.process, record.pid)).or_insert(next);
     }
     let mut alike = vec![0_u32; trace.processes.len()];
-    numbers.keys().for_each(|(process, _)| alike[process.index()] += 1);
+    for (process, _) in numbers.keys() {
+        alike[process.index()] += 1;
+    }
     let mut names = vec![String::new(); numbers.len()];
     for (&(process, pid), number) in &numbers {
         let name = &trace.processes[process.index()];
