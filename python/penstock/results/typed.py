@@ -247,6 +247,7 @@ class Merge:
     blocked_s: tuple[Blocked, ...]
     read_ms: float
     write_ms: float
+    f_eff: float | None
 
 
 @shaped(_against_measured)
