@@ -35,8 +35,8 @@ def lines(found: Found) -> Iterator[str]:
     most = found["stands"][0]
     yield (
         f"{most['blocked']} lost most: {units.seconds(most['lost_s'])} behind writes of "
-        f"{most['by']} on {most['disk']}, at most {units.seconds(most['longest_s'])} at a stretch, "
-        f"behind up to {units.count(most['queued_writes_max'])}."
+        f"{most['by']} on {most['disk']}, at most {units.seconds(most['longest_s'])} at a stretch "
+        f"and {units.count(most['queued_writes_max'])} of them at once."
     )
     yield _why_not(most)
 

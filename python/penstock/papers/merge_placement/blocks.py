@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from penstock.advise.race import RACES_ABOVE
+from penstock.advise.merge import RACE
 from penstock.papers.merge_placement import race
 from penstock.papers.merge_placement.rings import READ_MS, THREE_READ, THREE_WRITE
 from penstock.papers.merge_placement.setting import POLICIES, UNLIMITED, Buffer
@@ -206,7 +206,7 @@ def _threshold(rows: Sequence[Row]) -> Block:
     remarks = [
         "Case 2. f is the time of writing a block over that of reading one from all other disks at "
         f"once; both are means of the run. Apart is as in Figure 2.2. Jobs race if f is above "
-        f"{RACES_ABOVE:g}.",
+        f"{RACE:g}.",
     ]
     title = "Where the race begins"
     return Block("threshold", title, Table(headings, cells, words=0), remarks)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from statistics import fmean
 from typing import NamedTuple
 
-from penstock.advise.race import race_factor
 from penstock.papers.merge_placement import grids
 from penstock.papers.merge_placement.cells import Point, Runs, run
 from penstock.papers.merge_placement.setting import Setting, depletion
@@ -97,21 +96,11 @@ def threshold_rows(setting: Setting) -> list[Row]:
     return [
         {
             **one._asdict(),
-            "f_eff": _factor(one, found[one.point]),
+            "f_eff": found[one.point].mean(lambda merge: merge["f_eff"]),
             "divergence": found[one.point].divergence,
         }
         for one in every
     ]
-
-
-def _factor(of: Threshold, runs: Runs) -> float | None:
-    return runs.mean(
-        lambda merge: race_factor(
-            read_ms=merge["read_ms"] / of.n,
-            write_ms=merge["write_ms"] / of.m,
-            read_disks=of.disks - 1,
-        )
-    )
 
 
 class Change(NamedTuple):

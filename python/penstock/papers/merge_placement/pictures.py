@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from penstock.advise.race import RACES_ABOVE
+from penstock.advise.merge import RACE
 from penstock.papers.merge_placement import race
 from penstock.papers.merge_placement.rings import READ_MS
 from penstock.papers.merge_placement.setting import PLACEMENTS, POLICIES
@@ -158,9 +158,9 @@ def _threshold(ours: Ours) -> "alt.TopLevelMixin | None":
     ]
     if not points:
         return None
-    x = drawing.axis_x("f: write time of a block over its read time")
+    x = drawing.axis_x("f = w (D − 1) / r")
     y = drawing.axis_y("apart at most, part of a job", ends=(0, 1))
-    panel = drawing.Panel(points, x, y, rule=drawing.upright(RACES_ABOVE))
+    panel = drawing.Panel(points, x, y, rule=drawing.upright(RACE))
     return drawing.marked([panel], height=300)
 
 
