@@ -24,6 +24,7 @@ __all__ = [
     "duration",
     "exit_without_memory",
     "is_right",
+    "merge_files",
     "online_batch",
     "policies",
     "policy_named",
@@ -185,6 +186,23 @@ def doctor(path: str | PathLike[str], *, clean: bool = False) -> str:
 
     With `clean` what runs have left behind is removed.
     """
+
+def merge_files(
+    *,
+    runs: Sequence[str],
+    jobs: str | None,
+    to: Sequence[str],
+    on: str | None,
+    policy: str,
+    sets: Sequence[str],
+    placement: str | None,
+    record: tuple[int, int, int] | None,
+    make: bool,
+    depth: int | None,
+    engine: str | None,
+    timeout: str | None,
+) -> str:
+    """Merge files once; what came of it, as JSON."""
 
 def online_batch(
     *,

@@ -28,7 +28,7 @@ impl Speed {
     }
 
     /// The model's time when real time is `real`.
-    fn model(self, real: Time) -> Time {
+    pub fn model(self, real: Time) -> Time {
         scaled(real, u64::from(self.0), 1000, u128::div_euclid)
     }
 
@@ -52,10 +52,10 @@ fn scaled(time: Time, by: u64, over: u64, divide: fn(u128, u128) -> u128) -> Tim
     Time::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
 }
 
-/// `model` in real time, over a file or nothing.
-pub struct Emulated<D> {
+/// `model` in real time, over a file, or whatever carries its requests out, or nothing.
+pub struct Emulated<D, F = LiveDevice> {
     model: D,
-    over: Option<LiveDevice>,
+    over: Option<F>,
     speed: Speed,
     /// Completions of one of the two for which the other's is missing, if there is a file.
     halves: Vec<HalfDone>,
@@ -75,9 +75,9 @@ struct HalfDone {
     modelled: bool,
 }
 
-impl<D: Device> Emulated<D> {
+impl<D: Device, F: Device> Emulated<D, F> {
     /// `model` running at `speed`, with every request carried out on `over` too, if there is one.
-    pub fn new(model: D, speed: Speed, over: Option<LiveDevice>) -> Self {
+    pub fn new(model: D, speed: Speed, over: Option<F>) -> Self {
         let lateness = Lateness::new();
         let reported = (Time::NEVER, Time::ZERO);
         Self { model, over, speed, halves: Vec::new(), ended: Vec::new(), reported, lateness }
@@ -112,7 +112,7 @@ impl<D: Device> Emulated<D> {
     }
 }
 
-impl<D: Device> Device for Emulated<D> {
+impl<D: Device, F: Device> Device for Emulated<D, F> {
     fn capacity(&self) -> u64 {
         let file = self.over.as_ref().map_or(u64::MAX, Device::capacity);
         self.model.capacity().min(file)

@@ -18,7 +18,7 @@ use crate::target::device::alone;
 use crate::target::{GRAIN, Listed, MARK, Roots, begins_as_filled, is_ours};
 
 /// The ending of an output's name until the output is complete.
-const UNFINISHED: &str = ".penstock-unfinished";
+pub(crate) const UNFINISHED: &str = ".penstock-unfinished";
 
 /// An unused loop device over an owned file.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -18,6 +18,7 @@ pub(crate) mod error;
 mod file_systems;
 mod mark;
 mod opened;
+mod plain;
 mod signature;
 mod trial;
 
@@ -39,6 +40,7 @@ pub use self::error::TargetError;
 use self::mark::{Found, Holds};
 pub(crate) use self::mark::{GRAIN, MARK};
 use self::opened::{Locked, Opened, check_kind, not_ours, open_direct};
+pub use self::plain::{Input, Output};
 pub use self::trial::{DirectIo, file_system};
 use crate::loops::Control;
 

@@ -11,6 +11,7 @@ mod below;
 mod columns;
 mod cycle;
 mod gate;
+mod merge;
 mod ledger;
 mod policy;
 mod session;
@@ -49,6 +50,8 @@ mod _native {
     use crate::cycle::cycle_inputs;
     #[pymodule_export]
     use crate::gate::{Gate, online_batch};
+    #[pymodule_export]
+    use crate::merge::merge_files;
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]
