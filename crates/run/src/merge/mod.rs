@@ -204,7 +204,7 @@ impl Work {
             base += disk.capacity();
         }
         let places = files.iter().map(|file| file.places.clone()).collect();
-        let mut source = MergeSource::new(jobs, places, disks.len(), parts.bounds, cargo);
+        let mut source = MergeSource::new(jobs, places, disks.len(), parts.bounds, (cargo, clock.stopwatch()));
         let outcome = source.outcome();
         let guard = clock.guard();
         let mut watch = Watch { guard: &guard, outcome: &outcome, stop: &stop };

@@ -6,7 +6,7 @@ use std::io;
 use std::rc::Rc;
 
 use penstock_core::{ClassId, Done, Flags, Io, Op, Prio, Request, Source, StreamId, Time};
-use penstock_live::{Cargo, Load, processor_time};
+use penstock_live::{Cargo, Load, Stopwatch, processor_time};
 use penstock_workload::merge::{Accounts, Memory, WhenFull};
 
 use super::figures::MergeTimes;
@@ -87,6 +87,7 @@ pub(super) struct MergeSource {
     accounts: Accounts,
     bounds: MemoryBounds,
     cargo: Cargo,
+    stopwatch: Stopwatch,
     /// Requests on their way, by stream.
     flights: Vec<Option<Flight>>,
     asked: VecDeque<Io>,
@@ -111,7 +112,7 @@ impl MergeSource {
         places: Vec<MergePlaces>,
         disks: usize,
         bounds: MemoryBounds,
-        cargo: Cargo,
+        (cargo, stopwatch): (Cargo, Stopwatch),
     ) -> Self {
         let outcome = Outcome {
             times: MergeTimes::new(jobs.len(), disks),
@@ -125,6 +126,7 @@ impl MergeSource {
             places,
             bounds,
             cargo,
+            stopwatch,
             flights: Vec::new(),
             asked: VecDeque::new(),
             outcome: Rc::new(RefCell::new(outcome)),
@@ -321,7 +323,8 @@ impl MergeSource {
             return;
         }
         self.goes_on(job, now);
-        self.jobs[job].waits = Some((wait, now));
+        // The time of the turn is that before it merged.
+        self.jobs[job].waits = Some((wait, self.stopwatch.now()));
     }
 
     fn goes_on(&mut self, job: usize, now: Time) {
