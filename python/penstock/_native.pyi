@@ -198,6 +198,7 @@ def merge_files(
     placement: str | None,
     record: tuple[int, int, int] | None,
     make: bool,
+    round: int,
     depth: int | None,
     engine: str | None,
     timeout: str | None,

@@ -10,7 +10,7 @@ use crate::answer::{json, raise};
 /// Merges files once and returns what came of it, as JSON. A signal's handler that raises ends it.
 #[pyfunction]
 #[pyo3(signature = (
-    *, runs, jobs, to, on, policy, sets, placement, record, make, depth, engine, timeout
+    *, runs, jobs, to, on, policy, sets, placement, record, make, round, depth, engine, timeout
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn merge_files(
@@ -24,6 +24,7 @@ pub(crate) fn merge_files(
     placement: Option<String>,
     record: Option<(u32, u32, u32)>,
     make: bool,
+    round: u32,
     depth: Option<u32>,
     engine: Option<String>,
     timeout: Option<String>,
@@ -38,6 +39,7 @@ pub(crate) fn merge_files(
         placement,
         record,
         make,
+        round,
         depth,
         engine,
         timeout,

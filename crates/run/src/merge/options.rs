@@ -31,8 +31,10 @@ pub struct MergeOptions {
     pub placement: Option<String>,
     /// Bytes of a record, and from where to where its key is; lines if not given.
     pub record: Option<(u32, u32, u32)>,
-    /// Make the runs first.
+    /// Make the runs first, in the first round.
     pub make: bool,
+    /// The number of the round, from 0: each has the next seed.
+    pub round: u32,
     /// Commands at a disk at once.
     pub depth: Option<u32>,
     /// How files are driven; the first engine that works if not given.
@@ -43,6 +45,7 @@ pub struct MergeOptions {
 
 /// Options that go together, and what they name.
 pub(super) struct Asked {
+    pub(super) round: u32,
     pub(super) merges: Vec<MergeFiles>,
     pub(super) disks: Vec<PathBuf>,
     /// The model before each disk, its speed, and what both are called.
@@ -69,7 +72,7 @@ impl Asked {
         } else {
             of_files(options, &merges)?
         };
-        Ok(Self { merges, disks, model, format, job })
+        Ok(Self { round: options.round, merges, disks, model, format, job })
     }
 
     /// The section `[merge]`.
@@ -82,7 +85,7 @@ impl Asked {
     }
 
     pub(super) fn seed(&self) -> Seed {
-        Seed(self.job.seed)
+        Seed(self.job.seed.wrapping_add(self.round.into()))
     }
 }
 

@@ -61,7 +61,7 @@ pub(super) fn plan(asked: &Asked, options: &MergeOptions) -> Result<Plan, Failur
     let merges = if options.make { made(asked)? } else { files(asked) };
     let sites = sites(asked, options, &merges)?;
     check_names(&merges, &sites)?;
-    if options.make {
+    if options.make && options.round == 0 {
         let spec = asked.spec();
         for (job, (inputs, _)) in (0..).zip(&merges) {
             make(job, inputs, &spec.shape, spec.depletion, asked.seed())?;

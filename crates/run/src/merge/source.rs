@@ -140,16 +140,17 @@ impl MergeSource {
 
     /// Asks for the first groups of `job`, if there is memory for them.
     fn begin(&mut self, job: usize, now: Time) {
+        self.goes_on(job, now);
         let groups = self.jobs[job].runs.iter().map(|run| run.group().bytes);
         let needs = groups.sum();
         if !self.accounts.take(job as u32, needs) {
-            return self.wait(job, Wait::Memory(needs), now);
+            return self.wait(job, Wait::Memory(needs));
         }
         let count = self.jobs[job].runs.len();
         let reads = |run: &usize| self.jobs[job].runs[*run].group().read > 0;
         self.jobs[job].phase = Phase::Fills((0..count).filter(reads).count() as u32);
         (0..count).for_each(|run| self.read(job, run, now));
-        self.wait(job, Wait::Read, now);
+        self.wait(job, Wait::Read);
         if self.jobs[job].phase == Phase::Fills(0) {
             self.jobs[job].phase = Phase::Merges;
             self.go_on(job, now);
@@ -200,6 +201,7 @@ impl MergeSource {
 
     /// `job` merges until it has to wait.
     fn go_on(&mut self, job: usize, now: Time) {
+        self.goes_on(job, now);
         let began = processor_time();
         let wait = self.merge_on(job, now);
         let mut outcome = self.outcome.borrow_mut();
@@ -209,8 +211,8 @@ impl MergeSource {
         times.progress(progress.iter().copied());
         drop(outcome);
         match wait {
-            Ok(Some(wait)) => self.wait(job, wait, now),
-            Ok(None) => self.goes_on(job, now),
+            Ok(Some(wait)) => self.wait(job, wait),
+            Ok(None) => {}
             Err(message) => self.outcome.borrow_mut().failed = Some(Failed::Input(message)),
         }
         self.ends(job, now);
@@ -318,11 +320,7 @@ impl MergeSource {
         }
     }
 
-    fn wait(&mut self, job: usize, wait: Wait, now: Time) {
-        if self.jobs[job].waits.is_some_and(|(before, _)| before == wait) {
-            return;
-        }
-        self.goes_on(job, now);
+    fn wait(&mut self, job: usize, wait: Wait) {
         // The time of the turn is that before it merged.
         self.jobs[job].waits = Some((wait, self.stopwatch.now()));
     }

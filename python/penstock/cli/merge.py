@@ -1,0 +1,295 @@
+"""`penstock merge`: sorted files become one each, side by side, with a policy for each disk."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from typer.core import TyperCommand
+
+from penstock.cli import output
+from penstock.cli.console import drawn
+from penstock.cli.job import errors_end
+from penstock.cli.options import Engine, Json
+from penstock.cli.verb import verb
+from penstock.errors import wrong
+from penstock.merging import Files, Merges, merge
+from penstock.results.rounds import ROUNDS_MOST
+from penstock.signals import Asked
+from penstock.text import prose, units
+
+if TYPE_CHECKING:
+    # A type of Typer's methods, which it does not export.
+    from typer._click.core import Context
+
+app = verb()
+
+
+class SeveralFolders(TyperCommand):
+    """A command whose `--to` may have several values."""
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """Repeat `--to` before each of its values."""
+        repeated: list[str] = []
+        values = False
+        for word in args:
+            first = values and repeated[-1] == "--to"
+            if word.startswith("-"):
+                values = word == "--to"
+            elif values and not first:
+                repeated.append("--to")
+            repeated.append(word)
+        return super().parse_args(ctx, repeated)
+
+
+Runs = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="RUN…", help="Sorted files to be merged into one.", show_default=False),
+]
+
+To = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--to",
+        metavar="FOLDER…",
+        help="A folder on each disk: merge 0 writes to the first, merge 1 to the second. All words "
+        "behind it are folders, up to the next option.",
+    ),
+]
+
+Jobs = Annotated[
+    str | None,
+    typer.Option(
+        "--jobs",
+        metavar="FILE",
+        help="Merge several times side by side: a file with a section `[[merge]]` for each, with "
+        '`runs = ["a", "b"]` and `output = "name"`.',
+    ),
+]
+
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="emulated:DEVICE[@SPEED][:FOLDER]",
+        help="Let a model answer in real time for each disk. With a folder, those of --to lie in "
+        "it and are made.",
+    ),
+]
+
+Policy = Annotated[
+    str,
+    typer.Option(
+        "--policy", metavar="NAME", help="The policy before each disk; classes are merges."
+    ),
+]
+
+Placement = Annotated[
+    str | None,
+    typer.Option(
+        "--placement",
+        metavar="dedicated|separate|shared|all",
+        help="Where runs and outputs lie. Runs that are there stay where they are and must lie so, "
+        "except on emulated disks. If not given, any place is right.",
+    ),
+]
+
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="unlimited|partition=N|pool=N|writes=N",
+        help="Blocks in memory: of each merge, of all together, or only of each output.",
+    ),
+]
+
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a setting, as merge.read=12 or policy.deadline.read_expire=100ms.",
+    ),
+]
+
+Record = Annotated[
+    int | None,
+    typer.Option("--record", metavar="BYTES", min=1, help="Records of this length, not lines."),
+]
+
+Key = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        metavar="OFFSET:BYTES",
+        help="Where the key of a record is. All of it if not given.",
+    ),
+]
+
+Make = Annotated[
+    bool,
+    typer.Option(
+        "--make",
+        help="Make the runs first, as the settings say: merge.jobs, merge.runs, merge.run and "
+        "merge.depletion.",
+    ),
+]
+
+Depth = Annotated[
+    int | None, typer.Option("--depth", metavar="N", min=1, help="Commands at a disk at once.")
+]
+
+BesideCommands = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--beside",
+        metavar="sort|COMMAND",
+        help="Then merge the same files with GNU sort, or a command with {inputs} and {output}, a "
+        "process for each merge.",
+    ),
+]
+
+Rounds = Annotated[
+    int,
+    typer.Option("--rounds", metavar="N", min=1, max=ROUNDS_MOST, help="Do all of it N times."),
+]
+
+
+@app.command("merge", cls=SeveralFolders)
+def run(
+    *,
+    runs: Runs = None,
+    to: To = None,
+    jobs: Jobs = None,
+    on: On = None,
+    policy: Policy = "fcfs",
+    placement: Placement = None,
+    memory: Memory = None,
+    sets: Sets = None,
+    record: Record = None,
+    key: Key = None,
+    make: Make = False,
+    depth: Depth = None,
+    engine: Engine = None,
+    beside: BesideCommands = None,
+    rounds: Rounds = 1,
+    as_json: Json = False,
+) -> None:
+    """Merge sorted files, as `sort -m` does, several merges side by side.
+
+    Each disk has a queue with a policy, each merge reads and writes in groups of blocks, past the
+    page cache where that is possible. Runs are only read; outputs are new files, and have their
+    names when they are whole.
+    """
+    asked = Asked()
+    with errors_end():
+        files = Files(
+            runs=runs or [],
+            to=to or [],
+            jobs=jobs,
+            on=on,
+            policy=policy,
+            sets=[*(sets or []), *_memory(memory)],
+            placement=placement,
+            record=_record(record, key),
+            make=make,
+            depth=depth,
+            engine=engine,
+            beside=beside or [],
+        )
+        try:
+            with asked.first_stops():
+                result = merge(files, rounds=rounds)
+        except KeyboardInterrupt as interrupt:
+            output.talk("interrupted: no output was made")
+            raise typer.Exit(asked.exit_code) from interrupt
+    if as_json:
+        output.data(f"{json.dumps(result, indent=2, ensure_ascii=False)}\n")
+        return
+    drawn(lambda console: show(result, console))
+    for remark in result["remarks"]:
+        output.talk(f"note: {remark}")
+
+
+def _memory(memory: str | None) -> list[str]:
+    """The setting that `--memory` stands for."""
+    if memory is None:
+        return []
+    kind, equals, blocks = memory.partition("=")
+    return [f"merge.memory.{kind}={blocks}" if equals else f"merge.memory={memory}"]
+
+
+def _record(length: int | None, key: str | None) -> tuple[int, int, int] | None:
+    """The length of a record, and where its key begins and how long it is."""
+    if length is None:
+        if key is not None:
+            raise wrong("--key does not go without --record", "lines are compared as a whole")
+        return None
+    if key is None:
+        return length, 0, length
+    offset, colon, size = key.partition(":")
+    if not (colon and offset.isdecimal() and size.isdecimal()):
+        raise wrong(f"--key {key} is no place in a record", "as 0:10: ten bytes from byte 0 on")
+    place = length, int(offset), int(size)
+    if max(place) >= 1 << 32:
+        raise wrong(f"--key {key} is no place in a record", "no record is so long")
+    return place
+
+
+def show(result: Merges, console: Console) -> None:
+    """Print what came of it."""
+    disks = len(result["disks"])
+    where = (
+        f"{result['model']} before each of {disks} disks" if result["model"] else f"{disks} disks"
+    )
+    prose.line(
+        console,
+        Text.assemble(
+            (result["world"].upper(), "bold"),
+            f"  {where}, {result['policy']}: ",
+            (units.seconds(result["makespan_s"]), "bold"),
+        ),
+    )
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("output", overflow="fold")
+    for heading in ("runs", "size", "finished", "waited for reads", "for memory", "processor"):
+        table.add_column(heading, justify="right")
+    for one in result["merges"]:
+        table.add_row(
+            one["output"],
+            units.count(len(one["inputs"])),
+            units.size(one["bytes"]),
+            units.seconds(one["finish_s"]),
+            units.seconds(one["blocked_s"]["read"]),
+            units.seconds(one["blocked_s"]["memory"]),
+            units.seconds(one["cpu_s"]),
+        )
+    console.print(table)
+    prose.line(
+        console,
+        Text(
+            f"The merges were apart by at most {units.percent(result['divergence_max'])} of an "
+            f"output; at most {units.count(result['max_queued_writes'])} writes were queued at a "
+            f"disk. The processors worked {units.seconds(result['cpu_s'])}."
+        ),
+    )
+    if len(result["rounds"]) > 1:
+        spans = [one["makespan_s"] for one in result["rounds"]]
+        prose.line(
+            console,
+            Text(
+                f"The median of {len(spans)} rounds, from {units.seconds(min(spans))} to "
+                f"{units.seconds(max(spans))}."
+            ),
+        )
+    for other in result["beside"]:
+        same = "the same bytes" if other["identical"] else "OTHER BYTES"
+        prose.line(
+            console,
+            Text(
+                f"beside: {other['command']}: {units.seconds(other['makespan_s'])}, processors "
+                f"{units.seconds(other['cpu_s'])}, {same}."
+            ),
+        )
