@@ -168,6 +168,14 @@ impl Output {
         &self.path
     }
 
+    /// The file, to be written through the page cache.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn file(&self) -> io::Result<File> {
+        self.plain.try_clone()
+    }
+
     /// All of it is written: it is cut to its length, made durable, and gets its name.
     ///
     /// # Errors
@@ -179,13 +187,12 @@ impl Output {
         };
         self.plain.set_len(self.length).map_err(system("cut it to its length"))?;
         self.plain.sync_all().map_err(system("make it durable"))?;
-        let named = match &self.unfinished {
-            Some(unfinished) => rename(unfinished, &self.path),
-            None => {
-                let own = format!("/proc/self/fd/{}", self.plain.as_raw_fd());
-                let (here, follow) = (rustix::fs::CWD, AtFlags::SYMLINK_FOLLOW);
-                rustix::fs::linkat(here, own, here, &self.path, follow)
-            }
+        let named = if let Some(unfinished) = &self.unfinished {
+            rename(unfinished, &self.path)
+        } else {
+            let own = format!("/proc/self/fd/{}", self.plain.as_raw_fd());
+            let (here, follow) = (rustix::fs::CWD, AtFlags::SYMLINK_FOLLOW);
+            rustix::fs::linkat(here, own, here, &self.path, follow)
         };
         match named {
             Ok(()) => self.unfinished = None,

@@ -2,7 +2,7 @@
 
 use penstock_core::{Span, Time};
 
-use super::job::Wait;
+use super::job::MergeWait;
 
 /// What all merges of a run have met.
 #[derive(Debug)]
@@ -36,20 +36,19 @@ impl MergeTimes {
     }
 
     /// Merge `job` has waited like this until `now`.
-    pub(super) fn waited(&mut self, job: usize, (wait, since): (Wait, Time), now: Time) {
+    pub(super) fn waited(&mut self, job: usize, (wait, since): (MergeWait, Time), now: Time) {
         let merge = &mut self.merges[job];
         let of = match wait {
-            Wait::Read => &mut merge.for_reads,
-            Wait::Memory(_) => &mut merge.for_memory,
+            MergeWait::Read => &mut merge.for_reads,
+            MergeWait::Memory(_) => &mut merge.for_memory,
         };
         *of += now.since(since);
     }
 
     /// How far each merge is, as a part of its output.
     pub(super) fn progress(&mut self, parts: impl Iterator<Item = f64>) {
-        let (least, most) = parts.fold((1.0_f64, 0.0_f64), |(least, most), part| {
-            (least.min(part), most.max(part))
-        });
+        let (least, most) =
+            parts.fold((1.0_f64, 0.0_f64), |(least, most), part| (least.min(part), most.max(part)));
         self.apart_most = self.apart_most.max(most - least);
     }
 

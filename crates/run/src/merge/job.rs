@@ -5,12 +5,12 @@ use std::mem;
 
 use penstock_core::Time;
 
-use super::run::{Group, Next, RunReader, Unsorted};
+use super::run::{NextRecord, ReadGroup, RunReader, Unsorted};
 use super::tree::LoserTree;
 
 /// What a merge does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Phase {
+pub(super) enum MergePhase {
     /// It begins at this time.
     Begins(Time),
     /// It waits for the first groups of so many runs.
@@ -25,7 +25,7 @@ pub(super) enum Phase {
 
 /// What a merge waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Wait {
+pub(super) enum MergeWait {
     /// A group that it has asked for.
     Read,
     /// Memory for so many bytes.
@@ -35,8 +35,8 @@ pub(super) enum Wait {
 /// One merge.
 #[derive(Debug)]
 pub(super) struct Merging {
-    pub(super) phase: Phase,
-    pub(super) waits: Option<(Wait, Time)>,
+    pub(super) phase: MergePhase,
+    pub(super) waits: Option<(MergeWait, Time)>,
     pub(super) runs: Vec<RunReader>,
     /// Made when the first groups of all runs are there.
     tree: Option<LoserTree>,
@@ -58,7 +58,7 @@ pub(super) struct Merging {
 
 /// Why merging stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Stop {
+pub(super) enum MergeStop {
     /// There is enough for a write, or no more memory for it; or a group is to be asked for.
     Pause,
     /// The next record of a run has not been read.
@@ -71,7 +71,7 @@ impl Merging {
     /// A merge of `runs` that begins at `begins` and writes so many bytes at once.
     pub(super) fn new(runs: Vec<RunReader>, write: usize, begins: Time) -> Self {
         Self {
-            phase: Phase::Begins(begins),
+            phase: MergePhase::Begins(begins),
             waits: None,
             tree: None,
             lacks: false,
@@ -99,7 +99,7 @@ impl Merging {
     }
 
     /// The first run whose next group is to be asked for.
-    pub(super) fn wanted(&self) -> Option<(usize, Group)> {
+    pub(super) fn wanted(&self) -> Option<(usize, ReadGroup)> {
         self.ahead.front().map(|&run| (run, self.runs[run].group()))
     }
 
@@ -128,7 +128,7 @@ impl Merging {
             if run.is_over() || run.has_record() {
                 continue;
             }
-            if run.load()? == Next::Lacks {
+            if run.load()? == NextRecord::Lacks {
                 all = false;
                 if run.wants_more(true) && !self.ahead.contains(&number) {
                     self.ahead.push_back(number);
@@ -151,24 +151,24 @@ impl Merging {
     ///
     /// # Errors
     /// A run is not sorted.
-    pub(super) fn merge(&mut self, most: usize) -> Result<Stop, Unsorted> {
+    pub(super) fn merge(&mut self, most: usize) -> Result<MergeStop, Unsorted> {
         let Self { runs, tree, out, ahead, write, .. } = self;
         let tree = tree.as_mut().expect("it is filled before");
         let full = (*write).min(most);
         if mem::take(&mut self.lacks) {
             match runs[tree.winner].load()? {
-                Next::Record(prefix) => {
+                NextRecord::Record(prefix) => {
                     tree.prefixes[tree.winner] = prefix;
                     tree.replay(runs);
                 }
-                Next::Lacks => {
+                NextRecord::Lacks => {
                     self.lacks = true;
                     if runs[tree.winner].wants_more(true) && !ahead.contains(&tree.winner) {
                         ahead.push_back(tree.winner);
                     }
-                    return Ok(Stop::Lacks);
+                    return Ok(MergeStop::Lacks);
                 }
-                Next::Over => tree.end(runs),
+                NextRecord::Over => tree.end(runs),
             }
         }
         while !tree.is_over() {
@@ -176,28 +176,28 @@ impl Merging {
             let run = &mut runs[winner];
             out.extend_from_slice(run.record());
             let next = run.step(tree.prefixes[winner])?;
-            let lacks = next == Next::Lacks;
+            let lacks = next == NextRecord::Lacks;
             let wants = (run.used() >= run.mark() || lacks) && run.wants_more(lacks);
             let pause = wants && !ahead.contains(&winner);
             if pause {
                 ahead.push_back(winner);
             }
             match next {
-                Next::Record(prefix) => {
+                NextRecord::Record(prefix) => {
                     tree.prefixes[winner] = prefix;
                     tree.replay(runs);
                 }
-                Next::Lacks => self.lacks = true,
-                Next::Over => tree.end(runs),
+                NextRecord::Lacks => self.lacks = true,
+                NextRecord::Over => tree.end(runs),
             }
             if pause || out.len() >= full {
-                return Ok(Stop::Pause);
+                return Ok(MergeStop::Pause);
             }
             if lacks {
-                return Ok(Stop::Lacks);
+                return Ok(MergeStop::Lacks);
             }
         }
-        Ok(Stop::Over)
+        Ok(MergeStop::Over)
     }
 
     /// Buffers of groups that are used up can be used again.
@@ -253,7 +253,7 @@ impl Merging {
     /// Which part of its records is merged.
     pub(super) fn progress(&self) -> f64 {
         if self.bytes == 0 {
-            return if self.phase == Phase::Over { 1.0 } else { 0.0 };
+            return if self.phase == MergePhase::Over { 1.0 } else { 0.0 };
         }
         (self.sent + self.out.len() as u64) as f64 / self.bytes as f64
     }

@@ -1,10 +1,10 @@
 //! Runs to be merged, where there are none: lines with random keys.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use penstock_core::Seed;
+use penstock_core::{Rng, Seed};
+use penstock_live::Output;
 use penstock_workload::merge::{Depletion, DepletionOrder, Shape};
 use rand::RngExt;
 
@@ -37,83 +37,63 @@ pub(super) fn make(
         return Err(Failure::wrong(message, hint));
     }
     let width = (shape.block / lines) as usize;
-    let mut made = Made { paths, files: Vec::new(), whole: false };
+    let length = u64::from(shape.run) * u64::from(shape.block);
+    let mut outputs = Vec::new();
+    let mut files = Vec::new();
     for path in paths {
-        let file = File::options().write(true).create_new(true).open(path);
-        made.files.push(BufWriter::new(file.map_err(|error| Failure::unwritable(path, &error))?));
+        let output = Output::create(path, length)?;
+        files.push(BufWriter::new(output.file().map_err(|error| failed(path, &error))?));
+        outputs.push(output);
     }
-    let written = match depletion {
+    match depletion {
         Depletion::RandomBlock => {
             let order = DepletionOrder::new(depletion, shape, seed.stream("merge", job.into()));
-            made.in_order(order, lines, width)
+            in_order(&mut files, order, lines, width)
         }
-        Depletion::Keys(_) => made.random(job, shape, lines, width, seed),
-    };
-    written.and_then(|()| made.finish()).map_err(|(run, error)| {
-        Failure::half_written(&paths[run], &error)
-    })
+        Depletion::Keys(_) => {
+            let first = u64::from(job) * u64::from(shape.runs);
+            let numbered = (first..).zip(&mut files).enumerate();
+            let lines = shape.run as usize * lines as usize;
+            let mut made = numbered.map(|(run, (number, file))| {
+                random(file, lines, width, seed.stream("run", number)).map_err(|error| (run, error))
+            });
+            made.try_for_each(|made| made)
+        }
+    }
+    .map_err(|(run, error)| failed(&paths[run], &error))?;
+    for (mut file, path) in files.into_iter().zip(paths) {
+        file.flush().map_err(|error| failed(path, &error))?;
+    }
+    outputs.into_iter().try_for_each(Output::finish).map_err(Failure::from)
 }
 
-/// Files that are being made; they go away again unless all are whole.
-struct Made<'a> {
-    paths: &'a [PathBuf],
-    files: Vec<BufWriter<File>>,
-    whole: bool,
+fn failed(path: &Path, error: &io::Error) -> Failure {
+    Failure::half_written(path, error)
 }
 
-impl Made<'_> {
-    /// Each block has the keys that come next, in the run whose turn it is.
-    fn in_order(&mut self, mut order: DepletionOrder, lines: u32, width: usize) -> Result<(), (usize, io::Error)> {
-        let mut key = 0_u64;
-        while !order.is_over() {
-            let run = order.next_run() as usize;
-            for _ in 0..lines {
-                line(&mut self.files[run], key, width).map_err(|error| (run, error))?;
-                key += 1;
-            }
+/// Each block has the keys that come next, in the run whose turn it is.
+fn in_order(
+    files: &mut [impl Write],
+    mut order: DepletionOrder,
+    lines: u32,
+    width: usize,
+) -> Result<(), (usize, io::Error)> {
+    let mut key = 0_u64;
+    while !order.is_over() {
+        let run = order.next_run() as usize;
+        for _ in 0..lines {
+            line(&mut files[run], key, width).map_err(|error| (run, error))?;
+            key += 1;
         }
-        Ok(())
     }
-
-    /// Each run has random keys, sorted.
-    fn random(
-        &mut self,
-        job: u32,
-        shape: &Shape,
-        lines: u32,
-        width: usize,
-        seed: Seed,
-    ) -> Result<(), (usize, io::Error)> {
-        for (run, file) in self.files.iter_mut().enumerate() {
-            let number = u64::from(job) * u64::from(shape.runs) + run as u64;
-            let mut rng = seed.stream("run", number);
-            let count = shape.run as usize * lines as usize;
-            let mut keys: Vec<u64> = (0..count).map(|_| rng.random()).collect();
-            keys.sort_unstable();
-            for key in keys {
-                line(file, key, width).map_err(|error| (run, error))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<(), (usize, io::Error)> {
-        for (run, file) in self.files.iter_mut().enumerate() {
-            let durable = file.flush().and_then(|()| file.get_ref().sync_all());
-            durable.map_err(|error| (run, error))?;
-        }
-        self.whole = true;
-        Ok(())
-    }
+    Ok(())
 }
 
-impl Drop for Made<'_> {
-    fn drop(&mut self) {
-        if !self.whole {
-            // What led here is the error to report.
-            self.paths[..self.files.len()].iter().for_each(|path| drop(std::fs::remove_file(path)));
-        }
-    }
+/// So many random keys, sorted.
+fn random(file: &mut impl Write, count: usize, width: usize, mut rng: Rng) -> io::Result<()> {
+    let mut keys: Vec<u64> = (0..count).map(|_| rng.random()).collect();
+    keys.sort_unstable();
+    keys.into_iter().try_for_each(|key| line(file, key, width))
 }
 
 /// A line of `width` bytes with `key`.

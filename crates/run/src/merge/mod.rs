@@ -53,11 +53,11 @@ use penstock_spec::{DeviceSpec, params, timeout_in};
 use rand::RngExt;
 
 use self::disk::FilesOfDisk;
+use self::options::AskedMerges;
 pub use self::options::MergeOptions;
-use self::options::Asked;
-use self::plan::{Plan, PlannedDisk, PlannedMerge, plan};
+use self::plan::{MergePlan, PlannedDisk, PlannedMerge, plan};
 pub use self::result::{MergedResult, MergesResult};
-use self::source::{Failed, MemoryBounds, MergeSource, Outcome, Shared};
+use self::source::{MemoryBounds, MergeFailed, MergeOutcome, MergeSource, Shared};
 use crate::failure::Failure;
 use crate::result::{BlockedResult, World};
 use crate::{law, place};
@@ -81,13 +81,13 @@ pub fn merge(
     options: &MergeOptions,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<MergesResult, Failure> {
-    let asked = Asked::new(options)?;
-    let parts = Parts::new(&asked, options)?;
-    let Plan { jobs, files, disks, direct } = plan(&asked, options)?;
+    let asked = AskedMerges::new(options)?;
+    let parts = MergeParts::new(&asked, options)?;
+    let MergePlan { jobs, files, disks, direct } = plan(&asked, options)?;
     let stop = Arc::new(AtomicBool::new(false));
     let asked_to_stop = Arc::clone(&stop);
     // Never joined: a disk that does not answer may hold its thread.
-    let work = move || Work { parts, jobs, files, disks, direct, stop: asked_to_stop }.run();
+    let work = move || MergeWork { parts, jobs, files, disks, direct, stop: asked_to_stop }.run();
     let mut work = Handover::spawn("penstock-merge", work)
         .map_err(|error| Failure::here("start a thread", &error))?;
     loop {
@@ -101,7 +101,7 @@ pub fn merge(
 }
 
 /// What the stack of merges is made of.
-struct Parts {
+struct MergeParts {
     entry: &'static Entry,
     params: Params,
     model: Option<(DeviceSpec, Speed, String)>,
@@ -114,8 +114,8 @@ struct Parts {
     remarks: Vec<String>,
 }
 
-impl Parts {
-    fn new(asked: &Asked, options: &MergeOptions) -> Result<Self, Failure> {
+impl MergeParts {
+    fn new(asked: &AskedMerges, options: &MergeOptions) -> Result<Self, Failure> {
         let entry = params::policy(&options.policy)?;
         let params = law::of_device(asked.job.params(&options.policy)?, asked.seed())?;
         let params = if asked.model.is_none() { entry.real(params) } else { params };
@@ -150,7 +150,7 @@ impl Parts {
         &self,
         disks: &[PlannedDisk],
         cargo: &Cargo,
-    ) -> Result<(Rack<Disk>, LiveClock), EngineError> {
+    ) -> Result<(Rack<MergeDisk>, LiveClock), EngineError> {
         let targets: Vec<_> =
             disks.iter().flat_map(|disk| &disk.files).map(|(_, target)| target.clone()).collect();
         let (clock, devices) = if targets.is_empty() {
@@ -180,11 +180,11 @@ impl Parts {
 }
 
 /// A queue with its policy before a disk.
-type Disk = Queued<Box<dyn Policy>, Box<dyn Device>>;
+type MergeDisk = Queued<Box<dyn Policy>, Box<dyn Device>>;
 
 /// Merges, on the thread that does them.
-struct Work {
-    parts: Parts,
+struct MergeWork {
+    parts: MergeParts,
     jobs: Vec<job::Merging>,
     files: Vec<PlannedMerge>,
     disks: Vec<PlannedDisk>,
@@ -192,7 +192,7 @@ struct Work {
     stop: Arc<AtomicBool>,
 }
 
-impl Work {
+impl MergeWork {
     fn run(self) -> Result<MergesResult, Failure> {
         let Self { parts, jobs, mut files, disks, direct, stop } = self;
         let began = process_time();
@@ -200,14 +200,17 @@ impl Work {
         let (mut rack, mut clock) = parts.build(&disks, &cargo)?;
         let mut base = 0;
         for (number, disk) in (0..).zip(rack.devices()) {
-            files.iter_mut().for_each(|file| file.places.move_disk(number, base));
+            for file in &mut files {
+                file.places.move_disk(number, base);
+            }
             base += disk.capacity();
         }
         let places = files.iter().map(|file| file.places.clone()).collect();
-        let mut source = MergeSource::new(jobs, places, disks.len(), parts.bounds, (cargo, clock.stopwatch()));
+        let mut source =
+            MergeSource::new(jobs, places, disks.len(), parts.bounds, (cargo, clock.stopwatch()));
         let outcome = source.outcome();
         let guard = clock.guard();
-        let mut watch = Watch { guard: &guard, outcome: &outcome, stop: &stop };
+        let mut watch = MergeWatch { guard: &guard, outcome: &outcome, stop: &stop };
         let limits = Limits { until: Time::NEVER, max_outstanding: OUTSTANDING };
         let end = penstock_core::run(&mut source, &mut rack, &mut clock, &mut watch, limits);
         let at = end.as_ref().map_or(Time::ZERO, |end| end.at);
@@ -216,11 +219,13 @@ impl Work {
         drop((source, rack));
         let outcome = outcome.borrow();
         let failed = match (&outcome.failed, trouble, end) {
-            (Some(Failed::Input(what)), ..) => {
+            (Some(MergeFailed::Input(what)), ..) => {
                 let hint = "sort it, with `LC_ALL=C sort` if it has lines";
                 Some(Failure::wrong(what, format!("{hint}; {NO_OUTPUT}")))
             }
-            (Some(Failed::Disk(what)), ..) => Some(Failure::run(states(what, &outcome, &files))),
+            (Some(MergeFailed::Disk(what)), ..) => {
+                Some(Failure::run(states(what, &outcome, &files)))
+            }
             (None, Some(what), _) => Some(Failure::run(states(&what, &outcome, &files))),
             (None, None, Err(RunError::Deadlock { .. })) => Some(deadlock(&outcome, &parts)),
             (None, None, Err(error)) => {
@@ -240,7 +245,7 @@ impl Work {
         }
         let remarks = parts.remarks.into_iter().chain(remarks).collect();
         let cpu_s = seconds(process_time() - began);
-        Ok(MergesResult { direct, remarks, cpu_s, ..result })
+        Ok(MergesResult { cpu_s, direct, remarks, ..result })
     }
 }
 
@@ -248,7 +253,7 @@ impl Work {
 const NO_OUTPUT: &str = "no output was made";
 
 /// `what` went wrong, and how far each merge was.
-fn states(what: &str, outcome: &Outcome, files: &[PlannedMerge]) -> String {
+fn states(what: &str, outcome: &MergeOutcome, files: &[PlannedMerge]) -> String {
     let state = |(progress, file): (&f64, &PlannedMerge)| {
         let (part, path) = (100.0 * progress, file.output.path().display());
         format!("\n  {path}: {part:.0} % merged; it was not made")
@@ -258,7 +263,7 @@ fn states(what: &str, outcome: &Outcome, files: &[PlannedMerge]) -> String {
 }
 
 /// The memory is too small.
-fn deadlock(outcome: &Outcome, parts: &Parts) -> Failure {
+fn deadlock(outcome: &MergeOutcome, parts: &MergeParts) -> Failure {
     let block = f64::from(parts.bounds.block);
     let blocks = |bytes: u64| bytes as f64 / block;
     let states: Vec<String> = outcome
@@ -280,13 +285,13 @@ fn deadlock(outcome: &Outcome, parts: &Parts) -> Failure {
 }
 
 /// Ends the loop when something has failed, a disk does not answer, or the caller says so.
-struct Watch<'a> {
+struct MergeWatch<'a> {
     guard: &'a Guard,
     outcome: &'a Shared,
     stop: &'a AtomicBool,
 }
 
-impl Observer for Watch<'_> {
+impl Observer for MergeWatch<'_> {
     fn turn(&mut self, now: Time) -> bool {
         let goes_on = self.guard.look(now) && !self.stop.load(Ordering::Relaxed);
         goes_on && self.outcome.borrow().failed.is_none()
@@ -298,8 +303,8 @@ fn seconds(span: penstock_core::Span) -> f64 {
 }
 
 fn result(
-    parts: &Parts,
-    outcome: &Outcome,
+    parts: &MergeParts,
+    outcome: &MergeOutcome,
     files: &[PlannedMerge],
     disks: &[PlannedDisk],
 ) -> MergesResult {

@@ -7,7 +7,7 @@ use penstock_live::Speed;
 use penstock_spec::{DeviceSpec, Job, MergeFiles, MergeSpec};
 use penstock_workload::merge::Shape;
 
-use super::record::Format;
+use super::record::RecordFormat;
 use crate::failure::Failure;
 use crate::place::{EMULATED, model, model_and_path};
 
@@ -44,20 +44,20 @@ pub struct MergeOptions {
 }
 
 /// Options that go together, and what they name.
-pub(super) struct Asked {
+pub(super) struct AskedMerges {
     pub(super) round: u32,
     pub(super) merges: Vec<MergeFiles>,
     pub(super) disks: Vec<PathBuf>,
     /// The model before each disk, its speed, and what both are called.
     pub(super) model: Option<(DeviceSpec, Speed, String)>,
-    pub(super) format: Format,
+    pub(super) format: RecordFormat,
     pub(super) job: Job,
 }
 
 /// What a job is called that an error of `--set` is found in.
 const NAME: &str = "the merges";
 
-impl Asked {
+impl AskedMerges {
     /// What `options` ask for.
     ///
     /// # Errors
@@ -67,11 +67,8 @@ impl Asked {
         let disks = disks(options, folder.as_deref())?;
         let format = format(options)?;
         let merges = merges(options)?;
-        let job = if options.make {
-            job(options, "jobs = 1\n".into())?
-        } else {
-            of_files(options, &merges)?
-        };
+        let job =
+            if options.make { job(options, "jobs = 1\n")? } else { of_files(options, &merges)? };
         Ok(Self { round: options.round, merges, disks, model, format, job })
     }
 
@@ -90,10 +87,14 @@ impl Asked {
 }
 
 /// The job with `keys` of `[merge]` and what `options` change.
-fn job(options: &MergeOptions, keys: String) -> Result<Job, Failure> {
-    let text = format!("[merge]\n{keys}");
-    let placement = options.placement.as_ref().map(|words| format!("merge.placement={words}"));
-    let sets: Vec<String> = options.sets.iter().cloned().chain(placement).collect();
+fn job(options: &MergeOptions, keys: &str) -> Result<Job, Failure> {
+    // A list is a value of a file, a word one of an argument.
+    let (list, word) = match options.placement.as_deref() {
+        Some(list) if list.starts_with('[') => (format!("placement = {list}\n"), None),
+        word => (String::new(), word.map(|word| format!("merge.placement={word}"))),
+    };
+    let text = format!("[merge]\n{keys}{list}");
+    let sets: Vec<String> = options.sets.iter().cloned().chain(word).collect();
     let job = Job::parse(NAME, &text, &sets)?;
     if job.workload.merges().is_none() {
         return Err(Failure::wrong("something else than merges is set", "set keys of `merge`"));
@@ -113,22 +114,19 @@ fn of_files(options: &MergeOptions, merges: &[MergeFiles]) -> Result<Job, Failur
     let jobs = merges.len();
     let keys = |more: &str| format!("jobs = {jobs}\nruns = {runs}\n{more}");
     // A block of any length is shorter than that.
-    let any = job(options, keys("run = \"64GiB\"\n"))?;
+    let any = job(options, &keys("run = \"64GiB\"\n"))?;
     let shape = any.workload.merges().expect("the job has merges alone").shape;
     let blocks = longest.div_ceil(shape.block.into());
-    let mut more = format!("run = \"{blocks}blocks\"\n");
     // What is usual is less where runs are shorter; what a person says is not changed.
-    for (key, usual) in [("read", shape.read), ("write", shape.write)] {
-        let at_most = u64::from(usual).min(blocks);
-        more.push_str(&format!("{key} = {at_most}\n"));
-    }
-    job(options, keys(&more))
+    let [read, write] = [shape.read, shape.write].map(|usual| u64::from(usual).min(blocks));
+    let more = format!("run = \"{blocks}blocks\"\nread = {read}\nwrite = {write}\n");
+    job(options, &keys(&more))
 }
 
 /// The model, its speed and what it is called, and the folder of its disks.
-type Model = (Option<(DeviceSpec, Speed, String)>, Option<PathBuf>);
+type AskedModel = (Option<(DeviceSpec, Speed, String)>, Option<PathBuf>);
 
-fn place(options: &MergeOptions) -> Result<Model, Failure> {
+fn place(options: &MergeOptions) -> Result<AskedModel, Failure> {
     let Some(on) = &options.on else { return Ok((None, None)) };
     let Some(what) = on.strip_prefix(EMULATED) else {
         let message = format!("--on {on}: merges of files are on real disks, or on emulated ones");
@@ -149,9 +147,10 @@ fn disks(options: &MergeOptions, folder: Option<&Path>) -> Result<Vec<PathBuf>, 
     for to in &options.to {
         let path = folder.map_or_else(|| to.clone(), |folder| folder.join(to));
         if folder.is_some() && !path.exists() {
-            std::fs::create_dir(&path).map_err(|error| Failure::unwritable(&path, &error))?;
+            std::fs::create_dir_all(&path).map_err(|error| Failure::unwritable(&path, &error))?;
         }
-        let real = std::fs::canonicalize(&path).map_err(|error| Failure::unreadable(&path, &error))?;
+        let real =
+            std::fs::canonicalize(&path).map_err(|error| Failure::unreadable(&path, &error))?;
         if !real.is_dir() {
             let message = format!("--to {}: found no folder", path.display());
             return Err(Failure::wrong(message, "outputs are files: name the folder for them"));
@@ -165,8 +164,8 @@ fn disks(options: &MergeOptions, folder: Option<&Path>) -> Result<Vec<PathBuf>, 
     Ok(disks)
 }
 
-fn format(options: &MergeOptions) -> Result<Format, Failure> {
-    let Some((length, key, bytes)) = options.record else { return Ok(Format::Lines) };
+fn format(options: &MergeOptions) -> Result<RecordFormat, Failure> {
+    let Some((length, key, bytes)) = options.record else { return Ok(RecordFormat::Lines) };
     if options.make {
         return Err(Failure::wrong("--make does not go with --record", "it makes lines"));
     }
@@ -176,7 +175,7 @@ fn format(options: &MergeOptions) -> Result<Format, Failure> {
         return Err(Failure::wrong(message, "as --record 100 --key 0:10"));
     };
     let [length, key, end] = [length, key, end].map(|bytes| bytes as usize);
-    Ok(Format::Fixed { length, key, end })
+    Ok(RecordFormat::Fixed { length, key, end })
 }
 
 fn merges(options: &MergeOptions) -> Result<Vec<MergeFiles>, Failure> {
@@ -185,7 +184,8 @@ fn merges(options: &MergeOptions) -> Result<Vec<MergeFiles>, Failure> {
         ("--jobs", options.jobs.is_some()),
         ("--make", options.make),
     ];
-    let given: Vec<&str> = given.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
+    let given: Vec<&str> =
+        given.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
     match (given.as_slice(), &options.jobs) {
         ([], _) => {
             let hint = "name runs, a file of merges (--jobs FILE), or make some (--make)";

@@ -11,14 +11,14 @@ use penstock_workload::merge::{JobDisks, Placement};
 
 use super::job::Merging;
 use super::make::make;
-use super::options::{Asked, MergeOptions};
-use super::record::Format;
+use super::options::{AskedMerges, MergeOptions};
+use super::record::RecordFormat;
 use super::run::RunReader;
 use super::source::{FilePlace, MergePlaces};
 use crate::failure::Failure;
 
 /// Merges that can begin.
-pub(super) struct Plan {
+pub(super) struct MergePlan {
     pub(super) jobs: Vec<Merging>,
     pub(super) files: Vec<PlannedMerge>,
     /// Bytes that are laid on each disk.
@@ -45,7 +45,7 @@ pub(super) struct PlannedDisk {
 }
 
 /// Where everything is to lie.
-struct Sites {
+struct MergeSites {
     paths: Vec<PathBuf>,
     /// By merge: the disk of each run and of the output.
     jobs: Vec<JobDisks>,
@@ -57,7 +57,7 @@ struct Sites {
 ///
 /// # Errors
 /// [`Failure`]: a file that cannot be used; merges that cannot lie so; no room for an output.
-pub(super) fn plan(asked: &Asked, options: &MergeOptions) -> Result<Plan, Failure> {
+pub(super) fn plan(asked: &AskedMerges, options: &MergeOptions) -> Result<MergePlan, Failure> {
     let merges = if options.make { made(asked)? } else { files(asked) };
     let sites = sites(asked, options, &merges)?;
     check_names(&merges, &sites)?;
@@ -67,7 +67,7 @@ pub(super) fn plan(asked: &Asked, options: &MergeOptions) -> Result<Plan, Failur
             make(job, inputs, &spec.shape, spec.depletion, asked.seed())?;
         }
     }
-    let mut plan = Plan {
+    let mut plan = MergePlan {
         jobs: Vec::new(),
         files: Vec::new(),
         disks: sites.paths.iter().map(|path| disk(path, &sites)).collect(),
@@ -84,13 +84,13 @@ fn later(stagger: Span, number: usize) -> Span {
     stagger.share(number as u64, 1)
 }
 
-fn disk(path: &Path, sites: &Sites) -> PlannedDisk {
+fn disk(path: &Path, sites: &MergeSites) -> PlannedDisk {
     let capacity = sites.merge.as_ref().map_or(0, |merge| merge.disk);
     PlannedDisk { path: path.to_owned(), files: Vec::new(), capacity }
 }
 
 /// The runs of each merge, and what its output is called.
-fn files(asked: &Asked) -> Vec<(Vec<PathBuf>, String)> {
+fn files(asked: &AskedMerges) -> Vec<(Vec<PathBuf>, String)> {
     let several = asked.merges.len() > 1;
     let usual = |job| if several { format!("merged{job}") } else { "merged".into() };
     let merges = asked.merges.iter().enumerate();
@@ -103,7 +103,7 @@ fn files(asked: &Asked) -> Vec<(Vec<PathBuf>, String)> {
 }
 
 /// The same of runs that are made, on the disks of their placement.
-fn made(asked: &Asked) -> Result<Vec<(Vec<PathBuf>, String)>, Failure> {
+fn made(asked: &AskedMerges) -> Result<Vec<(Vec<PathBuf>, String)>, Failure> {
     let spec = asked.spec();
     let merge = laid(asked)?;
     Ok((0..spec.jobs)
@@ -118,34 +118,41 @@ fn made(asked: &Asked) -> Result<Vec<(Vec<PathBuf>, String)>, Failure> {
 }
 
 /// Where the merges lie by the placement.
-fn laid(asked: &Asked) -> Result<Merge, Failure> {
-    let count = (asked.disks.len() as u32).try_into().expect("a disk at least");
+fn laid(asked: &AskedMerges) -> Result<Merge, Failure> {
+    let disks = asked.disks.len() as u32;
+    let spec = asked.spec();
+    if let Err(error) = spec.placement.disks(spec.jobs, disks, spec.shape.runs) {
+        let hint = "name more folders with --to, take another --placement, or merge less at once";
+        return Err(Failure::wrong(error, hint));
+    }
+    let count = disks.try_into().expect("a disk at least");
     let (bytes, name) = match &asked.model {
         Some((spec, _, name)) => (spec.build(Seed(0)).capacity(), name.as_str()),
         None => (u64::MAX, "the disks of --to"),
     };
-    Ok(asked.spec().on(count, bytes, name, &asked.job.classes)?)
+    Ok(spec.on(count, bytes, name, &asked.job.classes)?)
 }
 
 /// Which disk has what.
 fn sites(
-    asked: &Asked,
+    asked: &AskedMerges,
     options: &MergeOptions,
     merges: &[(Vec<PathBuf>, String)],
-) -> Result<Sites, Failure> {
+) -> Result<MergeSites, Failure> {
     let disks = asked.disks.len();
     let mut paths = asked.disks.clone();
     let laid = (options.make || asked.model.is_some() || options.placement.is_some())
         .then(|| laid(asked))
         .transpose()?;
     if let Some(merge) = laid.as_ref().filter(|_| options.make || asked.model.is_some()) {
-        let of = |(layout, (runs, _)): (&penstock_workload::merge::JobLayout, &(Vec<_>, _))| JobDisks {
-            inputs: layout.runs.iter().take(runs.len()).map(|place| place.disk).collect(),
-            output: layout.output.disk,
-        };
+        let of =
+            |(layout, (runs, _)): (&penstock_workload::merge::JobLayout, &(Vec<_>, _))| JobDisks {
+                inputs: layout.runs.iter().take(runs.len()).map(|place| place.disk).collect(),
+                output: layout.output.disk,
+            };
         let jobs = merge.layout.jobs.iter().zip(merges).map(of).collect();
         let merge = laid.filter(|_| asked.model.is_some());
-        return Ok(Sites { paths, jobs, merge });
+        return Ok(MergeSites { paths, jobs, merge });
     }
     let mut jobs = Vec::new();
     for (number, (runs, _)) in merges.iter().enumerate() {
@@ -160,7 +167,7 @@ fn sites(
         let placed = asked.spec().placement.clone();
         check_placement(&placed, &jobs, &paths, merges)?;
     }
-    Ok(Sites { paths, jobs, merge: None })
+    Ok(MergeSites { paths, jobs, merge: None })
 }
 
 /// The disk that has the run at `path`: the one with its folder, or with its file system. What is on
@@ -171,12 +178,11 @@ fn disk_of(path: &Path, disks: &mut Vec<PathBuf>) -> Result<u32, Failure> {
     let inside = |disk: &&PathBuf| real.starts_with(disk);
     let deepest = disks.iter().filter(inside).max_by_key(|disk| disk.as_os_str().len());
     let device = |path: &Path| std::fs::metadata(path).map(|meta| meta.dev());
-    let found = match deepest {
-        Some(deepest) => disks.iter().position(|disk| disk == deepest),
-        None => {
-            let own = device(&real).map_err(unreadable)?;
-            disks.iter().position(|disk| device(disk).is_ok_and(|device| device == own))
-        }
+    let found = if let Some(deepest) = deepest {
+        disks.iter().position(|disk| disk == deepest)
+    } else {
+        let own = device(&real).map_err(unreadable)?;
+        disks.iter().position(|disk| device(disk).is_ok_and(|device| device == own))
     };
     Ok(found.unwrap_or_else(|| {
         disks.push(real.parent().unwrap_or(Path::new("/")).to_owned());
@@ -224,7 +230,7 @@ fn check_placement(
 }
 
 /// That no file is to be written twice, or is read and written.
-fn check_names(merges: &[(Vec<PathBuf>, String)], sites: &Sites) -> Result<(), Failure> {
+fn check_names(merges: &[(Vec<PathBuf>, String)], sites: &MergeSites) -> Result<(), Failure> {
     let mut outputs = BTreeSet::new();
     for ((_, name), disks) in merges.iter().zip(&sites.jobs) {
         let path = sites.paths[disks.output as usize].join(name);
@@ -236,12 +242,12 @@ fn check_names(merges: &[(Vec<PathBuf>, String)], sites: &Sites) -> Result<(), F
     Ok(())
 }
 
-impl Plan {
+impl MergePlan {
     /// Opens the files of merge `number`, which begins at `begins`.
     fn add(
         &mut self,
-        asked: &Asked,
-        sites: &Sites,
+        asked: &AskedMerges,
+        sites: &MergeSites,
         number: usize,
         inputs: Vec<PathBuf>,
         name: &str,
@@ -281,7 +287,7 @@ impl Plan {
         disk: u32,
         target: Option<&Target>,
         laid: Option<u64>,
-        asked: &Asked,
+        asked: &AskedMerges,
     ) -> Result<FilePlace, Failure> {
         let planned = &mut self.disks[disk as usize];
         let address = laid.unwrap_or(planned.capacity);
@@ -306,7 +312,7 @@ impl Plan {
 fn whole_records(
     path: &Path,
     input: Input,
-    format: Format,
+    format: RecordFormat,
     direct: &mut bool,
 ) -> Result<(Option<Target>, Vec<u8>), Failure> {
     let len = input.len();
@@ -314,9 +320,9 @@ fn whole_records(
     let Input { target, mut rest, last, .. } = input;
     match format {
         // As `sort` does.
-        Format::Lines if last.is_some_and(|last| last != b'\n') => rest.push(b'\n'),
-        Format::Lines => {}
-        Format::Fixed { length, .. } => {
+        RecordFormat::Lines if last.is_some_and(|last| last != b'\n') => rest.push(b'\n'),
+        RecordFormat::Lines => {}
+        RecordFormat::Fixed { length, .. } => {
             let (records, more) = (len / length as u64, len % length as u64);
             if more > 0 {
                 let message = format!(
@@ -324,7 +330,10 @@ fn whole_records(
                      bytes more",
                     path.display()
                 );
-                return Err(Failure::wrong(message, "the file was cut, or --record is not its own"));
+                return Err(Failure::wrong(
+                    message,
+                    "the file was cut, or --record is not its own",
+                ));
             }
         }
     }

@@ -4,14 +4,14 @@ use std::cmp::Ordering;
 
 /// How a run is divided into records, and what of one is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Format {
+pub(super) enum RecordFormat {
     /// Lines, which are compared as a whole, byte by byte.
     Lines,
     /// Records of `length` bytes, of which those from `key` up to `end` are compared.
     Fixed { length: usize, key: usize, end: usize },
 }
 
-impl Format {
+impl RecordFormat {
     /// Bytes of the record that `bytes` begin with, if all of it is there.
     pub(super) fn first(self, bytes: &[u8]) -> Option<usize> {
         match self {
@@ -66,8 +66,17 @@ mod tests {
 
     #[test]
     fn prefix_and_rest_order_keys_as_their_bytes_do() {
-        let keys: [&[u8]; 9] =
-            [b"", b"\0", b"\0\0\0\0\0\0\0\0", b"\0\0\0\0\0\0\0\0\0", b"a", b"a\0", b"abcdefgh", b"abcdefghi", b"\xff"];
+        let keys: [&[u8]; 9] = [
+            b"",
+            b"\0",
+            b"\0\0\0\0\0\0\0\0",
+            b"\0\0\0\0\0\0\0\0\0",
+            b"a",
+            b"a\0",
+            b"abcdefgh",
+            b"abcdefghi",
+            b"\xff",
+        ];
         for (at, one) in keys.iter().enumerate() {
             for (to, other) in keys.iter().enumerate() {
                 let found = prefix(one).cmp(&prefix(other)).then_with(|| compare(one, other));

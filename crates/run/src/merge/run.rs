@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 use std::mem;
 use std::path::PathBuf;
 
-use super::record::{Format, compare, prefix};
+use super::record::{RecordFormat, compare, prefix};
 
 /// A run that is read in groups, of which each is asked for while there is another one left.
 #[derive(Debug)]
 pub(super) struct RunReader {
     path: PathBuf,
-    format: Format,
+    format: RecordFormat,
     /// Bytes of its file that are read in whole blocks.
     whole: u64,
     /// What comes behind them, with the end of the last line if that lacks it.
@@ -45,7 +45,7 @@ pub(super) struct RunReader {
 
 /// The next record of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Next {
+pub(super) enum NextRecord {
     /// It is there, and this is the beginning of its key.
     Record(u64),
     /// Not all of it has been read.
@@ -68,7 +68,7 @@ impl Unsorted {
 
 /// Bytes of a file to be read, from `from` on, and how many bytes of the run this makes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Group {
+pub(super) struct ReadGroup {
     pub(super) from: u64,
     /// Bytes to be read; none if all of it has been read already.
     pub(super) read: u32,
@@ -81,7 +81,7 @@ impl RunReader {
     /// blocks of `block` bytes, and `rest` comes behind them.
     pub(super) fn new(
         path: PathBuf,
-        format: Format,
+        format: RecordFormat,
         (whole, rest): (u64, Vec<u8>),
         group: u64,
         block: u64,
@@ -116,11 +116,11 @@ impl RunReader {
     }
 
     /// The group that is to be asked for next; empty at the end.
-    pub(super) fn group(&self) -> Group {
+    pub(super) fn group(&self) -> ReadGroup {
         let from = self.asked;
         let bytes = self.group.min(self.len() - from);
         let read = (from + bytes).min(self.whole).saturating_sub(from) as u32;
-        Group { from, read, bytes }
+        ReadGroup { from, read, bytes }
     }
 
     /// That group has been asked for.
@@ -197,7 +197,7 @@ impl RunReader {
 
     /// Uses up the present record, whose key begins with `before`, and goes on to the next.
     #[inline]
-    pub(super) fn step(&mut self, before: u64) -> Result<Next, Unsorted> {
+    pub(super) fn step(&mut self, before: u64) -> Result<NextRecord, Unsorted> {
         if self.is_across {
             return self.step_across();
         }
@@ -214,7 +214,7 @@ impl RunReader {
             let before = self.current[last..self.at].to_vec();
             return Err(self.unsorted(&before));
         }
-        Ok(Next::Record(found))
+        Ok(NextRecord::Record(found))
     }
 
     /// Whether the present record is below the one at `last`, whose key begins alike.
@@ -223,7 +223,7 @@ impl RunReader {
         compare(self.key(), before) == Ordering::Less
     }
 
-    fn step_across(&mut self) -> Result<Next, Unsorted> {
+    fn step_across(&mut self) -> Result<NextRecord, Unsorted> {
         self.used += self.across.len() as u64;
         self.before = mem::take(&mut self.across);
         self.is_across = false;
@@ -239,7 +239,7 @@ impl RunReader {
     }
 
     /// Goes on to the next record, which may lie in several groups.
-    pub(super) fn load(&mut self) -> Result<Next, Unsorted> {
+    pub(super) fn load(&mut self) -> Result<NextRecord, Unsorted> {
         loop {
             let left = &self.current[self.end..];
             if let Some(len) = self.format.completes(self.across.len(), left) {
@@ -264,13 +264,13 @@ impl RunReader {
                 let whole = self.arrived == self.len();
                 assert!(!whole || self.across.is_empty(), "lengths of runs are checked before");
                 self.over = whole;
-                return Ok(if whole { Next::Over } else { Next::Lacks });
+                return Ok(if whole { NextRecord::Over } else { NextRecord::Lacks });
             }
         }
     }
 
     /// There is a record that was looked for over several groups.
-    fn found(&mut self) -> Result<Next, Unsorted> {
+    fn found(&mut self) -> Result<NextRecord, Unsorted> {
         self.number += 1;
         let found = self.prefix();
         if self.number > 1 {
@@ -281,14 +281,14 @@ impl RunReader {
                 return Err(self.unsorted(&before));
             }
         }
-        Ok(Next::Record(found))
+        Ok(NextRecord::Record(found))
     }
 
     /// The present record is below `before`.
     fn unsorted(&self, before: &[u8]) -> Unsorted {
         let what = match self.format {
-            Format::Lines => "line",
-            Format::Fixed { .. } => "record",
+            RecordFormat::Lines => "line",
+            RecordFormat::Fixed { .. } => "record",
         };
         let [found, before] = [self.key(), self.format.key(before)].map(shown);
         let (path, number) = (self.path.display(), self.number);
@@ -307,7 +307,7 @@ fn shown(key: &[u8]) -> String {
     let more = if part.len() < key.len() { "…" } else { "" };
     match std::str::from_utf8(part) {
         Ok(text) if !text.contains(char::is_control) => format!("\"{text}{more}\""),
-        _ => part.iter().map(|byte| format!("{byte:02x}")).collect::<String>() + more,
+        _ => format!("{}{more}", part.escape_ascii()),
     }
 }
 
@@ -317,27 +317,32 @@ mod tests {
 
     /// All records of a run of `bytes` that is read in groups of `group` bytes, of which the last
     /// `rest` are no whole block.
-    fn records(bytes: &[u8], format: Format, group: u64, rest: usize) -> Result<Vec<Vec<u8>>, Unsorted> {
+    fn records(
+        bytes: &[u8],
+        format: RecordFormat,
+        group: u64,
+        rest: usize,
+    ) -> Result<Vec<Vec<u8>>, Unsorted> {
         let whole = bytes.len() - rest;
         let parts = (whole as u64, bytes[whole..].to_vec());
         let mut run = RunReader::new("a.run".into(), format, parts, group, group);
         let mut records = Vec::new();
-        let mut next = Next::Lacks;
+        let mut next = NextRecord::Lacks;
         loop {
             match next {
-                Next::Record(before) => {
+                NextRecord::Record(before) => {
                     records.push(run.record().to_vec());
                     next = run.step(before)?;
                 }
-                Next::Lacks => {
+                NextRecord::Lacks => {
                     assert!(run.wants_more(true));
-                    let Group { from, read, .. } = run.group();
+                    let ReadGroup { from, read, .. } = run.group();
                     run.asks();
                     assert!(run.is_reading());
                     run.arrives(bytes[from as usize..][..read as usize].to_vec());
                     next = run.load()?;
                 }
-                Next::Over => break,
+                NextRecord::Over => break,
             }
         }
         assert!(run.is_over() && run.used() == run.len() && run.held() == 0);
@@ -347,12 +352,13 @@ mod tests {
     #[test]
     fn records_are_found_however_they_lie_across_groups() {
         let text = b"\n\na\nab\nabc\nb\nbbbbbbbbbbbbbbbb\nc\n";
-        let lines: Vec<_> = text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
-        let fixed = Format::Fixed { length: 3, key: 1, end: 2 };
+        let lines: Vec<_> =
+            text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+        let fixed = RecordFormat::Fixed { length: 3, key: 1, end: 2 };
         let triples = b"x1yz2a33 x9b";
         for group in 1..40 {
             for rest in 0..5 {
-                assert_eq!(records(text, Format::Lines, group, rest).unwrap(), lines);
+                assert_eq!(records(text, RecordFormat::Lines, group, rest).unwrap(), lines);
                 let found = records(triples, fixed, group, rest).unwrap();
                 assert_eq!(found.concat(), triples);
                 assert_eq!(found.len(), 4);
@@ -363,15 +369,18 @@ mod tests {
     #[test]
     fn the_record_that_is_out_of_order_is_named_wherever_it_lies() {
         for group in 1..20 {
-            let error = records(b"a\nc\nb\nd\n", Format::Lines, group, 0).unwrap_err();
+            let error = records(b"a\nc\nb\nd\n", RecordFormat::Lines, group, 0).unwrap_err();
             let message = "a.run is not sorted: line 3 (\"b\") is below line 2 (\"c\")";
             assert_eq!(error.message(), message);
         }
-        let fixed = Format::Fixed { length: 2, key: 0, end: 1 };
+        let fixed = RecordFormat::Fixed { length: 2, key: 0, end: 1 };
         let error = records(b"\x01a\x00b", fixed, 3, 0).unwrap_err();
-        assert_eq!(error.message(), "a.run is not sorted: record 2 (00) is below record 1 (01)");
-        assert!(records(b"aa\nab\nab\nabc\n", Format::Lines, 5, 0).is_ok());
+        assert_eq!(
+            error.message(),
+            "a.run is not sorted: record 2 (\\x00) is below record 1 (\\x01)"
+        );
+        assert!(records(b"aa\nab\nab\nabc\n", RecordFormat::Lines, 5, 0).is_ok());
         let long = format!("{}b\n{}a\n", "x".repeat(60), "x".repeat(60));
-        assert!(records(long.as_bytes(), Format::Lines, 7, 0).is_err());
+        assert!(records(long.as_bytes(), RecordFormat::Lines, 7, 0).is_err());
     }
 }

@@ -10,7 +10,7 @@ use penstock_live::{Cargo, Load, Stopwatch, processor_time};
 use penstock_workload::merge::{Accounts, Memory, WhenFull};
 
 use super::figures::MergeTimes;
-use super::job::{Merging, Phase, Stop, Wait};
+use super::job::{MergePhase, MergeStop, MergeWait, Merging};
 
 /// Where a run or an output lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,19 +49,19 @@ pub(super) struct MemoryBounds {
 
 /// What became of merges.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub(super) struct MergeOutcome {
     pub(super) times: MergeTimes,
     /// How far each merge is.
     pub(super) progress: Vec<f64>,
     /// What ended them early, and whether that was wrong input.
-    pub(super) failed: Option<Failed>,
+    pub(super) failed: Option<MergeFailed>,
     /// What each that waits for memory has and lacks, in bytes.
-    pub(super) starved: Vec<Starved>,
+    pub(super) starved: Vec<StarvedMerge>,
 }
 
 /// Why merges ended early.
 #[derive(Clone, Debug)]
-pub(super) enum Failed {
+pub(super) enum MergeFailed {
     /// A run is not sorted.
     Input(String),
     /// A disk answered with an error.
@@ -70,7 +70,7 @@ pub(super) enum Failed {
 
 /// A merge that waits for memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Starved {
+pub(super) struct StarvedMerge {
     pub(super) job: usize,
     pub(super) read: u64,
     pub(super) output: u64,
@@ -78,7 +78,7 @@ pub(super) struct Starved {
 }
 
 /// What goes on, for who looks at it from outside the loop. Clones are of the same.
-pub(super) type Shared = Rc<RefCell<Outcome>>;
+pub(super) type Shared = Rc<RefCell<MergeOutcome>>;
 
 /// The merges.
 pub(super) struct MergeSource {
@@ -89,14 +89,14 @@ pub(super) struct MergeSource {
     cargo: Cargo,
     stopwatch: Stopwatch,
     /// Requests on their way, by stream.
-    flights: Vec<Option<Flight>>,
+    flights: Vec<Option<MergeFlight>>,
     asked: VecDeque<Io>,
     outcome: Shared,
 }
 
 /// A request on its way.
 #[derive(Clone, Copy, Debug)]
-struct Flight {
+struct MergeFlight {
     job: usize,
     /// The run that is read; none for a write.
     run: Option<usize>,
@@ -114,7 +114,7 @@ impl MergeSource {
         bounds: MemoryBounds,
         (cargo, stopwatch): (Cargo, Stopwatch),
     ) -> Self {
-        let outcome = Outcome {
+        let outcome = MergeOutcome {
             times: MergeTimes::new(jobs.len(), disks),
             progress: vec![0.0; jobs.len()],
             failed: None,
@@ -144,15 +144,15 @@ impl MergeSource {
         let groups = self.jobs[job].runs.iter().map(|run| run.group().bytes);
         let needs = groups.sum();
         if !self.accounts.take(job as u32, needs) {
-            return self.wait(job, Wait::Memory(needs));
+            return self.wait(job, MergeWait::Memory(needs));
         }
         let count = self.jobs[job].runs.len();
         let reads = |run: &usize| self.jobs[job].runs[*run].group().read > 0;
-        self.jobs[job].phase = Phase::Fills((0..count).filter(reads).count() as u32);
+        self.jobs[job].phase = MergePhase::Fills((0..count).filter(reads).count() as u32);
         (0..count).for_each(|run| self.read(job, run, now));
-        self.wait(job, Wait::Read);
-        if self.jobs[job].phase == Phase::Fills(0) {
-            self.jobs[job].phase = Phase::Merges;
+        self.wait(job, MergeWait::Read);
+        if self.jobs[job].phase == MergePhase::Fills(0) {
+            self.jobs[job].phase = MergePhase::Merges;
             self.go_on(job, now);
         }
     }
@@ -171,14 +171,14 @@ impl MergeSource {
         let FilePlace { disk, address, offset, .. } = self.places[job].runs[run].1;
         let bytes = self.jobs[job].buffer(group.read as usize);
         let load = Load { start: offset + group.from, bytes };
-        let flight = Flight { job, run: Some(run), disk, bytes: group.bytes };
+        let flight = MergeFlight { job, run: Some(run), disk, bytes: group.bytes };
         self.send(Op::Read, address + group.from, load, flight, now);
     }
 
     /// Writes `bytes` at byte `at` of the output of `job`.
     fn write(&mut self, job: usize, at: u64, mut bytes: Vec<u8>, now: Time) {
         let FilePlace { disk, address, offset, unit } = self.places[job].output.1;
-        let flight = Flight { job, run: None, disk, bytes: bytes.len() as u64 };
+        let flight = MergeFlight { job, run: None, disk, bytes: bytes.len() as u64 };
         if at + flight.bytes == self.jobs[job].bytes {
             // The file is cut to its length when it is whole.
             bytes.resize(bytes.len().next_multiple_of(unit as usize), 0);
@@ -187,7 +187,7 @@ impl MergeSource {
         self.send(Op::Write, address + at, Load { start: offset + at, bytes }, flight, now);
     }
 
-    fn send(&mut self, op: Op, start: u64, load: Load, flight: Flight, now: Time) {
+    fn send(&mut self, op: Op, start: u64, load: Load, flight: MergeFlight, now: Time) {
         let len = load.bytes.len() as u32;
         let stream = self.cargo.put(load);
         let place = stream.0 as usize;
@@ -207,19 +207,19 @@ impl MergeSource {
         let mut outcome = self.outcome.borrow_mut();
         outcome.times.merges[job].processor += processor_time() - began;
         outcome.progress[job] = self.jobs[job].progress();
-        let Outcome { times, progress, .. } = &mut *outcome;
+        let MergeOutcome { times, progress, .. } = &mut *outcome;
         times.progress(progress.iter().copied());
         drop(outcome);
         match wait {
             Ok(Some(wait)) => self.wait(job, wait),
             Ok(None) => {}
-            Err(message) => self.outcome.borrow_mut().failed = Some(Failed::Input(message)),
+            Err(message) => self.outcome.borrow_mut().failed = Some(MergeFailed::Input(message)),
         }
         self.ends(job, now);
     }
 
     /// The same; what it then waits for, if for anything but its last writes.
-    fn merge_on(&mut self, job: usize, now: Time) -> Result<Option<Wait>, String> {
+    fn merge_on(&mut self, job: usize, now: Time) -> Result<Option<MergeWait>, String> {
         loop {
             self.jobs[job].collect_spent();
             while let Some((at, bytes)) = self.jobs[job].next_write(false) {
@@ -227,7 +227,7 @@ impl MergeSource {
             }
             let short = self.read_ahead(job, now);
             if short.is_some() && self.bounds.when_full == WhenFull::Block {
-                return Ok(short.map(Wait::Memory));
+                return Ok(short.map(MergeWait::Memory));
             }
             if !self.jobs[job].is_filled() {
                 let filled = self.jobs[job].fill();
@@ -235,14 +235,14 @@ impl MergeSource {
                     if self.jobs[job].wanted().is_some() && short.is_none() {
                         continue;
                     }
-                    return Ok(Some(short.map_or(Wait::Read, Wait::Memory)));
+                    return Ok(Some(short.map_or(MergeWait::Read, MergeWait::Memory)));
                 }
             }
             let most = match self.bounds.memory {
                 Memory::Writes(blocks) => {
                     let most = u64::from(blocks) * u64::from(self.bounds.block);
                     if self.jobs[job].unwritten() >= most {
-                        return Ok(Some(Wait::Memory(self.bounds.block.into())));
+                        return Ok(Some(MergeWait::Memory(self.bounds.block.into())));
                     }
                     most - self.jobs[job].on_their_way()
                 }
@@ -251,18 +251,20 @@ impl MergeSource {
             let most = usize::try_from(most).unwrap_or(usize::MAX);
             let stop = self.jobs[job].merge(most);
             match stop.map_err(|unsorted| unsorted.message().to_owned())? {
-                Stop::Pause => {}
-                Stop::Lacks if self.jobs[job].is_reading() => return Ok(Some(Wait::Read)),
-                Stop::Lacks => {
+                MergeStop::Pause => {}
+                MergeStop::Lacks if self.jobs[job].is_reading() => {
+                    return Ok(Some(MergeWait::Read));
+                }
+                MergeStop::Lacks => {
                     if let Some(needs) = short {
-                        return Ok(Some(Wait::Memory(needs)));
+                        return Ok(Some(MergeWait::Memory(needs)));
                     }
                 }
-                Stop::Over => {
+                MergeStop::Over => {
                     while let Some((at, bytes)) = self.jobs[job].next_write(true) {
                         self.write(job, at, bytes, now);
                     }
-                    self.jobs[job].phase = Phase::Writes;
+                    self.jobs[job].phase = MergePhase::Writes;
                     return Ok(None);
                 }
             }
@@ -298,9 +300,9 @@ impl MergeSource {
     fn retry(&mut self, job: usize, now: Time) {
         let Merging { phase, waits, .. } = &self.jobs[job];
         match phase {
-            Phase::Begins(_) if waits.is_some() => self.begin(job, now),
-            Phase::Merges => {
-                let waits_for_a_read = matches!(waits, Some((Wait::Read, _)));
+            MergePhase::Begins(_) if waits.is_some() => self.begin(job, now),
+            MergePhase::Merges => {
+                let waits_for_a_read = matches!(waits, Some((MergeWait::Read, _)));
                 if !waits_for_a_read || self.jobs[job].wanted().is_some() {
                     self.go_on(job, now);
                 }
@@ -312,15 +314,15 @@ impl MergeSource {
     /// `job` is over if all of it is written.
     fn ends(&mut self, job: usize, now: Time) {
         let merge = &mut self.jobs[job];
-        if merge.phase != Phase::Over && merge.is_written() {
-            merge.phase = Phase::Over;
+        if merge.phase != MergePhase::Over && merge.is_written() {
+            merge.phase = MergePhase::Over;
             let outcome = &mut *self.outcome.borrow_mut();
             outcome.times.merges[job].finished = Some(now);
             outcome.progress[job] = 1.0;
         }
     }
 
-    fn wait(&mut self, job: usize, wait: Wait) {
+    fn wait(&mut self, job: usize, wait: MergeWait) {
         // The time of the turn is that before it merged.
         self.jobs[job].waits = Some((wait, self.stopwatch.now()));
     }
@@ -334,8 +336,8 @@ impl MergeSource {
     /// Writes down who waits for memory, for a run that ends because nobody frees it.
     fn note_starved(&self) {
         let starved = self.jobs.iter().enumerate().filter_map(|(job, merge)| match merge.waits {
-            Some((Wait::Memory(needs), _)) => {
-                Some(Starved { job, read: merge.held(), output: merge.unwritten(), needs })
+            Some((MergeWait::Memory(needs), _)) => {
+                Some(StarvedMerge { job, read: merge.held(), output: merge.unwritten(), needs })
             }
             _ => None,
         });
@@ -343,7 +345,7 @@ impl MergeSource {
     }
 
     /// A request of `flight` failed.
-    fn fail(&self, req: &Request, flight: Flight, error: penstock_core::Errno) {
+    fn fail(&self, req: &Request, flight: MergeFlight, error: penstock_core::Errno) {
         let places = &self.places[flight.job];
         let (verb, (path, place)) = match flight.run {
             Some(run) => ("read", &places.runs[run]),
@@ -352,14 +354,14 @@ impl MergeSource {
         let (len, at) = (req.len, req.start - place.address);
         let error = io::Error::from_raw_os_error(error.code());
         let message = format!("{verb} of {len} bytes at byte {at} of {path}: {error}");
-        self.outcome.borrow_mut().failed.get_or_insert(Failed::Disk(message));
+        self.outcome.borrow_mut().failed.get_or_insert(MergeFailed::Disk(message));
     }
 }
 
 impl Source for MergeSource {
     fn next_due(&self) -> Time {
         let begins = self.jobs.iter().filter_map(|job| match job.phase {
-            Phase::Begins(at) if job.waits.is_none() => Some(at),
+            MergePhase::Begins(at) if job.waits.is_none() => Some(at),
             _ => None,
         });
         let next = begins.min().unwrap_or(Time::NEVER);
@@ -369,7 +371,7 @@ impl Source for MergeSource {
     fn take(&mut self, now: Time) -> Option<Io> {
         for job in 0..self.jobs.len() {
             let Merging { phase, waits, .. } = &self.jobs[job];
-            if matches!(phase, Phase::Begins(at) if *at <= now) && waits.is_none() {
+            if matches!(phase, MergePhase::Begins(at) if *at <= now) && waits.is_none() {
                 self.begin(job, now);
             }
         }
@@ -380,7 +382,7 @@ impl Source for MergeSource {
         let StreamId(stream) = req.stream;
         let flight = self.flights[stream as usize].take().expect("a request is known");
         let bytes = self.cargo.take(req.stream).bytes;
-        let Flight { job, run, disk, .. } = flight;
+        let MergeFlight { job, run, disk, .. } = flight;
         if let Some(error) = done.error {
             self.fail(req, flight, error);
         }
@@ -397,11 +399,12 @@ impl Source for MergeSource {
         };
         self.jobs[job].runs[run].arrives(bytes);
         let goes_on = match self.jobs[job].phase {
-            Phase::Fills(left) => {
-                self.jobs[job].phase = if left > 1 { Phase::Fills(left - 1) } else { Phase::Merges };
+            MergePhase::Fills(left) => {
+                self.jobs[job].phase =
+                    if left > 1 { MergePhase::Fills(left - 1) } else { MergePhase::Merges };
                 left == 1
             }
-            Phase::Merges => !self.jobs[job].is_filled() || self.jobs[job].lacks_of(run),
+            MergePhase::Merges => !self.jobs[job].is_filled() || self.jobs[job].lacks_of(run),
             _ => false,
         };
         if goes_on {
@@ -410,7 +413,7 @@ impl Source for MergeSource {
     }
 
     fn waits(&self) -> bool {
-        let waits = self.jobs.iter().any(|job| job.phase != Phase::Over);
+        let waits = self.jobs.iter().any(|job| job.phase != MergePhase::Over);
         if waits {
             self.note_starved();
         }

@@ -34,7 +34,8 @@ impl LoserTree {
             over,
             left,
         };
-        let mut winners: Vec<usize> = (0..2 * count).map(|node| node.saturating_sub(count)).collect();
+        let mut winners: Vec<usize> =
+            (0..2 * count).map(|node| node.saturating_sub(count)).collect();
         for node in (1..count).rev() {
             let (one, other) = (winners[2 * node], winners[2 * node + 1]);
             let (winner, loser) =
