@@ -8,15 +8,17 @@ import signal
 import statistics
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from command import penstock, running
 from forking import Ended
 from penstock import _native
+from penstock.merging import Merges
 from test_faults import ext4
 
 SORTED = {**os.environ, "LC_ALL": "C"}
@@ -30,17 +32,18 @@ def folder(disk: Path) -> Path:
     return disk.parent
 
 
-def sort_m(runs: list[str | Path]) -> bytes:
+def sort_m(runs: Sequence[str | Path]) -> bytes:
     """What `sort -m` makes of `runs`."""
     command = ["sort", "-m", f"--batch-size={max(len(runs), 2)}", "--", *runs]
     return subprocess.run(command, env=SORTED, check=True, capture_output=True).stdout
 
 
-def merge(*words: str | Path) -> dict:
+def merge(*words: str | Path) -> Merges:
     """Merge, and return the JSON of it."""
     done = penstock("merge", *words, "--json")
     assert done.code == 0, done.err
-    return json.loads(done.out)
+    result: Merges = json.loads(done.out)
+    return result
 
 
 def contents(folder: Path) -> dict[Path, tuple[bytes, int]]:
@@ -151,7 +154,7 @@ def test_another_program_that_merges_wrongly_is_found_out(folder: Path, runs: li
 MADE = ("--make", "--to", *DISKS, "--set", "merge.runs=6", "--set", "merge.run=150blocks")
 
 
-def emulated(folder: Path, *words: str, speed: int = 20) -> dict:
+def emulated(folder: Path, *words: str, speed: int = 20) -> Merges:
     """Merge runs that are made on five modelled disks, and check the bytes."""
     result = merge(*words, "--on", f"emulated:linear-1992@{speed}:{folder}")
     for one in result["merges"]:
@@ -166,7 +169,8 @@ def simulated(jobs: int, placement: str, seed: int, *sets: str) -> float:
     array = ("disks=5", "level=jbod", "scheduler=each")
     of_array = [f"device.array.{setting}" for setting in array]
     text = _native.compare("job", policies=["fcfs"], text=job, target=None, sets=[*of_array, *sets])
-    return json.loads(text)["runs"][0]["merge"]["makespan_s"]
+    makespan: float = json.loads(text)["runs"][0]["merge"]["makespan_s"]
+    return makespan
 
 
 @pytest.mark.parametrize(
@@ -419,7 +423,7 @@ def test_a_file_system_without_direct_io_is_used_through_the_page_cache(
 def test_on_file_systems_of_five_loop_devices(folder: Path) -> None:
     with ExitStack() as stack:
         disks = [
-            stack.enter_context(ext4(folder / f"disk{number}.img", "256M")).path
+            stack.enter_context(ext4(folder / f"disk{number}.img", "512M")).path
             for number in range(5)
         ]
         words = ("--set", "merge.jobs=5", "--placement", "shared", "--beside", "sort")
@@ -429,13 +433,22 @@ def test_on_file_systems_of_five_loop_devices(folder: Path) -> None:
         assert result["beside"][0]["identical"]
 
 
+def keys_of_16_bytes(count: int, seed: int) -> bytes:
+    """So many sorted lines of 16 hexadecimal digits."""
+    keys = np.random.default_rng(seed).integers(0, 1 << 63, size=count, dtype=np.uint64)
+    keys.sort()
+    shifts = np.arange(60, -4, -4, dtype=np.uint64)
+    digits = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
+    lines = np.full((count, 17), ord("\n"), dtype=np.uint8)
+    lines[:, :16] = digits[(keys[:, None] >> shifts) & np.uint64(15)]
+    return lines.tobytes()
+
+
 @pytest.mark.soak
+@pytest.mark.timeout(600)
 def test_merging_costs_no_more_of_a_processor_than_sort(folder: Path) -> None:
-    keys = 64 << 10
     for number in range(20):
-        source = random.Random(number)
-        lines = sorted(b"%016x\n" % source.getrandbits(64) for _ in range(keys * 48))
-        (folder / f"run{number:02}").write_bytes(b"".join(lines))
+        (folder / f"run{number:02}").write_bytes(keys_of_16_bytes((1 << 30) // 17 // 20, number))
     runs = [str(folder / f"run{number:02}") for number in range(20)]
     result = merge(*runs, "--to", str(folder), "--beside", "sort", "--rounds", "3")
     ratios = [one["cpu_s"] / one["beside"][0]["cpu_s"] for one in result["rounds"]]
