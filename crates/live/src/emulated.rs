@@ -9,6 +9,9 @@
 //!
 //! Source: absolute deadlines as in fio and DiskSim; the models of the papers' disks are ours.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use penstock_core::{Device, Done, Op, Request, Span, Time};
 
 use crate::device::LiveDevice;
@@ -65,6 +68,8 @@ pub struct Emulated<D, F = LiveDevice> {
     /// its own time.
     reported: (Time, Time),
     lateness: Lateness,
+    /// When the last completion was due in real time, for a source whose answers to it are due then.
+    answered: Option<Rc<Cell<Time>>>,
 }
 
 /// The completion of the first of model and file to finish. Pieces of one request and length have
@@ -80,7 +85,16 @@ impl<D: Device, F: Device> Emulated<D, F> {
     pub fn new(model: D, speed: Speed, over: Option<F>) -> Self {
         let lateness = Lateness::new();
         let reported = (Time::NEVER, Time::ZERO);
-        Self { model, over, speed, halves: Vec::new(), ended: Vec::new(), reported, lateness }
+        let (halves, ended, answered) = (Vec::new(), Vec::new(), None);
+        Self { model, over, speed, halves, ended, reported, lateness, answered }
+    }
+
+    /// The same for a source that says when its requests are due by when the completions were that
+    /// they answer, which it reads in `answered`: then a request that finds the model idle begins when
+    /// it was due, whatever device had the completion.
+    #[must_use]
+    pub fn answered(self, answered: Rc<Cell<Time>>) -> Self {
+        Self { answered: Some(answered), ..self }
     }
 
     /// How late the model's completions were reported, against its own schedule.
@@ -137,7 +151,13 @@ impl<D: Device, F: Device> Device for Emulated<D, F> {
 
     fn start(&mut self, now: Time, req: &Request) {
         // A request that was due after the completion is no answer to it.
-        let since = self.present(now).max(self.speed.model(req.due.min(now)));
+        let present = match &self.answered {
+            Some(answered) if self.model.wakeup() == Time::NEVER => {
+                self.speed.model(answered.get())
+            }
+            _ => self.present(now),
+        };
+        let since = present.max(self.speed.model(req.due.min(now)));
         if self.reported.0 == now {
             self.reported.1 = since;
         }
@@ -153,7 +173,14 @@ impl<D: Device, F: Device> Device for Emulated<D, F> {
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
         let mut ended = std::mem::take(&mut self.ended);
-        let (present, first) = (self.speed.model(now), done.len());
+        let first = done.len();
+        let present = self.speed.model(now);
+        // First, because what the file has done by now it had mostly done when the model was due.
+        if let Some(file) = &mut self.over {
+            file.advance(now, &mut ended);
+            done.extend(ended.drain(..).filter_map(|half| self.settle(half, false)));
+        }
+        let by_file = done.len();
         let (mut due, room) = (present, self.model.room());
         while self.model.wakeup() <= present {
             due = self.model.wakeup();
@@ -171,13 +198,12 @@ impl<D: Device, F: Device> Device for Emulated<D, F> {
         } else {
             done.extend(ended.drain(..).filter_map(|half| self.settle(half, true)));
         }
-        let (modelled, opened) = (done.len(), self.model.room() > room);
-        if let Some(file) = &mut self.over {
-            file.advance(now, &mut ended);
-            done.extend(ended.drain(..).filter_map(|half| self.settle(half, false)));
-        }
         // A completion that waited for the file is reported when the file was done.
-        let answers_the_model = (modelled > first || opened) && done.len() == modelled;
+        let opened = self.model.room() > room;
+        let answers_the_model = (done.len() > by_file || opened) && by_file == first;
+        if let Some(answered) = self.answered.as_ref().filter(|_| done.len() > first) {
+            answered.set(if answers_the_model { self.speed.real(due).min(now) } else { now });
+        }
         self.reported = if answers_the_model { (now, due) } else { (Time::NEVER, due) };
         self.ended = ended;
     }

@@ -4,14 +4,18 @@
 
 mod common;
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
+use std::rc::Rc;
 
 use common::{Closed, Fcfs, Scratch, drain, io};
 use penstock_core::{
     Clock, Device, Done, Go, Io, Op, Out, Part, Policy, Queued, ReqId, Request, Source, Span, Time,
     Virtual,
 };
-use penstock_live::{Emulated, Engine, LiveClock, Null, Settings, Speed, Stage, Target};
+use penstock_live::{
+    Emulated, Engine, LiveClock, LiveDevice, Null, Settings, Speed, Stage, Target,
+};
 
 const SERVICE: Span = Span::from_ms(1);
 
@@ -50,7 +54,8 @@ fn small(n: u32) -> penstock_core::Io {
 
 /// Time and device time of 200 requests on a model at `speed`.
 fn two_hundred(speed: Speed) -> (Span, Span) {
-    let mut stack = Queued::new(Fcfs::default(), Emulated::new(Server::default(), speed, None));
+    let mut stack =
+        Queued::new(Fcfs::default(), Emulated::new(Server::default(), speed, None::<LiveDevice>));
     let mut source = Closed::new(4, 200, small);
     let (seen, end) = drain(&mut source, &mut stack, &mut LiveClock::bare());
     assert_eq!((seen.finished, seen.errors.len()), (200, 0));
@@ -82,7 +87,7 @@ fn in_virtual_time_it_is_the_model_to_the_nanosecond() {
         let (seen, end) = drain(&mut source, &mut device, &mut Virtual::default());
         (end.at, seen.service)
     };
-    let emulated = &mut Emulated::new(Server::default(), Speed::ONE, None);
+    let emulated = &mut Emulated::new(Server::default(), Speed::ONE, None::<LiveDevice>);
     assert_eq!(run(emulated), run(&mut Server::default()));
     assert_eq!(emulated.lateness().max_ns(), 0);
 }
@@ -105,8 +110,10 @@ impl Clock for Tardy {
 
 #[test]
 fn a_machine_that_wakes_late_does_not_slow_the_model() {
-    let mut stack =
-        Queued::new(Fcfs::default(), Emulated::new(Server::default(), Speed::ONE, None));
+    let mut stack = Queued::new(
+        Fcfs::default(),
+        Emulated::new(Server::default(), Speed::ONE, None::<LiveDevice>),
+    );
     let mut source = Closed::new(4, 200, small);
     let (_, end) = drain(&mut source, &mut stack, &mut Tardy::default());
     assert_eq!(end.at, Time::ZERO + Span::from_ms(200) + LATE, "only the last wait is late");
@@ -164,8 +171,32 @@ fn a_machine_that_wakes_late_handles_events_in_their_order() {
         source.1
     };
     let planned = order(&mut Server::default(), false);
-    let emulated = &mut Emulated::new(Server::default(), Speed::ONE, None);
+    let emulated = &mut Emulated::new(Server::default(), Speed::ONE, None::<LiveDevice>);
     assert_eq!(order(emulated, true), planned);
+}
+
+#[test]
+fn an_answer_to_another_model_s_completion_begins_when_that_was_due() {
+    let at = |us| Time::ZERO + Span::from_us(us);
+    let model = |answered: &Rc<Cell<Time>>| {
+        let model = Emulated::new(Server::default(), Speed::ONE, None::<LiveDevice>);
+        model.answered(Rc::clone(answered))
+    };
+    let answers: [Rc<Cell<Time>>; 2] = Default::default();
+    let [mut one, mut other] = [model(&answers[0]), model(&answers[1])];
+    let request = |slot, due| Io { due, ..small(slot) }.with(ReqId { slot, age: 0 });
+    let mut done = Vec::new();
+    one.start(at(0), &request(1, at(0)));
+    // Half a millisecond late.
+    one.advance(at(1_500), &mut done);
+    assert_eq!(answers[0].get(), at(1_000));
+    other.start(at(1_500), &request(2, answers[0].get()));
+    assert_eq!(other.wakeup(), at(2_000));
+    other.advance(at(2_000), &mut done);
+    // One that was due while the model was busy begins when it is idle.
+    other.start(at(2_700), &request(3, at(1_700)));
+    assert_eq!(other.wakeup(), at(3_000));
+    assert_eq!(done.len(), 2);
 }
 
 #[test]

@@ -35,7 +35,9 @@ mod run;
 mod source;
 mod tree;
 
+use std::cell::Cell;
 use std::panic::resume_unwind;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -57,7 +59,7 @@ use self::options::AskedMerges;
 pub use self::options::MergeOptions;
 use self::plan::{MergePlan, PlannedDisk, PlannedMerge, plan};
 pub use self::result::{MergedResult, MergesResult};
-use self::source::{MemoryBounds, MergeFailed, MergeOutcome, MergeSource, Shared};
+use self::source::{MemoryBounds, MergeFailed, MergeOutcome, MergeSource, Shared, Timekeeper};
 use crate::failure::Failure;
 use crate::result::{BlockedResult, World};
 use crate::{law, place};
@@ -150,6 +152,7 @@ impl MergeParts {
         &self,
         disks: &[PlannedDisk],
         cargo: &Cargo,
+        answered: &[Rc<Cell<Time>>],
     ) -> Result<(Rack<MergeDisk>, LiveClock), EngineError> {
         let targets: Vec<_> =
             disks.iter().flat_map(|disk| &disk.files).map(|(_, target)| target.clone()).collect();
@@ -161,7 +164,7 @@ impl MergeParts {
         };
         let mut devices = devices.into_iter();
         let mut seeds = self.seed.stream("disk", 0);
-        let mut disk = |planned: &PlannedDisk| {
+        let mut disk = |(planned, answered): (&PlannedDisk, &Rc<Cell<Time>>)| {
             let starts = planned.files.iter().map(|(start, _)| *start);
             let files: Vec<(u64, LiveDevice)> = starts.zip(devices.by_ref()).collect();
             let files = FilesOfDisk::new(files, planned.capacity.max(1), self.depth);
@@ -169,13 +172,14 @@ impl MergeParts {
                 None => Box::new(files),
                 Some((spec, speed, _)) => {
                     let model = spec.build(Seed(seeds.random()));
-                    Box::new(Emulated::new(model, *speed, Some(files)))
+                    let model = Emulated::new(model, *speed, Some(files));
+                    Box::new(model.answered(Rc::clone(answered)))
                 }
             };
             let served = Served { classes: &self.classes, ..Served::ONE_DISK };
             Queued::new((self.entry.build)(&self.params, &served), device)
         };
-        Ok((Rack::new(disks.iter().map(&mut disk).collect()), clock))
+        Ok((Rack::new(disks.iter().zip(answered).map(&mut disk).collect()), clock))
     }
 }
 
@@ -197,7 +201,12 @@ impl MergeWork {
         let Self { parts, jobs, mut files, disks, direct, stop } = self;
         let began = process_time();
         let cargo = Cargo::default();
-        let (mut rack, mut clock) = parts.build(&disks, &cargo)?;
+        let answered: Vec<Rc<Cell<Time>>> = disks.iter().map(|_| Rc::default()).collect();
+        let (mut rack, mut clock) = parts.build(&disks, &cargo, &answered)?;
+        let time = match &parts.model {
+            Some(_) => Timekeeper::Models(answered),
+            None => Timekeeper::Real(clock.stopwatch()),
+        };
         let mut base = 0;
         for (number, disk) in (0..).zip(rack.devices()) {
             for file in &mut files {
@@ -206,8 +215,7 @@ impl MergeWork {
             base += disk.capacity();
         }
         let places = files.iter().map(|file| file.places.clone()).collect();
-        let mut source =
-            MergeSource::new(jobs, places, disks.len(), parts.bounds, (cargo, clock.stopwatch()));
+        let mut source = MergeSource::new(jobs, places, disks.len(), parts.bounds, (cargo, time));
         let outcome = source.outcome();
         let guard = clock.guard();
         let mut watch = MergeWatch { guard: &guard, outcome: &outcome, stop: &stop };

@@ -1,6 +1,6 @@
 //! All merges as one source of requests that carry their data.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
@@ -80,6 +80,34 @@ pub(super) struct StarvedMerge {
 /// What goes on, for who looks at it from outside the loop. Clones are of the same.
 pub(super) type Shared = Rc<RefCell<MergeOutcome>>;
 
+/// When things happen to merges.
+#[derive(Debug)]
+pub(super) enum Timekeeper {
+    /// In real time, which goes on while records are merged.
+    Real(Stopwatch),
+    /// As models have it: when the last completion of each disk was due. To merge takes none of their
+    /// time.
+    Models(Vec<Rc<Cell<Time>>>),
+}
+
+impl Timekeeper {
+    /// The time of a completion of `disk` that is handled at `now`.
+    fn of_completion(&self, disk: u32, now: Time) -> Time {
+        match self {
+            Self::Real(_) => now,
+            Self::Models(answered) => answered[disk as usize].get().min(now),
+        }
+    }
+
+    /// The time when what was done at `now` is done.
+    fn after(&self, now: Time) -> Time {
+        match self {
+            Self::Real(stopwatch) => stopwatch.now(),
+            Self::Models(_) => now,
+        }
+    }
+}
+
 /// The merges.
 pub(super) struct MergeSource {
     jobs: Vec<Merging>,
@@ -87,7 +115,7 @@ pub(super) struct MergeSource {
     accounts: Accounts,
     bounds: MemoryBounds,
     cargo: Cargo,
-    stopwatch: Stopwatch,
+    time: Timekeeper,
     /// Requests on their way, by stream.
     flights: Vec<Option<MergeFlight>>,
     asked: VecDeque<Io>,
@@ -112,7 +140,7 @@ impl MergeSource {
         places: Vec<MergePlaces>,
         disks: usize,
         bounds: MemoryBounds,
-        (cargo, stopwatch): (Cargo, Stopwatch),
+        (cargo, time): (Cargo, Timekeeper),
     ) -> Self {
         let outcome = MergeOutcome {
             times: MergeTimes::new(jobs.len(), disks),
@@ -126,7 +154,7 @@ impl MergeSource {
             places,
             bounds,
             cargo,
-            stopwatch,
+            time,
             flights: Vec::new(),
             asked: VecDeque::new(),
             outcome: Rc::new(RefCell::new(outcome)),
@@ -144,13 +172,13 @@ impl MergeSource {
         let groups = self.jobs[job].runs.iter().map(|run| run.group().bytes);
         let needs = groups.sum();
         if !self.accounts.take(job as u32, needs) {
-            return self.wait(job, MergeWait::Memory(needs));
+            return self.wait(job, MergeWait::Memory(needs), now);
         }
         let count = self.jobs[job].runs.len();
         let reads = |run: &usize| self.jobs[job].runs[*run].group().read > 0;
         self.jobs[job].phase = MergePhase::Fills((0..count).filter(reads).count() as u32);
         (0..count).for_each(|run| self.read(job, run, now));
-        self.wait(job, MergeWait::Read);
+        self.wait(job, MergeWait::Read, now);
         if self.jobs[job].phase == MergePhase::Fills(0) {
             self.jobs[job].phase = MergePhase::Merges;
             self.go_on(job, now);
@@ -211,7 +239,7 @@ impl MergeSource {
         times.progress(progress.iter().copied());
         drop(outcome);
         match wait {
-            Ok(Some(wait)) => self.wait(job, wait),
+            Ok(Some(wait)) => self.wait(job, wait, now),
             Ok(None) => {}
             Err(message) => self.outcome.borrow_mut().failed = Some(MergeFailed::Input(message)),
         }
@@ -322,9 +350,8 @@ impl MergeSource {
         }
     }
 
-    fn wait(&mut self, job: usize, wait: MergeWait) {
-        // The time of the turn is that before it merged.
-        self.jobs[job].waits = Some((wait, self.stopwatch.now()));
+    fn wait(&mut self, job: usize, wait: MergeWait, now: Time) {
+        self.jobs[job].waits = Some((wait, self.time.after(now)));
     }
 
     fn goes_on(&mut self, job: usize, now: Time) {
@@ -383,6 +410,7 @@ impl Source for MergeSource {
         let flight = self.flights[stream as usize].take().expect("a request is known");
         let bytes = self.cargo.take(req.stream).bytes;
         let MergeFlight { job, run, disk, .. } = flight;
+        let now = self.time.of_completion(disk, now);
         if let Some(error) = done.error {
             self.fail(req, flight, error);
         }
