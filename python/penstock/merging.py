@@ -11,75 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypedDict
 
 from penstock import _native
 from penstock.errors import RUN_FAILED, PenstockError, wrong
 from penstock.report.files import UNFINISHED
+from penstock.results.merge_types import Beside, Merges, RoundOfMerges
 
 SORT = "sort"
 """Stands for GNU sort, as it merges best."""
 
 INPUTS = "{inputs}"
 OUTPUT = "{output}"
-
-
-class Blocked(TypedDict):
-    """Seconds that a merge waited."""
-
-    read: float
-    memory: float
-
-
-class Merged(TypedDict):
-    """One merge."""
-
-    inputs: list[str]
-    output: str
-    disks: list[int]
-    output_disk: int
-    bytes: int
-    finish_s: float
-    cpu_s: float
-    blocked_s: Blocked
-
-
-class Beside(TypedDict):
-    """What another program took for the same merges."""
-
-    command: str
-    makespan_s: float
-    cpu_s: float
-    identical: bool
-
-
-class Round(TypedDict):
-    """One round."""
-
-    makespan_s: float
-    finish_s: list[float]
-    cpu_s: float
-    divergence_max: float
-    max_queued_writes: int
-    beside: list[Beside]
-
-
-class Merges(TypedDict):
-    """What merges came to: the round with the median makespan, and all of them."""
-
-    world: str
-    disks: list[str]
-    model: str | None
-    policy: str
-    makespan_s: float
-    merges: list[Merged]
-    divergence_max: float
-    max_queued_writes: int
-    cpu_s: float
-    direct: bool
-    remarks: list[str]
-    beside: list[Beside]
-    rounds: list[Round]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +71,7 @@ def merge(files: Files, *, rounds: int = 1) -> Merges:
     for command in files.beside:
         _check(command, files)
     results: list[Merges] = []
-    told: list[Round] = []
+    told: list[RoundOfMerges] = []
     remarks: list[str] = []
     for number in range(rounds):
         for one in results[-1]["merges"] if results else ():
@@ -253,14 +195,25 @@ def _output(path: Path) -> Iterator[Path]:
 
 
 def _forget(result: Merges, remarks: list[str]) -> None:
-    """Take the runs out of the page cache."""
-    for path in (path for one in result["merges"] for path in one["inputs"]):
-        try:
-            with Path(path).open("rb") as file:
-                os.fsync(file.fileno())
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        except OSError as error:
-            remarks.append(
-                f"{path} could not be taken out of the page cache ({error.strerror}): "
-                "what ran beside may have read it from memory"
-            )
+    """Take the runs out of the page cache, and say of which that was not possible."""
+    runs = [path for one in result["merges"] for path in one["inputs"]]
+    kept = sum(not _forgets(Path(path)) for path in runs)
+    if kept:
+        remarks.append(
+            f"{kept} of {len(runs)} runs could not be taken out of the page cache: what ran beside "
+            "may have read them from memory"
+        )
+
+
+def _forgets(path: Path) -> bool:
+    """Take the file at `path` out of the page cache; whether it is out of it."""
+    try:
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            # Answers at once, from memory, or not at all.
+            return not os.preadv(file.fileno(), [bytearray(1)], 0, os.RWF_NOWAIT)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False

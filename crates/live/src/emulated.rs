@@ -9,7 +9,7 @@
 //!
 //! Source: absolute deadlines as in fio and DiskSim; the models of the papers' disks are ours.
 
-use std::cell::Cell;
+use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 
 use penstock_core::{Device, Done, Op, Request, Span, Time};
@@ -67,9 +67,38 @@ pub struct Emulated<D, F = LiveDevice> {
     /// The turn in which the model last reported completions, and when the last of them was due in
     /// its own time.
     reported: (Time, Time),
-    lateness: Lateness,
-    /// When the last completion was due in real time, for a source whose answers to it are due then.
-    answered: Option<Rc<Cell<Time>>>,
+    /// When the model last had an event, in its own time.
+    idle_since: Time,
+    answers: Rc<Answers>,
+    /// The source says when its requests are due by `answers`.
+    answers_are_due: bool,
+}
+
+/// What a model answered, as it is seen from outside of the stack.
+#[derive(Debug)]
+pub struct Answers {
+    /// When the last completion was due in real time.
+    last: Cell<Time>,
+    lateness: RefCell<Lateness>,
+    file_waits: RefCell<Lateness>,
+}
+
+impl Answers {
+    /// When the last completion was due in real time: as the model has it, or the file if that was
+    /// slower.
+    pub fn last(&self) -> Time {
+        self.last.get()
+    }
+
+    /// How late the model's completions were reported, against its own schedule.
+    pub fn lateness(&self) -> Ref<'_, Lateness> {
+        self.lateness.borrow()
+    }
+
+    /// How long completions waited for the file when the model had reported them.
+    pub fn file_waits(&self) -> Ref<'_, Lateness> {
+        self.file_waits.borrow()
+    }
 }
 
 /// The completion of the first of model and file to finish. Pieces of one request and length have
@@ -83,23 +112,35 @@ struct HalfDone {
 impl<D: Device, F: Device> Emulated<D, F> {
     /// `model` running at `speed`, with every request carried out on `over` too, if there is one.
     pub fn new(model: D, speed: Speed, over: Option<F>) -> Self {
-        let lateness = Lateness::new();
-        let reported = (Time::NEVER, Time::ZERO);
-        let (halves, ended, answered) = (Vec::new(), Vec::new(), None);
-        Self { model, over, speed, halves, ended, reported, lateness, answered }
+        let answers = Answers {
+            last: Cell::new(Time::ZERO),
+            lateness: RefCell::new(Lateness::new()),
+            file_waits: RefCell::new(Lateness::new()),
+        };
+        Self {
+            model,
+            over,
+            speed,
+            halves: Vec::new(),
+            ended: Vec::new(),
+            reported: (Time::NEVER, Time::ZERO),
+            idle_since: Time::ZERO,
+            answers: Rc::new(answers),
+            answers_are_due: false,
+        }
     }
 
-    /// The same for a source that says when its requests are due by when the completions were that
-    /// they answer, which it reads in `answered`: then a request that finds the model idle begins when
-    /// it was due, whatever device had the completion.
+    /// The same for a source whose requests are due when the completions were that they answer, as
+    /// [`answers`](Self::answers) has them: then a request that finds the model idle begins when it was
+    /// due, whatever device had the completion.
     #[must_use]
-    pub fn answered(self, answered: Rc<Cell<Time>>) -> Self {
-        Self { answered: Some(answered), ..self }
+    pub fn answers_are_due(self) -> Self {
+        Self { answers_are_due: true, ..self }
     }
 
-    /// How late the model's completions were reported, against its own schedule.
-    pub fn lateness(&self) -> &Lateness {
-        &self.lateness
+    /// What it answers.
+    pub fn answers(&self) -> &Rc<Answers> {
+        &self.answers
     }
 
     /// The model's time for a request at `now`: an answer to its completions, or sent before it has
@@ -121,6 +162,9 @@ impl<D: Device, F: Device> Emulated<D, F> {
             return None;
         };
         let first = self.halves.swap_remove(place).done;
+        if !modelled {
+            self.answers.file_waits.borrow_mut().record(done.at.since(first.at).ns());
+        }
         let (model, file) = if modelled { (done, first) } else { (first, done) };
         Some(Done { at: done.at, error: model.error.or(file.error), ..model })
     }
@@ -151,12 +195,9 @@ impl<D: Device, F: Device> Device for Emulated<D, F> {
 
     fn start(&mut self, now: Time, req: &Request) {
         // A request that was due after the completion is no answer to it.
-        let present = match &self.answered {
-            Some(answered) if self.model.wakeup() == Time::NEVER => {
-                self.speed.model(answered.get())
-            }
-            _ => self.present(now),
-        };
+        let is_idle = self.model.wakeup() == Time::NEVER;
+        let present =
+            if self.answers_are_due && is_idle { self.idle_since } else { self.present(now) };
         let since = present.max(self.speed.model(req.due.min(now)));
         if self.reported.0 == now {
             self.reported.1 = since;
@@ -184,11 +225,12 @@ impl<D: Device, F: Device> Device for Emulated<D, F> {
         let (mut due, room) = (present, self.model.room());
         while self.model.wakeup() <= present {
             due = self.model.wakeup();
+            self.idle_since = due;
             let from = ended.len();
             self.model.advance(due, &mut ended);
             let late = now.since(self.speed.real(due)).ns();
             for done in &mut ended[from..] {
-                self.lateness.record(late);
+                self.answers.lateness.borrow_mut().record(late);
                 let (begun, service) = (self.speed.real(done.begun), self.speed.span(done.service));
                 *done = Done { at: now, begun, service, ..*done };
             }
@@ -201,8 +243,9 @@ impl<D: Device, F: Device> Device for Emulated<D, F> {
         // A completion that waited for the file is reported when the file was done.
         let opened = self.model.room() > room;
         let answers_the_model = (done.len() > by_file || opened) && by_file == first;
-        if let Some(answered) = self.answered.as_ref().filter(|_| done.len() > first) {
-            answered.set(if answers_the_model { self.speed.real(due).min(now) } else { now });
+        if done.len() > first {
+            let due = if answers_the_model { self.speed.real(due).min(now) } else { now };
+            self.answers.last.set(due);
         }
         self.reported = if answers_the_model { (now, due) } else { (Time::NEVER, due) };
         self.ended = ended;

@@ -60,7 +60,7 @@ pub use cargo::{Cargo, Load};
 pub use clock::{LiveClock, Stopwatch, timer_lateness};
 pub use device::LiveDevice;
 pub use driver::Bell;
-pub use emulated::{Emulated, Speed};
+pub use emulated::{Answers, Emulated, Speed};
 pub use engine::Engine;
 pub use error::EngineError;
 pub use filling::fill;

@@ -1,6 +1,7 @@
 """`penstock merge`: sorted files become one each, side by side, with a policy for each disk."""
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,10 +16,11 @@ from penstock.cli.job import errors_end
 from penstock.cli.options import Engine, Json
 from penstock.cli.verb import verb
 from penstock.errors import wrong
-from penstock.merging import Files, Merges, merge
+from penstock.merging import Files, merge
+from penstock.results.merge_types import Merges, Models
 from penstock.results.rounds import ROUNDS_MOST
 from penstock.signals import Asked
-from penstock.text import prose, units
+from penstock.text import places, prose, units
 
 if TYPE_CHECKING:
     # A type of Typer's methods, which it does not export.
@@ -209,8 +211,6 @@ def run(
         output.data(f"{json.dumps(result, indent=2, ensure_ascii=False)}\n")
         return
     drawn(lambda console: show(result, console))
-    for remark in result["remarks"]:
-        output.talk(f"note: {remark}")
 
 
 def _memory(memory: str | None) -> list[str]:
@@ -239,26 +239,33 @@ def _record(length: int | None, key: str | None) -> tuple[int, int, int] | None:
 
 
 def show(result: Merges, console: Console) -> None:
-    """Print what came of it."""
-    disks = len(result["disks"])
-    where = (
-        f"{result['model']} before each of {disks} disks" if result["model"] else f"{disks} disks"
-    )
+    """Print what came of it: the answer first, then what it depends on."""
+    disks = units.count(len(result["disks"]))
+    model = result["model"]
+    where = f"{disks} disks" if model is None else f"{model} for each of {disks} disks"
+    ended = units.seconds(result["makespan_s"])
     prose.line(
         console,
         Text.assemble(
             (result["world"].upper(), "bold"),
-            f"  {where}, {result['policy']}: ",
-            (units.seconds(result["makespan_s"]), "bold"),
+            f"  {where}, {result['policy']}: all merged in ",
+            (ended, "bold"),
         ),
     )
+    console.print(_merges(result))
+    for line in _lines(result):
+        prose.line(console, Text(f"  {line}"))
+
+
+def _merges(result: Merges) -> Table:
+    """Each merge, a row."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("output", overflow="fold")
+    table.add_column("  output", overflow="fold")
     for heading in ("runs", "size", "finished", "waited for reads", "for memory", "processor"):
         table.add_column(heading, justify="right")
     for one in result["merges"]:
         table.add_row(
-            one["output"],
+            f"  {one['output']}",
             units.count(len(one["inputs"])),
             units.size(one["bytes"]),
             units.seconds(one["finish_s"]),
@@ -266,30 +273,48 @@ def show(result: Merges, console: Console) -> None:
             units.seconds(one["blocked_s"]["memory"]),
             units.seconds(one["cpu_s"]),
         )
-    console.print(table)
-    prose.line(
-        console,
-        Text(
-            f"The merges were apart by at most {units.percent(result['divergence_max'])} of an "
-            f"output; at most {units.count(result['max_queued_writes'])} writes were queued at a "
-            f"disk. The processors worked {units.seconds(result['cpu_s'])}."
-        ),
-    )
-    if len(result["rounds"]) > 1:
-        spans = [one["makespan_s"] for one in result["rounds"]]
-        prose.line(
-            console,
-            Text(
-                f"The median of {len(spans)} rounds, from {units.seconds(min(spans))} to "
-                f"{units.seconds(max(spans))}."
-            ),
+    return table
+
+
+def _lines(result: Merges) -> Iterator[str]:
+    """What is below the table."""
+    rounds = result["rounds"]
+    if len(rounds) > 1:
+        spans = [one["makespan_s"] for one in rounds]
+        yield (
+            f"the median of {len(spans)} rounds, from {units.seconds(min(spans))} to "
+            f"{units.seconds(max(spans))}"
         )
-    for other in result["beside"]:
-        same = "the same bytes" if other["identical"] else "OTHER BYTES"
-        prose.line(
-            console,
-            Text(
-                f"beside: {other['command']}: {units.seconds(other['makespan_s'])}, processors "
-                f"{units.seconds(other['cpu_s'])}, {same}."
-            ),
+    yield (
+        f"up to {units.percent(result['divergence_max'])} apart, "
+        f"{units.count(result['max_queued_writes'])} writes at one disk; "
+        f"processors worked {units.seconds(result['cpu_s'])}"
+    )
+    for number, other in enumerate(result["beside"]):
+        same = all(one["beside"][number]["identical"] for one in rounds)
+        yield (
+            f"beside: {other['command']} took {units.seconds(other['makespan_s'])}, processors "
+            f"{units.seconds(other['cpu_s'])}; {'the same bytes' if same else 'OTHER BYTES'}"
+        )
+    if emulation := result.get("emulation"):
+        yield from _on_time(emulation)
+    if below := places.below(result.get("schedulers", {})):
+        yield f"below: {below}"
+    if not result["direct"]:
+        yield "not every file went past the page cache: its file system does not allow that"
+    yield from (f"note: {remark}" for remark in result["remarks"])
+
+
+def _on_time(models: Models) -> Iterator[str]:
+    """How well models kept their schedules."""
+    late, waits = models["lateness"], models["file_waits"]
+    yield (
+        f"the models answered late by p50 {units.latency(late['p50_ns'])}, "
+        f"p99 {units.latency(late['p99_ns'])} of real time, which the merges make up for"
+    )
+    if waits["completions"]:
+        yield (
+            f"{units.count(waits['completions'])} of {units.count(late['completions'])} requests "
+            f"took longer in their files than on a model, p99 {units.latency(waits['p99_ns'])}, "
+            "which counts: a lower speed hides it"
         )

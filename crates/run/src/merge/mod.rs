@@ -17,12 +17,14 @@
 //! | `job` | one merge |
 //! | `source` | all of them as a source of requests |
 //! | `disk` | the files of a disk as a device |
+//! | `below` | what lies below the folders |
 //! | `figures`, `result` | what is measured |
 //!
 //! Source: as `penstock_workload::merge`, whose rules for reading ahead, writing and memory these are.
 //! There a block is used up as a whole; here it is when the last record that begins in it has been
 //! merged.
 
+mod below;
 mod disk;
 mod figures;
 mod job;
@@ -35,7 +37,6 @@ mod run;
 mod source;
 mod tree;
 
-use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -47,28 +48,28 @@ use penstock_core::{
 };
 use penstock_device::Rack;
 use penstock_live::{
-    Cargo, Emulated, Engine, EngineError, Guard, Handover, LiveClock, LiveDevice, Settings, Speed,
-    Stage, process_time,
+    Answers, Cargo, Emulated, Engine, EngineError, Guard, Handover, LiveClock, LiveDevice,
+    Settings, Speed, Stage, process_time,
 };
 use penstock_policy::{Entry, Params};
 use penstock_spec::{DeviceSpec, params, timeout_in};
-use rand::RngExt;
 
 use self::disk::FilesOfDisk;
 use self::options::AskedMerges;
 pub use self::options::MergeOptions;
 use self::plan::{MergePlan, PlannedDisk, PlannedMerge, plan};
-pub use self::result::{MergedResult, MergesResult};
+pub use self::result::{BesideResult, MergedResult, MergesResult, ModelsResult, RoundOfMerges};
 use self::source::{MemoryBounds, MergeFailed, MergeOutcome, MergeSource, Shared, Timekeeper};
+use crate::below::Schedulers;
 use crate::failure::Failure;
 use crate::result::{BlockedResult, World};
 use crate::{law, place};
 
 /// How often the caller is asked whether to go on.
 const BEAT: Duration = Duration::from_millis(50);
-/// Commands at a real disk at once: enough that it always has one.
+/// Commands at a disk at once: enough that it always has one.
 const DEPTH: u32 = 4;
-/// The same at a model with room for any number.
+/// The same below a model with room for any number.
 const MOST: u32 = 32;
 /// Requests that may wait: as many as there can be blocks in memory.
 const OUTSTANDING: u32 = 1 << 24;
@@ -121,9 +122,10 @@ impl MergeParts {
         let entry = params::policy(&options.policy)?;
         let params = law::of_device(asked.job.params(&options.policy)?, asked.seed())?;
         let params = if asked.model.is_none() { entry.real(params) } else { params };
-        let room = asked.model.as_ref().map(|(spec, ..)| spec.build(Seed(0)).room().min(MOST));
-        let depth = options.depth.map_or_else(|| room.unwrap_or(DEPTH), |depth| depth.max(1));
-        let depth = room.map_or(depth, |room| depth.min(room));
+        // A model goes on while its last commands are still at their files.
+        let room = asked.model.as_ref().map(|(spec, ..)| spec.build(Seed(0)).room());
+        let usual = room.map_or(DEPTH, |room| room.clamp(DEPTH, MOST));
+        let depth = options.depth.map_or(usual, |depth| depth.max(1));
         let spec = asked.spec();
         let shape = spec.shape;
         let longest = shape.read.max(shape.write) * shape.block;
@@ -148,12 +150,7 @@ impl MergeParts {
     }
 
     /// A queue with its policy before each of `disks`, and the clock of all of them.
-    fn build(
-        &self,
-        disks: &[PlannedDisk],
-        cargo: &Cargo,
-        answered: &[Rc<Cell<Time>>],
-    ) -> Result<(Rack<MergeDisk>, LiveClock), EngineError> {
+    fn build(&self, disks: &[PlannedDisk], cargo: &Cargo) -> Result<MergeStage, EngineError> {
         let targets: Vec<_> =
             disks.iter().flat_map(|disk| &disk.files).map(|(_, target)| target.clone()).collect();
         let (clock, devices) = if targets.is_empty() {
@@ -163,28 +160,40 @@ impl MergeParts {
             (stage.clock, stage.devices)
         };
         let mut devices = devices.into_iter();
-        let mut seeds = self.seed.stream("disk", 0);
-        let mut disk = |(planned, answered): (&PlannedDisk, &Rc<Cell<Time>>)| {
+        let mut answers = Vec::new();
+        let mut disk = |planned: &PlannedDisk| {
             let starts = planned.files.iter().map(|(start, _)| *start);
             let files: Vec<(u64, LiveDevice)> = starts.zip(devices.by_ref()).collect();
             let files = FilesOfDisk::new(files, planned.capacity.max(1), self.depth);
             let device: Box<dyn Device> = match &self.model {
                 None => Box::new(files),
                 Some((spec, speed, _)) => {
-                    let model = spec.build(Seed(seeds.random()));
-                    let model = Emulated::new(model, *speed, Some(files));
-                    Box::new(model.answered(Rc::clone(answered)))
+                    // As in virtual time: the same disks for the same seed.
+                    let first = answers.len() as u32 * spec.disks();
+                    let model = spec.build_behind(self.seed, first);
+                    let model = Emulated::new(model, *speed, Some(files)).answers_are_due();
+                    answers.push(Rc::clone(model.answers()));
+                    Box::new(model)
                 }
             };
             let served = Served { classes: &self.classes, ..Served::ONE_DISK };
             Queued::new((self.entry.build)(&self.params, &served), device)
         };
-        Ok((Rack::new(disks.iter().zip(answered).map(&mut disk).collect()), clock))
+        let rack = Rack::new(disks.iter().map(&mut disk).collect());
+        Ok(MergeStage { rack, clock, answers })
     }
 }
 
 /// A queue with its policy before a disk.
 type MergeDisk = Queued<Box<dyn Policy>, Box<dyn Device>>;
+
+/// Where merges run.
+struct MergeStage {
+    rack: Rack<MergeDisk>,
+    clock: LiveClock,
+    /// What the model of each disk answers, if there are models.
+    answers: Vec<Rc<Answers>>,
+}
 
 /// Merges, on the thread that does them.
 struct MergeWork {
@@ -201,12 +210,13 @@ impl MergeWork {
         let Self { parts, jobs, mut files, disks, direct, stop } = self;
         let began = process_time();
         let cargo = Cargo::default();
-        let answered: Vec<Rc<Cell<Time>>> = disks.iter().map(|_| Rc::default()).collect();
-        let (mut rack, mut clock) = parts.build(&disks, &cargo, &answered)?;
+        let MergeStage { mut rack, mut clock, answers } = parts.build(&disks, &cargo)?;
         let time = match &parts.model {
-            Some(_) => Timekeeper::Models(answered),
+            Some(_) => Timekeeper::Models(answers.clone()),
             None => Timekeeper::Real(clock.stopwatch()),
         };
+        let (schedulers, below) =
+            if parts.model.is_none() { below::below(&disks) } else { Default::default() };
         let mut base = 0;
         for (number, disk) in (0..).zip(rack.devices()) {
             for file in &mut files {
@@ -248,12 +258,13 @@ impl MergeWork {
             return Err(failure);
         }
         let result = result(&parts, &outcome, &files, &disks);
+        let emulation = answers.first().map(|_| ModelsResult::of(&answers));
         for file in files {
             file.output.finish()?;
         }
-        let remarks = parts.remarks.into_iter().chain(remarks).collect();
+        let remarks = parts.remarks.into_iter().chain(below).chain(remarks).collect();
         let cpu_s = seconds(process_time() - began);
-        Ok(MergesResult { cpu_s, direct, remarks, ..result })
+        Ok(MergesResult { cpu_s, direct, emulation, schedulers, remarks, ..result })
     }
 }
 
@@ -349,6 +360,10 @@ fn result(
         max_queued_writes: outcome.times.most_writes,
         cpu_s: 0.0,
         direct: true,
+        emulation: None,
+        schedulers: Schedulers::new(),
         remarks: Vec::new(),
+        beside: Vec::new(),
+        rounds: Vec::new(),
     }
 }

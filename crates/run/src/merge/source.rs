@@ -1,12 +1,12 @@
 //! All merges as one source of requests that carry their data.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
 
 use penstock_core::{ClassId, Done, Flags, Io, Op, Prio, Request, Source, StreamId, Time};
-use penstock_live::{Cargo, Load, Stopwatch, processor_time};
+use penstock_live::{Answers, Cargo, Load, Stopwatch, processor_time};
 use penstock_workload::merge::{Accounts, Memory, WhenFull};
 
 use super::figures::MergeTimes;
@@ -87,7 +87,7 @@ pub(super) enum Timekeeper {
     Real(Stopwatch),
     /// As models have it: when the last completion of each disk was due. To merge takes none of their
     /// time.
-    Models(Vec<Rc<Cell<Time>>>),
+    Models(Vec<Rc<Answers>>),
 }
 
 impl Timekeeper {
@@ -95,7 +95,7 @@ impl Timekeeper {
     fn of_completion(&self, disk: u32, now: Time) -> Time {
         match self {
             Self::Real(_) => now,
-            Self::Models(answered) => answered[disk as usize].get().min(now),
+            Self::Models(answers) => answers[disk as usize].last().min(now),
         }
     }
 
