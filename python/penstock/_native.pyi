@@ -199,9 +199,7 @@ def merge_files(
     record: tuple[int, int, int] | None,
     make: bool,
     round: int,
-    depth: int | None,
     engine: str | None,
-    timeout: str | None,
 ) -> str:
     """Merge files once; what came of it, as JSON."""
 

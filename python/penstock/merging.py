@@ -37,9 +37,7 @@ class Files:
     placement: str | None = None
     record: tuple[int, int, int] | None = None
     make: bool = False
-    depth: int | None = None
     engine: str | None = None
-    timeout: str | None = None
     beside: Sequence[str] = field(default=())
 
     def merge(self, number: int) -> Merges:
@@ -55,9 +53,7 @@ class Files:
             record=self.record,
             make=self.make,
             round=number,
-            depth=self.depth,
             engine=self.engine,
-            timeout=self.timeout,
         )
         result: Merges = json.loads(text)
         return result

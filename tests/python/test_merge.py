@@ -3,25 +3,29 @@
 import json
 import os
 import random
+import re
 import signal
 import statistics
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from itertools import chain
+from itertools import chain, combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
+from jsonschema_rs import Draft202012Validator
 
 from command import penstock, running
 from forking import Ended
 from penstock import _native
 from penstock.results.merge_types import Merges
-from test_faults import ext4
+from test_faults import ext4, frozen
 
 SORTED = {**os.environ, "LC_ALL": "C"}
+
+RESULT = Draft202012Validator(json.loads(_native.schema("merge")))
 
 DISKS = [f"disk{number}" for number in range(5)]
 
@@ -43,6 +47,7 @@ def merge(*words: str | Path) -> Merges:
     done = penstock("merge", *words, "--json")
     assert done.code == 0, done.err
     result: Merges = json.loads(done.out)
+    RESULT.validate(result)
     return result
 
 
@@ -75,7 +80,7 @@ SETTINGS = {
     "as usual": (),
     "one block at once": ("--set", "merge.read=1", "--set", "merge.write=1"),
     "half a block at once": ("--set", "merge.block=512B", "--set", "merge.write=3"),
-    "long blocks": ("--set", "merge.block=64KiB", "--depth", "1"),
+    "long blocks": ("--set", "merge.block=64KiB", "--set", "live.depth=1"),
     "a partition": ("--memory", "partition=211", "--policy", "round-robin"),
     "a pool": ("--memory", "pool=300", "--policy", "read-first"),
     "few writes": ("--memory", "writes=40", "--set", "merge.when_full=defer"),
@@ -143,6 +148,43 @@ def test_several_merges_with_rounds_and_other_programs_beside(
     assert not hidden, "what others wrote is gone"
 
 
+def test_the_answer_is_printed_first_and_then_what_it_depends_on(
+    folder: Path, runs: list[Path]
+) -> None:
+    done = penstock("merge", *runs, "--to", folder, folder / "on0", "--beside", "sort")
+    assert (done.code, done.err) == (0, "")
+    first, _, row, *rest = done.out.splitlines()
+    assert first.startswith("MEASURED  2 disks, fcfs: all merged in ")
+    assert row.split()[:2] == [str((folder / "merged").resolve()), "6"]
+    assert rest[0].endswith(
+        " apart, 1 writes at one disk; processors worked " + rest[0].split("worked ")[1]
+    )
+    assert rest[1].startswith("  beside: sort took ")
+    assert rest[1].endswith("; the same bytes")
+
+
+def test_folders_on_one_disk_are_told(folder: Path, runs: list[Path]) -> None:
+    result = merge(*runs, "--to", folder, folder / "on0")
+    if not result.get("schedulers"):
+        pytest.skip("no disk is listed here")
+    (remark,) = (one for one in result["remarks"] if " lie on one disk, " in one)
+    assert remark.startswith("2 of 2 folders")
+    assert remark.endswith("say nothing about placement")
+
+
+def test_runs_that_stay_in_memory_for_another_program_are_told(
+    small: Path, runs: list[Path]
+) -> None:
+    (small / "run").write_bytes(runs[1].read_bytes())
+    result = merge(small / "run", "--to", small, "--beside", "sort")
+    assert any(
+        one.startswith("1 of 1 runs could not be taken out of the page cache")
+        for one in result["remarks"]
+    )
+    result = merge(*runs, "--to", runs[0].parent, "--beside", "sort")
+    assert not any("page cache" in one for one in result["remarks"])
+
+
 def test_another_program_that_merges_wrongly_is_found_out(folder: Path, runs: list[Path]) -> None:
     script = folder / "wrong.sh"
     script.write_text('#!/bin/sh\ncp "$2" "$1"\n')
@@ -154,7 +196,7 @@ def test_another_program_that_merges_wrongly_is_found_out(folder: Path, runs: li
 MADE = ("--make", "--to", *DISKS, "--set", "merge.runs=6", "--set", "merge.run=150blocks")
 
 
-def emulated(folder: Path, *words: str, speed: int = 20) -> Merges:
+def emulated(folder: Path, *words: str, speed: int = 5) -> Merges:
     """Merge runs that are made on five modelled disks, and check the bytes."""
     result = merge(*words, "--on", f"emulated:linear-1992@{speed}:{folder}")
     for one in result["merges"]:
@@ -181,7 +223,10 @@ def test_modelled_disks_take_as_long_as_simulated_ones(
 ) -> None:
     result = emulated(folder, *MADE, "--set", "merge.jobs=2", "--placement", placement)
     assert result["world"] == "emulated"
-    assert result["model"] == "linear-1992@20"
+    assert result["model"] == "linear-1992@5"
+    models = result["emulation"]
+    assert models["lateness"]["completions"] >= 2 * 6 * 150 / 12
+    assert models["file_waits"]["completions"] <= models["lateness"]["completions"]
     for one in result["merges"]:
         assert (one["output_disk"] in one["disks"]) == reads_its_own
         parents = [Path(path).parent.name for path in one["inputs"]]
@@ -198,27 +243,45 @@ def test_runs_of_random_keys_are_merged_too(folder: Path) -> None:
     assert len(set(lines)) == len(lines)
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize(
-    ("placement", "jobs", "within"),
-    [
-        ("separate", 2, 0.03),
-        ("shared", 2, 0.03),
-        ("shared", 5, 0.03),
-        ("all", 5, 0.03),
-        ("separate", 5, 0.08),
-    ],
+SMALL_BLOCKS = '[device]\nmodel = "linear"\nblock = "512B"\n'
+"""The same disk with short blocks: files of which each takes less to write than on the model."""
+
+CELLS = (
+    ("separate", 2, 0.03),
+    ("shared", 2, 0.03),
+    ("shared", 5, 0.03),
+    ("all", 5, 0.03),
+    ("separate", 5, 0.08),
 )
-def test_live_makespans_are_those_of_the_simulator(
-    folder: Path, placement: str, jobs: int, within: float
-) -> None:
-    live, model = [], []
-    for seed in range(1, 6):
-        place = folder / str(seed)
-        words = ("--placement", placement, "--set", f"merge.jobs={jobs}", "--set", f"seed={seed}")
-        live.append(emulated(place, "--make", "--to", *DISKS, *words)["makespan_s"])
-        model.append(simulated(jobs, placement, seed))
-    assert statistics.mean(live) == pytest.approx(statistics.mean(model), rel=within)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("speed", [20, 10])
+def test_live_makespans_are_those_of_the_simulator(folder: Path, speed: int) -> None:
+    device = folder / "disk.toml"
+    device.write_text(SMALL_BLOCKS)
+    live: dict[tuple[str, int], float] = {}
+    model: dict[tuple[str, int], float] = {}
+    for placement, jobs, within in CELLS:
+        spans, wanted = [], []
+        for seed in range(1, 6):
+            place = folder / f"{placement}{jobs}{seed}"
+            sets = (f"merge.jobs={jobs}", "merge.block=512B", f"seed={seed}")
+            words = [word for one in sets for word in ("--set", one)]
+            result = merge(
+                *("--make", "--to", *DISKS, "--placement", placement, *words),
+                *("--on", f"emulated:{device}@{speed}:{place}"),
+            )
+            for one in result["merges"]:
+                assert Path(one["output"]).read_bytes() == sort_m(one["inputs"])
+            spans.append(result["makespan_s"])
+            wanted.append(simulated(jobs, placement, seed))
+        live[placement, jobs], model[placement, jobs] = map(statistics.mean, (spans, wanted))
+        assert live[placement, jobs] == pytest.approx(model[placement, jobs], rel=within)
+    for cell, other in combinations(live, 2):
+        if cell[1] == other[1] and abs(model[cell] / model[other] - 1) > 0.03:
+            assert (live[cell] < live[other]) == (model[cell] < model[other])
 
 
 WRONG = {
@@ -338,6 +401,15 @@ def test_memory_that_nobody_frees_ends_the_merges(folder: Path) -> None:
     assert not list(folder.rglob("merged*"))
 
 
+def test_memory_that_may_not_be_enough_is_told_before_and_after(folder: Path) -> None:
+    words = (*MADE, "--set", "merge.jobs=1", "--memory", "partition=186")
+    result = emulated(folder, *words, speed=200)
+    assert result["remarks"] == [
+        "with 186 blocks of memory a merge may wait for memory that nobody frees (deadlock); 189 "
+        "are always enough"
+    ]
+
+
 SLOW = ("--set", "merge.jobs=2", "--on")
 
 
@@ -373,12 +445,45 @@ def test_a_run_that_is_cut_meanwhile_ends_the_merges(tmp_path: Path, folder: Pat
         time.sleep(0.5)
         os.truncate(made(folder)[0], 4096)
         done = command.end()
-    assert done.code == 1
     assert str(made(folder)[0]) in done.err
-    for name in ("merged0", "merged1"):
-        assert f"{name}: " in done.err
-        assert "% merged; it was not made" in done.err
-        assert not list(folder.rglob(name))
+    told_and_gone(done, folder, ["merged0", "merged1"])
+
+
+def told_and_gone(done: Ended, folder: Path, names: Sequence[str]) -> None:
+    """The state of each merge is told, and nothing of an output is left."""
+    assert done.code == 1
+    for name in names:
+        assert f"/{name}: " in done.err
+    assert done.err.count("% merged; it was not made") == len(names)
+    left = {path.name for path in folder.rglob("*") if path.is_file()}
+    assert not {name for name in left if "merged" in name}
+
+
+def test_a_disk_that_answers_with_errors_ends_the_merges(folder: Path) -> None:
+    for number in range(3):
+        (folder / f"run{number}").write_bytes(keys_of_16_bytes(1_000_000, number))
+    runs = [folder / f"run{number}" for number in range(3)]
+    with (
+        ext4(folder / "outer.img", "32M") as outer,
+        ext4(outer.path / "inner.img", "128M", "-O", "^has_journal") as inner,
+    ):
+        # The file system has room. What it lies on has not, and so cannot take what is written.
+        done = penstock("merge", *runs, "--to", inner.path)
+        assert re.search(rf"write of \d+ bytes at byte \d+ of {inner.path}/merged: ", done.err)
+        told_and_gone(done, inner.path, ["merged"])
+
+
+def test_a_disk_that_does_not_answer_ends_the_merges(tmp_path: Path, folder: Path) -> None:
+    with ext4(folder / "own.img", "96M") as system:
+        words = (*slow(system.path), "--set", "live.timeout=1s")
+        with running(tmp_path, "merge", *words) as command:
+            command.wait_for(lambda: len(made(system.path)) == 12)
+            time.sleep(0.5)
+            with frozen(system):
+                command.wait_for(lambda: "% merged" in command.err.read_text())
+            done = command.end()
+        assert "found no answer for 1." in done.err
+        told_and_gone(done, system.path, ["merged0", "merged1"])
 
 
 @pytest.fixture
@@ -420,17 +525,24 @@ def test_a_file_system_without_direct_io_is_used_through_the_page_cache(
 
 
 @pytest.mark.soak
-def test_on_file_systems_of_five_loop_devices(folder: Path) -> None:
+@pytest.mark.parametrize("loops", [True, False], ids=["loop devices", "folders"])
+def test_on_five_targets_of_one_disk(folder: Path, loops: bool) -> None:
     with ExitStack() as stack:
-        disks = [
-            stack.enter_context(ext4(folder / f"disk{number}.img", "512M")).path
-            for number in range(5)
-        ]
+        disks = [folder / name for name in DISKS]
+        if loops:
+            images = [folder / f"{name}.img" for name in DISKS]
+            disks = [stack.enter_context(ext4(image, "512M")).path for image in images]
+        for disk in disks:
+            disk.mkdir(exist_ok=True)
         words = ("--set", "merge.jobs=5", "--placement", "shared", "--beside", "sort")
         result = merge("--make", "--to", *disks, *words)
         for one in result["merges"]:
             assert Path(one["output"]).read_bytes() == sort_m(one["inputs"])
         assert result["beside"][0]["identical"]
+        if result.get("schedulers"):
+            assert any(
+                one.startswith("5 of 5 folders lie on one disk, ") for one in result["remarks"]
+            )
 
 
 def keys_of_16_bytes(count: int, seed: int) -> bytes:

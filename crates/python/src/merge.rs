@@ -10,7 +10,7 @@ use crate::answer::{json, raise};
 /// Merges files once and returns what came of it, as JSON. A signal's handler that raises ends it.
 #[pyfunction]
 #[pyo3(signature = (
-    *, runs, jobs, to, on, policy, sets, placement, record, make, round, depth, engine, timeout
+    *, runs, jobs, to, on, policy, sets, placement, record, make, round, engine
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn merge_files(
@@ -25,9 +25,7 @@ pub(crate) fn merge_files(
     record: Option<(u32, u32, u32)>,
     make: bool,
     round: u32,
-    depth: Option<u32>,
     engine: Option<String>,
-    timeout: Option<String>,
 ) -> PyResult<String> {
     let options = MergeOptions {
         runs,
@@ -40,9 +38,7 @@ pub(crate) fn merge_files(
         record,
         make,
         round,
-        depth,
         engine,
-        timeout,
     };
     let mut raised = None;
     let result = py.detach(|| {

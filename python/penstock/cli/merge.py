@@ -139,10 +139,6 @@ Make = Annotated[
     ),
 ]
 
-Depth = Annotated[
-    int | None, typer.Option("--depth", metavar="N", min=1, help="Commands at a disk at once.")
-]
-
 BesideCommands = Annotated[
     list[str] | None,
     typer.Option(
@@ -173,7 +169,6 @@ def run(
     record: Record = None,
     key: Key = None,
     make: Make = False,
-    depth: Depth = None,
     engine: Engine = None,
     beside: BesideCommands = None,
     rounds: Rounds = 1,
@@ -197,7 +192,6 @@ def run(
             placement=placement,
             record=_record(record, key),
             make=make,
-            depth=depth,
             engine=engine,
             beside=beside or [],
         )

@@ -52,7 +52,7 @@ use penstock_live::{
     Settings, Speed, Stage, process_time,
 };
 use penstock_policy::{Entry, Params};
-use penstock_spec::{DeviceSpec, params, timeout_in};
+use penstock_spec::{DeviceSpec, params};
 
 use self::disk::FilesOfDisk;
 use self::options::AskedMerges;
@@ -125,14 +125,11 @@ impl MergeParts {
         // A model goes on while its last commands are still at their files.
         let room = asked.model.as_ref().map(|(spec, ..)| spec.build(Seed(0)).room());
         let usual = room.map_or(DEPTH, |room| room.clamp(DEPTH, MOST));
-        let depth = options.depth.map_or(usual, |depth| depth.max(1));
+        let live = asked.job.live;
+        let depth = live.depth.unwrap_or(usual);
         let spec = asked.spec();
         let shape = spec.shape;
         let longest = shape.read.max(shape.write) * shape.block;
-        let timeout = match &options.timeout {
-            Some(text) => timeout_in("the merges", text)?,
-            None => Some(Settings::TIMEOUT),
-        };
         let (memory, when_full, block) = (spec.memory, spec.when_full, shape.block);
         let class = |class: &penstock_spec::Class| ClassInfo::new(class.name.clone());
         Ok(Self {
@@ -141,7 +138,7 @@ impl MergeParts {
             model: asked.model.clone(),
             engine: place::engine(options.engine.as_deref())?,
             depth,
-            settings: Settings { timeout, ..Settings::new(depth, longest) },
+            settings: Settings { timeout: live.timeout, ..Settings::new(depth, longest) },
             seed: asked.seed(),
             bounds: MemoryBounds { memory, when_full, block },
             classes: asked.job.classes.iter().map(class).collect(),

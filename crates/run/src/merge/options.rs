@@ -25,7 +25,7 @@ pub struct MergeOptions {
     pub on: Option<String>,
     /// The name of the policy before each disk.
     pub policy: String,
-    /// Changes of `merge` and of policies, as `merge.read=12`.
+    /// Changes of `merge`, `live`, `seed` and of policies, as `merge.read=12`.
     pub sets: Vec<String>,
     /// Where runs and outputs lie: a word or a list, as in a job; where they are, if not given.
     pub placement: Option<String>,
@@ -35,12 +35,8 @@ pub struct MergeOptions {
     pub make: bool,
     /// The number of the round, from 0: each has the next seed.
     pub round: u32,
-    /// Commands at a disk at once.
-    pub depth: Option<u32>,
     /// How files are driven; the first engine that works if not given.
     pub engine: Option<String>,
-    /// How long a command may be at a disk, as `30s` or `off`; 30 s if not given.
-    pub timeout: Option<String>,
 }
 
 /// Options that go together, and what they name.
@@ -96,8 +92,9 @@ fn job(options: &MergeOptions, keys: &str) -> Result<Job, Failure> {
     let text = format!("[merge]\n{keys}{list}");
     let sets: Vec<String> = options.sets.iter().cloned().chain(word).collect();
     let job = Job::parse(NAME, &text, &sets)?;
-    if job.workload.merges().is_none() {
-        return Err(Failure::wrong("something else than merges is set", "set keys of `merge`"));
+    if job.workload.merges().is_none() || job.live.view.is_some() {
+        let hint = "set keys of `merge`, `live.depth`, `live.timeout`, `seed`, or of a policy";
+        return Err(Failure::wrong("something is set that merges of files do not have", hint));
     }
     Ok(job)
 }
