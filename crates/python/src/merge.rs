@@ -27,19 +27,8 @@ pub(crate) fn merge_files(
     round: u32,
     engine: Option<String>,
 ) -> PyResult<String> {
-    let options = MergeOptions {
-        runs,
-        jobs,
-        to,
-        on,
-        policy,
-        sets,
-        placement,
-        record,
-        make,
-        round,
-        engine,
-    };
+    let options =
+        MergeOptions { runs, jobs, to, on, policy, sets, placement, record, make, round, engine };
     let mut raised = None;
     let result = py.detach(|| {
         merge(&options, &mut || {

@@ -180,7 +180,7 @@ pub enum TargetError {
     /// There is not enough space to create it.
     #[error(
         "{}: found {available} bytes free on {file_system}; expected {needed} for the file\n\
-         hint: choose a smaller size, or another file system", path.display()
+         hint: free some, ask for less, or take another file system", path.display()
     )]
     NoSpace {
         /// The path of the new file.

@@ -12,11 +12,14 @@ use crate::failure::Failure;
 
 /// Bytes of a line where no number of keys says how long one is.
 const LINE: u32 = 64;
+/// The caller is asked before so many blocks whether to go on.
+const BLOCKS: u32 = 1024;
 /// Digits of a key, and the end of its line.
 const SHORTEST: u32 = 17;
 
 /// Makes the runs of merge `job` at `paths`: so many as `shape` has, used up in the order that
-/// `depletion` names. With random blocks that is the order of a simulated job of the same seed.
+/// `depletion` names. With random blocks that is the order of a simulated job of the same seed. Nothing is
+/// made if `go_on` says `false` meanwhile.
 ///
 /// # Errors
 /// [`Failure`]: a block is too small for so many lines; a file is there, or cannot be written.
@@ -26,6 +29,7 @@ pub(super) fn make(
     shape: &Shape,
     depletion: Depletion,
     seed: Seed,
+    go_on: &mut dyn FnMut() -> bool,
 ) -> Result<(), Failure> {
     let lines = match depletion {
         Depletion::RandomBlock => shape.block / LINE,
@@ -48,14 +52,16 @@ pub(super) fn make(
     match depletion {
         Depletion::RandomBlock => {
             let order = DepletionOrder::new(depletion, shape, seed.stream("merge", job.into()));
-            in_order(&mut files, order, lines, width)
+            in_order(&mut files, order, (lines, width), go_on)
         }
         Depletion::Keys(_) => {
             let first = u64::from(job) * u64::from(shape.runs);
             let numbered = (first..).zip(&mut files).enumerate();
             let lines = shape.run as usize * lines as usize;
             let mut made = numbered.map(|(run, (number, file))| {
-                random(file, lines, width, seed.stream("run", number)).map_err(|error| (run, error))
+                goes_on(go_on())
+                    .and_then(|()| random(file, lines, width, seed.stream("run", number)))
+                    .map_err(|error| (run, error))
             });
             made.try_for_each(|made| made)
         }
@@ -75,18 +81,28 @@ fn failed(path: &Path, error: &io::Error) -> Failure {
 fn in_order(
     files: &mut [impl Write],
     mut order: DepletionOrder,
-    lines: u32,
-    width: usize,
+    (lines, width): (u32, usize),
+    go_on: &mut dyn FnMut() -> bool,
 ) -> Result<(), (usize, io::Error)> {
     let mut key = 0_u64;
-    while !order.is_over() {
+    for block in 0_u32.. {
+        if order.is_over() {
+            break;
+        }
         let run = order.next_run() as usize;
+        if block.is_multiple_of(BLOCKS) {
+            goes_on(go_on()).map_err(|error| (run, error))?;
+        }
         for _ in 0..lines {
             line(&mut files[run], key, width).map_err(|error| (run, error))?;
             key += 1;
         }
     }
     Ok(())
+}
+
+fn goes_on(goes_on: bool) -> io::Result<()> {
+    if goes_on { Ok(()) } else { Err(io::ErrorKind::Interrupted.into()) }
 }
 
 /// So many random keys, sorted.

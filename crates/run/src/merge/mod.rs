@@ -54,7 +54,7 @@ use penstock_live::{
 use penstock_policy::{Entry, Params};
 use penstock_spec::{DeviceSpec, params};
 
-use self::disk::FilesOfDisk;
+use self::disk::{FilesOfDisk, Unmerged};
 use self::options::AskedMerges;
 pub use self::options::MergeOptions;
 use self::plan::{MergePlan, PlannedDisk, PlannedMerge, plan};
@@ -86,7 +86,7 @@ pub fn merge(
 ) -> Result<MergesResult, Failure> {
     let asked = AskedMerges::new(options)?;
     let parts = MergeParts::new(&asked, options)?;
-    let MergePlan { jobs, files, disks, direct } = plan(&asked, options)?;
+    let MergePlan { jobs, files, disks, direct } = plan(&asked, options, go_on)?;
     let stop = Arc::new(AtomicBool::new(false));
     let asked_to_stop = Arc::clone(&stop);
     // Never joined: a disk that does not answer may hold its thread.
@@ -174,7 +174,7 @@ impl MergeParts {
                 }
             };
             let served = Served { classes: &self.classes, ..Served::ONE_DISK };
-            Queued::new((self.entry.build)(&self.params, &served), device)
+            Queued::new((self.entry.build)(&self.params, &served), Unmerged(device))
         };
         let rack = Rack::new(disks.iter().map(&mut disk).collect());
         Ok(MergeStage { rack, clock, answers })
@@ -182,7 +182,7 @@ impl MergeParts {
 }
 
 /// A queue with its policy before a disk.
-type MergeDisk = Queued<Box<dyn Policy>, Box<dyn Device>>;
+type MergeDisk = Queued<Box<dyn Policy>, Unmerged>;
 
 /// Where merges run.
 struct MergeStage {

@@ -57,14 +57,18 @@ struct MergeSites {
 ///
 /// # Errors
 /// [`Failure`]: a file that cannot be used; merges that cannot lie so; no room for an output.
-pub(super) fn plan(asked: &AskedMerges, options: &MergeOptions) -> Result<MergePlan, Failure> {
+pub(super) fn plan(
+    asked: &AskedMerges,
+    options: &MergeOptions,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<MergePlan, Failure> {
     let merges = if options.make { made(asked)? } else { files(asked) };
     let sites = sites(asked, options, &merges)?;
     check_names(&merges, &sites)?;
     if options.make && options.round == 0 {
         let spec = asked.spec();
         for (job, (inputs, _)) in (0..).zip(&merges) {
-            make(job, inputs, &spec.shape, spec.depletion, asked.seed())?;
+            make(job, inputs, &spec.shape, spec.depletion, asked.seed(), go_on)?;
         }
     }
     let mut plan = MergePlan {
