@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import statistics
 import subprocess
@@ -235,6 +236,15 @@ def test_modelled_disks_take_as_long_as_simulated_ones(
     assert result["makespan_s"] == pytest.approx(want, rel=0.15)
 
 
+@pytest.mark.parametrize("policy", [one["name"] for one in json.loads(_native.policies())])
+def test_no_policy_mixes_up_what_requests_carry(folder: Path, policy: str) -> None:
+    """A backlog of neighbouring writes, which most policies would merge."""
+    words = ("--set", "merge.jobs=2", "--set", "merge.write=2", "--placement", "separate")
+    result = emulated(folder, *MADE, *words, "--policy", policy, speed=100)
+    assert result["policy"] == policy
+    assert result["max_queued_writes"] > 2
+
+
 def test_runs_of_random_keys_are_merged_too(folder: Path) -> None:
     sets = ("--set", "merge.jobs=1", "--set", "merge.depletion.keys=64")
     result = emulated(folder, *MADE, *sets, speed=200)
@@ -437,6 +447,19 @@ def test_a_merge_that_is_ended_leaves_no_output(
     }
     if number != signal.SIGKILL:
         assert done.err == "interrupted: no output was made\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_runs_that_are_being_made_leave_nothing_when_that_is_ended(
+    tmp_path: Path, folder: Path, number: signal.Signals
+) -> None:
+    words = ("--make", "--to", folder, "--placement", "all", "--set", "merge.run=20000blocks")
+    before = shutil.disk_usage(folder).used
+    with running(tmp_path, "merge", *words) as command:
+        command.wait_for(lambda: shutil.disk_usage(folder).used > before + (1 << 30))
+        done: Ended = command.end(number)
+    assert done.code in {-signal.SIGKILL, 130}
+    assert not list(folder.iterdir())
 
 
 def test_a_run_that_is_cut_meanwhile_ends_the_merges(tmp_path: Path, folder: Path) -> None:

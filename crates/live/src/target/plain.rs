@@ -24,6 +24,15 @@ use super::opened::{Locked, check_kind};
 use super::{Inner, Target};
 use crate::leftovers::UNFINISHED;
 
+/// How a file is read or written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PageCache {
+    /// Past the page cache, where the file system allows that.
+    Avoided,
+    /// Through it: where a model is what takes the time, and not the disk below.
+    Used,
+}
+
 /// Where there is no direct I/O, any byte may be read and written alone.
 const THROUGH_THE_CACHE: Alignment = Alignment { offset: 1, memory: 1 };
 
@@ -45,7 +54,7 @@ impl Input {
     ///
     /// # Errors
     /// [`TargetError`]: there is no file, or no regular one; it cannot be read.
-    pub fn open(path: &Path) -> Result<Self, TargetError> {
+    pub fn open(path: &Path, cache: PageCache) -> Result<Self, TargetError> {
         let system = |doing| move |error| TargetError::system(path, doing, error);
         let meta = std::fs::metadata(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => TargetError::NoInput { path: path.to_owned() },
@@ -55,16 +64,8 @@ impl Input {
         file_systems::check_not_the_kernels(path, path)?;
         let plain = File::open(path).map_err(system("open it"))?;
         let length = plain.metadata().map_err(system("look at it"))?.len();
-        let (file, alignment) = match Direct::open_reading(path).and_then(|file| {
-            let alignment = Direct::REAL.alignment(path, &file)?;
-            Direct::REAL.probe(path, &file, alignment).map(|()| (file, alignment))
-        }) {
-            Ok(direct) => direct,
-            Err(TargetError::DirectRefused { .. } | TargetError::Alignment { .. }) => {
-                (plain.try_clone().map_err(system("open it"))?, THROUGH_THE_CACHE)
-            }
-            Err(error) => return Err(error),
-        };
+        let open = || Direct::open_reading(path);
+        let (file, alignment) = opened(path, &plain, cache, open)?;
         let usable = length / u64::from(unit(alignment)) * u64::from(unit(alignment));
         let mut rest = vec![0; (length - usable) as usize];
         let mut last = [0];
@@ -115,7 +116,7 @@ impl Output {
     ///
     /// # Errors
     /// [`TargetError`]: something is there, or no file can be made there; there is no room for it.
-    pub fn create(path: &Path, length: u64) -> Result<Self, TargetError> {
+    pub fn create(path: &Path, length: u64, cache: PageCache) -> Result<Self, TargetError> {
         let system = |doing| move |error| TargetError::system(path, doing, error);
         if std::fs::symlink_metadata(path).is_ok() {
             return Err(TargetError::Exists { path: path.to_owned() });
@@ -139,17 +140,8 @@ impl Output {
         if length == 0 {
             return Ok(output);
         }
-        let direct = Direct::REAL.open_as(&own, path).and_then(|file| {
-            let alignment = Direct::REAL.alignment(path, &file)?;
-            Direct::REAL.probe(path, &file, alignment).map(|()| (file, alignment))
-        });
-        let (file, alignment) = match direct {
-            Ok(direct) => direct,
-            Err(TargetError::DirectRefused { .. } | TargetError::Alignment { .. }) => {
-                (output.plain.try_clone().map_err(system("open it"))?, THROUGH_THE_CACHE)
-            }
-            Err(error) => return Err(error),
-        };
+        let open = || Direct::REAL.open_as(&own, path);
+        let (file, alignment) = opened(path, &output.plain, cache, open)?;
         output.direct = alignment != THROUGH_THE_CACHE;
         let whole = length.next_multiple_of(u64::from(unit(alignment)));
         rustix::fs::ftruncate(&output.plain, whole)
@@ -237,6 +229,35 @@ impl Drop for Output {
     }
 }
 
+/// The file at `path`, which is `plain`, as it is read or written: opened by `open` for direct I/O.
+fn opened(
+    path: &Path,
+    plain: &File,
+    cache: PageCache,
+    open: impl FnOnce() -> Result<File, TargetError>,
+) -> Result<(File, Alignment), TargetError> {
+    let direct = || {
+        let file = open()?;
+        let alignment = Direct::REAL.alignment(path, &file)?;
+        Direct::REAL.probe(path, &file, alignment).map(|()| Some((file, alignment)))
+    };
+    let found = match cache {
+        PageCache::Used => None,
+        PageCache::Avoided => match direct() {
+            Err(TargetError::DirectRefused { .. } | TargetError::Alignment { .. }) => None,
+            found => found?,
+        },
+    };
+    found.map_or_else(
+        || {
+            let file = plain.try_clone();
+            let file = file.map_err(|error| TargetError::system(path, "open it", error))?;
+            Ok((file, THROUGH_THE_CACHE))
+        },
+        Ok,
+    )
+}
+
 fn unit(alignment: Alignment) -> u32 {
     alignment.offset.max(alignment.memory)
 }
@@ -284,18 +305,21 @@ mod tests {
     fn an_output_has_its_name_when_it_is_whole_and_takes_no_other_file_s_place() {
         let folder = folder("output");
         let path = folder.join("out");
-        drop(Output::create(&path, 10_000).unwrap());
+        drop(Output::create(&path, 10_000, PageCache::Avoided).unwrap());
         assert!(names(&folder).is_empty(), "nothing is left of what was not finished");
-        let output = Output::create(&path, 10_000).unwrap();
+        let output = Output::create(&path, 10_000, PageCache::Avoided).unwrap();
         let target = output.target.as_ref().unwrap();
         assert!(target.capacity() >= 10_000 && !path.exists());
         output.finish().unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().len(), 10_000);
-        let late = Output::create(&folder.join("late"), 1).unwrap();
+        let late = Output::create(&folder.join("late"), 1, PageCache::Used).unwrap();
         std::fs::write(folder.join("late"), "theirs").unwrap();
         assert!(matches!(late.finish(), Err(TargetError::Exists { .. })));
         assert_eq!(std::fs::read(folder.join("late")).unwrap(), b"theirs");
-        assert!(matches!(Output::create(&path, 1), Err(TargetError::Exists { .. })));
+        assert!(matches!(
+            Output::create(&path, 1, PageCache::Avoided),
+            Err(TargetError::Exists { .. })
+        ));
         assert_eq!(names(&folder).len(), 2);
         std::fs::remove_dir_all(folder).unwrap();
     }
@@ -303,7 +327,7 @@ mod tests {
     #[test]
     fn there_is_no_room_for_more_than_there_is() {
         let folder = folder("room");
-        let error = Output::create(&folder.join("out"), 1 << 60).unwrap_err();
+        let error = Output::create(&folder.join("out"), 1 << 60, PageCache::Avoided).unwrap_err();
         assert!(matches!(error, TargetError::NoSpace { needed, .. } if needed == 1 << 60));
         assert!(names(&folder).is_empty());
         std::fs::remove_dir_all(folder).unwrap();
@@ -315,10 +339,13 @@ mod tests {
         for length in [0_usize, 1, 511, 4096, 10_000] {
             let bytes: Vec<u8> = (0..length).map(|at| at as u8).collect();
             std::fs::write(folder.join("in"), &bytes).unwrap();
-            let input = Input::open(&folder.join("in")).unwrap();
-            assert_eq!((input.len(), input.last), (length as u64, bytes.last().copied()));
-            assert_eq!(input.rest, bytes[length - input.rest.len()..]);
-            assert_eq!(input.is_empty(), length == 0);
+            for cache in [PageCache::Avoided, PageCache::Used] {
+                let input = Input::open(&folder.join("in"), cache).unwrap();
+                assert_eq!((input.len(), input.last), (length as u64, bytes.last().copied()));
+                assert_eq!(input.rest, bytes[length - input.rest.len()..]);
+                assert_eq!(input.is_empty(), length == 0);
+                assert!(cache == PageCache::Avoided || !input.direct && input.rest.is_empty());
+            }
         }
         std::fs::remove_dir_all(folder).unwrap();
     }

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use penstock_core::{Rng, Seed};
-use penstock_live::Output;
+use penstock_live::{Output, PageCache};
 use penstock_workload::merge::{Depletion, DepletionOrder, Shape};
 use rand::RngExt;
 
@@ -45,7 +45,7 @@ pub(super) fn make(
     let mut outputs = Vec::new();
     let mut files = Vec::new();
     for path in paths {
-        let output = Output::create(path, length)?;
+        let output = Output::create(path, length, PageCache::Used)?;
         files.push(BufWriter::new(output.file().map_err(|error| failed(path, &error))?));
         outputs.push(output);
     }

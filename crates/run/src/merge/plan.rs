@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use penstock_core::{Seed, Span, Time};
-use penstock_live::{Input, Output, Target};
+use penstock_live::{Input, Output, PageCache, Target};
 use penstock_workload::Merge;
 use penstock_workload::merge::{JobDisks, Placement};
 
@@ -258,13 +258,14 @@ impl MergePlan {
         begins: Time,
     ) -> Result<(), Failure> {
         let shape = asked.shape();
+        let cache = if asked.model.is_some() { PageCache::Used } else { PageCache::Avoided };
         let block = u64::from(shape.block);
         let layout = sites.merge.as_ref().map(|merge| &merge.layout.jobs[number]);
         let disks = &sites.jobs[number];
         let mut runs = Vec::new();
         let mut places = Vec::new();
         for (run, path) in inputs.iter().enumerate() {
-            let input = Input::open(path)?;
+            let input = Input::open(path, cache)?;
             let (target, rest) = whole_records(path, input, asked.format, &mut self.direct)?;
             let laid = layout.map(|layout| layout.runs[run].block * block);
             let place = self.lay(disks.inputs[run], target.as_ref(), laid, asked)?;
@@ -275,7 +276,7 @@ impl MergePlan {
         }
         let merging = Merging::new(runs, (shape.write * shape.block) as usize, begins);
         let path = self.disks[disks.output as usize].path.join(name);
-        let output = Output::create(&path, merging.bytes)?;
+        let output = Output::create(&path, merging.bytes, cache)?;
         self.direct &= output.direct || merging.bytes == 0;
         let laid = layout.map(|layout| layout.output.block * block);
         let place = self.lay(disks.output, output.target.as_ref(), laid, asked)?;

@@ -33,7 +33,7 @@ pub struct MergesResult {
     pub max_queued_writes: u64,
     /// Seconds of a processor that all of it took, whatever the speed of a model.
     pub cpu_s: f64,
-    /// Whether every file went past the page cache.
+    /// Whether every file went past the page cache. Below models none does: it is they that take the time.
     pub direct: bool,
     /// Of an emulated run: how well the models kept their schedules; left out elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
