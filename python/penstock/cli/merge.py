@@ -94,7 +94,7 @@ Placement = Annotated[
         "--placement",
         metavar="dedicated|separate|shared|all",
         help="Where runs and outputs lie. Runs that are there stay where they are and must lie so, "
-        "except on emulated disks. If not given, any place is right.",
+        "except on emulated disks. If not given, any place is right; `--make` takes separate.",
     ),
 ]
 
@@ -234,9 +234,10 @@ def _record(length: int | None, key: str | None) -> tuple[int, int, int] | None:
 
 def show(result: Merges, console: Console) -> None:
     """Print what came of it: the answer first, then what it depends on."""
-    disks = units.count(len(result["disks"]))
+    count = len(result["disks"])
+    disks = f"{units.count(count)} disk{'s' if count > 1 else ''}"
     model = result["model"]
-    where = f"{disks} disks" if model is None else f"{model} for each of {disks} disks"
+    where = disks if model is None else f"{model} for each of {disks}"
     ended = units.seconds(result["makespan_s"])
     prose.line(
         console,

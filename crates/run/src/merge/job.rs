@@ -37,6 +37,9 @@ pub(super) enum MergeWait {
 pub(super) struct Merging {
     pub(super) phase: MergePhase,
     pub(super) waits: Option<(MergeWait, Time)>,
+    /// The latest that anything happened to it: models that were late all at once are not handled in
+    /// the order of their completions.
+    pub(super) latest: Time,
     pub(super) runs: Vec<RunReader>,
     /// Made when the first groups of all runs are there.
     tree: Option<LoserTree>,
@@ -73,6 +76,7 @@ impl Merging {
         Self {
             phase: MergePhase::Begins(begins),
             waits: None,
+            latest: begins,
             tree: None,
             lacks: false,
             ahead: VecDeque::with_capacity(runs.len()),

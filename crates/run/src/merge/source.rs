@@ -346,18 +346,22 @@ impl MergeSource {
         if merge.phase != MergePhase::Over && merge.is_written() {
             merge.phase = MergePhase::Over;
             let outcome = &mut *self.outcome.borrow_mut();
-            outcome.times.merges[job].finished = Some(now);
+            outcome.times.merges[job].finished = Some(merge.latest.max(now));
             outcome.progress[job] = 1.0;
         }
     }
 
     fn wait(&mut self, job: usize, wait: MergeWait, now: Time) {
-        self.jobs[job].waits = Some((wait, self.time.after(now)));
+        let merge = &mut self.jobs[job];
+        merge.latest = self.time.after(now).max(merge.latest);
+        merge.waits = Some((wait, merge.latest));
     }
 
     fn goes_on(&mut self, job: usize, now: Time) {
-        if let Some(wait) = self.jobs[job].waits.take() {
-            self.outcome.borrow_mut().times.waited(job, wait, now);
+        let merge = &mut self.jobs[job];
+        merge.latest = merge.latest.max(now);
+        if let Some(wait) = merge.waits.take() {
+            self.outcome.borrow_mut().times.waited(job, wait, merge.latest);
         }
     }
 
