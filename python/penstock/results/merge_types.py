@@ -39,7 +39,8 @@ class Merges(TypedDict):
     cpu_s: float
     """Seconds of a processor that all of it took, whatever the speed of a model."""
     direct: bool
-    """Whether every file went past the page cache."""
+    """Whether every file went past the page cache. Below models none does: it is they that take the
+    time."""
     remarks: list[str]
     """What has to be known of the figures, in words."""
     beside: list[Beside]
