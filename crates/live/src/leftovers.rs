@@ -15,10 +15,7 @@ use crate::loops;
 use crate::openers::openers;
 use crate::sysfs::{entries, name, text};
 use crate::target::device::alone;
-use crate::target::{GRAIN, Listed, MARK, Roots, begins_as_filled, is_ours};
-
-/// The ending of an output's name until the output is complete.
-pub(crate) const UNFINISHED: &str = ".penstock-unfinished";
+use crate::target::{GRAIN, Listed, MARK, Roots, UNFINISHED, begins_as_filled, is_ours};
 
 /// An unused loop device over an owned file.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -40,6 +40,7 @@ pub use self::error::TargetError;
 use self::mark::{Found, Holds};
 pub(crate) use self::mark::{GRAIN, MARK};
 use self::opened::{Locked, Opened, check_kind, not_ours, open_direct};
+pub(crate) use self::plain::UNFINISHED;
 pub use self::plain::{Input, Output, PageCache};
 pub use self::trial::{DirectIo, file_system};
 use crate::loops::Control;

@@ -22,7 +22,9 @@ use super::error::TargetError;
 use super::file_systems;
 use super::opened::{Locked, check_kind};
 use super::{Inner, Target};
-use crate::leftovers::UNFINISHED;
+
+/// The ending of an output's name until the output is complete.
+pub(crate) const UNFINISHED: &str = ".penstock-unfinished";
 
 /// How a file is read or written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
