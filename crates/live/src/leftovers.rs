@@ -15,7 +15,8 @@ use crate::loops;
 use crate::openers::openers;
 use crate::sysfs::{entries, name, text};
 use crate::target::device::alone;
-use crate::target::{GRAIN, Listed, MARK, Roots, UNFINISHED, begins_as_filled, is_ours};
+use crate::target::plain::UNFINISHED;
+use crate::target::{GRAIN, Listed, MARK, Roots, begins_as_filled, is_ours};
 
 /// An unused loop device over an owned file.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -76,9 +76,8 @@ pub use paced::{Pace, Paced};
 pub use report_timer::ReportTimer;
 pub use stage::{Settings, Stage};
 pub use sysfs::{Counters, Disk, Moved, Stack, Sysfs};
-pub use target::{
-    Contents, DirectIo, Input, Output, PageCache, Target, TargetError, User, file_system,
-};
+pub use target::plain::{Input, Output, PageCache};
+pub use target::{Contents, DirectIo, Target, TargetError, User, file_system};
 pub use trouble::Trouble;
 pub use uring::registered_buffers;
 pub use work::{lower_priority, process_time, processor_time, use_processor};

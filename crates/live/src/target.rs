@@ -18,7 +18,7 @@ pub(crate) mod error;
 mod file_systems;
 mod mark;
 mod opened;
-mod plain;
+pub(crate) mod plain;
 mod signature;
 mod trial;
 
@@ -40,8 +40,6 @@ pub use self::error::TargetError;
 use self::mark::{Found, Holds};
 pub(crate) use self::mark::{GRAIN, MARK};
 use self::opened::{Locked, Opened, check_kind, not_ours, open_direct};
-pub(crate) use self::plain::UNFINISHED;
-pub use self::plain::{Input, Output, PageCache};
 pub use self::trial::{DirectIo, file_system};
 use crate::loops::Control;
 
