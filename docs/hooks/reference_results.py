@@ -1,4 +1,4 @@
-"""The page of what a result holds: read from its JSON Schema."""
+"""Pages of what results hold: read from their JSON Schemas."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,17 +8,33 @@ from reference_keys import Schema, value
 
 def results_page(schema: Schema) -> str:
     """Every field of a result, a section for each kind of object in it."""
-    defined: Mapping[str, Schema] = schema["$defs"]
     return page(
         "# Result fields",
         "`penstock run`, `penstock compare` and `penstock replay` print one JSON object with "
         "`--json`. In Python these are the attributes of a `penstock.Comparison`.",
         "`penstock schema result` prints the schema that this page is made of. How figures are "
         "measured is in the [glossary](glossary.md).",
-        "## The result itself",
-        _fields(schema),
-        *(_section(name, defined[name]) for name in _in_order(schema, defined)),
+        *_sections(schema),
     )
+
+
+def merges_page(schema: Schema) -> str:
+    """The same of merges of files."""
+    return page(
+        "# Fields of merges of files",
+        "`penstock merge` prints one JSON object with `--json`. `merge` in the [result of a "
+        "job](result-fields.md) is of simulated merges.",
+        "`penstock schema merge` prints the schema that this page is made of.",
+        *_sections(schema),
+    )
+
+
+def _sections(schema: Schema) -> Iterator[str]:
+    """The fields of the result itself, and a section for each kind of object in it."""
+    defined: Mapping[str, Schema] = schema["$defs"]
+    yield "## The result itself"
+    yield _fields(schema)
+    yield from (_section(name, defined[name]) for name in _in_order(schema, defined))
 
 
 def _in_order(schema: Schema, defined: Mapping[str, Schema]) -> Iterator[str]:

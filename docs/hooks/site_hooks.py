@@ -22,7 +22,7 @@ from penstock import papers
 from reference_commands import commands_page
 from reference_keys import Schema, device_page, job_page
 from reference_lists import Entry, devices_page, policies_page
-from reference_results import results_page
+from reference_results import merges_page, results_page
 
 DOCS = repository_files.ROOT / "docs"
 
@@ -58,6 +58,7 @@ REFERENCE = (
     Page("Job keys", "reference/job-keys.md", lambda: job_page(schema("job"))),
     Page("Device keys", "reference/device-keys.md", lambda: device_page(schema("device"))),
     Page("Result fields", "reference/result-fields.md", lambda: results_page(schema("result"))),
+    Page("Merge fields", "reference/merge-fields.md", lambda: merges_page(schema("merge"))),
     Page(
         "Policies",
         "reference/policies.md",

@@ -27,6 +27,7 @@ __all__ = [
     "is_right",
     "merge_cells",
     "merge_facts",
+    "merge_files",
     "merge_layout",
     "merge_rings",
     "online_batch",
@@ -197,6 +198,22 @@ def doctor(path: str | PathLike[str], *, clean: bool = False) -> str:
 
 def merge_cells(variants: Sequence[Variant]) -> str:
     """Run texts with merges under their first policies, on all cores; what came of it, as JSON."""
+
+def merge_files(
+    *,
+    runs: Sequence[str],
+    jobs: str | None,
+    to: Sequence[str],
+    on: str | None,
+    policy: str,
+    sets: Sequence[str],
+    placement: str | None,
+    record: tuple[int, int, int] | None,
+    make: bool,
+    round: int,
+    engine: str | None,
+) -> str:
+    """Merge files once; what came of it, as JSON."""
 
 def merge_layout(name: str, text: str, sets: Sequence[str]) -> str:
     """Where the runs and outputs of a job with merges lie, as JSON."""

@@ -1,4 +1,4 @@
-"""Writes python/penstock/results/json_types.py, the types of results, from their schema.
+"""Writes the types of what `--json` prints, in python/penstock/results, from the schemas.
 
 `make accept` calls it, and `test_result_schema.py` compares.
 """
@@ -6,22 +6,23 @@
 import json
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
 from command import ROOT
 from penstock import _native
 
 Schema: TypeAlias = Mapping[str, Any]
 
-FILE = ROOT / "python/penstock/results/json_types.py"
+FOLDER = ROOT / "python/penstock/results"
 
 WIDTH = 100
 
 HEAD = '''\
-"""Results in JSON, as types. tests/python/result_types.py writes this file: change it there.
+"""{about} in JSON, as types. tests/python/result_types.py writes this file.
 
-Fields are declared and explained in crates/run/src/result. Names follow fio's where fio has one;
-a key that may be left out is `NotRequired`.
+Fields are declared and explained in {where}.
+Names follow fio's where fio has one; a key that may be left out is `NotRequired`.
 """
 
 from __future__ import annotations
@@ -29,21 +30,47 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 '''
 
+
+class Module(NamedTuple):
+    """A module of types, made of a schema."""
+
+    name: str
+    schema: str
+    """The kind of the schema."""
+    root: str
+    """What the whole is called."""
+    about: str
+    where: str
+
+    @property
+    def file(self) -> Path:
+        """Where it is written."""
+        return FOLDER / self.name
+
+
+MODULES = (
+    Module("json_types.py", "result", "Comparison", "Results", "crates/run/src/result"),
+    Module("merge_types.py", "merge", "Merges", "Merges", "crates/run/src/merge/result.rs"),
+)
+
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 
 
-def module(schema: Schema) -> str:
+def written(module: Module) -> str:
     """The whole file: words and values, then the result itself and what it is made of."""
+    schema = json.loads(_native.schema(module.schema))
     defined = schema["$defs"]
     plain = {name: one for name, one in defined.items() if "properties" not in one}
     # A union may name what stands below it: it is text.
     aliases = sorted(plain, key=lambda name: "anyOf" not in plain[name])
-    objects = {"Comparison": schema} | {
+    objects = {module.root: schema} | {
         name: one for name, one in defined.items() if name not in plain
     }
     return "\n\n".join(
         [
-            HEAD + "\n" + "\n".join(_alias(name, plain[name]) for name in aliases),
+            HEAD.format(about=module.about, where=module.where)
+            + "\n"
+            + "\n".join(_alias(name, plain[name]) for name in aliases),
             *(_class(name, one) for name, one in objects.items()),
         ]
     )
@@ -103,8 +130,9 @@ def annotation(schema: Schema) -> str:
 
 
 def main() -> None:
-    """Write the file."""
-    FILE.write_text(module(json.loads(_native.schema("result"))))
+    """Write them."""
+    for module in MODULES:
+        module.file.write_text(written(module))
 
 
 if __name__ == "__main__":

@@ -605,7 +605,7 @@ def test_a_quantity_is_read_alike_everywhere(number: str, unit: str) -> None:
 
 
 def test_the_command_prints_the_schema_alone() -> None:
-    kinds = [((), "job"), *(((kind,), kind) for kind in ("job", "device", "result"))]
+    kinds = [((), "job"), *(((kind,), kind) for kind in ("job", "device", "result", "merge"))]
     for words, kind in kinds:
         ended = penstock("schema", *words)
         assert (ended.code, ended.err) == (0, "")

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,8 @@ import repository_files
 import site_hooks
 from command import ROOT, penstock
 from markdown_parts import sentence, table
-from reference_keys import device_page, job_page
-from reference_results import results_page
+from reference_keys import Schema, device_page, job_page
+from reference_results import merges_page, results_page
 
 REMOTE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"?(?:https?:)?//[^>]*>")
 """What a browser would fetch from elsewhere."""
@@ -143,9 +144,10 @@ def test_a_result_is_a_page_with_a_section_for_each_object_in_it() -> None:
     )
 
 
-def test_every_field_of_a_result_is_on_its_page() -> None:
-    schema = json.loads(penstock("schema", "result").out)
-    text = results_page(schema)
+@pytest.mark.parametrize(("kind", "made"), [("result", results_page), ("merge", merges_page)])
+def test_every_field_of_a_result_is_on_its_page(kind: str, made: Callable[[Schema], str]) -> None:
+    schema = json.loads(penstock("schema", kind).out)
+    text = made(schema)
     for name, one in {"The result itself": schema, **schema["$defs"]}.items():
         section = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
         assert section, name

@@ -15,6 +15,7 @@ pub struct Rack<D> {
     capacity: u64,
     wakes: Box<[Time]>,
     wake: Time,
+    polled: bool,
 }
 
 impl<D: Device> Rack<D> {
@@ -31,7 +32,8 @@ impl<D: Device> Rack<D> {
         let bases = devices.iter().map(base).collect();
         let wakes: Box<[_]> = devices.iter().map(D::wakeup).collect();
         let wake = wakes.iter().copied().min().expect("at least one device");
-        Self { devices: devices.into(), bases, capacity, wakes, wake }
+        let polled = devices.iter().any(D::polled);
+        Self { devices: devices.into(), bases, capacity, wakes, wake, polled }
     }
 
     /// The devices, in their order.
@@ -86,12 +88,16 @@ impl<D: Device> Device for Rack<D> {
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
         for (device, wake) in self.devices.iter_mut().zip(&mut self.wakes) {
-            if *wake <= now {
+            if *wake <= now || device.polled() {
                 device.advance(now, done);
                 *wake = device.wakeup();
             }
         }
         self.wake = self.wakes.iter().copied().min().expect("at least one device");
+    }
+
+    fn polled(&self) -> bool {
+        self.polled
     }
 }
 

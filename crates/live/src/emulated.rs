@@ -9,6 +9,9 @@
 //!
 //! Source: absolute deadlines as in fio and DiskSim; the models of the papers' disks are ours.
 
+use std::cell::{Cell, Ref, RefCell};
+use std::rc::Rc;
+
 use penstock_core::{Device, Done, Op, Request, Span, Time};
 
 use crate::device::LiveDevice;
@@ -28,7 +31,7 @@ impl Speed {
     }
 
     /// The model's time when real time is `real`.
-    fn model(self, real: Time) -> Time {
+    pub fn model(self, real: Time) -> Time {
         scaled(real, u64::from(self.0), 1000, u128::div_euclid)
     }
 
@@ -52,10 +55,10 @@ fn scaled(time: Time, by: u64, over: u64, divide: fn(u128, u128) -> u128) -> Tim
     Time::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
 }
 
-/// `model` in real time, over a file or nothing.
-pub struct Emulated<D> {
+/// `model` in real time, over a file, or whatever carries its requests out, or nothing.
+pub struct Emulated<D, F = LiveDevice> {
     model: D,
-    over: Option<LiveDevice>,
+    over: Option<F>,
     speed: Speed,
     /// Completions of one of the two for which the other's is missing, if there is a file.
     halves: Vec<HalfDone>,
@@ -64,7 +67,38 @@ pub struct Emulated<D> {
     /// The turn in which the model last reported completions, and when the last of them was due in
     /// its own time.
     reported: (Time, Time),
-    lateness: Lateness,
+    /// When the model last had an event, in its own time.
+    idle_since: Time,
+    answers: Rc<Answers>,
+    /// The source says when its requests are due by `answers`.
+    answers_are_due: bool,
+}
+
+/// What a model answered, as it is seen from outside of the stack.
+#[derive(Debug)]
+pub struct Answers {
+    /// When the last completion was due in real time.
+    last: Cell<Time>,
+    lateness: RefCell<Lateness>,
+    file_waits: RefCell<Lateness>,
+}
+
+impl Answers {
+    /// When the last completion was due in real time: as the model has it, or the file if that was
+    /// slower.
+    pub fn last(&self) -> Time {
+        self.last.get()
+    }
+
+    /// How late the model's completions were reported, against its own schedule.
+    pub fn lateness(&self) -> Ref<'_, Lateness> {
+        self.lateness.borrow()
+    }
+
+    /// How long completions waited for the file when the model had reported them.
+    pub fn file_waits(&self) -> Ref<'_, Lateness> {
+        self.file_waits.borrow()
+    }
 }
 
 /// The completion of the first of model and file to finish. Pieces of one request and length have
@@ -75,17 +109,38 @@ struct HalfDone {
     modelled: bool,
 }
 
-impl<D: Device> Emulated<D> {
+impl<D: Device, F: Device> Emulated<D, F> {
     /// `model` running at `speed`, with every request carried out on `over` too, if there is one.
-    pub fn new(model: D, speed: Speed, over: Option<LiveDevice>) -> Self {
-        let lateness = Lateness::new();
-        let reported = (Time::NEVER, Time::ZERO);
-        Self { model, over, speed, halves: Vec::new(), ended: Vec::new(), reported, lateness }
+    pub fn new(model: D, speed: Speed, over: Option<F>) -> Self {
+        let answers = Answers {
+            last: Cell::new(Time::ZERO),
+            lateness: RefCell::new(Lateness::new()),
+            file_waits: RefCell::new(Lateness::new()),
+        };
+        Self {
+            model,
+            over,
+            speed,
+            halves: Vec::new(),
+            ended: Vec::new(),
+            reported: (Time::NEVER, Time::ZERO),
+            idle_since: Time::ZERO,
+            answers: Rc::new(answers),
+            answers_are_due: false,
+        }
     }
 
-    /// How late the model's completions were reported, against its own schedule.
-    pub fn lateness(&self) -> &Lateness {
-        &self.lateness
+    /// The same for a source whose requests are due when the completions were that they answer, as
+    /// [`answers`](Self::answers) has them: then a request that finds the model idle begins when it was
+    /// due, whatever device had the completion.
+    #[must_use]
+    pub fn answers_are_due(self) -> Self {
+        Self { answers_are_due: true, ..self }
+    }
+
+    /// What it answers.
+    pub fn answers(&self) -> &Rc<Answers> {
+        &self.answers
     }
 
     /// The model's time for a request at `now`: an answer to its completions, or sent before it has
@@ -107,12 +162,15 @@ impl<D: Device> Emulated<D> {
             return None;
         };
         let first = self.halves.swap_remove(place).done;
+        if !modelled {
+            self.answers.file_waits.borrow_mut().record(done.at.since(first.at).ns());
+        }
         let (model, file) = if modelled { (done, first) } else { (first, done) };
         Some(Done { at: done.at, error: model.error.or(file.error), ..model })
     }
 }
 
-impl<D: Device> Device for Emulated<D> {
+impl<D: Device, F: Device> Device for Emulated<D, F> {
     fn capacity(&self) -> u64 {
         let file = self.over.as_ref().map_or(u64::MAX, Device::capacity);
         self.model.capacity().min(file)
@@ -137,7 +195,10 @@ impl<D: Device> Device for Emulated<D> {
 
     fn start(&mut self, now: Time, req: &Request) {
         // A request that was due after the completion is no answer to it.
-        let since = self.present(now).max(self.speed.model(req.due.min(now)));
+        let is_idle = self.model.wakeup() == Time::NEVER;
+        let present =
+            if self.answers_are_due && is_idle { self.idle_since } else { self.present(now) };
+        let since = present.max(self.speed.model(req.due.min(now)));
         if self.reported.0 == now {
             self.reported.1 = since;
         }
@@ -153,15 +214,23 @@ impl<D: Device> Device for Emulated<D> {
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
         let mut ended = std::mem::take(&mut self.ended);
-        let (present, first) = (self.speed.model(now), done.len());
+        let first = done.len();
+        let present = self.speed.model(now);
+        // First, because what the file has done by now it had mostly done when the model was due.
+        if let Some(file) = &mut self.over {
+            file.advance(now, &mut ended);
+            done.extend(ended.drain(..).filter_map(|half| self.settle(half, false)));
+        }
+        let by_file = done.len();
         let (mut due, room) = (present, self.model.room());
         while self.model.wakeup() <= present {
             due = self.model.wakeup();
+            self.idle_since = due;
             let from = ended.len();
             self.model.advance(due, &mut ended);
             let late = now.since(self.speed.real(due)).ns();
             for done in &mut ended[from..] {
-                self.lateness.record(late);
+                self.answers.lateness.borrow_mut().record(late);
                 let (begun, service) = (self.speed.real(done.begun), self.speed.span(done.service));
                 *done = Done { at: now, begun, service, ..*done };
             }
@@ -171,13 +240,13 @@ impl<D: Device> Device for Emulated<D> {
         } else {
             done.extend(ended.drain(..).filter_map(|half| self.settle(half, true)));
         }
-        let (modelled, opened) = (done.len(), self.model.room() > room);
-        if let Some(file) = &mut self.over {
-            file.advance(now, &mut ended);
-            done.extend(ended.drain(..).filter_map(|half| self.settle(half, false)));
-        }
         // A completion that waited for the file is reported when the file was done.
-        let answers_the_model = (modelled > first || opened) && done.len() == modelled;
+        let opened = self.model.room() > room;
+        let answers_the_model = (done.len() > by_file || opened) && by_file == first;
+        if done.len() > first {
+            let due = if answers_the_model { self.speed.real(due).min(now) } else { now };
+            self.answers.last.set(due);
+        }
         self.reported = if answers_the_model { (now, due) } else { (Time::NEVER, due) };
         self.ended = ended;
     }

@@ -21,6 +21,11 @@ impl Lateness {
         self.histogram.saturating_record(ns);
     }
 
+    /// Adds the events of `other`.
+    pub fn add(&mut self, other: &Self) {
+        self.histogram.add(&other.histogram).expect("all have the same bounds");
+    }
+
     /// Deadlines met.
     pub fn count(&self) -> u64 {
         self.histogram.len()

@@ -15,10 +15,8 @@ use crate::loops;
 use crate::openers::openers;
 use crate::sysfs::{entries, name, text};
 use crate::target::device::alone;
+use crate::target::plain::UNFINISHED;
 use crate::target::{GRAIN, Listed, MARK, Roots, begins_as_filled, is_ours};
-
-/// The ending of an output's name until the output is complete.
-const UNFINISHED: &str = ".penstock-unfinished";
 
 /// An unused loop device over an owned file.
 #[derive(Clone, PartialEq, Eq, Debug)]

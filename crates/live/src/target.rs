@@ -18,6 +18,7 @@ pub(crate) mod error;
 mod file_systems;
 mod mark;
 mod opened;
+pub(crate) mod plain;
 mod signature;
 mod trial;
 

@@ -4,6 +4,11 @@ use penstock_core::Span;
 use rustix::process::setpriority_process;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
+/// How long this thread has had a processor.
+pub fn processor_time() -> Span {
+    Span::from_ns(had())
+}
+
 /// Keeps a processor busy until this thread has had `time` of one. While other threads have it,
 /// that takes longer.
 pub fn use_processor(time: Span) {
@@ -13,9 +18,18 @@ pub fn use_processor(time: Span) {
     }
 }
 
+/// How long all threads of the process together have had one.
+pub fn process_time() -> Span {
+    Span::from_ns(ns_of(ClockId::ProcessCPUTime))
+}
+
 /// Nanoseconds that this thread had a processor.
 fn had() -> u64 {
-    let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::ThreadCPUTime);
+    ns_of(ClockId::ThreadCPUTime)
+}
+
+fn ns_of(clock: ClockId) -> u64 {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
     tv_sec.cast_unsigned() * 1_000_000_000 + tv_nsec.cast_unsigned()
 }
 

@@ -11,7 +11,9 @@ use penstock_core::{
     Clock, Device, Done, Go, Io, Op, Out, Part, Policy, Queued, ReqId, Request, Source, Span, Time,
     Virtual,
 };
-use penstock_live::{Emulated, Engine, LiveClock, Null, Settings, Speed, Stage, Target};
+use penstock_live::{
+    Emulated, Engine, LiveClock, LiveDevice, Null, Settings, Speed, Stage, Target,
+};
 
 const SERVICE: Span = Span::from_ms(1);
 
@@ -50,11 +52,12 @@ fn small(n: u32) -> penstock_core::Io {
 
 /// Time and device time of 200 requests on a model at `speed`.
 fn two_hundred(speed: Speed) -> (Span, Span) {
-    let mut stack = Queued::new(Fcfs::default(), Emulated::new(Server::default(), speed, None));
+    let mut stack =
+        Queued::new(Fcfs::default(), Emulated::new(Server::default(), speed, None::<LiveDevice>));
     let mut source = Closed::new(4, 200, small);
     let (seen, end) = drain(&mut source, &mut stack, &mut LiveClock::bare());
     assert_eq!((seen.finished, seen.errors.len()), (200, 0));
-    assert_eq!(stack.device().lateness().count(), 200);
+    assert_eq!(stack.device().answers().lateness().count(), 200);
     (end.at.since(Time::ZERO), seen.service)
 }
 
@@ -82,9 +85,9 @@ fn in_virtual_time_it_is_the_model_to_the_nanosecond() {
         let (seen, end) = drain(&mut source, &mut device, &mut Virtual::default());
         (end.at, seen.service)
     };
-    let emulated = &mut Emulated::new(Server::default(), Speed::ONE, None);
+    let emulated = &mut Emulated::new(Server::default(), Speed::ONE, None::<LiveDevice>);
     assert_eq!(run(emulated), run(&mut Server::default()));
-    assert_eq!(emulated.lateness().max_ns(), 0);
+    assert_eq!(emulated.answers().lateness().max_ns(), 0);
 }
 
 /// A machine that always wakes late.
@@ -105,12 +108,17 @@ impl Clock for Tardy {
 
 #[test]
 fn a_machine_that_wakes_late_does_not_slow_the_model() {
-    let mut stack =
-        Queued::new(Fcfs::default(), Emulated::new(Server::default(), Speed::ONE, None));
+    let mut stack = Queued::new(
+        Fcfs::default(),
+        Emulated::new(Server::default(), Speed::ONE, None::<LiveDevice>),
+    );
     let mut source = Closed::new(4, 200, small);
     let (_, end) = drain(&mut source, &mut stack, &mut Tardy::default());
     assert_eq!(end.at, Time::ZERO + Span::from_ms(200) + LATE, "only the last wait is late");
-    assert!(stack.device().lateness().max_ns() >= LATE.ns(), "and the lateness is recorded");
+    assert!(
+        stack.device().answers().lateness().max_ns() >= LATE.ns(),
+        "and the lateness is recorded"
+    );
 }
 
 /// The shortest first.
@@ -164,8 +172,88 @@ fn a_machine_that_wakes_late_handles_events_in_their_order() {
         source.1
     };
     let planned = order(&mut Server::default(), false);
-    let emulated = &mut Emulated::new(Server::default(), Speed::ONE, None);
+    let emulated = &mut Emulated::new(Server::default(), Speed::ONE, None::<LiveDevice>);
     assert_eq!(order(emulated, true), planned);
+}
+
+fn at(us: u64) -> Time {
+    Time::ZERO + Span::from_us(us)
+}
+
+fn request(slot: u32, due: Time) -> Request {
+    Io { due, ..small(slot) }.with(ReqId::new(slot, 0))
+}
+
+#[test]
+fn an_answer_to_another_model_s_completion_begins_when_that_was_due() {
+    let model =
+        || Emulated::new(Server::default(), Speed::ONE, None::<LiveDevice>).answers_are_due();
+    let [mut one, mut other] = [model(), model()];
+    let mut done = Vec::new();
+    one.start(at(0), &request(1, at(0)));
+    // Half a millisecond late.
+    one.advance(at(1_500), &mut done);
+    assert_eq!(one.answers().last(), at(1_000));
+    other.start(at(1_500), &request(2, one.answers().last()));
+    assert_eq!(other.wakeup(), at(2_000));
+    other.advance(at(2_000), &mut done);
+    // One that was due while the model was busy begins when it is idle.
+    other.start(at(2_700), &request(3, at(1_700)));
+    assert_eq!(other.wakeup(), at(3_000));
+    assert_eq!(done.len(), 2);
+}
+
+/// What a file does with requests: each takes 5 ms, all at once.
+#[derive(Default)]
+struct SlowFile(VecDeque<(Request, Time)>);
+
+impl Device for SlowFile {
+    fn capacity(&self) -> u64 {
+        1 << 20
+    }
+    fn block(&self) -> u32 {
+        1
+    }
+    fn room(&self) -> u32 {
+        4 - self.0.len() as u32
+    }
+    fn start(&mut self, now: Time, req: &Request) {
+        self.0.push_back((*req, now));
+    }
+    fn wakeup(&self) -> Time {
+        Time::NEVER
+    }
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        let took = Span::from_ms(5);
+        while let Some((req, begun)) =
+            self.0.front().copied().filter(|(_, begun)| *begun + took <= now)
+        {
+            self.0.pop_front();
+            let (id, len) = (req.id, req.len);
+            done.push(Done { id, at: now, begun, service: took, len, error: None });
+        }
+    }
+    fn polled(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_model_goes_on_while_a_request_is_still_at_a_slow_file_and_the_wait_is_recorded() {
+    let file = Some(SlowFile::default());
+    let mut emulated = Emulated::new(Server::default(), Speed::ONE, file).answers_are_due();
+    let mut done = Vec::new();
+    emulated.start(at(0), &request(1, at(0)));
+    emulated.advance(at(1_200), &mut done);
+    assert!(done.is_empty() && emulated.room() > 0);
+    emulated.start(at(1_200), &request(2, at(0)));
+    assert_eq!(emulated.wakeup(), at(2_000), "when the model was free, however late that is known");
+    emulated.advance(at(2_000), &mut done);
+    emulated.advance(at(5_000), &mut done);
+    assert_eq!(done.len(), 1);
+    assert_eq!(emulated.answers().last(), at(5_000), "who asked has its answer from the file");
+    let waits = emulated.answers().file_waits();
+    assert_eq!((waits.count(), waits.max_ns() / 100_000), (1, 38));
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod columns;
 mod cycle;
 mod gate;
 mod ledger;
+mod merge;
 mod papers;
 mod policy;
 mod session;
@@ -50,6 +51,8 @@ mod _native {
     use crate::cycle::cycle_inputs;
     #[pymodule_export]
     use crate::gate::{Gate, online_batch};
+    #[pymodule_export]
+    use crate::merge::merge_files;
     #[pymodule_export]
     use crate::papers::{merge_cells, merge_layout, merge_rings};
     #[pymodule_export]

@@ -11,6 +11,7 @@
 pub mod cycle;
 pub mod doctor;
 pub mod gate;
+pub mod merge;
 pub mod papers;
 pub mod races;
 pub mod record;

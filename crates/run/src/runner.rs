@@ -126,7 +126,7 @@ impl Runner<'_> {
                     .with(courses.as_ref());
                 let result =
                     self.run_guarded(place, &mut device, &mut clock, progress, observers)?;
-                Ok(RunResult { emulation: Some(device.lateness().into()), ..result })
+                Ok(RunResult { emulation: Some((&*device.answers().lateness()).into()), ..result })
             }
             Place::Live(live) => {
                 // Before there is a clock: it takes a moment.

@@ -4,36 +4,43 @@
 use penstock_spec::diagnose::quote;
 use penstock_spec::nearest::suggest;
 use penstock_spec::schema as written;
+use schemars::JsonSchema;
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::merge::MergesResult;
 use crate::result::Comparison;
 
-/// The kind of what `--json` prints.
+/// The kinds of what `--json` prints: of `run` and `compare`, and of `merge`.
 const RESULT: &str = "result";
+const MERGE: &str = "merge";
 
 /// The schema of this kind: of job files, of device files or of results.
 ///
 /// # Errors
 /// No kind has this name.
 pub fn schema(kind: &str) -> Result<Value, Failure> {
-    let found = if kind == RESULT { Some(result()) } else { written::schema(kind) };
+    let found = match kind {
+        RESULT => Some(result::<Comparison>("A result of Penstock")),
+        MERGE => Some(result::<MergesResult>("Merges of files by Penstock")),
+        _ => written::schema(kind),
+    };
     found.ok_or_else(|| {
-        let kinds = written::KINDS.into_iter().chain([RESULT]);
+        let kinds = written::KINDS.into_iter().chain([RESULT, MERGE]);
         Failure::wrong(format!("unknown kind of file: {}", quote(kind)), suggest(kind, kinds))
     })
 }
 
-fn result() -> Value {
+fn result<T: JsonSchema>(title: &str) -> Value {
     let mut schema = SchemaSettings::draft2020_12()
         .for_serialize()
         .with_transform(RecursiveTransform(exact))
         .into_generator()
-        .into_root_schema_for::<Comparison>();
-    schema.insert("title".into(), "A result of Penstock".into());
+        .into_root_schema_for::<T>();
+    schema.insert("title".into(), title.into());
     schema.into()
 }
 

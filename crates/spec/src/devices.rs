@@ -147,7 +147,13 @@ impl DeviceSpec {
         self.whole(seed, 0, None)
     }
 
-    /// The same, with each of its disks, by number, watched by what `watch` gives.
+    /// The same, whose disks are numbered from `first` on: of several devices, behind the disks of those
+    /// before. Disks of other numbers draw other figures.
+    pub fn build_behind(&self, seed: Seed, first: u32) -> Box<dyn Device> {
+        self.whole(seed, first, None)
+    }
+
+    /// The same as [`Self::build`], with each of its disks, by number, watched by what `watch` gives.
     pub fn build_watched(
         &self,
         seed: Seed,
@@ -162,8 +168,7 @@ impl DeviceSpec {
     }
 
     /// What lies below each of its queues, watched as in [`Self::build_watched`]: the whole device,
-    /// or its disks. They are numbered from `first` on: of several devices, behind the disks of those
-    /// before.
+    /// or its disks, numbered as in [`Self::build_behind`].
     pub fn lanes(
         &self,
         seed: Seed,

@@ -27,6 +27,7 @@ VERBS = {
     "replay-decisions": "Prove that a recorded run decides alike again.",
     "replay": "Play a recorded trace under policies.",
     "calibrate": "Measure a disk and make a device of it.",
+    "merge": "Merge sorted files side by side, each disk with a policy.",
     "doctor": "Say what this machine can do, and why not.",
     "new": "Write a commented job, after three questions.",
     "schema": "Print the JSON Schema of jobs, devices and results.",

@@ -1,7 +1,7 @@
-"""Results in JSON, as types. tests/python/result_types.py writes this file: change it there.
+"""Results in JSON, as types. tests/python/result_types.py writes this file.
 
-Fields are declared and explained in crates/run/src/result. Names follow fio's where fio has one;
-a key that may be left out is `NotRequired`.
+Fields are declared and explained in crates/run/src/result.
+Names follow fio's where fio has one; a key that may be left out is `NotRequired`.
 """
 
 from __future__ import annotations

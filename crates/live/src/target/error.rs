@@ -15,6 +15,21 @@ pub enum TargetError {
         /// Where.
         path: PathBuf,
     },
+    /// A file that is to be read does not exist.
+    #[error("{}: found no file; expected one to read\nhint: check the path", path.display())]
+    NoInput {
+        /// Where.
+        path: PathBuf,
+    },
+    /// A new file is to be where something is.
+    #[error(
+        "{}: found something there; expected no file\n\
+         hint: nothing is overwritten: name a new file, or move this one away", path.display()
+    )]
+    Exists {
+        /// Where.
+        path: PathBuf,
+    },
     /// A symbolic link to nothing: creation does not follow links.
     #[error(
         "{}: found a symbolic link to nothing; expected an owned file, or no file to create one\n\
@@ -165,7 +180,7 @@ pub enum TargetError {
     /// There is not enough space to create it.
     #[error(
         "{}: found {available} bytes free on {file_system}; expected {needed} for the file\n\
-         hint: choose a smaller size, or another file system", path.display()
+         hint: free some, ask for less, or take another file system", path.display()
     )]
     NoSpace {
         /// The path of the new file.
@@ -303,6 +318,8 @@ impl TargetError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Missing { .. }
+            | Self::NoInput { .. }
+            | Self::Exists { .. }
             | Self::DanglingLink { .. }
             | Self::LinkLoop { .. }
             | Self::AmongDevices { .. }

@@ -21,7 +21,10 @@ pub enum Depletion {
 
 /// The order of one job.
 #[derive(Debug)]
-pub(super) enum DepletionOrder {
+pub struct DepletionOrder(OrderKind);
+
+#[derive(Debug)]
+enum OrderKind {
     Random {
         rng: Rng,
         /// Runs that are not used up, and their blocks.
@@ -39,32 +42,34 @@ pub(super) enum DepletionOrder {
 }
 
 impl DepletionOrder {
-    pub(super) fn new(depletion: Depletion, shape: &Shape, mut rng: Rng) -> Self {
+    /// The order of a job of `shape`, at its beginning.
+    pub fn new(depletion: Depletion, shape: &Shape, mut rng: Rng) -> Self {
         match depletion {
-            Depletion::RandomBlock => {
-                Self::Random { rng, left: (0..shape.runs).map(|run| (run, shape.run)).collect() }
-            }
+            Depletion::RandomBlock => Self(OrderKind::Random {
+                rng,
+                left: (0..shape.runs).map(|run| (run, shape.run)).collect(),
+            }),
             Depletion::Keys(keys) => {
                 let behind = vec![shape.run - 1; shape.runs as usize];
                 let first = |run| Reverse((end(&mut rng, 0.0, keys, shape.run - 1).to_bits(), run));
                 let ends = (0..shape.runs).map(first).collect();
-                Self::Keys { rng, keys, ends, behind }
+                Self(OrderKind::Keys { rng, keys, ends, behind })
             }
         }
     }
 
     /// Whether all runs are used up.
-    pub(super) fn is_over(&self) -> bool {
-        match self {
-            Self::Random { left, .. } => left.is_empty(),
-            Self::Keys { ends, .. } => ends.is_empty(),
+    pub fn is_over(&self) -> bool {
+        match &self.0 {
+            OrderKind::Random { left, .. } => left.is_empty(),
+            OrderKind::Keys { ends, .. } => ends.is_empty(),
         }
     }
 
     /// The run whose next block is used up; there is one.
-    pub(super) fn next(&mut self) -> u32 {
-        match self {
-            Self::Random { rng, left } => {
+    pub fn next_run(&mut self) -> u32 {
+        match &mut self.0 {
+            OrderKind::Random { rng, left } => {
                 let at = rng.random_range(0..left.len());
                 let (run, blocks) = &mut left[at];
                 let run = *run;
@@ -74,7 +79,7 @@ impl DepletionOrder {
                 }
                 run
             }
-            Self::Keys { rng, keys, ends, behind } => {
+            OrderKind::Keys { rng, keys, ends, behind } => {
                 let Reverse((bits, run)) = ends.pop().expect("a run that is not used up");
                 let left = &mut behind[run as usize];
                 if *left > 0 {

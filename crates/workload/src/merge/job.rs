@@ -181,7 +181,7 @@ impl Job {
 
     /// Uses up the next block. Returns the write that this makes complete.
     pub(super) fn use_up(&mut self) -> Option<Transfer> {
-        let number = self.order.next();
+        let number = self.order.next_run();
         let run = &mut self.runs[number as usize];
         if run.used.is_multiple_of(self.shape.read) && run.asked < self.shape.run {
             self.ahead.push_back(number);

@@ -76,9 +76,9 @@ impl Memory {
     }
 }
 
-/// Who has how much of the memory for what is read.
+/// Who has how much of the memory for what is read, in blocks or in other units of the same size.
 #[derive(Debug)]
-pub(super) struct Accounts {
+pub struct Accounts {
     /// Free blocks: of each job, or of all.
     free: Vec<u64>,
     /// Of one pool: jobs that wait for blocks of it.
@@ -86,18 +86,20 @@ pub(super) struct Accounts {
 }
 
 impl Accounts {
-    pub(super) fn new(memory: Memory, jobs: u32) -> Self {
+    /// All of `memory` is free, for `jobs` jobs, in units of which a block has so many.
+    pub fn new(memory: Memory, jobs: u32, units: u32) -> Self {
+        let units_of = |blocks: u32| u64::from(blocks) * u64::from(units);
         let (free, waiting) = match memory {
             Memory::Unlimited | Memory::Writes(_) => (u64::MAX, None),
-            Memory::Partition(blocks) => (blocks.into(), None),
-            Memory::Pool(blocks) => (blocks.into(), Some(VecDeque::new())),
+            Memory::Partition(blocks) => (units_of(blocks), None),
+            Memory::Pool(blocks) => (units_of(blocks), Some(VecDeque::new())),
         };
         let accounts = if waiting.is_some() { 1 } else { jobs as usize };
         Self { free: vec![free; accounts], waiting }
     }
 
-    /// Takes so many blocks for `job`, or returns `false`: then the job waits in line for the pool.
-    pub(super) fn take(&mut self, job: u32, blocks: u64) -> bool {
+    /// Takes so many for `job`, or returns `false`: then the job waits in line for the pool.
+    pub fn take(&mut self, job: u32, blocks: u64) -> bool {
         let Some(waiting) = &mut self.waiting else {
             return take(&mut self.free[job as usize], blocks);
         };
@@ -111,14 +113,14 @@ impl Accounts {
         false
     }
 
-    /// Gives so many blocks of `job` back.
-    pub(super) fn give(&mut self, job: u32, blocks: u64) {
+    /// Gives so many of `job` back.
+    pub fn give(&mut self, job: u32, blocks: u64) {
         let account = if self.waiting.is_some() { 0 } else { job as usize };
         self.free[account] = self.free[account].saturating_add(blocks);
     }
 
     /// The first that waits for the pool, if there is one.
-    pub(super) fn first_waiting(&self) -> Option<u32> {
+    pub fn first_waiting(&self) -> Option<u32> {
         self.waiting.as_ref()?.front().copied()
     }
 }

@@ -31,9 +31,9 @@ mod placement;
 mod shape;
 mod source;
 
-pub use depletion::Depletion;
+pub use depletion::{Depletion, DepletionOrder};
 pub use job::{Held, Wait};
-pub use memory::{Memory, WhenFull};
+pub use memory::{Accounts, Memory, WhenFull};
 pub use placement::{JobDisks, JobLayout, Layout, OutputAt, Place, Placement, PlacementError};
 pub use shape::Shape;
 pub use source::{Event, Merge, Merges};

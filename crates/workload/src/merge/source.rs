@@ -116,7 +116,7 @@ impl<O: FnMut(Event)> Merges<O> {
         };
         let mut merges = Self {
             jobs: (0..merge.jobs()).map(job).collect(),
-            memory: Accounts::new(merge.memory, merge.jobs()),
+            memory: Accounts::new(merge.memory, merge.jobs(), 1),
             asked: VecDeque::new(),
             next: Time::NEVER,
             observer,

@@ -134,7 +134,7 @@ fn spread(depletion: Depletion, seed: u64) -> f64 {
     let mut order = depletion::DepletionOrder::new(depletion, &SHAPE, Seed(seed).stream("test", 0));
     let mut used = vec![0_u32; 20];
     for _ in 0..SHAPE.blocks() / 2 {
-        used[order.next() as usize] += 1;
+        used[order.next_run() as usize] += 1;
     }
     let square = |used: u32| (f64::from(used) - 500.0).powi(2);
     (used.into_iter().map(square).sum::<f64>() / 20.0).sqrt()
@@ -166,7 +166,7 @@ fn every_block_is_used_up_once() {
             depletion::DepletionOrder::new(depletion, &shape, Seed(3).stream("test", 0));
         let mut used = [0; 5];
         while !order.is_over() {
-            used[order.next() as usize] += 1;
+            used[order.next_run() as usize] += 1;
         }
         assert_eq!(used, [30; 5], "{depletion:?}");
     }

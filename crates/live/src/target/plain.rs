@@ -1,0 +1,354 @@
+//! Files of any length: one that is only read, and a new one of which the length is known.
+//!
+//! Use them for a program that reads a person's files and makes others of them, such as a merge. Direct
+//! I/O moves whole blocks: what of a file is none is read when it is opened, and a new file is cut to
+//! its length when it is whole. A file system without direct I/O is used through the page cache.
+//!
+//! A new file has no name until it is whole, so that nothing of it remains whatever ends the process.
+//! Where the file system cannot do that, its name says that it is unfinished until then.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, FallocateFlags, RenameFlags};
+use rustix::io::Errno;
+
+use super::direct::{Alignment, Direct};
+use super::error::TargetError;
+use super::file_systems;
+use super::opened::{Locked, check_kind};
+use super::{Inner, Target};
+
+/// The ending of an output's name until the output is complete.
+pub(crate) const UNFINISHED: &str = ".penstock-unfinished";
+
+/// How a file is read or written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PageCache {
+    /// Past the page cache, where the file system allows that.
+    Avoided,
+    /// Through it: where a model is what takes the time, and not the disk below.
+    Used,
+}
+
+/// Where there is no direct I/O, any byte may be read and written alone.
+const THROUGH_THE_CACHE: Alignment = Alignment { offset: 1, memory: 1 };
+
+/// A file that is only read.
+#[derive(Debug)]
+pub struct Input {
+    /// Its whole blocks; none if it has less than one.
+    pub target: Option<Target>,
+    /// What comes behind them.
+    pub rest: Vec<u8>,
+    /// Its last byte, if it has any.
+    pub last: Option<u8>,
+    /// Whether it is read past the page cache.
+    pub direct: bool,
+}
+
+impl Input {
+    /// Opens the regular file at `path`, even if it is in use: nothing is locked.
+    ///
+    /// # Errors
+    /// [`TargetError`]: there is no file, or no regular one; it cannot be read.
+    pub fn open(path: &Path, cache: PageCache) -> Result<Self, TargetError> {
+        let system = |doing| move |error| TargetError::system(path, doing, error);
+        let meta = std::fs::metadata(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => TargetError::NoInput { path: path.to_owned() },
+            _ => TargetError::system(path, "look at it", error),
+        })?;
+        check_kind(path, meta.file_type())?;
+        file_systems::check_not_the_kernels(path, path)?;
+        let plain = File::open(path).map_err(system("open it"))?;
+        let length = plain.metadata().map_err(system("look at it"))?.len();
+        let open = || Direct::open_reading(path);
+        let (file, alignment) = opened(path, &plain, cache, open)?;
+        let usable = length / u64::from(unit(alignment)) * u64::from(unit(alignment));
+        let mut rest = vec![0; (length - usable) as usize];
+        let mut last = [0];
+        let read = plain.read_exact_at(&mut rest, usable).and_then(|()| match length {
+            0 => Ok(()),
+            _ => plain.read_exact_at(&mut last, length - 1),
+        });
+        read.map_err(system("read its end"))?;
+        let file_system = file_systems::name(&file);
+        let (path, file) = (path.to_owned(), Arc::new(file));
+        let inner = Inner { path, alignment, file_system, file, length, lock: None };
+        Ok(Self {
+            target: (usable > 0).then(|| Target::whole(inner, usable)),
+            rest,
+            last: (length > 0).then_some(last[0]),
+            direct: alignment != THROUGH_THE_CACHE,
+        })
+    }
+
+    /// Bytes of the file.
+    pub fn len(&self) -> u64 {
+        self.target.as_ref().map_or(0, Target::capacity) + self.rest.len() as u64
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A new file, with room for all that it will hold.
+#[derive(Debug)]
+pub struct Output {
+    /// What is to be written; none if that is nothing.
+    pub target: Option<Target>,
+    /// Whether it is written past the page cache.
+    pub direct: bool,
+    path: PathBuf,
+    plain: File,
+    folder: File,
+    length: u64,
+    /// The name that says that it is unfinished, if it has one.
+    unfinished: Option<PathBuf>,
+}
+
+impl Output {
+    /// A file of `length` bytes that is to be at `path`, where there is none.
+    ///
+    /// # Errors
+    /// [`TargetError`]: something is there, or no file can be made there; there is no room for it.
+    pub fn create(path: &Path, length: u64, cache: PageCache) -> Result<Self, TargetError> {
+        let system = |doing| move |error| TargetError::system(path, doing, error);
+        if std::fs::symlink_metadata(path).is_ok() {
+            return Err(TargetError::Exists { path: path.to_owned() });
+        }
+        let at = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let at = at.unwrap_or(Path::new("."));
+        file_systems::check_not_the_kernels(at, path)?;
+        let folder = File::open(at).map_err(system("open the folder for it"))?;
+        let (plain, unfinished) = make(path, at).map_err(system("create it"))?;
+        let own = PathBuf::from(format!("/proc/self/fd/{}", plain.as_raw_fd()));
+        let mut output = Self {
+            target: None,
+            direct: false,
+            path: path.to_owned(),
+            plain,
+            folder,
+            length,
+            unfinished,
+        };
+        output.reserve()?;
+        if length == 0 {
+            return Ok(output);
+        }
+        let open = || Direct::REAL.open_as(&own, path);
+        let (file, alignment) = opened(path, &output.plain, cache, open)?;
+        output.direct = alignment != THROUGH_THE_CACHE;
+        let whole = length.next_multiple_of(u64::from(unit(alignment)));
+        rustix::fs::ftruncate(&output.plain, whole)
+            .map_err(|errno| TargetError::system(path, "set its length", errno.into()))?;
+        let file_system = file_systems::name(&file);
+        // Locked, so that `doctor --clean` knows it from one whose process was killed.
+        let lock = Locked::new(path, Arc::new(file))?;
+        let (path, file) = (path.to_owned(), Arc::clone(&lock.file));
+        let inner = Inner { path, alignment, file_system, file, length: whole, lock: Some(lock) };
+        output.target = Some(Target::whole(inner, whole));
+        Ok(output)
+    }
+
+    /// Where it is to be.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file, to be written through the page cache.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn file(&self) -> io::Result<File> {
+        self.plain.try_clone()
+    }
+
+    /// All of it is written: it is cut to its length, made durable, and gets its name.
+    ///
+    /// # Errors
+    /// [`TargetError`]: a file has come to be there meanwhile; the system's error. Nothing is left.
+    pub fn finish(mut self) -> Result<(), TargetError> {
+        let system = |doing| {
+            let path = self.path.clone();
+            move |error| TargetError::system(&path, doing, error)
+        };
+        self.plain.set_len(self.length).map_err(system("cut it to its length"))?;
+        self.plain.sync_all().map_err(system("make it durable"))?;
+        let named = if let Some(unfinished) = &self.unfinished {
+            rename(unfinished, &self.path)
+        } else {
+            let own = format!("/proc/self/fd/{}", self.plain.as_raw_fd());
+            let (here, follow) = (rustix::fs::CWD, AtFlags::SYMLINK_FOLLOW);
+            rustix::fs::linkat(here, own, here, &self.path, follow)
+        };
+        match named {
+            Ok(()) => self.unfinished = None,
+            Err(Errno::EXIST) => return Err(TargetError::Exists { path: self.path.clone() }),
+            Err(errno) => return Err(system("give it its name")(errno.into())),
+        }
+        self.folder.sync_all().map_err(system("make it durable"))
+    }
+
+    /// Sets the space for all of it aside.
+    fn reserve(&self) -> Result<(), TargetError> {
+        let Self { plain, length, path, .. } = self;
+        let free = rustix::fs::fstatvfs(plain)
+            .map(|answer| answer.f_bavail.saturating_mul(answer.f_frsize));
+        let no_space = || TargetError::NoSpace {
+            path: path.clone(),
+            file_system: file_systems::name(plain),
+            needed: *length,
+            available: free.unwrap_or(0),
+        };
+        if *length == 0 {
+            return Ok(());
+        }
+        if free.is_ok_and(|free| *length > free) {
+            return Err(no_space());
+        }
+        let reserve = || rustix::fs::fallocate(plain, FallocateFlags::empty(), 0, *length);
+        match rustix::io::retry_on_intr(reserve) {
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            Err(Errno::NOSPC | Errno::DQUOT) => Err(no_space()),
+            Err(errno) => Err(TargetError::system(path, "set its space aside", errno.into())),
+        }
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some(unfinished) = &self.unfinished {
+            // What led here is the error to report.
+            let _ = std::fs::remove_file(unfinished);
+        }
+    }
+}
+
+/// The file at `path`, which is `plain`, as it is read or written: opened by `open` for direct I/O.
+fn opened(
+    path: &Path,
+    plain: &File,
+    cache: PageCache,
+    open: impl FnOnce() -> Result<File, TargetError>,
+) -> Result<(File, Alignment), TargetError> {
+    let direct = || {
+        let file = open()?;
+        let alignment = Direct::REAL.alignment(path, &file)?;
+        Direct::REAL.probe(path, &file, alignment).map(|()| Some((file, alignment)))
+    };
+    let found = match cache {
+        PageCache::Used => None,
+        PageCache::Avoided => match direct() {
+            Err(TargetError::DirectRefused { .. } | TargetError::Alignment { .. }) => None,
+            found => found?,
+        },
+    };
+    found.map_or_else(
+        || {
+            let file = plain.try_clone();
+            let file = file.map_err(|error| TargetError::system(path, "open it", error))?;
+            Ok((file, THROUGH_THE_CACHE))
+        },
+        Ok,
+    )
+}
+
+fn unit(alignment: Alignment) -> u32 {
+    alignment.offset.max(alignment.memory)
+}
+
+/// A new file that is to be at `path` in `folder`, and its name until then, if it needs one.
+fn make(path: &Path, folder: &Path) -> io::Result<(File, Option<PathBuf>)> {
+    if let Some(file) = (Direct::REAL.nameless)(folder)?
+        && Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())).exists()
+    {
+        return Ok((file, None));
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let unfinished = folder.join(format!(".{name}.{}{UNFINISHED}", std::process::id()));
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&unfinished)?;
+    Ok((file, Some(unfinished)))
+}
+
+/// Gives the file at `from` the name `to`, which no file has.
+fn rename(from: &Path, to: &Path) -> Result<(), Errno> {
+    let here = rustix::fs::CWD;
+    match rustix::fs::renameat_with(here, from, here, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            rustix::fs::linkat(here, from, here, to, AtFlags::empty())?;
+            rustix::fs::unlink(from)
+        }
+        done => done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("penstock-{name}-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        folder
+    }
+
+    fn names(folder: &Path) -> Vec<PathBuf> {
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+    }
+
+    #[test]
+    fn an_output_has_its_name_when_it_is_whole_and_takes_no_other_file_s_place() {
+        let folder = folder("output");
+        let path = folder.join("out");
+        drop(Output::create(&path, 10_000, PageCache::Avoided).unwrap());
+        assert!(names(&folder).is_empty(), "nothing is left of what was not finished");
+        let output = Output::create(&path, 10_000, PageCache::Avoided).unwrap();
+        let target = output.target.as_ref().unwrap();
+        assert!(target.capacity() >= 10_000 && !path.exists());
+        output.finish().unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 10_000);
+        let late = Output::create(&folder.join("late"), 1, PageCache::Used).unwrap();
+        std::fs::write(folder.join("late"), "theirs").unwrap();
+        assert!(matches!(late.finish(), Err(TargetError::Exists { .. })));
+        assert_eq!(std::fs::read(folder.join("late")).unwrap(), b"theirs");
+        assert!(matches!(
+            Output::create(&path, 1, PageCache::Avoided),
+            Err(TargetError::Exists { .. })
+        ));
+        assert_eq!(names(&folder).len(), 2);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn there_is_no_room_for_more_than_there_is() {
+        let folder = folder("room");
+        let error = Output::create(&folder.join("out"), 1 << 60, PageCache::Avoided).unwrap_err();
+        assert!(matches!(error, TargetError::NoSpace { needed, .. } if needed == 1 << 60));
+        assert!(names(&folder).is_empty());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn an_input_has_whole_blocks_and_a_rest() {
+        let folder = folder("input");
+        for length in [0_usize, 1, 511, 4096, 10_000] {
+            let bytes: Vec<u8> = (0..length).map(|at| at as u8).collect();
+            std::fs::write(folder.join("in"), &bytes).unwrap();
+            for cache in [PageCache::Avoided, PageCache::Used] {
+                let input = Input::open(&folder.join("in"), cache).unwrap();
+                assert_eq!((input.len(), input.last), (length as u64, bytes.last().copied()));
+                assert_eq!(input.rest, bytes[length - input.rest.len()..]);
+                assert_eq!(input.is_empty(), length == 0);
+                assert!(cache == PageCache::Avoided || !input.direct && input.rest.is_empty());
+            }
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

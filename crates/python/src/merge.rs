@@ -1,0 +1,45 @@
+//! Merges of files, for Python.
+
+use std::path::PathBuf;
+
+use penstock_run::merge::{MergeOptions, merge};
+use pyo3::prelude::*;
+
+use crate::answer::{json, raise};
+
+/// Merges files once and returns what came of it, as JSON. A signal's handler that raises ends it.
+#[pyfunction]
+#[pyo3(signature = (
+    *, runs, jobs, to, on, policy, sets, placement, record, make, round, engine
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+pub(crate) fn merge_files(
+    py: Python<'_>,
+    runs: Vec<PathBuf>,
+    jobs: Option<PathBuf>,
+    to: Vec<PathBuf>,
+    on: Option<String>,
+    policy: String,
+    sets: Vec<String>,
+    placement: Option<String>,
+    record: Option<(u32, u32, u32)>,
+    make: bool,
+    round: u32,
+    engine: Option<String>,
+) -> PyResult<String> {
+    let options =
+        MergeOptions { runs, jobs, to, on, policy, sets, placement, record, make, round, engine };
+    let mut raised = None;
+    let result = py.detach(|| {
+        merge(&options, &mut || {
+            #[expect(clippy::redundant_closure_for_method_calls, reason = "of any lifetime")]
+            let signals = Python::attach(|py| py.check_signals());
+            raised = raised.take().or(signals.err());
+            raised.is_none()
+        })
+    });
+    match raised {
+        Some(raised) => Err(raised),
+        None => result.map(|result| json(&result)).map_err(|failure| raise(py, &failure)),
+    }
+}

@@ -1,0 +1,57 @@
+//! What lies below the folders of merges: disks, their schedulers, and whether several have the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::plan::PlannedDisk;
+use crate::below::{Schedulers, Seen};
+
+/// The kernel's schedulers in front of all disks below, and what has to be known of the figures.
+pub(super) fn below(disks: &[PlannedDisk]) -> (Schedulers, Vec<String>) {
+    let seen = disks.iter().filter_map(|disk| disk.files.first());
+    let seen: Vec<Seen> = seen.map(|(_, target)| Seen::now(target)).collect();
+    let below: Vec<Schedulers> = seen.iter().map(Seen::schedulers).collect();
+    // Of a folder on a device that is a file on a disk: of which disk is told once.
+    let remarks: BTreeSet<String> = seen.iter().flat_map(Seen::remarks).collect();
+    let remarks = remarks.into_iter().chain(on_one_disk(&below)).collect();
+    (below.into_iter().flatten().collect(), remarks)
+}
+
+/// That several of these folders, each with the disks below it, have one disk in common.
+fn on_one_disk(folders: &[Schedulers]) -> Vec<String> {
+    let mut shared: BTreeMap<Vec<usize>, &str> = BTreeMap::new();
+    for name in folders.iter().flat_map(Schedulers::keys) {
+        let has = |folder: &Schedulers| folder.contains_key(name);
+        let those = (0..folders.len()).filter(|&folder| has(&folders[folder])).collect();
+        shared.insert(those, name);
+    }
+    let told = |(those, name): (Vec<usize>, &str)| {
+        (those.len() > 1).then(|| {
+            format!(
+                "{} of {} folders lie on one disk, {name}: the merges were there together wherever their \
+                 files lay, so the figures say nothing about placement",
+                those.len(),
+                folders.len()
+            )
+        })
+    };
+    shared.into_iter().filter_map(told).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folders(names: &[&[&str]]) -> Vec<Schedulers> {
+        let below = |names: &&[&str]| names.iter().map(|name| ((*name).into(), None)).collect();
+        names.iter().map(below).collect()
+    }
+
+    #[test]
+    fn folders_on_one_disk_are_told_once() {
+        assert!(on_one_disk(&folders(&[&["sda"], &["sdb"], &[]])).is_empty());
+        let on_loops = folders(&[&["loop0", "sda"], &["loop1", "sda"], &["sdb"]]);
+        let told = on_one_disk(&on_loops);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].starts_with("2 of 3 folders lie on one disk, sda: "));
+    }
+}

@@ -1,0 +1,199 @@
+//! How merges of files are asked for, and what follows before any file is opened.
+
+use std::path::{Path, PathBuf};
+
+use penstock_core::Seed;
+use penstock_live::Speed;
+use penstock_spec::{DeviceSpec, Job, MergeFiles, MergeSpec};
+use penstock_workload::merge::Shape;
+
+use super::record::RecordFormat;
+use crate::failure::Failure;
+use crate::place::{EMULATED, model, model_and_path};
+
+/// What merges of files are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct MergeOptions {
+    /// The runs of one merge; none if `jobs` names them, or they are made.
+    pub runs: Vec<PathBuf>,
+    /// A file with the runs and the output of each merge.
+    pub jobs: Option<PathBuf>,
+    /// The folders that outputs go to, each of a disk.
+    pub to: Vec<PathBuf>,
+    /// `emulated:DEVICE[@SPEED][:FOLDER]`, if models answer in real time for the disks. With a folder,
+    /// the paths of `to` begin there, and those that are missing are made.
+    pub on: Option<String>,
+    /// The name of the policy before each disk.
+    pub policy: String,
+    /// Changes of `merge`, `live`, `seed` and of policies, as `merge.read=12`.
+    pub sets: Vec<String>,
+    /// Where runs and outputs lie: a word or a list, as in a job; where they are, if not given.
+    pub placement: Option<String>,
+    /// Bytes of a record, and from where to where its key is; lines if not given.
+    pub record: Option<(u32, u32, u32)>,
+    /// Make the runs first, in the first round.
+    pub make: bool,
+    /// The number of the round, from 0: each has the next seed.
+    pub round: u32,
+    /// How files are driven; the first engine that works if not given.
+    pub engine: Option<String>,
+}
+
+/// Options that go together, and what they name.
+pub(super) struct AskedMerges {
+    pub(super) round: u32,
+    pub(super) merges: Vec<MergeFiles>,
+    pub(super) disks: Vec<PathBuf>,
+    /// The model before each disk, its speed, and what both are called.
+    pub(super) model: Option<(DeviceSpec, Speed, String)>,
+    pub(super) format: RecordFormat,
+    pub(super) job: Job,
+}
+
+/// What a job is called that an error of `--set` is found in.
+const NAME: &str = "the merges";
+
+impl AskedMerges {
+    /// What `options` ask for.
+    ///
+    /// # Errors
+    /// [`Failure`]: they do not go together, or something in them is wrong.
+    pub(super) fn new(options: &MergeOptions) -> Result<Self, Failure> {
+        let (model, folder) = place(options)?;
+        let disks = disks(options, folder.as_deref())?;
+        let format = format(options)?;
+        let merges = merges(options)?;
+        let job =
+            if options.make { job(options, "jobs = 1\n")? } else { of_files(options, &merges)? };
+        Ok(Self { round: options.round, merges, disks, model, format, job })
+    }
+
+    /// The section `[merge]`.
+    pub(super) fn spec(&self) -> &MergeSpec {
+        self.job.workload.merges().expect("the job has merges alone")
+    }
+
+    pub(super) fn shape(&self) -> Shape {
+        self.spec().shape
+    }
+
+    pub(super) fn seed(&self) -> Seed {
+        Seed(self.job.seed.wrapping_add(self.round.into()))
+    }
+}
+
+/// The job with `keys` of `[merge]` and what `options` change.
+fn job(options: &MergeOptions, keys: &str) -> Result<Job, Failure> {
+    // A list is a value of a file, a word one of an argument.
+    let (list, word) = match options.placement.as_deref() {
+        Some(list) if list.starts_with('[') => (format!("placement = {list}\n"), None),
+        word => (String::new(), word.map(|word| format!("merge.placement={word}"))),
+    };
+    let text = format!("[merge]\n{keys}{list}");
+    let sets: Vec<String> = options.sets.iter().cloned().chain(word).collect();
+    let job = Job::parse(NAME, &text, &sets)?;
+    if job.workload.merges().is_none() || job.live.view.is_some() {
+        let hint = "set keys of `merge`, `live.depth`, `live.timeout`, `seed`, or of a policy";
+        return Err(Failure::wrong("something is set that merges of files do not have", hint));
+    }
+    Ok(job)
+}
+
+/// The job of merges of these files: their number and length is that of the files.
+fn of_files(options: &MergeOptions, merges: &[MergeFiles]) -> Result<Job, Failure> {
+    let most = |count: fn(&MergeFiles) -> usize| merges.iter().map(count).max().unwrap_or(1);
+    let runs = most(|merge| merge.runs.len());
+    let mut longest = 1;
+    for path in merges.iter().flat_map(|merge| &merge.runs) {
+        // What cannot be looked at is told when it is opened.
+        longest = longest.max(std::fs::metadata(path).map_or(0, |meta| meta.len()));
+    }
+    let jobs = merges.len();
+    let keys = |more: &str| format!("jobs = {jobs}\nruns = {runs}\n{more}");
+    // A block of any length is shorter than that.
+    let any = job(options, &keys("run = \"64GiB\"\n"))?;
+    let shape = any.workload.merges().expect("the job has merges alone").shape;
+    let blocks = longest.div_ceil(shape.block.into());
+    // What is usual is less where runs are shorter; what a person says is not changed.
+    let [read, write] = [shape.read, shape.write].map(|usual| u64::from(usual).min(blocks));
+    let more = format!("run = \"{blocks}blocks\"\nread = {read}\nwrite = {write}\n");
+    job(options, &keys(&more))
+}
+
+/// The model, its speed and what it is called, and the folder of its disks.
+type AskedModel = (Option<(DeviceSpec, Speed, String)>, Option<PathBuf>);
+
+fn place(options: &MergeOptions) -> Result<AskedModel, Failure> {
+    let Some(on) = &options.on else { return Ok((None, None)) };
+    let Some(what) = on.strip_prefix(EMULATED) else {
+        let message = format!("--on {on}: merges of files are on real disks, or on emulated ones");
+        return Err(Failure::wrong(message, "as emulated:linear-1992@20; `--to` names the disks"));
+    };
+    let (name, folder) = model_and_path(what);
+    let (spec, speed) = model(name)?;
+    Ok((Some((spec, speed, name.to_owned())), folder.map(PathBuf::from)))
+}
+
+/// The folder of each disk.
+fn disks(options: &MergeOptions, folder: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
+    if options.to.is_empty() {
+        let hint = "name a folder of each disk: --to /disk0 /disk1";
+        return Err(Failure::wrong("nothing says where outputs go", hint));
+    }
+    let mut disks = Vec::new();
+    for to in &options.to {
+        let path = folder.map_or_else(|| to.clone(), |folder| folder.join(to));
+        if folder.is_some() && !path.exists() {
+            std::fs::create_dir_all(&path).map_err(|error| Failure::unwritable(&path, &error))?;
+        }
+        let real =
+            std::fs::canonicalize(&path).map_err(|error| Failure::unreadable(&path, &error))?;
+        if !real.is_dir() {
+            let message = format!("--to {}: found no folder", path.display());
+            return Err(Failure::wrong(message, "outputs are files: name the folder for them"));
+        }
+        if disks.contains(&real) {
+            let message = format!("--to names {} twice", path.display());
+            return Err(Failure::wrong(message, "name each disk once"));
+        }
+        disks.push(real);
+    }
+    Ok(disks)
+}
+
+fn format(options: &MergeOptions) -> Result<RecordFormat, Failure> {
+    let Some((length, key, bytes)) = options.record else { return Ok(RecordFormat::Lines) };
+    if options.make {
+        return Err(Failure::wrong("--make does not go with --record", "it makes lines"));
+    }
+    let end = key.checked_add(bytes).filter(|end| *end <= length && bytes > 0 && length > 0);
+    let Some(end) = end else {
+        let message = format!("a key of {bytes} bytes at byte {key} of a record of {length} bytes");
+        return Err(Failure::wrong(message, "as --record 100 --key 0:10"));
+    };
+    let [length, key, end] = [length, key, end].map(|bytes| bytes as usize);
+    Ok(RecordFormat::Fixed { length, key, end })
+}
+
+fn merges(options: &MergeOptions) -> Result<Vec<MergeFiles>, Failure> {
+    let given = [
+        ("runs", !options.runs.is_empty()),
+        ("--jobs", options.jobs.is_some()),
+        ("--make", options.make),
+    ];
+    let given: Vec<&str> =
+        given.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
+    match (given.as_slice(), &options.jobs) {
+        ([], _) => {
+            let hint = "name runs, a file of merges (--jobs FILE), or make some (--make)";
+            Err(Failure::wrong("there is nothing to merge", hint))
+        }
+        ([_], Some(jobs)) => Ok(MergeFiles::load(jobs)?),
+        ([_], None) if options.make => Ok(Vec::new()),
+        ([_], None) => Ok(vec![MergeFiles { runs: options.runs.clone(), output: None }]),
+        (several, _) => {
+            let message = format!("{} do not go together", several.join(" and "));
+            Err(Failure::wrong(message, "leave one of them out"))
+        }
+    }
+}

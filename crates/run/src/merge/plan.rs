@@ -1,0 +1,346 @@
+//! Which file lies on which disk and where, all of them opened and checked before anything is written.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use penstock_core::{Seed, Span, Time};
+use penstock_live::{Input, Output, PageCache, Target};
+use penstock_workload::Merge;
+use penstock_workload::merge::{JobDisks, Placement};
+
+use super::job::Merging;
+use super::make::make;
+use super::options::{AskedMerges, MergeOptions};
+use super::record::RecordFormat;
+use super::run::RunReader;
+use super::source::{FilePlace, MergePlaces};
+use crate::failure::Failure;
+
+/// Merges that can begin.
+pub(super) struct MergePlan {
+    pub(super) jobs: Vec<Merging>,
+    pub(super) files: Vec<PlannedMerge>,
+    /// Bytes that are laid on each disk.
+    pub(super) disks: Vec<PlannedDisk>,
+    /// Whether every file goes past the page cache.
+    pub(super) direct: bool,
+}
+
+/// The files of a merge.
+pub(super) struct PlannedMerge {
+    pub(super) inputs: Vec<PathBuf>,
+    pub(super) output: Output,
+    pub(super) places: MergePlaces,
+    pub(super) bytes: u64,
+}
+
+/// A disk, and what lies on it.
+pub(super) struct PlannedDisk {
+    pub(super) path: PathBuf,
+    /// Files by their first bytes.
+    pub(super) files: Vec<(u64, Target)>,
+    /// Bytes of it.
+    pub(super) capacity: u64,
+}
+
+/// Where everything is to lie.
+struct MergeSites {
+    paths: Vec<PathBuf>,
+    /// By merge: the disk of each run and of the output.
+    jobs: Vec<JobDisks>,
+    /// Where it lies on modelled disks.
+    merge: Option<Merge>,
+}
+
+/// The plan for what `asked` names.
+///
+/// # Errors
+/// [`Failure`]: a file that cannot be used; merges that cannot lie so; no room for an output.
+pub(super) fn plan(
+    asked: &AskedMerges,
+    options: &MergeOptions,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<MergePlan, Failure> {
+    let merges = if options.make { made(asked)? } else { files(asked) };
+    let sites = sites(asked, options, &merges)?;
+    check_names(&merges, &sites)?;
+    if options.make && options.round == 0 {
+        let spec = asked.spec();
+        for (job, (inputs, _)) in (0..).zip(&merges) {
+            make(job, inputs, &spec.shape, spec.depletion, asked.seed(), go_on)?;
+        }
+    }
+    let mut plan = MergePlan {
+        jobs: Vec::new(),
+        files: Vec::new(),
+        disks: sites.paths.iter().map(|path| disk(path, &sites)).collect(),
+        direct: true,
+    };
+    let stagger = asked.spec().stagger;
+    for (number, (inputs, name)) in merges.into_iter().enumerate() {
+        plan.add(asked, &sites, number, inputs, &name, Time::ZERO + later(stagger, number))?;
+    }
+    Ok(plan)
+}
+
+fn later(stagger: Span, number: usize) -> Span {
+    stagger.share(number as u64, 1)
+}
+
+fn disk(path: &Path, sites: &MergeSites) -> PlannedDisk {
+    let capacity = sites.merge.as_ref().map_or(0, |merge| merge.disk);
+    PlannedDisk { path: path.to_owned(), files: Vec::new(), capacity }
+}
+
+/// The runs of each merge, and what its output is called.
+fn files(asked: &AskedMerges) -> Vec<(Vec<PathBuf>, String)> {
+    let several = asked.merges.len() > 1;
+    let usual = |job| if several { format!("merged{job}") } else { "merged".into() };
+    let merges = asked.merges.iter().enumerate();
+    merges
+        .map(|(job, merge)| {
+            let name = merge.output.clone().unwrap_or_else(|| usual(job));
+            (merge.runs.clone(), name)
+        })
+        .collect()
+}
+
+/// The same of runs that are made, on the disks of their placement.
+fn made(asked: &AskedMerges) -> Result<Vec<(Vec<PathBuf>, String)>, Failure> {
+    let spec = asked.spec();
+    let merge = laid(asked)?;
+    Ok((0..spec.jobs)
+        .zip(&merge.layout.jobs)
+        .map(|(job, layout)| {
+            let run = |(run, place): (usize, &penstock_workload::merge::Place)| {
+                asked.disks[place.disk as usize].join(format!("merge{job}-run{run:02}"))
+            };
+            (layout.runs.iter().enumerate().map(run).collect(), format!("merged{job}"))
+        })
+        .collect())
+}
+
+/// Where the merges lie by the placement.
+fn laid(asked: &AskedMerges) -> Result<Merge, Failure> {
+    let disks = asked.disks.len() as u32;
+    let spec = asked.spec();
+    if let Err(error) = spec.placement.disks(spec.jobs, disks, spec.shape.runs) {
+        let hint = "name more folders with --to, take another --placement, or merge less at once";
+        return Err(Failure::wrong(error, hint));
+    }
+    let count = disks.try_into().expect("a disk at least");
+    let (bytes, name) = match &asked.model {
+        Some((spec, _, name)) => (spec.build(Seed(0)).capacity(), name.as_str()),
+        None => (u64::MAX, "the disks of --to"),
+    };
+    Ok(spec.on(count, bytes, name, &asked.job.classes)?)
+}
+
+/// Which disk has what.
+fn sites(
+    asked: &AskedMerges,
+    options: &MergeOptions,
+    merges: &[(Vec<PathBuf>, String)],
+) -> Result<MergeSites, Failure> {
+    let disks = asked.disks.len();
+    let mut paths = asked.disks.clone();
+    let laid = (options.make || asked.model.is_some() || options.placement.is_some())
+        .then(|| laid(asked))
+        .transpose()?;
+    if let Some(merge) = laid.as_ref().filter(|_| options.make || asked.model.is_some()) {
+        let of =
+            |(layout, (runs, _)): (&penstock_workload::merge::JobLayout, &(Vec<_>, _))| JobDisks {
+                inputs: layout.runs.iter().take(runs.len()).map(|place| place.disk).collect(),
+                output: layout.output.disk,
+            };
+        let jobs = merge.layout.jobs.iter().zip(merges).map(of).collect();
+        let merge = laid.filter(|_| asked.model.is_some());
+        return Ok(MergeSites { paths, jobs, merge });
+    }
+    let mut jobs = Vec::new();
+    for (number, (runs, _)) in merges.iter().enumerate() {
+        let output = match &laid {
+            Some(merge) => merge.layout.jobs[number].output.disk,
+            None => (number % disks) as u32,
+        };
+        let inputs = runs.iter().map(|run| disk_of(run, &mut paths)).collect::<Result<_, _>>()?;
+        jobs.push(JobDisks { inputs, output });
+    }
+    if laid.is_some() {
+        let placed = asked.spec().placement.clone();
+        check_placement(&placed, &jobs, &paths, merges)?;
+    }
+    Ok(MergeSites { paths, jobs, merge: None })
+}
+
+/// The disk that has the run at `path`: the one with its folder, or with its file system. What is on
+/// neither becomes a disk of its own.
+fn disk_of(path: &Path, disks: &mut Vec<PathBuf>) -> Result<u32, Failure> {
+    let unreadable = |error| Failure::unreadable(path, &error);
+    let real = std::fs::canonicalize(path).map_err(unreadable)?;
+    let inside = |disk: &&PathBuf| real.starts_with(disk);
+    let deepest = disks.iter().filter(inside).max_by_key(|disk| disk.as_os_str().len());
+    let device = |path: &Path| std::fs::metadata(path).map(|meta| meta.dev());
+    let found = if let Some(deepest) = deepest {
+        disks.iter().position(|disk| disk == deepest)
+    } else {
+        let own = device(&real).map_err(unreadable)?;
+        disks.iter().position(|disk| device(disk).is_ok_and(|device| device == own))
+    };
+    Ok(found.unwrap_or_else(|| {
+        disks.push(real.parent().unwrap_or(Path::new("/")).to_owned());
+        disks.len() - 1
+    }) as u32)
+}
+
+/// That runs lie where `placement` has them.
+fn check_placement(
+    placement: &Placement,
+    jobs: &[JobDisks],
+    disks: &[PathBuf],
+    merges: &[(Vec<PathBuf>, String)],
+) -> Result<(), Failure> {
+    let count = jobs.len() as u32;
+    for (job, (disks_of_job, (runs, _))) in (0..).zip(jobs.iter().zip(merges)) {
+        for (disk, run) in disks_of_job.inputs.iter().zip(runs) {
+            let wrong = match placement {
+                Placement::Dedicated if *disk < count => Some(*disk),
+                Placement::Separate if *disk == job => Some(job),
+                Placement::Shared if count > 1 && *disk == (job + count - 1) % count => Some(*disk),
+                Placement::Listed(listed) if !listed[job as usize].inputs.contains(disk) => {
+                    let message = format!(
+                        "{} lies on disk {disk}, {}, which the placement does not list for merge {job}",
+                        run.display(),
+                        disks[*disk as usize].display()
+                    );
+                    return Err(Failure::wrong(message, "runs stay where they are: list it too"));
+                }
+                _ => None,
+            };
+            if let Some(other) = wrong {
+                let message = format!(
+                    "{} lies on {}, which is also the target of the output of merge {other}",
+                    run.display(),
+                    disks[*disk as usize].display()
+                );
+                let hint = "runs stay where they are: name the folders of --to in another order, take \
+                            another placement, or leave it out";
+                return Err(Failure::wrong(message, hint));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// That no file is to be written twice, or is read and written.
+fn check_names(merges: &[(Vec<PathBuf>, String)], sites: &MergeSites) -> Result<(), Failure> {
+    let mut outputs = BTreeSet::new();
+    for ((_, name), disks) in merges.iter().zip(&sites.jobs) {
+        let path = sites.paths[disks.output as usize].join(name);
+        if !outputs.insert(path.clone()) {
+            let message = format!("two outputs are to be {}", path.display());
+            return Err(Failure::wrong(message, "give each merge an `output` of its own"));
+        }
+    }
+    Ok(())
+}
+
+impl MergePlan {
+    /// Opens the files of merge `number`, which begins at `begins`.
+    fn add(
+        &mut self,
+        asked: &AskedMerges,
+        sites: &MergeSites,
+        number: usize,
+        inputs: Vec<PathBuf>,
+        name: &str,
+        begins: Time,
+    ) -> Result<(), Failure> {
+        let shape = asked.shape();
+        let cache = if asked.model.is_some() { PageCache::Used } else { PageCache::Avoided };
+        let block = u64::from(shape.block);
+        let layout = sites.merge.as_ref().map(|merge| &merge.layout.jobs[number]);
+        let disks = &sites.jobs[number];
+        let mut runs = Vec::new();
+        let mut places = Vec::new();
+        for (run, path) in inputs.iter().enumerate() {
+            let input = Input::open(path, cache)?;
+            let (target, rest) = whole_records(path, input, asked.format, &mut self.direct)?;
+            let laid = layout.map(|layout| layout.runs[run].block * block);
+            let place = self.lay(disks.inputs[run], target.as_ref(), laid, asked)?;
+            let parts = (target.map_or(0, |target| target.capacity()), rest);
+            let group = u64::from(shape.read) * block;
+            runs.push(RunReader::new(path.clone(), asked.format, parts, group, block));
+            places.push((path.display().to_string(), place));
+        }
+        let merging = Merging::new(runs, (shape.write * shape.block) as usize, begins);
+        let path = self.disks[disks.output as usize].path.join(name);
+        let output = Output::create(&path, merging.bytes, cache)?;
+        self.direct &= output.direct || merging.bytes == 0;
+        let laid = layout.map(|layout| layout.output.block * block);
+        let place = self.lay(disks.output, output.target.as_ref(), laid, asked)?;
+        let places = MergePlaces { runs: places, output: (path.display().to_string(), place) };
+        self.files.push(PlannedMerge { inputs, output, places, bytes: merging.bytes });
+        self.jobs.push(merging);
+        Ok(())
+    }
+
+    /// Lays `target` on `disk`: at byte `laid`, or behind what lies there.
+    fn lay(
+        &mut self,
+        disk: u32,
+        target: Option<&Target>,
+        laid: Option<u64>,
+        asked: &AskedMerges,
+    ) -> Result<FilePlace, Failure> {
+        let planned = &mut self.disks[disk as usize];
+        let address = laid.unwrap_or(planned.capacity);
+        let mut unit = 1;
+        if let Some(target) = target {
+            let whole = asked.shape().block.is_multiple_of(target.unit());
+            if asked.model.is_none() {
+                asked.spec().fits_units(target.unit(), &target.path().display().to_string())?;
+            }
+            // Where blocks are no whole units, the device completes them.
+            unit = if whole { target.unit() } else { 1 };
+            if laid.is_none() {
+                planned.capacity += target.capacity();
+            }
+            planned.files.push((address, target.clone()));
+        }
+        Ok(FilePlace { disk, address, offset: 0, unit })
+    }
+}
+
+/// What of `input` at `path` is read in whole blocks, and what comes behind that.
+fn whole_records(
+    path: &Path,
+    input: Input,
+    format: RecordFormat,
+    direct: &mut bool,
+) -> Result<(Option<Target>, Vec<u8>), Failure> {
+    let len = input.len();
+    *direct &= input.direct || input.target.is_none();
+    let Input { target, mut rest, last, .. } = input;
+    match format {
+        // As `sort` does.
+        RecordFormat::Lines if last.is_some_and(|last| last != b'\n') => rest.push(b'\n'),
+        RecordFormat::Lines => {}
+        RecordFormat::Fixed { length, .. } => {
+            let (records, more) = (len / length as u64, len % length as u64);
+            if more > 0 {
+                let message = format!(
+                    "{} ends in the middle of a record: {records} records of {length} bytes and {more} \
+                     bytes more",
+                    path.display()
+                );
+                return Err(Failure::wrong(
+                    message,
+                    "the file was cut, or --record is not its own",
+                ));
+            }
+        }
+    }
+    Ok((target, rest))
+}

@@ -1,0 +1,315 @@
+"""`penstock merge`: sorted files become one each, side by side, with a policy for each disk."""
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from typer.core import TyperCommand
+
+from penstock.cli import output
+from penstock.cli.console import drawn
+from penstock.cli.job import errors_end
+from penstock.cli.options import Engine, Json
+from penstock.cli.verb import verb
+from penstock.errors import wrong
+from penstock.merging import Files, merge
+from penstock.results.merge_types import Merges, Models
+from penstock.results.rounds import ROUNDS_MOST
+from penstock.signals import Asked
+from penstock.text import places, prose, units
+
+if TYPE_CHECKING:
+    # A type of Typer's methods, which it does not export.
+    from typer._click.core import Context
+
+app = verb()
+
+
+class SeveralFolders(TyperCommand):
+    """A command whose `--to` may have several values."""
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """Repeat `--to` before each of its values."""
+        repeated: list[str] = []
+        values = False
+        for word in args:
+            first = values and repeated[-1] == "--to"
+            if word.startswith("-"):
+                values = word == "--to"
+            elif values and not first:
+                repeated.append("--to")
+            repeated.append(word)
+        return super().parse_args(ctx, repeated)
+
+
+Runs = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="RUN…", help="Sorted files to be merged into one.", show_default=False),
+]
+
+To = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--to",
+        metavar="FOLDER…",
+        help="A folder on each disk: merge 0 writes to the first, merge 1 to the second. All words "
+        "behind it are folders, up to the next option.",
+    ),
+]
+
+Jobs = Annotated[
+    str | None,
+    typer.Option(
+        "--jobs",
+        metavar="FILE",
+        help="Merge several times side by side: a file with a section `[[merge]]` for each, with "
+        '`runs = ["a", "b"]` and `output = "name"`.',
+    ),
+]
+
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="emulated:DEVICE[@SPEED][:FOLDER]",
+        help="Let a model answer in real time for each disk. With a folder, those of --to lie in "
+        "it and are made.",
+    ),
+]
+
+Policy = Annotated[
+    str,
+    typer.Option(
+        "--policy", metavar="NAME", help="The policy before each disk; classes are merges."
+    ),
+]
+
+Placement = Annotated[
+    str | None,
+    typer.Option(
+        "--placement",
+        metavar="dedicated|separate|shared|all",
+        help="Where runs and outputs lie. Runs that are there stay where they are and must lie so, "
+        "except on emulated disks. If not given, any place is right; `--make` takes separate.",
+    ),
+]
+
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="unlimited|partition=N|pool=N|writes=N",
+        help="Blocks in memory: of each merge, of all together, or only of each output.",
+    ),
+]
+
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a setting, as merge.read=12 or policy.deadline.read_expire=100ms.",
+    ),
+]
+
+Record = Annotated[
+    int | None,
+    typer.Option("--record", metavar="BYTES", min=1, help="Records of this length, not lines."),
+]
+
+Key = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        metavar="OFFSET:BYTES",
+        help="Where the key of a record is. All of it if not given.",
+    ),
+]
+
+Make = Annotated[
+    bool,
+    typer.Option(
+        "--make",
+        help="Make the runs first, as the settings say: merge.jobs, merge.runs, merge.run and "
+        "merge.depletion.",
+    ),
+]
+
+BesideCommands = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--beside",
+        metavar="sort|COMMAND",
+        help="Then merge the same files with GNU sort, or a command with {inputs} and {output}, a "
+        "process for each merge.",
+    ),
+]
+
+Rounds = Annotated[
+    int,
+    typer.Option("--rounds", metavar="N", min=1, max=ROUNDS_MOST, help="Do all of it N times."),
+]
+
+
+@app.command("merge", cls=SeveralFolders)
+def run(
+    *,
+    runs: Runs = None,
+    to: To = None,
+    jobs: Jobs = None,
+    on: On = None,
+    policy: Policy = "fcfs",
+    placement: Placement = None,
+    memory: Memory = None,
+    sets: Sets = None,
+    record: Record = None,
+    key: Key = None,
+    make: Make = False,
+    engine: Engine = None,
+    beside: BesideCommands = None,
+    rounds: Rounds = 1,
+    as_json: Json = False,
+) -> None:
+    """Merge sorted files, as `sort -m` does, several merges side by side.
+
+    Each disk has a queue with a policy, each merge reads and writes in groups of blocks, past the
+    page cache where that is possible. Runs are only read; outputs are new files, and have their
+    names when they are whole.
+    """
+    asked = Asked()
+    with errors_end():
+        files = Files(
+            runs=runs or [],
+            to=to or [],
+            jobs=jobs,
+            on=on,
+            policy=policy,
+            sets=[*(sets or []), *_memory(memory)],
+            placement=placement,
+            record=_record(record, key),
+            make=make,
+            engine=engine,
+            beside=beside or [],
+        )
+        try:
+            with asked.first_stops():
+                result = merge(files, rounds=rounds)
+        except KeyboardInterrupt as interrupt:
+            output.talk("interrupted: no output was made")
+            raise typer.Exit(asked.exit_code) from interrupt
+    if as_json:
+        output.data(f"{json.dumps(result, indent=2, ensure_ascii=False)}\n")
+        return
+    drawn(lambda console: show(result, console))
+
+
+def _memory(memory: str | None) -> list[str]:
+    """The setting that `--memory` stands for."""
+    if memory is None:
+        return []
+    kind, equals, blocks = memory.partition("=")
+    return [f"merge.memory.{kind}={blocks}" if equals else f"merge.memory={memory}"]
+
+
+def _record(length: int | None, key: str | None) -> tuple[int, int, int] | None:
+    """The length of a record, and where its key begins and how long it is."""
+    if length is None:
+        if key is not None:
+            raise wrong("--key does not go without --record", "lines are compared as a whole")
+        return None
+    if key is None:
+        return length, 0, length
+    offset, colon, size = key.partition(":")
+    if not (colon and offset.isdecimal() and size.isdecimal()):
+        raise wrong(f"--key {key} is no place in a record", "as 0:10: ten bytes from byte 0 on")
+    place = length, int(offset), int(size)
+    if max(place) >= 1 << 32:
+        raise wrong(f"--key {key} is no place in a record", "no record is so long")
+    return place
+
+
+def show(result: Merges, console: Console) -> None:
+    """Print what came of it: the answer first, then what it depends on."""
+    count = len(result["disks"])
+    disks = f"{units.count(count)} disk{'s' if count > 1 else ''}"
+    model = result["model"]
+    where = disks if model is None else f"{model} for each of {disks}"
+    ended = units.seconds(result["makespan_s"])
+    prose.line(
+        console,
+        Text.assemble(
+            (result["world"].upper(), "bold"),
+            f"  {where}, {result['policy']}: all merged in ",
+            (ended, "bold"),
+        ),
+    )
+    console.print(_merges(result))
+    for line in _lines(result):
+        prose.line(console, Text(f"  {line}"))
+
+
+def _merges(result: Merges) -> Table:
+    """Each merge, a row."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("  output", overflow="fold")
+    for heading in ("runs", "size", "finished", "waited for reads", "for memory", "processor"):
+        table.add_column(heading, justify="right")
+    for one in result["merges"]:
+        table.add_row(
+            f"  {one['output']}",
+            units.count(len(one["inputs"])),
+            units.size(one["bytes"]),
+            units.seconds(one["finish_s"]),
+            units.seconds(one["blocked_s"]["read"]),
+            units.seconds(one["blocked_s"]["memory"]),
+            units.seconds(one["cpu_s"]),
+        )
+    return table
+
+
+def _lines(result: Merges) -> Iterator[str]:
+    """What is below the table."""
+    rounds = result["rounds"]
+    if len(rounds) > 1:
+        spans = [one["makespan_s"] for one in rounds]
+        yield (
+            f"the median of {len(spans)} rounds, from {units.seconds(min(spans))} to "
+            f"{units.seconds(max(spans))}"
+        )
+    yield (
+        f"up to {units.percent(result['divergence_max'])} apart, "
+        f"{units.count(result['max_queued_writes'])} writes at one disk; "
+        f"processors worked {units.seconds(result['cpu_s'])}"
+    )
+    for number, other in enumerate(result["beside"]):
+        same = all(one["beside"][number]["identical"] for one in rounds)
+        yield (
+            f"beside: {other['command']} took {units.seconds(other['makespan_s'])}, processors "
+            f"{units.seconds(other['cpu_s'])}; {'the same bytes' if same else 'OTHER BYTES'}"
+        )
+    if emulation := result.get("emulation"):
+        yield from _on_time(emulation)
+    if below := places.below(result.get("schedulers", {})):
+        yield f"below: {below}"
+    if result["world"] == "measured" and not result["direct"]:
+        yield "not every file went past the page cache: its file system does not allow that"
+    yield from (f"note: {remark}" for remark in result["remarks"])
+
+
+def _on_time(models: Models) -> Iterator[str]:
+    """How well models kept their schedules."""
+    late, waits = models["lateness"], models["file_waits"]
+    yield (
+        f"the models answered late by p50 {units.latency(late['p50_ns'])}, "
+        f"p99 {units.latency(late['p99_ns'])} of real time, which the merges make up for"
+    )
+    if waits["completions"]:
+        yield (
+            f"{units.count(waits['completions'])} of {units.count(late['completions'])} requests "
+            f"took longer in their files than on a model, p99 {units.latency(waits['p99_ns'])}, "
+            "which counts: a lower speed hides it"
+        )
