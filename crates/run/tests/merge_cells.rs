@@ -1,7 +1,7 @@
 //! Many jobs with merges at once: what comes of each is in its place, a job that waits for memory for good
 //! is a result, and wrong input is a failure.
 
-use penstock_run::papers::merge_placement::{MergeCell, MergeOutcome, layout, merges};
+use penstock_run::papers::merge_placement::{MergeCell, MergeCellResult, layout, merges};
 
 const TEXT: &str = "[device]\nmodel = \"linear\"\narray = { level = \"jbod\", disks = 5, scheduler = \"each\" }\n\
                     [merge]\njobs = 2\n";
@@ -25,10 +25,10 @@ fn outcomes_are_in_the_order_of_the_cells() {
     ];
     let found = merges(&cells, &mut || true).unwrap_or_else(|failure| panic!("{failure}"));
     let [
-        MergeOutcome::Finished { merge: separate, utilisation },
-        MergeOutcome::Deadlock { deadlock },
-        MergeOutcome::Finished { merge: alone, .. },
-        MergeOutcome::Finished { merge: shared, .. },
+        MergeCellResult::Finished { merge: separate, utilisation },
+        MergeCellResult::Deadlock { deadlock },
+        MergeCellResult::Finished { merge: alone, .. },
+        MergeCellResult::Finished { merge: shared, .. },
     ] = &found[..]
     else {
         panic!("{found:?}")
@@ -44,7 +44,7 @@ fn outcomes_are_in_the_order_of_the_cells() {
 fn what_comes_of_a_cell_does_not_depend_on_the_others() {
     let cells: Vec<_> =
         (1..=4).map(|seed| cell(&["merge.run=100blocks", &format!("seed={seed}")])).collect();
-    let text = |found: &[MergeOutcome]| serde_json::to_string(found).unwrap();
+    let text = |found: &[MergeCellResult]| serde_json::to_string(found).unwrap();
     let together = merges(&cells, &mut || true).unwrap();
     for (number, alone) in cells.iter().enumerate() {
         let alone = merges(std::slice::from_ref(alone), &mut || true).unwrap();

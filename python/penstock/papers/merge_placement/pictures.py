@@ -158,7 +158,7 @@ def _threshold(ours: Ours) -> "alt.TopLevelMixin | None":
     ]
     if not points:
         return None
-    x = drawing.axis_x("f = w (D − 1) / r")
+    x = drawing.axis_x("f = w (D - 1) / r")
     y = drawing.axis_y("apart at most, part of a job", ends=(0, 1))
     panel = drawing.Panel(points, x, y, rule=drawing.upright(RACE))
     return drawing.marked([panel], height=300)

@@ -24,7 +24,7 @@ pub struct MergeCell {
 /// What came of it.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub enum MergeOutcome {
+pub enum MergeCellResult {
     /// All jobs have finished.
     Finished {
         /// What they did.
@@ -46,28 +46,28 @@ pub enum MergeOutcome {
 pub fn merges(
     cells: &[MergeCell],
     go_on: &mut dyn FnMut() -> bool,
-) -> Result<Vec<MergeOutcome>, Failure> {
+) -> Result<Vec<MergeCellResult>, Failure> {
     parallel::all(cells, one, go_on)
 }
 
-fn one(cell: &MergeCell) -> Result<MergeOutcome, Failure> {
+fn one(cell: &MergeCell) -> Result<MergeCellResult, Failure> {
     let options = Options { policies: vec![cell.policy.as_str().into()], ..Options::default() };
     match compare_text(&cell.name, &cell.text, &cell.sets, &options, &mut |_| true) {
         Ok(mut comparison) => {
             finished(comparison.runs.pop().expect("one policy, one round"), &cell.name)
         }
         Err(failure) if failure.is_deadlock() => {
-            Ok(MergeOutcome::Deadlock { deadlock: failure.to_string() })
+            Ok(MergeCellResult::Deadlock { deadlock: failure.to_string() })
         }
         Err(failure) => Err(failure),
     }
 }
 
-fn finished(run: RunResult, name: &str) -> Result<MergeOutcome, Failure> {
+fn finished(run: RunResult, name: &str) -> Result<MergeCellResult, Failure> {
     let Some(merge) = run.merge else {
         return Err(Failure::wrong(format_args!("{name} has no merges"), "it needs `[merge]`"));
     };
     let disks = run.device_stats.map_or_else(Vec::new, |stats| stats.disks);
     let utilisation = disks.iter().map(|disk| disk.own.utilisation).collect();
-    Ok(MergeOutcome::Finished { merge, utilisation })
+    Ok(MergeCellResult::Finished { merge, utilisation })
 }

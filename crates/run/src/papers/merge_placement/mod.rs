@@ -12,6 +12,6 @@ mod layout;
 mod parallel;
 mod ring;
 
-pub use cells::{MergeCell, MergeOutcome, merges};
+pub use cells::{MergeCell, MergeCellResult, merges};
 pub use layout::layout;
 pub use ring::{Peak, Ring, RingRun, Service, rings};
