@@ -1,6 +1,6 @@
 //! Files of any length: one that is only read, and a new one of which the length is known.
 //!
-//! Use them for a program that reads a person's files and makes others of them, such as a merge. Direct
+//! Use them for a program that reads a user's files and makes others of them, such as a merge. Direct
 //! I/O moves whole blocks: what of a file is none is read when it is opened, and a new file is cut to
 //! its length when it is whole. A file system without direct I/O is used through the page cache.
 //!
