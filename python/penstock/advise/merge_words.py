@@ -9,11 +9,13 @@ from penstock.text import units
 def title(found: Advice) -> str:
     """What was asked."""
     facts, disks = found.facts, found.disks
-    jobs = "any number of merges" if found.question.jobs is None else _many(facts.jobs, "merge")
+    jobs = (
+        "any number of merges" if found.question.jobs is None else units.many(facts.jobs, "merge")
+    )
     return (
-        f"{jobs} on {_many(disks.count, 'disk')} like {disks.name}: {_many(facts.runs, 'run')} of "
-        f"{_blocks(facts.run)} of {facts.block:,} B each, {facts.read} read and {facts.write} "
-        "written at once"
+        f"{jobs} on {units.many(disks.count, 'disk')} like {disks.name}: "
+        f"{units.many(facts.runs, 'run')} of {_blocks(facts.run)} of {facts.block:,} B each, "
+        f"{facts.read} read and {facts.write} written at once"
     )
 
 
@@ -27,7 +29,7 @@ def _lines(found: Advice) -> Iterator[str]:
     yield f"Set {setting(best)}: {_time(found, best)}."
     yield _race(found)
     if not found.certain:
-        others = _many(len(found.alike) - 1, "other choice")
+        others = units.many(len(found.alike) - 1, "other choice")
         yield f"It cannot be told apart from {others}: it is the one of them that asks for least."
     if (other := found.runner_up) is not None:
         yield f"Runner-up: {setting(other)}, {_costs(found, other)}."
@@ -112,9 +114,5 @@ def _why(choice: Choice) -> str:
     return (choice.failure or "").splitlines()[0].removeprefix("error: ")
 
 
-def _many(count: int, what: str) -> str:
-    return f"1 {what}" if count == 1 else f"{count:,} {what}s"
-
-
 def _blocks(count: int) -> str:
-    return _many(count, "block")
+    return units.many(count, "block")

@@ -280,9 +280,10 @@ def _lines(result: Merges) -> Iterator[str]:
             f"the median of {len(spans)} rounds, from {units.seconds(min(spans))} to "
             f"{units.seconds(max(spans))}"
         )
+    several = len(result["merges"]) > 1
+    apart = f"up to {units.percent(result['divergence_max'])} apart, " if several else "up to "
     yield (
-        f"up to {units.percent(result['divergence_max'])} apart, "
-        f"{units.count(result['max_queued_writes'])} writes at one disk; "
+        f"{apart}{units.many(result['max_queued_writes'], 'write')} at one disk; "
         f"processors worked {units.seconds(result['cpu_s'])}"
     )
     for number, other in enumerate(result["beside"]):

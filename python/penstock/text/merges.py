@@ -24,4 +24,4 @@ def line(runs: Sequence[Run]) -> str | None:
             took += f", the first in {ranges.figure(Spread.of(first), units.seconds)}"
     apart = ranges.figure(Spread.of(one["divergence_max"] for one in found), units.percent)
     queued = max(one["max_queued_writes"] for one in found)
-    return f"merges: {took}; up to {apart} apart, {units.count(queued)} writes at one disk"
+    return f"merges: {took}; up to {apart} apart, {units.many(queued, 'write')} at one disk"

@@ -41,6 +41,11 @@ def count(n: int) -> str:
     return f"{n:,}"
 
 
+def many(n: int, what: str) -> str:
+    """So many of a thing whose plural ends in s."""
+    return f"{count(n)} {what}" if n == 1 else f"{count(n)} {what}s"
+
+
 def rate(per_second: float) -> str:
     """Events a second: three digits, and whole above a hundred."""
     return digits(per_second) if per_second < 100 else f"{per_second:,.0f}"

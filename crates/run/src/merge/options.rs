@@ -1,5 +1,6 @@
 //! How merges of files are asked for, and what follows before any file is opened.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use penstock_core::Seed;
@@ -146,14 +147,20 @@ fn disks(options: &MergeOptions, folder: Option<&Path>) -> Result<Vec<PathBuf>, 
         if folder.is_some() && !path.exists() {
             std::fs::create_dir_all(&path).map_err(|error| Failure::unwritable(&path, &error))?;
         }
-        let real =
-            std::fs::canonicalize(&path).map_err(|error| Failure::unreadable(&path, &error))?;
+        let shown = path.display();
+        let real = std::fs::canonicalize(&path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => {
+                let message = format!("--to {shown}: found nothing there; expected a folder");
+                Failure::wrong(message, format!("make it first: mkdir -p {shown}"))
+            }
+            _ => Failure::unreadable(&path, &error),
+        })?;
         if !real.is_dir() {
-            let message = format!("--to {}: found no folder", path.display());
+            let message = format!("--to {shown}: found no folder");
             return Err(Failure::wrong(message, "outputs are files: name the folder for them"));
         }
         if disks.contains(&real) {
-            let message = format!("--to names {} twice", path.display());
+            let message = format!("--to names {shown} twice");
             return Err(Failure::wrong(message, "name each disk once"));
         }
         disks.push(real);
