@@ -27,3 +27,23 @@ pub(crate) fn raise(py: Python<'_>, failure: &RunFailure) -> PyErr {
         Err(other) => other,
     }
 }
+
+/// Does `work` without the interpreter. A signal's handler that raises ends it.
+pub(crate) fn interruptible<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, RunFailure> + Send,
+) -> PyResult<T> {
+    let mut raised = None;
+    let result = py.detach(|| {
+        work(&mut || {
+            #[expect(clippy::redundant_closure_for_method_calls, reason = "of any lifetime")]
+            let signals = Python::attach(|py| py.check_signals());
+            raised = raised.take().or(signals.err());
+            raised.is_none()
+        })
+    });
+    match raised {
+        Some(raised) => Err(raised),
+        None => result.map_err(|failure| raise(py, &failure)),
+    }
+}

@@ -1,13 +1,12 @@
-//! The gate and the evaluation programs for Python.
+//! The gate, for Python.
 
 use std::cell::RefCell;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use penstock_core::{Errno, Span};
+use penstock_core::Errno;
 use penstock_run::TargetOptions;
 use penstock_run::gate::{Gate as Opened, GateError, GateFile, GateOptions};
-use penstock_run::papers::online_batch::{Trial, run};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -128,45 +127,5 @@ fn failed(py: Python<'_>, error: &GateError) -> PyErr {
     match raised.value(py).setattr("done", error.done) {
         Ok(()) => raised,
         Err(other) => other,
-    }
-}
-
-/// Runs the evaluation programs of the online-batch paper once and returns what they met, as JSON.
-///
-/// Times of the processor are nanoseconds. A signal's handler that raises ends the run.
-#[pyfunction]
-#[pyo3(signature = (
-    *, target, mode, online, batch, online_cpu_ns, batch_cpu_ns, cpu_priority,
-    overlap_ns, writes
-))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
-pub(crate) fn online_batch(
-    py: Python<'_>,
-    target: Target,
-    mode: String,
-    online: u32,
-    batch: u32,
-    online_cpu_ns: u64,
-    batch_cpu_ns: u64,
-    cpu_priority: bool,
-    overlap_ns: u64,
-    writes: bool,
-) -> PyResult<String> {
-    let (online_cpu, batch_cpu) = (Span::from_ns(online_cpu_ns), Span::from_ns(batch_cpu_ns));
-    let (target, overlap) = (target.into(), Span::from_ns(overlap_ns));
-    let cell =
-        Trial { target, mode, online, batch, online_cpu, batch_cpu, cpu_priority, overlap, writes };
-    let mut raised = None;
-    let result = py.detach(|| {
-        run(&cell, &mut || {
-            #[expect(clippy::redundant_closure_for_method_calls, reason = "of any lifetime")]
-            let signals = Python::attach(|py| py.check_signals());
-            raised = raised.take().or(signals.err());
-            raised.is_none()
-        })
-    });
-    match raised {
-        Some(raised) => Err(raised),
-        None => result.map(|result| json(&result)).map_err(|failure| raise(py, &failure)),
     }
 }

@@ -50,11 +50,11 @@ mod _native {
     #[pymodule_export]
     use crate::cycle::cycle_inputs;
     #[pymodule_export]
-    use crate::gate::{Gate, online_batch};
+    use crate::gate::Gate;
     #[pymodule_export]
     use crate::merge::merge_files;
     #[pymodule_export]
-    use crate::papers::{merge_cells, merge_layout, merge_rings};
+    use crate::papers::{merge_cells, merge_layout, merge_rings, online_batch};
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use penstock_run::merge::{MergeOptions, merge};
 use pyo3::prelude::*;
 
-use crate::answer::{json, raise};
+use crate::answer::{interruptible, json};
 
 /// Merges files once and returns what came of it, as JSON. A signal's handler that raises ends it.
 #[pyfunction]
@@ -29,17 +29,5 @@ pub(crate) fn merge_files(
 ) -> PyResult<String> {
     let options =
         MergeOptions { runs, jobs, to, on, policy, sets, placement, record, make, round, engine };
-    let mut raised = None;
-    let result = py.detach(|| {
-        merge(&options, &mut || {
-            #[expect(clippy::redundant_closure_for_method_calls, reason = "of any lifetime")]
-            let signals = Python::attach(|py| py.check_signals());
-            raised = raised.take().or(signals.err());
-            raised.is_none()
-        })
-    });
-    match raised {
-        Some(raised) => Err(raised),
-        None => result.map(|result| json(&result)).map_err(|failure| raise(py, &failure)),
-    }
+    interruptible(py, |go_on| merge(&options, go_on).map(|result| json(&result)))
 }

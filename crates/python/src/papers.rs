@@ -1,12 +1,13 @@
 //! The experiments of papers, for Python.
 
 use penstock_core::{Span, Time};
-use penstock_run::Failure;
 use penstock_run::papers::merge_placement::{self, Ring, Service};
+use penstock_run::papers::online_batch::{Trial, run};
 use pyo3::prelude::*;
 
-use crate::answer::{json, raise};
+use crate::answer::{interruptible, json, raise};
 use crate::session::Variant;
+use crate::target::Target;
 
 /// A `penstock.papers.merge_placement.rings.Ring`. Times are nanoseconds.
 #[derive(FromPyObject)]
@@ -63,22 +64,30 @@ pub(crate) fn merge_rings(py: Python<'_>, rings: Vec<RingModel>) -> PyResult<Str
     interruptible(py, |go_on| merge_placement::rings(&rings, go_on).map(|found| json(&found)))
 }
 
-/// Does `work` without the interpreter. A signal's handler that raises ends it.
-fn interruptible<T: Send>(
+/// Runs the evaluation programs of the online-batch paper once and returns what they met, as JSON.
+///
+/// Times of the processor are nanoseconds. A signal's handler that raises ends the run.
+#[pyfunction]
+#[pyo3(signature = (
+    *, target, mode, online, batch, online_cpu_ns, batch_cpu_ns, cpu_priority,
+    overlap_ns, writes
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+pub(crate) fn online_batch(
     py: Python<'_>,
-    work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, Failure> + Send,
-) -> PyResult<T> {
-    let mut raised = None;
-    let result = py.detach(|| {
-        work(&mut || {
-            #[expect(clippy::redundant_closure_for_method_calls, reason = "of any lifetime")]
-            let signals = Python::attach(|py| py.check_signals());
-            raised = raised.take().or(signals.err());
-            raised.is_none()
-        })
-    });
-    match raised {
-        Some(raised) => Err(raised),
-        None => result.map_err(|failure| raise(py, &failure)),
-    }
+    target: Target,
+    mode: String,
+    online: u32,
+    batch: u32,
+    online_cpu_ns: u64,
+    batch_cpu_ns: u64,
+    cpu_priority: bool,
+    overlap_ns: u64,
+    writes: bool,
+) -> PyResult<String> {
+    let (online_cpu, batch_cpu) = (Span::from_ns(online_cpu_ns), Span::from_ns(batch_cpu_ns));
+    let (target, overlap) = (target.into(), Span::from_ns(overlap_ns));
+    let cell =
+        Trial { target, mode, online, batch, online_cpu, batch_cpu, cpu_priority, overlap, writes };
+    interruptible(py, |go_on| run(&cell, go_on).map(|result| json(&result)))
 }
