@@ -4,7 +4,7 @@ from typing import cast
 
 import pytest
 
-from penstock.results.json_types import Class, Comparison, Demand, DeviceStats, Run
+from penstock.results.json_types import Class, Comparison, Demand, DeviceStats, Merge, Run
 from penstock.text.verdict import judged, verdict
 from sample import (
     MS,
@@ -373,3 +373,50 @@ def test_a_schedule_that_was_not_held_is_said_once() -> None:
     *_, said, rest = joined(verdict(comparison(*runs, measured=True)))
     assert said.startswith("under cfq the schedule was not held: 90 % of arrivals")
     assert rest == "it was not held under noop, fcfs either"
+
+
+def merges(**ended: list[float | None]) -> list[str]:
+    """The verdict on merges that under each policy ended at such a time, a round each.
+
+    The sooner they end, the longer their requests take.
+    """
+    runs: list[Run] = []
+    for policy, spans in ended.items():
+        for number, span in enumerate(spans):
+            p99 = 9000 * MS if span is None else round(100_000 / span) * MS
+            run = one_run(policy, [one_class("job0", p99=p99)])
+            run["merge"] = cast("Merge", {"makespan_s": span})
+            if len(spans) > 1:
+                run["round"] = number
+            runs.append(run)
+    return verdict(comparison(*runs))
+
+
+def test_merges_are_compared_by_when_the_last_has_ended() -> None:
+    assert merges(fcfs=[100.0], read_first=[64.0]) == [
+        "read_first: all merged in 64.0 s, 36.0 % sooner than fcfs"
+    ]
+    assert merges(fcfs=[100.0], noop=[100.5]) == ["noop: all merged in 100 s, as with fcfs"]
+
+
+def test_of_several_policies_the_one_is_named_under_which_merges_end_soonest() -> None:
+    first, *rest = merges(fcfs=[100.0], read_first=[64.0], noop=[110.0])
+    assert first == "soonest: read_first, all merged in 64.0 s"
+    assert rest == [
+        "read_first: all merged in 64.0 s, 36.0 % sooner than fcfs",
+        "noop: all merged in 110 s, 10.0 % later than fcfs",
+    ]
+
+
+def test_merges_of_which_some_round_ends_as_with_the_other_are_not_told_apart() -> None:
+    assert merges(fcfs=[90.0, 100.0, 110.0], noop=[80.0, 85.0, 95.0]) == [
+        "noop: all merged in 85.0 [80.0–95.0] s, and noise hides how far that is from fcfs"
+    ]
+    assert merges(fcfs=[90.0, 100.0, 110.0], noop=[80.0, 85.0, 89.0]) == [
+        "noop: all merged in 85.0 [80.0–89.0] s, 15.0 % sooner than fcfs"
+    ]
+
+
+def test_merges_that_did_not_end_are_compared_as_other_work_is() -> None:
+    (line,) = merges(fcfs=[100.0], read_first=[None])
+    assert "job0's p99" in line

@@ -1,10 +1,17 @@
-"""Merges side by side in a line: when they ended, how far they were apart, what was queued."""
+"""Merges side by side in words: when they ended, how far they were apart, what was queued.
+
+Whoever runs merges waits for the last one, so they are compared by when that ends. How long a
+single request takes says little about it: writes that wait behind reads may let all end sooner.
+"""
 
 from collections.abc import Sequence
 
 from penstock.results.json_types import Run
-from penstock.results.rounds import Spread
+from penstock.results.rounds import Rounds, Spread
 from penstock.text import ranges, units
+
+ALIKE = 0.01
+"""A difference that is not worth a word, of a time."""
 
 
 def line(runs: Sequence[Run]) -> str | None:
@@ -25,3 +32,40 @@ def line(runs: Sequence[Run]) -> str | None:
     apart = ranges.figure(Spread.of(one["divergence_max"] for one in found), units.percent)
     queued = max(one["max_queued_writes"] for one in found)
     return f"merges: {took}; up to {apart} apart, {units.many(queued, 'write')} at one disk"
+
+
+def verdict(policies: Sequence[Rounds], baseline: Rounds | None) -> list[str]:
+    """Who ends soonest, and every policy against the baseline; nothing unless all merges ended."""
+    ends = {policy.label: _makespan(policy) for policy in policies}
+    known = {label: end for label, end in ends.items() if end is not None}
+    if not ends or len(known) < len(ends):
+        return []
+    soonest = min(known, key=lambda label: known[label].median)
+    said = ranges.figure(known[soonest], units.seconds)
+    lines = [f"soonest: {soonest}, all merged in {said}"] if len(known) > 2 else []
+    if baseline is None or baseline.label not in known:
+        return lines
+    than = known[baseline.label]
+    return lines + [
+        f"{label}: all merged in {ranges.figure(end, units.seconds)}, "
+        f"{_differs(end, than, single=len(baseline.whole()) == 1)} {baseline.label}"
+        for label, end in known.items()
+        if label != baseline.label
+    ]
+
+
+def _makespan(policy: Rounds) -> Spread | None:
+    """When the last merge ended, over rounds; none if one did not end."""
+    found = [run["merge"]["makespan_s"] if "merge" in run else None for run in policy.whole()]
+    whole = [one for one in found if one is not None]
+    return Spread.of(whole) if whole and len(whole) == len(found) else None
+
+
+def _differs(end: Spread, than: Spread, *, single: bool) -> str:
+    """How far one end is from another, in the words before the other's name."""
+    off = end.median / than.median - 1
+    if abs(off) < ALIKE:
+        return "as with"
+    if not single and end.overlaps(than):
+        return "and noise hides how far that is from"
+    return f"{units.percent(abs(off))} {'sooner' if off < 0 else 'later'} than"

@@ -2,7 +2,8 @@
 
 First stands what makes figures useless: requests that failed, a device that cannot keep up, nothing
 to decide. Then which policies are best, every policy against the baseline, and what went wrong.
-Equal results give equal words. A class that ran alone too is compared with that as well.
+Merges are compared by when the last one ended, not by their requests. Equal results give equal
+words. A class that ran alone too is compared with that as well.
 """
 
 import json
@@ -13,7 +14,7 @@ from penstock.results import judge, rounds
 from penstock.results.json_types import Class, Comparison, Overload, Verdict
 from penstock.results.judge import FEW, KEPT, NOTABLE, Candidates, Ranking, Sides, alike
 from penstock.results.rounds import ALONE, Rounds, Spread
-from penstock.text import failures, prose, ranges, schedule, shares, units
+from penstock.text import failures, merges, prose, ranges, schedule, shares, units
 from penstock.text.units import count, digits
 
 WIDTH = 160
@@ -44,13 +45,13 @@ def judged(comparison: Comparison, baseline: str | None = None) -> Verdict:
     overload = judge.overload(candidates.shared)
     nothing = judge.nothing_to_decide(candidates)
     ranking = judge.ranking(candidates, overload)
+    merged = merges.verdict(candidates.shared, candidates.baseline)
     lines = [
         *failures.most_failed(comparison["runs"]),
         *_overload(comparison, candidates, overload),
-        *([_NOTHING] if nothing else []),
-        *_ranking(candidates, ranking),
+        *(merged or _on_classes(candidates, ranking, nothing=nothing)),
         *shares.lines(comparison, candidates.shared),
-        *_policies(comparison, candidates, overload, nothing=nothing),
+        *_policies(comparison, candidates, overload, nothing=nothing, merged=bool(merged)),
         *schedule.caveats(rounds.by_policy(comparison)),
     ]
     return {
@@ -117,6 +118,13 @@ def _overload(
         )
 
 
+def _on_classes(candidates: Candidates, ranking: Ranking, *, nothing: bool) -> Iterator[str]:
+    """Who is best for which class, if there is anything to decide."""
+    if nothing:
+        yield _NOTHING
+    yield from _ranking(candidates, ranking)
+
+
 def _ranking(candidates: Candidates, ranking: Ranking) -> Iterator[str]:
     """Of more than two policies who is best for whom, and who is for nothing."""
     policies = {policy.label: policy for policy in candidates.shared}
@@ -154,13 +162,19 @@ def _figure(policy: Rounds, name: str, ranking: Ranking) -> str:
 
 
 def _policies(
-    comparison: Comparison, candidates: Candidates, overload: list[Overload], *, nothing: bool
+    comparison: Comparison,
+    candidates: Candidates,
+    overload: list[Overload],
+    *,
+    nothing: bool,
+    merged: bool,
 ) -> Iterator[str]:
+    """Each policy against the baseline, but for merges, of which that is said; and its troubles."""
     for policy in rounds.by_policy(comparison):
         parts: list[str] = []
         if policy == candidates.baseline:
             parts = [line for line in [", ".join(_against_alone(policy, candidates.alone))] if line]
-        elif policy in candidates.shared:
+        elif policy in candidates.shared and not merged:
             over = {one["name"] for one in overload if one["policy"] == policy.label}
             parts = list(_against(candidates, policy, over, nothing=nothing))
         parts += _troubles(policy)
