@@ -271,7 +271,7 @@ def trace_races(
     format: str | None = None,
     classes: str | PathLike[str] | None = None,
 ) -> str:
-    """Find who stood still behind the writes of another, in a trace or a record, as JSON."""
+    """Find classes that stalled behind writes of another, in a trace or a record, as JSON."""
 
 def size(text: str) -> int:
     """A size as `64KiB` in bytes."""

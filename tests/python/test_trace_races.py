@@ -36,18 +36,18 @@ def record(tmp_path: Path) -> Path:
 class TestDatabase:
     """Clients of PostgreSQL, its log and checkpoints, and a base backup, on one disk."""
 
-    def test_nobody_ran_ahead_and_who_stood_still_is_told(self) -> None:
+    def test_there_is_no_race_and_stalls_are_reported(self) -> None:
         answer = found(BACKUP, *CLASSES)
         assert (answer["races"], answer["races_share"]) == ([], 0.0)
         assert answer["classes"] == ["online", "backup", "background", "other"]
         assert answer["requests"] == 135_564
         assert answer["remarks"] == ["1 requests have no completion and are left out"]
-        lost = {(one["blocked"], one["by"]): one for one in answer["stands"]}
+        lost = {(one["blocked"], one["by"]): one for one in answer["stalls"]}
         # Commits hold the backup up now and then, by a write each.
         behind_commits = lost["backup", "online"]
         assert behind_commits["lost_s"] == pytest.approx(0.127299)
         assert behind_commits["queued_writes_max"] == 1
-        # The checkpointer sends many at once; it reads nothing, so nothing feeds them.
+        # The checkpointer queues many at once. It reads nothing, so this is no race.
         behind_checkpoint = lost["online", "background"]
         assert behind_checkpoint["queued_writes_max"] == 193
         assert behind_checkpoint["longest_s"] == pytest.approx(0.001878)
@@ -63,7 +63,9 @@ class TestDatabase:
         assert ended.code == 0, ended.err
         lines = ended.out.splitlines()
         assert lines[0] == "No race."
-        assert lines[1].startswith("backup lost most: 127 ms behind writes of online on 254,0")
+        assert lines[1].startswith(
+            "Largest loss: backup waited 127 ms in total for writes of online"
+        )
         assert lines[2].startswith("online did not run ahead")
         assert all(len(line) <= WIDTH for line in lines)
         assert ended.err == "note: 1 requests have no completion and are left out\n"
@@ -72,7 +74,7 @@ class TestDatabase:
 class TestRecord:
     """Merges whose runs lie on disks that others write."""
 
-    def test_the_race_has_who_where_when_and_how_long(self, record: Path) -> None:
+    def test_the_race_has_classes_disk_time_and_length(self, record: Path) -> None:
         answer = found(record)
         (race,) = answer["races"]
         assert race["blocked"] != race["by"]
@@ -89,7 +91,7 @@ class TestRecord:
         assert ended.code == 0, ended.err
         first, _, headings, _, row = ended.out.splitlines()
         assert first.startswith("1 race, in ")
-        assert headings.split()[:6] == ["stood", "still", "behind", "disk", "from", "to"]
+        assert headings.split()[:5] == ["stalled", "behind", "disk", "from", "to"]
         assert row.split()[:3] == ["job1", "job0", "disk0"]
 
     def test_its_decisions_are_replayed_alike(self, record: Path) -> None:
@@ -103,7 +105,10 @@ def test_a_trace_of_issues_alone_or_of_one_process_is_refused(tmp_path: Path) ->
     trace.write_text("time_ms,op,offset,size,process\n0,read,0,4096,a\n1,write,0,4096,b\n")
     ended = penstock("trace", "races", trace)
     assert (ended.code, ended.out) == (2, "")
-    assert "none of its 2 requests has a completion; from when requests were asked" in ended.err
+    assert (
+        "none of its 2 requests has a completion; arrival times alone do not show which"
+        in ended.err
+    )
     assert "hint: record completions too (`penstock trace record`)" in ended.err
     trace.write_text("time_ms,op,offset,size,process,latency_ms\n0,read,0,4096,a,1\n")
     ended = penstock("trace", "races", trace)
@@ -112,18 +117,18 @@ def test_a_trace_of_issues_alone_or_of_one_process_is_refused(tmp_path: Path) ->
     assert "hint: name classes by the rules of a job: --classes JOB.toml" in ended.err
 
 
-def test_a_trace_in_which_nobody_waits_says_so(tmp_path: Path) -> None:
+def test_a_trace_without_stalls_says_so(tmp_path: Path) -> None:
     trace = tmp_path / "trace.csv"
     trace.write_text(
         "time_ms,op,offset,size,process,latency_ms\n0,read,0,4096,a,1\n5,write,0,4096,b,1\n"
     )
     assert penstock("trace", "races", trace).out == (
-        "No race.\nNo read waited behind the writes of another.\n"
+        "No race.\nNo read waited for writes of another class.\n"
     )
 
 
-def test_what_does_not_read_feeds_nothing() -> None:
-    stand = {
+def test_a_class_that_does_not_read_cannot_race() -> None:
+    stall = {
         "disk": "sda",
         "blocked": "online",
         "by": "checkpointer",
@@ -133,5 +138,5 @@ def test_what_does_not_read_feeds_nothing() -> None:
         "reads_meanwhile": 0,
         "reads_outstanding_max": 0,
     }
-    *_, why = words.lines({"races": [], "stands": [stand]})
-    assert why == "checkpointer does not read, so its writes did not feed themselves."
+    *_, why = words.lines({"races": [], "stalls": [stall]})
+    assert why == "checkpointer does not read, so its writes do not come from reads during a stall."

@@ -1,5 +1,5 @@
-//! Races in a trace or in the record of a run: who stood still because the writes of another were queued
-//! before his reads.
+//! Races in a trace or in the record of a run: classes whose reads waited behind writes of another class
+//! (`penstock_workload::trace::races` has the definition).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -25,64 +25,64 @@ pub struct RacesResult {
     pub file: String,
     /// The format of the trace, or `record`.
     pub format: &'static str,
-    /// Who asks: classes, or processes of a trace without classes.
+    /// The classes, or the processes of a trace without classes.
     pub classes: Vec<String>,
-    /// Requests that were followed.
+    /// Requests that were analysed: those with a completion.
     pub requests: u64,
     /// From the first request to the last completion.
     pub duration_s: f64,
-    /// The races, by the time at which they began.
+    /// The races, in the order in which they began.
     pub races: Vec<RaceResult>,
-    /// The part of the time in which there was a race at least.
+    /// The share of the time in which there was at least one race.
     pub races_share: f64,
-    /// What each lost behind another at a disk, in races or not; the greatest loss first.
-    pub stands: Vec<StandsResult>,
-    /// What else is to be known.
+    /// All stalls of each pair of classes at a disk, in races or not; the greatest loss first.
+    pub stalls: Vec<StallsResult>,
+    /// Remarks on the input.
     pub remarks: Vec<String>,
 }
 
 /// One race.
 #[derive(Debug, Serialize)]
 pub struct RaceResult {
-    /// When the class first came to stand still, from the first request on.
+    /// Start of the first stall, counted from the first request.
     pub from_s: f64,
-    /// When it last went on.
+    /// End of the last stall.
     pub to_s: f64,
     /// The disk.
     pub disk: String,
-    /// Who stood still.
+    /// The class whose reads waited.
     pub blocked: String,
-    /// Whose writes were queued before its reads.
+    /// The class whose writes were queued before these reads.
     pub by: String,
-    /// The most of them that were at the disk.
+    /// The largest number of these writes at the disk.
     pub queued_writes_max: u64,
-    /// How long the class stood still between the two times.
+    /// How long the blocked class stalled between the two times.
     pub lost_s: f64,
-    /// Bytes that were queued for each that was written while the queue grew: an estimate of f; null if
-    /// nothing was written.
+    /// Bytes queued for each byte written while the queue grew: an estimate of f. Null if nothing was
+    /// written.
     pub growth: Option<f64>,
-    /// Reads of the other that were asked for and answered while the class stood still at a stretch.
+    /// The largest number of reads that the blocking class issued and completed during one stall.
     pub reads_meanwhile: u64,
 }
 
-/// What a class lost behind another at a disk.
+/// All stalls of a pair of classes at a disk.
 #[derive(Debug, Serialize)]
-pub struct StandsResult {
+pub struct StallsResult {
     /// The disk.
     pub disk: String,
-    /// Who stood still.
+    /// The class whose reads waited.
     pub blocked: String,
-    /// Whose writes were queued before its reads.
+    /// The class whose writes were queued before these reads.
     pub by: String,
-    /// How long it stood still.
+    /// Their total length.
     pub lost_s: f64,
-    /// The longest time at a stretch.
+    /// The longest one.
     pub longest_s: f64,
-    /// The most of the writes that were at the disk.
+    /// The largest number of the blocking class's writes at the disk.
     pub queued_writes_max: u64,
-    /// Reads of the other that were asked for and answered at such a stretch, at most.
+    /// The largest number of reads that the blocking class issued and completed during one stall.
     pub reads_meanwhile: u64,
-    /// The most reads that the other had outstanding.
+    /// The largest number of reads that the blocking class had outstanding.
     pub reads_outstanding_max: u64,
 }
 
@@ -90,7 +90,7 @@ pub struct StandsResult {
 /// with classes by the rules of the job at `classes`, or a record of a run.
 ///
 /// # Errors
-/// [`Failure`]: it cannot be read, nobody can tell who waited, or there is no other.
+/// [`Failure`]: the file cannot be read, it has no completions, or all requests are of one class.
 pub fn races(
     path: &Path,
     format: Option<&str>,
@@ -124,13 +124,13 @@ fn of_trace(
     let (trace, format) = trace_file::load(path, format)?;
     if trace.records.iter().all(|record| record.latency().is_none()) {
         let found = format!(
-            "{}: none of its {} requests has a completion; from when requests were asked for alone \
-             nobody can tell which of them waited",
+            "{}: none of its {} requests has a completion; arrival times alone do not show which \
+             requests waited",
             path.display(),
             trace.records.len()
         );
-        let hint = "record completions too (`penstock trace record`), or play it on a model and look \
-                    into that run: `penstock run JOB --record FILE`";
+        let hint = "record completions too (`penstock trace record`), or replay it on a model and look for \
+                    races in that run: `penstock run JOB --record FILE`";
         return Err(Failure::wrong(found, hint));
     }
     let (names, class_of) = classes_of(path, &trace, classes)?;
@@ -177,8 +177,7 @@ fn classes_of<'t>(
 ) -> Result<(Vec<String>, Box<dyn Fn(&Record) -> u32 + 't>), Failure> {
     let one = |name: &str, hint: &str| {
         let found = format!(
-            "{}: all of its requests are of {name}; expected two or more that may stand in each \
-             other's way",
+            "{}: all of its requests are of {name}; expected two or more classes",
             path.display()
         );
         Err(Failure::wrong(found, hint))
@@ -257,7 +256,7 @@ fn of_record(path: &Path) -> Result<RacesResult, Failure> {
         let classes = header.served.as_ref().map_or_else(Vec::new, record::RecordedServed::names);
         if classes.len() < 2 {
             let found = format!(
-                "{}: its run has one class ({}); expected two or more that may stand in each other's way",
+                "{}: its run has one class ({}); expected two or more classes",
                 path.display(),
                 classes.first().map_or("", String::as_str)
             );
@@ -315,18 +314,18 @@ fn result(
         reads_meanwhile: race.went_on,
     };
     let mut pairs: Vec<_> = found.pairs.iter().collect();
-    pairs.sort_by_key(|(pair, stands)| (Reverse(stands.lost), **pair));
-    let stands = pairs.into_iter().map(|(pair, stands)| StandsResult {
+    pairs.sort_by_key(|(pair, stalls)| (Reverse(stalls.lost), **pair));
+    let stalls = pairs.into_iter().map(|(pair, stalls)| StallsResult {
         disk: disk(pair.disk),
         blocked: class(pair.blocked),
         by: class(pair.by),
-        lost_s: seconds(stands.lost),
-        longest_s: seconds(stands.longest),
-        queued_writes_max: stands.queued_most,
-        reads_meanwhile: stands.went_on,
+        lost_s: seconds(stalls.lost),
+        longest_s: seconds(stalls.longest),
+        queued_writes_max: stalls.queued_most,
+        reads_meanwhile: stalls.went_on,
         reads_outstanding_max: found.reads_most[pair.by as usize],
     });
-    let stands = stands.collect();
+    let stalls = stalls.collect();
     let races = found.races.iter().map(race).collect();
     let duration = last.since(Time::ZERO);
     let share = match duration {
@@ -341,7 +340,7 @@ fn result(
         duration_s: seconds(duration),
         races,
         races_share: share,
-        stands,
+        stalls,
         remarks,
     }
 }

@@ -1,5 +1,5 @@
-//! Races that are found in records of merges and in traces, those that are not there, and files that nobody
-//! can find any in.
+//! Races in records of merges and in traces: runs that have races, runs that have none, and files that are
+//! refused.
 
 use std::path::{Path, PathBuf};
 
@@ -64,7 +64,7 @@ fn merges_race_where_others_read_what_they_write() {
             let what = format!("{jobs} jobs, seed {seed}: {:?}", found.races);
             assert!(!found.races.is_empty() && found.races_share > 0.4, "{what}");
             for race in &found.races {
-                // Job k writes disk k, and stands still behind nobody there.
+                // Job k writes disk k, and stalls behind no other job there.
                 assert_eq!(race.by.strip_prefix("job"), race.disk.strip_prefix("disk"), "{what}");
                 assert_ne!(race.by, race.blocked, "{what}");
                 // The queue grew, and never faster than the writer reads and writes.
@@ -122,8 +122,8 @@ fn a_trace_has_the_race_of_its_requests() {
     let found = races(&folder.file("trace.csv", &rows), None, None).unwrap();
     assert_eq!(found.classes, ["writer", "reader"]);
     let [race] = found.races.as_slice() else { panic!("{found:?}") };
-    let who = (race.disk.as_str(), race.blocked.as_str(), race.by.as_str());
-    assert_eq!(who, ("a", "reader", "writer"));
+    let found = (race.disk.as_str(), race.blocked.as_str(), race.by.as_str());
+    assert_eq!(found, ("a", "reader", "writer"));
     assert!((race.from_s - 0.001).abs() < 1e-9 && (race.to_s - 0.1).abs() < 1e-9, "{race:?}");
     assert_eq!((race.growth, race.reads_meanwhile), (None, 9));
 }

@@ -74,7 +74,7 @@ def _figures(classes: list[trace_table.Description], console: Console) -> None:
     console.print(table)
 
 
-@app.command("races", short_help="Who stood still behind another's writes.")
+@app.command("races", short_help="Find classes that stall behind writes of another.")
 def races(
     trace: TraceOrRecord,
     *,
@@ -82,11 +82,12 @@ def races(
     classes: Classes = None,
     as_json: Json = False,
 ) -> None:
-    """Find who stood still because another's writes were queued before his reads, and races.
+    """Find classes whose reads stalled behind writes of another class, and which stalls are races.
 
-    TRACE is a trace with completions, whose classes are those of --classes or its processes, or
-    what `penstock run --record` wrote. It is a race if the other went on meanwhile: it got its
-    reads answered anew twice over, and what it wrote of them joined the queue.
+    TRACE is a trace with completions, or a record that `penstock run --record` wrote. Classes of a
+    trace are those of --classes, or else its processes. A stall is a race if the other class makes
+    progress meanwhile: it completes more than twice as many new reads as it has outstanding at
+    most, and writes what it has read into the same queue.
     """
     text = _native.trace_races(trace, format=file_format, classes=classes)
     if as_json:

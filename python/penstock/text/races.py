@@ -1,4 +1,4 @@
-"""Races in words: who stood still, because of whom, for how long."""
+"""Races in words: which class stalled, behind the writes of which class, and for how long."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -8,7 +8,7 @@ from penstock.text import units
 Found: TypeAlias = Mapping[str, Any]
 """What the engine reports of a trace or a record."""
 
-HEADINGS = ("stood still", "behind", "disk", "from", "to", "lost", "writes", "growth")
+HEADINGS = ("stalled", "behind", "disk", "from", "to", "lost", "writes", "growth")
 
 MOST = 20
 """Rows at most; the JSON has all."""
@@ -23,32 +23,32 @@ def lines(found: Found) -> Iterator[str]:
         many = "1 race" if len(races) == 1 else f"{units.count(len(races))} races"
         yield (
             f"{many}, in {units.percent(found['races_share'])} of the time: {', '.join(blocked)} "
-            f"stood still for {units.seconds(lost)} in sum behind writes that fed themselves."
+            f"stalled for {units.seconds(lost)} in total."
         )
         if len(races) > MOST:
             yield f"The first {MOST} are shown."
         return
     yield "No race."
-    if not found["stands"]:
-        yield "No read waited behind the writes of another."
+    if not found["stalls"]:
+        yield "No read waited for writes of another class."
         return
-    most = found["stands"][0]
+    most = found["stalls"][0]
     yield (
-        f"{most['blocked']} lost most: {units.seconds(most['lost_s'])} behind writes of "
-        f"{most['by']} on {most['disk']}, at most {units.seconds(most['longest_s'])} at a stretch "
-        f"and {units.count(most['queued_writes_max'])} of them at once."
+        f"Largest loss: {most['blocked']} waited {units.seconds(most['lost_s'])} in total for "
+        f"writes of {most['by']} on {most['disk']}, at most {units.seconds(most['longest_s'])} at "
+        f"a time; at most {units.many(most['queued_writes_max'], 'write')} queued."
     )
     yield _why_not(most)
 
 
 def _why_not(most: Mapping[str, Any]) -> str:
-    """Why that is no race."""
+    """Why these stalls are no race."""
     outstanding, meanwhile = most["reads_outstanding_max"], most["reads_meanwhile"]
     if not outstanding:
-        return f"{most['by']} does not read, so its writes did not feed themselves."
+        return f"{most['by']} does not read, so its writes do not come from reads during a stall."
     return (
-        f"{most['by']} did not run ahead: of the reads that it asked for meanwhile "
-        f"{units.count(meanwhile)} were answered, and it has up to {units.count(outstanding)} "
+        f"{most['by']} did not run ahead: during a stall it completed at most "
+        f"{units.many(meanwhile, 'new read')}, and it has up to {units.count(outstanding)} "
         "outstanding."
     )
 

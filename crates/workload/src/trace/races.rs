@@ -1,97 +1,99 @@
-//! Races: who stood still because the writes of another were queued before his reads, and whether those
-//! writes fed themselves.
+//! Races: classes whose reads wait behind the writes of another class, which reads on and queues
+//! still more writes.
 //!
-//! A class *stands still* behind another at a disk as long as this holds: before the oldest of its reads
-//! there, writes of the other had been queued that have not finished, and none of its reads is answered
-//! anywhere.
+//! Two classes take part: the *blocked* class reads, the *blocking* class writes. The blocked class
+//! *stalls* at a disk while two conditions hold: writes of the blocking class that were queued before its
+//! oldest read there have not finished, and none of its reads completes at any disk.
 //!
-//! It is a *race* if the other goes on meanwhile, so far that it lives on what it has read since: while the
-//! first stands still, more than [`GENERATIONS`] times as many of its reads are asked for and answered as it
-//! ever has outstanding. All that it had in hand is used up then, and read anew, and used up again: what it
-//! writes of that joins the very queue in which the first waits. Where the other reads from the disk that it
-//! writes, its reads come to stand in the queue too, and it stops before that. A race lasts from when
-//! the first comes to stand still until the queue of these writes is empty.
+//! The stall is a *race* if the blocking class makes progress meanwhile: during one stall, it issues
+//! reads that complete, more than [`GENERATIONS`] times as many as it ever has outstanding. It has
+//! then used up all data that it had read before, and what it writes now comes from reads that it issued
+//! during the stall. Those writes join the queue in which the blocked class waits. If the blocking class
+//! reads from the disk that it writes, its own reads wait in that queue too, and it cannot run so far
+//! ahead. A race lasts from the first stall until the queue of these writes is empty.
 //!
-//! Both times of every request are needed. Which of the requests at a disk is in service is not: one that
-//! is at a disk which serves several at once counts as waiting until what was queued before it is over.
+//! The analysis needs the arrival and the completion of every request. It does not know which request at a
+//! disk is in service: at a disk that serves several at once, a read counts as waiting until the writes
+//! queued before it have completed.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use penstock_core::{Op, Span, Time};
 
-/// As many times must the other's reads be renewed: once would be what it could ask for with what it had.
+/// The blocking class must renew its reads more often than this. Once is possible with the data that it
+/// had read before the stall.
 pub const GENERATIONS: u64 = 2;
 
-/// A request whose course is followed.
+/// A request of which arrival and completion are known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Followed {
-    /// Whose it is.
+    /// Its class.
     pub class: u32,
     /// The disk that it goes to, by number.
     pub disk: u32,
-    /// What it asks for; only reads and writes matter.
+    /// Its operation; only reads and writes matter.
     pub op: Op,
     /// Its length.
     pub bytes: u32,
 }
 
-/// A class that stood still behind another at a disk.
+/// A blocked and a blocking class at a disk.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Pair {
     /// The disk.
     pub disk: u32,
-    /// Who stood still.
+    /// The class whose reads waited.
     pub blocked: u32,
-    /// Whose writes were queued before its reads.
+    /// The class whose writes were queued before these reads.
     pub by: u32,
 }
 
 /// One race.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Race {
-    /// Between whom, and where.
+    /// The two classes, and the disk.
     pub pair: Pair,
-    /// When the first stand began.
+    /// When the first stall began.
     pub from: Time,
-    /// When the last stand ended.
+    /// When the last stall ended.
     pub to: Time,
-    /// How long the class stood still meanwhile.
+    /// How long the blocked class stalled in this time.
     pub lost: Span,
-    /// The most of the other's writes that were at the disk.
+    /// The largest number of the blocking class's writes at the disk.
     pub queued_most: u64,
-    /// Bytes of the other's writes that were queued for each that was written, while the queue grew; none if
-    /// nothing was written.
+    /// Bytes that the blocking class queued for each byte that was written, while the queue grew; none
+    /// if nothing was written.
     pub growth: Option<f64>,
-    /// Reads of the other that were asked for and answered within one stand, at most.
+    /// The largest number of reads that the blocking class issued and completed during one stall.
     pub went_on: u64,
 }
 
-/// What a class lost behind another at a disk, in races or not.
+/// All stalls of a pair, in races or not.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Stands {
-    /// How long it stood still.
+pub struct Stalls {
+    /// Their total length.
     pub lost: Span,
-    /// The longest time at a stretch.
+    /// The longest one.
     pub longest: Span,
-    /// The most of the other's writes that were at the disk.
+    /// The largest number of the blocking class's writes at the disk.
     pub queued_most: u64,
-    /// Reads of the other that were asked for and answered within one of these times, at most.
+    /// The largest number of reads that the blocking class issued and completed during one of them.
     pub went_on: u64,
 }
 
 /// What was found.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Races {
-    /// By the time at which they began.
+    /// In the order in which they began.
     pub races: Vec<Race>,
-    /// Whoever stood still.
-    pub pairs: BTreeMap<Pair, Stands>,
+    /// Every pair with a stall.
+    pub pairs: BTreeMap<Pair, Stalls>,
     /// The most reads that each class had outstanding.
     pub reads_most: Vec<u64>,
 }
 
 impl Races {
-    /// The time in which there was a race at least.
+    /// The time in which there was at least one race.
     pub fn time(&self) -> Span {
         let (mut sum, mut until) = (Span::ZERO, Time::ZERO);
         for race in &self.races {
@@ -129,15 +131,15 @@ struct Class {
 struct Disk {
     reads: BTreeMap<u32, VecDeque<u64>>,
     writes: BTreeMap<u32, VecDeque<u64>>,
-    /// Who stands still here now.
-    stands: Vec<Stand>,
-    /// Who has stood still since the writes of another began to be queued here.
+    /// Stalls that go on now.
+    stalls: Vec<Stall>,
+    /// Pairs with a stall since the queue of the blocking class's writes was last empty.
     spells: Vec<Spell>,
 }
 
-/// A class stands still behind another.
+/// A stall that goes on.
 #[derive(Clone, Copy, Debug)]
-struct Stand {
+struct Stall {
     blocked: u32,
     by: u32,
     since: Time,
@@ -147,11 +149,11 @@ struct Stand {
     oldest: u64,
     /// Writes before that.
     before: usize,
-    /// Reads of the other that came later and were answered.
+    /// Later reads of the blocking class that have completed.
     went_on: u64,
 }
 
-/// What came of a pair while the other's writes at a disk never ended.
+/// The stalls of a pair while the queue of the blocking class's writes was never empty.
 #[derive(Clone, Copy, Debug)]
 struct Spell {
     blocked: u32,
@@ -174,7 +176,7 @@ struct Flow {
 }
 
 impl Finder {
-    /// A request is asked for at `at`. Returns its number.
+    /// A request arrives at `at`. Returns its number.
     pub fn asked(&mut self, at: Time, request: Followed) -> u64 {
         let number = self.next;
         self.next += 1;
@@ -192,7 +194,7 @@ impl Finder {
                 reads.push_back(number);
                 if reads.len() == 1 {
                     of.reads_at.push(disk);
-                    here.stand(class, at, self.next);
+                    here.stall(class, at, self.next);
                 }
             }
             Op::Write => {
@@ -223,15 +225,15 @@ impl Finder {
                 let of = &mut classes[class as usize];
                 of.outstanding -= 1;
                 for disk in &of.writes_at {
-                    let goes_on = |stand: &&mut Stand| stand.by == class && number >= stand.first;
-                    let stands = disks[*disk as usize].stands.iter_mut();
-                    stands.filter(goes_on).for_each(|stand| stand.went_on += 1);
+                    let goes_on = |stall: &&mut Stall| stall.by == class && number >= stall.first;
+                    let stalls = disks[*disk as usize].stalls.iter_mut();
+                    stalls.filter(goes_on).for_each(|stall| stall.went_on += 1);
                 }
                 let emptied = remove(&mut disks[disk as usize].reads, class, number);
                 for disk in &of.reads_at {
                     let disk = &mut disks[*disk as usize];
-                    disk.end_stands(at, |stand| stand.blocked == class);
-                    disk.stand(class, at, *next);
+                    disk.end_stalls(at, |stall| stall.blocked == class);
+                    disk.stall(class, at, *next);
                 }
                 if emptied {
                     of.reads_at.retain(|one| *one != disk);
@@ -240,9 +242,9 @@ impl Finder {
             Op::Write => {
                 let here = &mut self.disks[disk as usize];
                 let emptied = remove(&mut here.writes, class, number);
-                let before = |stand: &&mut Stand| stand.by == class && number < stand.oldest;
-                here.stands.iter_mut().filter(before).for_each(|stand| stand.before -= 1);
-                here.end_stands(at, |stand| stand.before == 0);
+                let before = |stall: &&mut Stall| stall.by == class && number < stall.oldest;
+                here.stalls.iter_mut().filter(before).for_each(|stall| stall.before -= 1);
+                here.end_stalls(at, |stall| stall.before == 0);
                 for spell in here.spells.iter_mut().filter(|spell| spell.by == class) {
                     spell.flow.written += u64::from(bytes);
                 }
@@ -258,7 +260,7 @@ impl Finder {
     /// What was found until `end`.
     pub fn finish(mut self, end: Time) -> Races {
         for disk in 0..self.disks.len() as u32 {
-            self.disks[disk as usize].end_stands(end, |_| true);
+            self.disks[disk as usize].end_stalls(end, |_| true);
             self.end_spells(disk, |_| true);
         }
         let Self { mut found, classes, .. } = self;
@@ -293,33 +295,33 @@ impl Finder {
 }
 
 impl Disk {
-    /// From `at` on `class` stands still behind whoever has writes here before the oldest of its reads;
-    /// requests from the number `first` on come later.
-    fn stand(&mut self, class: u32, at: Time, first: u64) {
+    /// From `at` on `class` stalls behind each class with writes queued here before its oldest read.
+    /// Requests from number `first` on arrive later.
+    fn stall(&mut self, class: u32, at: Time, first: u64) {
         let Some(&oldest) = self.reads.get(&class).and_then(VecDeque::front) else { return };
         for (&by, writes) in &self.writes {
             let before = writes.partition_point(|number| *number < oldest);
             if by == class || before == 0 {
                 continue;
             }
-            let stand = Stand { blocked: class, by, since: at, first, oldest, before, went_on: 0 };
-            self.stands.push(stand);
+            let stall = Stall { blocked: class, by, since: at, first, oldest, before, went_on: 0 };
+            self.stalls.push(stall);
             if !self.spells.iter().any(|spell| (spell.blocked, spell.by) == (class, by)) {
                 self.spells.push(Spell::new(class, by, at, writes.len() as u64));
             }
         }
     }
 
-    /// Those that stand still here stand no longer.
-    fn end_stands(&mut self, at: Time, which: impl Fn(&Stand) -> bool) {
-        for stand in self.stands.extract_if(.., |stand| which(stand)) {
-            let of = |spell: &&mut Spell| (spell.blocked, spell.by) == (stand.blocked, stand.by);
+    /// Ends the stalls that `which` names.
+    fn end_stalls(&mut self, at: Time, which: impl Fn(&Stall) -> bool) {
+        for stall in self.stalls.extract_if(.., |stall| which(stall)) {
+            let of = |spell: &&mut Spell| (spell.blocked, spell.by) == (stall.blocked, stall.by);
             let spell = self.spells.iter_mut().find(of).expect("it lasts while writes are queued");
-            let lost = at.since(stand.since);
+            let lost = at.since(stall.since);
             spell.to = at;
             spell.lost += lost;
             spell.longest = spell.longest.max(lost);
-            spell.went_on = spell.went_on.max(stand.went_on);
+            spell.went_on = spell.went_on.max(stall.went_on);
         }
     }
 }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::{Finder, Followed, GENERATIONS, Pair, Races};
 
-/// The one that stands still, and the one whose writes are queued.
+/// The blocked and the blocking class.
 const READER: u32 = 0;
 const WRITER: u32 = 1;
 
@@ -49,7 +49,7 @@ fn run(reads: u64) -> Races {
 }
 
 #[test]
-fn it_is_a_race_once_the_other_lives_on_what_it_has_read_since() {
+fn a_stall_is_a_race_once_the_blocking_class_has_renewed_its_reads() {
     // It has one read outstanding.
     assert_eq!(run(GENERATIONS).races, []);
     let found = run(GENERATIONS + 1);
@@ -64,16 +64,16 @@ fn it_is_a_race_once_the_other_lives_on_what_it_has_read_since() {
 }
 
 #[test]
-fn what_is_lost_without_a_race_is_told_too() {
+fn stalls_without_a_race_are_reported_too() {
     let found = run(1);
-    let stands = found.pairs[&Pair { disk: 0, blocked: READER, by: WRITER }];
-    assert_eq!((stands.lost, stands.longest), (Span::from_ms(10), Span::from_ms(10)));
-    assert_eq!((stands.went_on, stands.queued_most), (1, 3));
+    let stalls = found.pairs[&Pair { disk: 0, blocked: READER, by: WRITER }];
+    assert_eq!((stalls.lost, stalls.longest), (Span::from_ms(10), Span::from_ms(10)));
+    assert_eq!((stalls.went_on, stalls.queued_most), (1, 3));
 }
 
-/// Whoever gets an answer anywhere does not stand still.
+/// A class does not stall while its reads complete at another disk.
 #[test]
-fn answers_elsewhere_begin_a_new_stand() {
+fn a_completion_at_another_disk_begins_a_new_stall() {
     let mut finder = Finder::default();
     let first = finder.asked(ms(0), write(0));
     let waits = finder.asked(ms(0), read(READER, 0));
@@ -87,13 +87,13 @@ fn answers_elsewhere_begin_a_new_stand() {
     finder.ended(ms(101), waits);
     let found = finder.finish(ms(101));
     assert_eq!(found.races, []);
-    let stands = found.pairs[&Pair { disk: 0, blocked: READER, by: WRITER }];
-    assert_eq!((stands.lost, stands.longest), (Span::from_ms(100), Span::from_ms(10)));
+    let stalls = found.pairs[&Pair { disk: 0, blocked: READER, by: WRITER }];
+    assert_eq!((stalls.lost, stalls.longest), (Span::from_ms(100), Span::from_ms(10)));
 }
 
 /// A class that reads behind its own writes stops, and so do its writes.
 #[test]
-fn own_writes_and_later_ones_stop_nobody() {
+fn own_writes_and_later_writes_block_no_class() {
     let mut finder = Finder::default();
     let own = finder.asked(ms(0), write(0));
     let behind = finder.asked(ms(1), read(WRITER, 0));
@@ -113,7 +113,7 @@ fn what_never_ends_lasts_until_the_end() {
     finder.asked(ms(0), write(0));
     finder.asked(ms(10), read(READER, 0));
     let found = finder.finish(ms(30));
-    assert_eq!(found.pairs.values().next().map(|stands| stands.lost), Some(Span::from_ms(20)));
+    assert_eq!(found.pairs.values().next().map(|stalls| stalls.lost), Some(Span::from_ms(20)));
 }
 
 proptest! {
@@ -134,8 +134,8 @@ proptest! {
             open.push(finder.asked(ms(now), Followed { class, disk, op, bytes: BYTES }));
         }
         let found = finder.finish(ms(now));
-        for stands in found.pairs.values() {
-            prop_assert!(stands.longest <= stands.lost && stands.lost <= Span::from_ms(now));
+        for stalls in found.pairs.values() {
+            prop_assert!(stalls.longest <= stalls.lost && stalls.lost <= Span::from_ms(now));
         }
         for race in &found.races {
             prop_assert!(race.from <= race.to && race.lost <= found.pairs[&race.pair].lost);
