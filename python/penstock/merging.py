@@ -15,7 +15,7 @@ from pathlib import Path
 from penstock import _native
 from penstock.errors import RUN_FAILED, PenstockError, wrong
 from penstock.report.files import UNFINISHED
-from penstock.results.merge_types import Beside, Merges, RoundOfMerges
+from penstock.results.merge_types import Merges, OtherProgram, RoundOfMerges
 
 SORT = "sort"
 """Stands for GNU sort, as it merges best."""
@@ -60,38 +60,38 @@ class Files:
 
 
 def merge(files: Files, *, rounds: int = 1) -> Merges:
-    """Merge `files` so many times, and after each time let others merge them too.
+    """Merge `files` so many times; after each time other programs merge them too.
 
     The outputs of the last round stay.
     """
     for command in files.beside:
         _check(command, files)
     results: list[Merges] = []
-    told: list[RoundOfMerges] = []
+    every: list[RoundOfMerges] = []
     remarks: list[str] = []
     for number in range(rounds):
         for one in results[-1]["merges"] if results else ():
             Path(one["output"]).unlink()
         result = files.merge(number)
-        beside = [_beside(command, result, remarks) for command in files.beside]
+        others = [_merged_by(command, result, remarks) for command in files.beside]
         results.append(result)
-        told.append(
+        every.append(
             {
                 "makespan_s": result["makespan_s"],
                 "finish_s": [one["finish_s"] for one in result["merges"]],
                 "cpu_s": result["cpu_s"],
                 "divergence_max": result["divergence_max"],
                 "max_queued_writes": result["max_queued_writes"],
-                "beside": beside,
+                "beside": others,
             }
         )
-    order = sorted(range(rounds), key=lambda number: told[number]["makespan_s"])
+    order = sorted(range(rounds), key=lambda number: every[number]["makespan_s"])
     median = order[(rounds - 1) // 2]
     chosen = results[median]
     if files.beside and chosen["world"] == "emulated":
-        remarks.append("what ran beside used the files themselves, not the models of disks")
-    chosen["beside"] = told[median]["beside"]
-    chosen["rounds"] = told
+        remarks.append("the other programs used the files directly, without the models of disks")
+    chosen["beside"] = every[median]["beside"]
+    chosen["rounds"] = every
     chosen["remarks"] += dict.fromkeys(remarks)
     return chosen
 
@@ -105,7 +105,7 @@ def _check(command: str, files: Files) -> None:
     missing = [name for name in (INPUTS, OUTPUT) if name not in command]
     if missing:
         raise wrong(
-            f"--beside {command!r} says nothing of {' and '.join(missing)}",
+            f"--beside {command!r} has no {' or '.join(missing)}",
             f"as `--beside 'sort -m {INPUTS} -o {OUTPUT}'`",
         )
 
@@ -123,7 +123,7 @@ def _words(command: str, inputs: Sequence[str], output: str) -> list[str]:
     return words
 
 
-def _beside(command: str, result: Merges, remarks: list[str]) -> Beside:
+def _merged_by(command: str, result: Merges, remarks: list[str]) -> OtherProgram:
     """Let `command` do the merges of `result`, a process for each, and compare the outputs."""
     _forget(result, remarks)
     environment = {**os.environ, "LC_ALL": "C"}
@@ -191,18 +191,18 @@ def _output(path: Path) -> Iterator[Path]:
 
 
 def _forget(result: Merges, remarks: list[str]) -> None:
-    """Take the runs out of the page cache, and say of which that was not possible."""
+    """Drop the runs from the page cache; a remark counts those that stay in it."""
     runs = [path for one in result["merges"] for path in one["inputs"]]
     kept = sum(not _forgets(Path(path)) for path in runs)
     if kept:
         remarks.append(
-            f"{kept} of {len(runs)} runs could not be taken out of the page cache: what ran beside "
-            "may have read them from memory"
+            f"{kept} of {len(runs)} runs could not be dropped from the page cache: the other "
+            "programs may have read them from memory"
         )
 
 
 def _forgets(path: Path) -> bool:
-    """Take the file at `path` out of the page cache; whether it is out of it."""
+    """Drop the file at `path` from the page cache; whether that worked."""
     try:
         with path.open("rb") as file:
             os.fsync(file.fileno())

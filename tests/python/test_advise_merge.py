@@ -124,7 +124,7 @@ class TestAnswer:
         assert not simple["alike"]
         # Where runs lie does not matter then: that is no lead, and is said.
         assert not answer["certain"]
-        assert any("cannot be told apart" in line for line in answer["lines"])
+        assert any("Noise hides how it differs" in line for line in answer["lines"])
 
     def test_the_text_has_the_answer_first_and_fits_a_line(self) -> None:
         ended = penstock("advise", "merge", "--disks", "5", "--jobs", "3")
@@ -149,10 +149,15 @@ class TestAnswer:
     @pytest.mark.parametrize(
         ("words", "races", "at_boundary", "said"),
         [
-            (("--disks", "2", "--jobs", "2"), False, False, "below 1: no merge runs ahead"),
-            (("--disks", "3", "--jobs", "2", "--n", "7"), None, True, "at the boundary of about 1"),
-            (("--disks", "3", "--jobs", "2", "--n", "24"), True, False, "above 1: in order"),
-            (("--disks", "5", "--jobs", "1"), False, False, "a merge alone races with nobody"),
+            (("--disks", "2", "--jobs", "2"), False, False, "below 1: merges do not race"),
+            (("--disks", "3", "--jobs", "2", "--n", "7"), None, True, "near the boundary of 1"),
+            (
+                ("--disks", "3", "--jobs", "2", "--n", "24"),
+                True,
+                False,
+                "above 1: with placement separate",
+            ),
+            (("--disks", "5", "--jobs", "1"), False, False, "a single merge cannot race"),
         ],
     )
     def test_whether_merges_race_is_said_with_its_boundary(
@@ -209,21 +214,23 @@ class TestDeadlock:
         assert not failed.times
         both = simulation.tried([small, found.best], None, (0.0, 1.0))
         assert [one.failure is None for one in both] == [False, True]
-        told = replace(found, choices=[failed, *found.choices])
-        assert failed not in told.ranked
-        assert told.best == found.best
-        said = next(line for line in merge_words.lines(told) if "fail and are not advised" in line)
-        assert said.startswith(f"1 of {len(told.choices)} choices fail")
+        with_failed = replace(found, choices=[failed, *found.choices])
+        assert failed not in with_failed.ranked
+        assert with_failed.best == found.best
+        said = next(
+            line for line in merge_words.lines(with_failed) if "fail and are not advised" in line
+        )
+        assert said.startswith(f"1 of {len(with_failed.choices)} choices fail")
         assert "deadlock" in said
 
-    def test_memory_that_may_not_be_enough_is_told(self) -> None:
+    def test_memory_that_may_not_be_enough_is_reported(self) -> None:
         answer = advised("--disks", "5", "--jobs", "2", "--memory", "490")
         assert answer["buffer_blocks"] == 490
-        assert any("490 blocks were enough from 13 seeds" in line for line in answer["lines"])
+        assert any("490 blocks were enough with 13 seeds" in line for line in answer["lines"])
 
 
 class TestChoosing:
-    """Of choices that cannot be told apart the one that asks for least is taken."""
+    """Among choices that differ by noise alone the simplest is taken."""
 
     def of(self, *choices: Choice, jobs: int | None = 2) -> Advice:
         disks = merge_disks.found([], 5, Target())[0]

@@ -162,26 +162,26 @@ def test_the_answer_is_printed_first_and_then_what_it_depends_on(
     assert re.fullmatch(
         r"  up to (1 write|2 writes) at one disk; processors worked .+ m?s", rest[0]
     )
-    assert rest[1].startswith("  beside: sort took ")
+    assert rest[1].startswith("  for comparison: sort took ")
     assert rest[1].endswith("; the same bytes")
 
 
-def test_folders_on_one_disk_are_told(folder: Path, runs: list[Path]) -> None:
+def test_folders_on_one_disk_are_named(folder: Path, runs: list[Path]) -> None:
     result = merge(*runs, "--to", folder, folder / "on0")
     if not result.get("schedulers"):
         pytest.skip("no disk is listed here")
     (remark,) = (one for one in result["remarks"] if " lie on one disk, " in one)
     assert remark.startswith("2 of 2 folders")
-    assert remark.endswith("say nothing about placement")
+    assert remark.endswith("do not show the effect of placement")
 
 
-def test_runs_that_stay_in_memory_for_another_program_are_told(
+def test_runs_that_stay_in_memory_for_another_program_are_counted(
     small: Path, runs: list[Path]
 ) -> None:
     (small / "run").write_text("a\n" * 5000)
     result = merge(small / "run", "--to", small, "--beside", "sort")
     assert any(
-        one.startswith("1 of 1 runs could not be taken out of the page cache")
+        one.startswith("1 of 1 runs could not be dropped from the page cache")
         for one in result["remarks"]
     )
     result = merge(*runs, "--to", runs[0].parent, "--beside", "sort")
@@ -371,7 +371,7 @@ WRONG = {
     "a policy that is not there": (("short", "--to", ".", "--policy", "fcsf"), "fcsf"),
     "a program without an output": (
         ("short", "--to", ".", "--beside", "sort -m {inputs}"),
-        "says nothing of {output}",
+        "has no {output}",
     ),
     "a program that is not there": (
         ("short", "--to", ".", "--beside", "no-such-program {inputs} {output}"),
@@ -420,7 +420,7 @@ def test_memory_that_may_not_be_enough_is_told_before_and_after(folder: Path) ->
     words = (*MADE, "--set", "merge.jobs=1", "--memory", "partition=186")
     result = emulated(folder, *words, speed=200)
     assert result["remarks"] == [
-        "with 186 blocks of memory a merge may wait for memory that nobody frees (deadlock); 189 "
+        "with 186 blocks of memory a merge may wait for memory for ever (deadlock); 189 "
         "are always enough"
     ]
 
@@ -474,11 +474,11 @@ def test_a_run_that_is_cut_meanwhile_ends_the_merges(tmp_path: Path, folder: Pat
         os.truncate(made(folder)[0], 4096)
         done = command.end()
     assert str(made(folder)[0]) in done.err
-    told_and_gone(done, folder, ["merged0", "merged1"])
+    states_are_listed_and_outputs_gone(done, folder, ["merged0", "merged1"])
 
 
-def told_and_gone(done: Ended, folder: Path, names: Sequence[str]) -> None:
-    """The state of each merge is told, and nothing of an output is left."""
+def states_are_listed_and_outputs_gone(done: Ended, folder: Path, names: Sequence[str]) -> None:
+    """The message has the state of each merge, and no output is left."""
     assert done.code == 1
     for name in names:
         assert f"/{name}: " in done.err
@@ -498,7 +498,7 @@ def test_a_disk_that_answers_with_errors_ends_the_merges(folder: Path) -> None:
         # The file system has room. What it lies on has not, and so cannot take what is written.
         done = penstock("merge", *runs, "--to", inner.path)
         assert re.search(rf"write of \d+ bytes at byte \d+ of {inner.path}/merged: ", done.err)
-        told_and_gone(done, inner.path, ["merged"])
+        states_are_listed_and_outputs_gone(done, inner.path, ["merged"])
 
 
 def test_a_disk_that_does_not_answer_ends_the_merges(tmp_path: Path, folder: Path) -> None:
@@ -511,7 +511,7 @@ def test_a_disk_that_does_not_answer_ends_the_merges(tmp_path: Path, folder: Pat
                 command.wait_for(lambda: "% merged" in command.err.read_text())
             done = command.end()
         assert "found no answer for 1." in done.err
-        told_and_gone(done, system.path, ["merged0", "merged1"])
+        states_are_listed_and_outputs_gone(done, system.path, ["merged0", "merged1"])
 
 
 @pytest.fixture

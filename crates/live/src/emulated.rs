@@ -130,9 +130,9 @@ impl<D: Device, F: Device> Emulated<D, F> {
         }
     }
 
-    /// The same for a source whose requests are due when the completions were that they answer, as
-    /// [`answers`](Self::answers) has them: then a request that finds the model idle begins when it was
-    /// due, whatever device had the completion.
+    /// The same for a source that issues each request in response to a completion. Its requests are due at
+    /// the time of that completion (see [`answers`](Self::answers)). A request that finds the model idle then
+    /// begins when it was due, even if another device had the completion.
     #[must_use]
     pub fn answers_are_due(self) -> Self {
         Self { answers_are_due: true, ..self }

@@ -251,7 +251,11 @@ fn a_model_goes_on_while_a_request_is_still_at_a_slow_file_and_the_wait_is_recor
     emulated.advance(at(2_000), &mut done);
     emulated.advance(at(5_000), &mut done);
     assert_eq!(done.len(), 1);
-    assert_eq!(emulated.answers().last(), at(5_000), "who asked has its answer from the file");
+    assert_eq!(
+        emulated.answers().last(),
+        at(5_000),
+        "the completion comes when the file has answered"
+    );
     let waits = emulated.answers().file_waits();
     assert_eq!((waits.count(), waits.max_ns() / 100_000), (1, 38));
 }

@@ -88,13 +88,13 @@ impl Failure {
         self
     }
 
-    /// The same of a run in which everything waits for memory that nobody frees.
+    /// The same failure, marked as a deadlock: every job waits for memory, and no request is outstanding.
     #[must_use]
     pub(crate) fn of_deadlock(self) -> Self {
         Self { deadlock: true, ..self }
     }
 
-    /// Whether everything waited for memory that nobody frees.
+    /// Whether it was a deadlock.
     pub fn is_deadlock(&self) -> bool {
         self.deadlock
     }

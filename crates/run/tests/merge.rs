@@ -549,10 +549,8 @@ fn memory_that_may_not_be_enough_is_warned_of() {
     };
     assert_eq!(
         remarks("partition=500"),
-        [
-            "with 500 blocks of memory a merge may wait for memory that nobody frees (deadlock); 511 are \
-         always enough"
-        ]
+        ["with 500 blocks of memory a merge may wait for memory for ever (deadlock); 511 are \
+         always enough"]
     );
     assert!(remarks("partition=511").is_empty());
     assert_eq!(remarks("pool=1021").len(), 1);

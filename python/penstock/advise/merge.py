@@ -1,7 +1,7 @@
 """How merges that go on side by side should be set: where their runs lie, the policy, the memory.
 
-Of all choices that cannot be told from the best, the advice is the one that asks for least: no
-scheduler, the placement that the numbers of jobs and disks suggest, little memory.
+Some choices do not differ from the best by more than noise. Among these the advice prefers no
+scheduler, then the placement that the numbers of jobs and disks suggest, then the least memory.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -216,13 +216,13 @@ class Advice:
 
     @cached_property
     def alike(self) -> Sequence[Choice]:
-        """Those that cannot be told from the best."""
+        """Those that differ from the best by no more than noise."""
         best = self.score(self.ranked[0])
         return [one for one in self.ranked if not self.score(one).apart(best)]
 
     @cached_property
     def best(self) -> Choice:
-        """The one of them that asks for least."""
+        """The simplest of them, with the least memory."""
         usual = self.question.usual(self.disks.count)
 
         def asks(one: Choice) -> tuple[int, bool, float, float]:

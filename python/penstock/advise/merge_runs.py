@@ -57,7 +57,7 @@ class Simulation:
     def tried(
         self, choices: Sequence[Choice], progress: Progress | None, span: Span
     ) -> list[Choice]:
-        """The choices with what came of them; one of which a run fails is told as such."""
+        """The choices with their results; a choice has a `failure` if one of its runs failed."""
         settings = {
             setting.label: (number, jobs, setting)
             for number, choice in enumerate(choices)
@@ -227,7 +227,7 @@ def _confirmed(found: Advice, simulation: Simulation, progress: Progress | None)
 
 
 def _seed(job: Variant) -> int:
-    """The first seed of a job, whose text has none."""
+    """The first seed of a job; its text has none."""
     said = [one.partition("=")[2] for one in job.sets if one.partition("=")[0].strip() == "seed"]
     return int(said[-1]) if said else 1
 

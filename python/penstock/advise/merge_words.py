@@ -30,7 +30,7 @@ def _lines(found: Advice) -> Iterator[str]:
     yield _race(found)
     if not found.certain:
         others = units.many(len(found.alike) - 1, "other choice")
-        yield f"It cannot be told apart from {others}: it is the one of them that asks for least."
+        yield f"Noise hides how it differs from {others}; this one is the simplest."
     if (other := found.runner_up) is not None:
         yield f"Runner-up: {setting(other)}, {_costs(found, other)}."
     if (simple := found.simplest) not in (None, found.runner_up):
@@ -44,13 +44,13 @@ def _lines(found: Advice) -> Iterator[str]:
         )
     if best.buffer is not None and best.buffer < found.facts.enough:
         yield (
-            f"{_blocks(best.buffer)} were enough from {best.seeds} seeds, and may not be "
-            f"(deadlock); {found.facts.enough} always are."
+            f"{_blocks(best.buffer)} were enough with {best.seeds} seeds, but other seeds may "
+            f"deadlock; {found.facts.enough} are always enough."
         )
     if found.shortened > 1:
         yield (
-            f"Simulated runs have 1/{found.shortened:.3g} of their blocks, and times are as many "
-            "times as long."
+            f"To save time, simulated runs have 1/{found.shortened:.3g} of their blocks; times are "
+            "scaled up."
         )
 
 
@@ -82,18 +82,18 @@ def _race(found: Advice) -> str:
     f_eff = f"f_eff is {found.f_eff:.2f}"
     jobs = max(found.question.counts(found.disks.count))
     if jobs == 1:
-        return f"{f_eff}; a merge alone races with nobody."
+        return f"{f_eff}; a single merge cannot race."
     if found.at_boundary:
         return (
-            f"{f_eff}, at the boundary of about 1: whether merges race that read disks which "
-            "others write (separate) depends on chance."
+            f"{f_eff}, near the boundary of 1: with placement separate under fcfs, chance decides "
+            "whether merges race."
         )
     if found.races:
         return (
-            f"{f_eff}, above 1: in order of arrival, merges race that read disks which others "
-            "write (separate), unless memory is short."
+            f"{f_eff}, above 1: with placement separate under fcfs merges race, unless memory is "
+            "short."
         )
-    return f"{f_eff}, below 1: no merge runs ahead of others, wherever runs lie."
+    return f"{f_eff}, below 1: merges do not race under any placement."
 
 
 def _time(found: Advice, choice: Choice) -> str:
@@ -106,7 +106,7 @@ def _time(found: Advice, choice: Choice) -> str:
 def _costs(found: Advice, choice: Choice) -> str:
     more = 100 * (found.costs(choice) - 1)
     if choice in found.alike:
-        return f"as good (off by {abs(more):.1f} %, no more than chance or than matters)"
+        return f"as good (differs by {abs(more):.1f} %, within noise or too little to matter)"
     return f"{_time(found, choice)}, {more:.0f} % more"
 
 

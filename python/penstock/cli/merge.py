@@ -289,8 +289,9 @@ def _lines(result: Merges) -> Iterator[str]:
     for number, other in enumerate(result["beside"]):
         same = all(one["beside"][number]["identical"] for one in rounds)
         yield (
-            f"beside: {other['command']} took {units.seconds(other['makespan_s'])}, processors "
-            f"{units.seconds(other['cpu_s'])}; {'the same bytes' if same else 'OTHER BYTES'}"
+            f"for comparison: {other['command']} took {units.seconds(other['makespan_s'])}, "
+            f"processors {units.seconds(other['cpu_s'])}; "
+            f"{'the same bytes' if same else 'OTHER BYTES'}"
         )
     if emulation := result.get("emulation"):
         yield from _on_time(emulation)

@@ -463,10 +463,10 @@ class Merge(TypedDict):
     write_ms: float
     """Mean device time of a write, in milliseconds; 0 if there was none."""
     f_eff: float | None
-    """Time that a disk writes for each unit of time that a job reads, if it reads all disks but
-    one: the time of a write per block, times the other disks, over that of a read per block. From
-    about 1 on, jobs race whose outputs lie on disks that others read and they do not. Null if
-    nothing was read or written."""
+    """Write time per block, times the number of disks less one, over read time per block: the load
+    on the disk of the output if a job reads from all other disks in parallel. From about 1 on, jobs
+    race if each writes a disk from which the other jobs read and it does not. Null if nothing was
+    read or written."""
 
 
 class Milliseconds(TypedDict):

@@ -43,7 +43,7 @@ class Merges(TypedDict):
     time."""
     remarks: list[str]
     """What has to be known of the figures, in words."""
-    beside: list[Beside]
+    beside: list[OtherProgram]
     """Other programs that merged the same files then, in the order in which they were named."""
     rounds: list[RoundOfMerges]
     """Every round."""
@@ -52,19 +52,6 @@ class Merges(TypedDict):
     schedulers: NotRequired[dict[str, str | None]]
     """The kernel's scheduler in front of each real disk below the folders, by its name; null of a
     disk without one. Left out of an emulated run, and where no disk is listed."""
-
-
-class Beside(TypedDict):
-    """What another program took for the same merges, a process for each."""
-
-    command: str
-    """`sort`, or the command as it was given."""
-    makespan_s: float
-    """Seconds until the last process had ended."""
-    cpu_s: float
-    """Seconds of a processor that all of them took."""
-    identical: bool
-    """Whether all outputs have the same bytes."""
 
 
 class Blocked(TypedDict):
@@ -123,6 +110,19 @@ class Models(TypedDict):
     model. That counts."""
 
 
+class OtherProgram(TypedDict):
+    """What another program took for the same merges, a process for each."""
+
+    command: str
+    """`sort`, or the command as it was given."""
+    makespan_s: float
+    """Seconds until the last process had ended."""
+    cpu_s: float
+    """Seconds of a processor that all of them took."""
+    identical: bool
+    """Whether all outputs have the same bytes."""
+
+
 class RoundOfMerges(TypedDict):
     """One round of merges."""
 
@@ -136,5 +136,5 @@ class RoundOfMerges(TypedDict):
     """How far the merges were apart at most, as a part of an output."""
     max_queued_writes: int
     """The most writes that were at one disk at once."""
-    beside: list[Beside]
+    beside: list[OtherProgram]
     """Other programs that merged the same files then."""

@@ -1,7 +1,7 @@
 """Merges side by side in words: when they ended, how far they were apart, what was queued.
 
-Whoever runs merges waits for the last one, so they are compared by when that ends. How long a
-single request takes says little about it: writes that wait behind reads may let all end sooner.
+The result of merges is the time at which the last one ends, so policies are compared by that. The
+latency of single requests can mislead: if writes wait behind reads, all merges may end sooner.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def line(runs: Sequence[Run]) -> str | None:
 
 
 def verdict(policies: Sequence[Rounds], baseline: Rounds | None) -> list[str]:
-    """Who ends soonest, and every policy against the baseline; nothing unless all merges ended."""
+    """The fastest policy, and each against the baseline; no lines unless all merges ended."""
     ends = {policy.label: _makespan(policy) for policy in policies}
     known = {label: end for label, end in ends.items() if end is not None}
     if not ends or len(known) < len(ends):

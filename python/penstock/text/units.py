@@ -42,7 +42,7 @@ def count(n: int) -> str:
 
 
 def many(n: int, what: str) -> str:
-    """So many of a thing whose plural ends in s."""
+    """A number with its noun; the plural ends in s."""
     return f"{count(n)} {what}" if n == 1 else f"{count(n)} {what}s"
 
 

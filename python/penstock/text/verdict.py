@@ -119,7 +119,7 @@ def _overload(
 
 
 def _on_classes(candidates: Candidates, ranking: Ranking, *, nothing: bool) -> Iterator[str]:
-    """Who is best for which class, if there is anything to decide."""
+    """Which policy is best for which class, if there is anything to decide."""
     if nothing:
         yield _NOTHING
     yield from _ranking(candidates, ranking)

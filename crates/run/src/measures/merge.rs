@@ -105,7 +105,7 @@ impl MergeBook {
     }
 }
 
-/// A job that waits for memory which nobody frees.
+/// A job that waits for memory in a deadlock.
 pub(crate) struct Starved {
     pub(crate) job: u32,
     needs: u32,

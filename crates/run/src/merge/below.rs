@@ -10,7 +10,7 @@ pub(super) fn below(disks: &[PlannedDisk]) -> (Schedulers, Vec<String>) {
     let seen = disks.iter().filter_map(|disk| disk.files.first());
     let seen: Vec<Seen> = seen.map(|(_, target)| Seen::now(target)).collect();
     let below: Vec<Schedulers> = seen.iter().map(Seen::schedulers).collect();
-    // Of a folder on a device that is a file on a disk: of which disk is told once.
+    // Folders on loop devices give the same remark on the disk below them: one is enough.
     let remarks: BTreeSet<String> = seen.iter().flat_map(Seen::remarks).collect();
     let remarks = remarks.into_iter().chain(on_one_disk(&below)).collect();
     (below.into_iter().flatten().collect(), remarks)
@@ -24,17 +24,17 @@ fn on_one_disk(folders: &[Schedulers]) -> Vec<String> {
         let those = (0..folders.len()).filter(|&folder| has(&folders[folder])).collect();
         shared.insert(those, name);
     }
-    let told = |(those, name): (Vec<usize>, &str)| {
+    let remark = |(those, name): (Vec<usize>, &str)| {
         (those.len() > 1).then(|| {
             format!(
-                "{} of {} folders lie on one disk, {name}: the merges were there together wherever their \
-                 files lay, so the figures say nothing about placement",
+                "{} of {} folders lie on one disk, {name}: all merges use that disk, so these figures do not \
+                 show the effect of placement",
                 those.len(),
                 folders.len()
             )
         })
     };
-    shared.into_iter().filter_map(told).collect()
+    shared.into_iter().filter_map(remark).collect()
 }
 
 #[cfg(test)]
@@ -47,11 +47,11 @@ mod tests {
     }
 
     #[test]
-    fn folders_on_one_disk_are_told_once() {
+    fn one_remark_names_all_folders_on_a_disk() {
         assert!(on_one_disk(&folders(&[&["sda"], &["sdb"], &[]])).is_empty());
         let on_loops = folders(&[&["loop0", "sda"], &["loop1", "sda"], &["sdb"]]);
-        let told = on_one_disk(&on_loops);
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert!(told[0].starts_with("2 of 3 folders lie on one disk, sda: "));
+        let remarks = on_one_disk(&on_loops);
+        assert_eq!(remarks.len(), 1, "{remarks:?}");
+        assert!(remarks[0].starts_with("2 of 3 folders lie on one disk, sda: "));
     }
 }

@@ -58,7 +58,9 @@ use self::disk::{FilesOfDisk, Unmerged};
 use self::options::AskedMerges;
 pub use self::options::MergeOptions;
 use self::plan::{MergePlan, PlannedDisk, PlannedMerge, plan};
-pub use self::result::{BesideResult, MergedResult, MergesResult, ModelsResult, RoundOfMerges};
+pub use self::result::{
+    MergedResult, MergesResult, ModelsResult, OtherProgramResult, RoundOfMerges,
+};
 use self::source::{MemoryBounds, MergeFailed, MergeOutcome, MergeSource, Shared, Timekeeper};
 use crate::below::Schedulers;
 use crate::failure::Failure;

@@ -106,7 +106,7 @@ fn of_files(options: &MergeOptions, merges: &[MergeFiles]) -> Result<Job, Failur
     let runs = most(|merge| merge.runs.len());
     let mut longest = 1;
     for path in merges.iter().flat_map(|merge| &merge.runs) {
-        // What cannot be looked at is told when it is opened.
+        // A file without metadata fails with a message when it is opened.
         longest = longest.max(std::fs::metadata(path).map_or(0, |meta| meta.len()));
     }
     let jobs = merges.len();

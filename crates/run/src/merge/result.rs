@@ -45,15 +45,15 @@ pub struct MergesResult {
     /// What has to be known of the figures, in words.
     pub remarks: Vec<String>,
     /// Other programs that merged the same files then, in the order in which they were named.
-    pub beside: Vec<BesideResult>,
+    pub beside: Vec<OtherProgramResult>,
     /// Every round.
     pub rounds: Vec<RoundOfMerges>,
 }
 
 /// What another program took for the same merges, a process for each.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-#[schemars(rename = "Beside")]
-pub struct BesideResult {
+#[schemars(rename = "OtherProgram")]
+pub struct OtherProgramResult {
     /// `sort`, or the command as it was given.
     pub command: String,
     /// Seconds until the last process had ended.
@@ -79,7 +79,7 @@ pub struct RoundOfMerges {
     /// The most writes that were at one disk at once.
     pub max_queued_writes: u64,
     /// Other programs that merged the same files then.
-    pub beside: Vec<BesideResult>,
+    pub beside: Vec<OtherProgramResult>,
 }
 
 /// How well models kept their schedules, in real time.

@@ -78,7 +78,7 @@ pub(super) struct StarvedMerge {
     pub(super) needs: u64,
 }
 
-/// What goes on, for who looks at it from outside the loop. Clones are of the same.
+/// The outcome so far, shared with the observer of the loop. Clones share one outcome.
 pub(super) type Shared = Rc<RefCell<MergeOutcome>>;
 
 /// When things happen to merges.
@@ -365,7 +365,7 @@ impl MergeSource {
         }
     }
 
-    /// Writes down who waits for memory, for a run that ends because nobody frees it.
+    /// Notes which merges wait for memory, for the message of a deadlock.
     fn note_starved(&self) {
         let starved = self.jobs.iter().enumerate().filter_map(|(job, merge)| match merge.waits {
             Some((MergeWait::Memory(needs), _)) => {

@@ -398,7 +398,7 @@ impl MergeSpec {
             (self.memory.blocks()?, self.memory.always_enough(&self.shape, self.jobs)?);
         (u64::from(blocks) < enough).then(|| {
             format!(
-                "with {blocks} blocks of memory a merge may wait for memory that nobody frees \
+                "with {blocks} blocks of memory a merge may wait for memory for ever \
                  (deadlock); {enough} are always enough"
             )
         })

@@ -76,7 +76,7 @@ impl Memory {
     }
 }
 
-/// Who has how much of the memory for what is read, in blocks or in other units of the same size.
+/// How much memory each job has left to read into, in blocks or in other units of equal size.
 #[derive(Debug)]
 pub struct Accounts {
     /// Free blocks: of each job, or of all.

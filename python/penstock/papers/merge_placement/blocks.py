@@ -162,7 +162,7 @@ def _buffers(rows: Sequence[Row]) -> Block:
         headings += [f"{disks} disks, {_jobs(jobs)}, s", "apart"]
     remarks = [
         "Blocks of each job: those that it has read or asked for, and those of its output until "
-        "they are written. A job that waits for blocks which nobody frees ends a run (deadlock); "
+        "they are written. A run in which every job waits for blocks ends as a deadlock; "
         "the mean is that of the other seeds.",
     ]
     title = "Figure 2.4: case 2 by the buffer of each job"

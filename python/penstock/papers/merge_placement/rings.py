@@ -23,7 +23,7 @@ LONG_S = 1000
 """How long a ring runs."""
 
 COURSE_S, EVERY_MS = 120, 250
-"""How long one whose queues are drawn does, and how often these are looked at."""
+"""How long a ring runs for a picture of its queues, and how often these are sampled."""
 
 COURSE_F = 3.0
 
@@ -34,7 +34,7 @@ TWO_MOST = 24
 """Terms of a sequence at most: one that comes to rest goes on as it is."""
 
 PEAKS = 4
-"""The last peaks, from whose ratios the growth follows."""
+"""The growth follows from the ratios of so many last peaks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class Ring:
 
 
 def of(disks: int, f: float) -> Ring:
-    """A ring whose writes take `f` times as long as its reads."""
+    """A ring in which writes take `f` times as long as reads."""
     return Ring(disks=disks, work_ns=round(1e6 * READ_MS * f))
 
 

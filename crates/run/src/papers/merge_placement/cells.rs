@@ -32,7 +32,7 @@ pub enum MergeCellResult {
         /// The part of the time that each disk was busy.
         utilisation: Vec<f64>,
     },
-    /// A job waits for memory that nobody frees.
+    /// Every job waits for memory, and no request is outstanding.
     Deadlock {
         /// Which one, and for what.
         deadlock: String,
