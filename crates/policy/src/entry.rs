@@ -6,6 +6,7 @@ use alloc::string::String;
 use penstock_core::{Policy, Served, Span};
 
 use crate::params::{Kind, Param, Params, Value};
+use crate::queue::MAX_SECTORS;
 
 /// What the other crates know of a policy.
 pub struct Entry {
@@ -74,6 +75,15 @@ impl Entry {
     /// Its parameters, each at its default.
     pub fn defaults(&self) -> Params {
         Params::defaults(self.params)
+    }
+
+    /// `params` without merging, if it merges at all.
+    #[must_use]
+    pub fn unmerged(&self, mut params: Params) -> Params {
+        if self.params.iter().any(|param| param.name == MAX_SECTORS.name) {
+            params.set(MAX_SECTORS.name, Value::Word("off"));
+        }
+        params
     }
 
     /// `params` for a real device: a parameter `auto` becomes its table, where it has one.

@@ -1,6 +1,6 @@
-//! The files on a disk as one device, and what stands before it where requests carry data.
+//! The files on a disk as one device.
 
-use penstock_core::{Device, Done, Flags, Op, Request, Span, Time};
+use penstock_core::{Device, Done, Op, Request, Time};
 use penstock_live::LiveDevice;
 
 /// Files that lie on one disk, each at its place, with so many commands at a time to all of them.
@@ -61,52 +61,5 @@ impl Device for FilesOfDisk {
 
     fn polled(&self) -> bool {
         true
-    }
-}
-
-/// A device whose requests carry their data. A merged command would carry that of its first request
-/// alone, so no policy may merge them: all come to it marked as [`UNMERGED`], and go on without that.
-pub(super) struct Unmerged(pub(super) Box<dyn Device>);
-
-/// What nothing is merged with.
-pub(super) const UNMERGED: Flags = Flags::FUA;
-
-impl Device for Unmerged {
-    fn capacity(&self) -> u64 {
-        self.0.capacity()
-    }
-
-    fn block(&self) -> u32 {
-        self.0.block()
-    }
-
-    fn room(&self) -> u32 {
-        self.0.room()
-    }
-
-    fn admits(&self, op: Op, start: u64, len: u32) -> bool {
-        self.0.admits(op, start, len)
-    }
-
-    fn position(&self, now: Time, op: Op, start: u64) -> Span {
-        self.0.position(now, op, start)
-    }
-
-    fn start(&mut self, now: Time, req: &Request) {
-        let mut below = *req;
-        below.io.flags = below.io.flags.without(UNMERGED);
-        self.0.start(now, &below);
-    }
-
-    fn wakeup(&self) -> Time {
-        self.0.wakeup()
-    }
-
-    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        self.0.advance(now, done);
-    }
-
-    fn polled(&self) -> bool {
-        self.0.polled()
     }
 }

@@ -54,7 +54,7 @@ use penstock_live::{
 use penstock_policy::{Entry, Params};
 use penstock_spec::{DeviceSpec, params};
 
-use self::disk::{FilesOfDisk, Unmerged};
+use self::disk::FilesOfDisk;
 use self::options::AskedMerges;
 pub use self::options::MergeOptions;
 use self::plan::{MergePlan, PlannedDisk, PlannedMerge, plan};
@@ -124,6 +124,8 @@ impl MergeParts {
         let entry = params::policy(&options.policy)?;
         let params = law::of_device(asked.job.params(&options.policy)?, asked.seed())?;
         let params = if asked.model.is_none() { entry.real(params) } else { params };
+        // Each request carries its own data; a merged command would carry that of its first request.
+        let params = entry.unmerged(params);
         // A model goes on while its last commands are still at their files.
         let room = asked.model.as_ref().map(|(spec, ..)| spec.build(Seed(0)).room());
         let usual = room.map_or(DEPTH, |room| room.clamp(DEPTH, MOST));
@@ -176,7 +178,7 @@ impl MergeParts {
                 }
             };
             let served = Served { classes: &self.classes, ..Served::ONE_DISK };
-            Queued::new((self.entry.build)(&self.params, &served), Unmerged(device))
+            Queued::new((self.entry.build)(&self.params, &served), device)
         };
         let rack = Rack::new(disks.iter().map(&mut disk).collect());
         Ok(MergeStage { rack, clock, answers })
@@ -184,7 +186,7 @@ impl MergeParts {
 }
 
 /// A queue with its policy before a disk.
-type MergeDisk = Queued<Box<dyn Policy>, Unmerged>;
+type MergeDisk = Queued<Box<dyn Policy>, Box<dyn Device>>;
 
 /// Where merges run.
 struct MergeStage {

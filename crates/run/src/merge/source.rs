@@ -5,11 +5,10 @@ use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
 
-use penstock_core::{ClassId, Done, Io, Op, Prio, Request, Source, StreamId, Time};
+use penstock_core::{ClassId, Done, Flags, Io, Op, Prio, Request, Source, StreamId, Time};
 use penstock_live::{Answers, Cargo, Load, Stopwatch, processor_time};
 use penstock_workload::merge::{Accounts, Memory, WhenFull};
 
-use super::disk::UNMERGED;
 use super::figures::MergeTimes;
 use super::job::{MergePhase, MergeStop, MergeWait, Merging};
 
@@ -224,7 +223,7 @@ impl MergeSource {
             self.flights.resize(place + 1, None);
         }
         self.flights[place] = Some(flight);
-        let (class, prio, flags) = (ClassId(flight.job as u16), Prio::default(), UNMERGED);
+        let (class, prio, flags) = (ClassId(flight.job as u16), Prio::default(), Flags::NONE);
         self.asked.push_back(Io { due: now, start, len, stream, class, op, prio, flags });
     }
 

@@ -103,11 +103,7 @@ fn own(entry: &'static Entry) -> impl Iterator<Item = &'static Param> {
 
 /// All of its parameters, for a drive's own queue.
 fn defaults(entry: &'static Entry) -> Params {
-    let mut params = entry.defaults().and(Params::defaults(entry.facts.in_drive));
-    if has(entry, MAX_SECTORS.name) {
-        params.set(MAX_SECTORS.name, Set::Word("off"));
-    }
-    params
+    entry.unmerged(entry.defaults().and(Params::defaults(entry.facts.in_drive)))
 }
 
 /// The parameters that a queue may have are those of its policy.

@@ -117,8 +117,7 @@ fn what_never_ends_lasts_until_the_end() {
 }
 
 proptest! {
-    /// Whatever is followed: nobody loses more time than there is, at one disk behind one other, and a
-    /// race is part of what was lost.
+    /// For any requests: the stalls of a pair are not longer than the run, and a race is a part of them.
     #[test]
     fn losses_are_within_the_time(steps in prop::collection::vec((0..4_u64, 0..3_u32, 0..3_u32, 0..3_u8, 0..40_usize), 1..300)) {
         let mut finder = Finder::default();
