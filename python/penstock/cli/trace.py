@@ -25,6 +25,16 @@ from penstock.text.table import Grid, show_grid
 
 app = group()
 
+ClassesOrProcesses = Annotated[
+    str | None,
+    typer.Option(
+        "--classes",
+        metavar="JOB.toml",
+        help="A job whose rules say which request is of which class. If not given, each process "
+        "is a class.",
+    ),
+]
+
 TraceOrRecord = Annotated[
     str,
     typer.Argument(
@@ -79,7 +89,7 @@ def races(
     trace: TraceOrRecord,
     *,
     file_format: Format = None,
-    classes: Classes = None,
+    classes: ClassesOrProcesses = None,
     as_json: Json = False,
 ) -> None:
     """Find classes whose reads stalled behind writes of another class, and which stalls are races.
