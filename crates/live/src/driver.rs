@@ -27,8 +27,8 @@ pub(crate) enum Action {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Command {
     pub(crate) action: Action,
-    /// Which of the targets, in the order in which they were given.
-    pub(crate) target: u32,
+    /// Which of the open files.
+    pub(crate) file: u32,
     /// First byte of the target.
     pub(crate) start: u64,
     /// Bytes.

@@ -9,11 +9,27 @@ pub enum Engine {
     Aio,
     /// A blocking call on a worker thread for each command in flight.
     Threads,
+    /// The C library's asynchronous calls.
+    PosixAio,
+    /// A blocking call on the thread of the loop.
+    Psync,
+    /// The same, one for all commands that lie behind each other.
+    Vsync,
+    /// Copies from and to the pages of a mapped file.
+    Mmap,
 }
 
 impl Engine {
     /// Every engine, the one to prefer first.
-    pub const ALL: [Self; 3] = [Self::Uring, Self::Aio, Self::Threads];
+    pub const ALL: [Self; 7] = [
+        Self::Uring,
+        Self::Aio,
+        Self::Threads,
+        Self::PosixAio,
+        Self::Psync,
+        Self::Vsync,
+        Self::Mmap,
+    ];
 
     /// The name by which a person chooses it.
     pub const fn name(self) -> &'static str {
@@ -21,11 +37,25 @@ impl Engine {
             Self::Uring => "io_uring",
             Self::Aio => "libaio",
             Self::Threads => "threads",
+            Self::PosixAio => "posix-aio",
+            Self::Psync => "psync",
+            Self::Vsync => "vsync",
+            Self::Mmap => "mmap",
         }
     }
 
     /// The engine of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|engine| engine.name() == name)
+    }
+
+    /// Whether its calls block the thread of the loop: then that serves one command at a time.
+    pub const fn is_blocking(self) -> bool {
+        matches!(self, Self::Psync | Self::Mmap)
+    }
+
+    /// Whether it can go past the page cache.
+    pub const fn can_be_direct(self) -> bool {
+        !matches!(self, Self::Mmap)
     }
 }

@@ -39,6 +39,15 @@ pub enum EngineError {
         /// Commands in flight over all targets, at most.
         max: u32,
     },
+    /// Commands that go past the page cache, which the engine cannot.
+    #[error(
+        "the engine `{}` goes through the page cache, and requests are direct\n\
+         hint: set `cache = \"buffered\"`, or choose another engine", engine.name()
+    )]
+    OnlyBuffered {
+        /// Which engine.
+        engine: Engine,
+    },
     /// A largest command of no bytes, or larger than a buffer may be.
     #[error(
         "found a largest command of {found} bytes; expected 1 to {max} bytes\n\
@@ -79,7 +88,10 @@ impl EngineError {
     /// The exit code of the command: 2 for wrong input, 77 for what this machine cannot do.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Depth { .. } | Self::Length { .. } | Self::Memory { .. } => WRONG_INPUT,
+            Self::Depth { .. }
+            | Self::OnlyBuffered { .. }
+            | Self::Length { .. }
+            | Self::Memory { .. } => WRONG_INPUT,
             Self::Missing { .. } | Self::System { .. } => CANNOT,
         }
     }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use penstock_core::{Done, Errno, Flags, Op, ReqId, Request, Sharing, Span, Started, Time};
 
 use crate::buffers::Layout;
+use crate::caching::LaneFiles;
 use crate::cargo::{LoadCopier, LoadTransfer};
 use crate::driver::{Action, Command, Driver, Outcome};
 use crate::idle::Idle;
@@ -44,6 +45,7 @@ pub(crate) struct Hub {
 /// One target.
 struct Lane {
     target: Target,
+    files: LaneFiles,
     flights: Vec<Option<Flight>>,
     /// The transfer of each flight that carries a load; empty if none does.
     transfers: Vec<Option<LoadTransfer>>,
@@ -59,6 +61,8 @@ struct Flight {
     len: u32,
     begun: Time,
     started: Started,
+    /// What its transfers are whole multiples of, in bytes.
+    unit: u32,
     /// The rest of it, or of a command of its transfer.
     rest: Command,
 }
@@ -74,15 +78,16 @@ impl Hub {
     ) -> Self {
         let slots = depth as usize;
         let outcomes = Vec::with_capacity(slots * targets.len());
-        let lane = |target| Lane {
+        let lane = |(number, target)| Lane {
             target,
+            files: LaneFiles::one(number),
             flights: vec![None; slots],
             transfers: Vec::new(),
             free: (0..depth).rev().collect(),
             ended: Vec::with_capacity(slots),
             sharing: Sharing::default(),
         };
-        let lanes = targets.into_iter().map(lane).collect();
+        let lanes = (0..).zip(targets).map(lane).collect();
         let (in_flight, unread, copier) = (0, 0, None);
         Self { driver, lanes, depth, layout, copier, outcomes, in_flight, unread, timeout }
     }
@@ -91,6 +96,12 @@ impl Hub {
     pub(crate) fn carrying(mut self, copier: LoadCopier) -> Self {
         self.copier = Some(copier);
         self.lanes.iter_mut().for_each(|lane| lane.transfers = vec![None; lane.flights.len()]);
+        self
+    }
+
+    /// The same, with `files` for the lanes where that is not one file for each.
+    pub(crate) fn with_files(mut self, files: &[LaneFiles]) -> Self {
+        self.lanes.iter_mut().zip(files).for_each(|(lane, files)| lane.files = *files);
         self
     }
 
@@ -130,15 +141,14 @@ impl Hub {
         let lane = &mut self.lanes[lane_index];
         let slot = lane.free.pop().expect("started without room");
         let number = lane_index as u32 * self.depth + slot;
-        let mut rest = command(&lane.target, req, &self.layout, number);
-        rest.target = lane_index as u32;
+        let (mut rest, unit) = command(&lane.target, lane.files, req, &self.layout, number);
         if let Some(copier) = &self.copier {
             let transfer = &mut lane.transfers[slot as usize];
             *transfer = LoadTransfer::new(req, rest, lane.target.unit(), self.layout.slot(number));
             rest = transfer.as_mut().and_then(|transfer| copier.next(transfer)).unwrap_or(rest);
         }
         let started = lane.sharing.start(now);
-        let flight = Flight { id: req.id, len: req.len, begun: now, started, rest };
+        let flight = Flight { id: req.id, len: req.len, begun: now, started, unit, rest };
         lane.flights[slot as usize] = Some(flight);
         self.in_flight += 1;
         self.driver.queue(number, &rest);
@@ -245,7 +255,7 @@ impl Hub {
             let lane = &mut self.lanes[(number / self.depth) as usize];
             let slot = number % self.depth;
             let flight = lane.flights[slot as usize].as_mut().expect("a result has its command");
-            match settle(&mut flight.rest, result, lane.target.unit()) {
+            match settle(&mut flight.rest, result, flight.unit) {
                 Step::Again => self.driver.queue(number, &flight.rest),
                 Step::Ended(error) => {
                     let transfer = lane.transfers.get_mut(slot as usize).and_then(Option::as_mut);
@@ -272,15 +282,26 @@ impl Drop for Hub {
     }
 }
 
-/// The command for `req` on `target`, with its range rounded outward to whole blocks. Only here a
-/// place in a view becomes one in the file.
-fn command(target: &Target, req: &Request, layout: &Layout, slot: u32) -> Command {
+/// The command for `req` on `target`, with its range rounded outward to whole blocks if it goes past the
+/// page cache, and the unit of its transfers. Only here a place in a view becomes one in the file.
+fn command(
+    target: &Target,
+    files: LaneFiles,
+    req: &Request,
+    layout: &Layout,
+    slot: u32,
+) -> (Command, u32) {
+    let (file, unit) = if req.flags.has(Flags::BUFFERED) && files.buffered != files.own {
+        (files.buffered, 1)
+    } else {
+        (files.direct, target.unit())
+    };
     let action = match req.op {
         Op::Read => Action::Read,
         Op::Write if req.flags.has(Flags::FUA) => Action::WriteThrough,
         Op::Write => Action::Write,
         Op::Flush => {
-            return Command { action: Action::Flush, target: 0, start: 0, len: 0, buffer: 0 };
+            return (Command { action: Action::Flush, file, start: 0, len: 0, buffer: 0 }, unit);
         }
         Op::Discard => Action::Discard,
     };
@@ -290,10 +311,10 @@ fn command(target: &Target, req: &Request, layout: &Layout, slot: u32) -> Comman
     if action == Action::Discard {
         // Exactly the named range: a neighbour's bytes must stay, and the call needs no alignment.
         let start = target.start() + req.start;
-        return Command { action, target: 0, start, len: req.len, buffer: 0 };
+        return (Command { action, file: files.own, start, len: req.len, buffer: 0 }, unit);
     }
     // The capacity is whole blocks, so rounding outward stays within it.
-    let block = u64::from(target.unit());
+    let block = u64::from(unit);
     let start = req.start / block * block;
     let end = end.next_multiple_of(block);
     assert!(end <= capacity, "a capacity of whole blocks");
@@ -301,7 +322,7 @@ fn command(target: &Target, req: &Request, layout: &Layout, slot: u32) -> Comman
     assert!(len as usize <= layout.stride(), "{req:?} is longer than the largest command");
     let start = target.start() + start;
     let buffer = if action == Action::Read { layout.slot(slot) } else { layout.source_for(start) };
-    Command { action, target: 0, start, len, buffer }
+    (Command { action, file, start, len, buffer }, unit)
 }
 
 /// The next step after a result.
@@ -351,7 +372,7 @@ mod tests {
     use super::*;
 
     fn read(start: u64, len: u32) -> Command {
-        Command { action: Action::Read, target: 0, start, len, buffer: 0 }
+        Command { action: Action::Read, file: 0, start, len, buffer: 0 }
     }
 
     #[test]

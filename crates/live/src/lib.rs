@@ -16,14 +16,17 @@
 //! one of them. Layers above cannot find out that time is real. For models there is [`Paced`]:
 //! virtual time that keeps step with real time. A [`Guard`] reports when a run cannot go on.
 //!
-//! Invariants: the only crate with hand-written unsafe code, in `buffers`, `cargo`, `uring`,
-//! `libaio`, `threads`, `loops` and `memory`; the only one that reads the machine's clock, in
+//! Invariants: the only crate with hand-written unsafe code, in `buffers`, `cached`, `cargo`, `faults`,
+//! `libaio`, `loops`, `mapped`, `memory`, `posix_aio`, `psync`, `uring` and `vsync`; the only one that reads the machine's clock, in
 //! `clock`, `paced` and `report_timer`; nothing outside the usable bytes of a target is ever written,
 //! but for a file without a name that a trial makes for itself; no allocation per request. Linux
 //! only.
 
 mod below;
+mod blocking;
 mod buffers;
+mod cached;
+mod caching;
 mod cargo;
 mod clock;
 mod device;
@@ -31,6 +34,7 @@ mod driver;
 mod emulated;
 mod engine;
 mod error;
+mod faults;
 mod filling;
 mod guard;
 mod handover;
@@ -40,10 +44,13 @@ mod lateness;
 mod leftovers;
 mod libaio;
 mod loops;
+mod mapped;
 mod memory;
 mod null;
 mod openers;
 mod paced;
+mod posix_aio;
+mod psync;
 mod refusals;
 mod report_timer;
 pub mod scheduler;
@@ -53,9 +60,11 @@ mod target;
 mod threads;
 mod trouble;
 mod uring;
+mod vsync;
 mod work;
 
 pub use below::Below;
+pub use caching::Caching;
 pub use cargo::{Cargo, Load};
 pub use clock::{LiveClock, Stopwatch, timer_lateness};
 pub use device::LiveDevice;

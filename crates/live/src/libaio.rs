@@ -8,6 +8,7 @@
 //! Invariants: a control block and its buffer stay where they are until the command has ended;
 //! dropping the engine waits for what is in flight.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr;
@@ -22,7 +23,6 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::idle::Idle;
 use crate::refusals::Refusals;
-use crate::target::Target;
 use crate::uring::{discard_flags, write_flags};
 
 /// Control blocks that one context takes; the system's bound over all processes is
@@ -65,7 +65,7 @@ const FDSYNC: u16 = 3;
 /// One context of the kernel and its commands.
 pub(crate) struct Aio {
     context: Context,
-    files: Vec<Target>,
+    files: Arc<[Arc<File>]>,
     area: Arc<Area>,
     /// One for each slot; they never move.
     blocks: Box<[ControlBlock]>,
@@ -81,9 +81,9 @@ pub(crate) struct Aio {
 }
 
 impl Aio {
-    /// An engine of `slots` commands over `targets`.
+    /// An engine of `slots` commands over `files`.
     pub(crate) fn new(
-        targets: &[Target],
+        files: &[Arc<File>],
         slots: u32,
         batch: u32,
         area: Arc<Area>,
@@ -91,7 +91,7 @@ impl Aio {
         let slots_long = slots as usize;
         Ok(Self {
             context: Context::new(slots)?,
-            files: targets.to_vec(),
+            files: files.into(),
             area,
             blocks: vec![ControlBlock::default(); slots_long].into(),
             queued: Vec::with_capacity(slots_long),
@@ -141,8 +141,8 @@ impl Aio {
 
 impl Driver for Aio {
     fn queue(&mut self, slot: u32, command: &Command) {
-        let Command { action, target, start, len, buffer } = *command;
-        let file = self.files[target as usize].file();
+        let Command { action, file, start, len, buffer } = *command;
+        let file = &self.files[file as usize];
         if action == Action::Discard {
             let punched = rustix::fs::fallocate(file, discard_flags(), start, len.into());
             let result = punched.map_or_else(|errno| -errno.raw_os_error(), |()| 0);

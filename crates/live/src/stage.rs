@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use penstock_core::{Seed, Span};
 
+use crate::blocking::Blocking;
 use crate::buffers::{Area, Layout};
+use crate::caching::Caching;
 use crate::cargo::{Cargo, LoadCopier};
 use crate::clock::LiveClock;
 use crate::device::LiveDevice;
@@ -15,9 +17,13 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::hub::Hub;
 use crate::libaio::{self, Aio};
+use crate::mapped::Mapped;
+use crate::posix_aio::{self, PosixAio};
+use crate::psync::Psync;
 use crate::target::Target;
 use crate::threads::{self, Pool};
 use crate::uring::{self, Ring};
+use crate::vsync::{self, Vsync};
 
 impl Engine {
     /// Whether it works on this machine.
@@ -29,15 +35,20 @@ impl Engine {
             Self::Uring => uring::probe(),
             Self::Aio => libaio::probe(),
             Self::Threads => threads::probe(),
+            // Calls of every system.
+            Self::PosixAio | Self::Psync | Self::Vsync | Self::Mmap => Ok(()),
         }
     }
 
     /// Commands in flight that it can hold.
-    const fn max_slots(self) -> u32 {
+    pub const fn most_in_flight(self) -> u32 {
         match self {
             Self::Uring => uring::MAX_SLOTS,
             Self::Aio => libaio::MAX_SLOTS,
             Self::Threads => threads::MAX_SLOTS,
+            Self::PosixAio => posix_aio::MAX_SLOTS,
+            Self::Vsync => vsync::MAX_SLOTS,
+            Self::Psync | Self::Mmap => 1,
         }
     }
 }
@@ -52,6 +63,8 @@ pub struct Settings {
     pub max_len: u32,
     /// Commands that are submitted to the kernel together, by engines that can.
     pub batch: u32,
+    /// Whether commands go through the page cache.
+    pub caching: Caching,
     /// The seed of the written data.
     pub seed: Seed,
     /// How long a command may be in flight before a [`Guard`](crate::Guard) reports trouble, and
@@ -65,10 +78,10 @@ impl Settings {
     pub const TIMEOUT: Span = Span::from_ms(30_000);
 
     /// `depth` commands of at most `max_len` bytes, each in flight for at most 30 s, submitted in
-    /// [usual](Self::usual_batch) batches; seed 0.
+    /// [usual](Self::usual_batch) batches past the page cache; seed 0.
     pub const fn new(depth: u32, max_len: u32) -> Self {
         let (batch, timeout) = (Self::usual_batch(depth), Some(Self::TIMEOUT));
-        Self { depth, max_len, batch, seed: Seed(0), timeout }
+        Self { depth, max_len, batch, caching: Caching::Direct, seed: Seed(0), timeout }
     }
 
     /// How many of `depth` commands are submitted together by default.
@@ -143,8 +156,8 @@ impl Stage {
         settings: Settings,
         cargo: Option<Cargo>,
     ) -> Result<Self, EngineError> {
-        let Settings { depth, max_len, batch, seed, timeout } = settings;
-        let (count, max) = (targets.len(), engine.max_slots());
+        let Settings { depth, max_len, batch, caching, seed, timeout } = settings;
+        let (count, max) = (targets.len(), engine.most_in_flight());
         let slots = u64::from(depth) * count as u64;
         if slots == 0 || slots > u64::from(max) {
             return Err(EngineError::Depth { engine, found: depth, targets: count, max });
@@ -152,20 +165,28 @@ impl Stage {
         let unit = targets.iter().map(Target::unit).max().expect("slots have targets");
         let layout = Layout::new(slots as u32, max_len, unit)?;
         let area = Arc::new(Area::new(layout, seed)?);
+        if caching != Caching::Buffered && !engine.can_be_direct() {
+            return Err(EngineError::OnlyBuffered { engine });
+        }
+        let (files, of_lanes) = caching.open(&targets)?;
         let mut remarks = Vec::new();
         let driver: Box<dyn Driver> = match engine {
             Engine::Uring => {
-                let ring = Ring::new(&targets, slots as u32, batch.max(1), Arc::clone(&area));
+                let ring = Ring::new(&files, slots as u32, batch.max(1), Arc::clone(&area));
                 let (ring, remark) = ring?;
                 remarks.extend(remark);
                 Box::new(ring)
             }
             Engine::Aio => {
-                Box::new(Aio::new(&targets, slots as u32, batch.max(1), Arc::clone(&area))?)
+                Box::new(Aio::new(&files, slots as u32, batch.max(1), Arc::clone(&area))?)
             }
-            Engine::Threads => Box::new(Pool::new(&targets, slots as u32, &area)?),
+            Engine::Threads => Box::new(Pool::new(&files, slots as u32, &area)?),
+            Engine::PosixAio => Box::new(PosixAio::new(&files, slots as u32, &area)),
+            Engine::Psync => Box::new(Blocking::new(Psync::new(&files, &area))),
+            Engine::Vsync => Box::new(Vsync::new(&files, slots as u32, &area)),
+            Engine::Mmap => Box::new(Blocking::new(Mapped::new(&targets, &files, &area)?)),
         };
-        let hub = Hub::new(driver, targets, depth, layout, timeout);
+        let hub = Hub::new(driver, targets, depth, layout, timeout).with_files(&of_lanes);
         let hub = match cargo {
             Some(cargo) => hub.carrying(LoadCopier::new(cargo, area)),
             None => hub,
@@ -186,7 +207,7 @@ mod tests {
         for engine in Engine::ALL {
             assert_eq!(Engine::from_name(engine.name()), Some(engine));
         }
-        assert_eq!(Engine::from_name("posixaio"), None);
+        assert_eq!(Engine::from_name("posix_aio"), None);
         assert_eq!(Engine::ALL[2].name(), "threads");
         assert!(Engine::ALL[2].probe().is_ok(), "every machine has threads");
     }

@@ -268,6 +268,17 @@ impl Target {
         &self.inner.file
     }
 
+    /// The same file, open through the page cache.
+    pub(crate) fn buffered(&self) -> io::Result<File> {
+        let own = format!("/proc/self/fd/{}", self.file().as_raw_fd());
+        File::options().read(true).write(!self.is_only_read()).open(own)
+    }
+
+    /// Whether it may not be written to.
+    pub(crate) fn is_only_read(&self) -> bool {
+        self.inner.lock.is_none()
+    }
+
     /// The length of the file and its proper length, if they differ. The mark is never written
     /// over, so a file that was cut stays too short. A file that is only read may grow.
     pub(crate) fn resized(&self) -> Option<(u64, u64)> {
@@ -275,7 +286,7 @@ impl Target {
         let now = rustix::fs::fstat(self.file()).ok()?;
         let (found, expected) = (now.st_size.cast_unsigned(), self.inner.length);
         let file = rustix::fs::FileType::from_raw_mode(now.st_mode).is_file();
-        let grown = self.inner.lock.is_none() && found > expected;
+        let grown = self.is_only_read() && found > expected;
         (file && found != expected && !grown).then_some((found, expected))
     }
 }

@@ -11,19 +11,16 @@
 //! every worker, and so every call, before the buffers are freed; no lock is held over a call.
 
 use std::fs::File;
-use std::io::{IoSlice, IoSliceMut};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2, retry_on_intr};
-
+use crate::blocking::Call;
 use crate::buffers::Area;
-use crate::driver::{Action, Bell, Command, Driver, Outcome};
+use crate::driver::{Bell, Command, Driver, Outcome};
 use crate::error::EngineError;
-use crate::target::Target;
-use crate::uring::{discard_flags, write_flags};
+use crate::psync::Psync;
 
 /// The limit on workers: beyond it the machine schedules threads rather than I/O.
 pub(crate) const MAX_SLOTS: u32 = 1024;
@@ -71,13 +68,12 @@ struct Ended {
 }
 
 impl Pool {
-    /// A pool of `slots` workers over `targets`.
+    /// A pool of `slots` workers over `files`.
     pub(crate) fn new(
-        targets: &[Target],
+        files: &[Arc<File>],
         slots: u32,
         area: &Arc<Area>,
     ) -> Result<Self, EngineError> {
-        let files: Arc<[Arc<File>]> = targets.iter().map(|t| Arc::clone(t.file())).collect();
         let outcomes = Vec::with_capacity(slots as usize);
         let ended = Ended { outcomes, waiting: false, rung: false };
         let outbox =
@@ -89,9 +85,9 @@ impl Pool {
         for slot in 0..slots {
             let up = up.clone();
             let task_slot = Arc::new(TaskSlot::default());
-            let (files, area) = (Arc::clone(&files), Arc::clone(area));
-            let (desk_of_worker, outbox) = (Arc::clone(&task_slot), Arc::clone(&outbox));
-            let worker = Worker { slot, files, area, task_slot: desk_of_worker, outbox };
+            let (task_slot_of_worker, outbox) = (Arc::clone(&task_slot), Arc::clone(&outbox));
+            let calls = Psync::new(files, area);
+            let mut worker = Worker { slot, calls, task_slot: task_slot_of_worker, outbox };
             let thread = std::thread::Builder::new()
                 .name(format!("penstock-io-{slot}"))
                 .stack_size(STACK)
@@ -202,17 +198,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// What a worker needs.
 struct Worker {
     slot: u32,
-    files: Arc<[Arc<File>]>,
-    area: Arc<Area>,
+    calls: Psync,
     task_slot: Arc<TaskSlot>,
     outbox: Arc<Outbox>,
 }
 
 impl Worker {
     /// Serves commands until it is ended.
-    fn work(&self) {
+    fn work(&mut self) {
         while let Task::Serve(command) = self.task_slot.take() {
-            let result = self.serve(&command);
+            let result = self.calls.serve(&command);
             let mut ended = lock(&self.outbox.ended);
             ended.outcomes.push(Outcome { slot: self.slot, result });
             self.outbox.count.store(ended.outcomes.len() as u32, Ordering::Relaxed);
@@ -222,34 +217,5 @@ impl Worker {
                 self.outbox.added.notify_one();
             }
         }
-    }
-
-    /// Makes the call: bytes transferred, or a negated error number.
-    fn serve(&self, command: &Command) -> i32 {
-        let Command { action, target, start, len, buffer } = *command;
-        let file = &*self.files[target as usize];
-        let len_of_buffer = len as usize;
-        let result = match action {
-            Action::Read => {
-                // SAFETY: the slot's own buffer: one command at a time holds it, and this is it.
-                let bytes = unsafe { self.area.buffer(buffer, len_of_buffer) };
-                let none = ReadWriteFlags::empty();
-                retry_on_intr(|| preadv2(file, &mut [IoSliceMut::new(bytes)], start, none))
-            }
-            Action::Write | Action::WriteThrough => {
-                // SAFETY: the source, which is never written, or the slot's own buffer, as above.
-                let bytes = unsafe { self.area.bytes(buffer, len_of_buffer) };
-                let flags = write_flags(action);
-                retry_on_intr(|| pwritev2(file, &[IoSlice::new(bytes)], start, flags))
-            }
-            Action::Flush => retry_on_intr(|| rustix::fs::fdatasync(file)).map(|()| 0),
-            Action::Discard => {
-                let len = u64::from(len);
-                let punch = || rustix::fs::fallocate(file, discard_flags(), start, len);
-                retry_on_intr(punch).map(|()| 0)
-            }
-        };
-        let count = |count| i32::try_from(count).expect("buffers are far below 2 GiB");
-        result.map_or_else(|errno: Errno| -errno.raw_os_error(), count)
     }
 }

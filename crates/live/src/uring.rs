@@ -8,6 +8,7 @@
 //! Invariants: the ring has an entry for each slot, so a push never fails; a buffer that the kernel
 //! knows outlives the kernel's use of it in all cases.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
@@ -26,7 +27,6 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::idle::Idle;
 use crate::refusals::Refusals;
-use crate::target::Target;
 
 /// Entries that the kernel allows in one ring.
 pub(crate) const MAX_SLOTS: u32 = 32_768;
@@ -55,10 +55,10 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// A ring of `slots` entries over `targets`, and a remark on features that the machine did not
+    /// A ring of `slots` entries over `files`, and a remark on features that the machine did not
     /// grant.
     pub(crate) fn new(
-        targets: &[Target],
+        files: &[Arc<File>],
         slots: u32,
         batch: u32,
         area: Arc<Area>,
@@ -66,7 +66,7 @@ impl Ring {
         // An entry more for the bell.
         let queues = build((slots + 1).min(MAX_SLOTS))?;
         require(&queues)?;
-        let files: Vec<_> = targets.iter().map(|target| target.file().as_raw_fd()).collect();
+        let files: Vec<_> = files.iter().map(AsRawFd::as_raw_fd).collect();
         queues.submitter().register_files(&files).map_err(|source| EngineError::System {
             doing: "register files with the ring",
             source,
@@ -115,8 +115,8 @@ impl Ring {
 
     /// The submission entry for `command`.
     fn entry(&self, command: &Command) -> squeue::Entry {
-        let Command { action, target, start, len, buffer } = *command;
-        let file = Fixed(target);
+        let Command { action, file, start, len, buffer } = *command;
+        let file = Fixed(file);
         match action {
             Action::Read => {
                 let address = self.area.address(buffer, len as usize);

@@ -9,17 +9,18 @@ use std::path::Path;
 use std::process::Command;
 
 use common::disk::{Disk, SIZE, call, make_node, named_twice, table};
-use common::{Closed, Fcfs, Scratch, drain, io};
+use common::{Closed, Fcfs, Scratch, drain, io, settings, ways};
 use penstock_core::{Device as _, Op, Queued, Seed};
-use penstock_live::{Contents, Engine, Settings, Stage, Target, TargetError};
+use penstock_live::{Contents, Settings, Stage, Target, TargetError};
 
 #[test]
 fn a_free_device_is_used_by_every_engine() {
     let Some(disk) = Disk::new("free", &[]) else { return };
-    for engine in Engine::ALL.into_iter().filter(|engine| engine.probe().is_ok()) {
+    for way in ways() {
+        let (engine, _) = way;
         let target = disk.open().unwrap();
         assert_eq!((target.capacity(), target.block()), (SIZE, 512));
-        let (mut clock, device) = Stage::single(engine, target, Settings::new(4, 65_536)).unwrap();
+        let (mut clock, device) = Stage::single(engine, target, settings(way, 4, 65_536)).unwrap();
         let make = |n: u32| match n {
             0..64 => io(Op::Write, u64::from(n) * 4096, 4096),
             64 => io(Op::Flush, 0, 0),
@@ -278,21 +279,22 @@ fn check_view(target: &Target, file: &Path) {
     let view = target.view(START, LEN).unwrap();
     assert_eq!(view.capacity(), LEN);
     assert!(view.view(LEN, 4096).is_err(), "a view of a view lies in it");
-    let engines = Engine::ALL.into_iter().filter(|engine| engine.probe().is_ok());
-    for (seed, engine) in engines.enumerate() {
+    for (seed, way) in ways().enumerate() {
+        let (engine, _) = way;
         let before = std::fs::read(file).unwrap();
         let seed = Seed(100 + seed as u64);
-        let settings = Settings { seed, ..Settings::new(4, 4096) };
+        let settings = Settings { seed, ..settings(way, 4, 4096) };
         let (mut clock, device) = Stage::single(engine, view.clone(), settings).unwrap();
         assert_eq!(device.capacity(), LEN);
         let mut stack = Queued::new(Fcfs::default(), device);
         let blocks = (LEN / 4096) as u32;
         let make = |n: u32| match n.checked_sub(blocks) {
             None => io(Op::Write, u64::from(n) * 4096, 4096),
-            Some(_) => io(Op::Discard, LEN - 4096, 4096),
+            Some(0) => io(Op::Discard, LEN - 4096, 4096),
+            Some(_) => io(Op::Flush, 0, 0),
         };
-        // One after the other: the last is not to overtake a write.
-        drain(&mut Closed::new(1, blocks + 1, make), &mut stack, &mut clock);
+        // One after the other: the last ones are not to overtake a write.
+        drain(&mut Closed::new(1, blocks + 2, make), &mut stack, &mut clock);
         let after = std::fs::read(file).unwrap();
         let (start, end) = (START as usize, (START + LEN) as usize);
         assert!(before[..start] == after[..start] && before[end..] == after[end..]);

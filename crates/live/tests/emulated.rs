@@ -6,14 +6,12 @@ mod common;
 
 use std::collections::{BTreeSet, VecDeque};
 
-use common::{Closed, Fcfs, Scratch, drain, io};
+use common::{Closed, Fcfs, Scratch, drain, io, settings, ways};
 use penstock_core::{
     Clock, Device, Done, Go, Io, Op, Out, Part, Policy, Queued, ReqId, Request, Source, Span, Time,
     Virtual,
 };
-use penstock_live::{
-    Emulated, Engine, LiveClock, LiveDevice, Null, Settings, Speed, Stage, Target,
-};
+use penstock_live::{Emulated, LiveClock, LiveDevice, Null, Speed, Stage, Target};
 
 const SERVICE: Span = Span::from_ms(1);
 
@@ -262,16 +260,13 @@ fn a_model_goes_on_while_a_request_is_still_at_a_slow_file_and_the_wait_is_recor
 
 #[test]
 fn over_a_file_what_is_written_is_there_and_the_model_sets_the_time() {
-    for engine in Engine::ALL {
-        if let Err(error) = engine.probe() {
-            eprintln!("skipped on {}: {error}", engine.name());
-            continue;
-        }
-        let scratch = Scratch::new(&format!("emulated-{}", engine.name()));
+    for way in ways().filter(|(engine, _)| engine.most_in_flight() >= 8) {
+        let (engine, caching) = way;
+        let scratch = Scratch::new(&format!("emulated-{}-{caching:?}", engine.name()));
         let path = scratch.path("data.img");
         let target = Target::open(&path, Some(1 << 20)).unwrap();
         let before = std::fs::read(&path).unwrap();
-        let (mut clock, file) = Stage::single(engine, target, Settings::new(8, 4096)).unwrap();
+        let (mut clock, file) = Stage::single(engine, target, settings(way, 8, 4096)).unwrap();
         let emulated = Emulated::new(Server::default(), Speed::ONE, Some(file));
         let mut stack = Queued::new(Fcfs::default(), emulated);
         let (seen, end) = drain(&mut Closed::new(4, 64, small), &mut stack, &mut clock);

@@ -9,9 +9,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use common::disk::{Disk, SIZE, is_root, named_twice};
-use common::{Closed, Fcfs, Scratch, drain, io};
+use common::{Closed, Fcfs, Scratch, drain, io, settings, ways};
 use penstock_core::{Op, Queued};
-use penstock_live::{Engine, Settings, Stage, Target, TargetError, User, loop_devices};
+use penstock_live::{Stage, Target, TargetError, User, loop_devices};
 
 /// Waits until `over` returns true, some seconds at most.
 #[allow(clippy::disallowed_methods)] // a test may look at the clock
@@ -65,8 +65,8 @@ fn a_loop_device_over_an_owned_file_comes_and_goes_with_its_target() {
     );
     assert!(matches!(file, Err(TargetError::InUse { .. })), "locked meanwhile");
     assert_eq!(device.expect_err("ours alone").exit_code(), 5);
-    for engine in Engine::ALL.into_iter().filter(|engine| engine.probe().is_ok()) {
-        let settings = Settings::new(4, 65_536);
+    for way in ways() {
+        let (engine, settings) = (way.0, settings(way, 4, 65_536));
         let (mut clock, device) = Stage::single(engine, target.clone(), settings).unwrap();
         let mut stack = Queued::new(Fcfs::default(), device);
         let make = |n: u32| io(Op::Write, u64::from(n) * 65_536, 65_536);

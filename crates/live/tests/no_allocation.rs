@@ -5,9 +5,9 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use common::{Closed, Fcfs, Scratch, io, scatter};
+use common::{Closed, Fcfs, Scratch, io, scatter, settings, ways};
 use penstock_core::{Flags, Io, Limits, Observer, Op, Queued, Time, run};
-use penstock_live::{Engine, Settings, Stage, Target};
+use penstock_live::{Stage, Target};
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
@@ -67,13 +67,10 @@ fn a_warm_engine_does_not_allocate() {
     const SIZE: u64 = 8 << 20;
     let scratch = Scratch::new("no-allocation");
     let target = Target::open(&scratch.path("data.img"), Some(SIZE)).unwrap();
-    for engine in Engine::ALL {
-        if let Err(error) = engine.probe() {
-            eprintln!("skipped on {}: {error}", engine.name());
-            continue;
-        }
-        for depth in [1, 32] {
-            let settings = Settings::new(depth, 64 << 10);
+    for way in ways() {
+        let (engine, _) = way;
+        for depth in [1, 32].into_iter().filter(|depth| *depth <= engine.most_in_flight()) {
+            let settings = settings(way, depth, 64 << 10);
             let (mut clock, device) = Stage::single(engine, target.clone(), settings).unwrap();
             let mut stack = Queued::new(Fcfs::default(), device);
             let mixed = |n: u32| {
@@ -82,7 +79,10 @@ fn a_warm_engine_does_not_allocate() {
                     0 => io(Op::Flush, 0, 0),
                     1 => Io { flags: Flags::FUA, ..io(Op::Write, start, 4096) },
                     2 => io(Op::Discard, start, 4096),
-                    n if n % 2 == 0 => io(Op::Write, start, 1 + n * 1000),
+                    n if n % 4 == 0 => io(Op::Write, start, 1 + n * 1000),
+                    n if n % 2 == 0 => {
+                        Io { flags: Flags::BUFFERED, ..io(Op::Write, start, 1 + n * 1000) }
+                    }
                     _ => io(Op::Read, start, 65_536),
                 }
             };

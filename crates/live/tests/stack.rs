@@ -6,29 +6,29 @@ mod common;
 use std::fs::File;
 use std::path::Path;
 
-use common::{Closed, Fcfs, Scratch, Seen, drain, io, scatter};
+use common::{Closed, Fcfs, Scratch, Seen, drain, io, scatter, settings, ways};
 use penstock_core::{
     Clock, Device, Done, Errno, Flags, Io, Limits, Observer, Op, Queued, ReqId, Request, Seed,
     Span, Time, run,
 };
-use penstock_live::{Engine, Guard, LiveClock, LiveDevice, Settings, Stage, Target, Trouble};
+use penstock_live::{
+    Caching, Engine, Guard, LiveClock, LiveDevice, Settings, Stage, Target, Trouble,
+};
 
 const SIZE: u64 = 4 << 20;
 const DEPTHS: [u32; 2] = [1, 32];
 const BLOCK: u64 = 4096;
 
-/// Calls `test` for each engine of this machine and each depth, on a fresh owned file.
+/// Calls `test` for each engine of this machine, past the page cache and through it, and for each depth that
+/// it holds, on a fresh owned file.
 fn on_every_stage(name: &str, test: impl Fn(&Path, LiveClock, LiveDevice, u32)) {
-    for engine in Engine::ALL {
-        if let Err(error) = engine.probe() {
-            eprintln!("skipped on {}: {error}", engine.name());
-            continue;
-        }
-        for depth in DEPTHS {
-            let scratch = Scratch::new(&format!("{name}-{}-{depth}", engine.name()));
+    for way in ways() {
+        let (engine, caching) = way;
+        for depth in DEPTHS.into_iter().filter(|depth| *depth <= engine.most_in_flight()) {
+            let scratch = Scratch::new(&format!("{name}-{}-{caching:?}-{depth}", engine.name()));
             let path = scratch.path("data.img");
             let target = Target::open(&path, Some(SIZE)).unwrap();
-            let settings = Settings::new(depth, 128 << 10);
+            let settings = settings(way, depth, 128 << 10);
             let (clock, device) = Stage::single(engine, target, settings).unwrap();
             test(&path, clock, device, depth);
         }
@@ -227,16 +227,14 @@ fn a_drop_waits_for_what_is_in_flight() {
 
 #[test]
 fn a_stage_of_several_targets_sleeps_on_all_of_them() {
-    for engine in Engine::ALL {
-        if let Err(error) = engine.probe() {
-            eprintln!("skipped on {}: {error}", engine.name());
-            continue;
-        }
-        let scratch = Scratch::new(&format!("several-{}", engine.name()));
+    let several = |(engine, _): &(Engine, _)| engine.most_in_flight() >= 12;
+    for way in ways().filter(several) {
+        let (engine, caching) = way;
+        let scratch = Scratch::new(&format!("several-{}-{caching:?}", engine.name()));
         let create = |n| Target::open(&scratch.path(&format!("{n}.img")), Some(SIZE)).unwrap();
         let targets = (0..3).map(create).collect();
         let Stage { mut clock, mut devices } =
-            Stage::open(engine, targets, Settings::new(4, 4096)).unwrap();
+            Stage::open(engine, targets, settings(way, 4, 4096)).unwrap();
         let (mut done, mut left) = (Vec::new(), [50; 3]);
         loop {
             let now = clock.now();
@@ -276,4 +274,46 @@ fn the_clock_waits_for_deadlines() {
         }
         drop(device);
     });
+}
+
+/// A buffered write changes exactly the bytes that it names, and a direct one next to it the blocks around
+/// them, through one stage.
+#[test]
+fn buffered_and_direct_requests_share_a_stage() {
+    for engine in
+        ways().filter(|(_, caching)| *caching == Caching::Direct).map(|(engine, _)| engine)
+    {
+        let scratch = Scratch::new(&format!("mixed-{}", engine.name()));
+        let path = scratch.path("data.img");
+        let target = Target::open(&path, Some(SIZE)).unwrap();
+        let before = std::fs::read(&path).unwrap();
+        let block = target.block() as usize;
+        let settings = settings((engine, Caching::Mixed), 4, 64 << 10);
+        let (mut clock, mut device) = Stage::single(engine, target, settings).unwrap();
+        let wanted = [
+            Io { flags: Flags::BUFFERED, ..io(Op::Write, 40_001, 70) },
+            io(Op::Write, 1 << 20, 10),
+            Io { flags: Flags::BUFFERED, ..io(Op::Read, 1, 1001) },
+        ];
+        let mut source = Closed::new(1, 3, |n| wanted[n as usize]);
+        clean(&drain(&mut source, &mut device, &mut clock).0, 3);
+        let after = std::fs::read(&path).unwrap();
+        let (one, other) = (40_001..40_071, 1 << 20..(1 << 20) + block);
+        assert!(before[one.clone()] != after[one.clone()]);
+        assert!(before[other.clone()] != after[other.clone()]);
+        for (at, bytes) in before.iter().zip(&after).enumerate() {
+            let changed = one.contains(&at) || other.contains(&at);
+            assert!(changed || bytes.0 == bytes.1, "byte {at} on {}", engine.name());
+        }
+    }
+}
+
+#[test]
+fn a_mapped_file_is_not_for_direct_requests() {
+    let scratch = Scratch::new("mapped-direct");
+    let target = Target::open(&scratch.path("data.img"), Some(SIZE)).unwrap();
+    let refused = Stage::single(Engine::Mmap, target, Settings::new(1, 4096)).err().unwrap();
+    let text = "the engine `mmap` goes through the page cache, and requests are direct\n\
+                hint: set `cache = \"buffered\"`, or choose another engine";
+    assert_eq!((refused.to_string().as_str(), refused.exit_code()), (text, 2));
 }

@@ -12,6 +12,7 @@ use penstock_core::{
     Clock, Device, Done, End, Errno, Flags, Go, Io, Limits, Observer, Op, Out, Part, Policy, Prio,
     ReqId, Request, Source, Span, Time, run,
 };
+use penstock_live::{Caching, Engine, Settings};
 
 /// A folder that is removed when it is dropped.
 pub(crate) struct Scratch(PathBuf);
@@ -150,4 +151,29 @@ pub(crate) fn drain(
 pub(crate) fn scatter(n: u32) -> u64 {
     u64::from(n).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407)
         >> 20
+}
+
+/// Every engine of this machine, past the page cache and through it, with a word on stderr for one that is
+/// missing.
+#[allow(dead_code)] // not every test has engines
+pub(crate) fn ways() -> impl Iterator<Item = (Engine, Caching)> {
+    let works = |engine: &Engine| match engine.probe() {
+        Ok(()) => true,
+        Err(error) => {
+            eprintln!("skipped on {}: {error}", engine.name());
+            false
+        }
+    };
+    let both =
+        |engine: Engine| [Caching::Direct, Caching::Buffered].map(|caching| (engine, caching));
+    let can = |(engine, caching): &(Engine, Caching)| {
+        *caching == Caching::Buffered || engine.can_be_direct()
+    };
+    Engine::ALL.into_iter().filter(works).flat_map(both).filter(can)
+}
+
+/// Settings for commands of up to `max_len` bytes on `way`, at most `depth` at once.
+#[allow(dead_code)] // as above
+pub(crate) fn settings((engine, caching): (Engine, Caching), depth: u32, max_len: u32) -> Settings {
+    Settings { caching, ..Settings::new(depth.min(engine.most_in_flight()), max_len) }
 }

@@ -58,6 +58,10 @@ const fn works(engine: Engine) -> &'static str {
         Engine::Uring => "a ring was set up; it waits with a time limit and knows every command",
         Engine::Aio => "a context was set up; two system calls carry many commands each",
         Engine::Threads => "a worker was started; a blocking call for each command in flight",
+        Engine::PosixAio => "calls of the C library, which serves each file on a thread of its own",
+        Engine::Psync => "`pread` and `pwrite`: one command at a time",
+        Engine::Vsync => "`preadv` and `pwritev`: one call for commands behind each other",
+        Engine::Mmap => "copies from and to mapped files, through the page cache alone",
     }
 }
 

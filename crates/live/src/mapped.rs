@@ -1,0 +1,154 @@
+//! A file in memory: commands copy from and to its pages.
+//!
+//! Use it to measure programs that map their files, as many key-value stores do. A read copies from the
+//! page cache, a write into it; the thread of the loop waits while the kernel reads a page, one command at
+//! a time. Nothing goes past the page cache.
+//!
+//! A page that cannot be had (the file was cut, the disk answers with an error, no space is left) ends the
+//! command with `EIO`, not the process: [`faults`](crate::faults) puts a page of zeros in its place, and
+//! the file's own pages are mapped again before the next command.
+
+use std::fs::File;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync};
+
+use crate::blocking::Call;
+use crate::buffers::{Area, PAGE};
+use crate::driver::{Action, Command};
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::faults::{self, Watched};
+use crate::psync::Psync;
+use crate::target::Target;
+
+/// Targets in memory.
+pub(crate) struct Mapped {
+    files: Vec<MappedFile>,
+    area: Arc<Area>,
+    /// For flushes and discards.
+    calls: Psync,
+}
+
+/// A file in memory, from its first byte on.
+struct MappedFile {
+    base: NonNull<u8>,
+    len: usize,
+    file: Arc<File>,
+    protection: ProtFlags,
+    faults: Watched,
+}
+
+// SAFETY: a mapping belongs to the process, not to a thread.
+unsafe impl Send for MappedFile {}
+
+impl Mapped {
+    /// `targets` with their own `files`, and behind those the ones that are open through the page cache.
+    pub(crate) fn new(
+        targets: &[Target],
+        files: &[Arc<File>],
+        area: &Arc<Area>,
+    ) -> Result<Self, EngineError> {
+        let buffered = &files[targets.len()..];
+        let mapped =
+            targets.iter().zip(buffered).map(|(target, file)| MappedFile::new(target, file));
+        let mapped = mapped.collect::<Result<_, _>>()?;
+        Ok(Self { files: mapped, area: Arc::clone(area), calls: Psync::new(files, area) })
+    }
+}
+
+impl MappedFile {
+    fn new(target: &Target, file: &Arc<File>) -> Result<Self, EngineError> {
+        let len = (target.start() + target.capacity()) as usize;
+        let write = if target.is_only_read() { ProtFlags::empty() } else { ProtFlags::WRITE };
+        let protection = ProtFlags::READ | write;
+        let flags = MapFlags::SHARED;
+        // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
+        let base = unsafe { mmap(std::ptr::null_mut(), len, protection, flags, file, 0) };
+        let base = base.map_err(|errno| EngineError::Missing {
+            engine: Engine::Mmap,
+            reason: format!("{} cannot be mapped (mmap: {errno})", target.path().display()),
+            hint: "use the engine `psync`, which makes a call for each request".into(),
+        })?;
+        let base =
+            NonNull::new(base.cast::<u8>()).expect("the kernel maps nothing at address zero");
+        let faults = faults::watch(base.as_ptr().addr(), len)?;
+        Ok(Self { base, len, file: Arc::clone(file), protection, faults })
+    }
+
+    /// The address of byte `start`, with `len` bytes of the mapping behind it.
+    fn address(&self, start: u64, len: usize) -> *mut u8 {
+        let start = start as usize;
+        assert!(start <= self.len && len <= self.len - start, "{len} bytes at {start}");
+        // SAFETY: inside the mapping, as was just checked.
+        unsafe { self.base.as_ptr().add(start) }
+    }
+
+    /// Copies `len` bytes at `start` by `copy`, which gets their address: how many there are, or an error
+    /// number below zero.
+    fn copied(&self, start: u64, len: u32, copy: impl FnOnce(*mut u8)) -> i32 {
+        let before = self.faults.count();
+        copy(self.address(start, len as usize));
+        if self.faults.count() == before {
+            return len.cast_signed();
+        }
+        let (from, pages) = pages(start, len as usize);
+        let (at, flags) = (self.address(from, 0).cast(), MapFlags::SHARED | MapFlags::FIXED);
+        // SAFETY: pages of this mapping are replaced by the same pages of its file; no reference to them
+        // exists, since commands copy through addresses.
+        let again = unsafe { mmap(at, pages, self.protection, flags, &self.file, from) };
+        // Without its pages the next command on them reads zeros and must not be taken for one that worked.
+        assert!(again.is_ok(), "a part of a mapping is mapped again: {again:?}");
+        -libc::EIO
+    }
+
+    /// Writes `len` bytes at `start` to the device: an error number below zero if that fails.
+    fn synced(&self, start: u64, len: u32) -> i32 {
+        let (from, pages) = pages(start, len as usize);
+        // SAFETY: pages of this mapping, which lives as long as `self`.
+        let synced = unsafe { msync(self.address(from, 0).cast(), pages, MsyncFlags::SYNC) };
+        synced.map_or_else(|errno| -errno.raw_os_error(), |()| len.cast_signed())
+    }
+}
+
+/// The pages around `len` bytes at `start`: their first byte and their length.
+fn pages(start: u64, len: usize) -> (u64, usize) {
+    let page = u64::from(PAGE);
+    let (from, to) = (start / page * page, (start + len as u64).next_multiple_of(page));
+    (from, (to - from) as usize)
+}
+
+impl Call for Mapped {
+    fn serve(&mut self, command: &Command) -> i32 {
+        let Command { action, file, start, len, buffer } = *command;
+        if matches!(action, Action::Flush | Action::Discard) {
+            return self.calls.serve(command);
+        }
+        // Transfers go to the files behind the targets' own.
+        let mapped = &self.files[file as usize - self.files.len()];
+        let bytes = self.area.address(buffer, len as usize);
+        if action == Action::Read {
+            return mapped.copied(start, len, |at| {
+                // SAFETY: the slot's own buffer, and as many bytes of the mapping; they do not overlap.
+                unsafe { bytes.copy_from_nonoverlapping(at, len as usize) };
+            });
+        }
+        let written = mapped.copied(start, len, |at| {
+            // SAFETY: as above, from the source of writes or the slot's own buffer.
+            unsafe { at.copy_from_nonoverlapping(bytes, len as usize) };
+        });
+        if action == Action::WriteThrough && written >= 0 {
+            return mapped.synced(start, len);
+        }
+        written
+    }
+}
+
+impl Drop for MappedFile {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping, whole; no command is in flight, so nothing uses it.
+        let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.len) };
+        debug_assert!(unmapped.is_ok(), "a mapping of ours is unmapped once");
+    }
+}

@@ -1,0 +1,56 @@
+//! `pread` and `pwrite`: the calls of most programs.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use rustix::io::{Errno, pread, pwrite, pwritev2, retry_on_intr};
+
+use crate::blocking::Call;
+use crate::buffers::Area;
+use crate::driver::{Action, Command};
+use crate::uring::{discard_flags, write_flags};
+
+/// The calls on some files.
+#[derive(Clone)]
+pub(crate) struct Psync {
+    files: Arc<[Arc<File>]>,
+    area: Arc<Area>,
+}
+
+impl Psync {
+    pub(crate) fn new(files: &[Arc<File>], area: &Arc<Area>) -> Self {
+        Self { files: files.into(), area: Arc::clone(area) }
+    }
+}
+
+impl Call for Psync {
+    fn serve(&mut self, command: &Command) -> i32 {
+        let Command { action, file, start, len, buffer } = *command;
+        let (file, len_of_buffer) = (&*self.files[file as usize], len as usize);
+        let result = match action {
+            Action::Read => {
+                // SAFETY: the slot's own buffer: one command at a time holds it, and this is it.
+                let bytes = unsafe { self.area.buffer(buffer, len_of_buffer) };
+                retry_on_intr(|| pread(file, &mut *bytes, start))
+            }
+            Action::Write | Action::WriteThrough => {
+                // SAFETY: the source, which is never written, or the slot's own buffer, as above.
+                let bytes = unsafe { self.area.bytes(buffer, len_of_buffer) };
+                if action == Action::Write {
+                    retry_on_intr(|| pwrite(file, bytes, start))
+                } else {
+                    let (bytes, flags) = ([std::io::IoSlice::new(bytes)], write_flags(action));
+                    retry_on_intr(|| pwritev2(file, &bytes, start, flags))
+                }
+            }
+            Action::Flush => retry_on_intr(|| rustix::fs::fdatasync(file)).map(|()| 0),
+            Action::Discard => {
+                let len = u64::from(len);
+                let punch = || rustix::fs::fallocate(file, discard_flags(), start, len);
+                retry_on_intr(punch).map(|()| 0)
+            }
+        };
+        let count = |count| i32::try_from(count).expect("buffers are far below 2 GiB");
+        result.map_or_else(|errno: Errno| -errno.raw_os_error(), count)
+    }
+}
