@@ -1,29 +1,70 @@
-//! A live run compared with fio's, on the same file and in turn: random reads of 4 KiB, past the
-//! page cache.
+//! A live run compared with fio's, on the same file and in turn: every engine, past the page cache and through
+//! it, sequential and random reads of 4 and 128 KiB.
 //!
 //! For Penstock the whole of `penstock run` is measured: agents, a policy, the loop and the
 //! results; for fio, a job with its defaults and the same engine. CPU time is that of the process
-//! for Penstock (including its set-up), and the figure in fio's report for fio. Rounds alternate,
-//! and so does the order within them, because a machine's speed drifts. The ratio of each round is
-//! printed, and the median of them.
+//! for Penstock (including its set-up), and the figure in fio's report for fio. Both drop the file's pages
+//! before they begin. Rounds alternate, and so does the order within them, because a machine's speed drifts.
+//! The ratio of each round is printed, and the median of them.
 //!
-//! Without fio there is nothing to compare with, and the bench prints that.
+//! `cargo bench --bench live -- WORDS` runs the cases with all of these words in their names. Without fio there is
+//! nothing to compare with, and the bench prints that.
 #![allow(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use penstock_run::{Options, TargetOptions, compare_text};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Rounds of each comparison: one of each program.
-const ROUNDS: usize = 11;
-
 /// Seconds of a round of one program.
 const SECONDS: u32 = 2;
 
 /// The file that both read.
 const SIZE: u64 = 1 << 30;
+
+/// What both programs do.
+#[derive(Clone, Copy)]
+struct Case {
+    /// Ours, and fio's name of it.
+    engine: (&'static str, &'static str),
+    buffered: bool,
+    random: bool,
+    kib: u32,
+    depth: u32,
+    /// Rounds of the comparison: one of each program.
+    rounds: usize,
+}
+
+/// Reads of 4 KiB at random places past the page cache, in many rounds.
+const MAIN: Case = Case {
+    engine: ("io_uring", "io_uring"),
+    buffered: false,
+    random: true,
+    kib: 4,
+    depth: 1,
+    rounds: 11,
+};
+
+/// Every engine, with the depth that it is used at.
+const ENGINES: [((&str, &str), u32); 6] = [
+    (("psync", "psync"), 1),
+    (("vsync", "vsync"), 1),
+    (("mmap", "mmap"), 1),
+    (("libaio", "libaio"), 32),
+    (("posix-aio", "posixaio"), 32),
+    (("io_uring", "io_uring"), 32),
+];
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cache = if self.buffered { "buffered" } else { "direct" };
+        let pattern = if self.random { "random" } else { "sequential" };
+        let Self { engine: (engine, _), kib, depth, .. } = self;
+        write!(f, "{engine} {cache} {pattern} {kib}KiB depth {depth}")
+    }
+}
 
 /// What one run reached.
 #[derive(Clone, Copy)]
@@ -44,22 +85,24 @@ fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-fn penstock(place: &Place<'_>, depth: u32) -> Reached {
+fn penstock(place: &Place<'_>, case: Case) -> Reached {
+    let Case { kib, depth, .. } = case;
+    let cache = if case.buffered { "buffered" } else { "direct" };
+    let pattern = if case.random { "random" } else { "sequential" };
     let job = format!(
         "duration = \"{SECONDS}s\"\nstop = \"{SECONDS}s\"\nlive = {{ depth = {depth} }}\n\
-         [class.all]\n[[agent]]\nclass = \"all\"\nop = \"read\"\nsize = \"4KiB\"\n\
-         pattern = \"random\"\nregion = [\"0B\", \"{SIZE}B\"]\n\
+         [class.all]\n[[agent]]\nclass = \"all\"\nop = \"read\"\nsize = \"{kib}KiB\"\n\
+         cache = \"{cache}\"\npattern = \"{pattern}\"\nregion = [\"0B\", \"{SIZE}B\"]\n\
          arrivals = {{ kind = \"closed\", depth = {depth} }}\n"
     );
-    let on = match place {
-        Place::File(path) => path.display().to_string(),
-        Place::Null => "null".into(),
+    let target = match place {
+        Place::File(path) => TargetOptions {
+            engine: Some(case.engine.0.into()),
+            ..TargetOptions::on(path.display().to_string())
+        },
+        Place::Null => TargetOptions::on("null"),
     };
-    let options = Options {
-        policies: vec!["fcfs".into()],
-        target: TargetOptions::on(on),
-        ..Options::default()
-    };
+    let options = Options { policies: vec!["fcfs".into()], target, ..Options::default() };
     let begun = cpu_seconds();
     let compared = compare_text("bench.toml", &job, &[], &options, &mut |_| true);
     let spent = cpu_seconds() - begun;
@@ -67,15 +110,17 @@ fn penstock(place: &Place<'_>, depth: u32) -> Reached {
     Reached { iops: run.classes[0].iops, cpu: spent / run.classes[0].requests as f64 }
 }
 
-fn fio(place: &Place<'_>, depth: u32) -> Reached {
+fn fio(place: &Place<'_>, case: Case) -> Reached {
     let (engine, file) = match place {
-        Place::File(path) => ("io_uring", format!("--filename={}", path.display())),
+        Place::File(path) => (case.engine.1, format!("--filename={}", path.display())),
         Place::Null => ("null", "--filename=nothing".into()),
     };
+    let rw = if case.random { "randread" } else { "read" };
     let output = Command::new("fio")
-        .args(["--name=bench", "--rw=randread", "--bs=4k", "--direct=1", "--time_based"])
-        .args(["--output-format=json", &file, &format!("--ioengine={engine}")])
-        .args([format!("--iodepth={depth}"), format!("--runtime={SECONDS}")])
+        .args(["--name=bench", "--time_based", "--output-format=json", &file])
+        .args([format!("--rw={rw}"), format!("--bs={}k", case.kib)])
+        .args([format!("--direct={}", i32::from(!case.buffered)), format!("--ioengine={engine}")])
+        .args([format!("--iodepth={}", case.depth), format!("--runtime={SECONDS}")])
         .arg(format!("--size={SIZE}"))
         .output()
         .expect("fio was there a moment ago");
@@ -96,19 +141,19 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Compares at `place`, if the filter of the command line names it.
-fn measure(what: &str, place: &Place<'_>, depth: u32) {
-    let named = |filter: &String| filter.starts_with("--") || what.contains(filter.as_str());
-    if !std::env::args().skip(1).all(|filter| named(&filter)) {
+/// Compares `case`, called `what`, at `place`, if the words of the command line name it.
+fn measure(what: &str, place: &Place<'_>, case: Case) {
+    let named = |word: &String| word.starts_with("--") || what.contains(word.as_str());
+    if !std::env::args().skip(1).all(|word| named(&word)) {
         return;
     }
     let (mut iops, mut cpu) = (Vec::new(), Vec::new());
-    println!("{what}, depth {depth}");
-    for round in 0..ROUNDS {
+    println!("{what}");
+    for round in 0..case.rounds {
         // Who goes first changes, so that a machine that slows down favours neither.
-        let first = (round % 2 == 0).then(|| penstock(place, depth));
-        let theirs = fio(place, depth);
-        let ours = first.unwrap_or_else(|| penstock(place, depth));
+        let first = (round % 2 == 0).then(|| penstock(place, case));
+        let theirs = fio(place, case);
+        let ours = first.unwrap_or_else(|| penstock(place, case));
         iops.push(ours.iops / theirs.iops);
         cpu.push(ours.cpu / theirs.cpu);
         println!(
@@ -122,6 +167,21 @@ fn measure(what: &str, place: &Place<'_>, depth: u32) {
         );
     }
     println!("  median: {:.2} x the IOPS, {:.2} x the CPU time each\n", median(iops), median(cpu));
+}
+
+/// The cases of `engine` at `depth`, in few rounds: what it can, of both sizes and patterns.
+fn matrix((engine, depth): ((&'static str, &'static str), u32)) -> impl Iterator<Item = Case> {
+    let ways = if engine.0 == "mmap" { &[true][..] } else { &[false, true] };
+    ways.iter().flat_map(move |&buffered| {
+        [(false, 4), (true, 4), (false, 128), (true, 128)].map(|(random, kib)| Case {
+            engine,
+            buffered,
+            random,
+            kib,
+            depth,
+            rounds: 3,
+        })
+    })
 }
 
 /// An owned file of the benchmark's own; it goes with this.
@@ -140,17 +200,20 @@ fn main() {
         println!("no fio here, so nothing to compare with; install it to see this benchmark");
         return;
     };
-    println!(
-        "Live, against {}: 4 KiB random reads of {SECONDS} s each, in turn, {ROUNDS} rounds\n",
-        String::from_utf8_lossy(&version.stdout).trim()
-    );
+    let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
+    println!("Live, against {version}: reads of {SECONDS} s each, in turn\n");
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("penstock-bench.img");
     let owned = Owned(path);
     penstock_live::Target::open(&owned.0, Some(SIZE)).unwrap_or_else(|error| panic!("{error}"));
+    let file = Place::File(&owned.0);
     for depth in [1, 32, 128] {
-        measure("io_uring on a file of 1 GiB", &Place::File(&owned.0), depth);
+        let case = Case { depth, ..MAIN };
+        measure(&format!("{case}, often"), &file, case);
     }
     for depth in [1, 32] {
-        measure("no target at all (null)", &Place::Null, depth);
+        measure(&format!("null depth {depth}"), &Place::Null, Case { depth, ..MAIN });
+    }
+    for case in ENGINES.into_iter().flat_map(matrix) {
+        measure(&case.to_string(), &file, case);
     }
 }

@@ -287,3 +287,43 @@ def _leftovers(path: Path, *more: str) -> dict[str, list[str]]:
         if check["group"] == "leftovers":
             found.setdefault(check["name"], []).append(check["found"])
     return found
+
+
+READS_ONCE = """\
+duration = "10s"
+
+[class.all]
+
+[[agent]]
+class = "all"
+op = "read"
+cache = "buffered"
+size = "64KiB"
+pattern = "sequential"
+arrivals = { kind = "closed", depth = 1, count = 64 }
+"""
+
+
+def test_pages_are_dropped_before_a_buffered_run_or_kept(tmp_path: Path) -> None:
+    job, file = tmp_path / "job.toml", tmp_path / "disk.img"
+    job.write_text(READS_ONCE)
+    file.write_bytes(bytes(16 * MIB))
+    node = losetup("--find", "--show", file)
+    # The kernel drops the pages of a device that nothing has open.
+    held = os.open(node, os.O_RDONLY)
+    try:
+
+        def read_below(pages: str) -> int:
+            words = ("run", job, "--policy", "noop", "--on", node, "--read-only", "--json")
+            ended = penstock(*words, "--set", f"live.page_cache={pages}")
+            assert (ended.code, ended.err) == (0, "")
+            (run,) = json.loads(ended.out)["runs"]
+            assert run["kernel"]["asked"]["read_bytes"] == 4 * MIB
+            return run["kernel"]["disks"][Path(node).name]["read_bytes"]
+
+        assert read_below("drop") >= 4 * MIB
+        assert read_below("keep") == 0
+        assert read_below("drop") >= 4 * MIB
+    finally:
+        os.close(held)
+        losetup("--detach", node)

@@ -15,7 +15,10 @@ from command import JOB, NOBODY, ROOT, as_nobody, interrupted, penstock
 from penstock.results.json_types import Held, KernelDisk, Run, Schedule
 
 
-@pytest.mark.parametrize("engine", ["io_uring", "libaio", "threads"])
+ENGINES = ["io_uring", "libaio", "threads", "posix-aio", "psync", "vsync", "mmap"]
+
+
+@pytest.mark.parametrize("engine", ENGINES[:-1])
 def test_a_measured_run_has_the_schema_of_a_modelled_one(
     job: Path, disk: Path, engine: str
 ) -> None:
@@ -48,6 +51,46 @@ def test_a_measured_run_has_the_schema_of_a_modelled_one(
         assert set(Schedule.__annotations__) - set(run["schedule"]) <= {"processor_wait_s"}
         assert list(run["schedule"]["held"]) == list(Held.__annotations__)
         assert all(one["requests"] > 0 and one["errors"] == 0 for one in run["classes"])
+
+
+BUFFERED = ("--set", "agent.0.cache=buffered", "--set", "agent.1.cache=buffered")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_buffered_agents_go_through_the_page_cache(job: Path, disk: Path, engine: str) -> None:
+    words = ("--on", disk, "--create", "16MiB", "--engine", engine, "--set", "duration=1s")
+    ended = penstock("run", job, "--policy", "noop", *words, *BUFFERED, "--json")
+    if ended.code == 77:
+        pytest.skip(f"this machine cannot: {ended.err}")
+    assert (ended.code, ended.err) == (0, "")
+    (run,) = json.loads(ended.out)["runs"]
+    assert all(one["requests"] > 0 and one["errors"] == 0 for one in run["classes"])
+
+
+def test_a_mapped_file_is_not_for_direct_agents(job: Path, disk: Path) -> None:
+    words = ("--on", disk, "--create", "16MiB", "--engine", "mmap", *BUFFERED[:2])
+    ended = penstock("run", job, "--policy", "noop", *words)
+    assert (ended.code, ended.out) == (2, "")
+    assert "the engine `mmap` goes through the page cache, and requests are direct" in ended.err
+    assert 'hint: set `cache = "buffered"`, or choose another engine' in ended.err
+    assert not disk.exists(), "nothing stays behind"
+
+
+@pytest.mark.parametrize("engine", ["psync", "mmap"])
+def test_a_blocking_engine_holds_one_command(job: Path, disk: Path, engine: str) -> None:
+    words = ("--on", disk, "--create", "16MiB", "--engine", engine, *BUFFERED)
+    ended = penstock("run", job, "--policy", "noop", *words, "--set", "live.depth=2")
+    assert (ended.code, ended.out) == (2, "")
+    assert f"expected 1 to 1 commands in flight with the engine `{engine}`" in ended.err
+
+
+def test_a_buffered_run_is_recorded_and_replayed(job: Path, disk: Path, tmp_path: Path) -> None:
+    record = tmp_path / "record"
+    words = ("--on", disk, "--create", "16MiB", "--set", "duration=1s", *BUFFERED[:2])
+    ended = penstock("run", job, "--policy", "size-priority", *words, "--record", record)
+    assert (ended.code, ended.err) == (0, "")
+    replayed = penstock("replay-decisions", record)
+    assert (replayed.code, replayed.err) == (0, ""), replayed.out
 
 
 def test_the_table_says_measured_and_on_what_machine(job: Path, disk: Path) -> None:

@@ -41,6 +41,7 @@ pub(crate) fn run(
     check_buffers(classes, runner.job.live.target_depth(), runner.load.longest)?;
     let switched = scheduler::switch(&live.target, name)?;
     let seen = Seen::now(&live.target);
+    let remark = runner.cold(live)?;
     let (start, stop) = (Start::new(classes), AtomicBool::new(false));
     let results = thread::scope(|scope| {
         let (sender, words) = channel();
@@ -77,8 +78,8 @@ pub(crate) fn run(
         }
         results.into_iter().flatten().collect::<Result<Vec<_>, _>>()
     })?;
-    let all = joined(runner, results);
-    let mut all = seen.written_to(all);
+    let mut all = seen.written_to(joined(runner, results));
+    all.remarks.extend(remark);
     if let Err(changed) = switched.check() {
         all.failure.get_or_insert(changed.to_string());
     }
@@ -145,7 +146,7 @@ fn one(
     words: Sender<Word>,
 ) -> Result<RunResult, Failure> {
     let staged = runner.load.only(class).and_then(|load| {
-        let stage = Runner { load: &load, ..*runner }.stage(live)?;
+        let stage = Runner { load: &load, ..*runner }.stage(live, runner.caching())?;
         Ok((load, stage))
     });
     // Every thread comes here, whether its stage failed or not.

@@ -87,7 +87,7 @@ impl PlaceKind {
         if self != Self::Target {
             candidate::can_run_without_a_target(policies, on)?;
         }
-        if matches!(self, Self::Target | Self::Null) {
+        if self == Self::Null {
             not_buffered(job, on)?;
         }
         if self != Self::Model {
@@ -260,9 +260,12 @@ impl Place {
         match self {
             Self::Modelled(spec) | Self::Emulated { spec, .. } => job.device = Some(spec.clone()),
             Self::Mapped(_) => job.device = None,
-            Self::Live(_) => {
+            Self::Live(live) => {
                 job.policies = candidate::on_a_real_device(&job.policies);
-                job.live.depth = Some(job.live.target_depth());
+                let most = live.engine.most_in_flight();
+                job.live.depth.get_or_insert(job.live.target_depth().min(most));
+                // The machine has its own.
+                job.page_cache = None;
             }
             Self::Null => job.live.depth = Some(job.live.target_depth()),
         }
@@ -404,9 +407,13 @@ fn no_file(what: &str, options: &TargetOptions) -> Result<(), Failure> {
     }
 }
 
-/// That no agent goes through a page cache, which only models have above them.
+/// That no agent goes through a page cache.
 fn not_buffered(job: &Job, on: &str) -> Result<(), Failure> {
-    job.workload.agents().iter().try_for_each(|agent| agent.can_run_live(on)).map_err(Failure::from)
+    job.workload
+        .agents()
+        .iter()
+        .try_for_each(|agent| agent.can_be_direct(on))
+        .map_err(Failure::from)
 }
 
 /// That no programs are to run in real time: their processors are modelled, as their device is.

@@ -11,7 +11,9 @@ use penstock_core::{
 };
 use penstock_device::page_cache::Options;
 use penstock_device::{PageCache, Rack};
-use penstock_live::{Emulated, Guard, LiveClock, LiveDevice, Null, Paced, Settings, Speed, Stage};
+use penstock_live::{
+    Caching, Emulated, Guard, LiveClock, LiveDevice, Null, Paced, Settings, Speed, Stage,
+};
 use penstock_spec::PageCacheSpec;
 use penstock_spec::devices::ArraySpec;
 use penstock_spec::{Job, Stop};
@@ -113,7 +115,9 @@ impl Runner<'_> {
             },
             Place::Emulated { spec, speed, over, .. } => {
                 let (mut clock, file) = match over {
-                    Some(live) => self.stage(live).map(|(clock, file)| (clock, Some(file)))?,
+                    Some(live) => self
+                        .stage(live, Caching::Direct)
+                        .map(|(clock, file)| (clock, Some(file)))?,
                     None => (LiveClock::bare(), None),
                 };
                 let warmup = Time::ZERO + self.job.warmup;
@@ -131,8 +135,11 @@ impl Runner<'_> {
             Place::Live(live) => {
                 // Before there is a clock: it takes a moment.
                 let seen = Seen::now(&live.target);
-                let (mut clock, device) = self.stage(live)?;
-                Ok(seen.written_to(self.run_live(place, device, &mut clock, progress)?))
+                let remark = self.cold(live)?;
+                let (mut clock, device) = self.stage(live, self.caching())?;
+                let mut result = self.run_live(place, device, &mut clock, progress)?;
+                result.remarks.extend(remark);
+                Ok(seen.written_to(result))
             }
             Place::Null => {
                 let device = Null::new(self.job.live.target_depth());
@@ -286,13 +293,40 @@ impl Runner<'_> {
         Ok(RunResult { remarks, ..result })
     }
 
+    /// How the requests of the job go to a real target.
+    pub(crate) fn caching(&self) -> Caching {
+        let agents = self.job.workload.agents();
+        match agents.iter().filter(|agent| agent.buffered).count() {
+            0 => Caching::Direct,
+            some if some < agents.len() => Caching::Mixed,
+            _ => Caching::Buffered,
+        }
+    }
+
+    /// Drops the pages of `live` from the page cache if the job goes through it and says so, with a remark
+    /// on what could not be dropped.
+    pub(crate) fn cold(&self, live: &Live) -> Result<Option<String>, Failure> {
+        if self.caching() == Caching::Direct || !self.job.live.drop_pages {
+            return Ok(None);
+        }
+        live.target.drop_cached().map_err(|error| {
+            let path = live.target.path().display();
+            Failure::run(format!("cannot drop the pages of {path} from the page cache: {error}"))
+        })
+    }
+
     /// Real time, and `live` behind its engine, for the largest command of this run.
-    pub(crate) fn stage(&self, live: &Live) -> Result<(LiveClock, LiveDevice), Failure> {
+    pub(crate) fn stage(
+        &self,
+        live: &Live,
+        caching: Caching,
+    ) -> Result<(LiveClock, LiveDevice), Failure> {
         // Merging makes commands longer than any request, and so do reading ahead and writing back.
         let cache = self.job.buffered().map_or(0, |_| Options::LONGEST);
         let longest = self.load.longest.max(self.policy.longest()).max(cache);
         let settings = Settings {
             batch: self.job.live.batch,
+            caching,
             seed: Seed(self.seed),
             timeout: self.job.live.timeout,
             ..Settings::new(self.job.live.target_depth(), longest)
@@ -348,6 +382,7 @@ impl Runner<'_> {
             block: place.block(),
             polled: device.polled(),
             served: Some(RecordedServed::new(&served)),
+            machine_cache: matches!(place, Place::Live(_)) && self.caching() != Caching::Direct,
             queues: Vec::new(),
         }
     }

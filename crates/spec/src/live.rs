@@ -6,7 +6,7 @@ use penstock_live::Settings;
 use crate::amount::{Count, SIZE, TIME, or_off};
 use crate::diagnose::{JobError, Source};
 use crate::keys::{keys, table};
-use crate::kinds::{Own, section};
+use crate::kinds::{Choice, Own, section};
 use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::text::Lines;
@@ -32,6 +32,9 @@ keys! {
     /// How long a command may be in flight before the run ends; `off`: for ever.
     TIMEOUT timeout: Option<Span> = or_off(TIME.above_zero().hint("to wait for ever, write `off`")),
         or Some(Settings::TIMEOUT);
+    /// What becomes of the target's pages in the machine's page cache before a run with agents that
+    /// are `buffered`: `drop` or `keep`.
+    PAGES page_cache: bool = Choice(&[("drop", true), ("keep", false)]), or true;
     /// The part of the target that may be used: nothing outside is touched. If not
     /// given, all of it.
     VIEW view: View = Own { read: View::read, text: View::text, schema: || table(VIEW_KEYS) };
@@ -57,6 +60,8 @@ pub struct Live {
     pub batch: u32,
     /// How long a command may be in flight before the run ends; without it, for ever.
     pub timeout: Option<Span>,
+    /// Whether the target's pages are dropped from the machine's page cache before a run through it.
+    pub drop_pages: bool,
     /// The part of the target that may be used; all of it if not given.
     pub view: Option<View>,
 }
@@ -94,6 +99,7 @@ impl Live {
             depth,
             batch: reader.find(&BATCH)?.unwrap_or_else(batch),
             timeout: reader.get(&TIMEOUT)?,
+            drop_pages: reader.get(&PAGES)?,
             view: reader.find(&VIEW)?,
         })
     }
@@ -104,6 +110,7 @@ impl Live {
             .maybe(&DEPTH, self.depth.as_ref())
             .put(&BATCH, &self.batch)
             .put(&TIMEOUT, &self.timeout)
+            .put(&PAGES, &self.drop_pages)
             .maybe(&VIEW, self.view.as_ref())
             .section(Some(&format!("[{}]", LIVE.name)), out);
     }

@@ -25,6 +25,9 @@ pub struct Header {
     /// The device finishes by itself, as real ones do; records that do not say are of such.
     #[serde(default = "yes")]
     pub polled: bool,
+    /// Buffered requests went through the page cache of the machine, below the policy.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub machine_cache: bool,
     /// What the policy served, each one if there are several queues; older records do not say.
     pub served: Option<RecordedServed>,
     /// The disk below each queue, if there is one before every disk; above, `room` and `block` are those

@@ -137,7 +137,7 @@ fn stack(
     if header.queues.is_empty() {
         let whole = RecordedDisk { room: header.room, capacity: header.capacity };
         let queue = queue(0, whole)?;
-        return Ok(match job.buffered() {
+        return Ok(match job.buffered().filter(|_| !header.machine_cache) {
             None => Box::new(queue),
             Some(spec) => Box::new(PageCache::new(&spec.options(), queue)),
         });

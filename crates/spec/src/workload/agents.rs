@@ -235,16 +235,16 @@ impl AgentSpec {
         self.first.on(bytes, step)
     }
 
-    /// That its requests can go to the real target `on`, which no page cache of a model is above.
+    /// That its requests can go to `on`, which has no page cache.
     ///
     /// # Errors
     /// The agent is `buffered`.
-    pub fn can_run_live(&self, on: &str) -> Result<(), JobError> {
+    pub fn can_be_direct(&self, on: &str) -> Result<(), JobError> {
         if !self.buffered {
             return Ok(());
         }
-        let found = format!("the agent is `buffered`; on {on} all I/O is direct");
-        let hint = "a page cache is modelled: name a model with --on, or set `cache = \"direct\"`";
+        let found = format!("the agent is `buffered`; {on} has no page cache");
+        let hint = "name a model or a file with --on, or set `cache = \"direct\"`";
         Err(JobError::new(found).at(&self.cache_origin).hint(hint))
     }
 
@@ -253,6 +253,9 @@ impl AgentSpec {
     /// # Errors
     /// They are not: more would be moved than is counted.
     pub fn fits_units(&self, unit: u32, target: &str) -> Result<(), JobError> {
+        if self.buffered {
+            return Ok(());
+        }
         let Spacing { align, gap, growth, .. } = self.spacing;
         let [longer, farther] = growth.map_or([0, 0], |growth| [growth.size, growth.gap]);
         let first = if let Edge::At(bytes) = self.first { bytes } else { 0 };
