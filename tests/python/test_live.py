@@ -14,7 +14,6 @@ import pytest
 from command import JOB, NOBODY, ROOT, as_nobody, interrupted, penstock
 from penstock.results.json_types import Held, KernelDisk, Run, Schedule
 
-
 ENGINES = ["io_uring", "libaio", "threads", "posix-aio", "psync", "vsync", "mmap"]
 
 
