@@ -86,6 +86,9 @@ pub(crate) enum Chosen {
 /// What begins the name of a scheduler of the kernel.
 const KERNEL: &str = "kernel:";
 
+/// The name of the scheduler that each disk has.
+pub(crate) const AS_IS: &str = "as-is";
+
 /// What begins the name of a class that runs alone.
 const ALONE: &str = "alone:";
 
@@ -207,11 +210,14 @@ pub(crate) fn can_be_recorded(policies: &[Chosen], rounds: Option<u32>) -> Resul
     }
 }
 
-/// That none of `policies` needs what only a real target has.
-pub(crate) fn can_run_without_a_target(policies: &[Chosen], on: &str) -> Result<(), Failure> {
-    let Some(kernel) = policies.iter().find(|policy| policy.kernel().is_some()) else {
-        return Ok(());
-    };
+/// That none of `policies` needs what only a real target has; on `null` threads can be measured without one.
+pub(crate) fn can_run_without_a_target(
+    policies: &[Chosen],
+    on: &str,
+    null: bool,
+) -> Result<(), Failure> {
+    let needs = |policy: &&Chosen| policy.kernel().is_some_and(|name| !null || name != AS_IS);
+    let Some(kernel) = policies.iter().find(needs) else { return Ok(()) };
     let message = format!("{} schedules a real disk, and {on} is not one", kernel.name());
     Err(Failure::wrong(message, "name a file on one with --on, as in --on ./data.img"))
 }

@@ -1,74 +1,111 @@
-//! Classes side by side without a policy of ours: what an unscheduled machine gives to programs
-//! that share its disk, under a scheduler of the kernel.
+//! Load on threads without a policy of ours: what an unscheduled machine gives to programs that share its
+//! disk, under a scheduler of the kernel.
 //!
-//! Each class has a thread, an engine and a clock of its own, as independent processes have: to the
-//! block layer a thread is a process, with an I/O context of its own, which is what the kernel's
-//! fair schedulers share by. Nothing of one class waits for the other above the kernel.
+//! Each class has threads of its own, and each thread an engine and a clock, as independent processes have: to
+//! the block layer a thread is a process, with an I/O context of its own, which is what the kernel's
+//! fair schedulers share by. Nothing of one class waits for the other above the kernel. A class has one thread;
+//! with an engine that blocks, one for each of its agents. What threads have measured is joined at the end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
-use penstock_core::ClassId;
+use penstock_core::{ClassId, Time};
 use penstock_live::scheduler;
 
 use crate::below::Seen;
+use crate::candidate::AS_IS;
 use crate::failure::Failure;
-use crate::measures::values::ratio;
-use crate::place::{Live, Place};
+use crate::measures;
+use crate::place::Place;
 use crate::progress::Progress;
 use crate::result::RunResult;
 use crate::runner::Runner;
 use crate::snapshot::Snapshot;
+use crate::workload::Load;
 
 /// Bytes of the buffers of all engines together, as of one by itself.
 const BUFFERS_MOST: u64 = 4 << 30;
+/// Threads of a run.
+const THREADS_MOST: usize = 4096;
 
 /// What a result says of its device time.
-const REMARK: &str = "each class ran at the same time as the others on a thread and an engine of its own: device time is what each of \
+const REMARK: &str = "each class ran at the same time as the others on threads and engines of its own: device time is what each of \
                       them saw, and counts twice where both had something at the disk";
 
-/// The run of `runner` on `live` with the disks below under the kernel's scheduler `name`.
+/// The run of `runner` at `place` with the disks below under the kernel's scheduler `name`.
 pub(crate) fn run(
     runner: &Runner<'_>,
     place: &Place,
-    live: &Live,
     name: &str,
     progress: &mut dyn Progress,
 ) -> Result<RunResult, Failure> {
-    let classes = runner.load.classes.len();
-    check_buffers(classes, runner.job.live.target_depth(), runner.load.longest)?;
-    let switched = scheduler::switch(&live.target, name)?;
+    let loads = loads(runner, place)?;
+    check_buffers(loads.len(), runner.job.live.target_depth(), runner.load.longest)?;
+    let Place::Live(live) = place else { return threads(runner, place, &loads, progress) };
+    let switched = if name == AS_IS { None } else { Some(scheduler::switch(&live.target, name)?) };
     let seen = Seen::now(&live.target);
     let remark = runner.cold(live)?;
-    let (start, stop) = (Start::new(classes), AtomicBool::new(false));
+    let mut all = seen.written_to(threads(runner, place, &loads, progress)?);
+    all.remarks.extend(remark);
+    if let Some(Err(changed)) = switched.map(|switched| switched.check()) {
+        all.failure.get_or_insert(changed.to_string());
+    }
+    Ok(all)
+}
+
+/// What each thread asks for.
+fn loads(runner: &Runner<'_>, place: &Place) -> Result<Vec<Load>, Failure> {
+    let usual =
+        if place.live().is_some_and(|live| live.engine.is_blocking()) { usize::MAX } else { 1 };
+    let most = runner.job.live.threads.map_or(usual, |threads| threads as usize);
+    let mut loads = Vec::new();
+    for class in 0..runner.load.classes.len() {
+        loads.extend(runner.load.split(ClassId(class as u16), most)?);
+    }
+    if loads.len() > THREADS_MOST {
+        let message = format!("found {} threads; at most {THREADS_MOST} may be", loads.len());
+        return Err(Failure::wrong(message, "set `live.threads`, or let fewer agents ask"));
+    }
+    Ok(loads)
+}
+
+/// The run of `runner` with a thread for each of `loads`.
+fn threads(
+    runner: &Runner<'_>,
+    place: &Place,
+    loads: &[Load],
+    progress: &mut dyn Progress,
+) -> Result<RunResult, Failure> {
+    let (start, stop) = (Start::new(loads.len()), AtomicBool::new(false));
     let results = thread::scope(|scope| {
         let (sender, words) = channel();
-        for class in 0..classes {
-            let (from, class) = (sender.clone(), ClassId(class as u16));
+        for (number, load) in loads.iter().enumerate() {
+            let from = sender.clone();
             let (start, stop) = (&start, &stop);
             let alone = move || {
-                let result = one(runner, place, live, class, start, stop, from.clone());
-                // Without one class the others' figures would be of another load.
+                let member = Member { first: number == 0, stop, words: from.clone() };
+                let result = one(runner, place, load, start, member);
+                // Without one thread the others' figures would be of another load.
                 stop.fetch_or(result.is_err(), Ordering::Relaxed);
-                let _ = from.send(Word::Ended(class, Box::new(result)));
+                let _ = from.send(Word::Ended(number, Box::new(result)));
             };
             // Its result comes as a word: a join waits until the thread has returned from the
             // kernel, and it cannot return while a ring of its own was given up there.
             if let Err(error) = thread::Builder::new().spawn_scoped(scope, alone) {
-                let failure = Failure::here("start a thread for each class", &error);
+                let failure = Failure::here("start a thread for each part of the load", &error);
                 stop.store(true, Ordering::Relaxed);
                 start.arrive();
-                let _ = sender.send(Word::Ended(class, Box::new(Err(failure))));
+                let _ = sender.send(Word::Ended(number, Box::new(Err(failure))));
             }
         }
         drop(sender);
         let mut results: Vec<Option<Result<RunResult, Failure>>> = vec![];
-        results.resize_with(classes, || None);
+        results.resize_with(loads.len(), || None);
         for word in words {
             match word {
-                Word::Ended(class, result) => results[class.index()] = Some(*result),
+                Word::Ended(number, result) => results[number] = Some(*result),
                 Word::Over(fraction) => {
                     if !progress.update(fraction, None) {
                         stop.store(true, Ordering::Relaxed);
@@ -78,20 +115,15 @@ pub(crate) fn run(
         }
         results.into_iter().flatten().collect::<Result<Vec<_>, _>>()
     })?;
-    let mut all = seen.written_to(joined(runner, results));
-    all.remarks.extend(remark);
-    if let Err(changed) = switched.check() {
-        all.failure.get_or_insert(changed.to_string());
-    }
-    Ok(all)
+    Ok(joined(runner, results))
 }
 
-/// What comes from the thread of a class.
+/// What comes from a thread.
 enum Word {
     /// This share of its run is over.
     Over(f64),
-    /// Its run has ended.
-    Ended(ClassId, Box<Result<RunResult, Failure>>),
+    /// The run of the thread with this number has ended.
+    Ended(usize, Box<Result<RunResult, Failure>>),
 }
 
 /// Where the threads wait for each other before they begin.
@@ -120,43 +152,40 @@ impl Start {
     }
 }
 
-/// That the engines of all classes have no more buffers than one may have.
-fn check_buffers(classes: usize, depth: u32, longest: u32) -> Result<(), Failure> {
-    let needed = classes as u64 * u64::from(depth) * u64::from(longest);
+/// That the engines of all threads have no more buffers than one may have.
+fn check_buffers(threads: usize, depth: u32, longest: u32) -> Result<(), Failure> {
+    let needed = threads as u64 * u64::from(depth) * u64::from(longest);
     if needed <= BUFFERS_MOST {
         return Ok(());
     }
     let (needed, most) = (needed.div_ceil(1 << 20), BUFFERS_MOST >> 20);
     Err(Failure::wrong(
         format!(
-            "{classes} engines of {depth} commands need {needed} MiB of buffers; at most {most} MiB may be"
+            "{threads} engines of {depth} commands need {needed} MiB of buffers; at most {most} MiB may be"
         ),
-        "each class has an engine of its own: lower `live.depth`, or name fewer classes",
+        "each thread has an engine of its own: lower `live.depth`, or let fewer ask",
     ))
 }
 
-/// The run of one class.
+/// The run of the thread that asks for `load`.
 fn one(
     runner: &Runner<'_>,
     place: &Place,
-    live: &Live,
-    class: ClassId,
+    load: &Load,
     start: &Start,
-    stop: &AtomicBool,
-    words: Sender<Word>,
+    mut member: Member<'_>,
 ) -> Result<RunResult, Failure> {
-    let staged = runner.load.only(class).and_then(|load| {
-        let stage = Runner { load: &load, ..*runner }.stage(live, runner.caching())?;
-        Ok((load, stage))
-    });
+    // The progress of a run is that of all its threads.
+    let runner = Runner { load, watch: None, is_part: true, ..*runner };
+    let Place::Live(live) = place else {
+        start.wait();
+        return runner.run_null(place, &mut member);
+    };
+    let staged = runner.stage(live, runner.caching());
     // Every thread comes here, whether its stage failed or not.
     start.wait();
-    let (load, (mut clock, device)) = staged?;
-    // The progress of a run is that of all its classes.
-    let runner = Runner { load: &load, watch: None, ..*runner };
-    let mut member = Member { first: class == ClassId(0), stop, words };
-    let result = runner.run_live(place, device, &mut clock, &mut member)?;
-    Ok(result.only(class))
+    let (mut clock, device) = staged?;
+    runner.run_live(place, device, &mut clock, &mut member)
 }
 
 /// The progress of one of the threads: only the first of them reports it.
@@ -176,32 +205,36 @@ impl Progress for Member<'_> {
     }
 }
 
-/// One result of all classes.
+/// One result of all threads.
 fn joined(runner: &Runner<'_>, results: Vec<RunResult>) -> RunResult {
-    let mut results = results.into_iter();
-    let mut all = results.next().expect("a job has a class");
-    // What was held is known of each class by itself.
-    all.schedule = None;
-    // A run of one class knows of its own merge alone.
-    all.merge = all.merge.filter(|_| runner.load.classes.len() == 1);
+    let subject = runner.subject(true);
+    let mut measures = measures::all(&subject);
+    let mut end = Time::ZERO;
+    let mut all: Option<RunResult> = None;
     for mut result in results {
-        all.classes.append(&mut result.classes);
-        all.duration_s = all.duration_s.max(result.duration_s);
+        let parts = result.parts.take().expect("each thread hands over what it has measured");
+        end = end.max(parts.end);
+        for (measure, part) in measures.iter_mut().zip(parts.measures) {
+            if let Some(part) = part {
+                measure.join(part);
+            }
+        }
+        let Some(all) = &mut all else {
+            all = Some(result);
+            continue;
+        };
         all.device_busy = all.device_busy.max(result.device_busy);
-        all.asked = all.asked.and(result.asked);
         all.interrupted |= result.interrupted;
         all.ended = all.ended.or(result.ended);
-        all.failure = all.failure.or(result.failure);
+        all.failure = all.failure.take().or(result.failure);
         all.remarks.append(&mut result.remarks);
-        if let (Some(all), Some(other)) = (&mut all.requests, result.requests) {
-            all.append(other);
-        }
-        all.detail = all.detail.zip(result.detail).and_then(|(all, other)| all.join(other));
     }
-    let whole: f64 = all.classes.iter().map(|class| class.device_time_s).sum();
-    for class in &mut all.classes {
-        class.share = ratio(class.device_time_s, whole);
+    let mut all = all.expect("a job has a class");
+    for measure in &mut measures {
+        measure.write(end, &mut all);
     }
+    // A run of one class knows of its own merge alone.
+    all.merge = all.merge.filter(|_| runner.load.classes.len() == 1);
     all.remarks.sort_unstable();
     all.remarks.dedup();
     if runner.load.classes.len() > 1 {

@@ -32,6 +32,7 @@ mod measures;
 mod merge_facts;
 mod observer;
 mod options;
+mod parts;
 mod place;
 mod progress;
 mod queues;

@@ -9,6 +9,7 @@ use crate::last_sent::LastSent;
 use crate::measures::ledger::Ledger;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::programs::ProgramBook;
+use crate::parts::Parts;
 use crate::progress::Reporter;
 use crate::record::Recorder;
 use crate::result::RunResult;
@@ -86,6 +87,11 @@ impl<'a> CellObserver<'a> {
         for measure in &mut self.measures {
             measure.ended(source, end, until);
         }
+    }
+
+    /// What was measured until `end`, to be joined with that of other threads.
+    pub(crate) fn parts(&mut self, end: Time) -> Parts {
+        Parts { end, measures: self.measures.iter_mut().map(|one| one.part(end)).collect() }
     }
 
     /// Writes what was measured until `end`.

@@ -85,7 +85,7 @@ impl PlaceKind {
             candidate::can_run_live(policies, on)?;
         }
         if self != Self::Target {
-            candidate::can_run_without_a_target(policies, on)?;
+            candidate::can_run_without_a_target(policies, on, self == Self::Null)?;
         }
         if self == Self::Null {
             not_buffered(job, on)?;

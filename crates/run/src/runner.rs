@@ -56,6 +56,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) requests: bool,
     pub(crate) stability: bool,
     pub(crate) watch: Option<Watch<'a>>,
+    /// It is one of several threads, whose figures are joined.
+    pub(crate) is_part: bool,
 }
 
 /// What observes a run from outside its stack.
@@ -141,16 +143,7 @@ impl Runner<'_> {
                 result.remarks.extend(remark);
                 Ok(seen.written_to(result))
             }
-            Place::Null => {
-                let device = Null::new(self.job.live.target_depth());
-                self.run_guarded(
-                    place,
-                    device,
-                    &mut LiveClock::bare(),
-                    progress,
-                    Observers::default().with(self.courses().as_ref()),
-                )
-            }
+            Place::Null => self.run_null(place, progress),
         }
     }
 
@@ -275,6 +268,17 @@ impl Runner<'_> {
         let observers = Observers { below: vec![Box::new(busy)], ..Observers::default() }
             .with(self.courses().as_ref());
         self.run_guarded(place, device, clock, progress, observers)
+    }
+
+    /// The run over nothing.
+    pub(crate) fn run_null(
+        &self,
+        place: &Place,
+        progress: &mut dyn Progress,
+    ) -> Result<RunResult, Failure> {
+        let device = Null::new(self.job.live.target_depth());
+        let observers = Observers::default().with(self.courses().as_ref());
+        self.run_guarded(place, device, &mut LiveClock::bare(), progress, observers)
     }
 
     /// The run over `device` in real time, with what the machine did not grant.
@@ -461,6 +465,9 @@ impl Runner<'_> {
             remarks,
             ..RunResult::new(self.policy.name(), self.policy.params_json())
         };
+        if self.is_part {
+            result.parts = Some(observer.parts(at));
+        }
         observer.write(at, &mut result);
         Ok(result)
     }
@@ -507,7 +514,7 @@ impl Runner<'_> {
     }
 
     /// This run, in real time if it is `live`, as far as its measures need to know it.
-    fn subject(&self, live: bool) -> Subject<'_> {
+    pub(crate) fn subject(&self, live: bool) -> Subject<'_> {
         let warmup = Time::ZERO + self.job.warmup;
         let depth = self.job.live.target_depth();
         Subject {

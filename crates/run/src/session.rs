@@ -128,8 +128,19 @@ impl Session {
         let run = |cell: Cell<'_>, progress: &mut dyn Progress| {
             let Task { job, load, place, .. } = cell.task;
             let (seed, policy) = (cell.seed(), cell.policy);
-            let runner =
-                Runner { job, policy, load, seed, record, detail, requests, stability, watch };
+            let is_part = false;
+            let runner = Runner {
+                job,
+                policy,
+                load,
+                seed,
+                record,
+                detail,
+                requests,
+                stability,
+                watch,
+                is_part,
+            };
             let result = one_run(&runner, place, progress)?;
             let round = repeat.map(|_| cell.round);
             Ok(RunResult { round, seed: round.map(|_| seed), ..result })
@@ -222,9 +233,9 @@ fn one_run(
     progress: &mut dyn Progress,
 ) -> Result<RunResult, Failure> {
     match (runner.policy, place) {
-        (Chosen::Kernel(_), Place::Live(live)) => {
+        (Chosen::Kernel(_), _) => {
             let scheduler = runner.policy.kernel().expect("it is one");
-            independent::run(runner, place, live, scheduler, progress)
+            independent::run(runner, place, scheduler, progress)
         }
         (Chosen::Alone(class, _), _) => {
             let alone = runner.load.only(*class)?;

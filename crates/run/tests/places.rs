@@ -97,8 +97,54 @@ fn nothing_can_be_measured_too() {
     assert_eq!(comparison.runs[1].classes.len(), 1);
 }
 
+/// Two agents of 1,000 requests and one of 500, whose class asks on as many threads as there are.
+const COUNTED: &str = r#"
+duration = "1min"
+[class.many]
+[class.few]
+[[agent]]
+class = "many"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed", depth = 3, count = 1000 }
+[[agent]]
+class = "many"
+op = "read"
+size = "4KiB"
+pattern = "sequential"
+arrivals = { kind = "closed", count = 1000 }
+[[agent]]
+class = "few"
+op = "write"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed", count = 500 }
+"#;
+
+#[test]
+fn threads_without_a_policy_have_one_result() {
+    for threads in ["1", "2", "64"] {
+        let options = Options {
+            target: TargetOptions::on("null"),
+            policies: vec!["kernel:as-is".into()],
+            ..Options::default()
+        };
+        let sets = [format!("live.threads={threads}")];
+        let comparison = compare_text("job.toml", COUNTED, &sets, &options, &mut |_| true).unwrap();
+        let [run] = &comparison.runs[..] else { panic!("one run") };
+        let found: Vec<_> = run.classes.iter().map(|one| (&*one.name, one.requests)).collect();
+        assert_eq!(found, [("many", 2000), ("few", 500)]);
+        assert!(run.classes.iter().all(|one| one.errors + one.unfinished == 0));
+    }
+}
+
 #[test]
 fn what_does_not_go_together_is_refused() {
+    for place in ["emulated:flash", "flash"] {
+        let message = refused(place, &["kernel:as-is"]);
+        assert!(message.contains("kernel:as-is schedules a real disk"), "{message}");
+    }
     for place in ["null", "emulated:flash", "flash"] {
         let message = refused(place, &["kernel:none"]);
         let expected =

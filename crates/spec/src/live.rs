@@ -29,6 +29,9 @@ keys! {
     /// Commands that are given to the kernel together, if there are so many; a tenth of the
     /// depth if not given, at least 2 and at most 8.
     BATCH batch: u32 = COMMANDS;
+    /// Threads of each class where no policy of ours is in front of the target (`kernel:NAME`). If not given,
+    /// one, and with an engine that blocks one for each agent.
+    THREADS threads: u32 = Count(1, 1024);
     /// How long a command may be in flight before the run ends; `off`: for ever.
     TIMEOUT timeout: Option<Span> = or_off(TIME.above_zero().hint("to wait for ever, write `off`")),
         or Some(Settings::TIMEOUT);
@@ -58,6 +61,8 @@ pub struct Live {
     /// Commands that are given to the kernel together, by engines that can; a tenth of the
     /// depth unless the job says.
     pub batch: u32,
+    /// Threads of each class where no policy of ours is in front of the target, if the job says.
+    pub threads: Option<u32>,
     /// How long a command may be in flight before the run ends; without it, for ever.
     pub timeout: Option<Span>,
     /// Whether the target's pages are dropped from the machine's page cache before a run through it.
@@ -98,6 +103,7 @@ impl Live {
         Ok(Self {
             depth,
             batch: reader.find(&BATCH)?.unwrap_or_else(batch),
+            threads: reader.find(&THREADS)?,
             timeout: reader.get(&TIMEOUT)?,
             drop_pages: reader.get(&PAGES)?,
             view: reader.find(&VIEW)?,
@@ -109,6 +115,7 @@ impl Live {
         Rows::of(&[KEYS])
             .maybe(&DEPTH, self.depth.as_ref())
             .put(&BATCH, &self.batch)
+            .maybe(&THREADS, self.threads.as_ref())
             .put(&TIMEOUT, &self.timeout)
             .put(&PAGES, &self.drop_pages)
             .maybe(&VIEW, self.view.as_ref())

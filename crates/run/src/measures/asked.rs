@@ -4,6 +4,7 @@ use penstock_core::{Op, Request, Time};
 
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
+use crate::parts::{Part, of_part};
 use crate::result::{AskedResult, RunResult};
 
 struct WhatWasAsked(AskedResult);
@@ -25,6 +26,14 @@ impl Measure for WhatWasAsked {
             *requests += 1;
             *bytes += u64::from(req.len);
         }
+    }
+
+    fn part(&mut self, _: Time) -> Option<Part> {
+        Some(Box::new(self.0))
+    }
+
+    fn join(&mut self, part: Part) {
+        self.0 = self.0.and(of_part(part));
     }
 
     fn write(&mut self, _: Time, result: &mut RunResult) {

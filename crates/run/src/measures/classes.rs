@@ -7,6 +7,7 @@ use crate::measures::ledger::Spent;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::measures::values::{Values, ratio};
+use crate::parts::{Part, of_part};
 use crate::result::{ClassResult, RunResult, ShareResult};
 
 /// Requests that completed without error.
@@ -25,6 +26,13 @@ impl Completed {
         self.bytes += req.moved();
         self.discarded += u64::from(req.len) - req.moved();
         self.last = at;
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+        self.discarded += other.discarded;
+        self.last = self.last.max(other.last);
     }
 }
 
@@ -55,6 +63,23 @@ impl ClassFigures {
             service: Values::new(),
             device_time: Span::ZERO,
         }
+    }
+}
+
+impl ClassFigures {
+    fn join(&mut self, other: &Self) {
+        self.arrivals += other.arrivals;
+        self.measured.join(&other.measured);
+        self.completed.join(&other.completed);
+        self.errors.join(&other.errors);
+        for (values, others) in [
+            (&mut self.latency, &other.latency),
+            (&mut self.wait, &other.wait),
+            (&mut self.service, &other.service),
+        ] {
+            values.join(others);
+        }
+        self.device_time += other.device_time;
     }
 }
 
@@ -124,6 +149,15 @@ impl Measure for Classes<'_> {
         if spent.begun >= self.warmup {
             self.figures[spent.class.index()].device_time += spent.service;
         }
+    }
+
+    fn part(&mut self, _: Time) -> Option<Part> {
+        Some(Box::new(std::mem::take(&mut self.figures)))
+    }
+
+    fn join(&mut self, part: Part) {
+        let others: Vec<ClassFigures> = of_part(part);
+        self.figures.iter_mut().zip(&others).for_each(|(class, other)| class.join(other));
     }
 
     fn write(&mut self, end: Time, result: &mut RunResult) {

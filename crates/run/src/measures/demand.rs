@@ -5,6 +5,7 @@ use penstock_core::{ClassId, Request, Span, Time};
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::measures::values::ratio;
+use crate::parts::{Part, of_part};
 use crate::result::{DemandResult, RunResult};
 
 /// What one open loop wanted for after the warm-up.
@@ -50,6 +51,17 @@ impl Wanted {
         Self { requests: 0, outstanding: 0, last_due: warmup, last_done: warmup, halves }
     }
 
+    fn join(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.outstanding += other.outstanding;
+        self.last_due = self.last_due.max(other.last_due);
+        self.last_done = self.last_done.max(other.last_done);
+        for (half, others) in self.halves.iter_mut().zip(other.halves) {
+            half.count += others.count;
+            half.sum += others.sum;
+        }
+    }
+
     fn growth(&self) -> Option<f64> {
         let [first, second] = self.halves.map(|half| ratio(half.sum as f64, half.count as f64));
         (first > 0.0 && second > 0.0).then(|| second / first)
@@ -77,6 +89,16 @@ impl Measure for Demand {
                 half.sum += u128::from(how.latency.ns());
             }
         }
+    }
+
+    fn part(&mut self, _: Time) -> Option<Part> {
+        Some(Box::new(std::mem::take(&mut self.classes)))
+    }
+
+    fn join(&mut self, part: Part) {
+        let others: Vec<Option<Wanted>> = of_part(part);
+        let pairs = self.classes.iter_mut().flatten().zip(others.iter().flatten());
+        pairs.for_each(|(class, other)| class.join(other));
     }
 
     fn write(&mut self, end: Time, result: &mut RunResult) {

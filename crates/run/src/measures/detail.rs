@@ -11,6 +11,7 @@ use crate::measures::ledger::Spent;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::measures::windows::{Counts, DIGITS, Plan, Windows};
+use crate::parts::{Part, of_part};
 use crate::result::{ClassDetail, Detail, Row, RunResult};
 
 /// Collects the detail of a run.
@@ -20,12 +21,57 @@ struct Details<'a> {
     /// How many windows of a class are kept before neighbours are joined.
     most: usize,
     classes: Vec<ClassHistory>,
+    /// Of a run on several threads, what has been joined of them.
+    joined: Option<History>,
+}
+
+/// What the classes got in windows of one length.
+struct History {
+    length: Span,
+    classes: Vec<ClassHistory>,
+}
+
+impl History {
+    /// Takes in what `other` has, in windows of the length of the longer ones of both.
+    fn join(&mut self, other: &mut Self) {
+        let length = self.length.max(other.length);
+        for one in [&mut *self, &mut *other] {
+            while one.length < length {
+                one.classes.iter_mut().for_each(ClassHistory::widen);
+                one.length = one.length + one.length;
+            }
+        }
+        for (class, other) in self.classes.iter_mut().zip(&mut other.classes) {
+            class.join(other);
+        }
+    }
 }
 
 struct ClassHistory {
     latency: Histogram<u64>,
     wait: Histogram<u64>,
     rows: Vec<Counts>,
+}
+
+impl ClassHistory {
+    /// Joins neighbours: half as many windows, twice as long.
+    fn widen(&mut self) {
+        let pairs = self.rows.chunks(2).map(|pair| {
+            let mut joined = pair[0].clone();
+            pair[1..].iter().for_each(|other| joined.join(other));
+            joined
+        });
+        self.rows = pairs.collect();
+    }
+
+    /// Takes in what `other` has, in windows of the same length.
+    fn join(&mut self, other: &mut Self) {
+        self.latency.add(&other.latency).expect("both grow as they must");
+        self.wait.add(&other.wait).expect("both grow as they must");
+        let more = other.rows.split_off(other.rows.len().min(self.rows.len()));
+        self.rows.iter_mut().zip(&other.rows).for_each(|(row, other)| row.join(other));
+        self.rows.extend(more);
+    }
 }
 
 /// The measure of a run that is to have its detail.
@@ -45,7 +91,7 @@ impl<'a> Details<'a> {
         let class = |_| ClassHistory { latency: histogram(), wait: histogram(), rows: Vec::new() };
         let windows = Windows::new(names.len(), plan.length);
         let classes = names.iter().map(class).collect();
-        Self { names, windows, most: plan.most, classes }
+        Self { names, windows, most: plan.most, classes, joined: None }
     }
 
     /// Closes every window that has ended at `now`.
@@ -62,15 +108,18 @@ impl<'a> Details<'a> {
 
     /// Joins neighbours: half as many windows, twice as long.
     fn widen(&mut self) {
-        for class in &mut self.classes {
-            let pairs = class.rows.chunks(2).map(|pair| {
-                let mut joined = pair[0].clone();
-                pair[1..].iter().for_each(|other| joined.join(other));
-                joined
-            });
-            class.rows = pairs.collect();
-        }
+        self.classes.iter_mut().for_each(ClassHistory::widen);
         self.windows.widen(self.classes[0].rows.len() as u64);
+    }
+
+    /// What there is of a run that ended at `end`: the last window is shorter than the others.
+    fn history(&mut self, end: Time) -> History {
+        self.roll(end);
+        self.windows.pass(end);
+        for (number, class) in self.classes.iter_mut().enumerate() {
+            class.rows.push(self.windows.take(number));
+        }
+        History { length: self.windows.length(), classes: std::mem::take(&mut self.classes) }
     }
 }
 
@@ -98,17 +147,26 @@ impl Measure for Details<'_> {
         self.windows.spent(spent.class.index(), spent.service);
     }
 
+    fn part(&mut self, end: Time) -> Option<Part> {
+        Some(Box::new(self.history(end)))
+    }
+
+    fn join(&mut self, part: Part) {
+        let mut other: History = of_part(part);
+        let history = self.joined.get_or_insert_with(|| History {
+            length: self.windows.length(),
+            classes: std::mem::take(&mut self.classes),
+        });
+        history.join(&mut other);
+    }
+
     fn write(&mut self, end: Time, result: &mut RunResult) {
-        self.roll(end);
-        self.windows.pass(end);
-        let window_s = self.windows.length().ns() as f64 / 1e9;
-        let classes = self.classes.iter_mut().zip(&self.names).enumerate();
-        let classes = classes.map(|(number, (class, name))| {
-            let whole = class.rows.len();
-            class.rows.push(self.windows.take(number));
+        let history = self.joined.take().unwrap_or_else(|| self.history(end));
+        let window_s = history.length.ns() as f64 / 1e9;
+        let classes = history.classes.iter().zip(&self.names).map(|(class, name)| {
             let rows = class.rows.iter().enumerate().map(|(number, counts)| {
-                let begins = number as f64 * window_s;
-                let lasts = if number < whole { window_s } else { end.ns() as f64 / 1e9 - begins };
+                let (begins, whole) = (number as f64 * window_s, number + 1 < class.rows.len());
+                let lasts = if whole { window_s } else { end.ns() as f64 / 1e9 - begins };
                 row(counts, begins, lasts)
             });
             ClassDetail {

@@ -23,6 +23,20 @@ impl Errors {
         self.0.push((error, ErrorResult { requests: 1, first }));
     }
 
+    /// Takes in those of `other`.
+    pub(crate) fn join(&mut self, other: &Self) {
+        for (error, one) in &other.0 {
+            let Some((_, known)) = self.0.iter_mut().find(|(known, _)| known == error) else {
+                self.0.push((*error, one.clone()));
+                continue;
+            };
+            known.requests += one.requests;
+            if one.first.at_s < known.first.at_s {
+                known.first = one.first.clone();
+            }
+        }
+    }
+
     /// How many requests failed.
     pub(crate) fn count(&self) -> u64 {
         self.0.iter().map(|(_, one)| one.requests).sum()

@@ -3,6 +3,7 @@
 use penstock_core::{Done, Errno, Request, Source, Span, Time};
 
 use crate::measures::ledger::Spent;
+use crate::parts::Part;
 use crate::result::RunResult;
 
 /// How a request finished.
@@ -60,6 +61,15 @@ pub(crate) trait Measure {
 
     /// The run ended at `end`; what `source` still plans before `until` did not take place.
     fn ended(&mut self, _source: &mut dyn Source, _end: Time, _until: Time) {}
+
+    /// What it has found until `end`, for the same measure of a run on several threads; none if that has no
+    /// such.
+    fn part(&mut self, _end: Time) -> Option<Part> {
+        None
+    }
+
+    /// Takes in a `part` of the same measure.
+    fn join(&mut self, _part: Part) {}
 
     /// Writes what was measured until `end`. Measures write in the order in which they are listed.
     fn write(&mut self, end: Time, result: &mut RunResult);

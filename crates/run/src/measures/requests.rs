@@ -4,6 +4,7 @@ use penstock_core::{Request, Time};
 
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
+use crate::parts::{Part, of_part};
 use crate::result::{Requests, RunResult};
 
 struct Kept(Requests);
@@ -17,6 +18,14 @@ impl Measure for Kept {
     fn finished(&mut self, _: Time, req: &Request, how: &Finished) {
         let error = how.error.map_or(0, penstock_core::Errno::code);
         self.0.push(req, how.wait, how.at, error);
+    }
+
+    fn part(&mut self, _: Time) -> Option<Part> {
+        Some(Box::new(std::mem::take(&mut self.0)))
+    }
+
+    fn join(&mut self, part: Part) {
+        self.0.append(of_part(part));
     }
 
     fn write(&mut self, _: Time, result: &mut RunResult) {

@@ -9,6 +9,7 @@ use crate::machine::processor_wait;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::measures::values::{Values, ratio};
+use crate::parts::{Part, of_part};
 use crate::result::{Held, RunResult, ScheduleResult};
 
 /// Whether a stream's requests are planned ahead.
@@ -119,6 +120,19 @@ impl Measure for Schedule<'_> {
         }
     }
 
+    fn part(&mut self, _: Time) -> Option<Part> {
+        let warmup = self.warmup;
+        let all = std::mem::replace(&mut self.all, Tally::new(warmup));
+        Some(Box::new((all, std::mem::take(&mut self.classes), self.waited)))
+    }
+
+    fn join(&mut self, part: Part) {
+        let (all, classes, waited): (Tally, Vec<Tally>, Option<Span>) = of_part(part);
+        self.all.join(&all);
+        self.classes.iter_mut().zip(&classes).for_each(|(class, other)| class.join(other));
+        self.waited = waited.map(|waited| waited + self.waited.unwrap_or_default());
+    }
+
     fn write(&mut self, _: Time, result: &mut RunResult) {
         let processor_wait_s = self.waited.map(|waited| waited.ns() as f64 / 1e9);
         let all = self.all.result(self.warmup);
@@ -153,6 +167,19 @@ impl Tally {
         }
         self.last_due = self.last_due.max(due);
         self.last_made = now;
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.lateness.join(&other.lateness);
+        for (count, others) in self.on_time.iter_mut().zip(other.on_time) {
+            *count += others;
+        }
+        self.late_while_full += other.late_while_full;
+        self.made += other.made;
+        self.missed += other.missed;
+        self.rest += other.rest;
+        self.last_due = self.last_due.max(other.last_due);
+        self.last_made = self.last_made.max(other.last_made);
     }
 
     fn not_made(&mut self, due: Time, end: Time) {

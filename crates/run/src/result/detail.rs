@@ -23,14 +23,6 @@ pub struct Detail {
     pub arm: Option<Arm>,
 }
 
-impl Detail {
-    /// The classes of both, if their windows are equally long.
-    pub(crate) fn join(mut self, other: Self) -> Option<Self> {
-        self.classes.extend(other.classes);
-        (self.window_s.to_bits() == other.window_s.to_bits()).then_some(self)
-    }
-}
-
 /// One counter of the policy over time.
 #[derive(Clone, PartialEq, Eq, Debug, JsonSchema, Serialize)]
 pub struct CounterSeries {

@@ -29,6 +29,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::params::Params;
+use crate::parts::Parts;
 use crate::stability::ClassStability;
 
 pub use self::against_measured::AgainstMeasured;
@@ -190,6 +191,9 @@ pub struct RunResult {
     /// Every request, if that was asked for; no part of the JSON.
     #[serde(skip)]
     pub requests: Option<Requests>,
+    /// What one of several threads has measured; no part of the JSON.
+    #[serde(skip)]
+    pub(crate) parts: Option<Parts>,
     /// How stable the requests of each class are, if that was asked for; no part of the JSON.
     #[serde(skip)]
     pub stability: Option<io::Result<Vec<ClassStability>>>,

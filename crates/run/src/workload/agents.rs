@@ -34,12 +34,20 @@ impl Workload for Vec<Agent> {
     }
 
     fn only(&self, class: ClassId) -> Result<Box<dyn Workload>, Failure> {
-        let mut agents = self.clone();
-        // They stay in their places, and with them the random numbers of the others.
-        for agent in agents.iter_mut().filter(|agent| agent.class != class) {
-            agent.active.end = agent.active.start;
+        Ok(Box::new(with(self, |_, agent| agent.class == class)))
+    }
+
+    /// Agents are dealt out in turn; those that take turns with others stay together.
+    fn split(&self, class: ClassId, most: usize) -> Result<Vec<Box<dyn Workload>>, Failure> {
+        let numbers = || self.iter().enumerate().filter(move |(_, one)| one.class == class);
+        let in_turn = numbers().any(|(_, agent)| agent.arrivals == Arrivals::Turns);
+        let parts = if in_turn { 1 } else { most.min(numbers().count()).max(1) };
+        let mut of_agent = vec![parts; self.len()];
+        for (place, (number, _)) in numbers().enumerate() {
+            of_agent[number] = place % parts;
         }
-        Ok(Box::new(agents))
+        let part = |part| Box::new(with(self, |number, _| of_agent[number] == part)) as _;
+        Ok((0..parts).map(part).collect())
     }
 
     fn is_planned(&self, stream: StreamId) -> bool {
@@ -49,6 +57,18 @@ impl Workload for Vec<Agent> {
     fn is_open(&self, class: ClassId) -> bool {
         self.iter().filter(|agent| agent.class == class).all(is_planned)
     }
+}
+
+/// `agents`, of which only those ask that are `kept`: the others stay in their places, and with them the random
+/// numbers of each.
+fn with(agents: &[Agent], kept: impl Fn(usize, &Agent) -> bool) -> Vec<Agent> {
+    let mut agents = agents.to_vec();
+    for (number, agent) in agents.iter_mut().enumerate() {
+        if !kept(number, agent) {
+            agent.active.end = agent.active.start;
+        }
+    }
+    agents
 }
 
 fn is_planned(agent: &Agent) -> bool {

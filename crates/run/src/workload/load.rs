@@ -24,6 +24,14 @@ pub(crate) trait Workload: Send + Sync {
     /// If this machine has no room for it.
     fn only(&self, class: ClassId) -> Result<Box<dyn Workload>, Failure>;
 
+    /// What of `class` may be asked for on different threads, on `most` of them at most.
+    ///
+    /// # Errors
+    /// If this machine has no room for it.
+    fn split(&self, class: ClassId, _most: usize) -> Result<Vec<Box<dyn Workload>>, Failure> {
+        Ok(vec![self.only(class)?])
+    }
+
     /// Whether the requests of `stream` are planned ahead.
     fn is_planned(&self, stream: StreamId) -> bool;
 
@@ -86,14 +94,28 @@ impl Load {
     /// # Errors
     /// If this machine has no room for it.
     pub(crate) fn only(&self, class: ClassId) -> Result<Self, Failure> {
-        Ok(Self {
-            workload: self.workload.only(class)?,
+        Ok(self.with(self.workload.only(class)?))
+    }
+
+    /// What of `class` may be asked for on different threads, on `most` of them at most.
+    ///
+    /// # Errors
+    /// If this machine has no room for it.
+    pub(crate) fn split(&self, class: ClassId, most: usize) -> Result<Vec<Self>, Failure> {
+        let parts = self.workload.split(class, most)?;
+        Ok(parts.into_iter().map(|part| self.with(part)).collect())
+    }
+
+    /// The same with a part of its workload.
+    fn with(&self, workload: Box<dyn Workload>) -> Self {
+        Self {
+            workload,
             classes: self.classes.clone(),
             lanes: self.lanes.clone(),
             measured_ns: None,
             remarks: Vec::new(),
             ..*self
-        })
+        }
     }
 }
 
