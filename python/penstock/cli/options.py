@@ -80,8 +80,8 @@ Engine = Annotated[
 _ORDER = (
     "Policies in the order in which they run (`penstock list policies`). "
     "alone:CLASS gives that class the device to itself; kernel:NAME lets the classes meet "
-    "under that scheduler of the kernel, on a real file, as root, kernel:as-is under its own. The verdict compares each "
-    "with the first that serves all classes."
+    "under that scheduler of the kernel, on a real file, as root, kernel:as-is under its own. "
+    "The verdict compares each with the first that serves all classes."
 )
 
 Policies = Annotated[
