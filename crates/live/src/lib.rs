@@ -86,7 +86,7 @@ pub use report_timer::ReportTimer;
 pub use stage::{Settings, Stage};
 pub use sysfs::{Counters, Disk, Moved, Stack, Sysfs};
 pub use target::plain::{Input, Output, PageCache};
-pub use target::{Contents, DirectIo, Target, TargetError, User, file_system};
+pub use target::{Contents, DirectIo, Target, TargetError, TargetWriter, User, file_system};
 pub use trouble::Trouble;
 pub use uring::registered_buffers;
 pub use work::{lower_priority, process_time, processor_time, use_processor};

@@ -21,6 +21,7 @@ mod opened;
 pub(crate) mod plain;
 mod signature;
 mod trial;
+mod writer;
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -41,6 +42,7 @@ use self::mark::{Found, Holds};
 pub(crate) use self::mark::{GRAIN, MARK};
 use self::opened::{Locked, Opened, check_kind, not_ours, open_direct};
 pub use self::trial::{DirectIo, file_system};
+pub use self::writer::TargetWriter;
 use crate::loops::Control;
 
 /// A file or device that may be written over, open for direct I/O and locked against other runs.
@@ -163,6 +165,12 @@ impl Target {
         Ok(Self::whole(inner, usable))
     }
 
+    /// Whether `named` names the file or block device at `path` once more: by its path, or a device by
+    /// its serial number.
+    pub fn is_named(path: &Path, named: &str) -> bool {
+        device::is_named(path, named, &Roots::real())
+    }
+
     /// Opens any regular file or block device for reading alone, even if it is in use: nothing is
     /// locked, and a write fails.
     ///
@@ -239,6 +247,14 @@ impl Target {
         &self.inner.path
     }
 
+    /// What other programs open to read and write the same bytes: the path of a file, the node of a
+    /// device, also of the loop device over a file.
+    pub fn node(&self) -> PathBuf {
+        let device = self.file().metadata().is_ok_and(|meta| meta.file_type().is_block_device());
+        let own = || std::fs::read_link(format!("/proc/self/fd/{}", self.file().as_raw_fd())).ok();
+        device.then(own).flatten().unwrap_or_else(|| self.inner.path.clone())
+    }
+
     /// Usable bytes.
     pub fn capacity(&self) -> u64 {
         self.len
@@ -262,6 +278,23 @@ impl Target {
     /// What ranges are rounded to so that both offset and memory are aligned, in bytes.
     pub fn unit(&self) -> u32 {
         self.inner.alignment.offset.max(self.inner.alignment.memory)
+    }
+
+    /// Writes its bytes one after the other through the page cache, for what is not measured.
+    ///
+    /// # Errors
+    /// [`TargetError`]: the system's.
+    pub fn writer(&self) -> Result<TargetWriter, TargetError> {
+        TargetWriter::new(self.path(), self.file(), self.start, self.start + self.len)
+    }
+
+    /// Makes durable what was written to it.
+    ///
+    /// # Errors
+    /// [`TargetError`]: the system's.
+    pub fn sync(&self) -> Result<(), TargetError> {
+        let durable = self.file().sync_all();
+        durable.map_err(|error| TargetError::system(self.path(), "make it durable", error))
     }
 
     pub(crate) fn file(&self) -> &Arc<File> {

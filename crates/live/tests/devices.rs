@@ -4,7 +4,8 @@
 mod common;
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::io::Write as _;
+use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
@@ -49,6 +50,20 @@ fn a_device_that_is_named_once_or_otherwise_is_refused() {
     // As a file it is not ours, under either name.
     assert_eq!(Target::open(&disk.node, None).expect_err("a device").exit_code(), 5);
     assert!(std::fs::read(&disk.file).unwrap().iter().all(|&byte| byte == 0));
+}
+
+#[test]
+fn what_is_named_once_more_is_known_by_its_path_under_any_name() {
+    let scratch = Scratch::new("named");
+    let (path, link, other) = (scratch.path("data.img"), scratch.path("link"), scratch.path("no"));
+    std::fs::write(&path, "theirs").unwrap();
+    symlink(&path, &link).unwrap();
+    let named = |path: &Path, named: &Path| Target::is_named(path, named.to_str().unwrap());
+    assert!(named(&path, &path) && named(&path, &link) && named(&link, &path));
+    assert!(!named(&path, &other) && !Target::is_named(&path, "") && named(&other, &other));
+    let Some(disk) = Disk::new("named-device", &[]) else { return };
+    assert!(named(&disk.node, &disk.node) && !named(&disk.node, &path));
+    assert!(!Target::is_named(&disk.node, "") && !Target::is_named(&disk.node, "loop"));
 }
 
 #[test]
@@ -302,4 +317,19 @@ fn check_view(target: &Target, file: &Path) {
         assert!((start..end - 4096).step_by(512).all(changed), "{}", engine.name());
         assert!(after[end - 4096..end].iter().all(|&byte| byte == 0), "discarded");
     }
+    let before = std::fs::read(file).unwrap();
+    let mut writer = view.writer().unwrap();
+    let text: Vec<u8> = (0..=LEN).map(|at| at as u8).collect();
+    let (first, rest) = text.split_at(1001);
+    writer.write_all(first).unwrap();
+    let error = writer.write_all(rest).expect_err("a byte more than the view has");
+    assert_eq!(error.kind(), std::io::ErrorKind::WriteZero);
+    drop(writer);
+    view.sync().unwrap();
+    let after = std::fs::read(file).unwrap();
+    let (start, end) = (START as usize, (START + LEN) as usize);
+    assert!(before[..start] == after[..start] && before[end..] == after[end..]);
+    assert!(after[start..end] == text[..LEN as usize]);
+    let seen = std::fs::read(target.node()).unwrap();
+    assert!(seen[start..end] == text[..LEN as usize], "as other programs see it");
 }

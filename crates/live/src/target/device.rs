@@ -135,17 +135,25 @@ fn device_number(path: &Path, meta: &std::fs::Metadata) -> Result<u64, TargetErr
     Err(not_ours(path, meta.len(), "where a block device was named"))
 }
 
+/// Whether `named` is the path of what is at `path`, or the serial number of that device.
+pub(super) fn is_named(path: &Path, named: &str, roots: &Roots) -> bool {
+    let number = std::fs::metadata(path).ok().and_then(|meta| device_number(path, &meta).ok());
+    let listed = number.and_then(|number| Listed::find(roots, number));
+    names(path, named, listed.as_ref())
+}
+
+fn names(path: &Path, named: &str, listed: Option<&Listed>) -> bool {
+    let same = |named| std::fs::canonicalize(path).is_ok_and(|own| own == named);
+    let is_path = || Path::new(named) == path || std::fs::canonicalize(named).is_ok_and(same);
+    listed.is_some_and(|listed| listed.serials().iter().any(|serial| serial == named)) || is_path()
+}
+
 /// Refuses a device that was not named a second time, by serial number or path.
 fn check_named(path: &Path, named: Option<&str>, listed: &Listed) -> Result<(), TargetError> {
-    let serials = listed.serials();
-    let is_path = |named: &str| {
-        let same = |named| std::fs::canonicalize(path).is_ok_and(|own| own == named);
-        Path::new(named) == path || std::fs::canonicalize(named).is_ok_and(same)
-    };
-    let serial = |named: &str| serials.iter().any(|serial| serial == named);
-    if named.is_some_and(|named| serial(named) || is_path(named)) {
+    if named.is_some_and(|named| names(path, named, Some(listed))) {
         return Ok(());
     }
+    let serials = listed.serials();
     let mut about = vec![format!("{} bytes", listed.len().unwrap_or(0))];
     about.extend(listed.model().map(|model| format!("model {model}")));
     about.extend(serials.first().map(|serial| format!("serial {serial}")));
