@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Final, final
 
+from penstock.merging import Files
 from penstock.papers.merge_placement.rings import Ring
 from penstock.policy import Op, Policy
 from penstock.results.steps import Step
@@ -14,6 +16,7 @@ __all__ = [
     "Below",
     "Failure",
     "Gate",
+    "MergeSession",
     "Pace",
     "Session",
     "__version__",
@@ -27,7 +30,6 @@ __all__ = [
     "is_right",
     "merge_cells",
     "merge_facts",
-    "merge_files",
     "merge_layout",
     "merge_rings",
     "online_batch",
@@ -117,6 +119,20 @@ class Session:
     ) -> list[str]: ...
     def close(self) -> None: ...
 
+@final
+class MergeSession:
+    """Merges whose disks are open; targets stay locked as long as it lives."""
+
+    def __new__(cls, files: Files) -> MergeSession:
+        """Open the disks of `files`. A missing target is made only if the merges fit it."""
+
+    @property
+    def nodes(self) -> list[Path]:
+        """What other programs open to use each target; empty if disks are folders."""
+
+    def merge(self, number: int) -> str:
+        """Merge once, as round `number`; what came of it, as JSON."""
+
 def compare(
     job: str | PathLike[str],
     *,
@@ -198,22 +214,6 @@ def doctor(path: str | PathLike[str], *, clean: bool = False) -> str:
 
 def merge_cells(variants: Sequence[Variant]) -> str:
     """Run texts with merges under their first policies, on all cores; what came of it, as JSON."""
-
-def merge_files(
-    *,
-    runs: Sequence[str],
-    jobs: str | None,
-    to: Sequence[str],
-    on: str | None,
-    policy: str,
-    sets: Sequence[str],
-    placement: str | None,
-    record: tuple[int, int, int] | None,
-    make: bool,
-    round: int,
-    engine: str | None,
-) -> str:
-    """Merge files once; what came of it, as JSON."""
 
 def merge_layout(name: str, text: str, sets: Sequence[str]) -> str:
     """Where the runs and outputs of a job with merges lie, as JSON."""

@@ -353,7 +353,10 @@ WRONG = {
         ("short", "--to", "none"),
         "--to none: found nothing there; expected a folder",
     ),
-    "a file as a folder": (("short", "--to", "short"), "--to short: found no folder"),
+    "a file as a folder": (
+        ("short", "--to", "short"),
+        "--to short names a file; expected a folder",
+    ),
     "a folder twice": (("short", "--to", ".", "inner/.."), "twice"),
     "nothing to merge": (("--to", "."), "there is nothing to merge"),
     "no folder": (("short",), "nothing says where outputs go"),
@@ -451,7 +454,7 @@ def test_a_merge_that_is_ended_leaves_no_output(
         path.name for path in made(folder)
     }
     if number != signal.SIGKILL:
-        assert done.err == "interrupted: no output was made\n"
+        assert done.err == "interrupted: no output is complete\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

@@ -37,7 +37,7 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 
 FLOORS = (
-    {"design", "errors", "signals", "target"},
+    {"design", "errors", "ranges", "signals", "target"},
     {"results"},
     {"text"},
     {"charts"},

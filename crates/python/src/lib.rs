@@ -52,7 +52,7 @@ mod _native {
     #[pymodule_export]
     use crate::gate::Gate;
     #[pymodule_export]
-    use crate::merge::merge_files;
+    use crate::merge::MergeSession;
     #[pymodule_export]
     use crate::papers::{merge_cells, merge_layout, merge_rings, online_batch};
     #[pymodule_export]

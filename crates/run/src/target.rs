@@ -14,7 +14,7 @@ use crate::step::Step;
 use crate::target_options::TargetOptions;
 
 /// What stands before the path of a file that a loop device is to be made of.
-const LOOP: &str = "loop:";
+pub(crate) const LOOP: &str = "loop:";
 
 /// A target, ready to be run on.
 pub(crate) struct Named {

@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 from penstock.cli import output
 from penstock.cli.console import drawn
 from penstock.cli.job import errors_end
-from penstock.cli.options import Engine, Json
+from penstock.cli.options import Create, Engine, EvenIfNotEmpty, Json
 from penstock.cli.verb import verb
 from penstock.errors import wrong
 from penstock.merging import Files, merge
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 app = verb()
 
 
-class SeveralFolders(TyperCommand):
+class SeveralDisks(TyperCommand):
     """A command whose `--to` may have several values."""
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
@@ -55,9 +55,21 @@ To = Annotated[
     list[str] | None,
     typer.Option(
         "--to",
-        metavar="FOLDER…",
-        help="A folder on each disk: merge 0 writes to the first, merge 1 to the second. All words "
-        "behind it are folders, up to the next option.",
+        metavar="DISK…",
+        help="A folder on each disk: merge 0 writes to the first, merge 1 to the second. With "
+        "--make also an owned file, loop:FILE or a block device, on which the runs are made and "
+        "merged without files. All words behind it are disks, up to the next option.",
+    ),
+]
+
+LoseData = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--i-will-lose-data",
+        metavar="SERIAL|PATH",
+        help="A block device of --to once more, by serial number or path: what is on it is written "
+        "over. Repeat it for each. A device that is in use or carries anything is refused all the "
+        "same. Or the path of an owned file, if what a gate wrote to it may be lost.",
     ),
 ]
 
@@ -76,8 +88,8 @@ On = Annotated[
     typer.Option(
         "--on",
         metavar="emulated:DEVICE[@SPEED][:FOLDER]",
-        help="Let a model answer in real time for each disk. With a folder, those of --to lie in "
-        "it and are made.",
+        help="Let a model answer in real time for the disk of each folder. With a FOLDER, those of "
+        "--to lie in it and are made.",
     ),
 ]
 
@@ -155,11 +167,14 @@ Rounds = Annotated[
 ]
 
 
-@app.command("merge", cls=SeveralFolders)
+@app.command("merge", cls=SeveralDisks)
 def run(
     *,
     runs: Runs = None,
     to: To = None,
+    create: Create = None,
+    i_will_lose_data: LoseData = None,
+    even_if_not_empty: EvenIfNotEmpty = False,
     jobs: Jobs = None,
     on: On = None,
     policy: Policy = "fcfs",
@@ -178,13 +193,16 @@ def run(
 
     Each disk has a queue with a policy, each merge reads and writes in groups of blocks, past the
     page cache where that is possible. Runs are only read; outputs are new files, and have their
-    names when they are whole.
+    names when they are whole. On a target without files the answer names an output PATH@BYTE.
     """
     asked = Asked()
     with errors_end():
         files = Files(
             runs=runs or [],
             to=to or [],
+            create=create,
+            i_will_lose_data=i_will_lose_data or [],
+            even_if_not_empty=even_if_not_empty,
             jobs=jobs,
             on=on,
             policy=policy,
@@ -199,7 +217,7 @@ def run(
             with asked.first_stops():
                 result = merge(files, rounds=rounds)
         except KeyboardInterrupt as interrupt:
-            output.talk("interrupted: no output was made")
+            output.talk("interrupted: no output is complete")
             raise typer.Exit(asked.exit_code) from interrupt
     if as_json:
         output.data(f"{json.dumps(result, indent=2, ensure_ascii=False)}\n")

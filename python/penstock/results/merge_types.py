@@ -23,7 +23,8 @@ class Merges(TypedDict):
     world: World
     """Whether real disks took that long, or models of disks."""
     disks: list[str]
-    """The disks, by path; the model before each, if there is one, is `model`."""
+    """The disks: folders, or targets, of which a loop device is `loop:` and the path of its file.
+    The model before each, if there is one, is `model`."""
     model: str | None
     """`DEVICE[@SPEED]`, of an emulated run."""
     policy: str
@@ -50,8 +51,8 @@ class Merges(TypedDict):
     emulation: NotRequired[Models]
     """Of an emulated run: how well the models kept their schedules; left out elsewhere."""
     schedulers: NotRequired[dict[str, str | None]]
-    """The kernel's scheduler in front of each real disk below the folders, by its name; null of a
-    disk without one. Left out of an emulated run, and where no disk is listed."""
+    """The kernel's scheduler in front of each real disk below these, by its name; null of a disk
+    without one. Left out of an emulated run, and where no disk is listed."""
 
 
 class Blocked(TypedDict):
@@ -82,9 +83,10 @@ class Merged(TypedDict):
     """One merge."""
 
     inputs: list[str]
-    """Its runs."""
+    """Its runs: files, or on a target `PATH@BYTE`, the path of the target and the first byte of the
+    run."""
     output: str
-    """The file with all of their records."""
+    """The file with all of their records, or the place of them on a target."""
     disks: list[int]
     """The disk of each run, and of the output, by number."""
     output_disk: int

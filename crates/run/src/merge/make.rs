@@ -1,13 +1,13 @@
 //! Runs to be merged, where there are none: lines with random keys.
 
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use penstock_core::{Rng, Seed};
-use penstock_live::{Output, PageCache};
 use penstock_workload::merge::{Depletion, DepletionOrder, Shape};
 use rand::RngExt;
 
+use super::output::MergeOutput;
 use crate::failure::Failure;
 
 /// Bytes of a line where no number of keys says how long one is.
@@ -17,15 +17,15 @@ const BLOCKS: u32 = 1024;
 /// Digits of a key, and the end of its line.
 const SHORTEST: u32 = 17;
 
-/// Makes the runs of merge `job` at `paths`: so many as `shape` has, used up in the order that
-/// `depletion` names. With random blocks that is the order of a simulated job of the same seed. Nothing is
-/// made if `go_on` says `false` meanwhile.
+/// Makes the `runs` of merge `job`: so many as `shape` has, used up in the order that `depletion` names.
+/// With random blocks that is the order of a simulated job of the same seed. None is finished if `go_on`
+/// says `false` meanwhile.
 ///
 /// # Errors
-/// [`Failure`]: a block is too small for so many lines; a file is there, or cannot be written.
+/// [`Failure`]: a block is too small for so many lines; a run cannot be written.
 pub(super) fn make(
     job: u32,
-    paths: &[PathBuf],
+    runs: Vec<MergeOutput>,
     shape: &Shape,
     depletion: Depletion,
     seed: Seed,
@@ -41,13 +41,9 @@ pub(super) fn make(
         return Err(Failure::wrong(message, hint));
     }
     let width = (shape.block / lines) as usize;
-    let length = u64::from(shape.run) * u64::from(shape.block);
-    let mut outputs = Vec::new();
     let mut files = Vec::new();
-    for path in paths {
-        let output = Output::create(path, length, PageCache::Used)?;
-        files.push(BufWriter::new(output.file().map_err(|error| failed(path, &error))?));
-        outputs.push(output);
+    for run in &runs {
+        files.push(BufWriter::new(run.writer()?));
     }
     match depletion {
         Depletion::RandomBlock => {
@@ -66,11 +62,11 @@ pub(super) fn make(
             made.try_for_each(|made| made)
         }
     }
-    .map_err(|(run, error)| failed(&paths[run], &error))?;
-    for (mut file, path) in files.into_iter().zip(paths) {
-        file.flush().map_err(|error| failed(path, &error))?;
+    .map_err(|(run, error)| failed(runs[run].path(), &error))?;
+    for (mut file, run) in files.into_iter().zip(&runs) {
+        file.flush().map_err(|error| failed(run.path(), &error))?;
     }
-    outputs.into_iter().try_for_each(Output::finish).map_err(Failure::from)
+    runs.into_iter().try_for_each(MergeOutput::finish)
 }
 
 fn failed(path: &Path, error: &io::Error) -> Failure {

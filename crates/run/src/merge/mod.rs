@@ -3,21 +3,24 @@
 //! Use it for what `sort -m` does where several such merges share disks: each disk has a queue with a
 //! policy before it, each merge reads ahead and writes in groups of blocks, and its memory has a bound.
 //! The output is that of `LC_ALL=C sort -m`, byte for byte; of records it is that of a stable sort by
-//! the key. A model that answers in real time may stand for each disk.
+//! the key. A model that answers in real time may stand for each disk. On a target without files, an owned
+//! file or a device, runs are made and lie with the outputs where a placement has them.
 //!
-//! Always true: runs are only read; an output is new and has its name when it is whole; there is room for
-//! all outputs before anything of them is written.
+//! Always true: runs are only read; there is room for all outputs before anything of them is written; an
+//! output that is a file is new and has its name when it is whole.
 //!
 //! | file | what it is |
 //! |---|---|
 //! | `options` | what is asked for |
-//! | `plan` | which file lies where; all of them opened |
-//! | `make` | runs, where there are none |
+//! | `disks` | what `--to` names: folders, or targets |
+//! | `plan` | which file lies in which folder; all of them opened |
+//! | `ranges` | the same on targets |
+//! | `output`, `make` | what is written; runs, where there are none |
 //! | `record`, `run`, `tree` | records, a run of them, and the run whose record comes next |
 //! | `job` | one merge |
 //! | `source` | all of them as a source of requests |
 //! | `disk` | the files of a disk as a device |
-//! | `below` | what lies below the folders |
+//! | `below` | what lies below these disks |
 //! | `figures`, `result` | what is measured |
 //!
 //! Source: as `penstock_workload::merge`, whose rules for reading ahead, writing and memory these are.
@@ -26,11 +29,14 @@
 
 mod below;
 mod disk;
+mod disks;
 mod figures;
 mod job;
 mod make;
 mod options;
+mod output;
 mod plan;
+mod ranges;
 mod record;
 mod result;
 mod run;
@@ -38,6 +44,7 @@ mod source;
 mod tree;
 
 use std::panic::resume_unwind;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,9 +62,10 @@ use penstock_policy::{Entry, Params};
 use penstock_spec::{DeviceSpec, params};
 
 use self::disk::FilesOfDisk;
+use self::disks::MergeDisks;
 use self::options::AskedMerges;
 pub use self::options::MergeOptions;
-use self::plan::{MergePlan, PlannedDisk, PlannedMerge, plan};
+use self::plan::{MergePlan, PlannedDisk, PlannedMerge};
 pub use self::result::{
     MergedResult, MergesResult, ModelsResult, OtherProgramResult, RoundOfMerges,
 };
@@ -76,31 +84,62 @@ const MOST: u32 = 32;
 /// Requests that may wait: as many as there can be blocks in memory.
 const OUTSTANDING: u32 = 1 << 24;
 
-/// Merges what `options` name. `go_on` is asked some times a second; `false` ends the merges, and
-/// nothing of their outputs stays.
-///
-/// # Errors
-/// [`Failure`]: options that do not go together; a file that cannot be used; a run that is not sorted;
-/// too little memory; no room for an output; a disk that answers with an error, or not at all.
-pub fn merge(
-    options: &MergeOptions,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<MergesResult, Failure> {
-    let asked = AskedMerges::new(options)?;
-    let parts = MergeParts::new(&asked, options)?;
-    let MergePlan { jobs, files, disks, direct } = plan(&asked, options, go_on)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let asked_to_stop = Arc::clone(&stop);
-    // Never joined: a disk that does not answer may hold its thread.
-    let work = move || MergeWork { parts, jobs, files, disks, direct, stop: asked_to_stop }.run();
-    let mut work = Handover::spawn("penstock-merge", work)
-        .map_err(|error| Failure::here("start a thread", &error))?;
-    loop {
-        match work.wait(BEAT) {
-            Ok(Some(result)) => return result,
-            Ok(None) if !go_on() => stop.store(true, Ordering::Relaxed),
-            Ok(None) => {}
-            Err(panic) => resume_unwind(panic),
+/// Merges whose disks are open, and whose targets are locked: they may go on once or in rounds.
+pub struct MergeSession {
+    options: MergeOptions,
+    asked: AskedMerges,
+    disks: MergeDisks,
+}
+
+impl MergeSession {
+    /// Opens what `options` name. `go_on` is asked some times a second while a file is made; `false` ends
+    /// that, and nothing of the file stays.
+    ///
+    /// # Errors
+    /// [`Failure`]: options that do not go together; a disk that cannot be used, or is too small.
+    pub fn open(options: MergeOptions, go_on: &mut dyn FnMut() -> bool) -> Result<Self, Failure> {
+        let asked = AskedMerges::new(&options)?;
+        let disks = MergeDisks::open(&asked, &options, go_on)?;
+        Ok(Self { options, asked, disks })
+    }
+
+    /// What other programs open to read and write the bytes of each target; empty if disks are folders.
+    pub fn nodes(&self) -> Vec<PathBuf> {
+        match &self.disks {
+            MergeDisks::Folders(_) => Vec::new(),
+            MergeDisks::Targets(disks) => disks.iter().map(|disk| disk.target.node()).collect(),
+        }
+    }
+
+    /// Merges once, as round `round`, counted from 0: each has the next seed, and the first makes the runs.
+    /// `go_on` is asked some times a second; `false` ends the merges, and no output is complete.
+    ///
+    /// # Errors
+    /// [`Failure`]: a file that cannot be used; a run that is not sorted; too little memory; no room for an
+    /// output; a disk that answers with an error, or not at all.
+    pub fn merge(
+        &self,
+        round: u32,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<MergesResult, Failure> {
+        let Self { options, asked, disks } = self;
+        let parts = MergeParts::new(asked, options, round)?;
+        let plan = match disks {
+            MergeDisks::Folders(folders) => plan::plan(asked, options, folders, round, go_on)?,
+            MergeDisks::Targets(disks) => ranges::plan(asked, disks, round, go_on)?,
+        };
+        let stop = Arc::new(AtomicBool::new(false));
+        let work = MergeWork { parts, plan, noun: disks.noun(), stop: Arc::clone(&stop) };
+        // Never joined: a disk that does not answer may hold its thread.
+        let mut work = Handover::spawn("penstock-merge", move || work.run())
+            .map_err(|error| Failure::here("start a thread", &error))?;
+        loop {
+            match work.wait(BEAT) {
+                Ok(Some(result)) => return result,
+                Ok(None) if !go_on() => stop.store(true, Ordering::Relaxed),
+                Ok(None) => {}
+                Err(panic) => resume_unwind(panic),
+            }
         }
     }
 }
@@ -120,9 +159,9 @@ struct MergeParts {
 }
 
 impl MergeParts {
-    fn new(asked: &AskedMerges, options: &MergeOptions) -> Result<Self, Failure> {
+    fn new(asked: &AskedMerges, options: &MergeOptions, round: u32) -> Result<Self, Failure> {
         let entry = params::policy(&options.policy)?;
-        let params = law::of_device(asked.job.params(&options.policy)?, asked.seed())?;
+        let params = law::of_device(asked.job.params(&options.policy)?, asked.seed(round))?;
         let params = if asked.model.is_none() { entry.real(params) } else { params };
         // Each request carries its own data; a merged command would carry that of its first request.
         let params = entry.unmerged(params);
@@ -143,7 +182,7 @@ impl MergeParts {
             engine: place::engine(options.engine.as_deref())?,
             depth,
             settings: Settings { timeout: live.timeout, ..Settings::new(depth, longest) },
-            seed: asked.seed(),
+            seed: asked.seed(round),
             bounds: MemoryBounds { memory, when_full, block },
             classes: asked.job.classes.iter().map(class).collect(),
             remarks: spec.may_deadlock().into_iter().collect(),
@@ -199,16 +238,16 @@ struct MergeStage {
 /// Merges, on the thread that does them.
 struct MergeWork {
     parts: MergeParts,
-    jobs: Vec<job::Merging>,
-    files: Vec<PlannedMerge>,
-    disks: Vec<PlannedDisk>,
-    direct: bool,
+    plan: MergePlan,
+    /// What the disks are called.
+    noun: &'static str,
     stop: Arc<AtomicBool>,
 }
 
 impl MergeWork {
     fn run(self) -> Result<MergesResult, Failure> {
-        let Self { parts, jobs, mut files, disks, direct, stop } = self;
+        let Self { parts, plan, noun, stop } = self;
+        let MergePlan { jobs, mut files, disks, direct } = plan;
         let began = process_time();
         let cargo = Cargo::default();
         let MergeStage { mut rack, mut clock, answers } = parts.build(&disks, &cargo)?;
@@ -217,7 +256,7 @@ impl MergeWork {
             None => Timekeeper::Real(clock.stopwatch()),
         };
         let (schedulers, below) =
-            if parts.model.is_none() { below::below(&disks) } else { Default::default() };
+            if parts.model.is_none() { below::below(&disks, noun) } else { Default::default() };
         let mut base = 0;
         for (number, disk) in (0..).zip(rack.devices()) {
             for file in &mut files {
@@ -270,13 +309,13 @@ impl MergeWork {
 }
 
 /// What a failure says of outputs.
-const NO_OUTPUT: &str = "no output was made";
+const NO_OUTPUT: &str = "no output is complete";
 
 /// `what` went wrong, and how far each merge was.
 fn states(what: &str, outcome: &MergeOutcome, files: &[PlannedMerge]) -> String {
     let state = |(progress, file): (&f64, &PlannedMerge)| {
         let (part, path) = (100.0 * progress, file.output.path().display());
-        format!("\n  {path}: {part:.0} % merged; it was not made")
+        format!("\n  {path}: {part:.0} % merged; it {}", file.output.unfinished())
     };
     let states: String = outcome.progress.iter().zip(files).map(state).collect();
     format!("{what}{states}")

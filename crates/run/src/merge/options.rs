@@ -1,11 +1,11 @@
 //! How merges of files are asked for, and what follows before any file is opened.
 
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use penstock_core::Seed;
+use penstock_core::{Device, Seed};
 use penstock_live::Speed;
 use penstock_spec::{DeviceSpec, Job, MergeFiles, MergeSpec};
+use penstock_workload::Merge;
 use penstock_workload::merge::Shape;
 
 use super::record::RecordFormat;
@@ -19,8 +19,14 @@ pub struct MergeOptions {
     pub runs: Vec<PathBuf>,
     /// A file with the runs and the output of each merge.
     pub jobs: Option<PathBuf>,
-    /// The folders that outputs go to, each of a disk.
+    /// The disks: folders that outputs go to, or targets on which runs are made and merged.
     pub to: Vec<PathBuf>,
+    /// Size of the owned file to create where `to` names a target that is missing.
+    pub create: Option<String>,
+    /// Each block device of `to` once more, by serial number or path: what is on it may be lost.
+    pub i_will_lose_data: Vec<String>,
+    /// These block devices may hold data that no format announces.
+    pub even_if_not_empty: bool,
     /// `emulated:DEVICE[@SPEED][:FOLDER]`, if models answer in real time for the disks. With a folder,
     /// the paths of `to` begin there, and those that are missing are made.
     pub on: Option<String>,
@@ -34,17 +40,15 @@ pub struct MergeOptions {
     pub record: Option<(u32, u32, u32)>,
     /// Make the runs first, in the first round.
     pub make: bool,
-    /// The number of the round, from 0: each has the next seed.
-    pub round: u32,
     /// How files are driven; the first engine that works if not given.
     pub engine: Option<String>,
 }
 
 /// Options that go together, and what they name.
 pub(super) struct AskedMerges {
-    pub(super) round: u32,
     pub(super) merges: Vec<MergeFiles>,
-    pub(super) disks: Vec<PathBuf>,
+    /// Where the paths of disks begin, if they are emulated ones.
+    pub(super) folder: Option<PathBuf>,
     /// The model before each disk, its speed, and what both are called.
     pub(super) model: Option<(DeviceSpec, Speed, String)>,
     pub(super) format: RecordFormat,
@@ -61,12 +65,11 @@ impl AskedMerges {
     /// [`Failure`]: they do not go together, or something in them is wrong.
     pub(super) fn new(options: &MergeOptions) -> Result<Self, Failure> {
         let (model, folder) = place(options)?;
-        let disks = disks(options, folder.as_deref())?;
         let format = format(options)?;
         let merges = merges(options)?;
         let job =
             if options.make { job(options, "jobs = 1\n")? } else { of_files(options, &merges)? };
-        Ok(Self { round: options.round, merges, disks, model, format, job })
+        Ok(Self { merges, folder, model, format, job })
     }
 
     /// The section `[merge]`.
@@ -78,8 +81,27 @@ impl AskedMerges {
         self.spec().shape
     }
 
-    pub(super) fn seed(&self) -> Seed {
-        Seed(self.job.seed.wrapping_add(self.round.into()))
+    /// That of a round, from 0: each has the next.
+    pub(super) fn seed(&self, round: u32) -> Seed {
+        Seed(self.job.seed.wrapping_add(round.into()))
+    }
+
+    /// Where the merges lie on so many disks by the placement.
+    ///
+    /// # Errors
+    /// [`Failure`]: there are too few disks; models of them are too small.
+    pub(super) fn laid(&self, disks: u32) -> Result<Merge, Failure> {
+        let spec = self.spec();
+        if let Err(error) = spec.placement.disks(spec.jobs, disks, spec.shape.runs) {
+            let hint = "name more disks with --to, take another --placement, or merge less at once";
+            return Err(Failure::wrong(error, hint));
+        }
+        let count = disks.try_into().expect("a disk at least");
+        let (bytes, name) = match &self.model {
+            Some((spec, _, name)) => (spec.build(Seed(0)).capacity(), name.as_str()),
+            None => (u64::MAX, "the disks of --to"),
+        };
+        Ok(spec.on(count, bytes, name, &self.job.classes)?)
     }
 }
 
@@ -133,39 +155,6 @@ fn place(options: &MergeOptions) -> Result<AskedModel, Failure> {
     let (name, folder) = model_and_path(what);
     let (spec, speed) = model(name)?;
     Ok((Some((spec, speed, name.to_owned())), folder.map(PathBuf::from)))
-}
-
-/// The folder of each disk.
-fn disks(options: &MergeOptions, folder: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
-    if options.to.is_empty() {
-        let hint = "name a folder of each disk: --to /disk0 /disk1";
-        return Err(Failure::wrong("nothing says where outputs go", hint));
-    }
-    let mut disks = Vec::new();
-    for to in &options.to {
-        let path = folder.map_or_else(|| to.clone(), |folder| folder.join(to));
-        if folder.is_some() && !path.exists() {
-            std::fs::create_dir_all(&path).map_err(|error| Failure::unwritable(&path, &error))?;
-        }
-        let shown = path.display();
-        let real = std::fs::canonicalize(&path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => {
-                let message = format!("--to {shown}: found nothing there; expected a folder");
-                Failure::wrong(message, format!("make it first: mkdir -p {shown}"))
-            }
-            _ => Failure::unreadable(&path, &error),
-        })?;
-        if !real.is_dir() {
-            let message = format!("--to {shown}: found no folder");
-            return Err(Failure::wrong(message, "outputs are files: name the folder for them"));
-        }
-        if disks.contains(&real) {
-            let message = format!("--to names {shown} twice");
-            return Err(Failure::wrong(message, "name each disk once"));
-        }
-        disks.push(real);
-    }
-    Ok(disks)
 }
 
 fn format(options: &MergeOptions) -> Result<RecordFormat, Failure> {

@@ -1,17 +1,19 @@
-//! Which file lies on which disk and where, all of them opened and checked before anything is written.
+//! Which file lies in which folder and where on its disk, all of them opened and checked before anything is
+//! written.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use penstock_core::{Seed, Span, Time};
+use penstock_core::{Span, Time};
 use penstock_live::{Input, Output, PageCache, Target};
 use penstock_workload::Merge;
-use penstock_workload::merge::{JobDisks, Placement};
+use penstock_workload::merge::{JobDisks, Placement, Shape};
 
 use super::job::Merging;
 use super::make::make;
 use super::options::{AskedMerges, MergeOptions};
+use super::output::MergeOutput;
 use super::record::RecordFormat;
 use super::run::RunReader;
 use super::source::{FilePlace, MergePlaces};
@@ -30,7 +32,7 @@ pub(super) struct MergePlan {
 /// The files of a merge.
 pub(super) struct PlannedMerge {
     pub(super) inputs: Vec<PathBuf>,
-    pub(super) output: Output,
+    pub(super) output: MergeOutput,
     pub(super) places: MergePlaces,
     pub(super) bytes: u64,
 }
@@ -53,22 +55,30 @@ struct MergeSites {
     merge: Option<Merge>,
 }
 
-/// The plan for what `asked` names.
+/// The plan for what `asked` names, on disks of which each has one of `folders`. Runs that are asked for
+/// are made in round 0.
 ///
 /// # Errors
 /// [`Failure`]: a file that cannot be used; merges that cannot lie so; no room for an output.
 pub(super) fn plan(
     asked: &AskedMerges,
     options: &MergeOptions,
+    folders: &[PathBuf],
+    round: u32,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<MergePlan, Failure> {
-    let merges = if options.make { made(asked)? } else { files(asked) };
-    let sites = sites(asked, options, &merges)?;
+    let merges = if options.make { made(asked, folders)? } else { files(asked) };
+    let sites = sites(asked, options, folders, &merges)?;
     check_names(&merges, &sites)?;
-    if options.make && options.round == 0 {
+    if options.make && round == 0 {
         let spec = asked.spec();
+        let Shape { run, block, .. } = spec.shape;
+        let bytes = u64::from(run) * u64::from(block);
+        let new = |path: &PathBuf| Output::create(path, bytes, PageCache::Used);
         for (job, (inputs, _)) in (0..).zip(&merges) {
-            make(job, inputs, &spec.shape, spec.depletion, asked.seed(), go_on)?;
+            let runs = inputs.iter().map(|path| Ok(MergeOutput::File(new(path)?)));
+            let runs = runs.collect::<Result<_, Failure>>()?;
+            make(job, runs, &spec.shape, spec.depletion, asked.seed(round), go_on)?;
         }
     }
     let mut plan = MergePlan {
@@ -84,7 +94,8 @@ pub(super) fn plan(
     Ok(plan)
 }
 
-fn later(stagger: Span, number: usize) -> Span {
+/// How long after the first merge merge `number` begins.
+pub(super) fn later(stagger: Span, number: usize) -> Span {
     stagger.share(number as u64, 1)
 }
 
@@ -107,46 +118,31 @@ fn files(asked: &AskedMerges) -> Vec<(Vec<PathBuf>, String)> {
 }
 
 /// The same of runs that are made, on the disks of their placement.
-fn made(asked: &AskedMerges) -> Result<Vec<(Vec<PathBuf>, String)>, Failure> {
+fn made(asked: &AskedMerges, folders: &[PathBuf]) -> Result<Vec<(Vec<PathBuf>, String)>, Failure> {
     let spec = asked.spec();
-    let merge = laid(asked)?;
+    let merge = asked.laid(folders.len() as u32)?;
     Ok((0..spec.jobs)
         .zip(&merge.layout.jobs)
         .map(|(job, layout)| {
             let run = |(run, place): (usize, &penstock_workload::merge::Place)| {
-                asked.disks[place.disk as usize].join(format!("merge{job}-run{run:02}"))
+                folders[place.disk as usize].join(format!("merge{job}-run{run:02}"))
             };
             (layout.runs.iter().enumerate().map(run).collect(), format!("merged{job}"))
         })
         .collect())
 }
 
-/// Where the merges lie by the placement.
-fn laid(asked: &AskedMerges) -> Result<Merge, Failure> {
-    let disks = asked.disks.len() as u32;
-    let spec = asked.spec();
-    if let Err(error) = spec.placement.disks(spec.jobs, disks, spec.shape.runs) {
-        let hint = "name more folders with --to, take another --placement, or merge less at once";
-        return Err(Failure::wrong(error, hint));
-    }
-    let count = disks.try_into().expect("a disk at least");
-    let (bytes, name) = match &asked.model {
-        Some((spec, _, name)) => (spec.build(Seed(0)).capacity(), name.as_str()),
-        None => (u64::MAX, "the disks of --to"),
-    };
-    Ok(spec.on(count, bytes, name, &asked.job.classes)?)
-}
-
 /// Which disk has what.
 fn sites(
     asked: &AskedMerges,
     options: &MergeOptions,
+    folders: &[PathBuf],
     merges: &[(Vec<PathBuf>, String)],
 ) -> Result<MergeSites, Failure> {
-    let disks = asked.disks.len();
-    let mut paths = asked.disks.clone();
+    let disks = folders.len();
+    let mut paths = folders.to_vec();
     let laid = (options.make || asked.model.is_some() || options.placement.is_some())
-        .then(|| laid(asked))
+        .then(|| asked.laid(disks as u32))
         .transpose()?;
     if let Some(merge) = laid.as_ref().filter(|_| options.make || asked.model.is_some()) {
         let of =
@@ -281,6 +277,7 @@ impl MergePlan {
         let laid = layout.map(|layout| layout.output.block * block);
         let place = self.lay(disks.output, output.target.as_ref(), laid, asked)?;
         let places = MergePlaces { runs: places, output: (path.display().to_string(), place) };
+        let output = MergeOutput::File(output);
         self.files.push(PlannedMerge { inputs, output, places, bytes: merging.bytes });
         self.jobs.push(merging);
         Ok(())

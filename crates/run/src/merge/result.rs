@@ -17,7 +17,8 @@ use crate::result::{BlockedResult, EmulationResult, World};
 pub struct MergesResult {
     /// Whether real disks took that long, or models of disks.
     pub world: World,
-    /// The disks, by path; the model before each, if there is one, is `model`.
+    /// The disks: folders, or targets, of which a loop device is `loop:` and the path of its file. The model
+    /// before each, if there is one, is `model`.
     pub disks: Vec<PathBuf>,
     /// `DEVICE[@SPEED]`, of an emulated run.
     pub model: Option<String>,
@@ -38,7 +39,7 @@ pub struct MergesResult {
     /// Of an emulated run: how well the models kept their schedules; left out elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub emulation: Option<ModelsResult>,
-    /// The kernel's scheduler in front of each real disk below the folders, by its name; null of a disk
+    /// The kernel's scheduler in front of each real disk below these, by its name; null of a disk
     /// without one. Left out of an emulated run, and where no disk is listed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub schedulers: BTreeMap<String, Option<String>>,
@@ -114,9 +115,9 @@ impl ModelsResult {
 #[derive(Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Merged")]
 pub struct MergedResult {
-    /// Its runs.
+    /// Its runs: files, or on a target `PATH@BYTE`, the path of the target and the first byte of the run.
     pub inputs: Vec<PathBuf>,
-    /// The file with all of their records.
+    /// The file with all of their records, or the place of them on a target.
     pub output: PathBuf,
     /// The disk of each run, and of the output, by number.
     pub disks: Vec<u32>,
