@@ -7,17 +7,17 @@ use penstock_core::Seed;
 use penstock_live::{Engine, Null, Speed, Target};
 use penstock_spec::devices::{self, DeviceSpec};
 use penstock_spec::nearest::nearest;
-use penstock_spec::{Job, Stop, TraceDevice};
+use penstock_spec::{Job, LaneDevice, Stop};
 
 use crate::candidate::{self, Chosen};
 use crate::failure::Failure;
+use crate::lane_models::LaneModels;
 use crate::options::Options;
 use crate::queues;
 use crate::result::World;
 use crate::step::Step;
 use crate::target::{self, Named};
 use crate::target_options::TargetOptions;
-use crate::trace_models::TraceModels;
 
 /// What begins an emulated device.
 pub(crate) const EMULATED: &str = "emulated:";
@@ -31,7 +31,7 @@ pub(crate) enum Place {
     /// On a model, in virtual time.
     Modelled(DeviceSpec),
     /// On models, one for each device of a trace, in virtual time.
-    Mapped(TraceModels),
+    Mapped(LaneModels),
     /// On a model that answers in real time.
     Emulated {
         /// As it was written.
@@ -139,9 +139,9 @@ impl Place {
 
     /// The modelled device that `job` names, or those for the devices of its trace.
     pub(crate) fn own(job: &Job) -> Result<Self, Failure> {
-        let mapped = job.workload.trace_devices();
+        let mapped = job.workload.lane_devices();
         if !mapped.is_empty() {
-            return Ok(Self::Mapped(TraceModels::new(mapped.to_vec())));
+            return Ok(Self::Mapped(LaneModels::new(mapped.to_vec())));
         }
         let none = || Failure::wrong("the job names no device", "name one with --on");
         job.device.clone().map(Self::Modelled).ok_or_else(none)
@@ -186,7 +186,7 @@ impl Place {
     }
 
     /// What its devices are mapped to, by device of the trace; empty if all are of one kind.
-    pub(crate) fn mapped(&self) -> &[TraceDevice] {
+    pub(crate) fn mapped(&self) -> &[LaneDevice] {
         if let Self::Mapped(models) = self { models.devices() } else { &[] }
     }
 
@@ -255,7 +255,7 @@ impl Place {
     pub(crate) fn configure(&self, job: &Job) -> Job {
         let mut job = job.clone();
         if !matches!(self, Self::Mapped(_)) {
-            job.workload.drop_trace_devices();
+            job.workload.drop_lane_devices();
         }
         match self {
             Self::Modelled(spec) | Self::Emulated { spec, .. } => job.device = Some(spec.clone()),

@@ -273,10 +273,10 @@ fn device(
 ) -> Result<Option<DeviceSpec>, JobError> {
     let Some(node) = job.node(&DEVICE) else { return Ok(None) };
     let device = named_device::read(node, DEVICE.name, folder)?;
-    let on = traces::on(job).filter(|_| !workload.trace_devices().is_empty());
+    let on = traces::on(job).filter(|_| !workload.lane_devices().is_empty());
     match on.map(|on| (node.origin.is_set(), trace_devices::is_set(on))) {
         None => {}
-        Some((true, false)) => workload.drop_trace_devices(),
+        Some((true, false)) => workload.drop_lane_devices(),
         Some((false, true)) => return Ok(None),
         Some(_) => {
             let why = "is one for all, and the trace names one for each of its devices";

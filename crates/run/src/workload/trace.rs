@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time};
 use penstock_spec::traces::{OTHER, TraceSpec};
-use penstock_spec::{Job, TraceDevice};
+use penstock_spec::{Job, LaneDevice};
 use penstock_workload::trace::{
     ClassOf, DeviceId, Places, Replay, ReplayError, Timing, Trace, TraceError,
 };
@@ -30,7 +30,7 @@ pub(super) fn load(
     job: &Job,
     spec: &TraceSpec,
     capacity: u64,
-    on: &[TraceDevice],
+    on: &[LaneDevice],
 ) -> Result<Load, Failure> {
     let (mut trace, _) = trace_file::load(&spec.file, spec.format)?;
     keep(&mut trace, spec)?;

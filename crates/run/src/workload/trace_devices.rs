@@ -1,7 +1,7 @@
 //! The devices of a trace by name, and the devices that they are played on.
 
 use penstock_core::Seed;
-use penstock_spec::TraceDevice;
+use penstock_spec::LaneDevice;
 use penstock_spec::diagnose::quote;
 use penstock_spec::nearest::suggest;
 use penstock_spec::traces::TraceSpec;
@@ -27,7 +27,7 @@ pub(super) fn number(trace: &Trace, spec: &TraceSpec, name: &str) -> Result<Devi
 pub(super) fn sizes(
     trace: &Trace,
     spec: &TraceSpec,
-    on: &[TraceDevice],
+    on: &[LaneDevice],
 ) -> Result<Vec<Option<u64>>, Failure> {
     if on.is_empty() {
         return Ok(Vec::new());
@@ -45,7 +45,7 @@ pub(super) fn sizes(
 pub(super) fn check(
     trace: &Trace,
     spec: &TraceSpec,
-    on: &[TraceDevice],
+    on: &[LaneDevice],
     lanes: &[DeviceId],
 ) -> Result<(), Failure> {
     let named = |name: &str| on.iter().any(|device| device.name == name);

@@ -3,6 +3,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod arrivals;
+pub(crate) mod lanes;
 pub(crate) mod merge;
 pub(crate) mod programs;
 pub(crate) mod region;
@@ -17,9 +18,9 @@ use penstock_core::{ClassId, Span};
 use serde_json::{Value as Json, json};
 
 use self::agents::{AGENT, AgentSpec};
+use self::lanes::LaneDevice;
 use self::merge::{MERGE, MergeSpec};
 use self::programs::{CPU, PROGRAM, ProgramsSpec};
-use self::trace_devices::TraceDevice;
 use self::traces::{RULE, TRACE, TraceSpec};
 use crate::classes::{CLASS, Class};
 use crate::diagnose::JobError;
@@ -159,12 +160,12 @@ impl WorkloadSpec {
     }
 
     /// The devices that the devices of its trace are played on, if each has one of its own kind.
-    pub fn trace_devices(&self) -> &[TraceDevice] {
+    pub fn lane_devices(&self) -> &[LaneDevice] {
         self.trace().map_or(&[], |trace| &trace.on)
     }
 
     /// The same workload on one device, or on several of one kind.
-    pub fn drop_trace_devices(&mut self) {
+    pub fn drop_lane_devices(&mut self) {
         if let Self::Trace(trace) = self {
             trace.on.clear();
         }

@@ -7,17 +7,8 @@ use serde_json::{Value as Json, json};
 use crate::devices::{self, DeviceSpec};
 use crate::diagnose::JobError;
 use crate::named_device;
-use crate::text::{Lines, quoted};
 use crate::tree::{Node, Value};
-
-/// A device of a trace, and what it is played on.
-#[derive(Clone, PartialEq, Debug)]
-pub struct TraceDevice {
-    /// What the trace calls it.
-    pub name: String,
-    /// What it is played on.
-    pub spec: DeviceSpec,
-}
+use crate::workload::lanes::LaneDevice;
 
 /// What may stand there.
 pub(crate) fn schema() -> Json {
@@ -25,7 +16,7 @@ pub(crate) fn schema() -> Json {
 }
 
 /// Reads the table `node`; device files lie in `folder`.
-pub(crate) fn read(node: &Node, folder: &Path) -> Result<Vec<TraceDevice>, JobError> {
+pub(crate) fn read(node: &Node, folder: &Path) -> Result<Vec<LaneDevice>, JobError> {
     let Value::Table(table) = &node.value else {
         let expected = node.expected("a device for each device of the trace");
         return Err(expected.hint("by their names, as in `on = { sda = \"hdd-7200\" }`"));
@@ -34,7 +25,7 @@ pub(crate) fn read(node: &Node, folder: &Path) -> Result<Vec<TraceDevice>, JobEr
     for entry in &table.entries {
         no_target(&entry.node)?;
         let spec = named_device::read(&entry.node, &entry.key, folder)?;
-        devices.push(TraceDevice { name: entry.key.clone(), spec });
+        devices.push(LaneDevice { name: entry.key.clone(), spec });
     }
     Ok(devices)
 }
@@ -57,12 +48,5 @@ pub(crate) fn is_set(node: &Node) -> bool {
     match &node.value {
         Value::Table(table) => table.entries.iter().any(|entry| of_set(&entry.node)),
         _ => of_set(node),
-    }
-}
-
-impl TraceDevice {
-    /// Its section below that called `above`.
-    pub(crate) fn write(&self, above: &str, out: &mut Lines) {
-        self.spec.write(&format!("{above}.{}", quoted(&self.name)), out);
     }
 }

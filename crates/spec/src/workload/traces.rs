@@ -20,8 +20,9 @@ use crate::rows::Rows;
 use crate::schema::build::{self, any, one_of, pair, with, words};
 use crate::text::{Lines, quoted};
 use crate::tree::{Node, Value};
+use crate::workload::lanes::LaneDevice;
 use crate::workload::timings::TIMINGS;
-use crate::workload::trace_devices::{self, TraceDevice};
+use crate::workload::trace_devices;
 
 keys! {
     /// A recorded trace to play instead of agents.
@@ -156,7 +157,7 @@ pub struct TraceSpec {
     /// Where its devices lie; none: several are an error.
     pub layout: Option<Layout>,
     /// What each of its devices is played on; empty: all on devices of one kind.
-    pub on: Vec<TraceDevice>,
+    pub on: Vec<LaneDevice>,
     /// What becomes of requests past the device's end; none: they are an error.
     pub fit: Option<Fit>,
     /// Which class is whose.
@@ -278,7 +279,7 @@ pub(crate) fn with_devices() -> Json {
 }
 
 /// Where the devices of the trace lie, and what each is played on.
-fn lie(trace: &Reader<'_>, folder: &Path) -> Result<(Option<Layout>, Vec<TraceDevice>), JobError> {
+fn lie(trace: &Reader<'_>, folder: &Path) -> Result<(Option<Layout>, Vec<LaneDevice>), JobError> {
     let layout = trace.find(&LAYOUT)?;
     let Some(node) = trace.node(&ON) else { return Ok((layout, Vec::new())) };
     let on = trace_devices::read(node, folder)?;

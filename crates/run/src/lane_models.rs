@@ -1,22 +1,23 @@
-//! Models that the devices of a trace are played on, each device on one of its own kind.
+//! Models of a run with several devices of different kinds: those that the devices of a trace are played
+//! on, or those that files are on.
 
 use penstock_core::Seed;
-use penstock_spec::TraceDevice;
+use penstock_spec::LaneDevice;
 use penstock_spec::devices::DeviceSpec;
 
-/// Models, each for a device of a trace.
+/// Models, each for a device of a trace or a file.
 #[derive(Clone)]
-pub(crate) struct TraceModels {
+pub(crate) struct LaneModels {
     name: String,
-    devices: Vec<TraceDevice>,
+    devices: Vec<LaneDevice>,
 }
 
-impl TraceModels {
+impl LaneModels {
     /// These models.
     ///
     /// # Panics
     /// If there is none.
-    pub(crate) fn new(devices: Vec<TraceDevice>) -> Self {
+    pub(crate) fn new(devices: Vec<LaneDevice>) -> Self {
         assert!(!devices.is_empty(), "a device to play on");
         let each = devices.iter().map(|device| format!("{}={}", device.name, device.spec.name));
         Self { name: each.collect::<Vec<_>>().join(", "), devices }
@@ -36,7 +37,7 @@ impl TraceModels {
         &self.name
     }
 
-    pub(crate) fn devices(&self) -> &[TraceDevice] {
+    pub(crate) fn devices(&self) -> &[LaneDevice] {
         &self.devices
     }
 
