@@ -5,6 +5,8 @@ use penstock_core::Seed;
 use penstock_spec::LaneDevice;
 use penstock_spec::devices::DeviceSpec;
 
+use crate::workload::Lane;
+
 /// Models, each for a device of a trace or a file.
 #[derive(Clone)]
 pub(crate) struct LaneModels {
@@ -23,9 +25,9 @@ impl LaneModels {
         Self { name: each.collect::<Vec<_>>().join(", "), devices }
     }
 
-    /// Those of the devices called `lanes`, in their order; all if there is no such name.
-    pub(crate) fn of(self, lanes: &[String]) -> Self {
-        let of = |name: &String| self.devices.iter().find(|device| device.name == *name).cloned();
+    /// Those of `lanes`, in their order; all if there are none.
+    pub(crate) fn of(self, lanes: &[Lane]) -> Self {
+        let of = |lane: &Lane| self.devices.iter().find(|device| device.name == lane.name).cloned();
         match lanes {
             [] => self,
             lanes => Self::new(lanes.iter().filter_map(of).collect()),

@@ -4,20 +4,22 @@
 use std::num::NonZeroU32;
 
 use penstock_core::Seed;
+use penstock_device::page_cache::PAGE;
 use penstock_live::{Engine, Null, Speed, Target};
 use penstock_spec::devices::{self, DeviceSpec};
 use penstock_spec::nearest::nearest;
-use penstock_spec::{Job, LaneDevice, Stop};
+use penstock_spec::{Extent, Job, LaneDevice, Stop};
 
 use crate::candidate::{self, Chosen};
 use crate::failure::Failure;
 use crate::lane_models::LaneModels;
 use crate::options::Options;
 use crate::queues;
-use crate::result::World;
+use crate::result::{FileResult, World};
 use crate::step::Step;
 use crate::target::{self, Named};
 use crate::target_options::TargetOptions;
+use crate::workload::Lane;
 
 /// What begins an emulated device.
 pub(crate) const EMULATED: &str = "emulated:";
@@ -30,7 +32,7 @@ const NULL: &str = "null";
 pub(crate) enum Place {
     /// On a model, in virtual time.
     Modelled(DeviceSpec),
-    /// On models, one for each device of a trace, in virtual time.
+    /// On models of different kinds, one for each file or each device of a trace, in virtual time.
     Mapped(LaneModels),
     /// On a model that answers in real time.
     Emulated {
@@ -91,6 +93,7 @@ impl PlaceKind {
             not_buffered(job, on)?;
         }
         if self != Self::Model {
+            one_file(job, on)?;
             no_programs(job, on)?;
             no_speed(on, speed)?;
         }
@@ -137,11 +140,15 @@ impl Place {
         Ok(Some(place))
     }
 
-    /// The modelled device that `job` names, or those for the devices of its trace.
+    /// The modelled device that `job` names, or those of its files or for the devices of its trace.
     pub(crate) fn own(job: &Job) -> Result<Self, Failure> {
-        let mapped = job.workload.lane_devices();
-        if !mapped.is_empty() {
-            return Ok(Self::Mapped(LaneModels::new(mapped.to_vec())));
+        let mapped = job.workload.lane_devices(job.device.as_ref())?;
+        if let [first, rest @ ..] = &mapped[..] {
+            let alike = rest.iter().all(|other| other.spec == first.spec);
+            return Ok(match alike && !job.workload.files().is_empty() {
+                true => Self::Modelled(first.spec.clone()),
+                false => Self::Mapped(LaneModels::new(mapped)),
+            });
         }
         let none = || Failure::wrong("the job names no device", "name one with --on");
         job.device.clone().map(Self::Modelled).ok_or_else(none)
@@ -167,8 +174,8 @@ impl Place {
         }
     }
 
-    /// What each of `lanes` devices of a trace is played on, with a queue of its own; the one model, if
-    /// there are none. Empty if it is no model.
+    /// What each of `lanes` is on, with a queue of its own; the one model, if there are none. Empty if it
+    /// is no model.
     pub(crate) fn models(&self, lanes: usize) -> Vec<&DeviceSpec> {
         match self {
             Self::Modelled(spec) => vec![spec; lanes.max(1)],
@@ -177,15 +184,52 @@ impl Place {
         }
     }
 
-    /// The same for the devices of a trace called `lanes` only.
-    pub(crate) fn playing(self, lanes: &[String]) -> Self {
+    /// The same for those of a trace's devices that are among `lanes`.
+    pub(crate) fn playing(self, lanes: &[Lane]) -> Self {
         match self {
             Self::Mapped(models) => Self::Mapped(models.of(lanes)),
             other => other,
         }
     }
 
-    /// What its devices are mapped to, by device of the trace; empty if all are of one kind.
+    /// Where each of so many `files` is in the address space of a run, on a device of its own; the one
+    /// device, if there are none. Each begins with a page, so that no page of a cache is of two.
+    ///
+    /// # Errors
+    /// If they have more bytes than an address can name.
+    pub(crate) fn extents(&self, files: usize) -> Result<Vec<Extent>, Failure> {
+        let models = self.models(files);
+        if models.is_empty() {
+            queues::one_target(self.name(), files)?;
+            return Ok(vec![Extent::whole(self.capacity(), self.block())]);
+        }
+        let mut end = 0_u64;
+        let mut extents = Vec::with_capacity(models.len());
+        for (number, spec) in models.iter().enumerate() {
+            // Those of one kind are alike, and there may be many.
+            let (capacity, block) = match number.checked_sub(1) {
+                Some(before) if models[before] == *spec => {
+                    let Extent { capacity, block, .. } = extents[before];
+                    (capacity, block)
+                }
+                _ => {
+                    let device = spec.build(Seed(0));
+                    (device.capacity(), device.block())
+                }
+            };
+            let base = end.checked_next_multiple_of(PAGE.into());
+            let behind = base.and_then(|base| base.checked_add(capacity));
+            let (Some(base), Some(behind)) = (base, behind) else {
+                return Err(queues::too_many_bytes(models.len()));
+            };
+            extents.push(Extent { base, capacity, block });
+            end = behind;
+        }
+        Ok(extents)
+    }
+
+    /// What its devices are mapped to, by name of the file or of the trace's device; empty if all are of
+    /// one kind.
     pub(crate) fn mapped(&self) -> &[LaneDevice] {
         if let Self::Mapped(models) = self { models.devices() } else { &[] }
     }
@@ -205,7 +249,7 @@ impl Place {
         if models.is_empty() {
             return queues::one_target(self.name(), lanes);
         }
-        queues::check(&models, lanes, &asked.policies, of_one_queue)
+        queues::check(&models, lanes, asked, of_one_queue)
     }
 
     /// That one queue of ours sends the requests of `class`.
@@ -259,7 +303,8 @@ impl Place {
         }
         match self {
             Self::Modelled(spec) | Self::Emulated { spec, .. } => job.device = Some(spec.clone()),
-            Self::Mapped(_) => job.device = None,
+            // The job says itself what each is on.
+            Self::Mapped(_) => {}
             Self::Live(live) => {
                 job.policies = candidate::on_a_real_device(&job.policies);
                 let most = live.engine.most_in_flight();
@@ -325,6 +370,21 @@ impl Place {
             Self::Emulated { name, .. } => name,
             Self::Live(live) => &live.path,
             Self::Null => NULL,
+        }
+    }
+
+    /// States what each of `files` is on.
+    pub(crate) fn locate(&self, files: &mut [FileResult]) {
+        for (number, file) in files.iter_mut().enumerate() {
+            match self {
+                Self::Live(live) => file.path = Some(live.path.clone()),
+                Self::Mapped(models) => {
+                    file.device = Some(models.devices()[number].spec.name.clone());
+                }
+                Self::Modelled(_) | Self::Emulated { .. } | Self::Null => {
+                    file.device = Some(self.name().into());
+                }
+            }
         }
     }
 
@@ -414,6 +474,18 @@ fn not_buffered(job: &Job, on: &str) -> Result<(), Failure> {
         .iter()
         .try_for_each(|agent| agent.can_be_direct(on))
         .map_err(Failure::from)
+}
+
+/// That no more than one file is to be on one target.
+fn one_file(job: &Job, on: &str) -> Result<(), Failure> {
+    let names = job.workload.file_names();
+    if names.len() <= 1 {
+        return Ok(());
+    }
+    let count = names.len();
+    let message = format!("the job has {count} files, each on a device of its own; {on} is one");
+    let hint = "name a model with --on, as in --on hdd-7200, or give the job one file: count = 1";
+    Err(Failure::wrong(message, hint))
 }
 
 /// That no programs are to run in real time: their processors are modelled, as their device is.

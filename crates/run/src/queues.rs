@@ -1,28 +1,33 @@
-//! How many queues a run has: one, one before each disk of an array, or one before each of the devices
-//! that those of a trace are played on. Here is what goes with which.
+//! How many queues a run has: one, one before each disk of an array, or one before each device of a run
+//! with several, on which files are or those of a trace are played. Here is what goes with which.
 
 use penstock_core::Seed;
 use penstock_spec::devices::{self, DeviceSpec};
 
-use crate::candidate::Chosen;
 use crate::failure::Failure;
+use crate::place::Asked;
 
-/// That `models`, of which there are several if a trace has so many `lanes`, can each have a queue of
-/// its own, and that `policies` and what is `of_one_queue` need no more than one.
+/// That `models`, of which there are several if there are so many `lanes`, can each have a queue of its
+/// own, and that `asked` and what is `of_one_queue` need no more than one.
 pub(crate) fn check(
     models: &[&DeviceSpec],
     lanes: usize,
-    policies: &[Chosen],
+    asked: &Asked<'_>,
     of_one_queue: Option<&str>,
 ) -> Result<(), Failure> {
     let several = lanes > 1;
+    let of_trace = asked.job.workload.trace().is_some();
     if several {
-        let one = |spec: &&DeviceSpec| self::one(spec, "each device of a trace has one queue");
-        models.iter().try_for_each(one)?;
+        let why = if of_trace {
+            "each device of a trace has one queue"
+        } else {
+            "each file has one queue"
+        };
+        models.iter().try_for_each(|spec| one(spec, why))?;
         devices::check_memory(models.iter().copied())?;
         addresses(models)?;
     }
-    let needs_one = match policies.iter().find(|policy| policy.is_foreign()) {
+    let needs_one = match asked.policies.iter().find(|policy| policy.is_foreign()) {
         Some(policy) => {
             format!("policy {} is from outside and decides for one queue", policy.name())
         }
@@ -32,8 +37,12 @@ pub(crate) fn check(
         },
     };
     if several {
-        let message = format!("{needs_one}, and each device of the trace has its own");
-        return Err(Failure::wrong(message, "play one of them: trace.device"));
+        let (whose, hint) = if of_trace {
+            ("each device of the trace", "play one of them: trace.device")
+        } else {
+            ("each file", "give the job one file, with count = 1")
+        };
+        return Err(Failure::wrong(format!("{needs_one}, and {whose} has its own"), hint));
     }
     models.iter().try_for_each(|spec| one(spec, &needs_one))
 }
@@ -56,12 +65,17 @@ pub(crate) fn one(spec: &DeviceSpec, why: &str) -> Result<(), Failure> {
     Err(Failure::wrong(message, "give its array scheduler = \"one\""))
 }
 
+/// The error for so many devices.
+pub(crate) fn too_many_bytes(devices: usize) -> Failure {
+    let message = format!("{devices} devices have more than 16 EiB together");
+    Failure::wrong(message, "name smaller devices, or fewer of them")
+}
+
 /// That every byte of `models`, which lie behind each other, has an address.
 fn addresses(models: &[&DeviceSpec]) -> Result<(), Failure> {
     let mut bytes = models.iter().map(|spec| spec.build(Seed(0)).capacity());
     if bytes.try_fold(0, u64::checked_add).is_some() {
         return Ok(());
     }
-    let message = format!("{} devices of a trace have more than 16 EiB together", models.len());
-    Err(Failure::wrong(message, "play them on smaller devices, with trace.fit"))
+    Err(too_many_bytes(models.len()))
 }

@@ -38,7 +38,7 @@ use crate::observer::{CellObserver, Ends};
 use crate::place::{Live, Place, disks as disks_of};
 use crate::progress::{Progress, Reporter, Rhythm};
 use crate::record::recorded::Recorded;
-use crate::record::{Header, RecordedDisk, RecordedServed, Recorder};
+use crate::record::{Header, RecordedDisk, RecordedLane, RecordedServed, Recorder};
 use crate::result::RunResult;
 use crate::snapshot::{Watch, Watched};
 use crate::workload::{Books, Load};
@@ -73,6 +73,14 @@ struct Observers<'a> {
     below: Vec<Box<dyn Measure>>,
     /// What is kept of the run over time, if it is.
     courses: Option<Courses>,
+}
+
+/// What is above every queue of a run with several.
+#[derive(Clone, Copy)]
+struct Above<'a> {
+    quit: &'a QuitFlag,
+    courses: Option<&'a Courses>,
+    sent: Option<&'a LastSent>,
 }
 
 impl Observers<'_> {
@@ -160,7 +168,8 @@ impl Runner<'_> {
         let courses = self.courses();
         let arm = courses.as_ref().map(|courses| &courses.arm);
         let stats = DeviceStats::new(disks, Time::ZERO + self.job.warmup, Speed::ONE).drawn(arm);
-        let stats = stats.named(lanes.iter().zip(&models).map(|(name, spec)| (name, spec.disks())));
+        let disks_of_each = models.iter().map(|spec| spec.disks());
+        let stats = stats.named(self.load.lane_names().zip(disks_of_each));
         let warmup = self.job.warmup;
         let book = self.load.workload.program_book(self.load.classes.len(), warmup);
         let booked = |device: Box<dyn Device>| match &book {
@@ -178,21 +187,53 @@ impl Runner<'_> {
         below.extend(book.clone().map(|book| Box::new(book) as Box<dyn Measure>));
         let observers = Observers { programs: book.as_ref(), below, ..Observers::default() };
         let observers = observers.with(courses.as_ref());
-        let quit = QuitFlag::default();
-        let courses = courses.as_ref();
         if lanes.len() > 1 {
-            let served = models.iter().map(|spec| disks_of(spec));
-            let queues = devices.into_iter().zip(served);
-            let mut stack = Rack::new(
-                queues.map(|(one, disks)| self.queue(one, disks, &quit, courses, None)).collect(),
-            );
-            let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
-            return self.counted(stack.devices().map(Queued::policy), courses, &quit, result);
+            let devices = devices.into_iter().zip(models).map(|(one, spec)| (one, disks_of(spec)));
+            return self.run_rack(devices.collect(), place, clock, progress, observers);
         }
         if let Some(array) = models[0].array_of_queues() {
-            return self.run_array(array, devices, place, clock, progress, (observers, courses));
+            return self.run_array(array, devices, place, clock, progress, observers);
         }
         self.run(place, devices.swap_remove(0), clock, progress, observers)
+    }
+
+    /// The run over `devices`, each with so many disks and with a queue of its own, which know nothing of
+    /// each other: one for each lane of the load.
+    fn run_rack(
+        &self,
+        devices: Vec<(Box<dyn Device>, NonZeroU32)>,
+        place: &Place,
+        clock: &mut impl Clock,
+        progress: &mut dyn Progress,
+        observers: Observers<'_>,
+    ) -> Result<RunResult, Failure> {
+        let quit = QuitFlag::default();
+        let sent = self.last_sent();
+        let courses = observers.courses.clone();
+        let observers = Observers { sent: sent.as_ref(), ..observers };
+        let bases: Vec<u64> = self.load.lanes.iter().map(|lane| lane.base).collect();
+        let recorder = self.recorder(|| {
+            let queue = |((device, disks), base): (&(Box<dyn Device>, NonZeroU32), &u64)| {
+                let lane = RecordedLane { base: *base, block: device.block(), disks: *disks };
+                RecordedDisk { lane: Some(lane), ..RecordedDisk::of(device) }
+            };
+            let queues: Vec<_> = devices.iter().zip(&bases).map(queue).collect();
+            let ends =
+                queues.iter().zip(&bases).map(|(disk, base)| base.saturating_add(disk.capacity));
+            let capacity = ends.max().unwrap_or(0);
+            Header { queues, capacity, ..self.header(place, &devices[0].0, NonZeroU32::MIN) }
+        })?;
+        let above = Above { quit: &quit, courses: courses.as_ref(), sent: sent.as_ref() };
+        let queues = (0..).zip(devices).map(|(number, (device, disks))| {
+            self.queue(device, disks, above, recorder.as_ref().map(|recorder| recorder.of(number)))
+        });
+        let mut stack = Rack::at(bases, queues.collect());
+        let result = self.drive(&mut stack, clock, progress, observers, recorder.clone(), &quit);
+        let result = result.and_then(|result| {
+            let policies = stack.devices().map(Queued::policy);
+            self.counted(policies, courses.as_ref(), &quit, result)
+        });
+        self.recorded(recorder, result)
     }
 
     /// The run over `disks`, each with a queue of its own, as one `array`.
@@ -203,21 +244,20 @@ impl Runner<'_> {
         place: &Place,
         clock: &mut impl Clock,
         progress: &mut dyn Progress,
-        (observers, courses): (Observers<'_>, Option<&Courses>),
+        observers: Observers<'_>,
     ) -> Result<RunResult, Failure> {
         let quit = QuitFlag::default();
+        let courses = observers.courses.clone();
+        let courses = courses.as_ref();
         let recorder = self.recorder(|| {
-            let disk =
-                |disk: &dyn Device| RecordedDisk { room: disk.room(), capacity: disk.capacity() };
-            let queues = disks.iter().map(|one| disk(&**one)).collect();
+            let queues = disks.iter().map(RecordedDisk::of).collect();
             Header { queues, ..self.header(place, &disks[0], NonZeroU32::MIN) }
         })?;
-        let queue = |(number, mut device): (u16, Box<dyn Device>)| {
+        // What a class sends is not counted here: a request has pieces on several disks.
+        let above = Above { quit: &quit, courses, sent: None };
+        let queue = |(number, device): (u16, Box<dyn Device>)| {
             let recorder = recorder.as_ref().map(|recorder| recorder.of(number));
-            if let Some(recorder) = &recorder {
-                device = Box::new(Recorded::new(device, recorder.clone()));
-            }
-            self.queue(device, NonZeroU32::MIN, &quit, courses, recorder.as_ref())
+            self.queue(device, NonZeroU32::MIN, above, recorder)
         };
         let disks = (0..).zip(disks).map(queue).collect();
         let mut stack = array.over(disks).expect("checked when it was read");
@@ -228,21 +268,25 @@ impl Runner<'_> {
         self.recorded(recorder, result)
     }
 
-    /// A queue with a policy of its own before `device`, which has so many `disks`; `recorder` records its
-    /// decisions.
-    fn queue<D: Device>(
+    /// A queue with a policy of its own before `device`, which has so many `disks`; `recorder` records the
+    /// two.
+    fn queue(
         &self,
-        device: D,
+        mut device: Box<dyn Device>,
         disks: NonZeroU32,
-        quit: &QuitFlag,
-        courses: Option<&Courses>,
-        recorder: Option<&Recorder>,
-    ) -> Queued<Box<dyn Policy>, D> {
+        above: Above<'_>,
+        recorder: Option<Recorder>,
+    ) -> Queued<Box<dyn Policy>, Box<dyn Device>> {
         let served = Served { classes: &self.load.classes, disks };
         let at_completions = self.job.workload.arrives_at_completions();
-        let mut policy = observed(self.policy.build(&served, quit), disks, courses);
+        let mut policy = self.policy.build(&served, above.quit);
+        if let Some(sent) = above.sent {
+            policy = Box::new(sent.of(policy));
+        }
+        policy = observed(policy, disks, above.courses);
         if let Some(recorder) = recorder {
-            policy = Box::new(Witness::new(policy, decided(recorder)));
+            policy = Box::new(Witness::new(policy, decided(&recorder)));
+            device = Box::new(Recorded::new(device, recorder));
         }
         Queued::new(policy, device).arrivals_first(at_completions)
     }

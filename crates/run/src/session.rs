@@ -155,6 +155,7 @@ impl Session {
         let mut comparisons: Vec<_> = tasks.iter().map(|task| self.comparison(task)).collect();
         for (cell, mut result) in cells.iter().zip(results) {
             shares::of_run(&cell.task.load.classes, &mut result);
+            cell.task.place.locate(&mut result.files);
             comparisons[cell.of].runs.push(result);
         }
         for (task, comparison) in tasks.iter().zip(&mut comparisons) {
@@ -166,13 +167,12 @@ impl Session {
         Ok(comparisons)
     }
 
-    /// Why a run with so many `lanes` may have no more than one queue, if it may not.
-    fn of_one_queue(&self, lanes: usize) -> Option<&'static str> {
-        let Options { record, stability, .. } = &self.options;
-        let cycle = stability.then_some("a cycle is of one queue");
-        let recorded =
-            record.as_ref().filter(|_| lanes > 1).map(|_| "a record is of one device's queues");
-        cycle.or(recorded)
+    /// Why a run with so many `lanes` of `job` may have no more than one queue, if it may not.
+    fn of_one_queue(&self, job: &Job, lanes: usize) -> Option<&'static str> {
+        let cycle = self.options.stability.then_some("a cycle is of one queue");
+        let cached =
+            job.buffered().filter(|_| lanes > 1).map(|_| "a page cache is above one queue");
+        cycle.or(cached)
     }
 
     /// `variant` with all that its runs have in common.
@@ -188,7 +188,7 @@ impl Session {
         let load = workload::load(job, &place)?;
         let place = place.playing(&load.lanes);
         let lanes = load.lanes.len();
-        place.check_queues(&asked, lanes, self.of_one_queue(lanes))?;
+        place.check_queues(&asked, lanes, self.of_one_queue(job, lanes))?;
         if self.options.target.read_only && load.workload.writes() {
             let message = "the job writes, and the target is only to be read";
             return Err(Failure::wrong(message, "leave --read-only out, or name a job that reads"));

@@ -22,7 +22,7 @@ use crate::live::{LIVE, Live};
 use crate::page_cache::{PAGE_CACHE, PageCacheSpec};
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::with;
+use crate::schema::build::{any, with};
 use crate::schema::policy::POLICY;
 use crate::stop::{self, Stop};
 use crate::text::{self, Lines};
@@ -30,6 +30,7 @@ use crate::tree::{self, Node};
 use crate::units::duration_text;
 use crate::workload::agents::AgentSpec;
 use crate::workload::arrivals::MAX_OUTSTANDING_MOST;
+use crate::workload::files::{self, Extent, FILE};
 use crate::workload::region::whole_blocks;
 use crate::workload::{self, WorkloadKind, WorkloadSpec, trace_devices, traces};
 use crate::{file, named_device, params, policies, sets};
@@ -58,6 +59,9 @@ keys! {
     /// file, or the device itself.
     DEVICE device: Node = section(named_device::schema);
 }
+
+/// Agents of a job at most, each copy counted: a run keeps about a kilobyte for each.
+const AGENTS_MOST: u64 = 1 << 18;
 
 /// Keys and sections of a job, in the order in which they are written.
 const SECTIONS: &[Keys] =
@@ -137,15 +141,33 @@ impl Job {
             .filter(|_| self.workload.agents().iter().any(|agent| agent.buffered))
     }
 
-    /// The agents on a target of `capacity` bytes in blocks of `block` bytes. Borders that are
-    /// shares are rounded down to 4 KiB, or to whole blocks if those are larger; `100%` is the end.
+    /// The agents on one target of `capacity` bytes in blocks of `block` bytes, on which the job's file
+    /// lies if it has one.
     ///
     /// # Errors
-    /// A region that lies outside the target, is empty, or is smaller than a request.
+    /// As [`Job::agents_over`].
+    ///
+    /// # Panics
+    /// If the job has several files.
     pub fn agents_on(&self, capacity: u64, block: u32) -> Result<Vec<Agent>, JobError> {
-        let (capacity, step) = whole_blocks(capacity, block);
+        self.agents_over(&[Extent::whole(capacity, block)])
+    }
+
+    /// The agents over `devices`, one for each file of the job, or one for a job without files: each with
+    /// all of its copies on each of its files. Borders that are shares are rounded down to 4 KiB, or
+    /// to whole blocks if those are larger; `100%` is the end.
+    ///
+    /// # Errors
+    /// A file that its device does not hold; a region that lies outside its file, is empty, or is smaller
+    /// than a request.
+    ///
+    /// # Panics
+    /// If there are fewer devices than files.
+    pub fn agents_over(&self, devices: &[Extent]) -> Result<Vec<Agent>, JobError> {
+        let lying = self.workload.lie(devices)?;
         let prio = |agent: &AgentSpec| self.classes[agent.class.index()].prio;
-        self.workload.agents().iter().map(|agent| agent.on(capacity, step, prio(agent))).collect()
+        let agents = self.workload.agents().iter().map(|agent| agent.on(&lying, prio(agent)));
+        Ok(agents.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
     /// The programs on the same, if there are any.
@@ -192,8 +214,9 @@ impl Job {
 
 /// The schema of a job.
 pub(crate) fn schema() -> Json {
-    let one_for_all =
-        json!({"not": with(traces::with_devices(), required(&[&DEVICE, &traces::TRACE]))});
+    let of_trace = with(traces::with_devices(), required(&[&DEVICE, &traces::TRACE]));
+    let of_files = with(files::with_devices(), required(&[&DEVICE, &FILE]));
+    let one_for_all = json!({"not": any([of_trace, of_files])});
     with(with(table_with(&[], SECTIONS), workload::schema(&DURATION)), one_for_all)
 }
 
@@ -236,19 +259,44 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
         workload,
         policies,
     };
+    check_copies(&job)?;
     check_depth(&job, reader.origin(&MAX_OUTSTANDING))?;
     Ok(job)
 }
 
+/// Each copy of an agent is one of its own: a slip of a zero would fill the memory.
+fn check_copies(job: &Job) -> Result<(), JobError> {
+    let agents = job.workload.agents();
+    let all = agents.iter().map(AgentSpec::agents).fold(0, u64::saturating_add);
+    let most = agents.iter().max_by_key(|agent| agent.agents());
+    match most.filter(|_| all > AGENTS_MOST) {
+        None => Ok(()),
+        Some(agent) => {
+            let found = format!(
+                "the job has {all} agents with their copies on each file; at most {AGENTS_MOST} may be"
+            );
+            Err(JobError::new(found).at(agent.copies_origin()).hint("lower `copies`"))
+        }
+    }
+}
+
 /// Closed loops fill their depth at once: a smaller table fails at the first instant.
 fn check_depth(job: &Job, origin: &Origin) -> Result<(), JobError> {
-    let depth: u64 = job.workload.agents().iter().map(AgentSpec::depth).sum();
+    let agents = job.workload.agents();
+    let depth = agents.iter().map(AgentSpec::depth).fold(0, u64::saturating_add);
     if depth <= u64::from(job.max_outstanding) {
         return Ok(());
     }
     let most = job.max_outstanding;
     let found = format!("closed agents keep {depth} requests outstanding; at most {most} may be");
-    let hint = format!("lower their `depth`, or set `{} = {depth}`", MAX_OUTSTANDING.name);
+    let several = agents.iter().any(|agent| agent.agents() > 1);
+    let lower = if several { "`depth` or `copies`" } else { "`depth`" };
+    let key = MAX_OUTSTANDING.name;
+    let hint = if depth <= MAX_OUTSTANDING_MOST {
+        format!("lower their {lower}, or set `{key} = {depth}`")
+    } else {
+        format!("lower their {lower}: `{key}` is {MAX_OUTSTANDING_MOST} at most")
+    };
     Err(JobError::new(found).at(origin).hint(hint))
 }
 
@@ -273,7 +321,13 @@ fn device(
 ) -> Result<Option<DeviceSpec>, JobError> {
     let Some(node) = job.node(&DEVICE) else { return Ok(None) };
     let device = named_device::read(node, DEVICE.name, folder)?;
-    let on = traces::on(job).filter(|_| !workload.lane_devices().is_empty());
+    if node.origin.is_set() {
+        workload.drop_written_devices();
+    } else if files::all_have_devices(workload.files()) {
+        let why = "is for files that name none, and each of the job names one";
+        job.refuse(&[&DEVICE], why, "leave it out, or one of the files' own")?;
+    }
+    let on = traces::on(job).filter(|_| workload.trace().is_some_and(|trace| !trace.on.is_empty()));
     match on.map(|on| (node.origin.is_set(), trace_devices::is_set(on))) {
         None => {}
         Some((true, false)) => workload.drop_lane_devices(),
@@ -289,10 +343,15 @@ fn device(
 /// The way to the device of which `argument` changes a part, if it does.
 fn changed_device(argument: &str) -> Vec<String> {
     let mut steps = sets::steps(argument);
-    let device = [&[DEVICE.name][..], traces::PATH_OF_DEVICES];
-    let way = device.iter().find(|way| steps.iter().zip(**way).all(|(step, key)| step == key));
-    // A device of a trace lies one step further, behind its name.
-    let depth = way.map_or(0, |way| way.len() + usize::from(way.len() > 1));
+    let keys: Vec<&str> = steps.iter().map(String::as_str).collect();
+    let depth = match &keys[..] {
+        [device, ..] if *device == DEVICE.name => 1,
+        // Behind the name of a trace's device, of a file, or of both.
+        [first, second, ..] if [*first, *second] == traces::PATH_OF_DEVICES => 3,
+        [first, _, device, ..] if *first == FILE.name && *device == files::DEVICE.name => 3,
+        [first, _, on, ..] if *first == FILE.name && *on == files::ON.name => 4,
+        _ => 0,
+    };
     steps.truncate(if steps.len() > depth { depth } else { 0 });
     steps
 }

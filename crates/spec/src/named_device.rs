@@ -49,11 +49,8 @@ pub(crate) fn found(node: &Node, folder: &Path) -> Result<String, JobError> {
 pub(crate) fn spell_out(root: &mut Node, path: &[String], folder: &Path) -> Result<(), JobError> {
     let mut node = root;
     for key in path {
-        let Value::Table(table) = &mut node.value else { return Ok(()) };
-        let Some(entry) = table.entries.iter_mut().find(|entry| entry.key == *key) else {
-            return Ok(());
-        };
-        node = &mut entry.node;
+        let Some(below) = node.below(key) else { return Ok(()) };
+        node = below;
     }
     if node.word().is_some() {
         node.value = devices::to_be_changed(read(node, "", folder)?);

@@ -4,7 +4,7 @@
 //! of a policy (`size-priority.split`). An agent with a name may be called by it
 //! (`agent.reader.size`). A part of a device may be named if the job names the device or its file
 //! (`device.queue.depth`), and so may one of a device that a trace's device is played on
-//! (`trace.on.sda.queue.depth`). A step between double quotes may hold a dot or an equals sign
+//! (`trace.on.sda.queue.depth`) or that a file is on (`file.data.device.queue.depth`). A step between double quotes may hold a dot or an equals sign
 //! (`trace.on."hm.1"`). What an agent's `arrivals` hold may be named directly below
 //! the agent (`agent.0.rate`), and so may those of a program. A later argument wins over an earlier
 //! one. Whether key and value make sense is found where the job is read; here only the way to the
@@ -21,8 +21,9 @@ use crate::nearest::suggest;
 use crate::schema::policy::POLICY;
 use crate::tree::{Node, Table, Value};
 use crate::units::OFF;
-use crate::workload::agents::{self, AGENT, NAME};
+use crate::workload::agents::{self, AGENT};
 use crate::workload::arrivals;
+use crate::workload::files::FILE;
 use crate::workload::merge::GIVE_WAY;
 use crate::workload::programs::{self, PROGRAM};
 use crate::workload::starts;
@@ -99,11 +100,8 @@ fn give_way(root: &mut Node, path: &[Step], device: usize) {
         if depth > device && node.word().is_some() {
             node.value = Value::Table(Table::default());
         }
-        let Value::Table(table) = &mut node.value else { return };
-        let Some(entry) = table.entries.iter_mut().find(|entry| entry.key == step.key) else {
-            return;
-        };
-        node = &mut entry.node;
+        let Some(below) = node.below(&step.key) else { return };
+        node = below;
     }
 }
 
@@ -204,22 +202,23 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
         }
         Value::Table(table) => {
             let new = match above {
-                [] if list(step).is_some() => Value::List(Vec::new()),
+                [] if list(step).is_some() || step.key == FILE.name => Value::List(Vec::new()),
                 _ => Value::Table(Table::default()),
             };
             Ok(table.get_or_insert(&step.key, &step.origin, new))
         }
         Value::List(items) => {
             let (path, count) = (path(), items.len());
-            let called = items.iter().position(|item| name(item) == Some(&step.key));
+            let called = items.iter().position(|item| item.name() == Some(&step.key));
             let number = || {
                 step.key.parse::<usize>().map_err(|_| {
                     let found = format!(
                         "expected a number or a name behind `{path}`, found {}",
                         quote(&step.key)
                     );
-                    let known: Vec<&str> = items.iter().filter_map(name).collect();
+                    let known: Vec<&str> = items.iter().filter_map(Node::name).collect();
                     let hint = match &known[..] {
+                        [] if count == 0 => "there are none".into(),
                         [] => format!("they are counted from 0, as in `{path}.0.{}`", step.key),
                         known => suggest(&step.key, known.iter().copied()),
                     };
@@ -239,14 +238,6 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
             let found = format!("`{}` is {found}, not a table", path());
             Err(fail(found).hint(format!("set `{}` itself", path())))
         }
-    }
-}
-
-/// What an item of a list is called, if it says so.
-fn name(item: &Node) -> Option<&str> {
-    match &item.value {
-        Value::Table(table) => table.get(NAME.name)?.node.word(),
-        _ => None,
     }
 }
 

@@ -517,7 +517,7 @@ const PLAYED: &str = "[class.a]\n[[rule]]\nclass = \"a\"\n[trace]\nfile = \"/t.b
 
 /// What each device of the trace is played on, by its name.
 fn on(job: &Job) -> Vec<(&str, &str)> {
-    let devices = job.workload.lane_devices().iter();
+    let devices = job.workload.trace().unwrap().on.iter();
     devices.map(|device| (device.name.as_str(), device.spec.name.as_str())).collect()
 }
 
@@ -540,7 +540,7 @@ fn a_part_of_a_device_of_a_trace_can_be_changed() {
     let text = format!("{PLAYED}[trace.on]\n\"hm.1\" = \"hdd-7200-ncq\"\nsda = \"ssd-sata\"\n");
     let job = parse(&text, &["trace.on.\"hm.1\".queue.depth=4"]);
     assert_eq!(on(&job), [("hm.1", "hdd-7200-ncq, changed"), ("sda", "ssd-sata")]);
-    let Model::Hdd(HddSpec { queue, .. }) = &job.workload.lane_devices()[0].spec.model else {
+    let Model::Hdd(HddSpec { queue, .. }) = &job.workload.trace().unwrap().on[0].spec.model else {
         panic!("not a disk")
     };
     assert_eq!(queue.depth, 4);

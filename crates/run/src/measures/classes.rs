@@ -2,6 +2,7 @@
 
 use penstock_core::{ClassId, Request, Span, Time};
 
+use crate::measures::completed::{Completed, Rated};
 use crate::measures::errors::Errors;
 use crate::measures::ledger::Spent;
 use crate::measures::measure::{Finished, Measure};
@@ -9,32 +10,6 @@ use crate::measures::subject::Subject;
 use crate::measures::values::{Values, ratio};
 use crate::parts::{Part, of_part};
 use crate::result::{ClassResult, RunResult, ShareResult};
-
-/// Requests that completed without error.
-#[derive(Default)]
-struct Completed {
-    requests: u64,
-    bytes: u64,
-    discarded: u64,
-    /// When the last of them did.
-    last: Time,
-}
-
-impl Completed {
-    fn add(&mut self, at: Time, req: &Request) {
-        self.requests += 1;
-        self.bytes += req.moved();
-        self.discarded += u64::from(req.len) - req.moved();
-        self.last = at;
-    }
-
-    fn join(&mut self, other: &Self) {
-        self.requests += other.requests;
-        self.bytes += other.bytes;
-        self.discarded += other.discarded;
-        self.last = self.last.max(other.last);
-    }
-}
 
 struct ClassFigures {
     open_loop: bool,
@@ -88,8 +63,7 @@ impl ClassFigures {
 struct Classes<'a> {
     names: Vec<&'a str>,
     warmup: Time,
-    /// Until when the load asks, as far as that is known.
-    asks_until: Time,
+    rated: Rated,
     figures: Vec<ClassFigures>,
 }
 
@@ -100,18 +74,9 @@ pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Box<dyn Measure + 'a> {
     Box::new(Classes {
         names: subject.class_names(),
         warmup: subject.warmup,
-        asks_until: subject.load.asks_until.unwrap_or(Time::NEVER),
+        rated: Rated::of(subject),
         figures: classes.map(|class| ClassFigures::new(workload.is_open(class))).collect(),
     })
-}
-
-impl Classes<'_> {
-    /// Seconds that the rates of `class` are of, in a run that ended at `end`: as long as the load
-    /// asks, or until the class has been served if that is later.
-    fn rated_s(&self, class: &ClassFigures, end: Time) -> f64 {
-        let rated = self.asks_until.max(class.completed.last).min(end);
-        rated.since(self.warmup).ns() as f64 / 1e9
-    }
 }
 
 impl Measure for Classes<'_> {
@@ -170,8 +135,8 @@ impl Measure for Classes<'_> {
             requests: class.measured.requests,
             bytes: class.measured.bytes,
             discarded_bytes: class.measured.discarded,
-            iops: ratio(class.completed.requests as f64, self.rated_s(class, end)),
-            bw_bytes: ratio(class.completed.bytes as f64, self.rated_s(class, end)),
+            iops: self.rated.rate(class.completed.requests, &class.completed, end),
+            bw_bytes: self.rated.rate(class.completed.bytes, &class.completed, end),
             lat_ns: class.latency.distribution(),
             wait_ns: class.wait.distribution(),
             service_ns: class.service.distribution(),

@@ -7,8 +7,9 @@
 //! and some accesses of a cache belong to no request (`penstock_device::hdd`'s watcher says which).
 //! Where a model answers at another speed than its own, all figures are in real time.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::collections::VecDeque;
+use std::iter::repeat;
 use std::rc::Rc;
 
 use penstock_core::{Device, Done, Request, Span, Tap, Time};
@@ -30,8 +31,9 @@ use crate::result::{
 pub(crate) struct DeviceStats {
     warmup: Time,
     disks: Vec<Rc<DiskObserver>>,
-    /// The device of a trace that each belongs to, if each is played on a device of its own.
-    names: Vec<String>,
+    /// The files, or the devices of a trace, that are on a device of its own each, and how many disks that
+    /// has; none if there is one device for all.
+    lanes: Vec<(String, u32)>,
 }
 
 /// Observes one disk.
@@ -67,27 +69,14 @@ struct AccessParts {
 impl DeviceStats {
     /// For `disks` disks whose models run at `speed`; what ends before `warmup` does not count.
     pub(crate) fn new(disks: u32, warmup: Time, speed: Speed) -> Self {
-        let disk = || Disk {
-            speed,
-            warmup,
-            parts: None,
-            service: Values::new(),
-            busy: Busy::new(warmup),
-            cylinder: 0,
-            arm: None,
-            begun: VecDeque::new(),
-            of_requests: false,
-            buffered: Rc::default(),
-        };
-        let observer = |_| Rc::new(DiskObserver(RefCell::new(disk())));
-        Self { warmup, disks: (0..disks).map(observer).collect(), names: Vec::new() }
+        let observer = |_| Rc::new(DiskObserver(RefCell::new(Disk::new(speed, warmup))));
+        Self { warmup, disks: (0..disks).map(observer).collect(), lanes: Vec::new() }
     }
 
-    /// The same with the names of `devices`, each with so many disks.
+    /// The same with the names of `lanes`, each on a device with so many disks.
     #[must_use]
-    pub(crate) fn named<'n>(self, devices: impl Iterator<Item = (&'n String, u32)>) -> Self {
-        let names = devices.flat_map(|(name, disks)| (0..disks).map(move |_| name.clone()));
-        Self { names: names.collect(), ..self }
+    pub(crate) fn named<'n>(self, lanes: impl Iterator<Item = (&'n str, u32)>) -> Self {
+        Self { lanes: lanes.map(|(name, disks)| (name.to_owned(), disks)).collect(), ..self }
     }
 
     /// The same with the accesses of the first disk given to `arm`, if it is to be drawn.
@@ -106,27 +95,19 @@ impl DeviceStats {
 impl Measure for DeviceStats {
     fn write(&mut self, end: Time, result: &mut RunResult) {
         let measured = end.since(self.warmup);
-        let mut disks = self.disks.iter().map(|disk| disk.0.borrow_mut());
         result.remarks.extend(buffering(&self.disks));
-        let mut all = disks.next().expect("a device has a disk");
-        let mut busy = all.ended(end);
-        let mut each = vec![all.result(busy, measured)];
-        for mut disk in disks {
-            let own = disk.ended(end);
-            each.push(disk.result(own, measured));
-            all.join(&disk);
-            busy += own;
+        let disks: Vec<Ended<'_>> = self.disks.iter().map(|disk| disk.ended(end)).collect();
+        let names = self.lanes.iter().flat_map(|(name, disks)| (0..*disks).map(move |_| name));
+        let all = together(&disks, measured, names.map(Some).chain(repeat(None)));
+        result.device_busy = all.all.utilisation;
+        let mut rest = &disks[..];
+        for (file, lane) in result.files.iter_mut().zip(0..) {
+            let own;
+            (own, rest) =
+                rest.split_at(self.lanes.get(lane).map_or(rest.len(), |lane| lane.1 as usize));
+            file.device_stats = Some(together(own, measured, repeat(None)));
         }
-        let whole = Span::from_ns(measured.ns().saturating_mul(self.disks.len() as u64));
-        let all = all.result(busy, whole);
-        result.device_busy = all.utilisation;
-        let named = |(number, own): (usize, DiskResult)| {
-            let device = self.names.get(number).filter(|name| !name.is_empty()).cloned();
-            EachDiskResult { device, own }
-        };
-        let several = each.len() > 1;
-        let disks = each.into_iter().enumerate().filter(|_| several).map(named).collect();
-        result.device_stats = Some(DeviceStatsResult { all, disks });
+        result.device_stats = Some(all);
     }
 }
 
@@ -160,6 +141,37 @@ impl Watch for DiskObserver {
     }
 }
 
+/// A disk at the end of its run.
+struct Ended<'a> {
+    disk: Ref<'a, Disk>,
+    busy: Span,
+}
+
+/// What `disks` did together in the time that was measured, and each if there are several, with its name
+/// from `names`.
+fn together<'n>(
+    disks: &[Ended<'_>],
+    measured: Span,
+    names: impl Iterator<Item = Option<&'n String>>,
+) -> DeviceStatsResult {
+    if let [Ended { disk, busy }] = disks {
+        return DeviceStatsResult { all: disk.result(*busy, measured), disks: Vec::new() };
+    }
+    let named = |(Ended { disk, busy }, name): (&Ended<'_>, Option<&String>)| EachDiskResult {
+        device: name.filter(|name| !name.is_empty()).cloned(),
+        own: disk.result(*busy, measured),
+    };
+    let mut all = Disk::new(Speed::ONE, Time::ZERO);
+    let mut busy = Span::ZERO;
+    for ended in disks {
+        all.join(&ended.disk);
+        busy += ended.busy;
+    }
+    let whole = Span::from_ns(measured.ns().saturating_mul(disks.len() as u64));
+    let all = all.result(busy, whole);
+    DeviceStatsResult { all, disks: disks.iter().zip(names).map(named).collect() }
+}
+
 /// That the write buffers of `disks` were still filling when the run ended: with a quarter of their
 /// room or more, and of all that was written, still in them.
 fn buffering(disks: &[Rc<DiskObserver>]) -> Option<String> {
@@ -179,7 +191,31 @@ fn buffering(disks: &[Rc<DiskObserver>]) -> Option<String> {
     ))
 }
 
+impl DiskObserver {
+    /// Books all of a run that ended at `end`.
+    fn ended(&self, end: Time) -> Ended<'_> {
+        let busy = self.0.borrow_mut().ended(end);
+        Ended { disk: self.0.borrow(), busy }
+    }
+}
+
 impl Disk {
+    /// One that has done nothing yet, whose model runs at `speed`.
+    fn new(speed: Speed, warmup: Time) -> Self {
+        Self {
+            speed,
+            warmup,
+            parts: None,
+            service: Values::new(),
+            busy: Busy::new(warmup),
+            cylinder: 0,
+            arm: None,
+            begun: VecDeque::new(),
+            of_requests: false,
+            buffered: Rc::default(),
+        }
+    }
+
     /// Books the first of the accesses that began as far as it lies before `end`.
     fn settle(&mut self, end: Time) {
         let Some((begun, access)) = self.begun.pop_front() else { return };

@@ -3,6 +3,7 @@
 
 pub(crate) mod arm;
 pub(crate) mod busy;
+pub(crate) mod completed;
 pub(crate) mod courses;
 pub(crate) mod device_stats;
 pub(crate) mod errors;
@@ -21,6 +22,7 @@ mod asked;
 mod classes;
 mod demand;
 mod detail;
+mod files;
 mod requests;
 mod schedule;
 mod stability;
@@ -33,6 +35,7 @@ pub(crate) fn all<'a>(subject: &Subject<'a>) -> Vec<Box<dyn Measure + 'a>> {
     let measures = [
         Some(classes::measure(subject)),
         Some(demand::measure(subject)),
+        Some(files::measure(subject)),
         asked::measure(subject),
         schedule::measure(subject),
         against_measured::measure(subject),

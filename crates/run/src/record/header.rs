@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use penstock_core::{ClassInfo, IoPrio, Prio, Served};
+use penstock_core::{ClassInfo, Device, IoPrio, Prio, Served};
 use serde::{Deserialize, Serialize};
 
 /// What a replay needs to know in addition to the events.
@@ -30,19 +30,47 @@ pub struct Header {
     pub machine_cache: bool,
     /// What the policy served, each one if there are several queues; older records do not say.
     pub served: Option<RecordedServed>,
-    /// The disk below each queue, if there is one before every disk; above, `room` and `block` are those
-    /// of any of them.
+    /// The disk or the device below each queue, if there are several; above, `room` and `block` are those
+    /// of the first of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<RecordedDisk>,
 }
 
-/// A disk below a queue of its own.
+/// A disk of an array or a device of several, below a queue of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RecordedDisk {
     /// Commands that it takes at once.
     pub room: u32,
     /// Its bytes.
     pub capacity: u64,
+    /// A device that knows nothing of the others; none: a disk of an array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane: Option<RecordedLane>,
+}
+
+/// A device of several that know nothing of each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RecordedLane {
+    /// Its first byte in the address space of the run.
+    pub base: u64,
+    /// Its block in bytes.
+    pub block: u32,
+    /// Its disks.
+    pub disks: NonZeroU32,
+}
+
+impl Header {
+    /// The devices below its queues, if they are devices that know nothing of each other.
+    pub(super) fn lanes(&self) -> Option<Vec<RecordedLane>> {
+        self.queues.iter().map(|disk| disk.lane).collect()
+    }
+}
+
+impl RecordedDisk {
+    /// That which `device` is, as a disk of an array.
+    pub(crate) fn of(device: &impl Device) -> Self {
+        Self { room: device.room(), capacity: device.capacity(), lane: None }
+    }
 }
 
 /// A [`Served`] in a header.

@@ -21,7 +21,7 @@ mod writer;
 
 pub(crate) use format::RECORD as BEGINS;
 pub use format::{Event, decisions_of};
-pub use header::{Header, RecordedDisk, RecordedServed};
+pub use header::{Header, RecordedDisk, RecordedLane, RecordedServed};
 pub use reader::{Decisions, Events};
 pub use writer::Recorder;
 pub(crate) use writer::check_new;

@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 use std::io;
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -13,13 +14,13 @@ use penstock_core::{
     Clock, Decision, Device, Done, Go, Io, Limits, Observer, Op, Policy, Queued, ReqId, Request,
     Served, Source, Span, Time, Witness, run,
 };
-use penstock_device::PageCache;
+use penstock_device::{PageCache, Rack};
 use penstock_spec::Job;
 use penstock_spec::params;
 use serde::Serialize;
 
 use super::format::Event;
-use super::header::{Header, RecordedDisk};
+use super::header::{Header, RecordedDisk, RecordedLane};
 use super::reader::{Decisions, Events};
 use super::recorded::{Usual, count};
 use super::tape::{Known, Tape};
@@ -111,8 +112,8 @@ pub(crate) fn observed<O: Observer>(
     Ok((replay, watch.inner))
 }
 
-/// What was between source and devices, over devices that play the tape: a queue, perhaps below a page
-/// cache, or one before every disk of an array.
+/// What was between source and devices, over devices that play the tape: a queue, one before every disk of
+/// an array, or one before each of several devices, perhaps below a page cache.
 fn stack(
     path: &Path,
     header: &Header,
@@ -121,7 +122,8 @@ fn stack(
 ) -> Result<Box<dyn Device>, Failure> {
     let queue = |number: u16, disk: RecordedDisk| {
         let judge = Rc::clone(verdict);
-        let policy = Witness::new(policy(header, job)?, move |at, go, chain: &[ReqId]| {
+        let disks = disk.lane.map(|lane| lane.disks);
+        let policy = Witness::new(policy(header, job, disks)?, move |at, go, chain: &[ReqId]| {
             judge.borrow_mut().compare(number, at, go, chain);
         });
         let device = Played {
@@ -134,14 +136,44 @@ fn stack(
         };
         Ok(Queued::new(policy, device).arrivals_first(job.workload.arrives_at_completions()))
     };
-    if header.queues.is_empty() {
-        let whole = RecordedDisk { room: header.room, capacity: header.capacity };
-        let queue = queue(0, whole)?;
-        return Ok(match job.buffered().filter(|_| !header.machine_cache) {
-            None => Box::new(queue),
-            Some(spec) => Box::new(PageCache::new(&spec.options(), queue)),
-        });
+    let below: Box<dyn Device> = if header.queues.is_empty() {
+        let whole = RecordedDisk { room: header.room, capacity: header.capacity, lane: None };
+        Box::new(queue(0, whole)?)
+    } else if let Some(lanes) = header.lanes() {
+        let bases = bases(header, &lanes).ok_or_else(|| {
+            let what = "its devices do not lie behind each other";
+            damaged(path, &io::Error::new(io::ErrorKind::InvalidData, what))
+        })?;
+        let queues = (0..).zip(&header.queues).map(|(number, disk)| queue(number, *disk));
+        Box::new(Rack::at(bases, queues.collect::<Result<_, Failure>>()?))
+    } else {
+        array(path, header, job, queue)?
+    };
+    Ok(match job.buffered().filter(|_| !header.machine_cache) {
+        None => below,
+        Some(spec) => Box::new(PageCache::new(&spec.options(), below)),
+    })
+}
+
+/// Where each of `lanes` begins; none if one begins before the one before it ends.
+fn bases(header: &Header, lanes: &[RecordedLane]) -> Option<Vec<u64>> {
+    let mut end = 0;
+    for (lane, disk) in lanes.iter().zip(&header.queues) {
+        if lane.base < end {
+            return None;
+        }
+        end = lane.base.checked_add(disk.capacity)?;
     }
+    Some(lanes.iter().map(|lane| lane.base).collect())
+}
+
+/// The array of the job, with a `queue` before every disk.
+fn array<D: Device + 'static>(
+    path: &Path,
+    header: &Header,
+    job: &Job,
+    queue: impl Fn(u16, RecordedDisk) -> Result<D, Failure>,
+) -> Result<Box<dyn Device>, Failure> {
     let foreign = || {
         let what = "its device is no array of as many disks as it has queues";
         damaged(path, &io::Error::new(io::ErrorKind::InvalidData, what))
@@ -167,13 +199,14 @@ fn damaged(path: &Path, error: &io::Error) -> Failure {
     }
 }
 
-/// The policy that is recorded, for what it served then.
-fn policy(header: &Header, job: &Job) -> Result<Box<dyn Policy>, Failure> {
+/// The policy that is recorded, for what it served then: so many `own` disks, if there was one before each
+/// of several devices.
+fn policy(header: &Header, job: &Job, own: Option<NonZeroU32>) -> Result<Box<dyn Policy>, Failure> {
     let (entry, params) = (params::policy(&header.policy)?, job.params(&header.policy)?);
     Ok(match &header.served {
         Some(served) => {
             let (classes, disks) = served.parts();
-            (entry.build)(&params, &Served { classes: &classes, disks })
+            (entry.build)(&params, &Served { classes: &classes, disks: own.unwrap_or(disks) })
         }
         None => (entry.build)(&params, &Served::ONE_DISK),
     })
@@ -241,7 +274,7 @@ impl Device for Played {
     }
 
     fn block(&self) -> u32 {
-        self.header.block
+        self.disk.lane.map_or(self.header.block, |lane| lane.block)
     }
 
     fn room(&self) -> u32 {
@@ -288,7 +321,7 @@ impl Device for Played {
         let tape = &mut *self.tape.borrow_mut();
         match tape.of(self.queue) {
             Some(Event::Advance) => Time::ZERO,
-            // An array keeps in mind what each disk said.
+            // What is above several keeps in mind what each said.
             _ if !self.header.queues.is_empty() => tape.advance_of(self.queue),
             _ => Time::NEVER,
         }

@@ -12,8 +12,8 @@ pub struct DeviceStatsResult {
     /// Every access of every disk.
     #[serde(flatten)]
     pub all: DiskResult,
-    /// One for each disk of an array, or of the devices that those of a trace are played on, in their
-    /// order; left out if there is one.
+    /// One for each disk of an array, or of the devices that files are on or those of a trace are played
+    /// on, in their order; left out if there is one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disks: Vec<EachDiskResult>,
 }
@@ -22,7 +22,8 @@ pub struct DeviceStatsResult {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "EachDisk")]
 pub struct EachDiskResult {
-    /// The device of the trace that is played on it, where each is played on a device of its own.
+    /// The file that is on it, or the device of the trace that is played on it, where each has a device of
+    /// its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
     /// Its accesses.

@@ -11,6 +11,7 @@ mod distribution;
 mod emulation;
 mod ended;
 mod errors;
+mod file;
 mod kernel;
 mod merge;
 mod params;
@@ -42,6 +43,7 @@ pub use self::distribution::{Distribution, Milliseconds};
 pub use self::emulation::EmulationResult;
 pub use self::ended::Ended;
 pub use self::errors::{ErrorResult, FirstError, OpResult};
+pub use self::file::FileResult;
 pub use self::kernel::{AskedResult, KernelDiskResult, KernelResult};
 pub use self::merge::{BlockedResult, MergeResult};
 pub use self::programs::ProgramResult;
@@ -184,6 +186,9 @@ pub struct RunResult {
     pub policy_stats: BTreeMap<String, u64>,
     /// One for each class, in the order of the job.
     pub classes: Vec<ClassResult>,
+    /// One for each file, in the order of the job, or for each device of a trace of several; one,
+    /// `target`, of a job without files.
+    pub files: Vec<FileResult>,
     /// Whole distributions and the course over time, if they were asked for; `--json` does not print
     /// them.
     #[serde(skip_serializing_if = "Option::is_none")]

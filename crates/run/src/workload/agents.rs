@@ -4,24 +4,51 @@ use penstock_core::{ClassId, Op, Seed, Source, StreamId, Time};
 use penstock_spec::Job;
 use penstock_workload::{Agent, Agents, Arrivals};
 
-use super::load::{Books, Load, Workload, classes};
+use super::load::{Books, Lane, Load, Workload, classes};
 use crate::failure::Failure;
+use crate::place::Place;
 
-/// The workload of a `job` with agents.
-pub(super) fn load(job: &Job, capacity: u64, block: u32) -> Result<Load, Failure> {
-    let agents = job.agents_on(capacity, block)?;
+/// The workload of a `job` with agents at `place`.
+pub(super) fn load(job: &Job, place: &Place) -> Result<Load, Failure> {
+    let names = job.workload.file_names();
+    let devices = place.extents(names.len())?;
+    let agents = job.agents_over(&devices)?;
+    let lanes = names.iter().zip(&devices);
+    let lanes = lanes.map(|(name, on)| Lane { name: name.clone(), base: on.base }).collect();
     let goes_on = agents.iter().filter(|one| !one.is_counted());
     Ok(Load {
         classes: classes(job),
         duration: job.duration,
         last: agents.iter().map(|agent| agent.active.end).max().unwrap_or(Time::ZERO),
         asks_until: goes_on.map(|one| one.active.end).max(),
-        lanes: Vec::new(),
+        lanes,
         longest: agents.iter().map(Agent::longest).max().unwrap_or(0),
         measured_ns: None,
-        remarks: Vec::new(),
+        remarks: unused(job, &names).into_iter().collect(),
         workload: Box::new(agents),
     })
+}
+
+/// That no agent works on some of the files called `names`.
+fn unused(job: &Job, names: &[String]) -> Option<String> {
+    let mut used = vec![false; names.len()];
+    for agent in job.workload.agents() {
+        for number in agent.file_numbers() {
+            if let Some(used) = used.get_mut(number as usize) {
+                *used = true;
+            }
+        }
+    }
+    let unused = names.iter().zip(used).filter(|(_, used)| !used);
+    let unused: Vec<&str> = unused.map(|(name, _)| name.as_str()).collect();
+    match &unused[..] {
+        [] => None,
+        [name] => Some(format!("no agent works on file {name}: its device stays idle")),
+        [name, .., last] => Some(format!(
+            "no agent works on {} of the files, {name} to {last}: their devices stay idle",
+            unused.len()
+        )),
+    }
 }
 
 impl Workload for Vec<Agent> {

@@ -76,9 +76,9 @@ pub(crate) struct Load {
     /// Until when it asks, whatever the device does; none if it asks so many times, or as fast as it
     /// is served.
     pub(crate) asks_until: Option<Time>,
-    /// The devices of a trace that are played on a device of their own each, by name and in the order
-    /// of these; none if there is one device for all.
-    pub(crate) lanes: Vec<String>,
+    /// What is on a device of its own each, files or devices of a trace, in the order of their devices;
+    /// none if there is one device for all.
+    pub(crate) lanes: Vec<Lane>,
     /// The largest request in bytes.
     pub(crate) longest: u32,
     /// What its requests took on the drive that they were recorded on, one at a time, in nanoseconds
@@ -88,7 +88,21 @@ pub(crate) struct Load {
     pub(crate) remarks: Vec<String>,
 }
 
+/// A file or a device of a trace, which is on a device of its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Lane {
+    /// As results call it; empty of a trace without names.
+    pub(crate) name: String,
+    /// The first byte of its device, in the address space of the run.
+    pub(crate) base: u64,
+}
+
 impl Load {
+    /// The names of what is on a device of its own each.
+    pub(crate) fn lane_names(&self) -> impl Iterator<Item = &str> {
+        self.lanes.iter().map(|lane| lane.name.as_str())
+    }
+
     /// The same of one class only.
     ///
     /// # Errors

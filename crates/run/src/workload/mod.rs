@@ -9,7 +9,7 @@ mod trace_devices;
 
 use penstock_spec::{Job, WorkloadSpec};
 
-pub(crate) use self::load::{Books, Load};
+pub(crate) use self::load::{Books, Lane, Load};
 
 use crate::failure::Failure;
 use crate::place::Place;
@@ -21,7 +21,7 @@ use crate::place::Place;
 pub(crate) fn load(job: &Job, place: &Place) -> Result<Load, Failure> {
     let (capacity, block) = (place.capacity(), place.block());
     match &job.workload {
-        WorkloadSpec::Agents(_) => agents::load(job, capacity, block),
+        WorkloadSpec::Agents(_) => agents::load(job, place),
         WorkloadSpec::Programs(spec) => programs::load(job, spec, capacity, block),
         WorkloadSpec::Trace(spec) => trace::load(job, spec, capacity, place.mapped()),
         WorkloadSpec::Merge(spec) => merge::load(job, spec, place),

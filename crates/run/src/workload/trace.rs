@@ -10,7 +10,7 @@ use penstock_workload::trace::{
     ClassOf, DeviceId, Places, Replay, ReplayError, Timing, Trace, TraceError,
 };
 
-use super::load::{Books, Load, Workload, classes};
+use super::load::{Books, Lane, Load, Workload, classes};
 use super::trace_devices;
 use crate::failure::Failure;
 use crate::trace_file;
@@ -43,7 +43,12 @@ pub(super) fn load(
     let places = Places::new(&trace, spec.layout, capacity, spec.fit);
     let places = places.map_err(|error| failed(&error))?;
     trace_devices::check(&trace, spec, on, places.lanes())?;
-    let lanes = places.lanes().iter().map(|one| name(&trace, *one)).collect();
+    let mut end: u64 = 0;
+    let mut lane = |device: &DeviceId| {
+        let behind = end.saturating_add(capacity(*device));
+        Lane { name: name(&trace, *device), base: std::mem::replace(&mut end, behind) }
+    };
+    let lanes = places.lanes().iter().map(&mut lane).collect();
     let remarks = std::mem::take(&mut trace.remarks);
     let trace = Arc::new(trace);
     let class = class_of(spec, &trace, &classes, other);

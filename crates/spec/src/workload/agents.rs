@@ -1,5 +1,7 @@
 //! Agents as a job describes them, and what becomes of them on a target of a known size.
 
+use std::ops::Range;
+
 use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
 use penstock_workload::{Agent, Arrivals, Growth, Pattern, Spacing};
 use serde_json::{Value as Json, json};
@@ -7,7 +9,7 @@ use serde_json::{Value as Json, json};
 use crate::amount::{Amount, Count, SIZE, TIME};
 use crate::classes::{self, Class};
 use crate::diagnose::{JobError, Origin, quote};
-use crate::keys::{Declared, Key, Maybe, is, keys, required, table, without};
+use crate::keys::{Declared, Key, Maybe, is, keys, required, table, table_with, without};
 use crate::kinds::{Choice, Own, SWITCH, Text, section};
 use crate::reader::Reader;
 use crate::rows::Rows;
@@ -15,7 +17,9 @@ use crate::schema::build::{self, with};
 use crate::text::Lines;
 use crate::tree::{Node, Value};
 use crate::units::{duration_text, size_text};
+use crate::workload::agent_files::{self, AgentFiles};
 use crate::workload::arrivals;
+use crate::workload::files::{FileSpec, Lying};
 use crate::workload::region::{self, Edge, Region};
 
 /// Longer requests are a slip of the unit: no kernel takes a tenth of it as one command.
@@ -63,7 +67,7 @@ keys! {
     GAP gap: u32 = SIZE.at_most(REQUEST_MOST), or 0;
     /// What grows with the number of requests.
     GROWTH growth: Growth = Own { read: growth, text: growth_text, schema: || table(GROWTH_KEYS) };
-    /// Its part of the device: shares, or bytes.
+    /// Its part of the file, or of the device of a job without files: shares, or bytes.
     REGION region: Region = region::KIND, or Region::WHOLE;
     /// When it asks, and how many requests it has.
     ARRIVALS arrivals: (Arrivals, Option<u32>) = arrivals::KIND, needs "{ kind = \"closed\", depth = 4 }";
@@ -110,6 +114,8 @@ pub struct AgentSpec {
     pub count: Option<u32>,
     /// Which part of the target it uses.
     pub region: Region,
+    /// On which files, and how often.
+    files: AgentFiles,
     /// When it asks.
     pub arrivals: Arrivals,
     /// When it begins.
@@ -121,11 +127,12 @@ pub struct AgentSpec {
     cache_origin: Origin,
 }
 
-/// Reads the agents of a job with these classes that runs for `duration`.
+/// Reads the agents of a job with these classes and files that runs for `duration`.
 pub(crate) fn read(
     reader: &Reader<'_>,
     classes: &[Class],
     duration: Span,
+    files: &[FileSpec],
 ) -> Result<Vec<AgentSpec>, JobError> {
     let hint = "an agent is a section: `[[agent]]` with class, op, size, pattern and arrivals";
     let none = || JobError::new("the job has no agent, so it asks for nothing").hint(hint);
@@ -137,7 +144,7 @@ pub(crate) fn read(
     };
     let mut agents: Vec<AgentSpec> = Vec::with_capacity(items.len());
     for item in items {
-        let agent = AgentSpec::read(item, classes, duration)?;
+        let agent = AgentSpec::read(item, classes, duration, files)?;
         if let Some(name) = &agent.name
             && agents.iter().any(|other| other.name == agent.name)
         {
@@ -151,9 +158,14 @@ pub(crate) fn read(
 }
 
 impl AgentSpec {
-    /// Reads an agent of a job that runs for `duration`.
-    pub(crate) fn read(node: &Node, classes: &[Class], duration: Span) -> Result<Self, JobError> {
-        let reader = Reader::new(node, "this agent", &[KEYS])?;
+    /// Reads an agent of a job with these files that runs for `duration`.
+    pub(crate) fn read(
+        node: &Node,
+        classes: &[Class],
+        duration: Span,
+        files: &[FileSpec],
+    ) -> Result<Self, JobError> {
+        let reader = Reader::new(node, "this agent", &[KEYS, agent_files::KEYS])?;
         let name = reader.find(&NAME)?;
         if let Some(name) = name.as_ref().filter(|name| !classes::is_name(name)) {
             let found = format!("{} is no name of an agent", quote(name));
@@ -174,6 +186,7 @@ impl AgentSpec {
             size: reader.get(&BYTES)?,
             pattern,
             region: reader.get(&REGION)?.or_at(reader.origin(&REGION)),
+            files: AgentFiles::read(&reader, files)?,
             arrivals,
             start: reader.get(&START)?,
             stop: active(&reader, AGENT.name, (&START, &STOP), duration)?,
@@ -183,9 +196,22 @@ impl AgentSpec {
         })
     }
 
-    /// The agent on a target of `capacity` bytes in whole blocks.
-    pub(crate) fn on(&self, capacity: u64, step: u64, prio: u8) -> Result<Agent, JobError> {
-        let region = self.region.on(capacity, step)?;
+    /// Its copies on those of the files that it works on; `lying` has all files of the job.
+    pub(crate) fn on(&self, lying: &[Lying], prio: u8) -> Result<Vec<Agent>, JobError> {
+        let mut agents = Vec::new();
+        for number in self.files.numbers() {
+            let file = lying[number as usize];
+            let region = self.region.on(file.size, file.step)?;
+            for part in self.files.parts(region, file.step) {
+                let agent = self.one(part, file.step, prio)?;
+                agents.push(Agent { region: file.place(agent.region), ..agent });
+            }
+        }
+        Ok(agents)
+    }
+
+    /// One of its copies, in `region` of a file.
+    fn one(&self, region: Range<u64>, step: u64, prio: u8) -> Result<Agent, JobError> {
         let bytes = region.end - region.start;
         let first = self.first(bytes, step)?;
         let cache = if self.buffered { Flags::BUFFERED } else { Flags::NONE };
@@ -214,6 +240,9 @@ impl AgentSpec {
             return Err(JobError::new(found).at(&self.size_origin).hint(hint));
         }
         if bytes < longest {
+            if let Some(slice) = self.files.too_small(bytes, longest) {
+                return Err(slice);
+            }
             let (holds, size) = (size_text(bytes), size_text(longest));
             let found = format!("the region holds {holds}, less than one request of {size}");
             let hint = "make `region` larger, or `size` smaller";
@@ -279,7 +308,7 @@ impl AgentSpec {
     /// The section, with every default in place.
     pub(crate) fn write(&self, out: &mut Lines, class: &str) {
         let in_line = self.pattern == Pattern::Sequential && self.arrivals != Arrivals::Turns;
-        Rows::of(&[KEYS])
+        let rows = Rows::of(&[KEYS, agent_files::KEYS])
             .maybe(&NAME, self.name.as_ref())
             .put(&CLASS, &class.to_owned())
             .put(&OP, &self.op)
@@ -294,17 +323,33 @@ impl AgentSpec {
             .put(&REGION, &self.region)
             .put(&ARRIVALS, &(self.arrivals.clone(), self.count))
             .put(&START, &self.start)
-            .put(&STOP, &self.stop)
-            .section(Some(&format!("[[{}]]", AGENT.name)), out);
+            .put(&STOP, &self.stop);
+        self.files.write(rows).section(Some(&format!("[[{}]]", AGENT.name)), out);
+    }
+
+    /// How many agents it is, on all of its files.
+    pub fn agents(&self) -> u64 {
+        self.files.agents()
+    }
+
+    /// Where it says how many copies there are.
+    pub(crate) fn copies_origin(&self) -> &Origin {
+        self.files.copies_origin()
+    }
+
+    /// The numbers of its files among those of the job; that of the target, if the job has none.
+    pub fn file_numbers(&self) -> impl Iterator<Item = u32> {
+        self.files.numbers()
     }
 
     /// Requests that it keeps outstanding by itself.
     pub(crate) fn depth(&self) -> u64 {
-        match self.arrivals {
-            Arrivals::Closed { depth, .. } => u64::from(depth),
-            Arrivals::Turns => 1,
-            Arrivals::Open { .. } => 0,
-        }
+        self.agents()
+            * match self.arrivals {
+                Arrivals::Closed { depth, .. } => u64::from(depth),
+                Arrivals::Turns => 1,
+                Arrivals::Open { .. } => 0,
+            }
     }
 }
 
@@ -319,7 +364,7 @@ fn schema() -> Json {
         {"if": random, "then": without(&[&FIRST, &GAP])},
         {"if": required(&[&GROWTH]), "then": arrivals(arrivals::counted())},
     ]});
-    with(table(KEYS), rules)
+    with(table_with(KEYS, &[agent_files::KEYS]), rules)
 }
 
 /// How the requests of an agent with this pattern lie apart; the first of them lies at the beginning.

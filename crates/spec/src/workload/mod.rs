@@ -1,8 +1,10 @@
 //! The workload of a job: agents, programs, a trace or merges. Each kind is a file with its sections; what
 //! decides between the kinds is here.
 
+pub(crate) mod agent_files;
 pub(crate) mod agents;
 pub(crate) mod arrivals;
+pub(crate) mod files;
 pub(crate) mod lanes;
 pub(crate) mod merge;
 pub(crate) mod programs;
@@ -18,12 +20,14 @@ use penstock_core::{ClassId, Span};
 use serde_json::{Value as Json, json};
 
 use self::agents::{AGENT, AgentSpec};
+use self::files::{Extent, FILE, FileSpec, Lying};
 use self::lanes::LaneDevice;
 use self::merge::{MERGE, MergeSpec};
 use self::programs::{CPU, PROGRAM, ProgramsSpec};
 use self::traces::{RULE, TRACE, TraceSpec};
 use crate::classes::{CLASS, Class};
-use crate::diagnose::JobError;
+use crate::devices::DeviceSpec;
+use crate::diagnose::{JobError, Origin};
 use crate::keys::{Declared, Keys, required, without};
 use crate::page_cache::PAGE_CACHE;
 use crate::reader::Reader;
@@ -31,7 +35,7 @@ use crate::schema::build::with;
 use crate::text::Lines;
 
 /// Sections of workloads, in the order in which they are written.
-pub(crate) const SECTIONS: Keys = &[&AGENT, &CPU, &PROGRAM, &MERGE, &TRACE, &RULE];
+pub(crate) const SECTIONS: Keys = &[&FILE, &AGENT, &CPU, &PROGRAM, &MERGE, &TRACE, &RULE];
 
 /// What to do about agents in a job with programs.
 const NOT_BOTH: &str = "a job has one or the other: leave one out, or make the agent a program, \
@@ -40,14 +44,23 @@ const NOT_BOTH: &str = "a job has one or the other: leave one out, or make the a
 /// The workload of a job.
 #[derive(Clone, PartialEq, Debug)]
 pub enum WorkloadSpec {
-    /// Agents in the order of the file.
-    Agents(Vec<AgentSpec>),
+    /// Agents, and the files that they work on.
+    Agents(AgentsSpec),
     /// Programs on processors.
     Programs(ProgramsSpec),
     /// A trace to play.
     Trace(TraceSpec),
     /// Merges side by side.
     Merge(MergeSpec),
+}
+
+/// Agents and the files that they work on, both in the order of the job.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AgentsSpec {
+    /// None: all agents work on the target.
+    pub files: Vec<FileSpec>,
+    /// Those that are to run.
+    pub agents: Vec<AgentSpec>,
 }
 
 /// The kind of a job's workload, by the sections that the job has.
@@ -69,6 +82,7 @@ impl WorkloadKind {
             reader.refuse(&[duration], why, hint)?;
             let hint = "a job has agents, programs, a trace or merges";
             reader.refuse(&[&AGENT, &PROGRAM, &CPU, &TRACE, &RULE], why, hint)?;
+            reader.refuse(&[&FILE], why, "merges lie on the disks of the device")?;
             reader.refuse(&[&PAGE_CACHE], why, "what merges ask for is direct")?;
             return Ok(Self::Merge);
         }
@@ -77,6 +91,7 @@ impl WorkloadKind {
             reader.refuse(&[duration], why, "to end sooner, set `stop` to a time")?;
             let hint = "a job has agents, programs, a trace or merges";
             reader.refuse(&[&AGENT, &PROGRAM, &CPU], why, hint)?;
+            reader.refuse(&[&FILE], why, "its devices are placed by `layout` and `on`")?;
             reader.refuse(&[&PAGE_CACHE], why, "a trace holds what went past the page cache")?;
             return Ok(Self::Trace);
         }
@@ -84,6 +99,7 @@ impl WorkloadKind {
         if reader.node(&PROGRAM).is_some() {
             let why = "belongs to a job with agents; this one has programs";
             reader.refuse(&[&AGENT], why, NOT_BOTH)?;
+            reader.refuse(&[&FILE], why, "programs work on the one device of the job")?;
             reader.refuse(&[&PAGE_CACHE], why, "what programs ask for is direct")?;
             return Ok(Self::Programs);
         }
@@ -116,7 +132,12 @@ impl WorkloadKind {
         folder: &Path,
     ) -> Result<WorkloadSpec, JobError> {
         Ok(match self {
-            Self::Agents => WorkloadSpec::Agents(agents::read(reader, classes, duration)?),
+            Self::Agents => {
+                let files = reader.node(&FILE).map(|node| files::read(node, folder)).transpose()?;
+                let files = files.unwrap_or_default();
+                let agents = agents::read(reader, classes, duration, &files)?;
+                WorkloadSpec::Agents(AgentsSpec { files, agents })
+            }
             Self::Programs => {
                 WorkloadSpec::Programs(ProgramsSpec::read(reader, classes, duration)?)
             }
@@ -129,13 +150,30 @@ impl WorkloadKind {
 impl WorkloadSpec {
     /// Its agents, if it has agents.
     pub fn agents(&self) -> &[AgentSpec] {
-        if let Self::Agents(agents) = self { agents } else { &[] }
+        if let Self::Agents(spec) = self { &spec.agents } else { &[] }
+    }
+
+    /// The files that its agents work on, if they have any.
+    pub fn files(&self) -> &[FileSpec] {
+        if let Self::Agents(spec) = self { &spec.files } else { &[] }
+    }
+
+    /// What each of these files is called.
+    pub fn file_names(&self) -> Vec<String> {
+        files::names(self.files())
+    }
+
+    /// Where the files of its agents lie on these devices, one for each; on the one device, if there are
+    /// none.
+    pub(crate) fn lie(&self, devices: &[Extent]) -> Result<Vec<Lying>, JobError> {
+        files::lie(self.files(), devices)
     }
 
     /// How many requests of `class` there are, if its agents say so.
     pub fn requests(&self, class: ClassId) -> Option<u64> {
         let counts = self.agents().iter().filter(|agent| agent.class == class);
-        let all: Option<u64> = counts.map(|agent| agent.count.map(u64::from)).sum();
+        let of = |agent: &AgentSpec| Some(u64::from(agent.count?).saturating_mul(agent.agents()));
+        let all = counts.map(of).try_fold(0_u64, |all, count| Some(all.saturating_add(count?)));
         all.filter(|all| *all > 0)
     }
 
@@ -159,22 +197,39 @@ impl WorkloadSpec {
         matches!(self, Self::Trace(_) | Self::Merge(_))
     }
 
-    /// The devices that the devices of its trace are played on, if each has one of its own kind.
-    pub fn lane_devices(&self) -> &[LaneDevice] {
-        self.trace().map_or(&[], |trace| &trace.on)
+    /// The devices that the devices of its trace are played on, or those of its files, if they are not
+    /// all such a device as the job names, which is `usual`.
+    ///
+    /// # Errors
+    /// If a file has no device.
+    pub fn lane_devices(&self, usual: Option<&DeviceSpec>) -> Result<Vec<LaneDevice>, JobError> {
+        match self {
+            Self::Trace(trace) => Ok(trace.on.clone()),
+            _ => files::devices(self.files(), usual),
+        }
     }
 
     /// The same workload on one device, or on several of one kind.
     pub fn drop_lane_devices(&mut self) {
-        if let Self::Trace(trace) = self {
-            trace.on.clear();
+        match self {
+            Self::Trace(trace) => trace.on.clear(),
+            Self::Agents(spec) => files::drop_devices(&mut spec.files, |_| false),
+            Self::Programs(_) | Self::Merge(_) => {}
+        }
+    }
+
+    /// The same with the files of its agents on such a device as an argument names for the job, but for
+    /// those that arguments give one of their own.
+    pub(crate) fn drop_written_devices(&mut self) {
+        if let Self::Agents(spec) = self {
+            files::drop_devices(&mut spec.files, Origin::is_set);
         }
     }
 
     /// The most streams that its requests can have.
     pub fn streams(&self) -> usize {
         match self {
-            Self::Agents(agents) => agents.len(),
+            Self::Agents(spec) => spec.agents.iter().map(AgentSpec::agents).sum::<u64>() as usize,
             Self::Merge(merges) => merges.jobs as usize,
             // One for each process of a trace, and for each task; no machine has more.
             Self::Programs(_) | Self::Trace(_) => 1 << 22,
@@ -190,8 +245,9 @@ impl WorkloadSpec {
     /// Writes its sections.
     pub(crate) fn write(&self, out: &mut Lines, classes: &[Class]) {
         match self {
-            Self::Agents(agents) => {
-                for agent in agents {
+            Self::Agents(spec) => {
+                spec.files.iter().for_each(|file| file.write(out));
+                for agent in &spec.agents {
                     agent.write(out, &classes[agent.class.index()].name);
                 }
             }
@@ -211,9 +267,9 @@ pub(crate) fn schema(duration: &dyn Declared) -> Json {
     let agents = with_duration(&[&AGENT], &[&RULE, &CPU]);
     // The first section that the job has decides.
     let kinds: [(&dyn Declared, Json); 3] = [
-        (&MERGE, without(&[duration, &AGENT, &PROGRAM, &CPU, &TRACE, &RULE, &PAGE_CACHE])),
-        (&TRACE, without(&[duration, &AGENT, &PROGRAM, &CPU, &PAGE_CACHE])),
-        (&PROGRAM, with_duration(&[], &[&RULE, &AGENT, &PAGE_CACHE])),
+        (&MERGE, without(&[duration, &FILE, &AGENT, &PROGRAM, &CPU, &TRACE, &RULE, &PAGE_CACHE])),
+        (&TRACE, without(&[duration, &FILE, &AGENT, &PROGRAM, &CPU, &PAGE_CACHE])),
+        (&PROGRAM, with_duration(&[], &[&RULE, &FILE, &AGENT, &PAGE_CACHE])),
     ];
     kinds.into_iter().rev().fold(
         agents,

@@ -115,7 +115,7 @@ impl Edge {
     }
 
     /// As it is written.
-    fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         match self {
             Self::Share(share) => units::share_text(share),
             Self::At(bytes) => size_text(bytes),

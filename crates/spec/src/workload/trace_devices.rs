@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use crate::devices::{self, DeviceSpec};
+use crate::devices;
 use crate::diagnose::JobError;
 use crate::named_device;
 use crate::tree::{Node, Value};

@@ -270,7 +270,7 @@ pub(crate) fn on<'a>(job: &Reader<'a>) -> Option<&'a Node> {
 }
 
 /// The way to those devices.
-pub(crate) const PATH_OF_DEVICES: &[&str] = &[TRACE.name, ON.name];
+pub(crate) const PATH_OF_DEVICES: [&str; 2] = [TRACE.name, ON.name];
 
 /// The schema of a job with such devices.
 pub(crate) fn with_devices() -> Json {

@@ -1,0 +1,182 @@
+//! Which files an agent works on, and how many of it there are on each.
+
+use std::ops::Range;
+
+use crate::amount::Count;
+use crate::diagnose::{JobError, Origin};
+use crate::keys::keys;
+use crate::kinds::{Choice, Each, Text};
+use crate::reader::Reader;
+use crate::rows::Rows;
+use crate::units::size_text;
+use crate::workload::files::{self, FILE, FileSpec};
+
+/// Copies of an agent on a file at most.
+const COPIES_MOST: u64 = 1 << 16;
+
+keys! {
+    /// Keys of an agent that say where it works.
+    KEYS:
+    /// The files that it works on: all that have a name (`data`), one of them (`data.0`), or a list. It
+    /// may be left out if the job has one `[[file]]` section, or none.
+    NAMES file: Vec<String> = Each(&Text("the name of a file"));
+    /// How many agents of this kind there are on each of its files. Each is a stream of its own, with
+    /// random numbers of its own.
+    COPIES copies: u32 = Count(1, COPIES_MOST), or 1;
+    /// What the copies on a file share: each works on the whole region, or each on a slice of its own.
+    SHARE share: Parts = Choice(&[("whole", Parts::Whole), ("slices", Parts::Slices)]), or Parts::Whole;
+}
+
+/// What the copies of an agent on one file share.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Parts {
+    /// Each works on the whole region.
+    Whole,
+    /// Each works on a part of its own; all are equally large, as far as blocks allow.
+    Slices,
+}
+
+/// The files of an agent and its copies on each.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct AgentFiles {
+    /// As they were written; empty: all of the only section.
+    names: Vec<String>,
+    /// Their numbers among those of the job; empty if the job has none.
+    numbers: Vec<u32>,
+    copies: u32,
+    copies_origin: Origin,
+    parts: Parts,
+    parts_origin: Origin,
+}
+
+impl AgentFiles {
+    /// Reads them of an agent in a job with these files.
+    pub(crate) fn read(reader: &Reader<'_>, files: &[FileSpec]) -> Result<Self, JobError> {
+        let names = reader.find(&NAMES)?.unwrap_or_default();
+        let origin = reader.place(&NAMES);
+        let numbers = match (files, &names[..]) {
+            ([], []) => Vec::new(),
+            ([], [name, ..]) => {
+                let found = format!("the agent names the file `{name}`, and the job has none");
+                let hint = format!("add a section `[[{}]]`, or leave `file` out", FILE.name);
+                return Err(JobError::new(found).at(origin).hint(hint));
+            }
+            ([file], []) => (0..file.count).collect(),
+            (several, []) => {
+                let names: Vec<String> =
+                    several.iter().map(|file| format!("`{}`", file.name)).collect();
+                let found = "the job has several `[[file]]` sections, and this agent names no file";
+                let hint = format!("add `file = \"…\"`: one of {}, or a list", names.join(", "));
+                return Err(JobError::new(found).at(reader.origin(&NAMES)).hint(hint));
+            }
+            (files, names) => numbers(names, origin, files)?,
+        };
+        Ok(Self {
+            names,
+            numbers,
+            copies: reader.get(&COPIES)?,
+            copies_origin: reader.place(&COPIES).clone(),
+            parts: reader.get(&SHARE)?,
+            parts_origin: reader.place(&SHARE).clone(),
+        })
+    }
+
+    /// `rows` with its keys, as far as they are given: most agents need none.
+    pub(crate) fn write(&self, rows: Rows) -> Rows {
+        rows.maybe(&NAMES, Some(&self.names).filter(|names| !names.is_empty()))
+            .maybe(&COPIES, Some(&self.copies).filter(|copies| **copies != 1))
+            .maybe(&SHARE, Some(&self.parts).filter(|parts| **parts != Parts::Whole))
+    }
+
+    /// The numbers of its files; that of the target, if the job has no files.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
+        let target = self.numbers.is_empty().then_some(0);
+        self.numbers.iter().copied().chain(target)
+    }
+
+    /// How many agents it is, on all of its files.
+    pub(crate) fn agents(&self) -> u64 {
+        u64::from(self.copies) * self.numbers.len().max(1) as u64
+    }
+
+    /// Where it says how many copies there are.
+    pub(crate) fn copies_origin(&self) -> &Origin {
+        &self.copies_origin
+    }
+
+    /// The parts of `region` that its copies on a file work on, in their order. Borders between slices
+    /// lie at multiples of `step`.
+    pub(crate) fn parts(
+        &self,
+        region: Range<u64>,
+        step: u64,
+    ) -> impl Iterator<Item = Range<u64>> + use<> {
+        let (copies, parts) = (u64::from(self.copies), self.parts);
+        let bytes = region.end - region.start;
+        let border = move |number: u64| match number {
+            all if all == copies => bytes,
+            part => {
+                let at = (u128::from(bytes) * u128::from(part) / u128::from(copies)) as u64;
+                at - at % step
+            }
+        };
+        (0..copies).map(move |copy| match parts {
+            Parts::Whole => region.clone(),
+            Parts::Slices => region.start + border(copy)..region.start + border(copy + 1),
+        })
+    }
+
+    /// The error for a part of `bytes`, which has no room for a request of `longest`; none if its
+    /// copies share the whole region.
+    pub(crate) fn too_small(&self, bytes: u64, longest: u64) -> Option<JobError> {
+        let slices = self.parts == Parts::Slices && self.copies > 1;
+        slices.then(|| {
+            let (holds, size, copies) = (size_text(bytes), size_text(longest), self.copies);
+            let found =
+                format!("a slice of {copies} holds {holds}, less than one request of {size}");
+            let hint = "lower `copies` or `size`, make `region` or the file larger, or let them \
+                        share the whole";
+            JobError::new(found).at(&self.parts_origin).hint(hint)
+        })
+    }
+}
+
+/// The numbers of `files` that `names`, written at `origin`, stand for.
+fn numbers(names: &[String], origin: &Origin, files: &[FileSpec]) -> Result<Vec<u32>, JobError> {
+    let mut numbers: Vec<u32> = Vec::new();
+    for name in names {
+        for number in files::named(name, origin, files)? {
+            if numbers.contains(&number) {
+                let found = format!("file `{name}` is named twice");
+                return Err(JobError::new(found).at(origin).hint("name each file once"));
+            }
+            numbers.push(number);
+        }
+    }
+    Ok(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::Source;
+    use crate::tree;
+
+    fn copies(copies: u32, share: &str) -> AgentFiles {
+        let text = format!("copies = {copies}\nshare = \"{share}\"\n");
+        let node = tree::parse(&Source::file("job.toml", &text)).unwrap();
+        AgentFiles::read(&Reader::new(&node, "this agent", &[KEYS]).unwrap(), &[]).unwrap()
+    }
+
+    #[test]
+    fn slices_cover_the_region_and_do_not_overlap() {
+        for (count, bytes, step) in [(3, 100_000, 4096), (1, 5000, 4096), (7, 7, 1)] {
+            let parts: Vec<_> = copies(count, "slices").parts(1000..1000 + bytes, step).collect();
+            assert_eq!((parts[0].start, parts.last().unwrap().end), (1000, 1000 + bytes));
+            assert!(parts.windows(2).all(|two| two[0].end == two[1].start), "{parts:?}");
+            assert!(parts.iter().all(|part| (part.start - 1000) % step == 0), "{parts:?}");
+        }
+        let whole: Vec<_> = copies(2, "whole").parts(8..16, 4).collect();
+        assert_eq!(whole, [8..16, 8..16]);
+    }
+}

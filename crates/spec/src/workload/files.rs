@@ -1,0 +1,393 @@
+//! Files as a job describes them: each is on a device of its own, with a queue and a policy of its own.
+
+use std::ops::Range;
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use crate::amount::{Count, SIZE};
+use crate::classes;
+use crate::devices::DeviceSpec;
+use crate::diagnose::{JobError, Origin, quote};
+use crate::keys::{keys, table};
+use crate::kinds::{Own, Text, section};
+use crate::named_device;
+use crate::nearest::suggest;
+use crate::reader::Reader;
+use crate::rows::Rows;
+use crate::schema::build;
+use crate::text::{Lines, quoted};
+use crate::tree::{Node, Value};
+use crate::units::{about, size_text};
+use crate::workload::lanes::LaneDevice;
+use crate::workload::region::{Edge, whole_blocks};
+
+/// Files of a job at most: each has a device, a queue and a policy.
+const FILES_MOST: u64 = 1 << 10;
+
+keys! {
+    /// What agents read and write: one file, or several that are alike, each on a device of its own.
+    FILE file: Node = section(|| build::some(&table(KEYS)));
+}
+
+keys! {
+    /// Keys of a file.
+    KEYS:
+    /// What agents call it. Several of this name are `data.0`, `data.1` and so on.
+    NAME name: String = Text("the name of a file"), needs "\"data\"";
+    /// How many there are, each on a device of its own.
+    COUNT count: u32 = Count(1, FILES_MOST), or 1;
+    /// Bytes of each.
+    BYTES size: u64 = SIZE.above_zero().hint("a file holds something"), needs "\"4GiB\"";
+    /// Where on its device each begins: a share of the device, or bytes.
+    AT at: Edge = Own { read: Edge::read, text: Edge::quoted, schema: Edge::schema }, or Edge::At(0);
+    /// The device of each: a named device, the path of a device file, or the device itself. If not
+    /// given, that of the job.
+    DEVICE device: Node = section(named_device::schema);
+    /// Devices of single files of this name, by their number, where they are others.
+    ON on: Node = section(|| json!({
+        "type": "object",
+        "patternProperties": {"^[0-9]+$": named_device::schema()},
+        "additionalProperties": false,
+    }));
+}
+
+/// Files that are alike, but perhaps for their devices.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FileSpec {
+    /// What agents call them.
+    pub name: String,
+    /// How many there are.
+    pub count: u32,
+    /// Bytes of each.
+    pub size: u64,
+    /// Where on its device each begins.
+    pub at: Edge,
+    /// The device of each, if it is not that of the job.
+    pub device: Option<DeviceSpec>,
+    /// Those of them that are on other devices.
+    on: Vec<SingleDevice>,
+    name_origin: Origin,
+    device_origin: Origin,
+    size_origin: Origin,
+    at_origin: Origin,
+}
+
+/// The device of one of several files of a name.
+#[derive(Clone, PartialEq, Debug)]
+struct SingleDevice {
+    number: u32,
+    spec: DeviceSpec,
+    origin: Origin,
+}
+
+/// A device as a part of the address space of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Extent {
+    /// Its first byte.
+    pub base: u64,
+    /// Its bytes.
+    pub capacity: u64,
+    /// What it rounds ranges to, in bytes.
+    pub block: u32,
+}
+
+impl Extent {
+    /// A device that is the whole address space.
+    pub fn whole(capacity: u64, block: u32) -> Self {
+        Self { base: 0, capacity, block }
+    }
+}
+
+/// Reads `[[file]]`; device files lie in `folder`.
+pub(crate) fn read(node: &Node, folder: &Path) -> Result<Vec<FileSpec>, JobError> {
+    let hint = "a file is a section: `[[file]]` with name, size and device";
+    let Value::List(items) = &node.value else { return Err(node.expected("files").hint(hint)) };
+    let mut files: Vec<FileSpec> = Vec::with_capacity(items.len());
+    for item in items {
+        let file = FileSpec::read(item, folder)?;
+        if files.iter().any(|other| other.name == file.name) {
+            let found = format!("two files are called {}", quote(&file.name));
+            let hint = "give one another name; several that are alike are one section with `count`";
+            return Err(JobError::new(found).at(&file.name_origin).hint(hint));
+        }
+        files.push(file);
+    }
+    let all: u64 = files.iter().map(|file| u64::from(file.count)).sum();
+    if all > FILES_MOST {
+        let found = format!("the job has {all} files; at most {FILES_MOST} may be");
+        let hint = "each has a device of its own: lower a `count`";
+        return Err(JobError::new(found).at(&node.origin).hint(hint));
+    }
+    if files.is_empty() {
+        return Err(JobError::new("the job has no file").at(&node.origin).hint(hint));
+    }
+    Ok(files)
+}
+
+impl FileSpec {
+    fn read(node: &Node, folder: &Path) -> Result<Self, JobError> {
+        let reader = Reader::new(node, "this file", &[KEYS])?;
+        let name = reader.get(&NAME)?;
+        if !classes::is_name(&name) {
+            let found = format!("{} is no name of a file", quote(&name));
+            return Err(JobError::new(found).at(reader.place(&NAME)).hint(classes::NAME_HINT));
+        }
+        let count = reader.get(&COUNT)?;
+        let device = reader.node(&DEVICE);
+        let device = device.map(|node| named_device::read(node, &name, folder)).transpose()?;
+        let on = reader.node(&ON).map(|node| on(node, &name, count, folder)).transpose()?;
+        Ok(Self {
+            count,
+            size: reader.get(&BYTES)?,
+            at: reader.get(&AT)?,
+            device,
+            on: on.unwrap_or_default(),
+            name_origin: reader.place(&NAME).clone(),
+            device_origin: reader.place(&DEVICE).clone(),
+            size_origin: reader.place(&BYTES).clone(),
+            at_origin: reader.place(&AT).clone(),
+            name,
+        })
+    }
+
+    /// The section, with every default in place.
+    pub(crate) fn write(&self, out: &mut Lines) {
+        Rows::of(&[KEYS])
+            .put(&NAME, &self.name)
+            .put(&COUNT, &self.count)
+            .put(&BYTES, &self.size)
+            .put(&AT, &self.at)
+            .section(Some(&format!("[[{}]]", FILE.name)), out);
+        if let Some(device) = &self.device {
+            device.write(&format!("{}.{}", FILE.name, DEVICE.name), out);
+        }
+        for SingleDevice { number, spec, .. } in &self.on {
+            let number = quoted(&number.to_string());
+            spec.write(&format!("{}.{}.{number}", FILE.name, ON.name), out);
+        }
+    }
+
+    /// What each of them is called.
+    fn names(&self) -> impl Iterator<Item = String> {
+        (0..self.count).map(|number| match self.count {
+            1 => self.name.clone(),
+            _ => format!("{}.{number}", self.name),
+        })
+    }
+
+    /// Whether one of them is called `name`, and which: one file is called without a number too.
+    fn number(&self, name: &str) -> Option<u32> {
+        let number = name.strip_prefix(&self.name)?.strip_prefix('.')?.parse().ok()?;
+        (number < self.count).then_some(number)
+    }
+
+    /// The device of the one of this number, if it is not that of the job.
+    fn device_of(&self, number: u32) -> Option<&DeviceSpec> {
+        let single = self.on.iter().find(|single| single.number == number);
+        single.map(|single| &single.spec).or(self.device.as_ref())
+    }
+
+    /// The bytes of one of them, called `name`, on `device`, and what can be asked for of them.
+    fn lie(&self, name: &str, device: Extent) -> Result<Lying, JobError> {
+        let (capacity, step) = whole_blocks(device.capacity, device.block);
+        let larger = |found: String, origin: &Origin, hint: &str| {
+            Err(JobError::new(found).at(origin).hint(hint))
+        };
+        let (size, holds) = (size_text(self.size), about(capacity));
+        if self.size > capacity {
+            let found = format!("file {name} has {size}; its device has {holds}");
+            let hint = "lower its `size`, or name a larger device";
+            return larger(found, &self.size_origin, hint);
+        }
+        let past = || {
+            let at = self.at.text();
+            let found = format!(
+                "file {name} begins at {at} and has {size}: it ends past its device, which has {holds}"
+            );
+            let hint = "let it begin nearer to the device's beginning, or lower its `size`";
+            larger(found, &self.at_origin, hint)
+        };
+        let at = match self.at {
+            Edge::At(bytes) if bytes > capacity => return past(),
+            at => at.on(capacity, step)?,
+        };
+        if at + self.size > capacity {
+            return past();
+        }
+        let (size, _) = whole_blocks(self.size, device.block);
+        Ok(Lying { first: device.base + at, size, step })
+    }
+}
+
+/// A file on its device.
+#[derive(Clone, Copy)]
+pub(crate) struct Lying {
+    /// Its first byte, in the address space of a run.
+    pub(crate) first: u64,
+    /// Its bytes in whole blocks.
+    pub(crate) size: u64,
+    /// The step between borders that are given as shares.
+    pub(crate) step: u64,
+}
+
+impl Lying {
+    /// What a job without files has: all of `device`.
+    pub(crate) fn all_of(device: Extent) -> Self {
+        let (size, step) = whole_blocks(device.capacity, device.block);
+        Self { first: device.base, size, step }
+    }
+
+    /// The place of `region`, a part of the file, in the address space of a run.
+    pub(crate) fn place(&self, region: Range<u64>) -> Range<u64> {
+        self.first + region.start..self.first + region.end
+    }
+}
+
+/// The devices of single files called `name`, of which there are `count`.
+fn on(node: &Node, name: &str, count: u32, folder: &Path) -> Result<Vec<SingleDevice>, JobError> {
+    let Value::Table(table) = &node.value else {
+        let expected = node.expected("a device for single files");
+        return Err(expected.hint("by their numbers, as in `on = { 2 = \"hdd-7200\" }`"));
+    };
+    let mut devices: Vec<SingleDevice> = Vec::new();
+    for entry in &table.entries {
+        let number = entry.key.parse().ok().filter(|number| *number < count);
+        let number = number.ok_or_else(|| {
+            let found = format!("there is no file {name}.{}", entry.key);
+            let hint = match count {
+                1 => format!("there is one: {name}.0"),
+                _ => format!("there are {name}.0 to {name}.{}", count - 1),
+            };
+            JobError::new(found).at(&entry.origin).hint(hint)
+        })?;
+        let spec = named_device::read(&entry.node, &format!("{name}.{number}"), folder)?;
+        // `02` is the same number.
+        devices.retain(|single| single.number != number);
+        devices.push(SingleDevice { number, spec, origin: entry.node.origin.clone() });
+    }
+    devices.sort_by_key(|single| single.number);
+    Ok(devices)
+}
+
+/// What all of `files` are called, in their order.
+pub(crate) fn names(files: &[FileSpec]) -> Vec<String> {
+    files.iter().flat_map(FileSpec::names).collect()
+}
+
+/// The devices of all of `files`, or that of the job, `usual`, for those that name none; empty if no
+/// file names one.
+///
+/// # Errors
+/// If a file has none.
+pub(crate) fn devices(
+    files: &[FileSpec],
+    usual: Option<&DeviceSpec>,
+) -> Result<Vec<LaneDevice>, JobError> {
+    if files.iter().all(|file| file.device.is_none() && file.on.is_empty()) {
+        return Ok(Vec::new());
+    }
+    let mut devices = Vec::new();
+    for file in files {
+        for (number, name) in (0..).zip(file.names()) {
+            let spec = file.device_of(number).or(usual).cloned().ok_or_else(|| {
+                let found = format!("file {name} has no device");
+                let hint = "give its section a `device`, or the job one for all that name none";
+                JobError::new(found).at(&file.name_origin).hint(hint)
+            })?;
+            devices.push(LaneDevice { name, spec });
+        }
+    }
+    Ok(devices)
+}
+
+/// Whether each of `files` names a device, and there are some.
+pub(crate) fn all_have_devices(files: &[FileSpec]) -> bool {
+    !files.is_empty() && files.iter().all(|file| file.device.is_some())
+}
+
+/// The schema of a job of which each file names a device.
+pub(crate) fn with_devices() -> Json {
+    let item = json!({"type": "object", "required": [DEVICE.name]});
+    json!({"properties": {FILE.name: build::some(&item)}})
+}
+
+/// The numbers of those of `files` that `name`, written at `origin`, stands for.
+pub(crate) fn named(
+    name: &str,
+    origin: &Origin,
+    files: &[FileSpec],
+) -> Result<Range<u32>, JobError> {
+    let mut first = 0;
+    for file in files {
+        if file.name == name {
+            return Ok(first..first + file.count);
+        }
+        if let Some(number) = file.number(name) {
+            return Ok(first + number..first + number + 1);
+        }
+        first += file.count;
+    }
+    let all = names(files);
+    let known = files.iter().map(|file| &file.name).chain(all.iter().filter(|n| n.contains('.')));
+    let found = format!("there is no file {}", quote(name));
+    Err(JobError::new(found).at(origin).hint(suggest(name, known.map(String::as_str))))
+}
+
+/// Where each of `files` lies on its device; all of the one device, if there are none.
+///
+/// # Errors
+/// A file that its device does not hold.
+pub(crate) fn lie(files: &[FileSpec], devices: &[Extent]) -> Result<Vec<Lying>, JobError> {
+    if files.is_empty() {
+        return Ok(devices.iter().copied().map(Lying::all_of).collect());
+    }
+    let each = files.iter().flat_map(|file| file.names().map(move |name| (file, name)));
+    each.zip(devices).map(|((file, name), device)| file.lie(&name, *device)).collect()
+}
+
+/// Leaves out the devices of `files`, but those that `stay`: the others are on such a device as the job
+/// names.
+pub(crate) fn drop_devices(files: &mut [FileSpec], stay: impl Fn(&Origin) -> bool) {
+    for file in files {
+        file.device = file.device.take().filter(|_| stay(&file.device_origin));
+        file.on.retain(|single| stay(&single.origin));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(count: u32) -> FileSpec {
+        let node = crate::tree::parse(&crate::diagnose::Source::file(
+            "job.toml",
+            &format!("name = \"data\"\ncount = {count}\nsize = \"1MiB\"\nat = \"50%\"\n"),
+        ));
+        FileSpec::read(&node.unwrap(), Path::new("")).unwrap()
+    }
+
+    #[test]
+    fn one_file_has_a_name_and_several_have_numbers() {
+        assert_eq!(names(&[file(1)]), ["data"]);
+        assert_eq!(names(&[file(3)]), ["data.0", "data.1", "data.2"]);
+        let origin = file(1).name_origin;
+        let numbers = |name, count| named(name, &origin, &[file(count)]).ok();
+        assert_eq!(numbers("data", 3), Some(0..3));
+        assert_eq!(numbers("data.2", 3), Some(2..3));
+        assert_eq!(numbers("data.0", 1), Some(0..1));
+        assert_eq!(
+            (numbers("data.3", 3), numbers("dat", 3), numbers("data.", 3)),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn a_file_lies_where_it_is_said_on_its_device() {
+        let device = Extent { base: 1 << 30, capacity: 4 << 20, block: 512 };
+        let Lying { first, size, step } = file(1).lie("data", device).unwrap();
+        assert_eq!((first, size, step), ((1 << 30) + (2 << 20), 1 << 20, 4096));
+        let at = file(1).lie("data", Extent { capacity: 3 << 19, ..device });
+        assert!(at.is_err_and(|error| error.to_string().contains("ends past its device")));
+    }
+}
