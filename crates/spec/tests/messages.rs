@@ -3,7 +3,7 @@
 //! A case is a change of one good job, so that its mistake is the only one.
 
 use insta::assert_snapshot;
-use penstock_spec::{Job, devices};
+use penstock_spec::{Extent, Job, devices};
 
 const GOOD: &str = r#"duration = "10min"
 
@@ -519,6 +519,85 @@ fn devices_of_a_trace() {
     ]);
 }
 
+/// A job with the files `data` (four of 1 GiB) and `log` and an agent with `lines`; `log` has the lines
+/// `of_log`.
+fn with_files(of_log: &str, lines: &str) -> String {
+    format!(
+        "duration = \"1s\"\n[class.a]\n[[file]]\nname = \"data\"\ncount = 4\nsize = \"1GiB\"\n\
+         [[file]]\nname = \"log\"\n{of_log}\n[[agent]]\nclass = \"a\"\nop = \"read\"\nsize = \"8KiB\"\n\
+         pattern = \"random\"\n{lines}\narrivals = {{ kind = \"closed\", depth = 32 }}\n"
+    )
+}
+
+/// The message for five devices of so many MiB.
+fn on_small(text: &str, mib: u64) -> String {
+    let job = Job::parse("files.toml", text, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let extent = |number| Extent { base: number << 40, capacity: mib << 20, block: 512 };
+    let devices: Vec<_> = (0..job.workload.file_names().len() as u64).map(extent).collect();
+    job.agents_over(&devices).expect_err("a mistake").to_string()
+}
+
+#[test]
+fn files_on_devices() {
+    let of_log = |lines: &str| message(&with_files(lines, "file = \"data\""), &[]);
+    let agent = |lines: &str| message(&with_files("size = \"1MiB\"", lines), &[]);
+    let set = |argument| message(&with_files("size = \"1MiB\"", "file = \"data\""), &[argument]);
+    let at = |at: &str, size: &str| {
+        let log = format!("at = \"{at}\"\nsize = \"{size}\"");
+        on_small(&with_files(&log, "file = \"log\""), 2048)
+    };
+    let slices = |more: &str| {
+        let agent = format!("file = \"log\"\nshare = \"slices\"\n{more}");
+        on_small(&with_files("size = \"256KiB\"", &agent), 2048)
+    };
+    messages!([
+        agent("file = \"dat\""),
+        agent("file = \"data.4\""),
+        agent("file = [\"log\", \"data\", \"data.1\"]"),
+        agent(""),
+        agent("file = \"log\"\nshare = \"slice\""),
+        instead("class = \"batch\"", "class = \"batch\"\nfile = \"data\""),
+        of_log("size = \"1MiB\"\ncount = 0"),
+        of_log(""),
+        of_log("size = \"0B\""),
+        of_log("size = \"1MiB\"\ndevice = \"hdd-10\""),
+        of_log("size = \"1MiB\"\ncount = 2\non = { 2 = \"flash\" }"),
+        of_log("size = \"1MiB\"\ncount = 1024"),
+        message(
+            &with_files("size = \"1MiB\"", "file = \"data\"").replace("\"log\"", "\"data\""),
+            &[]
+        ),
+        message(&with_files("size = \"1MiB\"", "file = \"data\"").replace("\"log\"", "\"1\""), &[]),
+        agent("file = \"data\"\ncopies = 0"),
+        agent("file = \"data\"\ncopies = 10000"),
+        message(
+            &with_files("size = \"1MiB\"", "file = \"data\"\ncopies = 65536"),
+            &[
+                "agent.0.kind=fixed",
+                "agent.0.rate=1/s",
+                "file.log.count=9",
+                "agent.0.file=data,log"
+            ]
+        ),
+        set("file.dat.size=1GiB"),
+        set("file.data.device.queue.depth=4"),
+        message(GOOD, &["file.data.device=flash"]),
+        message(
+            &format!(
+                "device = \"flash\"\n{}",
+                with_files("size = \"1MiB\"\ndevice = \"flash\"", "file = \"log\"")
+                    .replace("\"1GiB\"", "\"1GiB\"\ndevice = \"flash\"")
+            ),
+            &[]
+        ),
+        at("0%", "3GiB"),
+        at("3GiB", "1MiB"),
+        at("75%", "1GiB"),
+        slices("copies = 64"),
+        slices("copies = 3\nregion = [\"0B\", \"8KiB\"]"),
+    ]);
+}
+
 /// The message of a job of merges with `lines` in its section.
 fn merges(lines: &str) -> String {
     message(&format!("[merge]\njobs = 2\n{lines}\n"), &[])
@@ -559,6 +638,7 @@ fn merges_side_by_side() {
         with("[class.a]"),
         with("[page_cache]"),
         with("[cpu]"),
+        with("[[file]]"),
         message(&format!("{GOOD}[merge]\njobs = 2\n"), &[]),
         message("[merge]\njobs = 2\n", &["merge.memory=580"]),
         message("[merge]\njobs = 2\n", &["merge.memory.partition=100"]),

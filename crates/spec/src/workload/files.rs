@@ -182,6 +182,11 @@ impl FileSpec {
         (number < self.count).then_some(number)
     }
 
+    /// What all of them are called, for a hint.
+    fn numbered(&self) -> String {
+        numbered(&self.name, self.count)
+    }
+
     /// The device of the one of this number, if it is not that of the job.
     fn device_of(&self, number: u32) -> Option<&DeviceSpec> {
         let single = self.on.iter().find(|single| single.number == number);
@@ -244,6 +249,14 @@ impl Lying {
     }
 }
 
+/// What `count` files called `name` are called each, for a hint.
+fn numbered(name: &str, count: u32) -> String {
+    match count {
+        1 => format!("there is one: {name}, which is {name}.0 too"),
+        _ => format!("there are {name}.0 to {name}.{}", count - 1),
+    }
+}
+
 /// The devices of single files called `name`, of which there are `count`.
 fn on(node: &Node, name: &str, count: u32, folder: &Path) -> Result<Vec<SingleDevice>, JobError> {
     let Value::Table(table) = &node.value else {
@@ -255,11 +268,7 @@ fn on(node: &Node, name: &str, count: u32, folder: &Path) -> Result<Vec<SingleDe
         let number = entry.key.parse().ok().filter(|number| *number < count);
         let number = number.ok_or_else(|| {
             let found = format!("there is no file {name}.{}", entry.key);
-            let hint = match count {
-                1 => format!("there is one: {name}.0"),
-                _ => format!("there are {name}.0 to {name}.{}", count - 1),
-            };
-            JobError::new(found).at(&entry.origin).hint(hint)
+            JobError::new(found).at(&entry.origin).hint(numbered(name, count))
         })?;
         let spec = named_device::read(&entry.node, &format!("{name}.{number}"), folder)?;
         // `02` is the same number.
@@ -328,10 +337,12 @@ pub(crate) fn named(
         }
         first += file.count;
     }
-    let all = names(files);
-    let known = files.iter().map(|file| &file.name).chain(all.iter().filter(|n| n.contains('.')));
-    let found = format!("there is no file {}", quote(name));
-    Err(JobError::new(found).at(origin).hint(suggest(name, known.map(String::as_str))))
+    let error = JobError::new(format!("there is no file {}", quote(name))).at(origin);
+    let of_section = |file: &&FileSpec| name.split_once('.').is_some_and(|(n, _)| n == file.name);
+    Err(error.hint(match files.iter().find(of_section) {
+        Some(file) => file.numbered(),
+        None => suggest(name, files.iter().map(|file| file.name.as_str())),
+    }))
 }
 
 /// Where each of `files` lies on its device; all of the one device, if there are none.
