@@ -5,7 +5,7 @@ use penstock_core::Seed;
 use penstock_spec::LaneDevice;
 use penstock_spec::devices::DeviceSpec;
 
-use crate::workload::Lane;
+use crate::lane::Lane;
 
 /// Models, each for a device of a trace or a file.
 #[derive(Clone)]

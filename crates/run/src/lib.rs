@@ -25,6 +25,7 @@ mod design;
 mod ending;
 mod failure;
 mod independent;
+mod lane;
 mod lane_models;
 mod last_sent;
 mod law;

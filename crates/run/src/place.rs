@@ -12,6 +12,7 @@ use penstock_spec::{Extent, Job, LaneDevice, Stop};
 
 use crate::candidate::{self, Chosen};
 use crate::failure::Failure;
+use crate::lane::Lane;
 use crate::lane_models::LaneModels;
 use crate::options::Options;
 use crate::queues;
@@ -19,7 +20,6 @@ use crate::result::{FileResult, World};
 use crate::step::Step;
 use crate::target::{self, Named};
 use crate::target_options::TargetOptions;
-use crate::workload::Lane;
 
 /// What begins an emulated device.
 pub(crate) const EMULATED: &str = "emulated:";
@@ -145,10 +145,10 @@ impl Place {
         let mapped = job.workload.lane_devices(job.device.as_ref())?;
         if let [first, rest @ ..] = &mapped[..] {
             let alike = rest.iter().all(|other| other.spec == first.spec);
-            return Ok(match alike && !job.workload.files().is_empty() {
-                true => Self::Modelled(first.spec.clone()),
-                false => Self::Mapped(LaneModels::new(mapped)),
-            });
+            if alike && !job.workload.files().is_empty() {
+                return Ok(Self::Modelled(first.spec.clone()));
+            }
+            return Ok(Self::Mapped(LaneModels::new(mapped)));
         }
         let none = || Failure::wrong("the job names no device", "name one with --on");
         job.device.clone().map(Self::Modelled).ok_or_else(none)
@@ -249,7 +249,7 @@ impl Place {
         if models.is_empty() {
             return queues::one_target(self.name(), lanes);
         }
-        queues::check(&models, lanes, asked, of_one_queue)
+        queues::check(&models, lanes, asked.job, &asked.policies, of_one_queue)
     }
 
     /// That one queue of ours sends the requests of `class`.

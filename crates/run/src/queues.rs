@@ -2,21 +2,23 @@
 //! with several, on which files are or those of a trace are played. Here is what goes with which.
 
 use penstock_core::Seed;
+use penstock_spec::Job;
 use penstock_spec::devices::{self, DeviceSpec};
 
+use crate::candidate::Chosen;
 use crate::failure::Failure;
-use crate::place::Asked;
 
 /// That `models`, of which there are several if there are so many `lanes`, can each have a queue of its
-/// own, and that `asked` and what is `of_one_queue` need no more than one.
+/// own, and that `policies` and what is `of_one_queue` in `job` need no more than one.
 pub(crate) fn check(
     models: &[&DeviceSpec],
     lanes: usize,
-    asked: &Asked<'_>,
+    job: &Job,
+    policies: &[Chosen],
     of_one_queue: Option<&str>,
 ) -> Result<(), Failure> {
     let several = lanes > 1;
-    let of_trace = asked.job.workload.trace().is_some();
+    let of_trace = job.workload.trace().is_some();
     if several {
         let why = if of_trace {
             "each device of a trace has one queue"
@@ -27,7 +29,7 @@ pub(crate) fn check(
         devices::check_memory(models.iter().copied())?;
         addresses(models)?;
     }
-    let needs_one = match asked.policies.iter().find(|policy| policy.is_foreign()) {
+    let needs_one = match policies.iter().find(|policy| policy.is_foreign()) {
         Some(policy) => {
             format!("policy {} is from outside and decides for one queue", policy.name())
         }

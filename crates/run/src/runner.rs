@@ -221,7 +221,7 @@ impl Runner<'_> {
             let ends =
                 queues.iter().zip(&bases).map(|(disk, base)| base.saturating_add(disk.capacity));
             let capacity = ends.max().unwrap_or(0);
-            Header { queues, capacity, ..self.header(place, &devices[0].0, NonZeroU32::MIN) }
+            Header { capacity, queues, ..self.header(place, &devices[0].0, NonZeroU32::MIN) }
         })?;
         let above = Above { quit: &quit, courses: courses.as_ref(), sent: sent.as_ref() };
         let queues = (0..).zip(devices).map(|(number, (device, disks))| {

@@ -118,7 +118,7 @@ impl Job {
         for argument in sets {
             // A device that has only a name has no parts yet.
             let device = changed_device(argument);
-            named_device::spell_out(&mut root, &device, folder(name))?;
+            sets::spell_out(&mut root, &device, folder(name))?;
             sets::apply(&mut root, argument, &known, device.len())?;
         }
         read(name, &root)

@@ -43,17 +43,3 @@ pub(crate) fn found(node: &Node, folder: &Path) -> Result<String, JobError> {
     let built_in = node.origin.is_set() || devices::names().any(|known| known == word);
     Ok(if built_in { word.to_owned() } else { folder.join(word).display().to_string() })
 }
-
-/// Puts the device's table in the place of its name or its file, so that a part of it can be
-/// changed. The device stands behind `path` in the job `root`.
-pub(crate) fn spell_out(root: &mut Node, path: &[String], folder: &Path) -> Result<(), JobError> {
-    let mut node = root;
-    for key in path {
-        let Some(below) = node.below(key) else { return Ok(()) };
-        node = below;
-    }
-    if node.word().is_some() {
-        node.value = devices::to_be_changed(read(node, "", folder)?);
-    }
-    Ok(())
-}

@@ -11,17 +11,20 @@
 //! key is checked.
 
 use std::ops::Range;
+use std::path::Path;
 
 use penstock_policy::POLICIES;
 
 use crate::classes::CLASS;
+use crate::devices;
 use crate::diagnose::{JobError, Origin, Source, quote};
 use crate::keys::{Cases, foreign, names};
+use crate::named_device;
 use crate::nearest::suggest;
 use crate::schema::policy::POLICY;
 use crate::tree::{Node, Table, Value};
 use crate::units::OFF;
-use crate::workload::agents::{self, AGENT};
+use crate::workload::agents::{self, AGENT, NAME};
 use crate::workload::arrivals;
 use crate::workload::files::FILE;
 use crate::workload::merge::GIVE_WAY;
@@ -100,7 +103,7 @@ fn give_way(root: &mut Node, path: &[Step], device: usize) {
         if depth > device && node.word().is_some() {
             node.value = Value::Table(Table::default());
         }
-        let Some(below) = node.below(&step.key) else { return };
+        let Some(below) = below(node, &step.key) else { return };
         node = below;
     }
 }
@@ -209,14 +212,14 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
         }
         Value::List(items) => {
             let (path, count) = (path(), items.len());
-            let called = items.iter().position(|item| item.name() == Some(&step.key));
+            let called = items.iter().position(|item| name(item) == Some(&step.key));
             let number = || {
                 step.key.parse::<usize>().map_err(|_| {
                     let found = format!(
                         "expected a number or a name behind `{path}`, found {}",
                         quote(&step.key)
                     );
-                    let known: Vec<&str> = items.iter().filter_map(Node::name).collect();
+                    let known: Vec<&str> = items.iter().filter_map(name).collect();
                     let hint = match &known[..] {
                         [] if count == 0 => "there are none".into(),
                         [] => format!("they are counted from 0, as in `{path}.0.{}`", step.key),
@@ -239,6 +242,43 @@ fn descend<'a>(node: &'a mut Node, above: &[Step], step: &Step) -> Result<&'a mu
             Err(fail(found).hint(format!("set `{}` itself", path())))
         }
     }
+}
+
+/// What an item of a list is called, if it says so.
+fn name(item: &Node) -> Option<&str> {
+    match &item.value {
+        Value::Table(table) => table.get(NAME.name)?.node.word(),
+        _ => None,
+    }
+}
+
+/// What stands behind `key` in `node`: of a list, the item of this name or number.
+fn below<'a>(node: &'a mut Node, key: &str) -> Option<&'a mut Node> {
+    match &mut node.value {
+        Value::Table(table) => {
+            let entry = table.entries.iter_mut().find(|entry| entry.key == key);
+            entry.map(|entry| &mut entry.node)
+        }
+        Value::List(items) => {
+            let called = items.iter().position(|item| name(item) == Some(key));
+            items.get_mut(called.or_else(|| key.parse().ok())?)
+        }
+        _ => None,
+    }
+}
+
+/// Puts a device's table in the place of its name or its file, so that a part of it can be changed. The
+/// device stands behind `path` in the job `root`; its file lies in `folder`.
+pub(crate) fn spell_out(root: &mut Node, path: &[String], folder: &Path) -> Result<(), JobError> {
+    let mut node = root;
+    for key in path {
+        let Some(next) = below(node, key) else { return Ok(()) };
+        node = next;
+    }
+    if node.word().is_some() {
+        node.value = devices::to_be_changed(named_device::read(node, "", folder)?);
+    }
+    Ok(())
 }
 
 /// Another kind of arrivals does not know what the file gave the old one: those keys go with it.

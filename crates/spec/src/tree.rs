@@ -12,9 +12,6 @@ use crate::diagnose::{JobError, Origin, Source, quote};
 use crate::fio;
 use crate::nearest::suggest;
 
-/// The key of an item of a list that says what it is called.
-const NAME: &str = "name";
-
 /// A value and where it was written.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
@@ -171,29 +168,6 @@ impl Node {
             Value::Moment => "a date or a time of day".into(),
             Value::List(_) => "a list".into(),
             Value::Table(_) => "a table".into(),
-        }
-    }
-
-    /// What it is called among the items of a list, if it says so.
-    pub(crate) fn name(&self) -> Option<&str> {
-        match &self.value {
-            Value::Table(table) => table.get(NAME)?.node.word(),
-            _ => None,
-        }
-    }
-
-    /// What stands behind `key`: of a list, the item of this name or number.
-    pub(crate) fn below(&mut self, key: &str) -> Option<&mut Self> {
-        match &mut self.value {
-            Value::Table(table) => {
-                let entry = table.entries.iter_mut().find(|entry| entry.key == key);
-                entry.map(|entry| &mut entry.node)
-            }
-            Value::List(items) => {
-                let called = items.iter().position(|item| item.name() == Some(key));
-                items.get_mut(called.or_else(|| key.parse().ok())?)
-            }
-            _ => None,
         }
     }
 

@@ -1,5 +1,8 @@
 //! Files of jobs: what is read is what is written, and every request is for a byte of its file.
 
+// The text of a job reads best as it is put together.
+#![allow(clippy::format_push_string)]
+
 use penstock_core::{Seed, Source, Time};
 use penstock_spec::{Extent, Job};
 use penstock_workload::Agents;
@@ -58,8 +61,11 @@ fn arguments_place_files() {
     let devices = |sets: &[&str]| on(&parse(THREE, sets));
     let found = devices(&["file.log.device=hdd-7200", "file.data.on.0=ssd-sata"]);
     assert_eq!(named(&found), [("data.0", "ssd-sata"), ("data.1", "flash"), ("log", "hdd-7200")]);
-    let part =
-        devices(&["file.data.on.1.base=1ms", "file.0.device.queue.depth=4", "file.log.device=flash"]);
+    let part = devices(&[
+        "file.data.on.1.base=1ms",
+        "file.0.device.queue.depth=4",
+        "file.log.device=flash",
+    ]);
     assert_eq!(part[1], ("data.1".into(), "flash, changed".into()));
     // One for all takes the place of those that the file gives.
     let found = devices(&["device=flash", "file.log.device=hdd-7200"]);

@@ -18,7 +18,7 @@ const OTHERS: [(&str, &[&str]); 9] = [
     ("named_device.rs", &["pattern"]),
     ("stop.rs", &["pattern"]),
     ("list.rs", &["kind", "name", "size", "summary"]),
-    ("amount.rs", &["pattern", "size"]),
+    ("amount.rs", &["pattern", "share", "size"]),
     ("devices/array.rs", &["phase"]),
     ("devices/faults.rs", &["faults"]),
     ("workload/merge.rs", &["blocks"]),

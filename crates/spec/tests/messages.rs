@@ -563,6 +563,7 @@ fn files_on_devices() {
         of_log("size = \"1MiB\"\ndevice = \"hdd-10\""),
         of_log("size = \"1MiB\"\ncount = 2\non = { 2 = \"flash\" }"),
         of_log("size = \"1MiB\"\ncount = 1024"),
+        of_log("size = \"1MiB\"\ndevice = \"./disk.img\""),
         message(
             &with_files("size = \"1MiB\"", "file = \"data\"").replace("\"log\"", "\"data\""),
             &[]

@@ -96,7 +96,7 @@ impl Measure for DeviceStats {
     fn write(&mut self, end: Time, result: &mut RunResult) {
         let measured = end.since(self.warmup);
         result.remarks.extend(buffering(&self.disks));
-        let disks: Vec<Ended<'_>> = self.disks.iter().map(|disk| disk.ended(end)).collect();
+        let disks: Vec<StoppedDisk<'_>> = self.disks.iter().map(|disk| disk.ended(end)).collect();
         let names = self.lanes.iter().flat_map(|(name, disks)| (0..*disks).map(move |_| name));
         let all = together(&disks, measured, names.map(Some).chain(repeat(None)));
         result.device_busy = all.all.utilisation;
@@ -142,7 +142,7 @@ impl Watch for DiskObserver {
 }
 
 /// A disk at the end of its run.
-struct Ended<'a> {
+struct StoppedDisk<'a> {
     disk: Ref<'a, Disk>,
     busy: Span,
 }
@@ -150,17 +150,18 @@ struct Ended<'a> {
 /// What `disks` did together in the time that was measured, and each if there are several, with its name
 /// from `names`.
 fn together<'n>(
-    disks: &[Ended<'_>],
+    disks: &[StoppedDisk<'_>],
     measured: Span,
     names: impl Iterator<Item = Option<&'n String>>,
 ) -> DeviceStatsResult {
-    if let [Ended { disk, busy }] = disks {
+    if let [StoppedDisk { disk, busy }] = disks {
         return DeviceStatsResult { all: disk.result(*busy, measured), disks: Vec::new() };
     }
-    let named = |(Ended { disk, busy }, name): (&Ended<'_>, Option<&String>)| EachDiskResult {
-        device: name.filter(|name| !name.is_empty()).cloned(),
-        own: disk.result(*busy, measured),
-    };
+    let named =
+        |(StoppedDisk { disk, busy }, name): (&StoppedDisk<'_>, Option<&String>)| EachDiskResult {
+            device: name.filter(|name| !name.is_empty()).cloned(),
+            own: disk.result(*busy, measured),
+        };
     let mut all = Disk::new(Speed::ONE, Time::ZERO);
     let mut busy = Span::ZERO;
     for ended in disks {
@@ -193,9 +194,9 @@ fn buffering(disks: &[Rc<DiskObserver>]) -> Option<String> {
 
 impl DiskObserver {
     /// Books all of a run that ended at `end`.
-    fn ended(&self, end: Time) -> Ended<'_> {
+    fn ended(&self, end: Time) -> StoppedDisk<'_> {
         let busy = self.0.borrow_mut().ended(end);
-        Ended { disk: self.0.borrow(), busy }
+        StoppedDisk { disk: self.0.borrow(), busy }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::result::{FileResult, RunResult};
 const TARGET: &str = "target";
 
 /// The figures of every file. Which one a request is for follows from its first byte.
-struct Files<'a> {
+struct FileBooks<'a> {
     names: Vec<&'a str>,
     /// The first byte of the device of each, in ascending order.
     bases: Vec<u64>,
@@ -39,10 +39,10 @@ pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Box<dyn Measure + 'a> {
         (names, bases) = (vec![TARGET], vec![0]);
     }
     let figures = names.iter().map(|_| FileFigures::default()).collect();
-    Box::new(Files { names, bases, warmup: subject.warmup, rated: Rated::of(subject), figures })
+    Box::new(FileBooks { names, bases, warmup: subject.warmup, rated: Rated::of(subject), figures })
 }
 
-impl Measure for Files<'_> {
+impl Measure for FileBooks<'_> {
     fn finished(&mut self, _: Time, req: &Request, how: &Finished) {
         if how.error.is_some() {
             return;

@@ -4,8 +4,9 @@ use penstock_core::{ClassId, Op, Seed, Source, StreamId, Time};
 use penstock_spec::Job;
 use penstock_workload::{Agent, Agents, Arrivals};
 
-use super::load::{Books, Lane, Load, Workload, classes};
+use super::load::{Books, Load, Workload, classes};
 use crate::failure::Failure;
+use crate::lane::Lane;
 use crate::place::Place;
 
 /// The workload of a `job` with agents at `place`.

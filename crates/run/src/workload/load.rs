@@ -6,6 +6,7 @@ use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time
 use penstock_spec::{Class, Job};
 
 use crate::failure::Failure;
+use crate::lane::Lane;
 use crate::measures::merge::MergeBook;
 use crate::measures::programs::ProgramBook;
 
@@ -86,15 +87,6 @@ pub(crate) struct Load {
     pub(crate) measured_ns: Option<Vec<u64>>,
     /// What has to be known of it to read the figures, in words.
     pub(crate) remarks: Vec<String>,
-}
-
-/// A file or a device of a trace, which is on a device of its own.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Lane {
-    /// As results call it; empty of a trace without names.
-    pub(crate) name: String,
-    /// The first byte of its device, in the address space of the run.
-    pub(crate) base: u64,
 }
 
 impl Load {

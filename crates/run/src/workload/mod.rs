@@ -9,7 +9,7 @@ mod trace_devices;
 
 use penstock_spec::{Job, WorkloadSpec};
 
-pub(crate) use self::load::{Books, Lane, Load};
+pub(crate) use self::load::{Books, Load};
 
 use crate::failure::Failure;
 use crate::place::Place;

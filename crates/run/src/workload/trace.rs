@@ -10,9 +10,10 @@ use penstock_workload::trace::{
     ClassOf, DeviceId, Places, Replay, ReplayError, Timing, Trace, TraceError,
 };
 
-use super::load::{Books, Lane, Load, Workload, classes};
+use super::load::{Books, Load, Workload, classes};
 use super::trace_devices;
 use crate::failure::Failure;
+use crate::lane::Lane;
 use crate::trace_file;
 
 /// A trace that is played.

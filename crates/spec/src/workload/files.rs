@@ -19,7 +19,7 @@ use crate::schema::build;
 use crate::text::{Lines, quoted};
 use crate::tree::{Node, Value};
 use crate::units::{about, size_text};
-use crate::workload::lanes::LaneDevice;
+use crate::workload::lanes::{LaneDevice, no_target};
 use crate::workload::region::{Edge, whole_blocks};
 
 /// Files of a job at most: each has a device, a queue and a policy.
@@ -135,7 +135,7 @@ impl FileSpec {
         }
         let count = reader.get(&COUNT)?;
         let device = reader.node(&DEVICE);
-        let device = device.map(|node| named_device::read(node, &name, folder)).transpose()?;
+        let device = device.map(|node| device_at(node, &name, folder)).transpose()?;
         let on = reader.node(&ON).map(|node| on(node, &name, count, folder)).transpose()?;
         Ok(Self {
             count,
@@ -257,6 +257,15 @@ fn numbered(name: &str, count: u32) -> String {
     }
 }
 
+/// The device that `node` names for the file called `name`.
+fn device_at(node: &Node, name: &str, folder: &Path) -> Result<DeviceSpec, JobError> {
+    no_target(
+        node,
+        "files are on models: a job with one file, or none, runs on a target with --on",
+    )?;
+    named_device::read(node, name, folder)
+}
+
 /// The devices of single files called `name`, of which there are `count`.
 fn on(node: &Node, name: &str, count: u32, folder: &Path) -> Result<Vec<SingleDevice>, JobError> {
     let Value::Table(table) = &node.value else {
@@ -270,7 +279,7 @@ fn on(node: &Node, name: &str, count: u32, folder: &Path) -> Result<Vec<SingleDe
             let found = format!("there is no file {name}.{}", entry.key);
             JobError::new(found).at(&entry.origin).hint(numbered(name, count))
         })?;
-        let spec = named_device::read(&entry.node, &format!("{name}.{number}"), folder)?;
+        let spec = device_at(&entry.node, &format!("{name}.{number}"), folder)?;
         // `02` is the same number.
         devices.retain(|single| single.number != number);
         devices.push(SingleDevice { number, spec, origin: entry.node.origin.clone() });

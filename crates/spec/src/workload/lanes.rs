@@ -1,8 +1,10 @@
 //! What has a device of its own in a run, with a queue and a policy of its own: a device of a trace, or a
 //! file.
 
-use crate::devices::DeviceSpec;
+use crate::devices::{self, DeviceSpec};
+use crate::diagnose::JobError;
 use crate::text::{Lines, quoted};
+use crate::tree::Node;
 
 /// A device of a trace or a file, and the device that it is on.
 #[derive(Clone, PartialEq, Debug)]
@@ -18,4 +20,14 @@ impl LaneDevice {
     pub(crate) fn write(&self, above: &str, out: &mut Lines) {
         self.spec.write(&format!("{above}.{}", quoted(&self.name)), out);
     }
+}
+
+/// That `node` names no file or disk to measure; `hint` says what to do about that.
+pub(crate) fn no_target(node: &Node, hint: &str) -> Result<(), JobError> {
+    let is_target =
+        |word: &str| !devices::is_one(word) && (word.contains(['/', ':']) || word == "null");
+    if !node.word().is_some_and(is_target) {
+        return Ok(());
+    }
+    Err(node.expected("a modelled device").hint(hint))
 }

@@ -4,11 +4,14 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use crate::devices;
 use crate::diagnose::JobError;
 use crate::named_device;
 use crate::tree::{Node, Value};
-use crate::workload::lanes::LaneDevice;
+use crate::workload::lanes::{LaneDevice, no_target};
+
+/// What to do about a target in the place of a model.
+const NO_TARGET: &str = "a file or a disk is one target: play one device of the trace on it, which `device` \
+                         names, or all behind each other, with the layout `side-by-side`";
 
 /// What may stand there.
 pub(crate) fn schema() -> Json {
@@ -23,23 +26,11 @@ pub(crate) fn read(node: &Node, folder: &Path) -> Result<Vec<LaneDevice>, JobErr
     };
     let mut devices = Vec::new();
     for entry in &table.entries {
-        no_target(&entry.node)?;
+        no_target(&entry.node, NO_TARGET)?;
         let spec = named_device::read(&entry.node, &entry.key, folder)?;
         devices.push(LaneDevice { name: entry.key.clone(), spec });
     }
     Ok(devices)
-}
-
-/// That `node` names no file or disk to measure.
-fn no_target(node: &Node) -> Result<(), JobError> {
-    let is_target =
-        |word: &str| !devices::is_one(word) && (word.contains(['/', ':']) || word == "null");
-    if !node.word().is_some_and(is_target) {
-        return Ok(());
-    }
-    let hint = "a file or a disk is one target: play one device of the trace on it, which `device` \
-                names, or all behind each other, with the layout `side-by-side`";
-    Err(node.expected("a modelled device").hint(hint))
 }
 
 /// Whether `--set` named any of the devices at `node`.
