@@ -48,7 +48,13 @@ class Agent:
     cache: str | None = None
     """`buffered`, through the page cache, or `direct`; `direct` if not given."""
     region: Sequence[str] | None = None
-    """Its part of the device, as `("0%", "10%")`; the whole if not given."""
+    """Its part of the file or device, as `("0%", "10%")`; the whole if not given."""
+    file: str | Sequence[str] | None = None
+    """The files that it works on; all of the job's only name if not given."""
+    copies: int | None = None
+    """How many of it there are on each of its files; one if not given."""
+    share: str | None = None
+    """`whole` or `slices`: what the copies on a file share of its region; the whole if not given."""
     start: str | None = None
     """When it begins."""
     stop: str | None = None
@@ -73,6 +79,7 @@ class Job:
         cpu: Mapping[str, Plain] | None = None,
         classes: Sequence[Class | str] = (),
         device: str | Mapping[str, Plain] | None = None,
+        files: Sequence[Mapping[str, Plain]] = (),
         seed: int | None = None,
         warmup: str | None = None,
         stop: str | None = None,
@@ -86,7 +93,8 @@ class Job:
 
         The words are those of a job file. `policies` holds parameters by the policy's name, as
         `{"size-priority": {"split": "64KiB"}}`. A job has agents, or programs on the processors of
-        `cpu`: each a mapping with the words of `[[program]]`.
+        `cpu`: each a mapping with the words of `[[program]]`. Agents work on `files`, each a mapping
+        with the words of `[[file]]`, or on the one device of a job without.
         """
         parts = {
             "seed": seed,
@@ -107,6 +115,8 @@ class Job:
             lines += ["", "[cpu]", *_pairs(cpu)]
         for program in programs:
             lines += ["", "[[program]]", *_pairs(program)]
+        for file in files:
+            lines += ["", "[[file]]", *_pairs(file)]
         for agent in agents:
             lines += ["", "[[agent]]", *_pairs(_agent(agent))]
         for policy, params in (policies or {}).items():
@@ -135,6 +145,9 @@ def _agent(agent: Agent | Mapping[str, Plain]) -> "Mapping[str, Plain | None]":
         "size": agent.size,
         "pattern": agent.pattern,
         "region": agent.region,
+        "file": agent.file,
+        "copies": agent.copies,
+        "share": agent.share,
         "arrivals": agent.arrivals,
         "start": agent.start,
         "stop": agent.stop,

@@ -1,8 +1,10 @@
-"""`--on` of a replay: where all of a trace is played, or what each of its devices is played on."""
+"""`--on`: where all of a job or of a trace is, or what each file or device of a trace is on."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from penstock import _native
 from penstock.errors import PenstockError, wrong
@@ -10,33 +12,73 @@ from penstock.errors import PenstockError, wrong
 _SCHEMES = ("emulated:", "loop:")
 """What begins a target that is no path by itself."""
 
+_FILE = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[0-9]+)?")
+"""What a file of a job is called."""
 
-def divided(given: Sequence[str]) -> tuple[str | None, dict[str, str]]:
-    """Where all is played, if that is named, and what each device of the trace is played on."""
+
+class Whole(NamedTuple):
+    """What `--on` places as a whole, or part by part."""
+
+    name: str
+    part: str
+    example: str
+
+    def both(self, one: str, other: str, what: str) -> PenstockError:
+        """The error for two arguments."""
+        return wrong(
+            f"--on {one} and --on {other} {what}",
+            f"name one place for all, or one model for each {self.part}, as in --on {self.example}",
+        )
+
+
+TRACE = Whole("trace", "device", "sda=hdd-7200")
+JOB = Whole("job", "file", "data=hdd-7200")
+
+
+def divided(given: Sequence[str], whole: Whole) -> tuple[str | None, dict[str, str]]:
+    """Where all is, if that is named, and what each part is on."""
     devices: dict[str, str] = {}
     place: str | None = None
     for text in given:
-        pair = _named(text)
+        pair = _named(text) if whole is TRACE else _file(text)
         if pair is None:
             if place is not None:
-                raise _both(place, text, "are two places for the whole trace")
+                raise whole.both(place, text, f"are two places for the whole {whole.name}")
             place = text
             continue
         name, model = pair
         if name in devices:
-            raise _both(f"{name}={devices[name]}", text, "are for the same device of the trace")
+            what = f"are for the same {whole.part} of the {whole.name}"
+            raise whole.both(f"{name}={devices[name]}", text, what)
         devices[name] = model
     if place is not None and devices:
         (name, model), *_ = devices.items()
-        raise _both(place, f"{name}={model}", "are for the whole trace and for one device of it")
+        what = f"are for the whole {whole.name} and for one {whole.part} of it"
+        raise whole.both(place, f"{name}={model}", what)
     return place, devices
 
 
-def _both(one: str, other: str, what: str) -> PenstockError:
-    return wrong(
-        f"--on {one} and --on {other} {what}",
-        "name one place for all, or one model for each device, as in --on sda=hdd-7200",
-    )
+def of_files(devices: dict[str, str]) -> list[str]:
+    """The arguments of `--set` that put each of these files of a job on its device."""
+    return [f"{_key(name)}={model}" for name, model in devices.items()]
+
+
+def _key(name: str) -> str:
+    section, _, number = name.partition(".")
+    return f"file.{section}.on.{number}" if number else f"file.{section}.device"
+
+
+def _file(text: str) -> tuple[str, str] | None:
+    """The name of a file of a job and that of a model, if that is what it is.
+
+    The path of a target may have an equals sign too: there is such a file, or what stands behind
+    the sign looks like a name of a file and not like a path.
+    """
+    name, equals, model = text.partition("=")
+    if not equals or not _FILE.fullmatch(name) or Path(text).exists():
+        return None
+    path = model.startswith(("/", "./", "../", *_SCHEMES))
+    return None if "." in model and not path and not model.endswith(".toml") else (name, model)
 
 
 def _named(text: str) -> tuple[str, str] | None:

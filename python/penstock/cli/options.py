@@ -16,15 +16,16 @@ Job = Annotated[
 ]
 
 On = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--on",
-        metavar="DEVICE|PATH|emulated:…|null",
+        metavar="DEVICE|PATH|emulated:…|null|FILE=DEVICE",
         help="Where it runs: a named device (`penstock list devices`), a device file (.toml), "
         "the path of a file that penstock owns, written with a slash as ./data.img, the same "
         "behind a loop device as loop:./data.img, or a block device, with --i-will-lose-data; "
         "emulated:DEVICE[@SPEED][:PATH], a model that answers in real time; or null, which does "
         "nothing. "
+        "Files of the job are named singly, as --on data=hdd-7200 --on log=flash. "
         "If not given, the job's own device.",
     ),
 ]

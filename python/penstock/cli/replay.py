@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.job import errors_end, work
+from penstock.cli.lane_devices import TRACE, divided, step
 from penstock.cli.options import (
     Baseline,
     Dark,
@@ -20,7 +21,6 @@ from penstock.cli.options import (
     named,
 )
 from penstock.cli.target import targeted
-from penstock.cli.trace_devices import divided, step
 from penstock.cli.verb import verb
 from penstock.report import Outputs
 from penstock.target import Target
@@ -143,7 +143,7 @@ def replay(
     trace.timing.depth=32 is as fast as the device serves 32 requests outstanding.
     """
     with errors_end():
-        place, devices = divided(on or [])
+        place, devices = divided(on or [], TRACE)
     given = {
         "trace.file": trace,
         "trace.format": file_format,

@@ -6,6 +6,8 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from penstock.cli.job import errors_end
+from penstock.cli.lane_devices import JOB, divided, of_files
 from penstock.cli.options import Create, Engine, EvenIfNotEmpty, LoseData, On, ReadOnly
 from penstock.target import Target
 
@@ -39,7 +41,8 @@ def targeted(
     """Gives a verb the options of a target in the place of its parameter `target`.
 
     `on` is the verb's own declaration of where it runs; a verb with a parameter `on` declares it
-    there, and gets it as well. Not every verb may be `read_only`.
+    there, and gets it as well. Not every verb may be `read_only`. Without such a declaration the
+    files of a job may be named singly, which a verb gets among its `sets`.
     """
     options = {**OPTIONS, "on": on}
     if not read_only:
@@ -50,7 +53,11 @@ def targeted(
 
         def run(**given: object) -> None:
             named: dict[str, Any] = {field: given[field] for field in options}
-            own = {name: value for name, value in given.items() if name in taken}
+            own: dict[str, Any] = {one: value for one, value in given.items() if one in taken}
+            if on is On:
+                with errors_end():
+                    named["on"], files = divided(named["on"] or [], JOB)
+                own["sets"] = [*of_files(files), *(own["sets"] or [])]
             verb(**own, target=Target(**named))
 
         run.__doc__ = verb.__doc__

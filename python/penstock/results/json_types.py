@@ -279,8 +279,8 @@ class DeviceStats(TypedDict):
     utilisation: float
     """Share of the measured time in which the disk was busy; of several, the mean."""
     disks: NotRequired[list[EachDisk]]
-    """One for each disk of an array, or of the devices that those of a trace are played on, in
-    their order; left out if there is one."""
+    """One for each disk of an array, or of the devices that files are on or those of a trace are
+    played on, in their order; left out if there is one."""
     rotation_ms: NotRequired[Milliseconds]
     """Until the first wanted sector came round."""
     seek_ms: NotRequired[Milliseconds]
@@ -315,7 +315,8 @@ class EachDisk(TypedDict):
     utilisation: float
     """Share of the measured time in which the disk was busy; of several, the mean."""
     device: NotRequired[str]
-    """The device of the trace that is played on it, where each is played on a device of its own."""
+    """The file that is on it, or the device of the trace that is played on it, where each has a
+    device of its own."""
     rotation_ms: NotRequired[Milliseconds]
     """Until the first wanted sector came round."""
     seek_ms: NotRequired[Milliseconds]
@@ -348,6 +349,30 @@ class ErrorCount(TypedDict):
     """How many."""
     first: FirstError
     """The first of them."""
+
+
+class File(TypedDict):
+    """What one file got.
+
+    Requests and bytes are those of all classes.
+    """
+
+    name: str
+    """Name of the file. A job without files has one, `target`, which is the whole device or target;
+    a trace of several devices has one for each, by the name that the trace has for it."""
+    requests: int
+    """Requests that were due after the warm-up and completed without error."""
+    bytes: int
+    """Bytes that they read or wrote."""
+    bw_bytes: float
+    """Bytes a second of what completed without error after the warm-up, whenever it was due, over
+    the time in which the job asks, as of a class."""
+    device: NotRequired[str]
+    """Name of the modelled device that it is on; left out of a real target."""
+    device_stats: NotRequired[DeviceStats]
+    """What the disks of its device did; left out of a real target."""
+    path: NotRequired[str]
+    """Path of the real target; left out of a model."""
 
 
 class FirstError(TypedDict):
@@ -560,6 +585,9 @@ class Run(TypedDict):
     mean."""
     classes: list[Class]
     """One for each class, in the order of the job."""
+    files: list[File]
+    """One for each file, in the order of the job, or for each device of a trace of several; one,
+    `target`, of a job without files."""
     detail: NotRequired[Detail]
     """Whole distributions and the course over time, if they were asked for; `--json` does not print
     them."""

@@ -250,6 +250,19 @@ class Merge:
     f_eff: float | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class FileResult:
+    """What one file got, of all classes together; `target` is that of a job without files."""
+
+    name: str
+    device: str | None
+    path: str | None
+    requests: int
+    bytes: int
+    bw_bytes: float
+    device_stats: DiskStats | None
+
+
 @shaped(_against_measured)
 @dataclass(frozen=True, kw_only=True)
 class Run:
@@ -275,6 +288,7 @@ class Run:
     merge: Merge | None
     policy_stats: Mapping[str, int]
     classes: tuple[ClassResult, ...]
+    files: tuple[FileResult, ...]
 
     def __getitem__(self, name: str) -> ClassResult:
         """The class called `name`."""

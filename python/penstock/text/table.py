@@ -25,6 +25,7 @@ from penstock.text import (
     counters,
     disks,
     failures,
+    files,
     merges,
     places,
     programs,
@@ -185,6 +186,9 @@ def show(comparison: Comparison, console: Console, *, detail: bool = False) -> N
         ):
             console.print()
             show_grid(console, grid)
+        if of_files := list(files.rows(policy)):
+            console.print()
+            show_grid(console, Grid.of(files.HEADINGS, of_files))
         for grid in _details(policy) if detail else ():
             console.print()
             show_grid(console, grid)
