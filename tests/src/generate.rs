@@ -11,6 +11,7 @@
 mod agents;
 mod device;
 mod draw;
+mod files;
 mod gate;
 mod policies;
 mod programs;

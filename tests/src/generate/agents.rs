@@ -1,5 +1,7 @@
-//! Agents: every kind of arrivals, patterns, regions, through the page cache and past it.
+//! Agents: every kind of arrivals, patterns, regions, through the page cache and past it, on files and
+//! without.
 
+use super::files::Files;
 use super::{Draw, Medium, Shape};
 
 /// Bytes that an agent on a schedule asks for, at most: requests may be split into many pieces.
@@ -15,6 +17,14 @@ struct Scene<'a> {
     duration: u64,
     classes: u64,
     buffered: bool,
+    files: Option<Files>,
+}
+
+impl Scene<'_> {
+    /// Bytes of what an agent works on.
+    fn capacity(&self) -> u64 {
+        self.files.as_ref().map_or(self.medium.capacity, |files| files.size)
+    }
 }
 
 /// The agents of a job of `duration` nanoseconds, and their page cache if they need one.
@@ -26,8 +36,11 @@ pub(super) fn sections(
     classes: u64,
 ) -> String {
     let buffered = shape == Shape::Any && draw.one_in(3);
-    let scene = Scene { medium, shape, duration, classes, buffered };
-    let mut text = String::new();
+    // A page cache is above one device.
+    let several = shape == Shape::Any && !buffered && draw.one_in(3);
+    let files = several.then(|| Files::drawn(draw, medium));
+    let mut text = files.as_ref().map_or_else(String::new, |files| files.text.clone());
+    let scene = Scene { medium, shape, duration, classes, buffered, files };
     for number in 0..draw.between(1, 4) {
         text += &agent(draw, &scene, number);
     }
@@ -43,7 +56,7 @@ fn agent(draw: &mut Draw<'_>, scene: &Scene<'_>, number: u64) -> String {
     let buffered = scene.buffered && (number == 0 || draw.one_in(2));
     let size = draw.pick(&[4_096, 512, 65_536, 1_000, 10_000, 1 << 18, 1 << 20, 0]);
     let size = if size == 0 { draw.magnitude(1, 300_000) } else { size };
-    let size = size.min(scene.medium.capacity);
+    let size = size.min(scene.capacity());
     let mut text = format!(
         "[[agent]]\nclass = \"c{class}\"\nop = \"{op}\"\nsize = \"{size}B\"\npattern = \"{}\"\n",
         draw.pick(&["random", "sequential"]),
@@ -54,7 +67,10 @@ fn agent(draw: &mut Draw<'_>, scene: &Scene<'_>, number: u64) -> String {
     if draw.one_in(3) {
         text += "sync = true\n";
     }
-    if let Some(region) = region(draw, scene.medium.capacity, size) {
+    if let Some(files) = &scene.files {
+        text += &files.of_agent(draw);
+    }
+    if let Some(region) = region(draw, scene.capacity(), size) {
         text += &format!("region = [{region}]\n");
     }
     let mut lasts = scene.duration;

@@ -41,6 +41,7 @@ pub(super) fn sound(job: &Job, run: &RunResult) {
     }
     let stats = run.device_stats.as_ref().expect("a model has disks");
     devices(stats);
+    files(job, run, stats);
     shares(run);
     device_time(job, run, stats);
     processors(job, run);
@@ -149,6 +150,38 @@ fn devices(stats: &DeviceStatsResult) {
         let sum: f64 = stats.disks.iter().map(|disk| disk.own.utilisation).sum();
         assert!(close(sum / stats.disks.len() as f64, stats.all.utilisation, NEAR));
     }
+}
+
+/// Every request of every class is one of a file, and every disk is below one.
+fn files(job: &Job, run: &RunResult, stats: &DeviceStatsResult) {
+    let names = job.workload.file_names();
+    let found: Vec<&str> = run.files.iter().map(|file| &file.name[..]).collect();
+    if !names.is_empty() {
+        assert_eq!(found, names);
+    } else if job.workload.trace().is_none() {
+        assert_eq!(found, ["target"]);
+    }
+    let sums = [
+        run.files.iter().map(|file| file.requests).sum::<u64>(),
+        run.files.iter().map(|file| file.bytes).sum::<u64>(),
+    ];
+    let of_classes = [
+        run.classes.iter().map(|class| class.requests).sum::<u64>(),
+        run.classes.iter().map(|class| class.bytes).sum::<u64>(),
+    ];
+    assert_eq!(sums, of_classes, "{found:?}");
+    let (mut served, mut worked, mut disks) = (0, 0.0, 0.0);
+    for file in &run.files {
+        assert!(file.bw_bytes.is_finite() && file.bw_bytes >= 0.0, "{}", file.name);
+        let own = file.device_stats.as_ref().expect("a model has disks");
+        devices(own);
+        let count = own.disks.len().max(1) as f64;
+        served += own.all.service_ms.n;
+        worked += own.all.utilisation * count;
+        disks += count;
+    }
+    assert_eq!(served, stats.all.service_ms.n);
+    assert!(close(worked / disks, stats.all.utilisation, NEAR));
 }
 
 /// Shares of the device's time agree with the times in the result, and add up.

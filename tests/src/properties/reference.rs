@@ -155,6 +155,10 @@ impl Plan {
                 .collect();
             return Some(plan);
         }
+        let single = job.workload.agents().iter().all(|agent| agent.agents() == 1);
+        if !single || !job.workload.files().is_empty() {
+            return None;
+        }
         for (number, spec) in job.workload.agents().iter().enumerate() {
             let (start, end) = (spec.start.ns(), spec.stop.ns());
             let again = match &spec.arrivals {

@@ -256,7 +256,8 @@ fn work_is_conserved(job: &Job, trace: Option<&Trace>, comparison: &Comparison) 
     let one = device.array.is_none() && device.faults.is_none() && spec.depth == 1;
     let scheduled = (0..job.classes.len()).all(|class| scheduled(job, trace, class));
     let buffered = job.workload.agents().iter().any(|agent| agent.buffered);
-    if !one || !scheduled || buffered || !drained(job) || job.warmup.ns() > 0 {
+    let several = job.workload.file_names().len() > 1;
+    if !one || several || !scheduled || buffered || !drained(job) || job.warmup.ns() > 0 {
         return;
     }
     let merges = |run: &RunResult| run.params.get("max_sectors").is_some_and(|most| most != "off");
@@ -278,7 +279,7 @@ fn like_the_reference(job: &Job, trace: Option<&Trace>, run: &RunResult) {
     let one = |agent: &AgentSpec| matches!(agent.arrivals, Arrivals::Closed { depth: 1, .. });
     let unmerged = job.workload.trace().is_none()
         && (job.workload.agents().iter().all(durable)
-            || job.workload.agents().len() == 1 && one(&job.workload.agents()[0]));
+            || job.workload.streams() == 1 && one(&job.workload.agents()[0]));
     if run.policy != "fcfs" && (run.policy != "noop" || !unmerged) {
         return;
     }

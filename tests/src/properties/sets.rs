@@ -47,10 +47,12 @@ pub fn set(bytes: &[u8]) {
 fn is_small(job: &Job) -> bool {
     const DEPTH: u32 = 10_000;
     const SIZE: u32 = 4 << 20;
+    const COPIES: u64 = 64;
+    const FILES: usize = 16;
     const MEMORY: u64 = 1 << 28;
     let agents = job.workload.agents().iter().all(|agent| {
         let deep = matches!(agent.arrivals, Arrivals::Closed { depth, .. } if depth > DEPTH);
-        agent.size <= SIZE && !deep
+        agent.size <= SIZE && !deep && agent.agents() <= COPIES
     });
     let cache = job.page_cache.is_none_or(|cache| cache.memory <= MEMORY);
     let device = job.device.as_ref().is_none_or(|device| {
@@ -64,5 +66,6 @@ fn is_small(job: &Job) -> bool {
             }
     });
     let split = job.params("size-priority").ok().and_then(|params| params.len("split"));
-    agents && cache && device && split.is_none_or(|split| split >= 512)
+    let files = job.workload.file_names().len() <= FILES;
+    agents && files && cache && device && split.is_none_or(|split| split >= 512)
 }
