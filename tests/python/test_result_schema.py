@@ -45,6 +45,10 @@ MODELLED: dict[str, dict[str, Json]] = {
     "a class alone": {"policies": ["alone:batch", "fcfs"]},
     "a weight without effect": {"text": f"{JOB}\n[class.heavy]\nweight = 3\n"},
     "errors": {"text": FAULTY},
+    "files": {
+        "text": (ROOT / "examples/four-disks.toml").read_text(),
+        "sets": ["duration=1s", "file.data.on.2=flash"],
+    },
     "an array without arms": {"text": f'{FAULTY}array = {{ level = "jbod", disks = 2 }}\n'},
     "nothing to measure": {"sets": ["duration=1ms"], "detail": True},
     "programs": {

@@ -78,10 +78,43 @@ LEFT_TO_THE_PARSER = re.compile(
             # Which agents a class has.
             "has no last request",
             "is buffered: a cache sends",
+            # Files by their names, and how many there are.
+            "there is no file ",
+            "two files are called",
+            "file `.*` is named twice",
+            "names no file",
+            "the agent names the file",
+            "the job has .* files; at most",
+            "agents with their copies",
         ]
     )
 )
 """What no schema can say, in the parser's words."""
+
+FILES = """
+duration = "10s"
+device = "hdd-7200"
+[class.a]
+[[file]]
+name = "data"
+count = 2
+size = "1GiB"
+at = "5%"
+on = { 1 = "flash" }
+[[file]]
+name = "log"
+size = "1MiB"
+device = { model = "fixed", base = "1ms" }
+[[agent]]
+class = "a"
+file = ["data.1", "log"]
+copies = 2
+share = "slices"
+op = "read"
+size = "4KiB"
+pattern = "random"
+arrivals = { kind = "closed" }
+"""
 
 AGENTS = """
 seed = 3
@@ -537,6 +570,7 @@ def test_a_job_written_out_with_all_defaults_is_a_job(job: Path) -> None:
 
 JOBS = {
     "agents": tomllib.loads(AGENTS),
+    "files": tomllib.loads(FILES),
     "trace": tomllib.loads(TRACE),
     "mapped": tomllib.loads(MAPPED),
     "units": tomllib.loads(UNITS),

@@ -1,8 +1,8 @@
 //! Devices next to each other: each byte belongs to one of them, and none knows of the others.
 //!
 //! Use it for a workload of several devices, each with a queue of its own. They lie behind each other:
-//! a device begins where the one before it ends, or behind a gap that no request touches. Each may be of
-//! its own kind and size; no request crosses a border.
+//! a device begins where the one before it ends. Each may be of its own kind and size; no request
+//! crosses a border.
 
 use penstock_core::{Device, Done, Op, Request, Span, Time};
 
@@ -24,31 +24,16 @@ impl<D: Device> Rack<D> {
     /// # Panics
     /// If there is none, or if all of them have more bytes than an address can name.
     pub fn new(devices: Vec<D>) -> Self {
-        let mut end: u64 = 0;
+        let mut capacity: u64 = 0;
         let base = |device: &D| {
-            let behind = end.checked_add(device.capacity()).expect("an address for every byte");
-            std::mem::replace(&mut end, behind)
+            let end = capacity.checked_add(device.capacity()).expect("an address for every byte");
+            std::mem::replace(&mut capacity, end)
         };
         let bases = devices.iter().map(base).collect();
-        Self::at(bases, devices)
-    }
-
-    /// `devices`, of which each begins at the one of `bases` with its number.
-    ///
-    /// # Panics
-    /// If there is none, if a device begins before the one before it ends, or if one ends behind the last
-    /// byte that an address can name.
-    pub fn at(bases: Vec<u64>, devices: Vec<D>) -> Self {
-        assert_eq!(bases.len(), devices.len(), "a base for each device");
-        let capacity = bases.iter().zip(&devices).fold(0, |end: u64, (base, device)| {
-            assert!(*base >= end, "a device begins at {base}, and the one before it ends at {end}");
-            base.checked_add(device.capacity()).expect("an address for every byte")
-        });
         let wakes: Box<[_]> = devices.iter().map(D::wakeup).collect();
         let wake = wakes.iter().copied().min().expect("at least one device");
         let polled = devices.iter().any(D::polled);
-        let (devices, bases) = (devices.into(), bases.into());
-        Self { devices, bases, capacity, wakes, wake, polled }
+        Self { devices: devices.into(), bases, capacity, wakes, wake, polled }
     }
 
     /// The devices, in their order.
@@ -154,24 +139,6 @@ mod tests {
         rack.start(Time::from_ns(2_000_000), &request(3, Op::Flush, 1 << 20, 0));
         assert_eq!(rack.wakes[0], Time::NEVER, "the first device has nothing to do");
         assert!(rack.wakeup() < Time::NEVER);
-    }
-
-    #[test]
-    fn devices_begin_where_it_is_said() {
-        let cost = Cost::Linear { base: Span::from_ms(1), per_mb: Span::ZERO };
-        let fixed = |capacity| Fixed::new(cost, capacity);
-        let rack = Rack::at(vec![0, 8192, 12_288], vec![fixed(5000), fixed(4096), fixed(4096)]);
-        assert_eq!(rack.capacity(), 16_384);
-        let found = [0, 8191, 8192, 12_287, 12_288].map(|start| rack.lane(start));
-        assert_eq!(found, [(0, 0), (0, 0), (1, 8192), (1, 8192), (2, 12_288)]);
-    }
-
-    #[test]
-    #[should_panic(expected = "a device begins at 4096, and the one before it ends at 5000")]
-    fn devices_do_not_overlap() {
-        let cost = Cost::Linear { base: Span::from_ms(1), per_mb: Span::ZERO };
-        let fixed = |capacity| Fixed::new(cost, capacity);
-        let _ = Rack::at(vec![0, 4096], vec![fixed(5000), fixed(4096)]);
     }
 
     #[test]

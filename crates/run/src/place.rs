@@ -4,7 +4,6 @@
 use std::num::NonZeroU32;
 
 use penstock_core::Seed;
-use penstock_device::page_cache::PAGE;
 use penstock_live::{Engine, Null, Speed, Target};
 use penstock_spec::devices::{self, DeviceSpec};
 use penstock_spec::nearest::nearest;
@@ -192,8 +191,8 @@ impl Place {
         }
     }
 
-    /// Where each of so many `files` is in the address space of a run, on a device of its own; the one
-    /// device, if there are none. Each begins with a page, so that no page of a cache is of two.
+    /// The device of each of so many `files`, one behind the other in the address space of a run; the one
+    /// device, if there are none.
     ///
     /// # Errors
     /// If they have more bytes than an address can name.
@@ -203,7 +202,7 @@ impl Place {
             queues::one_target(self.name(), files)?;
             return Ok(vec![Extent::whole(self.capacity(), self.block())]);
         }
-        let mut end = 0_u64;
+        let mut base = 0_u64;
         let mut extents = Vec::with_capacity(models.len());
         for (number, spec) in models.iter().enumerate() {
             // Those of one kind are alike, and there may be many.
@@ -217,13 +216,10 @@ impl Place {
                     (device.capacity(), device.block())
                 }
             };
-            let base = end.checked_next_multiple_of(PAGE.into());
-            let behind = base.and_then(|base| base.checked_add(capacity));
-            let (Some(base), Some(behind)) = (base, behind) else {
-                return Err(queues::too_many_bytes(models.len()));
-            };
+            let behind = base.checked_add(capacity);
+            let behind = behind.ok_or_else(|| queues::too_many_bytes(models.len()))?;
             extents.push(Extent { base, capacity, block });
-            end = behind;
+            base = behind;
         }
         Ok(extents)
     }

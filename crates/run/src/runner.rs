@@ -211,23 +211,20 @@ impl Runner<'_> {
         let sent = self.last_sent();
         let courses = observers.courses.clone();
         let observers = Observers { sent: sent.as_ref(), ..observers };
-        let bases: Vec<u64> = self.load.lanes.iter().map(|lane| lane.base).collect();
         let recorder = self.recorder(|| {
-            let queue = |((device, disks), base): (&(Box<dyn Device>, NonZeroU32), &u64)| {
-                let lane = RecordedLane { base: *base, block: device.block(), disks: *disks };
+            let queue = |(device, disks): &(Box<dyn Device>, NonZeroU32)| {
+                let lane = RecordedLane { block: device.block(), disks: *disks };
                 RecordedDisk { lane: Some(lane), ..RecordedDisk::of(device) }
             };
-            let queues: Vec<_> = devices.iter().zip(&bases).map(queue).collect();
-            let ends =
-                queues.iter().zip(&bases).map(|(disk, base)| base.saturating_add(disk.capacity));
-            let capacity = ends.max().unwrap_or(0);
+            let queues: Vec<_> = devices.iter().map(queue).collect();
+            let capacity = queues.iter().map(|disk| disk.capacity).sum();
             Header { capacity, queues, ..self.header(place, &devices[0].0, NonZeroU32::MIN) }
         })?;
         let above = Above { quit: &quit, courses: courses.as_ref(), sent: sent.as_ref() };
         let queues = (0..).zip(devices).map(|(number, (device, disks))| {
             self.queue(device, disks, above, recorder.as_ref().map(|recorder| recorder.of(number)))
         });
-        let mut stack = Rack::at(bases, queues.collect());
+        let mut stack = Rack::new(queues.collect());
         let result = self.drive(&mut stack, clock, progress, observers, recorder.clone(), &quit);
         let result = result.and_then(|result| {
             let policies = stack.devices().map(Queued::policy);

@@ -215,8 +215,20 @@ fn a_run_over_files_replays_alike() {
         "file.slow.device.array.disks=3",
         "file.slow.device.depth=2",
     ];
+    // A drive with a queue within an array is asked twice at one instant.
+    let queued = [
+        "file.quick.device=hdd-7200-ncq",
+        "file.quick.device.array.level=raid0",
+        "file.quick.device.array.disks=2",
+        "file.slow.device=hdd-7200-ncq",
+        "agent.0.copies=3",
+        "agent.0.kind=fixed",
+        "agent.0.rate=1000/s",
+        "stop=last-arrival",
+    ];
     assert!(refused(TWO, &[raid], &options(&["fcfs"])).contains("a table is not set at once"));
-    for (number, changes) in [&disks[..], &array, &["file.quick.device.depth=8"]].iter().enumerate()
+    for (number, changes) in
+        [&disks[..], &array, &["file.quick.device.depth=8"], &queued].iter().enumerate()
     {
         for policy in ["fcfs", "sptf", "scan", "round-robin", "cfq", "fairio"] {
             let record = folder.0.join(format!("{number}-{policy}"));

@@ -67,8 +67,10 @@ pub(crate) fn classes(node: &Node) -> Result<Vec<Class>, JobError> {
 
 /// What a name is: never a number.
 pub(crate) const NAME_HINT: &str = "a name is a letter, then letters, digits, `-` and `_`";
+/// The same as an expression.
+pub(crate) const NAME_PATTERN: &str = "^[A-Za-z][A-Za-z0-9_-]*$";
 
-/// Whether it may name a class or an agent.
+/// Whether it may name a class, an agent or a file.
 pub(crate) fn is_name(name: &str) -> bool {
     let letters = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(letters)
@@ -112,7 +114,7 @@ pub(crate) fn named(name: &str, origin: &Origin, classes: &[Class]) -> Result<Cl
 fn schema() -> Json {
     json!({
         "type": "object",
-        "patternProperties": {"^[A-Za-z][A-Za-z0-9_-]*$": table(KEYS)},
+        "patternProperties": {(NAME_PATTERN): table(KEYS)},
         "additionalProperties": false,
         "maxProperties": CLASSES,
     })

@@ -46,7 +46,9 @@ pub(super) fn fcfs(job: &Job, trace: Option<&Trace>, classes: usize) -> Option<V
     let Model::Fixed(spec) = &device.model else { return None };
     let whole = device.faults.is_none() && device.array.is_none() && job.stop == Stop::Drained;
     let costs = [spec.reads, spec.writes].iter().all(|law| cost(law, 1) > 0);
-    let known = whole && costs && job.workload.programs().is_none();
+    let single = job.workload.agents().iter().all(|agent| agent.agents() == 1);
+    let one_device = single && job.workload.files().is_empty();
+    let known = whole && costs && one_device && job.workload.programs().is_none();
     let arrivals = if known { Plan::of(job, trace)? } else { return None };
     let mut got: Vec<Got> = (0..classes).map(|_| Got::default()).collect();
     simulate(spec, arrivals, |asked, service, now| {
@@ -154,10 +156,6 @@ impl Plan {
                 })
                 .collect();
             return Some(plan);
-        }
-        let single = job.workload.agents().iter().all(|agent| agent.agents() == 1);
-        if !single || !job.workload.files().is_empty() {
-            return None;
         }
         for (number, spec) in job.workload.agents().iter().enumerate() {
             let (start, end) = (spec.start.ns(), spec.stop.ns());

@@ -51,8 +51,6 @@ pub struct RecordedDisk {
 /// A device of several that know nothing of each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RecordedLane {
-    /// Its first byte in the address space of the run.
-    pub base: u64,
     /// Its block in bytes.
     pub block: u32,
     /// Its disks.
@@ -60,9 +58,10 @@ pub struct RecordedLane {
 }
 
 impl Header {
-    /// The devices below its queues, if they are devices that know nothing of each other.
-    pub(super) fn lanes(&self) -> Option<Vec<RecordedLane>> {
-        self.queues.iter().map(|disk| disk.lane).collect()
+    /// Whether its queues are before devices that know nothing of each other, and not before the disks of
+    /// an array.
+    pub(super) fn is_of_lanes(&self) -> bool {
+        self.queues.iter().all(|disk| disk.lane.is_some())
     }
 }
 

@@ -20,7 +20,7 @@ use penstock_spec::params;
 use serde::Serialize;
 
 use super::format::Event;
-use super::header::{Header, RecordedDisk, RecordedLane};
+use super::header::{Header, RecordedDisk};
 use super::reader::{Decisions, Events};
 use super::recorded::{Usual, count};
 use super::tape::{Known, Tape};
@@ -139,13 +139,13 @@ fn stack(
     let below: Box<dyn Device> = if header.queues.is_empty() {
         let whole = RecordedDisk { room: header.room, capacity: header.capacity, lane: None };
         Box::new(queue(0, whole)?)
-    } else if let Some(lanes) = header.lanes() {
-        let bases = bases(header, &lanes).ok_or_else(|| {
-            let what = "its devices do not lie behind each other";
+    } else if header.is_of_lanes() {
+        addresses(header).ok_or_else(|| {
+            let what = "its devices have more bytes than an address can name";
             damaged(path, &io::Error::new(io::ErrorKind::InvalidData, what))
         })?;
         let queues = (0..).zip(&header.queues).map(|(number, disk)| queue(number, *disk));
-        Box::new(Rack::at(bases, queues.collect::<Result<_, Failure>>()?))
+        Box::new(Rack::new(queues.collect::<Result<_, Failure>>()?))
     } else {
         array(path, header, job, queue)?
     };
@@ -155,16 +155,9 @@ fn stack(
     })
 }
 
-/// Where each of `lanes` begins; none if one begins before the one before it ends.
-fn bases(header: &Header, lanes: &[RecordedLane]) -> Option<Vec<u64>> {
-    let mut end = 0;
-    for (lane, disk) in lanes.iter().zip(&header.queues) {
-        if lane.base < end {
-            return None;
-        }
-        end = lane.base.checked_add(disk.capacity)?;
-    }
-    Some(lanes.iter().map(|lane| lane.base).collect())
+/// The bytes of what is below its queues, if there is an address for each.
+fn addresses(header: &Header) -> Option<u64> {
+    header.queues.iter().map(|disk| disk.capacity).try_fold(0, u64::checked_add)
 }
 
 /// The array of the job, with a `queue` before every disk.
@@ -181,8 +174,7 @@ fn array<D: Device + 'static>(
     let array = job.device.as_ref().and_then(|spec| spec.array_of_queues());
     let array = array.filter(|array| array.disks as usize == header.queues.len());
     let array = array.ok_or_else(foreign)?;
-    let mut bytes = header.queues.iter().map(|disk| disk.capacity);
-    bytes.try_fold(0, u64::checked_add).ok_or_else(foreign)?;
+    addresses(header).ok_or_else(foreign)?;
     let queues = (0..).zip(&header.queues).map(|(number, disk)| queue(number, *disk));
     let array = array.over(queues.collect::<Result<_, Failure>>()?).map_err(|_| foreign())?;
     Ok(Box::new(array))
@@ -328,6 +320,12 @@ impl Device for Played {
     }
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        // It is advanced later at this very instant: what is above several was given that time to keep in
+        // mind, and asks for other reasons before.
+        let later = self.tape.borrow().of(self.queue) != Some(Event::Advance);
+        if later && !self.header.polled {
+            return;
+        }
         self.play_completions(now, done);
         self.play_room();
     }

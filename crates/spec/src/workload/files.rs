@@ -10,7 +10,7 @@ use crate::classes;
 use crate::devices::DeviceSpec;
 use crate::diagnose::{JobError, Origin, quote};
 use crate::keys::{keys, table};
-use crate::kinds::{Own, Text, section};
+use crate::kinds::{Own, section};
 use crate::named_device;
 use crate::nearest::suggest;
 use crate::reader::Reader;
@@ -34,7 +34,11 @@ keys! {
     /// Keys of a file.
     KEYS:
     /// What agents call it. Several of this name are `data.0`, `data.1` and so on.
-    NAME name: String = Text("the name of a file"), needs "\"data\"";
+    NAME name: String = Own {
+        read: name,
+        text: |name| quoted(name),
+        schema: || build::matching(classes::NAME_PATTERN),
+    }, needs "\"data\"";
     /// How many there are, each on a device of its own.
     COUNT count: u32 = Count(1, FILES_MOST), or 1;
     /// Bytes of each.
@@ -99,6 +103,15 @@ impl Extent {
     }
 }
 
+fn name(node: &Node) -> Result<String, JobError> {
+    let name = node.text("the name of a file")?;
+    if classes::is_name(name) {
+        return Ok(name.to_owned());
+    }
+    let found = format!("{} is no name of a file", quote(name));
+    Err(JobError::new(found).at(&node.origin).hint(classes::NAME_HINT))
+}
+
 /// Reads `[[file]]`; device files lie in `folder`.
 pub(crate) fn read(node: &Node, folder: &Path) -> Result<Vec<FileSpec>, JobError> {
     let hint = "a file is a section: `[[file]]` with name, size and device";
@@ -129,10 +142,6 @@ impl FileSpec {
     fn read(node: &Node, folder: &Path) -> Result<Self, JobError> {
         let reader = Reader::new(node, "this file", &[KEYS])?;
         let name = reader.get(&NAME)?;
-        if !classes::is_name(&name) {
-            let found = format!("{} is no name of a file", quote(&name));
-            return Err(JobError::new(found).at(reader.place(&NAME)).hint(classes::NAME_HINT));
-        }
         let count = reader.get(&COUNT)?;
         let device = reader.node(&DEVICE);
         let device = device.map(|node| device_at(node, &name, folder)).transpose()?;
