@@ -1,4 +1,4 @@
-//! Buffered I/O: a page cache over any device.
+//! Buffered I/O: a page cache over one device or several.
 //!
 //! Use it above the I/O scheduler, where a Unix kernel has it. Requests that are flagged
 //! [`BUFFERED`](penstock_core::Flags::BUFFERED) are answered from pages of 4 KiB in memory. Missing
@@ -8,15 +8,16 @@
 //! The semantics are those of the documentation: the `vm.dirty_*` sysctls of Linux
 //! (`Documentation/admin-guide/sysctl/vm.rst`), readahead(2), open(2). Replacement by two lists is
 //! described by M. Gorman, "Understanding the Linux Virtual Memory Manager" (2004), chapter 10.
-//! Files of this folder say what each part does and where it comes from: `pages`, `read_ahead`,
-//! `write_back`.
+//! Files of this folder say what each part does and where it comes from: `layout`, `limits`, `pages`,
+//! `read_ahead`, `write_back`.
 //!
 //! - A read is done when all its pages are in memory, and copied: `base + per_mb · length /
 //!   1,000,000` later. Missing pages are read whole; missing neighbours are one command.
 //! - A write is done when it is copied. A page that it writes in part is read first, unless it is
 //!   in memory. While `dirty` bytes are dirty a write waits for its turn, first come first served.
 //! - A forced write ([`FUA`](penstock_core::Flags::FUA), `O_DSYNC`) is written back at once, and is
-//!   done when it is below. A flush writes back all dirty pages, then flushes below.
+//!   done when it is below. A flush writes back all dirty pages of its file, then flushes below. Its
+//!   file is the one that has its first byte; where there is none, it is of the whole device.
 //! - A direct request first has the dirty pages of its range written back, then goes below. A
 //!   direct write drops the pages of its range, before and after.
 //!
@@ -25,16 +26,20 @@
 //! commands that it caused and waited for. Write-back and reading ahead is time of a class, not of
 //! a request.
 //!
-//! Invariants: never more pages than `memory` holds, nor more dirty ones than `dirty`; two writes
-//! of a page are never below at once; a waiting request waits for a command below, or for memory or
+//! Memory is of all devices. Write-back, its commands below and the waiting of writers are of each
+//! device, and `dirty` is divided among them. Reading ahead is of each file.
+//!
+//! Invariants: never more pages than `memory` holds, nor more dirty ones than `dirty`, nor so many of
+//! one device that another has less than its reserve; two writes of a page are never below at once; a waiting request waits for a command below, or for memory or
 //! permission to write that a command below will free; one request has one completion.
 //!
 //! # Divergence from real page caches
 //!
-//! - A device knows no files: a flush is of everything, and reading ahead may cross a file's end.
+//! - Without files a device is one: a flush is of all of it, and reading ahead may cross the end of
+//!   what a stream uses. Files lie in one piece, and have no metadata and no journal.
 //! - Callers copy for themselves: any number of copies run in parallel, each at full rate.
-//! - Writers are stopped at `dirty` and continue first come first served. Linux slows them down
-//!   before that, each by its own share, and divides the limit among devices.
+//! - Writers are stopped at their device's part of `dirty` and continue first come first served. Linux
+//!   slows them down before that, each by its own share.
 //! - All of `memory` is the cache's, and ratios are of it: nothing else needs memory.
 //! - Pages are of one size, and their lists are exact: Linux approximates use by marks, keeps lists
 //!   for each group and node, and moves where the two lists divide.
@@ -45,6 +50,8 @@ mod commands;
 mod dirty;
 mod entry;
 mod index;
+mod layout;
+mod limits;
 mod options;
 mod pages;
 mod read_ahead;
@@ -61,6 +68,7 @@ use penstock_core::{Device, Done, Op, ReqId, Request, Span, Time};
 
 pub use self::cache::PageCache;
 use self::entry::CacheRequest;
+pub use self::layout::Layout;
 pub use self::options::{Options, PAGE};
 
 impl<D: Device> PageCache<D> {
@@ -72,15 +80,16 @@ impl<D: Device> PageCache<D> {
         self.send(now);
     }
 
-    /// Sends commands below while there is room.
+    /// Sends commands to each device while there is room at it.
     fn send(&mut self, now: Time) {
-        while let Some(req) = self.commands.next() {
-            if self.below.room() == 0 || !self.below.admits(req.op, req.start, req.len) {
-                return;
+        for device in 0..self.lanes.len() {
+            while let Some(&req) = self.commands.next(device) {
+                if !self.below.admits(req.op, req.start, req.len) {
+                    break;
+                }
+                self.commands.sent(device);
+                self.below.start(now, &req);
             }
-            let req = *req;
-            self.commands.sent();
-            self.below.start(now, &req);
         }
     }
 
@@ -127,7 +136,8 @@ impl<D: Device> Device for PageCache<D> {
 
     fn wakeup(&self) -> Time {
         let copied = self.copies.peek().map_or(Time::NEVER, |&Reverse((at, ..))| at);
-        copied.min(self.back.tick()).min(self.below.wakeup())
+        let ticks = self.lanes.iter().map(|lane| lane.back.tick());
+        ticks.fold(copied.min(self.below.wakeup()), Time::min)
     }
 
     fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
@@ -139,7 +149,9 @@ impl<D: Device> Device for PageCache<D> {
             }
             self.completions = completions;
         }
-        self.back.look(now);
+        for lane in &mut self.lanes {
+            lane.back.look(now);
+        }
         self.go_on(now);
         self.end_copies(now, done);
     }

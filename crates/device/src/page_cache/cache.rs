@@ -8,8 +8,10 @@ use penstock_core::{Device, Done, Errno, Io, ReqId, Span, Table, Time};
 use super::commands::Commands;
 use super::dirty::WriteBack;
 use super::entry::CacheRequest;
+use super::layout::{Extents, Layout};
+use super::limits::Limits;
 use super::options::{Options, PAGE};
-use super::pages::Pages;
+use super::pages::{DirtyCount, Pages};
 use super::read_ahead::ReadStreams;
 
 /// A page cache over `D`.
@@ -17,67 +19,101 @@ pub struct PageCache<D> {
     pub(super) below: D,
     pub(super) base: Span,
     pub(super) per_mb: Span,
-    /// The limit on dirty pages.
-    pub(super) limit: u32,
+    pub(super) extents: Extents,
+    pub(super) limits: Limits,
     pub(super) pages: Pages,
     pub(super) streams: ReadStreams,
     pub(super) requests: Table<CacheRequest>,
     pub(super) commands: Commands,
-    pub(super) back: WriteBack,
+    /// What there is of each device.
+    pub(super) lanes: Box<[Lane]>,
     /// Copies under way by the time at which they are done; a number keeps ties in order.
     pub(super) copies: BinaryHeap<Reverse<(Time, u64, ReqId)>>,
     pub(super) copied: u64,
-    /// Writers that wait until less is dirty.
-    pub(super) throttled: VecDeque<ReqId>,
     /// Requests that wait for a page.
     pub(super) starved: VecDeque<ReqId>,
-    /// Flushes that wait until the pages that are as old as they are have been written.
-    pub(super) flushes: VecDeque<ReqId>,
+    /// The newest stamp of each extent that a flush covers.
+    pub(super) covered: Box<[u64]>,
     /// Requests that wait for no command any more.
     pub(super) ready: Vec<ReqId>,
     /// Completions from below.
     pub(super) completions: Vec<Done>,
-    /// Why write-back failed, until a flush reports it.
-    pub(super) failed: Option<Errno>,
+    /// Why write-back of each extent failed, until a flush reports it.
+    pub(super) failed: Box<[Option<Errno>]>,
+}
+
+/// What a cache has of each device.
+#[derive(Clone, Debug)]
+pub(super) struct Lane {
+    pub(super) back: WriteBack,
+    /// Writers that wait until less is dirty.
+    pub(super) throttled: VecDeque<ReqId>,
+    /// Flushes that wait until the pages that are as old as they are have been written.
+    pub(super) flushes: VecDeque<ReqId>,
 }
 
 impl<D: Device> PageCache<D> {
-    /// A cache, empty, over `below`.
+    /// A cache, empty, over `below`, which is one device without files.
     ///
     /// # Panics
-    /// If `memory` is smaller than [`Options::LEAST_MEMORY`] or has more pages than 32 bits number.
+    /// As [`over`](Self::over).
     pub fn new(options: &Options, below: D) -> Self {
+        let layout = Layout::new([below.capacity()], []);
+        Self::over(options, &layout, below)
+    }
+
+    /// A cache, empty, over `below`, in which devices and files lie as `layout` says. No request to
+    /// the cache reaches from one of these ranges into another.
+    ///
+    /// # Panics
+    /// If `memory` is smaller than [`Options::LEAST_MEMORY`] for each device, or has more pages than 32
+    /// bits number.
+    pub fn over(options: &Options, layout: &Layout, below: D) -> Self {
         let pages = |bytes: u64| bytes / u64::from(PAGE);
-        assert!(options.memory >= Options::LEAST_MEMORY, "{options:?}");
+        let (devices, extents) = (layout.devices(), Extents::new(layout));
+        let least = Options::LEAST_MEMORY * u64::from(devices);
+        assert!(options.memory >= least, "{options:?} for {devices} devices");
         let memory = u32::try_from(pages(options.memory)).expect("pages are numbered in 32 bits");
         let count = |bytes: u64| pages(bytes).min(memory.into()) as u32;
         // One page can always be taken, and write-back begins before writers stop.
-        let limit = count(options.dirty).clamp(1, memory - 1);
+        let limit = count(options.dirty).clamp(devices, memory - 1);
         let background = count(options.dirty_background).min(limit - 1);
+        let limits = Limits::new(limit, background, devices);
+        let lane = Lane {
+            back: WriteBack::new(options.dirty_expire, options.dirty_writeback),
+            throttled: VecDeque::new(),
+            flushes: VecDeque::new(),
+        };
+        let unclean = DirtyCount::new(devices, limits.reserve());
         Self {
             below,
             base: options.base,
             per_mb: options.per_mb,
-            limit,
-            pages: Pages::new(memory),
-            streams: ReadStreams::new(pages(options.read_ahead)),
+            pages: Pages::new(memory, extents.devices(), unclean),
+            streams: ReadStreams::new(pages(options.read_ahead), extents.len()),
             requests: Table::new(),
-            commands: Commands::default(),
-            back: WriteBack::new(background, options.dirty_expire, options.dirty_writeback),
+            commands: Commands::new(devices),
+            lanes: vec![lane; devices as usize].into(),
             copies: BinaryHeap::new(),
             copied: 0,
-            throttled: VecDeque::new(),
             starved: VecDeque::new(),
-            flushes: VecDeque::new(),
+            covered: vec![0; extents.len()].into(),
             ready: Vec::new(),
             completions: Vec::new(),
-            failed: None,
+            failed: vec![None; extents.len()].into(),
+            extents,
+            limits,
         }
     }
 
-    /// Bytes that may not yet be on the device.
+    /// Bytes that may not yet be on their device.
     pub fn dirty(&self) -> u64 {
-        u64::from(self.pages.unclean()) * u64::from(PAGE)
+        u64::from(self.pages.unclean().unclean()) * u64::from(PAGE)
+    }
+
+    /// Bytes that may not yet be on `device`, by its number.
+    pub fn dirty_on(&self, device: usize) -> u64 {
+        u64::from(self.pages.unclean().unclean_on(device)) * u64::from(PAGE)
     }
 
     /// `request` waits for `command`.
@@ -87,12 +123,11 @@ impl<D: Device> PageCache<D> {
         }
     }
 
-    /// The bytes of `pages` pages from `first` on, as `io`; the device may end within the last
-    /// page.
-    pub(super) fn range(&self, first: u64, pages: u32, io: Io) -> Io {
-        let start = first * u64::from(PAGE);
-        let end = (start + u64::from(pages * PAGE)).min(self.below.capacity());
-        Io { start, len: (end - start) as u32, ..io }
+    /// The command `id` is `io` of `pages` pages of `extent` from `first` on.
+    pub(super) fn queue(&mut self, extent: usize, id: ReqId, first: u64, pages: u32, io: Io) {
+        let extent = self.extents.get(extent);
+        let (start, len) = extent.bytes(first, pages);
+        self.commands.queue(extent.device, id, pages, Io { start, len, ..io });
     }
 
     pub(super) fn entry(&mut self, id: ReqId) -> &mut CacheRequest {

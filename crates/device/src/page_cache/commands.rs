@@ -29,6 +29,8 @@ impl Kind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CacheCommand {
     pub(super) kind: Kind,
+    /// The extent whose pages it carries, or on whose device it is.
+    pub(super) extent: usize,
     pub(super) first: u64,
     pub(super) pages: u32,
     /// The request that pays for its device time.
@@ -54,27 +56,32 @@ pub(super) struct Commands {
     free: u32,
     /// Writes of pages that have not come back.
     writes: Vec<ReqId>,
-    /// Commands that wait for room below, in order.
-    queue: VecDeque<Request>,
+    /// Commands that wait for room below, in order, for each device.
+    queues: Box<[VecDeque<Request>]>,
 }
 
-impl Default for Commands {
-    fn default() -> Self {
+impl Commands {
+    /// None yet, for so many `devices`.
+    pub(super) fn new(devices: u32) -> Self {
         Self {
             table: Table::new(),
             waits: Vec::new(),
             free: NIL,
             writes: Vec::new(),
-            queue: VecDeque::new(),
+            queues: vec![VecDeque::new(); devices as usize].into(),
         }
     }
-}
 
-impl Commands {
-    /// A command whose first page is `first`, of no pages yet.
-    pub(super) fn begin(&mut self, kind: Kind, first: u64, payer: Option<ReqId>) -> ReqId {
+    /// A command whose first page is `first` of `extent`, of no pages yet.
+    pub(super) fn begin(
+        &mut self,
+        kind: Kind,
+        extent: usize,
+        first: u64,
+        payer: Option<ReqId>,
+    ) -> ReqId {
         let place = self.writes.len() as u32;
-        let command = CacheCommand { kind, first, pages: 0, payer, waits: NIL, place };
+        let command = CacheCommand { kind, extent, first, pages: 0, payer, waits: NIL, place };
         let id = self.table.insert_with(|_| command);
         if kind.writes() {
             self.writes.push(id);
@@ -82,10 +89,10 @@ impl Commands {
         id
     }
 
-    /// The command `id` is `io`, of `pages` pages: it goes below when there is room.
-    pub(super) fn queue(&mut self, id: ReqId, pages: u32, io: Io) {
+    /// The command `id` is `io`, of `pages` pages: it goes to `device` when there is room.
+    pub(super) fn queue(&mut self, device: usize, id: ReqId, pages: u32, io: Io) {
         self.table.get_mut(id).expect("it has begun").pages = pages;
-        self.queue.push_back(io.with(id));
+        self.queues[device].push_back(io.with(id));
     }
 
     /// Drops the command `id`.
@@ -93,19 +100,24 @@ impl Commands {
         self.end(id);
     }
 
-    /// The next command to go below.
-    pub(super) fn next(&self) -> Option<&Request> {
-        self.queue.front()
+    /// The next command to go to `device`.
+    pub(super) fn next(&self, device: usize) -> Option<&Request> {
+        self.queues[device].front()
     }
 
-    /// The next command was sent.
-    pub(super) fn sent(&mut self) {
-        self.queue.pop_front();
+    /// The next command was sent to `device`.
+    pub(super) fn sent(&mut self, device: usize) {
+        self.queues[device].pop_front();
     }
 
     /// Writes of pages that have not come back.
     pub(super) fn writes(&self) -> &[ReqId] {
         &self.writes
+    }
+
+    /// The extent whose pages `command` carries.
+    pub(super) fn extent(&self, command: ReqId) -> usize {
+        self.table.get(command).expect("it is below").extent
     }
 
     /// `request` waits for `command`; `false` if it was the last to do so already.

@@ -1,16 +1,15 @@
 //! Which dirty page is written next, and when dirty pages are looked at.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use penstock_core::{Span, Time};
 
 use super::pages::Pages;
 
-/// What decides on write-back.
-#[derive(Debug)]
+/// What decides on write-back to one device.
+#[derive(Clone, Debug)]
 pub(super) struct WriteBack {
-    /// The number of dirty pages at which write-back begins.
-    background: u32,
     expire: Span,
     pub(super) interval: Span,
     /// When it looks for old pages.
@@ -24,9 +23,9 @@ pub(super) struct WriteBack {
 }
 
 impl WriteBack {
-    pub(super) fn new(background: u32, expire: Span, interval: Span) -> Self {
+    pub(super) fn new(expire: Span, interval: Span) -> Self {
         let (tick, old, pass, below) = (Time::NEVER, None, Vec::new(), 0);
-        Self { background, expire, interval, tick, old, pass, below }
+        Self { expire, interval, tick, old, pass, below }
     }
 
     /// When it looks for old pages.
@@ -47,16 +46,25 @@ impl WriteBack {
         self.below -= 1;
     }
 
-    /// The next page to write, if there is one; `covered` is the newest stamp that a flush waits
-    /// for.
-    pub(super) fn next(&mut self, pages: &Pages, covered: Option<u64>) -> Option<u32> {
-        let (many, old) = (pages.dirty() > self.background, self.old);
+    /// The next page of `extents` to write, if there is one: of any age where there are `many`.
+    /// `covered` has the newest stamp of each extent that a flush covers.
+    pub(super) fn next(
+        &mut self,
+        pages: &Pages,
+        many: bool,
+        extents: &Range<usize>,
+        covered: &[u64],
+    ) -> Option<u32> {
+        let old = self.old;
         let wanted = |&slot: &u32| {
             let page = pages.page(slot);
             let is_old = old.is_some_and(|old| page.dirtied <= old);
-            many || is_old || covered.is_some_and(|last| page.stamp <= last)
+            many || is_old || page.stamp <= covered[page.extent as usize]
         };
-        pages.oldest().next().filter(wanted)?;
+        let oldest = |extent| pages.oldest(extent).next();
+        if !extents.clone().filter_map(oldest).any(|slot| wanted(&slot)) {
+            return None;
+        }
         loop {
             while let Some((number, slot)) = self.pass.pop() {
                 let page = pages.page(slot);
@@ -64,9 +72,11 @@ impl WriteBack {
                     return Some(slot);
                 }
             }
-            let found = pages.oldest().take_while(wanted);
-            let idle = found.filter(|&slot| !pages.page(slot).writing());
-            self.pass.extend(idle.map(|slot| (pages.page(slot).number, slot)));
+            for extent in extents.clone() {
+                let found = pages.oldest(extent).take_while(wanted);
+                let idle = found.filter(|&slot| !pages.page(slot).writing());
+                self.pass.extend(idle.map(|slot| (pages.page(slot).number, slot)));
+            }
             self.pass.sort_unstable_by_key(|&(number, _)| Reverse(number));
             if self.pass.is_empty() {
                 return None;

@@ -4,13 +4,17 @@ use std::ops::Range;
 
 use penstock_core::{Errno, Flags, Op, Request, Span, Time};
 
-use super::options::PAGE;
-
 /// A request of the layer above, and its progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CacheRequest {
     /// The request as the layer above knows it.
     pub(super) req: Request,
+    /// The extent in which it lies. A flush is of this extent, or of its device.
+    pub(super) extent: usize,
+    /// The page of its first byte.
+    pub(super) first: u64,
+    /// The page behind that of its last byte.
+    pub(super) end: u64,
     pub(super) arrived: Time,
     pub(super) begun: Time,
     pub(super) service: Span,
@@ -45,8 +49,7 @@ pub(super) enum Phase {
 impl CacheRequest {
     /// The page of its first byte, and the one behind its last byte's.
     pub(super) fn pages(&self) -> Range<u64> {
-        let page = u64::from(PAGE);
-        self.req.start / page..self.req.end().div_ceil(page)
+        self.first..self.end
     }
 
     pub(super) fn buffered(&self) -> bool {

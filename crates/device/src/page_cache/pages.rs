@@ -1,7 +1,7 @@
 //! The pages of the cache: the list of each, and which page is replaced next.
 //!
-//! A page is clean (in one of two lists), dirty (in a third, in the order in which they became
-//! dirty), being read, or being written. A page may be dirty and being written at the same time, if
+//! A page is clean (in one of two lists), dirty (in a list of its file, in the order in which they
+//! became dirty), being read, or being written. A page may be dirty and being written at the same time, if
 //! it was changed meanwhile. Only clean pages are ever replaced.
 //!
 //! Replacement is by two lists, as in Unix page caches: a page that was used once stands in the
@@ -34,7 +34,8 @@ const RESTING: u8 = 64;
 
 const INACTIVE_LIST: usize = 0;
 const ACTIVE_LIST: usize = 1;
-const DIRTY_LIST: usize = 2;
+/// The dirty list of the first extent; those of the others follow.
+const DIRTY_LISTS: usize = 2;
 
 /// A page.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +50,8 @@ pub(super) struct CachedPage {
     pub(super) command: ReqId,
     prev: u32,
     next: u32,
+    /// The extent that it is of.
+    pub(super) extent: u32,
     /// Its last writer.
     pub(super) writer: Writer,
     bits: u8,
@@ -93,6 +96,53 @@ impl CachedPage {
     }
 }
 
+/// How many pages count as dirty: in all, and on each device.
+#[derive(Debug)]
+pub(super) struct DirtyCount {
+    devices: Box<[u32]>,
+    unclean: u32,
+    /// The same, where a device has at least its reserve.
+    claimed: u32,
+    reserve: u32,
+}
+
+impl DirtyCount {
+    /// None, with a `reserve` for each of so many `devices`.
+    pub(super) fn new(devices: u32, reserve: u32) -> Self {
+        let claimed = devices * reserve;
+        Self { devices: vec![0; devices as usize].into(), unclean: 0, claimed, reserve }
+    }
+
+    pub(super) fn add(&mut self, device: usize) {
+        let own = &mut self.devices[device];
+        *own += 1;
+        self.unclean += 1;
+        self.claimed += u32::from(*own > self.reserve);
+    }
+
+    fn remove(&mut self, device: usize) {
+        let own = &mut self.devices[device];
+        self.claimed -= u32::from(*own > self.reserve);
+        self.unclean -= 1;
+        *own -= 1;
+    }
+
+    /// Pages that count as dirty on all devices.
+    pub(super) fn unclean(&self) -> u32 {
+        self.unclean
+    }
+
+    /// The same on `device`.
+    pub(super) fn unclean_on(&self, device: usize) -> u32 {
+        self.devices[device]
+    }
+
+    /// Pages that count as dirty or are reserved.
+    pub(super) fn claimed(&self) -> u32 {
+        self.claimed
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct List {
     head: u32,
@@ -108,23 +158,37 @@ pub(super) struct Pages {
     capacity: u32,
     free: u32,
     index: Index,
-    lists: [List; 3],
-    unclean: u32,
+    /// The inactive list, the active list, and the dirty list of each extent.
+    lists: Box<[List]>,
+    /// The device of each extent.
+    devices: Box<[usize]>,
+    /// Pages that count as dirty: dirty ones, those being written, and those that were dirty when
+    /// they were read.
+    unclean: DirtyCount,
+    /// Pages in the dirty lists of each device.
+    dirty: Box<[u32]>,
     /// The last stamp that was given.
     stamp: u64,
 }
 
 impl Pages {
-    /// Room for `capacity` pages.
-    pub(super) fn new(capacity: u32) -> Self {
+    /// Room for `capacity` pages of extents that lie on `devices`; `unclean` is to be counted.
+    pub(super) fn new(
+        capacity: u32,
+        devices: impl Iterator<Item = usize>,
+        unclean: DirtyCount,
+    ) -> Self {
         let none = List { head: NIL, tail: NIL, len: 0 };
+        let devices: Box<[usize]> = devices.collect();
         Self {
             arena: Vec::new(),
             capacity,
             free: NIL,
             index: Index::new(capacity),
-            lists: [none; 3],
-            unclean: 0,
+            lists: vec![none; DIRTY_LISTS + devices.len()].into(),
+            dirty: vec![0; unclean.devices.len()].into(),
+            devices,
+            unclean,
             stamp: 0,
         }
     }
@@ -139,15 +203,14 @@ impl Pages {
         &self.arena[slot as usize]
     }
 
-    /// Pages that count as dirty: dirty ones, those being written, and those that were dirty when
-    /// they were read.
-    pub(super) fn unclean(&self) -> u32 {
-        self.unclean
+    /// Pages that count as dirty.
+    pub(super) fn unclean(&self) -> &DirtyCount {
+        &self.unclean
     }
 
-    /// Pages that wait to be written.
-    pub(super) fn dirty(&self) -> u32 {
-        self.lists[DIRTY_LIST].len
+    /// Pages that wait to be written to `device`.
+    pub(super) fn dirty_on(&self, device: usize) -> u32 {
+        self.dirty[device]
     }
 
     /// The last stamp that a page got.
@@ -155,17 +218,17 @@ impl Pages {
         self.stamp
     }
 
-    /// The slots of dirty pages, the oldest first.
-    pub(super) fn oldest(&self) -> impl Iterator<Item = u32> {
-        let first = self.lists[DIRTY_LIST].head;
+    /// The slots of the dirty pages of `extent`, the oldest first.
+    pub(super) fn oldest(&self, extent: usize) -> impl Iterator<Item = u32> {
+        let first = self.lists[DIRTY_LISTS + extent].head;
         let some = |slot| (slot != NIL).then_some(slot);
         std::iter::successors(some(first), move |&slot| some(self.page(slot).next))
     }
 
-    /// A slot for the page `number`, which is not in memory: a free slot, or that of the clean page
+    /// A slot for the page `number` of `extent`, which is not in memory: a free slot, or that of the clean page
     /// to be replaced. `None` if no page is clean. The page is in no list until the caller reads or
     /// writes it.
-    pub(super) fn take(&mut self, number: u64) -> Option<u32> {
+    pub(super) fn take(&mut self, number: u64, extent: usize) -> Option<u32> {
         let slot = if self.free != NIL {
             let slot = self.free;
             self.free = self.arena[slot as usize].next;
@@ -183,7 +246,8 @@ impl Pages {
             self.index.remove(self.arena[slot as usize].number);
             slot
         };
-        self.arena[slot as usize] = CachedPage { number, ..CachedPage::default() };
+        self.arena[slot as usize] =
+            CachedPage { number, extent: extent as u32, ..CachedPage::default() };
         self.index.insert(number, slot);
         Some(slot)
     }
@@ -236,7 +300,9 @@ impl Pages {
         page.bits &= !READING;
         let bits = page.bits;
         if !ok || bits & STALE != 0 {
-            self.unclean -= u32::from(bits & DIRTY != 0);
+            if bits & DIRTY != 0 {
+                self.unclean.remove(self.devices[page.extent as usize]);
+            }
             self.release(slot);
         } else if bits & DIRTY != 0 {
             self.queue(slot, now);
@@ -252,7 +318,9 @@ impl Pages {
         let before = page.bits;
         page.writer = writer;
         page.bits |= DIRTY;
-        self.unclean += u32::from(before & (DIRTY | WRITING) == 0);
+        if before & (DIRTY | WRITING) == 0 {
+            self.unclean.add(self.devices[page.extent as usize]);
+        }
         if before & (DIRTY | READING) == 0 {
             self.queue(slot, now);
         }
@@ -263,12 +331,16 @@ impl Pages {
         self.stamp += 1;
         let page = &mut self.arena[slot as usize];
         (page.stamp, page.dirtied) = (self.stamp, now);
-        self.push_back(DIRTY_LIST, slot);
+        let extent = page.extent as usize;
+        self.dirty[self.devices[extent]] += 1;
+        self.push_back(DIRTY_LISTS + extent, slot);
     }
 
     /// `command` writes the page, which is dirty, as it is now.
     pub(super) fn send(&mut self, slot: u32, command: ReqId) {
-        self.unlink(DIRTY_LIST, slot);
+        let extent = self.arena[slot as usize].extent as usize;
+        self.dirty[self.devices[extent]] -= 1;
+        self.unlink(DIRTY_LISTS + extent, slot);
         let page = &mut self.arena[slot as usize];
         page.bits = page.bits & !DIRTY | WRITING;
         page.command = command;
@@ -279,7 +351,7 @@ impl Pages {
         let page = &mut self.arena[slot as usize];
         page.bits &= !WRITING;
         if page.bits & DIRTY == 0 {
-            self.unclean -= 1;
+            self.unclean.remove(self.devices[page.extent as usize]);
             self.rest(slot);
         }
     }
@@ -353,6 +425,7 @@ impl Default for CachedPage {
             command: none,
             prev: NIL,
             next: NIL,
+            extent: 0,
             writer,
             bits: 0,
         }

@@ -16,11 +16,15 @@ const LEAST: u64 = 4;
 /// No page has this number.
 const NOWHERE: u64 = u64::MAX;
 
-/// The streams, by their number.
+/// A stream in an extent: what a stream reads in one file says nothing about another.
+pub(super) type Reader = (StreamId, usize);
+
+/// The streams of every extent, by their number.
 #[derive(Debug)]
 pub(super) struct ReadStreams {
     /// Pages of the longest window.
     most: u64,
+    extents: usize,
     streams: Vec<Stream>,
 }
 
@@ -44,13 +48,13 @@ pub(super) struct Arrival {
 }
 
 impl ReadStreams {
-    /// Windows of up to `most` pages; none, if that is zero.
-    pub(super) fn new(most: u64) -> Self {
-        Self { most, streams: Vec::new() }
+    /// Windows of up to `most` pages; none, if that is zero. There are so many `extents`.
+    pub(super) fn new(most: u64, extents: usize) -> Self {
+        Self { most, extents, streams: Vec::new() }
     }
 
-    fn stream(&mut self, id: StreamId) -> &mut Stream {
-        let index = id.0 as usize;
+    fn stream(&mut self, (id, extent): Reader) -> &mut Stream {
+        let index = id.0 as usize * self.extents + extent;
         if index >= self.streams.len() {
             let none = Stream { next: NOWHERE, window: 0..0, mark: NOWHERE };
             self.streams.resize(index + 1, none);
@@ -60,17 +64,17 @@ impl ReadStreams {
 
     /// Whether `page` is the last that the stream asked for. Another part of the same page is not a
     /// second use.
-    pub(super) fn again(&mut self, id: StreamId, page: u64) -> bool {
+    pub(super) fn again(&mut self, id: Reader, page: u64) -> bool {
         self.stream(id).next == page + 1
     }
 
     /// The stream writes `pages`.
-    pub(super) fn write(&mut self, id: StreamId, pages: &Range<u64>) {
+    pub(super) fn write(&mut self, id: Reader, pages: &Range<u64>) {
         self.stream(id).next = pages.end;
     }
 
     /// The stream reads `pages`.
-    pub(super) fn read(&mut self, id: StreamId, pages: &Range<u64>) -> Arrival {
+    pub(super) fn read(&mut self, id: Reader, pages: &Range<u64>) -> Arrival {
         let most = self.most;
         let stream = self.stream(id);
         let sequential = stream.next == pages.start || stream.next == pages.start + 1;
@@ -89,7 +93,7 @@ impl ReadStreams {
 
     /// The stream reads `pages` and goes on where it was, and some of them are missing. Returns the
     /// end of the pages to read.
-    pub(super) fn missed(&mut self, id: StreamId, pages: &Range<u64>) -> u64 {
+    pub(super) fn missed(&mut self, id: Reader, pages: &Range<u64>) -> u64 {
         let (most, asked) = (self.most, pages.end - pages.start);
         if most == 0 {
             return pages.end;
@@ -110,13 +114,13 @@ impl ReadStreams {
 mod tests {
     use super::*;
 
-    const ONE: StreamId = StreamId(0);
+    const ONE: Reader = (StreamId(0), 0);
 
     /// Reads `count` pages one by one from `from` on; a page that was not read ahead is missed.
     /// Returns the read-ahead, as (when, from, to).
     fn windows(
         streams: &mut ReadStreams,
-        id: StreamId,
+        id: Reader,
         from: u64,
         count: u64,
     ) -> Vec<(u64, u64, u64)> {
@@ -140,7 +144,7 @@ mod tests {
 
     #[test]
     fn windows_double_up_to_the_most_and_are_asked_for_a_window_before() {
-        let found = windows(&mut ReadStreams::new(32), ONE, 100, 80);
+        let found = windows(&mut ReadStreams::new(32, 1), ONE, 100, 80);
         let wanted = [
             (101, 101, 105),
             (102, 105, 113),
@@ -154,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_read_elsewhere_begins_anew() {
-        let mut streams = ReadStreams::new(32);
+        let mut streams = ReadStreams::new(32, 1);
         windows(&mut streams, ONE, 0, 64);
         let away = streams.read(ONE, &(1000..1001));
         assert!(!away.sequential && away.ahead.is_none());
@@ -163,13 +167,13 @@ mod tests {
 
     #[test]
     fn streams_do_not_disturb_one_another() {
-        let (mut apart, mut mixed) = (ReadStreams::new(32), ReadStreams::new(32));
+        let (mut apart, mut mixed) = (ReadStreams::new(32, 1), ReadStreams::new(32, 1));
         let alone = windows(&mut apart, ONE, 0, 40);
         let mut found = Vec::new();
         let mut here = [0, 500];
         for step in 0..40 {
             for (stream, from) in [0, 500].into_iter().enumerate() {
-                let (id, pages) = (StreamId(stream as u32), from + step..from + step + 1);
+                let (id, pages) = ((StreamId(stream as u32), 0), from + step..from + step + 1);
                 let arrival = mixed.read(id, &pages);
                 let mut ahead = arrival.ahead;
                 if pages.start >= here[stream] {
@@ -190,7 +194,7 @@ mod tests {
 
     #[test]
     fn long_requests_are_followed_by_a_window_too() {
-        let mut streams = ReadStreams::new(32);
+        let mut streams = ReadStreams::new(32, 1);
         streams.read(ONE, &(0..64));
         assert!(streams.read(ONE, &(64..128)).sequential);
         assert_eq!(streams.missed(ONE, &(64..128)), 160);
@@ -199,6 +203,6 @@ mod tests {
 
     #[test]
     fn without_a_window_nothing_is_read_ahead() {
-        assert_eq!(windows(&mut ReadStreams::new(0), ONE, 0, 50), []);
+        assert_eq!(windows(&mut ReadStreams::new(0, 1), ONE, 0, 50), []);
     }
 }

@@ -12,14 +12,22 @@ use penstock_core::{Device, Flags, Io, Op, ReqId, Request, Span, Time};
 use super::cache::PageCache;
 use super::commands::Kind;
 use super::entry::{CacheRequest, Phase};
-use super::options::PAGE;
 use super::walks::Walk;
 
 impl<D: Device> PageCache<D> {
     /// Takes `req` in.
     pub(super) fn arrive(&mut self, now: Time, req: &Request) {
+        let number = self.extents.of(req.start);
+        let extent = self.extents.get(number);
+        let pages = extent.pages(req.start, req.end());
+        let held = pages.end <= extent.pages_end() || req.op == Op::Flush;
+        assert!(held, "{req:?} reaches behind what lies there: {extent:?}");
+        let device = extent.device;
         let mut entry = CacheRequest {
             req: *req,
+            extent: number,
+            first: pages.start,
+            end: pages.end,
             arrived: now,
             begun: Time::NEVER,
             service: Span::ZERO,
@@ -27,37 +35,37 @@ impl<D: Device> PageCache<D> {
             pending: 0,
             stalled: false,
             phase: Phase::Pages,
-            at: 0,
+            at: pages.start,
             upto: None,
             again: false,
             unforced: false,
         };
-        let pages = entry.pages();
-        entry.at = pages.start;
+        let reader = (req.stream, number);
         let mut ahead = None;
         if req.op == Op::Flush {
             (entry.phase, entry.at) = (Phase::Flush, self.pages.stamp());
         } else if !entry.buffered() {
             entry.phase = Phase::Back;
         } else {
-            entry.again = self.streams.again(req.stream, pages.start);
+            entry.again = self.streams.again(reader, pages.start);
             if req.op == Op::Read {
-                let arrival = self.streams.read(req.stream, &pages);
+                let arrival = self.streams.read(reader, &pages);
                 let known = !arrival.sequential || arrival.ahead.is_some();
                 entry.upto = known.then_some(pages.end);
                 ahead = arrival.ahead;
             } else {
-                self.streams.write(req.stream, &pages);
+                self.streams.write(reader, &pages);
             }
         }
         let id = self.requests.insert_with(|_| entry);
         if req.op == Op::Flush {
-            self.flushes.push_back(id);
+            self.lanes[device].flushes.push_back(id);
+            self.covered[self.extents.flushed(number)].fill(self.pages.stamp());
             return;
         }
         self.step(now, id);
         if let Some(ahead) = ahead {
-            self.read_ahead(now, &req.io, ahead);
+            self.read_ahead(now, &req.io, number, ahead);
         }
     }
 
@@ -75,7 +83,10 @@ impl<D: Device> PageCache<D> {
                 Walk::Wait => return,
                 Walk::Through => None,
                 Walk::Starved => Some(&mut self.starved),
-                Walk::Throttled => Some(&mut self.throttled),
+                Walk::Throttled => {
+                    let device = self.extents.get(entry.extent).device;
+                    Some(&mut self.lanes[device].throttled)
+                }
             };
             if let Some(queue) = queue {
                 queue.push_back(id);
@@ -118,17 +129,19 @@ impl<D: Device> PageCache<D> {
     /// goes below.
     fn pass(&mut self, now: Time, id: ReqId) {
         let entry = *self.entry(id);
+        let device = self.extents.get(entry.extent).device;
         let mut io = entry.req.io;
         if entry.buffered() {
-            io = Io { op: Op::Flush, due: now, start: 0, len: 0, flags: Flags::SYNC, ..io };
+            let start = self.extents.device_start(device);
+            io = Io { op: Op::Flush, due: now, start, len: 0, flags: Flags::SYNC, ..io };
         } else {
-            self.outdate(&io);
+            self.outdate(&entry);
             self.entry(id).begun = Time::NEVER;
         }
         self.entry(id).phase = Phase::Below;
-        let command = self.commands.begin(Kind::Whole, 0, Some(id));
+        let command = self.commands.begin(Kind::Whole, entry.extent, 0, Some(id));
         let flags = io.flags.without(Flags::BUFFERED);
-        self.commands.queue(command, 0, Io { flags, ..io });
+        self.commands.queue(device, command, 0, Io { flags, ..io });
         self.wait(command, id);
     }
 
@@ -138,19 +151,19 @@ impl<D: Device> PageCache<D> {
         if entry.buffered() {
             return self.copy(now, id);
         }
-        self.outdate(&entry.req.io);
+        self.outdate(&entry);
         if entry.req.op == Op::Flush {
-            let failed = self.failed.take();
+            let flushed = &mut self.failed[self.extents.flushed(entry.extent)];
+            let failed = flushed.iter_mut().fold(None, |first, one| first.or(one.take()));
             self.entry(id).error = entry.error.or(failed);
         }
         self.end(now, id);
     }
 
     /// Pages of a range that is written past them are out of date.
-    fn outdate(&mut self, io: &Io) {
-        if matches!(io.op, Op::Write | Op::Discard) {
-            let page = u64::from(PAGE);
-            for number in io.start / page..io.end().div_ceil(page) {
+    fn outdate(&mut self, entry: &CacheRequest) {
+        if matches!(entry.req.op, Op::Write | Op::Discard) {
+            for number in entry.pages() {
                 if let Some(slot) = self.pages.find(number) {
                     self.pages.outdate(slot);
                 }
@@ -161,10 +174,12 @@ impl<D: Device> PageCache<D> {
     /// Continues requests that wait for memory or for permission to write, as far as possible.
     pub(super) fn resume(&mut self, now: Time) {
         self.resume_queue(now, |cache| &mut cache.starved);
-        self.resume_queue(now, |cache| &mut cache.throttled);
+        for device in 0..self.lanes.len() {
+            self.resume_queue(now, |cache| &mut cache.lanes[device].throttled);
+        }
     }
 
-    fn resume_queue(&mut self, now: Time, queue: fn(&mut Self) -> &mut VecDeque<ReqId>) {
+    fn resume_queue(&mut self, now: Time, queue: impl Fn(&mut Self) -> &mut VecDeque<ReqId>) {
         while let Some(id) = queue(self).pop_front() {
             self.entry(id).stalled = false;
             self.step(now, id);

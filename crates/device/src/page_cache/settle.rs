@@ -16,11 +16,14 @@ impl<D: Device> PageCache<D> {
                 _ => self.pages.written(slot),
             }
         }
+        let device = self.extents.get(command.extent).device;
         if command.kind == Kind::Background {
-            self.back.ended();
+            self.lanes[device].back.ended();
         }
         if command.kind.writes() {
-            self.failed = self.failed.or(done.error);
+            self.limits.written(device, command.pages);
+            let failed = &mut self.failed[command.extent];
+            *failed = failed.or(done.error);
         }
         if let Some(payer) = command.payer {
             self.entry(payer).service += done.service;

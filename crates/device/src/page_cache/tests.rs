@@ -8,7 +8,7 @@ use penstock_core::{
 use proptest::prelude::*;
 
 use super::index::Index;
-use super::pages::Pages;
+use super::pages::{DirtyCount, Pages};
 use super::{Options, PAGE, PageCache};
 
 /// Two lists as the module's text describes them, the most recently used first.
@@ -46,7 +46,7 @@ proptest! {
         capacity in 4_u32..40,
         reads in prop::collection::vec(0_u64..60, 1..400),
     ) {
-        let (mut pages, mut lists) = (Pages::new(capacity), Lists::default());
+        let (mut pages, mut lists) = (Pages::new(capacity, [0].into_iter(), DirtyCount::new(1, 0)), Lists::default());
         let none = ReqId::new(0, 0);
         for (number, page) in reads.into_iter().enumerate() {
             let before: Vec<bool> = (0..60).map(|page| pages.find(page).is_some()).collect();
@@ -56,7 +56,7 @@ proptest! {
             if let Some(slot) = pages.find(page) {
                 pages.touch(slot);
             } else {
-                let slot = pages.take(page).unwrap();
+                let slot = pages.take(page, 0).unwrap();
                 pages.read(slot, none);
                 pages.touch(slot);
                 pages.filled(slot, Time::ZERO, true);

@@ -7,7 +7,7 @@ use penstock_core::{Device, Flags, Io, Op, ReqId, Time};
 use super::cache::PageCache;
 use super::commands::Kind;
 use super::entry::CacheRequest;
-use super::options::{LONGEST, PAGE};
+use super::options::LONGEST;
 use super::pages::Writer;
 
 /// How far a request came.
@@ -24,12 +24,12 @@ pub(super) enum Walk {
 
 impl<D: Device> PageCache<D> {
     pub(super) fn read_pages(&mut self, now: Time, id: ReqId) -> Walk {
-        let CacheRequest { req, at: mut number, again, .. } = *self.entry(id);
-        let Range { start, end } = self.entry(id).pages();
+        let CacheRequest { req, extent, first: start, end, at: mut number, again, .. } =
+            *self.entry(id);
         while number < end {
             let Some(slot) = self.pages.find(number) else {
                 let upto = self.upto(id);
-                let read = self.read_run(now, &req.io, Some(id), number..end, upto);
+                let read = self.read_run(now, &req.io, extent, Some(id), number..end, upto);
                 if read == 0 {
                     return Walk::Starved;
                 }
@@ -59,47 +59,48 @@ impl<D: Device> PageCache<D> {
     /// The end of the read for `id`, which has just missed a page.
     fn upto(&mut self, id: ReqId) -> u64 {
         let entry = *self.entry(id);
-        let (whole, pages) = (self.below.capacity().div_ceil(PAGE.into()), entry.pages());
-        let missed = || self.streams.missed(entry.req.stream, &pages);
+        let (whole, pages) = (self.extents.get(entry.extent).pages_end(), entry.pages());
+        let missed = || self.streams.missed((entry.req.stream, entry.extent), &pages);
         let upto = entry.upto.unwrap_or_else(missed).min(whole);
         self.entry(id).upto = Some(upto);
         upto
     }
 
-    /// Reads the pages of `window` that are not in memory, as far as there is room.
-    pub(super) fn read_ahead(&mut self, now: Time, io: &Io, window: Range<u64>) {
-        let end = window.end.min(self.below.capacity().div_ceil(PAGE.into()));
+    /// Reads the pages of `window` of `extent` that are not in memory, as far as there is room.
+    pub(super) fn read_ahead(&mut self, now: Time, io: &Io, extent: usize, window: Range<u64>) {
+        let end = window.end.min(self.extents.get(extent).pages_end());
         let mut number = window.start;
         while number < end {
             if self.pages.find(number).is_some() {
                 number += 1;
                 continue;
             }
-            match self.read_run(now, io, None, number..number, end) {
+            match self.read_run(now, io, extent, None, number..number, end) {
                 0 => return,
                 read => number += u64::from(read),
             }
         }
     }
 
-    /// Sends one command that reads the missing pages from the first of `asked` on, up to `upto`;
-    /// `payer` waits for it. Returns how many pages they are: none if there is no memory.
+    /// Sends one command that reads the missing pages of `extent` from the first of `asked` on, up to
+    /// `upto`; `payer` waits for it. Returns how many pages they are: none if there is no memory.
     fn read_run(
         &mut self,
         now: Time,
         io: &Io,
+        extent: usize,
         payer: Option<ReqId>,
         asked: Range<u64>,
         upto: u64,
     ) -> u32 {
-        let command = self.commands.begin(Kind::Read, asked.start, payer);
+        let command = self.commands.begin(Kind::Read, extent, asked.start, payer);
         let mut count = 0;
         while count < LONGEST && asked.start + u64::from(count) < upto {
             let number = asked.start + u64::from(count);
             if self.pages.find(number).is_some() {
                 break;
             }
-            let Some(slot) = self.pages.take(number) else { break };
+            let Some(slot) = self.pages.take(number, extent) else { break };
             self.pages.read(slot, command);
             if number < asked.end {
                 self.pages.touch(slot);
@@ -111,8 +112,7 @@ impl<D: Device> PageCache<D> {
             return 0;
         }
         let io = Io { due: now, op: Op::Read, flags: Flags::NONE, ..*io };
-        let io = self.range(asked.start, count, io);
-        self.commands.queue(command, count, io);
+        self.queue(extent, command, asked.start, count, io);
         if let Some(payer) = payer {
             self.wait(command, payer);
         }
@@ -120,9 +120,10 @@ impl<D: Device> PageCache<D> {
     }
 
     pub(super) fn write_pages(&mut self, now: Time, id: ReqId) -> Walk {
-        let CacheRequest { req, at: mut number, again, .. } = *self.entry(id);
-        let Range { start, end } = self.entry(id).pages();
+        let CacheRequest { req, extent, first: start, end, at: mut number, again, .. } =
+            *self.entry(id);
         let writer = Writer::of(&req.io);
+        let device = self.extents.get(extent).device;
         while number < end {
             let found = self.pages.find(number);
             let page = found.map(|slot| *self.pages.page(slot));
@@ -132,17 +133,19 @@ impl<D: Device> PageCache<D> {
                 self.wait(page.command, id);
                 return Walk::Wait;
             }
-            if !page.is_some_and(|page| page.unclean()) && self.pages.unclean() >= self.limit {
+            if !page.is_some_and(|page| page.unclean())
+                && !self.limits.allows(device, self.pages.unclean())
+            {
                 return Walk::Throttled;
             }
-            let Some(slot) = found.or_else(|| self.pages.take(number)) else {
+            let Some(slot) = found.or_else(|| self.pages.take(number, extent)) else {
                 return Walk::Starved;
             };
-            if found.is_none() && !self.covers(&req.io, number) {
-                let command = self.commands.begin(Kind::Read, number, Some(id));
+            if found.is_none() && !self.covers(&req.io, extent, number) {
+                let command = self.commands.begin(Kind::Read, extent, number, Some(id));
                 self.pages.read(slot, command);
                 let io = Io { due: now, op: Op::Read, flags: Flags::NONE, ..req.io };
-                self.commands.queue(command, 1, self.range(number, 1, io));
+                self.queue(extent, command, number, 1, io);
             }
             if self.pages.page(slot).reading() {
                 self.wait(self.pages.page(slot).command, id);
@@ -160,18 +163,19 @@ impl<D: Device> PageCache<D> {
         Walk::Through
     }
 
-    /// Whether `io` covers all of the page `number`, as far as the device goes.
-    fn covers(&self, io: &Io, number: u64) -> bool {
-        let page = self.range(number, 1, *io);
-        io.start <= page.start && page.end() <= io.end()
+    /// Whether `io` covers all of the page `number`, as far as `extent` goes.
+    fn covers(&self, io: &Io, extent: usize, number: u64) -> bool {
+        let (start, len) = self.extents.get(extent).bytes(number, 1);
+        io.start <= start && start + u64::from(len) <= io.end()
     }
 
     /// Writes back the dirty pages in the range of `id`.
     pub(super) fn write_back_pages(&mut self, now: Time, id: ReqId) -> Walk {
         let entry = *self.entry(id);
-        let (mut number, end) = (entry.at, entry.pages().end);
+        let (mut number, end) = (entry.at, entry.end);
         let forced = entry.buffered() && entry.forced();
-        if self.pages.unclean() == 0 {
+        let device = self.extents.get(entry.extent).device;
+        if self.pages.unclean().unclean_on(device) == 0 {
             self.entry(id).unforced = true;
             return Walk::Through;
         }

@@ -1,5 +1,8 @@
 //! When dirty pages are written, and in which order.
 //!
+//! Each device has write-back of its own, with its own limit on commands below: `limits` says how
+//! much of it may be dirty.
+//!
 //! Reasons are those of the `vm.dirty_*` sysctls: more is dirty than `dirty_background`, or a page
 //! is dirty for `dirty_expire`, which is checked every `dirty_writeback`; and a flush. Pages are
 //! written in passes: a pass takes all dirty pages (or all old ones, if that is the reason) and
@@ -12,23 +15,30 @@ use super::cache::PageCache;
 use super::commands::Kind;
 use super::options::LONGEST;
 
-/// The limit on commands of write-back that are below at once without a waiting request: the usual
-/// `nr_requests` of a disk's queue.
+/// The limit on commands of write-back that are at one device at once without a waiting request: the
+/// usual `nr_requests` of a disk's queue.
 const AT_ONCE: u32 = 128;
 
 impl<D: Device> PageCache<D> {
     /// Writes back pages that are due, as far as the limit on commands allows.
     pub(super) fn write_back(&mut self, now: Time) {
-        let flush = self.flushes.back().copied();
-        let covered = flush.map(|id| self.entry(id).covers_until());
-        while self.back.below < AT_ONCE
-            && let Some(slot) = self.back.next(&self.pages, covered)
-        {
-            self.back.below += 1;
+        for device in 0..self.lanes.len() {
+            self.write_back_to(now, device);
+        }
+    }
+
+    fn write_back_to(&mut self, now: Time, device: usize) {
+        let extents = self.extents.on(device);
+        while self.lanes[device].back.below < AT_ONCE {
+            let many = self.pages.dirty_on(device) > self.limits.background(device);
+            let back = &mut self.lanes[device].back;
+            let Some(slot) = back.next(&self.pages, many, &extents, &self.covered) else { break };
+            back.below += 1;
             self.write_run(now, slot, u64::MAX, Flags::NONE, None);
         }
-        let back = &mut self.back;
-        if back.tick == Time::NEVER && back.interval > Span::ZERO && self.pages.dirty() > 0 {
+        let back = &mut self.lanes[device].back;
+        let dirty = self.pages.dirty_on(device) > 0;
+        if back.tick == Time::NEVER && back.interval > Span::ZERO && dirty {
             back.tick = now + back.interval;
         }
     }
@@ -45,7 +55,8 @@ impl<D: Device> PageCache<D> {
     ) -> u32 {
         let first = *self.pages.page(slot);
         let kind = if payer.is_some() { Kind::Write } else { Kind::Background };
-        let command = self.commands.begin(kind, first.number, payer);
+        let extent = first.extent as usize;
+        let command = self.commands.begin(kind, extent, first.number, payer);
         self.pages.send(slot, command);
         let mut count = 1;
         while count < LONGEST && first.number + u64::from(count) < upto {
@@ -61,28 +72,47 @@ impl<D: Device> PageCache<D> {
         let writer = first.writer;
         let (stream, class, prio) = (writer.stream, writer.class, writer.prio);
         let io = Io { due: now, start: 0, len: 0, stream, class, op: Op::Write, prio, flags };
-        self.commands.queue(command, count, self.range(first.number, count, io));
+        self.queue(extent, command, first.number, count, io);
         if let Some(payer) = payer {
             self.wait(command, payer);
         }
         count
     }
 
-    /// Continues a flush when all pages that it covers are under way. It then waits for them, and
-    /// flushes below.
+    /// Continues each flush of which all pages are under way. It then waits for them, and flushes
+    /// below.
     pub(super) fn release_flushes(&mut self, now: Time) {
-        while let Some(&id) = self.flushes.front() {
-            let covered = self.entry(id).covers_until();
-            let left = self.pages.oldest().next();
-            if left.is_some_and(|slot| self.pages.page(slot).stamp <= covered) {
-                return;
+        for device in 0..self.lanes.len() {
+            let mut at = 0;
+            while let Some(&id) = self.lanes[device].flushes.get(at) {
+                if self.is_under_way(id) {
+                    self.lanes[device].flushes.remove(at);
+                    self.wait_for_writes(now, id);
+                } else {
+                    at += 1;
+                }
             }
-            self.flushes.pop_front();
-            for at in 0..self.commands.writes().len() {
-                let command = self.commands.writes()[at];
+        }
+    }
+
+    /// Whether no page that the flush `id` covers waits to be written.
+    fn is_under_way(&mut self, id: ReqId) -> bool {
+        let entry = *self.entry(id);
+        let covered = |slot| self.pages.page(slot).stamp <= entry.covers_until();
+        let mut extents = self.extents.flushed(entry.extent);
+        !extents.any(|extent| self.pages.oldest(extent).next().is_some_and(covered))
+    }
+
+    /// The flush `id` waits for all writes of what it flushes.
+    fn wait_for_writes(&mut self, now: Time, id: ReqId) {
+        let extent = self.entry(id).extent;
+        let extents = self.extents.flushed(extent);
+        for at in 0..self.commands.writes().len() {
+            let command = self.commands.writes()[at];
+            if extents.contains(&self.commands.extent(command)) {
                 self.wait(command, id);
             }
-            self.step(now, id);
         }
+        self.step(now, id);
     }
 }
