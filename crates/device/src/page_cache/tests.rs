@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::index::Index;
 use super::pages::{DirtyCount, Pages};
-use super::{Options, PAGE, PageCache};
+use super::{Layout, Options, PAGE, PageCache};
 
 /// Two lists as the module's text describes them, the most recently used first.
 #[derive(Default)]
@@ -143,6 +143,23 @@ struct Stage {
 impl Stage {
     fn new(options: &Options) -> Self {
         Self { cache: PageCache::new(options, Hand::default()), now: Time::ZERO, asked: 0 }
+    }
+
+    /// Two devices of 1,000 pages, the first with files of pages 0 to 99 and 100 to 150.
+    fn of_two(options: &Options) -> Self {
+        let page = u64::from(PAGE);
+        let files = [0..100 * page, 100 * page..151 * page];
+        let layout = Layout::new([1000 * page; 2], files);
+        let cache = PageCache::over(options, &layout, Hand::default());
+        Self { cache, now: Time::ZERO, asked: 0 }
+    }
+
+    /// Flushes what has the page `first`.
+    fn flush(&mut self, first: u64) {
+        let io = Io { op: Op::Flush, start: first * u64::from(PAGE), len: 0, ..write() };
+        let io = Io { due: self.now, flags: Flags::NONE, ..io };
+        self.asked += 1;
+        self.cache.start(self.now, &io.with(ReqId::new(self.asked, 0)));
     }
 
     /// Asks for `pages` pages from `first` on, as the stream and class `who`.
@@ -297,4 +314,114 @@ fn write() -> Io {
         prio: Prio(0),
         flags: Flags::BUFFERED,
     }
+}
+
+#[test]
+fn a_flush_is_of_its_file_and_waits_for_no_other() {
+    let mut stage = Stage::of_two(&OPTIONS);
+    // Both files, the rest of their device, the other device.
+    for first in [7, 120, 500, 1007] {
+        stage.ask(Op::Write, 0, first, 1);
+    }
+    stage.after(1);
+    stage.flush(0);
+    assert_eq!(stage.below(), [(Op::Write, 7, 1, 0)]);
+    assert_eq!(stage.after(0), []);
+    assert_eq!(stage.below(), [(Op::Flush, 0, 0, 0)]);
+    assert_eq!(stage.after(0), [(5, Time::from_ns(1_000_000), Span::from_ms(1))]);
+    // A flush that begins in no file is of the whole device.
+    stage.flush(999);
+    assert_eq!(stage.below(), [(Op::Write, 120, 1, 0), (Op::Write, 500, 1, 0)]);
+    stage.after(0);
+    assert_eq!(stage.below(), [(Op::Flush, 999, 0, 0)]);
+    assert_eq!(stage.after(0).len(), 1);
+    stage.flush(1000);
+    assert_eq!(stage.below(), [(Op::Write, 1007, 1, 0)]);
+    stage.after(0);
+    assert_eq!(stage.below(), [(Op::Flush, 1000, 0, 0)]);
+    assert_eq!((stage.after(0).len(), stage.cache.dirty()), (1, 0));
+}
+
+#[test]
+fn a_flush_goes_on_while_one_before_it_waits_for_another_file() {
+    let mut stage = Stage::of_two(&OPTIONS);
+    stage.ask(Op::Write, 0, 7, 1);
+    stage.ask(Op::Write, 0, 120, 1);
+    stage.after(1);
+    stage.flush(0);
+    // The write of the first file is under way: another one of it has to wait.
+    let first = std::mem::take(&mut stage.cache.below.given);
+    stage.ask(Op::Write, 0, 7, 1);
+    stage.flush(0);
+    stage.flush(100);
+    assert_eq!(stage.below(), [(Op::Write, 120, 1, 0)]);
+    assert_eq!(stage.after(1).len(), 1, "the write of page 7 is copied");
+    assert_eq!(stage.below(), [(Op::Flush, 100, 0, 0)]);
+    assert_eq!(stage.after(0).len(), 1);
+    stage.cache.below.given = first;
+    stage.below();
+    stage.after(0);
+    // The first flush is of what was written before it, the second has another write below.
+    assert_eq!(stage.below(), [(Op::Flush, 0, 0, 0), (Op::Write, 7, 1, 0)]);
+    stage.after(0);
+    assert_eq!(stage.below(), [(Op::Flush, 0, 0, 0)]);
+}
+
+#[test]
+fn reading_ahead_ends_with_the_file_and_is_of_each() {
+    let mut stage = Stage::of_two(&Options { read_ahead: 16 * u64::from(PAGE), ..OPTIONS });
+    let mut seen = Vec::new();
+    // One stream reads two files in turn.
+    for step in 0..11 {
+        for first in [89 + step, 100 + step] {
+            stage.ask(Op::Read, 3, first, 1);
+            seen.extend(stage.below().into_iter().map(|(_, first, count, _)| (first, count)));
+            stage.after(1);
+        }
+    }
+    let first: Vec<_> = seen.iter().copied().filter(|&(first, _)| first < 100).collect();
+    let second: Vec<_> = seen.iter().copied().filter(|&(first, _)| first >= 100).collect();
+    assert_eq!(first, [(89, 1), (90, 4), (94, 6)], "no window goes on into the second file");
+    assert_eq!(second, [(100, 1), (101, 4), (105, 8), (113, 16)]);
+}
+
+#[test]
+fn a_page_at_the_end_of_a_file_is_written_whole_without_its_rest() {
+    let layout = Layout::new([1 << 20], [0..5000, 5000..20_000]);
+    let cache = PageCache::over(&OPTIONS, &layout, Hand::default());
+    let mut stage = Stage { cache, now: Time::ZERO, asked: 0 };
+    let io = Io { start: 4096, len: 904, ..write() };
+    stage.cache.start(Time::ZERO, &io.with(ReqId::new(1, 0)));
+    let io = Io { start: 5000, len: 4096, ..write() };
+    stage.cache.start(Time::ZERO, &io.with(ReqId::new(2, 0)));
+    assert_eq!(stage.below(), [], "neither has to be read first");
+    stage.after(1);
+    stage.flush(0);
+    let given: Vec<_> = stage.cache.below.given.iter().map(|c| (c.start, c.len)).collect();
+    assert_eq!(given, [(4096, 904)]);
+}
+
+#[test]
+fn each_device_has_its_own_commands_and_its_own_waiting_writers() {
+    let page = u64::from(PAGE);
+    let (memory, dirty) = (4096 * page, 2048 * page);
+    let options = Options { memory, dirty, dirty_background: 8 * page, ..OPTIONS };
+    let layout = Layout::new([1 << 29; 2], []);
+    let cache = PageCache::over(&options, &layout, Hand::default());
+    let mut stage = Stage { cache, now: Time::ZERO, asked: 0 };
+    let second = (1 << 29) / page;
+    let ask_apart = |stage: &mut Stage, from: u64, count: u64| {
+        (0..count).for_each(|n| stage.ask(Op::Write, 0, from + 2 * n, 1));
+    };
+    ask_apart(&mut stage, 0, 200);
+    assert_eq!(stage.cache.below.given.len(), 128);
+    ask_apart(&mut stage, second, 200);
+    assert_eq!(stage.cache.below.given.len(), 256, "128 for each device");
+    // One may have half of all before parts hold: 1,024 pages. It waits, the other does not.
+    ask_apart(&mut stage, 1000, 1000);
+    assert_eq!((stage.cache.dirty_on(0), stage.cache.dirty_on(1)), (1024 * page, 200 * page));
+    let before = stage.after(1).len();
+    assert_eq!(before, 1224);
+    ask_apart(&mut stage, second + 1000, 100);
+    assert_eq!(stage.after(1).len(), 100);
 }
