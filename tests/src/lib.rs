@@ -18,6 +18,7 @@ use rand::RngExt;
 /// A device that finishes in any order after any time, and sometimes refuses although it has room.
 /// Its positions have no meaning either.
 pub struct Chaotic {
+    capacity: u64,
     depth: usize,
     rng: Rng,
     refuses: bool,
@@ -28,13 +29,20 @@ impl Chaotic {
     /// Room for `depth` commands. With `refuses` it admits no second command on an odd megabyte, and
     /// a flush only when nothing is served.
     pub fn new(depth: usize, refuses: bool, seed: Seed) -> Self {
-        Self { depth, rng: seed.stream("chaotic", 0), refuses, serving: Vec::new() }
+        let (capacity, rng) = (1 << 40, seed.stream("chaotic", 0));
+        Self { capacity, depth, rng, refuses, serving: Vec::new() }
+    }
+
+    /// The same with `capacity` bytes.
+    #[must_use]
+    pub fn of(self, capacity: u64) -> Self {
+        Self { capacity, ..self }
     }
 }
 
 impl Device for Chaotic {
     fn capacity(&self) -> u64 {
-        1 << 40
+        self.capacity
     }
 
     fn block(&self) -> u32 {

@@ -14,7 +14,7 @@ use penstock_core::{
     Source, Span, Time, Virtual, run,
 };
 use penstock_device::hdd::{Hdd, Options};
-use penstock_device::{Array, Cost, Fixed, Level, PageCache, Ssd, page_cache, ssd};
+use penstock_device::{Array, Cost, Fixed, Level, PageCache, Rack, Ssd, page_cache, ssd};
 use penstock_policy::{POLICIES, Value, fcfs};
 use penstock_spec::drives;
 use penstock_tests::any_params;
@@ -227,6 +227,15 @@ fn nothing_allocates_after_warm_up() {
     // The number of commands waiting below comes in waves; one of 200,000 requests may be the
     // highest.
     allocates_nothing_when_warm("a page cache", &mut stack, agents(60, Flags::BUFFERED), 1);
+    // Two devices, the first with two files: borders at multiples of every request.
+    let half = || {
+        let fcfs = (fcfs::ENTRY.build)(&fcfs::ENTRY.defaults(), &Served::ONE_DISK);
+        Queued::new(fcfs, Fixed::new(cost, 512 << 20))
+    };
+    let layout = page_cache::Layout::new([512 << 20; 2], [0..256 << 20, 256 << 20..512 << 20]);
+    let mut stack = PageCache::over(&MEMORY, &layout, Rack::new(vec![half(), half()]));
+    let source = agents(60, Flags::BUFFERED);
+    allocates_nothing_when_warm("a page cache over two devices", &mut stack, source, 2);
     let entry = penstock_policy::find("c-look").expect("it is registered");
     // Merged, the shorter of two sequential streams is soon behind the arm for good.
     let params = entry.defaults().with("max_sectors", Value::Word("off"));

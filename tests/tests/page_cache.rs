@@ -2,34 +2,120 @@
 //! data is lost or made up, read data is not older than allowed, dirty memory is bounded.
 //!
 //! A model judges the commands and completions at both borders, not the inside. For each sector of
-//! each request it looks for the command, or the earlier request, that explains the answer.
+//! each request it looks for the command, or the earlier request, that explains the answer. Below is
+//! one device, or several with files on them, which begin and end at any sector.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 
 use penstock_core::{
     ClassId, Clock, Device, Done, Flags, Io, Limits, Observer, Op, Prio, Queued, ReqId, Request,
     Seed, Served, Span, StreamId, Tap, Time, Virtual, run,
 };
-use penstock_device::page_cache::{Options, PAGE};
-use penstock_device::{Faults, PageCache, Rates};
+use penstock_device::page_cache::{Layout, Options, PAGE};
+use penstock_device::{Faults, PageCache, Rack, Rates};
 use penstock_policy::POLICIES;
 use penstock_tests::{Chaotic, Late, Script, any_params};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
 const SECTOR: u64 = 512;
-const PAGE_SECTORS: u64 = PAGE as u64 / SECTOR;
 
 #[derive(Debug, Clone)]
 struct Case {
     options: Options,
+    parts: Parts,
     /// A policy between the cache and the device, and its parameters; none of them: no queue.
     policy: Option<(usize, u64)>,
     depth: usize,
     refuses: bool,
     seed: u64,
     ios: Vec<Io>,
+}
+
+/// A device, as the sectors of one part after the other, and whether each is a file.
+type Disk = Vec<(u64, bool)>;
+
+/// What lies below: one large device, or several with files.
+#[derive(Debug, Clone)]
+struct Parts(Vec<Disk>);
+
+/// Bytes of the one device.
+const LARGE: u64 = 1 << 40;
+
+fn any_parts() -> impl Strategy<Value = Parts> {
+    let sectors = prop_oneof![1 => 1_u64..20, 3 => 100_u64..700];
+    let disk = prop::collection::vec((sectors, any::<bool>()), 1..4);
+    let disks = prop::collection::vec(disk, 1..5).prop_map(Parts);
+    prop_oneof![1 => Just(Parts(vec![vec![(LARGE / SECTOR, false)]])), 2 => disks]
+}
+
+impl Parts {
+    fn capacities(&self) -> Vec<u64> {
+        let bytes = |disk: &Disk| disk.iter().map(|(sectors, _)| sectors * SECTOR).sum();
+        self.0.iter().map(bytes).collect()
+    }
+
+    /// The bytes of each part, the device of which it is, and whether it is a file.
+    fn all(&self) -> Vec<(Range<u64>, usize, bool)> {
+        let mut end = 0;
+        let disks = self.0.iter().enumerate();
+        let parts = disks.flat_map(|(disk, parts)| parts.iter().map(move |part| (disk, part)));
+        let part = |(disk, &(sectors, file))| {
+            let start = end;
+            end += sectors * SECTOR;
+            (start..end, disk, file)
+        };
+        parts.map(part).collect()
+    }
+
+    fn layout(&self) -> Layout {
+        let files = self.all().into_iter().filter(|(.., file)| *file).map(|(range, ..)| range);
+        Layout::new(self.capacities(), files)
+    }
+
+    fn device(&self, device: usize) -> Range<u64> {
+        let capacities = self.capacities();
+        let start = capacities[..device].iter().sum();
+        start..start + capacities[device]
+    }
+
+    /// The bytes and the device of the file that has the byte `at`; of what lies between two files, or
+    /// of a whole device without any.
+    fn extent(&self, at: u64) -> (Range<u64>, usize, bool) {
+        let mut all = self.all();
+        // Neighbors that are no files are one.
+        all.dedup_by(|next, last| {
+            let one = !next.2 && !last.2 && next.1 == last.1;
+            last.0.end = if one { next.0.end } else { last.0.end };
+            one
+        });
+        all.into_iter().find(|(range, ..)| range.contains(&at)).expect("a place for every byte")
+    }
+
+    /// What a flush at `at` is of.
+    fn flushed(&self, at: u64) -> (Range<u64>, usize) {
+        let (range, device, file) = self.extent(at);
+        (if file { range } else { self.device(device) }, device)
+    }
+
+    /// The page with `sector`.
+    fn page(&self, sector: u64) -> Range<u64> {
+        let (range, ..) = self.extent(sector * SECTOR);
+        let page = (sector * SECTOR - range.start) / u64::from(PAGE) * u64::from(PAGE);
+        range.start + page..(range.start + page + u64::from(PAGE)).min(range.end)
+    }
+
+    /// `io`, moved into the part that its beginning selects.
+    fn place(&self, io: Io) -> Io {
+        let all = self.all();
+        let (range, ..) = &all[(io.start / SECTOR) as usize % all.len()];
+        let bytes = range.end - range.start;
+        let start = range.start + io.start % bytes;
+        let len = u64::from(io.len).min(range.end - start) as u32;
+        Io { start, len, ..io }
+    }
 }
 
 fn any_io() -> impl Strategy<Value = Io> {
@@ -102,14 +188,13 @@ fn any_case() -> impl Strategy<Value = Case> {
         1 => Just(None),
         1 => (0..POLICIES.len(), 0_u64..20).prop_map(Some),
     ];
-    (any_options(), policy, 1_usize..9, any::<bool>(), any::<u64>(), any_ios()).prop_map(
-        |(options, policy, depth, refuses, seed, ios)| Case {
-            options,
-            policy,
-            depth,
-            refuses,
-            seed,
-            ios,
+    let hostile = (1_usize..9, any::<bool>(), any::<u64>());
+    (any_options(), any_parts(), policy, hostile, any_ios()).prop_map(
+        |(options, parts, policy, (depth, refuses, seed), ios)| {
+            let least = Options::LEAST_MEMORY * parts.0.len() as u64;
+            let options = Options { memory: options.memory.max(least), ..options };
+            let ios = ios.into_iter().map(|io| parts.place(io)).collect();
+            Case { options, parts, policy, depth, refuses, seed, ios }
         },
     )
 }
@@ -148,12 +233,19 @@ impl Observer for Above {
     }
 }
 
-/// The cache, with a check of its bound after every call.
-struct Bounded<D>(PageCache<D>, u64);
+/// The cache over so many devices, with a check of its bounds after every call.
+struct Bounded<D>(PageCache<D>, u64, usize);
 
 impl<D: Device> Bounded<D> {
     fn look(&self) {
         assert!(self.0.dirty() <= self.1, "{} dirty bytes of {}", self.0.dirty(), self.1);
+        // An eighth of the limit is reserved, in equal parts of a page at least.
+        let pages = self.1 / u64::from(PAGE) / 8 / self.2 as u64;
+        let reserve = if self.2 > 1 { pages.max(1) * u64::from(PAGE) } else { 0 };
+        let dirty: Vec<u64> = (0..self.2).map(|device| self.0.dirty_on(device)).collect();
+        let claimed: u64 = dirty.iter().map(|&bytes| bytes.max(reserve)).sum();
+        assert!(claimed <= self.1, "{dirty:?} of {}, {reserve} reserved", self.1);
+        assert_eq!(dirty.iter().sum::<u64>(), self.0.dirty());
     }
 }
 
@@ -182,6 +274,7 @@ impl<D: Device> Device for Bounded<D> {
 
 /// The requests and commands at the two borders.
 struct Story {
+    parts: Parts,
     above: Vec<Passage>,
     below: Vec<Passage>,
 }
@@ -203,20 +296,35 @@ impl Case {
     fn run(&self, clock: &mut impl Clock, rates: Rates) -> Story {
         let (above, below) = (Log::default(), Log::default());
         let (began, ended) = (Rc::clone(&below), Rc::clone(&below));
-        let chaotic = Chaotic::new(self.depth, self.refuses, Seed(self.seed));
-        let faulty = Faults::new(chaotic, rates, Seed(self.seed).stream("faults", 0));
+        let disk = |(number, capacity): (u32, u64)| {
+            let seed = Seed(self.seed ^ u64::from(number));
+            let chaotic = Chaotic::new(self.depth, self.refuses, seed).of(capacity);
+            let faults = Seed(self.seed).stream("faults", u64::from(number));
+            self.device(Faults::new(chaotic, rates, faults))
+        };
+        let capacities = self.parts.capacities();
+        let devices = capacities.len();
+        let disks = Rack::new((0..).zip(capacities).map(disk).collect());
         let tapped = Tap::new(
-            self.device(faulty),
+            disks,
             move |now, req: &Request| begin(&began, now, req),
             move |now, done: &[Done]| done.iter().for_each(|done| end(&ended, now, done.id)),
         );
-        let limit = self.options.dirty.clamp(PAGE.into(), self.options.memory - u64::from(PAGE));
-        let mut stack = Bounded(PageCache::new(&self.options, tapped), limit);
+        let least = u64::from(PAGE) * devices as u64;
+        let limit = self.options.dirty.clamp(least, self.options.memory - u64::from(PAGE));
+        let cache = PageCache::over(&self.options, &self.parts.layout(), tapped);
+        let mut stack = Bounded(cache, limit, devices);
         let mut ios = self.ios.clone();
         let last = ios.iter().map(|io| io.due).max().expect("there is one");
         let flush = Io { op: Op::Flush, start: 0, len: 0, flags: Flags::NONE, ..ios[0] };
         // By then all is answered: a policy may keep the device idle for half a second a request.
-        ios.push(Io { due: last + Span::from_secs(1_000), ..flush });
+        let due = last + Span::from_secs(1_000);
+        // One for each part: a flush that begins in a file is of this file alone.
+        ios.extend(self.parts.all().into_iter().map(|(part, ..)| Io {
+            due,
+            start: part.start,
+            ..flush
+        }));
         let (count, mut source) = (ios.len(), Script::new(ios));
         let mut watch = Above(Rc::clone(&above));
         run(&mut source, &mut stack, clock, &mut watch, Limits::default()).expect("it goes on");
@@ -225,7 +333,7 @@ impl Case {
         let [above, below] = [above, below].map(|log| Rc::into_inner(log).unwrap().into_inner());
         assert_eq!(above.len(), count, "nothing is lost");
         assert!(above.iter().chain(&below).all(|span| span.ended.is_some()), "all is answered");
-        Story { above, below }
+        Story { parts: self.parts.clone(), above, below }
     }
 }
 
@@ -241,9 +349,8 @@ impl Passage {
     fn covers(&self, sector: u64) -> bool {
         self.io.start <= sector * SECTOR && (sector + 1) * SECTOR <= self.io.end()
     }
-    fn touches(&self, page: u64) -> bool {
-        let page = page * u64::from(PAGE);
-        self.io.len > 0 && self.io.start < page + u64::from(PAGE) && page < self.io.end()
+    fn touches(&self, page: &Range<u64>) -> bool {
+        self.io.len > 0 && self.io.start < page.end && page.start < self.io.end()
     }
     fn sectors(&self) -> std::ops::Range<u64> {
         self.io.start / SECTOR..self.io.end() / SECTOR
@@ -277,17 +384,23 @@ impl Story {
 
     fn forced_writes_and_flushes_are_below(&self) {
         for flush in self.above.iter().filter(|r| r.io.op == Op::Flush) {
-            for sector in 0..1200 {
+            let (range, device) = self.parts.flushed(flush.io.start);
+            for sector in (range.start / SECTOR..range.end / SECTOR).take(1200) {
                 self.is_below(sector, flush.behind(), flush.ended());
             }
-            let below = |c: &&Passage| c.io.op == Op::Flush && c.began >= flush.began;
+            let device = self.parts.device(device);
+            let below = |c: &&Passage| {
+                c.io.op == Op::Flush && device.contains(&c.io.start) && c.began >= flush.began
+            };
             assert!(self.below.iter().filter(below).any(|c| c.ended() <= flush.ended()));
         }
         let forced = |r: &&Passage| r.buffered(Op::Write) && r.io.flags.has(Flags::FUA);
         for write in self.above.iter().filter(forced) {
             let within = |c: &&Passage| c.io.due >= write.began && c.ended() <= write.ended();
             let within: Vec<_> = self.below.iter().filter(within).collect();
-            let flushed = within.iter().any(|c| c.io.op == Op::Flush);
+            let device = self.parts.device(self.parts.extent(write.io.start).1);
+            let flushed =
+                within.iter().any(|c| c.io.op == Op::Flush && device.contains(&c.io.start));
             for sector in write.sectors() {
                 let durable = |c: &&&Passage| c.io.flags.has(Flags::FUA) || flushed;
                 let writes = within.iter().filter(|c| c.io.op == Op::Write && c.covers(sector));
@@ -302,12 +415,12 @@ impl Story {
                 let passed =
                     |w: &&Passage| w.passes() && w.covers(sector) && w.ended() <= read.behind();
                 let newest = self.above.iter().filter(passed).max_by_key(|w| w.ended());
-                let page = sector / PAGE_SECTORS;
+                let page = self.parts.page(sector);
                 // If both wrote at the same time, either may have been the last.
                 let at_once = newest.is_some_and(|passed| {
                     let meets =
                         |w: &Passage| w.began <= passed.ended() && w.ended() >= passed.began;
-                    self.above.iter().any(|w| w.buffered(Op::Write) && w.touches(page) && meets(w))
+                    self.above.iter().any(|w| w.buffered(Op::Write) && w.touches(&page) && meets(w))
                 });
                 let since = newest.filter(|_| !at_once).map_or(Time::ZERO, Passage::ended);
                 let filled = self.below.iter().any(|c| {
@@ -337,6 +450,8 @@ impl Story {
     fn commands_are_sound(&self) {
         for (number, command) in self.below.iter().enumerate() {
             assert!(!command.io.flags.has(Flags::BUFFERED), "{command:?}");
+            let (extent, ..) = self.parts.extent(command.io.start);
+            assert!(command.io.end() <= extent.end, "{command:?} goes on behind {extent:?}");
             if command.io.op != Op::Write {
                 continue;
             }
