@@ -22,6 +22,7 @@ mod below;
 mod candidate;
 mod cells;
 mod design;
+mod durable;
 mod ending;
 mod failure;
 mod independent;

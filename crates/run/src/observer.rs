@@ -5,6 +5,7 @@ use penstock_core::{Done, Observer, Request, Source, Span, Time};
 use penstock_live::Guard;
 
 use crate::candidate::QuitFlag;
+use crate::durable::Flushing;
 use crate::last_sent::LastSent;
 use crate::measures::ledger::Ledger;
 use crate::measures::measure::{Finished, Measure};
@@ -58,6 +59,8 @@ pub(crate) struct CellObserver<'a> {
     recorder: Option<Recorder>,
     reporter: Reporter<'a>,
     ends: Ends<'a>,
+    /// Of a run that ends with flushes, which are not measured.
+    flushing: Option<Flushing>,
 }
 
 impl<'a> CellObserver<'a> {
@@ -73,7 +76,30 @@ impl<'a> CellObserver<'a> {
         ends: Ends<'a>,
     ) -> Self {
         let turned = (0..measures.len()).filter(|&at| measures[at].needs_turns()).collect();
-        Self { warmup, arrivals: 0, measures, turned, below, ledger, recorder, reporter, ends }
+        let (arrivals, flushing) = (0, None);
+        Self {
+            warmup,
+            arrivals,
+            measures,
+            turned,
+            below,
+            ledger,
+            recorder,
+            reporter,
+            ends,
+            flushing,
+        }
+    }
+
+    /// The same for a run that ends with flushes, if it does.
+    pub(crate) fn ending_with(self, flushing: Option<Flushing>) -> Self {
+        Self { flushing, ..self }
+    }
+
+    /// Whether what arrives and finishes is of no class.
+    #[inline]
+    fn is_flushing(&self) -> bool {
+        self.flushing.as_ref().is_some_and(Flushing::has_begun)
     }
 
     /// When the run was over, if it is because of what it waits for.
@@ -149,6 +175,9 @@ impl Observer for CellObserver<'_> {
         if let Some(recorder) = &self.recorder {
             recorder.arrived(&req.io);
         }
+        if self.is_flushing() {
+            return;
+        }
         for measure in &mut self.measures {
             measure.arrived(now, req);
         }
@@ -157,6 +186,9 @@ impl Observer for CellObserver<'_> {
     }
 
     fn finished(&mut self, now: Time, req: &Request, done: &Done) {
+        if self.is_flushing() {
+            return;
+        }
         let charged = if self.ledger.is_some() { Span::ZERO } else { done.service };
         let how = Finished::new(req, done, self.warmup, charged);
         for measure in &mut self.measures {

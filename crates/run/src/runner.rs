@@ -20,6 +20,7 @@ use penstock_spec::{Job, Stop};
 
 use crate::below::Seen;
 use crate::candidate::{Chosen, Quit, QuitFlag};
+use crate::durable::{Durable, Flushing};
 use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::last_sent::LastSent;
@@ -28,6 +29,7 @@ use crate::measures::arm::Stretch;
 use crate::measures::busy::DeviceBusy;
 use crate::measures::courses::Courses;
 use crate::measures::device_stats::DeviceStats;
+use crate::measures::errors;
 use crate::measures::ledger::Ledger;
 use crate::measures::measure::Measure;
 use crate::measures::merge::MergeBook;
@@ -73,6 +75,8 @@ struct Observers<'a> {
     below: Vec<Box<dyn Measure>>,
     /// What is kept of the run over time, if it is.
     courses: Option<Courses>,
+    /// The first byte of each device, or of each file on it, where there are several.
+    starts: Vec<u64>,
 }
 
 /// What is above every queue of a run with several.
@@ -225,6 +229,7 @@ impl Runner<'_> {
             self.queue(device, disks, above, recorder.as_ref().map(|recorder| recorder.of(number)))
         });
         let mut stack = Rack::new(queues.collect());
+        let observers = Observers { starts: stack.starts().to_vec(), ..observers };
         let result = self.drive(&mut stack, clock, progress, observers, recorder.clone(), &quit);
         let result = result.and_then(|result| {
             let policies = stack.devices().map(Queued::policy);
@@ -461,11 +466,12 @@ impl Runner<'_> {
         recorder: Option<Recorder>,
         quit: &QuitFlag,
     ) -> Result<RunResult, Failure> {
-        let Observers { guard, programs, sent, below, .. } = observers;
+        let Observers { guard, programs, sent, below, starts, .. } = observers;
         let most = self.job.max_outstanding;
         let merge = self.load.workload.merge_book();
         let books = Books { programs, merge: merge.as_ref() };
-        let mut source = self.load.workload.source(Seed(self.seed), most, books);
+        let mut load = self.load.workload.source(Seed(self.seed), most, books);
+        let flushing = (self.job.stop == Stop::Durable).then(Flushing::default);
         let names: Vec<&str> = self.load.classes.iter().map(|class| class.name.as_str()).collect();
         let cache = self.job.buffered().map(|spec| (spec, Ledger::default()));
         let ledger = cache.as_ref().map(|(_, ledger)| ledger.clone());
@@ -476,12 +482,19 @@ impl Runner<'_> {
         let reporter = self.reporter(&names, guard.is_some(), progress);
         let ends = Ends { quit, guard, programs, sent };
         let mut observer =
-            CellObserver::new(subject.warmup, measures, below, ledger, recorder, reporter, ends);
+            CellObserver::new(subject.warmup, measures, below, ledger, recorder, reporter, ends)
+                .ending_with(flushing.clone());
         let until = self.until();
         let limits = Limits { until, max_outstanding: most };
-        let end = match &cache {
-            None => run(&mut source, stack, clock, &mut observer, limits),
-            Some(cache) => buffered(cache, &mut source, stack, clock, &mut observer, limits),
+        let cache = cache.as_ref();
+        let end = match flushing.clone() {
+            None => run_over(cache, None, &mut load, stack, clock, &mut observer, limits),
+            Some(flushing) => {
+                let starts = if starts.is_empty() { &[0] } else { &starts[..] };
+                let mut source = Durable::new(&mut *load, starts, flushing.clone());
+                let flushing = Some(flushing);
+                run_over(cache, flushing, &mut source, stack, clock, &mut observer, limits)
+            }
         };
         // The policy's own message says more than how the run ended without it.
         self.check(quit)?;
@@ -493,7 +506,7 @@ impl Runner<'_> {
         }
         let over = observer.over();
         let at = over.unwrap_or(end.at);
-        observer.ended(&mut *source, at, until);
+        observer.ended(&mut *load, at, until);
         let early = over.is_none() && end.interrupted || quit.get().is_some();
         let Ending { ended, failure, remarks } = Ending::of(early, at, guard);
         // A run that is done early counts until the load's end, as it might have been asked until then.
@@ -506,6 +519,12 @@ impl Runner<'_> {
             remarks,
             ..RunResult::new(self.policy.name(), self.policy.params_json())
         };
+        if let Some(errno) = flushing.as_ref().and_then(Flushing::failed) {
+            let name = errors::name(errno);
+            result
+                .remarks
+                .push(format!("{name} at the last flush: not all that was written is durable"));
+        }
         if self.is_part {
             result.parts = Some(observer.parts(at));
         }
@@ -566,6 +585,7 @@ impl Runner<'_> {
             detail: self.detail.is_some(),
             requests: self.requests,
             stability: self.stability,
+            durable: self.job.stop == Stop::Durable,
         }
     }
 
@@ -595,7 +615,7 @@ impl Runner<'_> {
     /// When the run ends, whatever is outstanding.
     fn until(&self) -> Time {
         match self.job.stop {
-            Stop::Drained | Stop::Done(_) | Stop::Sent(_) => Time::NEVER,
+            Stop::Drained | Stop::Durable | Stop::Done(_) | Stop::Sent(_) => Time::NEVER,
             Stop::LastArrival => self.load.last,
             Stop::At(span) => Time::ZERO + span,
         }
@@ -662,16 +682,20 @@ impl Runner<'_> {
     }
 }
 
-/// [`run`] with a page cache between the source and `stack`.
-fn buffered(
-    (spec, ledger): &(&PageCacheSpec, Ledger),
+/// [`run`] with a page cache between the source and `stack`, if there is one; the run may end with the
+/// flushes of `flushing`.
+fn run_over(
+    cache: Option<&(&PageCacheSpec, Ledger)>,
+    flushing: Option<Flushing>,
     source: &mut impl Source,
-    stack: &mut dyn Device,
+    stack: &mut impl Device,
     clock: &mut impl Clock,
     observer: &mut impl Observer,
     limits: Limits,
 ) -> Result<End, RunError> {
-    let mut cache = PageCache::new(&spec.options(), ledger.over(stack));
+    let Some((spec, ledger)) = cache else { return run(source, stack, clock, observer, limits) };
+    let stack: &mut dyn Device = stack;
+    let mut cache = PageCache::new(&spec.options(), ledger.over(stack, flushing));
     run(source, &mut cache, clock, observer, limits)
 }
 

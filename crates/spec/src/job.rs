@@ -45,8 +45,9 @@ keys! {
         needs "\"10min\"";
     /// What is due before this is not measured.
     WARMUP warmup: Span = TIME, or Span::ZERO;
-    /// When the run ends: when all requests have finished (`drained`), when no
-    /// request can arrive any more (`last-arrival`), when the programs of a class have ended
+    /// When the run ends: when all requests have finished (`drained`), when what they wrote is on
+    /// the device too (`durable`: a flush ends the run, and rates are over the time until then), when
+    /// no request can arrive any more (`last-arrival`), when the programs of a class have ended
     /// (`done:CLASS`), when the last request of a class has been dispatched (`sent:CLASS`), or at
     /// a time.
     STOP stop: Stop<String> = stop::KIND, or Stop::Drained;

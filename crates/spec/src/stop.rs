@@ -19,7 +19,7 @@ const DONE: &str = "done:";
 /// What begins the end of a run with the dispatch of a class's last request.
 const SENT: &str = "sent:";
 /// Ends of a run that are a word.
-const STOPS: [&str; 2] = ["drained", "last-arrival"];
+const STOPS: [&str; 3] = ["drained", "last-arrival", "durable"];
 
 /// When a run ends. Its class is known by its place among the job's, or by its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +29,8 @@ pub enum Stop<C = ClassId> {
     /// When no request can arrive any more: at the end of the last agent's time, or with the last request
     /// of a trace.
     LastArrival,
+    /// When every request has finished and everything that was written is on its device.
+    Durable,
     /// When the last program of this class has ended.
     Done(C),
     /// When the last request of this class has been dispatched, whatever is outstanding.
@@ -41,13 +43,13 @@ pub enum Stop<C = ClassId> {
 pub(crate) const KIND: Own<Stop<String>> = Own { read, text, schema };
 
 fn read(node: &Node) -> Result<Stop<String>, JobError> {
-    let expected =
-        "`drained`, `last-arrival`, `done:CLASS`, `sent:CLASS` or a time such as `12min`";
+    let expected = "`drained`, `durable`, `last-arrival`, `done:CLASS`, `sent:CLASS` or a time such as `12min`";
     match node.word() {
         Some(text) if text.starts_with(DONE) => Ok(Stop::Done(text[DONE.len()..].into())),
         Some(text) if text.starts_with(SENT) => Ok(Stop::Sent(text[SENT.len()..].into())),
         Some(text) if text == STOPS[0] => Ok(Stop::Drained),
         Some(text) if text == STOPS[1] => Ok(Stop::LastArrival),
+        Some(text) if text == STOPS[2] => Ok(Stop::Durable),
         Some(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => {
             Err(node.expected(expected).hint(suggest(text, STOPS)))
         }
@@ -59,6 +61,7 @@ fn text(stop: &Stop<String>) -> String {
     match stop {
         Stop::Drained => quoted(STOPS[0]),
         Stop::LastArrival => quoted(STOPS[1]),
+        Stop::Durable => quoted(STOPS[2]),
         Stop::Done(class) => quoted(&format!("{DONE}{class}")),
         Stop::Sent(class) => quoted(&format!("{SENT}{class}")),
         Stop::At(at) => TIME.text(at),
@@ -76,6 +79,7 @@ impl Stop {
         match self {
             Self::Drained => Stop::Drained,
             Self::LastArrival => Stop::LastArrival,
+            Self::Durable => Stop::Durable,
             Self::Done(class) => Stop::Done(classes[class.index()].name.clone()),
             Self::Sent(class) => Stop::Sent(classes[class.index()].name.clone()),
             Self::At(at) => Stop::At(at),
@@ -95,6 +99,7 @@ impl Stop<String> {
         match self {
             Self::Drained => Ok(Stop::Drained),
             Self::LastArrival => Ok(Stop::LastArrival),
+            Self::Durable => Ok(Stop::Durable),
             Self::Done(name) => {
                 let hint = "only of programs is known when they have ended; set `drained`";
                 if workload.programs().is_none() {

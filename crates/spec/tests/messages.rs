@@ -175,6 +175,7 @@ fn combinations_that_cannot_be() {
         with("warmup = \"10min\""),
         with("stop = \"9min\""),
         with("stop = \"draind\""),
+        with("stop = \"durabel\""),
         with("max_outstanding = 3"),
         instead("size = \"4KiB\"", "size = \"4KiB\"\nstart = \"5s\"\nstop = \"5s\""),
         instead("size = \"4KiB\"", "size = \"4KiB\"\nstop = \"11min\""),

@@ -35,14 +35,15 @@ impl Completed {
 #[derive(Clone, Copy)]
 pub(crate) struct Rated {
     warmup: Time,
-    /// Until when the load asks, as far as that is known.
+    /// Until when the load asks, as far as that is known; in a durable run, as long as it lasts.
     asks_until: Time,
 }
 
 impl Rated {
     /// That of `subject`.
     pub(crate) fn of(subject: &Subject<'_>) -> Self {
-        let asks_until = subject.load.asks_until.unwrap_or(Time::NEVER);
+        let asks_until =
+            subject.load.asks_until.filter(|_| !subject.durable).unwrap_or(Time::NEVER);
         Self { warmup: subject.warmup, asks_until }
     }
 

@@ -49,7 +49,7 @@ impl Errors {
 }
 
 /// What `errno(3)` calls it, on Linux, as far as requests to disks and files end with it.
-fn name(error: Errno) -> Cow<'static, str> {
+pub(crate) fn name(error: Errno) -> Cow<'static, str> {
     let known = match error.code() {
         1 => "EPERM",
         5 => "EIO",

@@ -110,6 +110,7 @@ mod tests {
             detail: false,
             requests: false,
             stability: false,
+            durable: false,
         };
         let mut measure = measure(&subject);
         let second = load.lanes[1].base;

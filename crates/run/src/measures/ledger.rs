@@ -7,7 +7,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use penstock_core::{ClassId, Device, Done, Request, Span, Tap, Time};
+use penstock_core::{ClassId, Device, Done, Op, Request, Span, Tap, Time};
+
+use crate::durable::Flushing;
 
 /// A command that came back.
 #[derive(Clone, Copy)]
@@ -24,27 +26,33 @@ pub(crate) struct Ledger(Rc<RefCell<LedgerEntries>>);
 
 #[derive(Default)]
 struct LedgerEntries {
-    /// Of each command below, by its ticket's slot.
-    classes: Vec<ClassId>,
+    /// Of each command below, by its ticket's slot; none of a flush at the end of the run.
+    classes: Vec<Option<ClassId>>,
     spent: Vec<Spent>,
 }
 
 impl Ledger {
-    /// `device`, with what its commands cost entered here.
-    pub(crate) fn over<D: Device>(&self, device: D) -> impl Device + use<D> {
+    /// `device`, with what its commands cost entered here, but for flushes while the run is `flushing`
+    /// at its end.
+    pub(crate) fn over<D: Device>(
+        &self,
+        device: D,
+        flushing: Option<Flushing>,
+    ) -> impl Device + use<D> {
         let (begun, ended) = (Rc::clone(&self.0), Rc::clone(&self.0));
         let begin = move |_, req: &Request| {
             let classes = &mut begun.borrow_mut().classes;
             if classes.len() <= req.id.index() {
-                classes.resize(req.id.index() + 1, ClassId(0));
+                classes.resize(req.id.index() + 1, None);
             }
-            classes[req.id.index()] = req.class;
+            let last = req.op == Op::Flush && flushing.as_ref().is_some_and(Flushing::has_begun);
+            classes[req.id.index()] = (!last).then_some(req.class);
         };
         let end = move |_, done: &[Done]| {
             let LedgerEntries { classes, spent } = &mut *ended.borrow_mut();
-            spent.extend(done.iter().map(|done| {
+            spent.extend(done.iter().filter_map(|done| {
                 let Done { begun, at, service, .. } = *done;
-                Spent { class: classes[done.id.index()], begun, at, service }
+                classes[done.id.index()].map(|class| Spent { class, begun, at, service })
             }));
         };
         Tap::new(device, begin, end)

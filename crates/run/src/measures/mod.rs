@@ -129,6 +129,7 @@ mod tests {
             detail,
             requests: false,
             stability: false,
+            durable: false,
         };
         let one = written(&mut seen(&subject, |_| true), end);
         for threads in [1, 3, 5] {

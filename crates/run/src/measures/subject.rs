@@ -21,6 +21,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) requests: bool,
     /// How stable the requests of each class are is asked for.
     pub(crate) stability: bool,
+    /// It ends when everything written is on its device, and rates are over the time until then.
+    pub(crate) durable: bool,
 }
 
 impl<'a> Subject<'a> {
