@@ -40,7 +40,7 @@ impl Loop {
 
 /// All loops of a run; the number of each is its stream and its class.
 struct Loops {
-    loops: Vec<Loop>,
+    all: Vec<Loop>,
     next: Vec<(Time, u64)>,
     rng: Rng,
 }
@@ -48,7 +48,7 @@ struct Loops {
 impl Loops {
     fn new(loops: Vec<Loop>) -> Self {
         let next = loops.iter().map(|one| (one.active.start, 0)).collect();
-        Self { loops, next, rng: Seed(1).stream("loops", 0) }
+        Self { all: loops, next, rng: Seed(1).stream("loops", 0) }
     }
 }
 
@@ -59,7 +59,7 @@ impl Source for Loops {
 
     fn take(&mut self, now: Time) -> Option<Io> {
         let number = self.next.iter().position(|(due, _)| *due <= now)?;
-        let Loop { op, random, len, region, .. } = &self.loops[number];
+        let Loop { op, random, len, region, .. } = &self.all[number];
         let slots = (region.end - region.start) / u64::from(*len);
         let (due, count) = self.next[number];
         let slot = if *random { self.rng.random_range(0..slots) } else { count % slots };
@@ -78,7 +78,7 @@ impl Source for Loops {
 
     fn finished(&mut self, now: Time, req: &Request, _: &Done) {
         let number = req.class.index();
-        if now < self.loops[number].active.end {
+        if now < self.all[number].active.end {
             self.next[number].0 = now;
         }
     }

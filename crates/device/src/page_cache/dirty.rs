@@ -46,7 +46,8 @@ impl WriteBack {
         self.below -= 1;
     }
 
-    /// The next page of `extents` to write, if there is one: of any age where there are `many`.
+    /// The next page of `extents`, of which some are dirty, to write, if there is one: of any age where
+    /// there are `many`.
     /// `covered` has the newest stamp of each extent that a flush covers.
     pub(super) fn next(
         &mut self,
@@ -62,7 +63,7 @@ impl WriteBack {
             many || is_old || page.stamp <= covered[page.extent as usize]
         };
         let oldest = |extent| pages.oldest(extent).next();
-        if !extents.clone().filter_map(oldest).any(|slot| wanted(&slot)) {
+        if !many && !extents.clone().filter_map(oldest).any(|slot| wanted(&slot)) {
             return None;
         }
         loop {

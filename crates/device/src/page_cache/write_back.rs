@@ -23,13 +23,15 @@ impl<D: Device> PageCache<D> {
     /// Writes back pages that are due, as far as the limit on commands allows.
     pub(super) fn write_back(&mut self, now: Time) {
         for device in 0..self.lanes.len() {
-            self.write_back_to(now, device);
+            if self.pages.dirty_on(device) > 0 {
+                self.write_back_to(now, device);
+            }
         }
     }
 
     fn write_back_to(&mut self, now: Time, device: usize) {
         let extents = self.extents.on(device);
-        while self.lanes[device].back.below < AT_ONCE {
+        while self.lanes[device].back.below < AT_ONCE && self.pages.dirty_on(device) > 0 {
             let many = self.pages.dirty_on(device) > self.limits.background(device);
             let back = &mut self.lanes[device].back;
             let Some(slot) = back.next(&self.pages, many, &extents, &self.covered) else { break };
