@@ -19,6 +19,7 @@ pub mod result;
 pub mod trace_tools;
 
 mod below;
+mod cached_devices;
 mod candidate;
 mod cells;
 mod design;

@@ -9,7 +9,7 @@ use penstock_core::{
     Bounded, Clock, Device, End, Go, Limits, Observer, Policy, Queued, ReqId, RunError, Seed,
     Served, Source, Time, Virtual, Witness, run,
 };
-use penstock_device::page_cache::Options;
+use penstock_device::page_cache::{Layout, Options};
 use penstock_device::{PageCache, Rack};
 use penstock_live::{
     Caching, Emulated, Guard, LiveClock, LiveDevice, Null, Paced, Settings, Speed, Stage,
@@ -473,8 +473,9 @@ impl Runner<'_> {
         let mut load = self.load.workload.source(Seed(self.seed), most, books);
         let flushing = (self.job.stop == Stop::Durable).then(Flushing::default);
         let names: Vec<&str> = self.load.classes.iter().map(|class| class.name.as_str()).collect();
-        let cache = self.job.buffered().map(|spec| (spec, Ledger::default()));
-        let ledger = cache.as_ref().map(|(_, ledger)| ledger.clone());
+        let cache = self.job.buffered().zip(self.load.below_cache.as_ref());
+        let cache = cache.map(|(spec, layout)| (spec, layout, Ledger::default()));
+        let ledger = cache.as_ref().map(|(.., ledger)| ledger.clone());
         let subject = self.subject(guard.is_some());
         // First: others ask the source for what did not take place.
         let book = merge.clone().map(|book| Box::new(book) as Box<dyn Measure>);
@@ -685,7 +686,7 @@ impl Runner<'_> {
 /// [`run`] with a page cache between the source and `stack`, if there is one; the run may end with the
 /// flushes of `flushing`.
 fn run_over(
-    cache: Option<&(&PageCacheSpec, Ledger)>,
+    cache: Option<&(&PageCacheSpec, &Layout, Ledger)>,
     flushing: Option<Flushing>,
     source: &mut impl Source,
     stack: &mut impl Device,
@@ -693,9 +694,11 @@ fn run_over(
     observer: &mut impl Observer,
     limits: Limits,
 ) -> Result<End, RunError> {
-    let Some((spec, ledger)) = cache else { return run(source, stack, clock, observer, limits) };
+    let Some((spec, layout, ledger)) = cache else {
+        return run(source, stack, clock, observer, limits);
+    };
     let stack: &mut dyn Device = stack;
-    let mut cache = PageCache::new(&spec.options(), ledger.over(stack, flushing));
+    let mut cache = PageCache::over(&spec.options(), layout, ledger.over(stack, flushing));
     run(source, &mut cache, clock, observer, limits)
 }
 

@@ -167,12 +167,9 @@ impl Session {
         Ok(comparisons)
     }
 
-    /// Why a run with so many `lanes` of `job` may have no more than one queue, if it may not.
-    fn of_one_queue(&self, job: &Job, lanes: usize) -> Option<&'static str> {
-        let cycle = self.options.stability.then_some("a cycle is of one queue");
-        let cached =
-            job.buffered().filter(|_| lanes > 1).map(|_| "a page cache is above one queue");
-        cycle.or(cached)
+    /// Why a run may have no more than one queue, if it may not.
+    fn of_one_queue(&self) -> Option<&'static str> {
+        self.options.stability.then_some("a cycle is of one queue")
     }
 
     /// `variant` with all that its runs have in common.
@@ -188,7 +185,7 @@ impl Session {
         let load = workload::load(job, &place)?;
         let place = place.playing(&load.lanes);
         let lanes = load.lanes.len();
-        place.check_queues(&asked, lanes, self.of_one_queue(job, lanes))?;
+        place.check_queues(&asked, lanes, self.of_one_queue())?;
         if self.options.target.read_only && load.workload.writes() {
             let message = "the job writes, and the target is only to be read";
             return Err(Failure::wrong(message, "leave --read-only out, or name a job that reads"));

@@ -5,6 +5,7 @@
 //! size, in [`Job::agents_on`]. [`Job::text`] writes a job out with every default in place, so that
 //! a record of a run can carry it.
 
+use std::ops::Range;
 use std::path::Path;
 
 use penstock_core::Span;
@@ -169,6 +170,21 @@ impl Job {
         let prio = |agent: &AgentSpec| self.classes[agent.class.index()].prio;
         let agents = self.workload.agents().iter().map(|agent| agent.on(&lying, prio(agent)));
         Ok(agents.collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
+    /// The bytes of each file over the same `devices`; none of a job without files.
+    ///
+    /// # Errors
+    /// A file that its device does not hold.
+    ///
+    /// # Panics
+    /// If there are fewer devices than files.
+    pub fn files_over(&self, devices: &[Extent]) -> Result<Vec<Range<u64>>, JobError> {
+        if self.workload.files().is_empty() {
+            return Ok(Vec::new());
+        }
+        let lying = self.workload.lie(devices)?;
+        Ok(lying.iter().map(|file| file.place(0..file.size)).collect())
     }
 
     /// The programs on the same, if there are any.

@@ -15,8 +15,8 @@ use penstock_core::{
     Served, Source, Span, Time, Witness, run,
 };
 use penstock_device::{PageCache, Rack};
-use penstock_spec::Job;
 use penstock_spec::params;
+use penstock_spec::{Extent, Job};
 use serde::Serialize;
 
 use super::format::Event;
@@ -24,6 +24,7 @@ use super::header::{Header, RecordedDisk};
 use super::reader::{Decisions, Events};
 use super::recorded::{Usual, count};
 use super::tape::{Known, Tape};
+use crate::cached_devices;
 use crate::failure::Failure;
 
 /// What a comparison of decisions found.
@@ -149,10 +150,33 @@ fn stack(
     } else {
         array(path, header, job, queue)?
     };
-    Ok(match job.buffered().filter(|_| !header.machine_cache) {
-        None => below,
-        Some(spec) => Box::new(PageCache::new(&spec.options(), below)),
-    })
+    if header.machine_cache || job.buffered().is_none() {
+        return Ok(below);
+    }
+    let devices = extents(header);
+    if devices.iter().any(|device| device.capacity == 0) {
+        let what = "a device below its page cache has no bytes";
+        return Err(damaged(path, &io::Error::new(io::ErrorKind::InvalidData, what)));
+    }
+    let Some((spec, layout)) = job.buffered().zip(cached_devices::layout(job, &devices)?) else {
+        return Ok(below);
+    };
+    Ok(Box::new(PageCache::over(&spec.options(), &layout, below)))
+}
+
+/// The devices of a recorded run, one behind the other.
+fn extents(header: &Header) -> Vec<Extent> {
+    if !header.is_of_lanes() {
+        return vec![Extent::whole(header.capacity, header.block)];
+    }
+    let mut base = 0;
+    let extent = |disk: &RecordedDisk| {
+        let block = disk.lane.map_or(header.block, |lane| lane.block);
+        let extent = Extent { base, capacity: disk.capacity, block };
+        base += disk.capacity;
+        extent
+    };
+    header.queues.iter().map(extent).collect()
 }
 
 /// The bytes of what is below its queues, if there is an address for each.

@@ -5,6 +5,7 @@ use penstock_spec::Job;
 use penstock_workload::{Agent, Agents, Arrivals};
 
 use super::load::{Books, Load, Workload, classes};
+use crate::cached_devices;
 use crate::failure::Failure;
 use crate::lane::Lane;
 use crate::place::Place;
@@ -23,6 +24,7 @@ pub(super) fn load(job: &Job, place: &Place) -> Result<Load, Failure> {
         last: agents.iter().map(|agent| agent.active.end).max().unwrap_or(Time::ZERO),
         asks_until: goes_on.map(|one| one.active.end).max(),
         lanes,
+        below_cache: cached_devices::layout(job, &devices)?,
         longest: agents.iter().map(Agent::longest).max().unwrap_or(0),
         measured_ns: None,
         remarks: unused(job, &names).into_iter().collect(),

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time};
+use penstock_device::page_cache::Layout;
 use penstock_spec::{Class, Job};
 
 use crate::failure::Failure;
@@ -80,6 +81,8 @@ pub(crate) struct Load {
     /// What is on a device of its own each, files or devices of a trace, in the order of their devices;
     /// none if there is one device for all.
     pub(crate) lanes: Vec<Lane>,
+    /// What lies below its page cache, if it has one.
+    pub(crate) below_cache: Option<Layout>,
     /// The largest request in bytes.
     pub(crate) longest: u32,
     /// What its requests took on the drive that they were recorded on, one at a time, in nanoseconds
@@ -118,6 +121,7 @@ impl Load {
             workload,
             classes: self.classes.clone(),
             lanes: self.lanes.clone(),
+            below_cache: self.below_cache.clone(),
             measured_ns: None,
             remarks: Vec::new(),
             ..*self

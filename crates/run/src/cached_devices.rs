@@ -1,0 +1,24 @@
+//! What lies below the page cache of a job: devices, and its files on them.
+
+use penstock_device::page_cache::{Layout, Options};
+use penstock_spec::units::size_text;
+use penstock_spec::{Extent, Job};
+
+use crate::failure::Failure;
+
+/// What lies below the page cache of `job` over these devices; none if the job has no page cache.
+///
+/// # Errors
+/// A file that its device does not hold; memory that is too small for so many devices.
+pub(crate) fn layout(job: &Job, devices: &[Extent]) -> Result<Option<Layout>, Failure> {
+    let Some(cache) = job.buffered() else { return Ok(None) };
+    let (memory, count) = (cache.options().memory, devices.len() as u64);
+    let least = Options::LEAST_MEMORY * count;
+    if memory < least {
+        let [memory, least] = [memory, least].map(size_text);
+        let message = format!("a page cache of {memory} over {count} devices; at least {least}");
+        return Err(Failure::wrong(message, "raise `page_cache.memory`"));
+    }
+    let capacities = devices.iter().map(|device| device.capacity);
+    Ok(Some(Layout::new(capacities, job.files_over(devices)?)))
+}
