@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
+mod schedule;
 mod spacing;
 
 use penstock_core::{
@@ -16,8 +17,8 @@ use penstock_core::{
 };
 use rand::RngExt;
 use rand::seq::SliceRandom;
-use rand_distr::{Distribution, Exp1};
 
+use self::schedule::Schedule;
 use self::spacing::Position;
 pub use self::spacing::{Growth, Spacing};
 
@@ -260,60 +261,6 @@ impl Source for Agents {
             Arrivals::Turns => self.turn(now),
             Arrivals::Open { .. } => {}
         }
-    }
-}
-
-/// Arrival times of an open loop. The next arrival is where the integral of the rate has grown by
-/// one (fixed) or by an exponential variate (Poisson). Floating point, but only sums, products and
-/// quotients, so every machine computes the same.
-struct Schedule {
-    /// The present point of the schedule, in nanoseconds.
-    at: f64,
-    end: f64,
-    /// Nanoseconds of a part, and arrivals a nanosecond in each.
-    part: f64,
-    start: f64,
-    rates: Vec<f64>,
-    first: bool,
-}
-
-impl Schedule {
-    fn new(agent: &Agent) -> Self {
-        let (start, end) = (agent.active.start.ns() as f64, agent.active.end.ns() as f64);
-        let rates = match &agent.arrivals {
-            Arrivals::Open { rate, curve, .. } if curve.is_empty() => vec![rate / 1e9],
-            Arrivals::Open { rate, curve, .. } => curve.iter().map(|c| c * rate / 1e9).collect(),
-            Arrivals::Closed { .. } | Arrivals::Turns => vec![0.0],
-        };
-        let part = (end - start) / rates.len() as f64;
-        Self { at: start, end, part, start, rates, first: true }
-    }
-
-    /// The next arrival; [`Time::NEVER`] after the end. A fixed pace begins at once.
-    fn next(&mut self, pace: Pace, rng: &mut Rng) -> Time {
-        let mut need: f64 = match pace {
-            Pace::Fixed if core::mem::take(&mut self.first) => 0.0,
-            Pace::Fixed => 1.0,
-            Pace::Poisson => Exp1.sample(rng),
-        };
-        while self.at < self.end {
-            let part = (((self.at - self.start) / self.part) as usize).min(self.rates.len() - 1);
-            let until = if part + 1 == self.rates.len() {
-                self.end
-            } else {
-                // At least the next representable instant, so that every turn moves on.
-                (self.start + (part + 1) as f64 * self.part).max(self.at.next_up())
-            };
-            let rate = self.rates[part];
-            let here = (until - self.at) * rate;
-            if rate > 0.0 && need < here {
-                self.at += need / rate;
-                return Time::from_ns(self.at.round() as u64);
-            }
-            need -= here;
-            self.at = until;
-        }
-        Time::NEVER
     }
 }
 
