@@ -3,15 +3,14 @@
 use std::path::Path;
 
 use penstock_core::{
-    ClassId, Done, Flags, Limits, Observer, Op, Policy, Prio, Queued, Request, Seed, Span, Time,
-    Virtual, run,
+    ClassId, Done, Limits, Observer, Op, Policy, Queued, Request, Seed, Span, Time, Virtual, run,
 };
 use penstock_device::hdd::{Hdd, Options as Parts};
 use penstock_policy::anticipatory::{self, Anticipatory};
 use penstock_policy::{Value, find};
 use penstock_run::result::{ClassResult, RunResult};
 use penstock_run::{Options, compare};
-use penstock_workload::{Agent, Agents, Arrivals, Pattern, Spacing};
+use penstock_workload::{Agent, Agents, Arrivals, Pattern};
 
 /// The runs of an example, one for each of `policies`.
 fn runs(example: &str, policies: &[&str], sets: &[&str]) -> Vec<RunResult> {
@@ -65,19 +64,9 @@ fn readers_that_think_for_longer_than_the_wait_lose_nothing() {
 
 /// An agent that reads one block at a time.
 fn reader(size: u32, pattern: Pattern, [from, to]: [u64; 2], think: Span) -> Agent {
-    Agent {
-        spacing: Spacing::default(),
-        count: u64::MAX,
-        class: ClassId(0),
-        prio: Prio(0),
-        op: Op::Read,
-        flags: Flags::NONE,
-        size,
-        pattern,
-        region: from..to,
-        arrivals: Arrivals::Closed { depth: 1, think },
-        active: Time::ZERO..Time::ZERO + Span::from_secs(20),
-    }
+    let arrivals = Arrivals::Closed { depth: 1, think };
+    let active = Time::ZERO..Time::ZERO + Span::from_secs(20);
+    Agent { pattern, active, ..Agent::new(ClassId(0), Op::Read, size, from..to, arrivals) }
 }
 
 /// Bytes by stream.

@@ -8,7 +8,7 @@ use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Cost, Fixed};
 use penstock_policy::{Params, Value, find};
 use penstock_tests::{Script, noted};
-use penstock_workload::{Agent, Agents, Arrivals, Pattern, Spacing};
+use penstock_workload::{Agent, Agents, Arrivals};
 
 const KIB: u32 = 1024;
 
@@ -303,18 +303,10 @@ impl Observer for Count {
 /// Random 4 KiB reads, 32 outstanding, on `device` for ten seconds: how many were served, and the
 /// bytes from one to the next in the mean.
 fn random_load(name: &str, device: impl Device) -> (u64, u64) {
+    let (region, think) = (0..device.capacity() / 4096 * 4096, Span::ZERO);
     let agent = Agent {
-        spacing: Spacing::default(),
-        count: u64::MAX,
-        class: ClassId(0),
-        prio: Prio(0),
-        op: Op::Read,
-        flags: Flags::NONE,
-        size: 4096,
-        pattern: Pattern::Random,
-        region: 0..device.capacity() / 4096 * 4096,
-        arrivals: Arrivals::Closed { depth: 32, think: Span::ZERO },
         active: Time::ZERO..Time::ZERO + Span::from_secs(10),
+        ..Agent::new(ClassId(0), Op::Read, 4096, region, Arrivals::Closed { depth: 32, think })
     };
     let (entry, params) = policy(name, &[]);
     let (device, commands) = noted(device);

@@ -8,7 +8,7 @@ use penstock_device::hdd::{Hdd, Options};
 use penstock_device::{Cost, Fixed};
 use penstock_policy::{Params, Value, find};
 use penstock_tests::{Script, noted};
-use penstock_workload::{Agent, Agents, Arrivals, Pattern, Spacing};
+use penstock_workload::{Agent, Agents, Arrivals};
 
 const KIB: u64 = 1024;
 
@@ -250,18 +250,10 @@ impl Observer for Count {
 /// Random 4 KiB reads that a disk served in ten seconds, `depth` outstanding.
 fn served(name: &str, set: &[(&str, Value)], depth: u32) -> u64 {
     let device = disk();
+    let (region, think) = (0..device.capacity() / 4096 * 4096, Span::ZERO);
     let agent = Agent {
-        spacing: Spacing::default(),
-        count: u64::MAX,
-        class: ClassId(0),
-        prio: Prio(0),
-        op: Op::Read,
-        flags: Flags::NONE,
-        size: 4096,
-        pattern: Pattern::Random,
-        region: 0..device.capacity() / 4096 * 4096,
-        arrivals: Arrivals::Closed { depth, think: Span::ZERO },
         active: Time::ZERO..Time::ZERO + Span::from_secs(10),
+        ..Agent::new(ClassId(0), Op::Read, 4096, region, Arrivals::Closed { depth, think })
     };
     let policy = (find(name).unwrap().build)(&params(name, set), &Served::ONE_DISK);
     let (mut stack, mut source) = (Queued::new(policy, device), Agents::new(vec![agent], Seed(1)));

@@ -11,7 +11,7 @@ use penstock_device::{Cost, Fixed};
 use penstock_policy::{Params, Value, find};
 use penstock_run::{Options, compare};
 use penstock_tests::{Chaotic, Script, journal, noted};
-use penstock_workload::{Agent, Agents, Arrivals, Pattern, Spacing};
+use penstock_workload::{Agent, Agents, Arrivals};
 use proptest::prelude::*;
 
 /// One class of each kind, best-effort first: the order of the classes says nothing.
@@ -122,19 +122,10 @@ proptest! {
 
 /// A closed loop over a part of the device.
 fn agent(class: u16, depth: u32, from: Span, count: u64) -> Agent {
-    Agent {
-        spacing: Spacing::default(),
-        count,
-        class: ClassId(class),
-        prio: Prio(0),
-        op: Op::Read,
-        flags: Flags::NONE,
-        size: 4096,
-        pattern: Pattern::Random,
-        region: u64::from(class) << 30..u64::from(class + 1) << 30,
-        arrivals: Arrivals::Closed { depth, think: Span::ZERO },
-        active: Time::ZERO + from..Time::ZERO + Span::from_secs(20),
-    }
+    let region = u64::from(class) << 30..u64::from(class + 1) << 30;
+    let arrivals = Arrivals::Closed { depth, think: Span::ZERO };
+    let active = Time::ZERO + from..Time::ZERO + Span::from_secs(20);
+    Agent { count, active, ..Agent::new(ClassId(class), Op::Read, 4096, region, arrivals) }
 }
 
 /// A best-effort request that comes into a flood of real-time reads: how long it waits until it is

@@ -19,7 +19,7 @@ use penstock_policy::{POLICIES, Value, fcfs};
 use penstock_spec::drives;
 use penstock_tests::any_params;
 use penstock_workload::trace::{ClassOf, Places, Record, Replay, Timing, Trace};
-use penstock_workload::{Agent, Agents, Arrivals, Pattern, Spacing};
+use penstock_workload::{Agent, Agents, Arrivals, Pattern};
 
 struct Counting;
 
@@ -57,17 +57,10 @@ fn weighted() -> [ClassInfo; 2] {
 /// A load that fills queues, merges and splits.
 fn agents(seconds: u64, flags: Flags) -> Agents {
     let agent = |class, op, size, pattern, arrivals| Agent {
-        spacing: Spacing::default(),
-        count: u64::MAX,
-        class: ClassId(class),
-        prio: Prio(0),
-        op,
         flags,
-        size,
         pattern,
-        region: 0..1 << 30,
-        arrivals,
         active: Time::ZERO..Time::ZERO + Span::from_secs(seconds),
+        ..Agent::new(ClassId(class), op, size, 0..1 << 30, arrivals)
     };
     // Closed loops, so that what is outstanding is bounded whatever the policy prefers.
     let closed = |depth, ms| Arrivals::Closed { depth, think: Span::from_ms(ms) };

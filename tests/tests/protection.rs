@@ -4,12 +4,12 @@
 //! waits for the commands in flight before it, as on a disk that reorders nothing.
 
 use penstock_core::{
-    ClassId, Device, Done, Flags, Limits, Observer, Op, Prio, Queued, Request, Seed, Served, Span,
-    Time, Virtual, run,
+    ClassId, Device, Done, Limits, Observer, Op, Queued, Request, Seed, Served, Span, Time,
+    Virtual, run,
 };
 use penstock_device::{Cost, Fixed};
 use penstock_policy::{Params, Value, find};
-use penstock_workload::{Agent, Agents, Arrivals, Pace, Pattern, Spacing};
+use penstock_workload::{Agent, Agents, Arrivals, Pace};
 use rand::RngExt;
 
 const SHORT: ClassId = ClassId(0);
@@ -101,19 +101,7 @@ impl<D: Device> Device for Disturbed<D> {
 
 fn agent(class: ClassId, size: u32, arrivals: Arrivals, active: [u64; 2]) -> Agent {
     let [begin, end] = active.map(|s| Time::ZERO + Span::from_secs(s));
-    Agent {
-        spacing: Spacing::default(),
-        count: u64::MAX,
-        class,
-        prio: Prio(0),
-        op: Op::Write,
-        flags: Flags::NONE,
-        size,
-        pattern: Pattern::Random,
-        region: 0..1 << 30,
-        arrivals,
-        active: begin..end,
-    }
+    Agent { active: begin..end, ..Agent::new(class, Op::Write, size, 0..1 << 30, arrivals) }
 }
 
 fn tellers(active: [u64; 2]) -> Agent {

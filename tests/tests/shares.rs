@@ -3,12 +3,12 @@
 use std::num::NonZeroU32;
 
 use penstock_core::{
-    ClassId, ClassInfo, Device, Done, Flags, Go, Limits, Observer, Op, Out, Part, Policy, Prio,
-    Queued, Request, Seed, Served, Span, Time, Virtual, run,
+    ClassId, ClassInfo, Device, Done, Go, Limits, Observer, Op, Out, Part, Policy, Queued, Request,
+    Seed, Served, Span, Time, Virtual, run,
 };
 use penstock_device::{Cost, Fixed};
 use penstock_policy::{Params, Value, find};
-use penstock_workload::{Agent, Agents, Arrivals, Pattern, Spacing};
+use penstock_workload::{Agent, Agents, Arrivals};
 
 const CAPACITY: u64 = 1 << 40;
 
@@ -53,18 +53,11 @@ impl Observer for Sums {
 fn agents(classes: &[Class], capacity: u64, seconds: u64) -> Agents {
     let part = capacity / classes.len() as u64 / 4096 * 4096;
     let end = Time::ZERO + Span::from_secs(seconds);
-    let agent = |(n, class): (usize, &Class)| Agent {
-        spacing: Spacing::default(),
-        count: u64::MAX,
-        class: ClassId(n as u16),
-        prio: Prio(0),
-        op: Op::Read,
-        flags: Flags::NONE,
-        size: class.size,
-        pattern: Pattern::Random,
-        region: n as u64 * part..(n as u64 + 1) * part,
-        arrivals: Arrivals::Closed { depth: class.depth, think: Span::ZERO },
-        active: Time::ZERO + class.from..end,
+    let agent = |(n, class): (usize, &Class)| {
+        let region = n as u64 * part..(n as u64 + 1) * part;
+        let arrivals = Arrivals::Closed { depth: class.depth, think: Span::ZERO };
+        let active = Time::ZERO + class.from..end;
+        Agent { active, ..Agent::new(ClassId(n as u16), Op::Read, class.size, region, arrivals) }
     };
     Agents::new(classes.iter().enumerate().map(agent).collect(), Seed(1))
 }

@@ -73,17 +73,10 @@ fn bank_day_is_what_it_is_said_to_be() {
     let poisson = |rate| Arrivals::Open { rate, pace: Pace::Poisson, curve: vec![] };
     let closed = |depth| Arrivals::Closed { depth, think: Span::ZERO };
     let agent = |class, op, size, region, pattern, arrivals| Agent {
-        spacing: Spacing::default(),
-        count: u64::MAX,
-        class: ClassId(class),
         prio: Prio(prios[usize::from(class)]),
-        op,
-        flags: Flags::NONE,
-        size,
         pattern,
-        region,
-        arrivals,
         active: Time::ZERO..Time::ZERO + Span::from_secs(600),
+        ..Agent::new(ClassId(class), op, size, region, arrivals)
     };
     let mut tellers = agent(0, Op::Write, 4 << 10, 0..tenth, Random, poisson(20.0));
     tellers.flags = Flags::SYNC.with(Flags::FUA);

@@ -200,6 +200,23 @@ impl Agents {
 }
 
 impl Agent {
+    /// An agent of `class` with uniform random requests of one kind, which issues as many as come.
+    pub fn new(class: ClassId, op: Op, size: u32, region: Range<u64>, arrivals: Arrivals) -> Self {
+        Self {
+            class,
+            prio: Prio(0),
+            op,
+            flags: Flags::NONE,
+            size,
+            pattern: Pattern::Random,
+            spacing: Spacing::default(),
+            count: u64::MAX,
+            region,
+            arrivals,
+            active: Time::ZERO..Time::NEVER,
+        }
+    }
+
     /// Whether it issues a fixed number of requests.
     pub fn is_counted(&self) -> bool {
         self.count < u64::MAX

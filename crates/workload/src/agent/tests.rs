@@ -2,17 +2,9 @@ use super::*;
 
 fn agent(arrivals: Arrivals) -> Agent {
     Agent {
-        class: ClassId(0),
-        prio: Prio(0),
-        op: Op::Read,
-        flags: Flags::NONE,
-        size: 4096,
         pattern: Pattern::Sequential,
-        spacing: Spacing::default(),
-        count: u64::MAX,
-        region: 0..40_960,
-        arrivals,
         active: Time::ZERO..Time::from_ns(10_000_000_000),
+        ..Agent::new(ClassId(0), Op::Read, 4096, 0..40_960, arrivals)
     }
 }
 

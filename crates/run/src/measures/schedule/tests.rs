@@ -1,12 +1,10 @@
 //! Runs whose lateness is known to the nanosecond: virtual time that comes back late as it is found.
 
-use penstock_core::{
-    ClassId, Clock, Done, Flags, Limits, Observer, Op, Prio, Queued, Seed, Virtual, run,
-};
+use penstock_core::{ClassId, Clock, Done, Limits, Observer, Op, Queued, Seed, Virtual, run};
 use penstock_device::{Cost, Fixed};
 use penstock_policy::Params;
 use penstock_policy::fcfs::Fcfs;
-use penstock_workload::{Agent, Agents, Arrivals, Pace, Pattern, Spacing};
+use penstock_workload::{Agent, Agents, Arrivals, Pace, Pattern};
 
 use super::*;
 
@@ -54,19 +52,8 @@ fn ms(ms: u64) -> Time {
 }
 
 fn agent(class: u16, arrivals: Arrivals) -> Agent {
-    Agent {
-        spacing: Spacing::default(),
-        count: u64::MAX,
-        class: ClassId(class),
-        prio: Prio(0),
-        op: Op::Read,
-        flags: Flags::NONE,
-        size: 4096,
-        pattern: Pattern::Sequential,
-        region: 0..40_960,
-        arrivals,
-        active: Time::ZERO..ms(100),
-    }
+    let agent = Agent::new(ClassId(class), Op::Read, 4096, 0..40_960, arrivals);
+    Agent { pattern: Pattern::Sequential, active: Time::ZERO..ms(100), ..agent }
 }
 
 /// Ten requests of class 0, one each 10 ms from 0, and what `others` ask, on a device that takes
