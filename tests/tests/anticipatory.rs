@@ -64,7 +64,7 @@ fn readers_that_think_for_longer_than_the_wait_lose_nothing() {
 
 /// An agent that reads one block at a time.
 fn reader(size: u32, pattern: Pattern, [from, to]: [u64; 2], think: Span) -> Agent {
-    let arrivals = Arrivals::Closed { depth: 1, think };
+    let arrivals = Arrivals::closed(1, think);
     let active = Time::ZERO..Time::ZERO + Span::from_secs(20);
     Agent { pattern, active, ..Agent::new(ClassId(0), Op::Read, size, from..to, arrivals) }
 }

@@ -306,7 +306,7 @@ fn random_load(name: &str, device: impl Device) -> (u64, u64) {
     let (region, think) = (0..device.capacity() / 4096 * 4096, Span::ZERO);
     let agent = Agent {
         active: Time::ZERO..Time::ZERO + Span::from_secs(10),
-        ..Agent::new(ClassId(0), Op::Read, 4096, region, Arrivals::Closed { depth: 32, think })
+        ..Agent::new(ClassId(0), Op::Read, 4096, region, Arrivals::closed(32, think))
     };
     let (entry, params) = policy(name, &[]);
     let (device, commands) = noted(device);

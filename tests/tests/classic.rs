@@ -253,7 +253,7 @@ fn served(name: &str, set: &[(&str, Value)], depth: u32) -> u64 {
     let (region, think) = (0..device.capacity() / 4096 * 4096, Span::ZERO);
     let agent = Agent {
         active: Time::ZERO..Time::ZERO + Span::from_secs(10),
-        ..Agent::new(ClassId(0), Op::Read, 4096, region, Arrivals::Closed { depth, think })
+        ..Agent::new(ClassId(0), Op::Read, 4096, region, Arrivals::closed(depth, think))
     };
     let policy = (find(name).unwrap().build)(&params(name, set), &Served::ONE_DISK);
     let (mut stack, mut source) = (Queued::new(policy, device), Agents::new(vec![agent], Seed(1)));

@@ -123,7 +123,7 @@ proptest! {
 /// A closed loop over a part of the device.
 fn agent(class: u16, depth: u32, from: Span, count: u64) -> Agent {
     let region = u64::from(class) << 30..u64::from(class + 1) << 30;
-    let arrivals = Arrivals::Closed { depth, think: Span::ZERO };
+    let arrivals = Arrivals::closed(depth, Span::ZERO);
     let active = Time::ZERO + from..Time::ZERO + Span::from_secs(20);
     Agent { count, active, ..Agent::new(ClassId(class), Op::Read, 4096, region, arrivals) }
 }

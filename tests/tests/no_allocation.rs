@@ -63,7 +63,7 @@ fn agents(seconds: u64, flags: Flags) -> Agents {
         ..Agent::new(ClassId(class), op, size, 0..1 << 30, arrivals)
     };
     // Closed loops, so that what is outstanding is bounded whatever the policy prefers.
-    let closed = |depth, ms| Arrivals::Closed { depth, think: Span::from_ms(ms) };
+    let closed = |depth, ms| Arrivals::closed(depth, Span::from_ms(ms));
     Agents::new(
         vec![
             agent(0, Op::Read, 4096, Pattern::Random, closed(16, 0)),

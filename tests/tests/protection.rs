@@ -105,12 +105,12 @@ fn agent(class: ClassId, size: u32, arrivals: Arrivals, active: [u64; 2]) -> Age
 }
 
 fn tellers(active: [u64; 2]) -> Agent {
-    let arrivals = Arrivals::Open { rate: 200.0, pace: Pace::Poisson, curve: Vec::new() };
+    let arrivals = Arrivals::open(200.0, Pace::Poisson);
     agent(SHORT, 4096, arrivals, active)
 }
 
 fn batch() -> Agent {
-    agent(LONG, 1 << 20, Arrivals::Closed { depth: 8, think: Span::ZERO }, [0, 20])
+    agent(LONG, 1 << 20, Arrivals::closed(8, Span::ZERO), [0, 20])
 }
 
 /// Latencies of the short requests from the second second on, and bytes of the long ones.

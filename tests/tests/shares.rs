@@ -55,7 +55,7 @@ fn agents(classes: &[Class], capacity: u64, seconds: u64) -> Agents {
     let end = Time::ZERO + Span::from_secs(seconds);
     let agent = |(n, class): (usize, &Class)| {
         let region = n as u64 * part..(n as u64 + 1) * part;
-        let arrivals = Arrivals::Closed { depth: class.depth, think: Span::ZERO };
+        let arrivals = Arrivals::closed(class.depth, Span::ZERO);
         let active = Time::ZERO + class.from..end;
         Agent { active, ..Agent::new(ClassId(n as u16), Op::Read, class.size, region, arrivals) }
     };

@@ -70,8 +70,8 @@ fn bank_day_is_what_it_is_said_to_be() {
 
     let capacity = 100 << 30;
     let tenth = 10 << 30;
-    let poisson = |rate| Arrivals::Open { rate, pace: Pace::Poisson, curve: vec![] };
-    let closed = |depth| Arrivals::Closed { depth, think: Span::ZERO };
+    let poisson = |rate| Arrivals::open(rate, Pace::Poisson);
+    let closed = |depth| Arrivals::closed(depth, Span::ZERO);
     let agent = |class, op, size, region, pattern, arrivals| Agent {
         prio: Prio(prios[usize::from(class)]),
         pattern,
@@ -153,7 +153,7 @@ fn arguments_change_the_job() {
     let curve = vec![1.0, 2.0];
     assert_eq!(
         job.workload.agents()[0].arrivals,
-        Arrivals::Open { rate: 5.0, pace: Pace::Poisson, curve }
+        Arrivals::Open { rate: 5.0, pace: Pace::Poisson, curve, buffers: None }
     );
     assert_eq!(
         job.params("noop").unwrap(),
@@ -178,7 +178,7 @@ fn a_later_argument_wins() {
 #[test]
 fn another_kind_of_arrivals_drops_what_belonged_to_the_old() {
     let closed = small(&["agent.0.kind=closed", "agent.0.depth=8"]);
-    let arrivals = Arrivals::Closed { depth: 8, think: Span::ZERO };
+    let arrivals = Arrivals::closed(8, Span::ZERO);
     assert_eq!(closed.workload.agents()[0].arrivals, arrivals);
     let other_order = small(&["agent.0.depth=8", "agent.0.kind=closed"]);
     assert_eq!(other_order.workload.agents()[0].arrivals, arrivals);
@@ -206,7 +206,8 @@ fn requests_of_an_agent_may_be_aligned_apart_growing_and_counted() {
     assert_eq!(job.stop, Stop::Sent(ClassId(0)));
     let agents = job.agents_on(10 << 30, 512).unwrap();
     let growth = Some(Growth { every: 100, size: 5 << 10, gap: 10 << 10 });
-    let spacing = Spacing { align: Some(512), first: 5 << 30, gap: 5 << 10, growth };
+    let spacing =
+        Spacing { align: Some(512), first: 5 << 30, gap: 5 << 10, growth, ..Spacing::default() };
     assert_eq!((agents[0].spacing, agents[0].count), (spacing, 10_000));
     assert_eq!(agents[0].longest(), 503 << 10, "the last one has grown 99 times");
     // A pattern without them, read back from its text.

@@ -1,16 +1,25 @@
 //! Load generators: a stream of requests of one kind each.
 //!
-//! Open loops (fixed, Poisson) issue requests on a schedule, whatever the device does. Closed loops
-//! keep a depth and think between requests. Agents that take turns issue one request at a time, in
-//! a random order in each round, so that compared agents meet the same states of a device. The
-//! intended arrival travels with each request as its `due`, so that lateness is never hidden.
+//! Open loops (fixed, Poisson) issue requests on a schedule, whatever the device does, or with a bound
+//! on how many are in flight. Closed loops keep a depth and think between requests. Agents that take turns
+//! issue one request at a time, in a random order in each round, so that compared agents meet the same
+//! states of a device. The intended arrival travels with each request as its `due`, so that lateness is
+//! never hidden.
+//!
+//! Operations, sizes and think times are drawn from streams of their own: an agent has the same places
+//! whatever they are.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::num::NonZeroU32;
 use std::ops::Range;
 
+mod ops;
 mod schedule;
 mod spacing;
+mod spread;
+mod think;
+mod weighted;
 
 use penstock_core::{
     ClassId, Done, Flags, Io, Op, Prio, Request, Rng, Seed, Source, Span, StreamId, Time,
@@ -18,9 +27,14 @@ use penstock_core::{
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
+pub use self::ops::{ALL_REQUESTS, Ops};
 use self::schedule::Schedule;
 use self::spacing::Position;
 pub use self::spacing::{Growth, Spacing};
+use self::spread::Places;
+pub use self::spread::{Spread, WHOLE_REGION};
+pub use self::think::Think;
+pub use self::weighted::Weighted;
 
 /// One agent. Its index among the agents is its stream.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,17 +44,23 @@ pub struct Agent {
     /// Priority of that class.
     pub prio: Prio,
     /// What it asks for.
-    pub op: Op,
-    /// Synchronous, forced unit access.
+    pub ops: Ops,
+    /// After how many of its writes and discards it asks for a flush: when the last of them has completed.
+    pub flush: Option<NonZeroU32>,
+    /// Synchronous, forced unit access: of what is no read.
     pub flags: Flags,
-    /// Bytes of the first request.
-    pub size: u32,
+    /// Bytes of its requests, before they grow.
+    pub sizes: Weighted<u32>,
     /// Where the next request begins.
     pub pattern: Pattern,
+    /// How random requests are spread over the region.
+    pub spread: Spread,
     /// How far requests lie apart, and how that and their size grow.
     pub spacing: Spacing,
-    /// Requests that it issues at most.
+    /// Requests that it issues at most. Flushes come on top.
     pub count: u64,
+    /// Bytes of all its requests at most; the last request is as short as need be.
+    pub bytes: u64,
     /// Bytes of the target that it uses.
     pub region: Range<u64>,
     /// When it issues requests.
@@ -54,7 +74,9 @@ pub struct Agent {
 pub enum Pattern {
     /// Each behind the one before; at the end of the region, again from its beginning.
     Sequential,
-    /// Uniform over the multiples of the alignment, counted from the region's first byte.
+    /// Each before the one before; at the beginning of the region, again from its end.
+    Backwards,
+    /// At random, at multiples of the alignment, counted from the region's first byte.
     Random,
 }
 
@@ -69,18 +91,33 @@ pub enum Arrivals {
         pace: Pace,
         /// Factors of the rate over equal parts of the active time; empty: constant.
         curve: Vec<f64>,
+        /// Requests in flight at most, if there is a bound: the next is then due as scheduled, and
+        /// issued when one has completed.
+        buffers: Option<NonZeroU32>,
     },
     /// When an earlier one has finished.
     Closed {
         /// Requests outstanding.
         depth: u32,
         /// Pause between a completion and the next request.
-        think: Span,
+        think: Think,
     },
     /// In turn with all other agents that take turns: one request at a time, and each agent once in
     /// a round, in a random order for each round. Sequential ones share one position. After its
     /// last request an agent takes part in no further round.
     Turns,
+}
+
+impl Arrivals {
+    /// On a schedule without a curve, whatever is in flight.
+    pub const fn open(rate: f64, pace: Pace) -> Self {
+        Self::Open { rate, pace, curve: Vec::new(), buffers: None }
+    }
+
+    /// A closed loop that pauses for `think` each time.
+    pub const fn closed(depth: u32, think: Span) -> Self {
+        Self::Closed { depth, think: Think::Fixed(think) }
+    }
 }
 
 /// How arrivals of an open loop are spaced.
@@ -95,8 +132,8 @@ pub enum Pace {
 /// All agents of a job as one source.
 pub struct Agents {
     states: Vec<State>,
-    /// Next requests: the time, the agent, and a number that keeps ties in order.
-    due: BinaryHeap<Reverse<(Time, u32, u64)>>,
+    /// Next requests: the time, the agent, a number that keeps ties in order, and what it is.
+    due: BinaryHeap<Reverse<(Time, u32, u64, Planned)>>,
     issued: u64,
     turns: Turns,
 }
@@ -110,13 +147,35 @@ struct Turns {
     position: Position,
 }
 
+/// What is planned.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Planned {
+    Request,
+    Flush,
+}
+
 struct State {
     agent: Agent,
+    /// Of arrivals and places.
     rng: Rng,
+    ops: Rng,
+    sizes: Rng,
+    think: Rng,
+    /// Where random requests may begin, unless they are uniform and of one size.
+    places: Option<Places>,
+    /// Bytes of its smallest request.
+    least: u32,
     /// Requests so far.
     taken: u64,
     /// The same, with those that are due.
     planned: u64,
+    /// Bytes that it may still ask for.
+    left: u64,
+    /// Writes and discards that have completed since its last flush.
+    unflushed: u32,
+    in_flight: u32,
+    /// When the next arrival was due that waits for a completion.
+    held: Option<Time>,
     /// Of the next sequential request.
     position: Position,
     schedule: Schedule,
@@ -130,12 +189,7 @@ impl Agents {
     pub fn new(agents: Vec<Agent>, seed: Seed) -> Self {
         let mut states = Vec::with_capacity(agents.len());
         for (index, agent) in (0_u32..).zip(agents) {
-            let last = u64::from(agent.longest());
-            let bytes = agent.region.end - agent.region.start;
-            assert!(agent.size > 0 && last <= bytes, "agent {index} has no room for a request");
-            let rng = seed.stream("agent", u64::from(index));
-            let (position, schedule) = (Position::new(&agent.spacing), Schedule::new(&agent));
-            states.push(State { agent, rng, taken: 0, planned: 0, position, schedule });
+            states.push(State::new(agent, index, seed));
         }
         let turns = Turns {
             round: Vec::with_capacity(states.len()),
@@ -170,7 +224,8 @@ impl Agents {
                     Arrivals::Turns => {
                         // An agent that begins after its own end never issues a request.
                         let active = &state.agent.active;
-                        state.taken < state.agent.count && now.max(active.start) < active.end
+                        let has_more = state.taken < state.agent.count && state.left > 0;
+                        has_more && now.max(active.start) < active.end
                     }
                     _ => false,
                 };
@@ -190,11 +245,130 @@ impl Agents {
     /// Plans a request of the agent numbered `index` for `at`, unless it has stopped by then or has
     /// planned all of its requests.
     fn plan(&mut self, at: Time, index: u32) {
-        let State { agent, planned, .. } = &mut self.states[index as usize];
-        if at < agent.active.end && *planned < agent.count {
+        let State { agent, planned, left, .. } = &mut self.states[index as usize];
+        if at < agent.active.end && *planned < agent.count && *left > 0 {
             *planned += 1;
-            self.due.push(Reverse((at, index, self.issued)));
-            self.issued += 1;
+            self.push(at, index, Planned::Request);
+        }
+    }
+
+    fn push(&mut self, at: Time, index: u32, what: Planned) {
+        self.due.push(Reverse((at, index, self.issued, what)));
+        self.issued += 1;
+    }
+
+    /// A request of the agent numbered `index` was issued: plans the next arrival of an open loop.
+    fn schedule(&mut self, index: u32) {
+        let State { agent, rng, schedule, in_flight, held, .. } = &mut self.states[index as usize];
+        let Arrivals::Open { pace, buffers, .. } = agent.arrivals else { return };
+        let next = schedule.next(pace, rng);
+        if buffers.is_some_and(|most| *in_flight >= most.get()) {
+            *held = Some(next);
+        } else {
+            self.plan(next, index);
+        }
+    }
+
+    /// Whether the agent numbered `index` asks for a flush now that its request `req` has completed.
+    fn flushes(&mut self, req: &Request, index: u32, now: Time) -> bool {
+        let State { agent, unflushed, .. } = &mut self.states[index as usize];
+        let Some(every) = agent.flush else { return false };
+        if matches!(req.op, Op::Write | Op::Discard) {
+            *unflushed += 1;
+        }
+        if *unflushed < every.get() || now >= agent.active.end {
+            return false;
+        }
+        *unflushed = 0;
+        self.push(now, index, Planned::Flush);
+        true
+    }
+}
+
+impl State {
+    fn new(agent: Agent, index: u32, seed: Seed) -> Self {
+        let bytes = agent.region.end - agent.region.start;
+        let least = agent.sizes.possible().min().unwrap_or(0);
+        let longest = agent.longest();
+        let room = least > 0 && u64::from(longest) <= bytes;
+        assert!(room, "agent {index} has no room for a request");
+        let law = agent.pattern == Pattern::Random
+            && (agent.spread != Spread::Uniform || agent.sizes.single().is_none());
+        let places = law.then(|| {
+            let step = u64::from(agent.spacing.align.unwrap_or(least));
+            let count = (bytes - u64::from(longest)) / step + 1;
+            Places::new(&agent.spread, count, step, seed)
+        });
+        let stream = |label| seed.stream(label, u64::from(index));
+        Self {
+            rng: stream("agent"),
+            ops: stream("agent's operations"),
+            sizes: stream("agent's sizes"),
+            think: stream("agent's think time"),
+            places,
+            least,
+            taken: 0,
+            planned: 0,
+            left: agent.bytes,
+            unflushed: 0,
+            in_flight: 0,
+            held: None,
+            position: Position::new(&agent.spacing),
+            schedule: Schedule::new(&agent),
+            agent,
+        }
+    }
+
+    /// Where its next request of `len` bytes begins, from the beginning of its region. Sequential
+    /// requests of agents that take turns share the position `shared`.
+    fn offset(&mut self, len: u32, shared: &mut Position) -> u64 {
+        let Agent { pattern, spacing, region, arrivals, .. } = &self.agent;
+        let (number, bytes) = (self.taken, region.end - region.start);
+        match (pattern, arrivals) {
+            (Pattern::Sequential, Arrivals::Turns) => shared.next(spacing, len, number, bytes),
+            (Pattern::Sequential, _) => self.position.next(spacing, len, number, bytes),
+            (Pattern::Backwards, _) => {
+                self.position.previous(spacing, (len, self.least), number, bytes)
+            }
+            (Pattern::Random, _) => {
+                let step = u64::from(spacing.align.unwrap_or(self.least));
+                let place = match &self.places {
+                    Some(places) => places.draw(&mut self.rng),
+                    None => self.rng.random_range(0..=(bytes - u64::from(len)) / step),
+                };
+                place * step
+            }
+        }
+    }
+
+    /// Its next request, which was due at `due`.
+    fn request(&mut self, due: Time, index: u32, shared: &mut Position) -> Io {
+        let size = self.agent.sizes.draw(&mut self.sizes);
+        let len = self.agent.spacing.size(size, self.taken);
+        let offset = self.offset(len, shared);
+        let op = self.agent.ops.draw(&mut self.ops);
+        let len = u32::try_from(self.left).map_or(len, |left| left.min(len));
+        self.left -= u64::from(len);
+        self.taken += 1;
+        let Agent { region, class, prio, flags, .. } = &self.agent;
+        // Only what is written can be durable.
+        let flags = if op == Op::Read { flags.without(Flags::FUA) } else { *flags };
+        let start = region.start + offset;
+        Io { due, start, len, stream: StreamId(index), class: *class, op, prio: *prio, flags }
+    }
+
+    /// A flush of what it has written, due at `due`.
+    fn flush(&self, due: Time, index: u32) -> Io {
+        let Agent { class, prio, flags, .. } = self.agent;
+        Io {
+            due,
+            start: 0,
+            len: 0,
+            stream: StreamId(index),
+            class,
+            op: Op::Flush,
+            prio,
+            flags: flags.without(Flags::FUA).with(Flags::SYNC),
         }
     }
 }
@@ -205,26 +379,42 @@ impl Agent {
         Self {
             class,
             prio: Prio(0),
-            op,
+            ops: Ops::Only(op),
+            flush: None,
             flags: Flags::NONE,
-            size,
+            sizes: Weighted::always(size),
             pattern: Pattern::Random,
+            spread: Spread::Uniform,
             spacing: Spacing::default(),
             count: u64::MAX,
+            bytes: u64::MAX,
             region,
             arrivals,
             active: Time::ZERO..Time::NEVER,
         }
     }
 
-    /// Whether it issues a fixed number of requests.
-    pub fn is_counted(&self) -> bool {
-        self.count < u64::MAX
+    /// Whether it issues a fixed number of requests, or of bytes.
+    pub fn is_limited(&self) -> bool {
+        self.count < u64::MAX || self.bytes < u64::MAX
     }
 
-    /// Bytes of its longest request, which is its last one.
+    /// Bytes of its longest request: of requests that grow, the last.
     pub fn longest(&self) -> u32 {
-        self.spacing.size(self.size, self.count.saturating_sub(1))
+        let largest = self.sizes.possible().max().unwrap_or(0);
+        self.spacing.size(largest, self.count.saturating_sub(1))
+    }
+
+    /// How many requests it has if it goes so many times through its region. A random pattern asks for as many
+    /// bytes as the region has each time. None if the requests are not of one size: bytes bound them.
+    pub fn requests_of_passes(&self, passes: u32) -> Option<u64> {
+        let len = self.sizes.single().filter(|_| self.spacing.growth.is_none())?;
+        let bytes = self.region.end - self.region.start;
+        let (first, others) = match self.pattern {
+            Pattern::Random => (bytes / u64::from(len), bytes / u64::from(len)),
+            pattern => self.spacing.passes(len, bytes, pattern == Pattern::Backwards),
+        };
+        Some(first + others.saturating_mul(u64::from(passes.saturating_sub(1))))
     }
 }
 
@@ -234,49 +424,45 @@ impl Source for Agents {
     }
 
     fn take(&mut self, now: Time) -> Option<Io> {
-        let &Reverse((due, index, _)) = self.due.peek()?;
+        let &Reverse((due, index, _, what)) = self.due.peek()?;
         if due > now {
             return None;
         }
         self.due.pop();
-        let State { agent, rng, taken, position, schedule, .. } = &mut self.states[index as usize];
-        let spacing = &agent.spacing;
-        let (len, bytes) =
-            (spacing.size(agent.size, *taken), agent.region.end - agent.region.start);
-        let offset = match (agent.pattern, &agent.arrivals) {
-            (Pattern::Sequential, Arrivals::Turns) => {
-                self.turns.position.next(spacing, len, *taken, bytes)
-            }
-            (Pattern::Sequential, _) => position.next(spacing, len, *taken, bytes),
-            (Pattern::Random, _) => {
-                let step = u64::from(spacing.align.unwrap_or(agent.size));
-                rng.random_range(0..=(bytes - u64::from(len)) / step) * step
-            }
-        };
-        *taken += 1;
-        let io = Io {
-            due,
-            start: agent.region.start + offset,
-            len,
-            stream: StreamId(index),
-            class: agent.class,
-            op: agent.op,
-            prio: agent.prio,
-            flags: agent.flags,
-        };
-        if let Arrivals::Open { pace, .. } = agent.arrivals {
-            let next = schedule.next(pace, rng);
-            self.plan(next, index);
+        let state = &mut self.states[index as usize];
+        state.in_flight += 1;
+        if what == Planned::Flush {
+            return Some(state.flush(due, index));
         }
+        let io = state.request(due, index, &mut self.turns.position);
+        if state.left == 0 {
+            // What it has planned for later it does not ask for any more.
+            self.due
+                .retain(|&Reverse((_, other, _, what))| other != index || what == Planned::Flush);
+        }
+        self.schedule(index);
         Some(io)
     }
 
     fn finished(&mut self, now: Time, req: &Request, _: &Done) {
         let index = req.stream.0;
-        match self.states[index as usize].agent.arrivals {
-            Arrivals::Closed { think, .. } => self.plan(now + think, index),
+        self.states[index as usize].in_flight -= 1;
+        // A flush takes the place of the next request, which comes behind it.
+        if self.flushes(req, index, now) {
+            return;
+        }
+        let State { agent, think, held, .. } = &mut self.states[index as usize];
+        match agent.arrivals {
+            Arrivals::Closed { think: pause, .. } => {
+                let at = now + pause.draw(think);
+                self.plan(at, index);
+            }
             Arrivals::Turns => self.turn(now),
-            Arrivals::Open { .. } => {}
+            Arrivals::Open { .. } => {
+                if let Some(at) = held.take() {
+                    self.plan(at, index);
+                }
+            }
         }
     }
 }

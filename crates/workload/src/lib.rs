@@ -6,6 +6,9 @@ pub mod merge;
 pub mod program;
 pub mod trace;
 
-pub use agent::{Agent, Agents, Arrivals, Growth, Pace, Pattern, Spacing};
+pub use agent::{
+    ALL_REQUESTS, Agent, Agents, Arrivals, Growth, Ops, Pace, Pattern, Spacing, Spread, Think,
+    WHOLE_REGION, Weighted,
+};
 pub use merge::{Merge, Merges};
 pub use program::{Program, Programs};

@@ -160,7 +160,7 @@ impl Plan {
         for (number, spec) in job.workload.agents().iter().enumerate() {
             let (start, end) = (spec.start.ns(), spec.stop.ns());
             let again = match &spec.arrivals {
-                Arrivals::Open { rate, pace: Pace::Fixed, curve } if curve.is_empty() => {
+                Arrivals::Open { rate, pace: Pace::Fixed, curve, .. } if curve.is_empty() => {
                     let period = 1e9 / rate;
                     // The last one may fall on the end by a rounding or not.
                     let whole =
@@ -170,7 +170,7 @@ impl Plan {
                     }
                     Again::Every(period as u64)
                 }
-                Arrivals::Closed { think, .. } => Again::After(think.ns()),
+                Arrivals::Closed { think, .. } => Again::After(think.mean().ns()),
                 _ => return None,
             };
             if spec.buffered || matches!(spec.region.from, Edge::At(u64::MAX)) {

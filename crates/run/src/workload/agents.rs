@@ -1,6 +1,6 @@
 //! The agents of a job.
 
-use penstock_core::{ClassId, Op, Seed, Source, StreamId, Time};
+use penstock_core::{ClassId, Seed, Source, StreamId, Time};
 use penstock_spec::Job;
 use penstock_workload::{Agent, Agents, Arrivals};
 
@@ -17,7 +17,7 @@ pub(super) fn load(job: &Job, place: &Place) -> Result<Load, Failure> {
     let agents = job.agents_over(&devices)?;
     let lanes = names.iter().zip(&devices);
     let lanes = lanes.map(|(name, on)| Lane { name: name.clone(), base: on.base }).collect();
-    let goes_on = agents.iter().filter(|one| !one.is_counted());
+    let goes_on = agents.iter().filter(|one| !one.is_limited());
     Ok(Load {
         classes: classes(job),
         duration: job.duration,
@@ -60,7 +60,7 @@ impl Workload for Vec<Agent> {
     }
 
     fn writes(&self) -> bool {
-        self.iter().any(|agent| agent.op != Op::Read)
+        self.iter().any(|agent| agent.ops.writes())
     }
 
     fn only(&self, class: ClassId) -> Result<Box<dyn Workload>, Failure> {
@@ -102,5 +102,5 @@ fn with(agents: &[Agent], kept: impl Fn(usize, &Agent) -> bool) -> Vec<Agent> {
 }
 
 fn is_planned(agent: &Agent) -> bool {
-    matches!(agent.arrivals, Arrivals::Open { .. })
+    matches!(agent.arrivals, Arrivals::Open { buffers: None, .. })
 }

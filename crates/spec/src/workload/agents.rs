@@ -216,21 +216,17 @@ impl AgentSpec {
         let first = self.first(bytes, step)?;
         let cache = if self.buffered { Flags::BUFFERED } else { Flags::NONE };
         let agent = Agent {
-            class: self.class,
             prio: Prio(prio),
-            op: self.op,
             flags: cache.with(match (self.sync, self.op) {
                 (false, _) => Flags::NONE,
                 (true, Op::Write) => Flags::SYNC.with(Flags::FUA),
                 (true, _) => Flags::SYNC,
             }),
-            size: self.size,
             pattern: self.pattern,
             spacing: Spacing { first, ..self.spacing },
             count: self.count.map_or(u64::MAX, u64::from),
-            region,
-            arrivals: self.arrivals.clone(),
             active: Time::ZERO + self.start..Time::ZERO + self.stop,
+            ..Agent::new(self.class, self.op, self.size, region, self.arrivals.clone())
         };
         let longest = u64::from(agent.longest());
         if longest > REQUEST_MOST {
@@ -390,7 +386,7 @@ fn spacing(
         return Err(JobError::new(found).at(reader.place(&GROWTH)).hint(hint));
     }
     let (align, gap) = (reader.find(&ALIGN)?, reader.get(&GAP)?);
-    Ok(Spacing { align, first: 0, gap, growth })
+    Ok(Spacing { align, gap, growth, ..Spacing::default() })
 }
 
 fn growth(node: &Node) -> Result<Growth, JobError> {

@@ -106,11 +106,11 @@ fn read(node: &Node) -> Result<(Arrivals, Option<u32>), JobError> {
     }
     let arrivals = match kind {
         TURNS => Arrivals::Turns,
-        CLOSED => Arrivals::Closed { depth: reader.get(&DEPTH)?, think: reader.get(&THINK)? },
+        CLOSED => Arrivals::closed(reader.get(&DEPTH)?, reader.get(&THINK)?),
         _ => {
             let pace = if kind == POISSON { Pace::Poisson } else { Pace::Fixed };
             let rate = reader.get(&RATE)?;
-            Arrivals::Open { rate, pace, curve: curve(&reader, rate)? }
+            Arrivals::Open { rate, pace, curve: curve(&reader, rate)?, buffers: None }
         }
     };
     Ok((arrivals, reader.find(&COUNT)?))
@@ -134,13 +134,13 @@ fn curve(reader: &Reader<'_>, rate: f64) -> Result<Vec<f64>, JobError> {
 fn text((arrivals, count): &(Arrivals, Option<u32>)) -> String {
     let rows = Rows::of(&CASES.keys()).maybe(&COUNT, count.as_ref());
     let rows = match arrivals {
-        Arrivals::Open { rate, pace, curve } => {
+        Arrivals::Open { rate, pace, curve, .. } => {
             let kind = if *pace == Pace::Poisson { POISSON } else { FIXED };
             let curve = Some(curve).filter(|curve| !curve.is_empty());
             rows.put(&HOW, &kind).put(&RATE, rate).maybe(&CURVE, curve)
         }
         Arrivals::Closed { depth, think } => {
-            rows.put(&HOW, &CLOSED).put(&DEPTH, depth).put(&THINK, think)
+            rows.put(&HOW, &CLOSED).put(&DEPTH, depth).put(&THINK, &think.mean())
         }
         Arrivals::Turns => rows.put(&HOW, &TURNS),
     };

@@ -15,7 +15,7 @@ fn arrivals(agent: Agent) -> Vec<u64> {
 
 #[test]
 fn a_fixed_pace_is_even_to_the_nanosecond() {
-    let open = Arrivals::Open { rate: 4.0, pace: Pace::Fixed, curve: vec![] };
+    let open = Arrivals::open(4.0, Pace::Fixed);
     let times = arrivals(agent(open));
     assert_eq!(times, (0..40).map(|k| k * 250_000_000).collect::<Vec<_>>());
 }
@@ -23,7 +23,8 @@ fn a_fixed_pace_is_even_to_the_nanosecond() {
 #[test]
 fn a_curve_shapes_the_rate() {
     let curve = vec![0.0, 1.0, 3.0, 0.0, 1.0];
-    let open = Arrivals::Open { rate: 1000.0, pace: Pace::Poisson, curve: curve.clone() };
+    let open =
+        Arrivals::Open { rate: 1000.0, pace: Pace::Poisson, curve: curve.clone(), buffers: None };
     let times = arrivals(agent(open));
     for (part, factor) in (0_u64..).zip(curve) {
         let two_seconds = part * 2_000_000_000..(part + 1) * 2_000_000_000;
@@ -36,7 +37,7 @@ fn a_curve_shapes_the_rate() {
 
 #[test]
 fn poisson_gaps_have_the_mean_and_deviation_of_an_exponential() {
-    let open = Arrivals::Open { rate: 5000.0, pace: Pace::Poisson, curve: vec![] };
+    let open = Arrivals::open(5000.0, Pace::Poisson);
     let times = arrivals(agent(open));
     let gaps: Vec<f64> = times.windows(2).map(|w| (w[1] - w[0]) as f64 / 200_000.0).collect();
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
@@ -46,7 +47,7 @@ fn poisson_gaps_have_the_mean_and_deviation_of_an_exponential() {
 
 #[test]
 fn a_closed_loop_keeps_its_depth_and_thinks() {
-    let closed = Arrivals::Closed { depth: 2, think: Span::from_ms(5) };
+    let closed = Arrivals::closed(2, Span::from_ms(5));
     let mut agents = Agents::new(vec![agent(closed)], Seed(1));
     let first = agents.take(Time::ZERO).unwrap();
     assert!(agents.take(Time::ZERO).is_some());
@@ -61,7 +62,10 @@ fn a_closed_loop_keeps_its_depth_and_thinks() {
 
 #[test]
 fn agents_that_take_turns_ask_one_at_a_time_and_each_once_in_a_round() {
-    let one = |size, count| Agent { size, count, ..agent(Arrivals::Turns) };
+    let one = |size, count| {
+        let sizes = Weighted::always(size);
+        Agent { sizes, count, ..agent(Arrivals::Turns) }
+    };
     let mut agents = Agents::new(vec![one(4096, 3), one(8192, 3), one(1024, 1)], Seed(1));
     let (mut order, mut position) = (Vec::new(), 0);
     while let Some(io) = agents.take(Time::from_ns(order.len() as u64)) {
@@ -98,7 +102,7 @@ fn an_agent_in_turns_that_begins_later_and_never_asks_is_left_out_of_the_rounds(
 
 #[test]
 fn a_sequential_pattern_goes_round() {
-    let open = Arrivals::Open { rate: 4.0, pace: Pace::Fixed, curve: vec![] };
+    let open = Arrivals::open(4.0, Pace::Fixed);
     let mut agents = Agents::new(vec![agent(open)], Seed(1));
     let starts: Vec<u64> =
         std::iter::from_fn(|| agents.take(Time::NEVER)).map(|io| io.start).take(11).collect();
@@ -113,15 +117,20 @@ fn places(agent: Agent) -> Vec<(u64, u32)> {
 }
 
 fn ten_a_second() -> Arrivals {
-    Arrivals::Open { rate: 10.0, pace: Pace::Fixed, curve: vec![] }
+    Arrivals::open(10.0, Pace::Fixed)
 }
 
 #[test]
 fn sizes_and_gaps_grow_and_the_end_of_the_region_leads_to_its_beginning() {
     let growth = Some(Growth { every: 2, size: 10, gap: 100 });
-    let spacing = Spacing { first: 500, gap: 1, growth, align: None };
-    let agent =
-        Agent { size: 16, count: 7, spacing, region: 1_000..2_150, ..agent(ten_a_second()) };
+    let spacing = Spacing { first: 500, gap: 1, growth, ..Spacing::default() };
+    let agent = Agent {
+        sizes: Weighted::always(16),
+        count: 7,
+        spacing,
+        region: 1_000..2_150,
+        ..agent(ten_a_second())
+    };
     assert_eq!(agent.longest(), 46);
     let found = places(agent);
     assert_eq!(
@@ -142,8 +151,13 @@ fn sizes_and_gaps_grow_and_the_end_of_the_region_leads_to_its_beginning() {
 #[test]
 fn requests_begin_at_multiples_of_the_alignment() {
     let spacing = Spacing { align: Some(100), ..Spacing::default() };
-    let aligned =
-        Agent { size: 250, count: 40, spacing, region: 50..1_350, ..agent(ten_a_second()) };
+    let aligned = Agent {
+        sizes: Weighted::always(250),
+        count: 40,
+        spacing,
+        region: 50..1_350,
+        ..agent(ten_a_second())
+    };
     let starts: Vec<u64> = places(aligned.clone()).iter().map(|(start, _)| *start).collect();
     assert_eq!(starts[..6], [50, 350, 650, 950, 50, 350], "each at the next multiple");
     let random = Agent { pattern: Pattern::Random, ..aligned };
@@ -158,7 +172,7 @@ fn requests_begin_at_multiples_of_the_alignment() {
 fn an_agent_issues_no_more_than_its_count() {
     let open = Agent { count: 3, ..agent(ten_a_second()) };
     assert_eq!(places(open).len(), 3);
-    let closed = Arrivals::Closed { depth: 2, think: Span::ZERO };
+    let closed = Arrivals::closed(2, Span::ZERO);
     let mut agents = Agents::new(vec![Agent { count: 3, ..agent(closed) }], Seed(1));
     let first = agents.take(Time::ZERO).unwrap();
     assert!(agents.take(Time::ZERO).is_some() && agents.take(Time::ZERO).is_none());
@@ -176,4 +190,188 @@ fn an_agent_issues_no_more_than_its_count() {
     assert!(agents.take(now).is_some());
     agents.finished(now, &req, &done);
     assert_eq!(agents.next_due(), Time::NEVER, "all three were issued");
+}
+
+/// How each request of `agents` finishes at once, one after the other, up to `most` of them.
+fn served(agents: Vec<Agent>, most: usize) -> Vec<Io> {
+    let mut agents = Agents::new(agents, Seed(1));
+    let mut found = Vec::new();
+    while found.len() < most && agents.next_due() < Time::NEVER {
+        let io = agents.take(Time::LAST).expect("it is due");
+        finish(&mut agents, io.due, &io);
+        found.push(io);
+    }
+    found
+}
+
+fn finish(agents: &mut Agents, now: Time, io: &Io) {
+    let req = io.with(penstock_core::ReqId::new(0, 0));
+    let done =
+        Done { id: req.id, at: now, begun: io.due, service: Span::ZERO, len: io.len, error: None };
+    agents.finished(now, &req, &done);
+}
+
+fn loop_of_one() -> Arrivals {
+    Arrivals::closed(1, Span::ZERO)
+}
+
+fn starts(agent: Agent, most: usize) -> Vec<u64> {
+    served(vec![agent], most).iter().map(|io| io.start).collect()
+}
+
+#[test]
+fn a_stride_counts_from_beginning_to_beginning() {
+    let spacing = Spacing { stride: Some(10_000), ..Spacing::default() };
+    let strided = Agent { spacing, region: 1_000..41_000, ..agent(loop_of_one()) };
+    assert_eq!(starts(strided.clone(), 6), [1_000, 11_000, 21_000, 31_000, 1_000, 11_000]);
+    assert_eq!(strided.requests_of_passes(3), Some(12));
+    let aligned = Spacing { align: Some(4096), first: 5_000, ..spacing };
+    let aligned = Agent { spacing: aligned, ..strided };
+    assert_eq!(starts(aligned.clone(), 6), [9_192, 21_480, 33_768, 1_000, 13_288, 25_576]);
+    assert_eq!(aligned.requests_of_passes(2), Some(6));
+}
+
+#[test]
+fn backwards_goes_from_the_end_of_the_region_to_its_beginning_and_again() {
+    let back = Agent { pattern: Pattern::Backwards, region: 1_000..11_000, ..agent(loop_of_one()) };
+    assert_eq!(starts(back.clone(), 4), [5_096, 1_000, 5_096, 1_000], "places of a forward pass");
+    assert_eq!(back.requests_of_passes(2), Some(4));
+    let gap =
+        Agent { spacing: Spacing { gap: 1_000, ..Spacing::default() }, region: 0..20_480, ..back };
+    assert_eq!(starts(gap.clone(), 5), [16_384, 11_288, 6_192, 1_096, 16_384]);
+    assert_eq!(gap.requests_of_passes(1), Some(4));
+    let stride = Spacing { stride: Some(8_192), align: Some(512), ..Spacing::default() };
+    let stride = Agent { spacing: stride, ..gap };
+    assert_eq!(starts(stride.clone(), 4), [16_384, 8_192, 0, 16_384]);
+    assert_eq!(stride.requests_of_passes(1), Some(3));
+}
+
+#[test]
+fn passes_are_times_through_the_region() {
+    for (first, count) in [(0, 10), (4_096, 9), (38_000, 10)] {
+        let spacing = Spacing { first, ..Spacing::default() };
+        let agent = Agent { spacing, ..agent(loop_of_one()) };
+        let count = Some(count);
+        assert_eq!(agent.requests_of_passes(1), count, "from {first} on");
+        assert_eq!(agent.requests_of_passes(4), count.map(|count| count + 30));
+        let again = starts(agent, 20).iter().rposition(|start| *start == 0);
+        assert_eq!(again.map(|again| again as u64 % 10), count.map(|count| count % 10));
+    }
+    let random = Agent { pattern: Pattern::Random, region: 0..10_000, ..agent(loop_of_one()) };
+    assert_eq!(random.requests_of_passes(3), Some(6), "as many whole requests as the region holds");
+    let sizes = Weighted::new([(512, 1), (1_024, 1)]).expect("weights");
+    assert_eq!(Agent { sizes, ..random }.requests_of_passes(3), None);
+}
+
+#[test]
+fn a_total_ends_with_a_shorter_request_whatever_was_planned() {
+    for arrivals in [Arrivals::closed(4, Span::from_ms(1)), ten_a_second(), Arrivals::Turns] {
+        let agent = Agent { bytes: 10_000, ..agent(arrivals) };
+        let lens: Vec<u32> = served(vec![agent], 100).iter().map(|io| io.len).collect();
+        assert_eq!(lens, [4096, 4096, 1808]);
+    }
+    // Another agent goes on, and so do the rounds of those that take turns.
+    let short = Agent { bytes: 4096, ..agent(Arrivals::Turns) };
+    let long = Agent { bytes: 5 * 4096, ..short.clone() };
+    let streams: Vec<u32> = served(vec![short, long], 100).iter().map(|io| io.stream.0).collect();
+    assert_eq!(streams.len(), 6);
+    assert_eq!(streams[2..], [1; 4]);
+}
+
+#[test]
+fn a_flush_follows_so_many_writes_and_takes_the_place_of_a_request() {
+    let writes = Agent {
+        ops: Ops::Only(Op::Write),
+        flush: NonZeroU32::new(2),
+        flags: Flags::SYNC.with(Flags::FUA),
+        count: 5,
+        ..agent(loop_of_one())
+    };
+    let found = served(vec![writes.clone()], 100);
+    let ops: Vec<Op> = found.iter().map(|io| io.op).collect();
+    assert_eq!(ops, [Op::Write, Op::Write, Op::Flush, Op::Write, Op::Write, Op::Flush, Op::Write]);
+    assert_eq!((found[2].start, found[2].len, found[2].flags), (0, 0, Flags::SYNC));
+    assert_eq!(found[3].start, 8192, "places go on behind a flush");
+
+    // With several in flight, there are never more.
+    let deep = Agent { arrivals: Arrivals::closed(3, Span::from_ms(1)), ..writes.clone() };
+    let mut agents = Agents::new(vec![deep], Seed(1));
+    let first: Vec<Io> = std::iter::from_fn(|| agents.take(Time::ZERO)).collect();
+    assert_eq!(first.len(), 3);
+    let now = Time::from_ns(500);
+    finish(&mut agents, now, &first[0]);
+    finish(&mut agents, now, &first[1]);
+    let flush = agents.take(now).expect("at once, without a pause");
+    assert_eq!((flush.op, flush.due), (Op::Flush, now));
+    assert!(agents.take(now).is_none());
+
+    // Reads call for none, and neither does the end of the agent's time.
+    let reads = Agent { ops: Ops::Only(Op::Read), ..writes.clone() };
+    assert!(served(vec![reads], 100).iter().all(|io| io.op == Op::Read));
+    let active = Time::ZERO..Time::from_ns(1);
+    let mut agents = Agents::new(vec![Agent { active, ..writes }], Seed(1));
+    let last = agents.take(Time::ZERO).expect("it began");
+    finish(&mut agents, now, &last);
+    assert_eq!(agents.next_due(), Time::NEVER);
+}
+
+#[test]
+fn an_open_loop_with_buffers_waits_for_a_completion_and_keeps_its_schedule() {
+    let buffers = NonZeroU32::new(2);
+    let open = Arrivals::Open { rate: 10.0, pace: Pace::Fixed, curve: vec![], buffers };
+    let mut agents = Agents::new(vec![Agent { count: 4, ..agent(open) }], Seed(1));
+    let late = Time::from_ns(1_000_000_000);
+    let first: Vec<Io> = std::iter::from_fn(|| agents.take(late)).collect();
+    assert_eq!(first.len(), 2, "no more than its buffers");
+    finish(&mut agents, late, &first[1]);
+    let third = agents.take(late).expect("a buffer is free");
+    assert_eq!(third.due, Time::from_ns(200_000_000), "as the schedule has it");
+    assert!(agents.take(late).is_none());
+    finish(&mut agents, late, &third);
+    finish(&mut agents, late, &first[0]);
+    assert_eq!(agents.take(late).map(|io| io.due), Some(Time::from_ns(300_000_000)));
+    assert_eq!(agents.next_due(), Time::NEVER);
+}
+
+#[test]
+fn a_mix_has_its_share_of_reads_and_only_writes_are_durable() {
+    let flags = Flags::SYNC.with(Flags::FUA);
+    let mix =
+        Agent { ops: Ops::Mix { reads: ALL_REQUESTS / 10 * 7 }, flags, ..agent(loop_of_one()) };
+    let found = served(vec![mix.clone()], 100_000);
+    let reads = found.iter().filter(|io| io.op == Op::Read).count();
+    // Four standard deviations.
+    assert!(reads.abs_diff(70_000) < 4 * 145, "{reads}");
+    assert!(found.iter().all(|io| io.flags.has(Flags::FUA) == (io.op == Op::Write)));
+    let all = |reads| served(vec![Agent { ops: Ops::Mix { reads }, ..mix.clone() }], 1_000);
+    assert!(all(0).iter().all(|io| io.op == Op::Write));
+    assert!(all(ALL_REQUESTS).iter().all(|io| io.op == Op::Read));
+}
+
+#[test]
+fn operations_and_think_times_leave_the_places_as_they_are() {
+    let random = Agent { pattern: Pattern::Random, ..agent(loop_of_one()) };
+    let places = starts(random.clone(), 1_000);
+    let think = Think::Exponential(Span::from_us(10));
+    let other = Agent {
+        ops: Ops::Mix { reads: ALL_REQUESTS / 2 },
+        arrivals: Arrivals::Closed { depth: 1, think },
+        ..random
+    };
+    assert_eq!(starts(other, 1_000), places);
+}
+
+#[test]
+fn exponential_think_times_have_their_mean_and_deviation() {
+    let think = Think::Exponential(Span::from_us(50));
+    let thinks = Agent {
+        arrivals: Arrivals::Closed { depth: 1, think },
+        active: Time::ZERO..Time::NEVER,
+        ..agent(loop_of_one())
+    };
+    let due: Vec<u64> = served(vec![thinks], 50_001).iter().map(|io| io.due.ns()).collect();
+    let pauses: Vec<f64> = due.windows(2).map(|two| (two[1] - two[0]) as f64 / 50_000.0).collect();
+    let mean = pauses.iter().sum::<f64>() / 50_000.0;
+    let var = pauses.iter().map(|pause| (pause - mean).powi(2)).sum::<f64>() / 50_000.0;
+    assert!((mean - 1.0).abs() < 0.02 && (var - 1.0).abs() < 0.06, "{mean} {var}");
 }

@@ -235,6 +235,12 @@ impl Kind {
                 self.cursor = start + len;
                 start
             }
+            Pattern::Backwards => {
+                let before = self.cursor.checked_sub(len).filter(|start| *start >= region.start);
+                let start = before.unwrap_or(region.end - len);
+                self.cursor = start;
+                start
+            }
             Pattern::Random => {
                 let slots = (region.end - region.start) / len;
                 region.start + self.rng.random_range(0..slots) * len

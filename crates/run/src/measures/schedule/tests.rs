@@ -64,7 +64,7 @@ fn watched(
     warmup: Time,
     stop_at: Time,
 ) -> [Option<ScheduleResult>; 3] {
-    let even = Arrivals::Open { rate: 100.0, pace: Pace::Fixed, curve: vec![] };
+    let even = Arrivals::open(100.0, Pace::Fixed);
     let agents: Vec<Agent> = std::iter::once(agent(0, even)).chain(others).collect();
     let open = |agent: &Agent| matches!(agent.arrivals, Arrivals::Open { .. });
     let open: Vec<bool> = agents.iter().map(open).collect();
@@ -100,7 +100,7 @@ fn what_was_late_is_known_to_the_nanosecond() {
 
 #[test]
 fn a_closed_loop_has_no_schedule_and_fills_the_device() {
-    let closed = agent(1, Arrivals::Closed { depth: 1, think: Span::ZERO });
+    let closed = agent(1, Arrivals::closed(1, Span::ZERO));
     let by_us = [0, 1_500];
     let [all, class, other] = watched(&by_us, vec![closed], Time::ZERO, Time::NEVER);
     assert!(other.is_none());
@@ -132,7 +132,7 @@ fn the_warm_up_is_not_counted() {
 /// A billion arrivals a second for 28 hours: it once took forever to end such a run.
 #[test]
 fn what_is_left_of_an_endless_schedule_is_not_counted_to_its_end() {
-    let fast = Arrivals::Open { rate: 1e9, pace: Pace::Fixed, curve: vec![] };
+    let fast = Arrivals::open(1e9, Pace::Fixed);
     let agent = Agent { active: Time::ZERO..ms(100_000_000), ..agent(0, fast) };
     let mut schedule = Schedule::new(1, Time::ZERO, 1, Box::new(|_| true));
     schedule.ended(&mut Agents::new(vec![agent], Seed(1)), ms(1), Time::NEVER);

@@ -1,0 +1,210 @@
+//! Where random requests begin: laws over the places of a region.
+//!
+//! A place is a multiple of the alignment at which the longest request fits. Some laws are of places
+//! (`Normal`, `Poisson`, `Zoned`: neighbours are alike), others of ranks, the first of which is the
+//! most frequent (`Zipf`, `Pareto`). Ranks are scattered: consecutive ones lie far apart, and no two
+//! at one place.
+//!
+//! Ranks are drawn as J. Gray et al. do, "Quickly Generating Billion-Record Synthetic Databases"
+//! (SIGMOD 1994), which is also what fio gives: a law of Zipf whose first two ranks are exact and whose
+//! others invert a continuous law, and a self-similar law, in which the first part `h` of all ranks
+//! gets the part `1 - h` of all requests.
+
+use penstock_core::{Rng, Seed};
+use rand::RngExt;
+use rand_distr::{Distribution, Normal, Poisson};
+
+use super::weighted::Weighted;
+
+/// All of a region, in the unit of [`Spread::Zoned`].
+pub const WHOLE_REGION: u32 = 1_000_000_000;
+
+/// How random requests are spread over a region. Bytes are counted from its first byte.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub enum Spread {
+    /// Each place alike.
+    #[default]
+    Uniform,
+    /// By rank, the frequency of rank `i` in proportion to `i` to the power of `-theta`.
+    Zipf {
+        /// Above zero, at most 10, and not 1.
+        theta: f64,
+    },
+    /// By rank: the first part `h` of the ranks gets the part `1 - h` of the requests.
+    Pareto {
+        /// Between zero and one.
+        h: f64,
+    },
+    /// Around a byte. What falls outside is drawn again.
+    Normal {
+        /// The byte, within the region.
+        mean: f64,
+        /// Standard deviation in bytes, at most the region's length.
+        dev: f64,
+    },
+    /// The number of the place is a Poisson variate. What falls outside is drawn again.
+    Poisson {
+        /// The byte of the mean, within the region and above zero.
+        mean: f64,
+    },
+    /// Zones, from one billionth of the region to before another, each with a share of the requests;
+    /// uniform in each.
+    Zoned(Weighted<(u32, u32)>),
+}
+
+/// The places of a region, with the law by which they are drawn.
+pub(super) struct Places {
+    count: u64,
+    law: Law,
+}
+
+enum Law {
+    Uniform,
+    Zipf {
+        scatter: Scatter,
+        /// 1 / (1 - theta), and what else Gray et al. have.
+        alpha: f64,
+        zeta: f64,
+        eta: f64,
+        /// The sum of the first two.
+        two: f64,
+    },
+    Pareto {
+        scatter: Scatter,
+        power: f64,
+    },
+    Normal {
+        bytes: Normal<f64>,
+        step: f64,
+    },
+    Poisson(Poisson<f64>),
+    Zoned(Weighted<(u64, u64)>),
+}
+
+impl Places {
+    /// So many places, `step` bytes apart. Where ranks lie descends from `seed`: the same for every
+    /// agent.
+    ///
+    /// # Panics
+    /// If a parameter is outside of its bounds.
+    pub(super) fn new(spread: &Spread, count: u64, step: u64, seed: Seed) -> Self {
+        let n = count as f64;
+        let law = match *spread {
+            Spread::Uniform => Law::Uniform,
+            Spread::Zipf { theta } => {
+                let (zeta, two) = (zeta(count, theta), 1.0 + 0.5_f64.powf(theta));
+                let eta = (1.0 - (2.0 / n).powf(1.0 - theta)) / (1.0 - two / zeta);
+                let scatter = Scatter::new(count, seed);
+                Law::Zipf { scatter, alpha: 1.0 / (1.0 - theta), zeta, eta, two }
+            }
+            Spread::Pareto { h } => {
+                Law::Pareto { scatter: Scatter::new(count, seed), power: h.ln() / (1.0 - h).ln() }
+            }
+            Spread::Normal { mean, dev } => {
+                let bytes = Normal::new(mean, dev).expect("a finite deviation");
+                Law::Normal { bytes, step: step as f64 }
+            }
+            Spread::Poisson { mean } => {
+                Law::Poisson(Poisson::new(mean / step as f64).expect("a mean above zero"))
+            }
+            Spread::Zoned(ref zones) => {
+                let at = |part: u32| {
+                    (u128::from(count) * u128::from(part) / u128::from(WHOLE_REGION)) as u64
+                };
+                let places = zones.iter().map(|((from, to), weight)| {
+                    let (from, to) = (at(from), at(to));
+                    assert!(weight == 0 || from < to, "a zone without a place");
+                    ((from, to), weight as u32)
+                });
+                Law::Zoned(Weighted::new(places).expect("a weight above zero"))
+            }
+        };
+        Self { count, law }
+    }
+
+    /// The number of a place.
+    pub(super) fn draw(&self, rng: &mut Rng) -> u64 {
+        let n = self.count as f64;
+        match &self.law {
+            Law::Uniform => rng.random_range(0..self.count),
+            Law::Zipf { scatter, alpha, zeta, eta, two } => {
+                let u: f64 = rng.random();
+                let rank = match u * zeta {
+                    first if first < 1.0 => 0,
+                    second if second < *two => 1,
+                    // The casts of floats to integers saturate.
+                    _ => (n * (eta * u - eta + 1.0).powf(*alpha)) as u64,
+                };
+                scatter.place(rank.min(self.count - 1))
+            }
+            Law::Pareto { scatter, power } => {
+                let rank = (n * rng.random::<f64>().powf(*power)) as u64;
+                scatter.place(rank.min(self.count - 1))
+            }
+            Law::Normal { bytes, step } => loop {
+                let at = bytes.sample(rng) / step;
+                if (0.0..n).contains(&at) {
+                    return (at as u64).min(self.count - 1);
+                }
+            },
+            Law::Poisson(number) => loop {
+                let at: f64 = number.sample(rng);
+                if at < n {
+                    return at as u64;
+                }
+            },
+            Law::Zoned(zones) => {
+                let (from, to) = zones.draw(rng);
+                rng.random_range(from..to)
+            }
+        }
+    }
+}
+
+/// The sum of `i` to the power of `-theta` for `i` from 1 to `count`.
+fn zeta(count: u64, theta: f64) -> f64 {
+    /// Terms that are added up. The rest is an integral with two corrections (Euler and Maclaurin).
+    const TERMS: u64 = 10_000;
+    let term = |i: f64| i.powf(-theta);
+    let first: f64 = (1..=count.min(TERMS)).rev().map(|i| term(i as f64)).sum();
+    if count <= TERMS {
+        return first;
+    }
+    let (a, b) = (TERMS as f64, count as f64);
+    let integral = (b.powf(1.0 - theta) - a.powf(1.0 - theta)) / (1.0 - theta);
+    let slopes = theta * (a.powf(-theta - 1.0) - b.powf(-theta - 1.0));
+    first + integral + (term(b) - term(a)) / 2.0 + slopes / 12.0
+}
+
+/// Places of ranks: each rank has one, and consecutive ones lie far apart.
+struct Scatter {
+    count: u64,
+    /// The place of the first rank.
+    first: u64,
+    /// From a rank to the next: about the golden section of all places, with no divisor in common.
+    step: u64,
+}
+
+impl Scatter {
+    fn new(count: u64, seed: Seed) -> Self {
+        const GOLDEN: f64 = 0.618_033_988_749_894_9;
+        let golden = (count as f64 * GOLDEN) as u64;
+        let step = (golden.max(1)..=count)
+            .find(|step| divisor(*step, count) == 1)
+            .expect("one less than the count, if no other");
+        Self { count, first: seed.stream("spread", 0).random_range(0..count), step }
+    }
+
+    fn place(&self, rank: u64) -> u64 {
+        let steps = u128::from(rank) * u128::from(self.step);
+        ((steps + u128::from(self.first)) % u128::from(self.count)) as u64
+    }
+}
+
+/// The greatest common divisor.
+fn divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { divisor(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+use penstock_core::{ClassId, Op, Source, Span, Time};
+
+use super::super::{Agent, Agents, Arrivals, Weighted};
+use super::*;
+
+const REQUESTS: usize = 1_000_000;
+const PLACES: u64 = 1_000;
+const SIZE: u32 = 4096;
+
+/// How often each place was drawn in a million requests of an agent.
+fn drawn(spread: Spread, seed: u64) -> Vec<u64> {
+    let region = 4096..4096 + PLACES * u64::from(SIZE);
+    let arrivals = Arrivals::closed(REQUESTS as u32, Span::ZERO);
+    let agent = Agent { spread, ..Agent::new(ClassId(0), Op::Read, SIZE, region, arrivals) };
+    let mut agents = Agents::new(vec![agent], Seed(seed));
+    let mut found = vec![0; PLACES as usize];
+    for _ in 0..REQUESTS {
+        let start = agents.take(Time::ZERO).expect("a request").start - 4096;
+        assert_eq!(start % u64::from(SIZE), 0);
+        found[(start / u64::from(SIZE)) as usize] += 1;
+    }
+    found
+}
+
+/// That what was `found` passes a chi-squared test at 1 % against `law`, a weight each.
+#[track_caller]
+fn follows(found: &[u64], law: &[f64]) {
+    let (all, sum) = (found.iter().sum::<u64>() as f64, law.iter().sum::<f64>());
+    let (mut chi, mut classes) = (0.0_f64, 0.0_f64);
+    // Neighbours are taken together until at least ten are expected.
+    let (mut seen, mut expected) = (0.0, 0.0);
+    for (&found, weight) in found.iter().zip(law) {
+        seen += found as f64;
+        expected += weight / sum * all;
+        if expected >= 10.0 {
+            chi += (seen - expected) * (seen - expected) / expected;
+            classes += 1.0;
+            (seen, expected) = (0.0, 0.0);
+        }
+    }
+    assert!(seen <= 30.0 + 3.0 * expected, "{seen} instead of {expected} at the end");
+    assert!(classes > 1.0, "nothing to compare");
+    // Wilson and Hilferty's approximation of the 99th percentile.
+    let (freedom, z) = (classes - 1.0, 2.326_348);
+    let part = 2.0 / (9.0 * freedom);
+    let limit = freedom * (1.0 - part + z * part.sqrt()).powi(3);
+    assert!(chi < limit, "chi squared is {chi:.1} of {freedom} degrees; the limit is {limit:.1}");
+}
+
+/// The counts by rank, of what was drawn by place.
+fn by_rank(places: &[u64], seed: u64) -> Vec<u64> {
+    let scatter = Scatter::new(PLACES, Seed(seed));
+    (0..PLACES).map(|rank| places[scatter.place(rank) as usize]).collect()
+}
+
+#[test]
+fn uniform_requests_are_uniform() {
+    follows(&drawn(Spread::Uniform, 1), &[1.0; PLACES as usize]);
+}
+
+#[test]
+#[should_panic(expected = "chi squared")]
+fn the_test_itself_finds_a_place_that_is_too_frequent() {
+    let mut found = drawn(Spread::Uniform, 1);
+    found[17] += 500;
+    follows(&found, &[1.0; PLACES as usize]);
+}
+
+/// Gray's generator, inverted: the part of all random numbers that leads to each rank.
+fn zipf(theta: f64) -> Vec<f64> {
+    let n = PLACES as f64;
+    let zeta: f64 = (1..=PLACES).map(|i| (i as f64).powf(-theta)).sum();
+    let two = 1.0 + 0.5_f64.powf(theta);
+    let eta = (1.0 - (2.0 / n).powf(1.0 - theta)) / (1.0 - two / zeta);
+    // Up to which random number ranks before `k` are drawn.
+    let until = |k: u64| match k {
+        0 => 0.0,
+        1 => 1.0 / zeta,
+        2 => two / zeta,
+        k => ((k as f64 / n).powf(1.0 - theta) - 1.0 + eta) / eta,
+    };
+    (0..PLACES).map(|k| until(k + 1) - until(k)).collect()
+}
+
+#[test]
+fn zipf_is_the_law_of_gray() {
+    for (theta, seed) in [(1.2, 1), (0.8, 2), (0.5, 3), (2.5, 4)] {
+        let law = zipf(theta);
+        follows(&by_rank(&drawn(Spread::Zipf { theta }, seed), seed), &law);
+        // The first two are those of Zipf's law, and the others close to it if it is no steep one.
+        let sum: f64 = (1..=PLACES).map(|i| (i as f64).powf(-theta)).sum();
+        for rank in [1, 2, 10, 100, 500] {
+            let ratio = law[rank - 1] * sum / (rank as f64).powf(-theta);
+            let near = if rank < 3 { 1e-9 } else { 0.1 };
+            assert!(theta > 2.0 || (ratio - 1.0).abs() < near, "rank {rank} of {theta}: {ratio}");
+        }
+    }
+}
+
+#[test]
+fn pareto_gives_the_first_part_of_the_ranks_the_rest_of_the_requests() {
+    for (h, seed) in [(0.2, 1), (0.1, 2), (0.5, 3)] {
+        let ranks = by_rank(&drawn(Spread::Pareto { h }, seed), seed);
+        let power = (1.0_f64 - h).ln() / h.ln();
+        let until = |k: u64| (k as f64 / PLACES as f64).powf(power);
+        let law: Vec<f64> = (0..PLACES).map(|k| until(k + 1) - until(k)).collect();
+        follows(&ranks, &law);
+        let first: u64 = ranks[..(h * PLACES as f64) as usize].iter().sum();
+        let part = first as f64 / REQUESTS as f64;
+        assert!((part - (1.0 - h)).abs() < 0.002, "{h}: {part}");
+    }
+}
+
+#[test]
+fn normal_places_are_the_part_of_the_density_within_the_region() {
+    let size = f64::from(SIZE);
+    for (mean, dev) in [(500.0, 100.0), (0.0, 300.0), (900.5, 1_000.0)] {
+        let spread = Spread::Normal { mean: mean * size, dev: dev * size };
+        let density = |x: f64| (-(x - mean) * (x - mean) / (2.0 * dev * dev)).exp();
+        // Simpson's rule over each place.
+        let law = (0..PLACES).map(|place| {
+            let x = place as f64;
+            (density(x) + 4.0 * density(x + 0.5) + density(x + 1.0)) / 6.0
+        });
+        follows(&drawn(spread, 1), &law.collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn poisson_numbers_have_the_law_of_poisson() {
+    for mean in [400.0, 7.5, 990.0] {
+        let spread = Spread::Poisson { mean: mean * f64::from(SIZE) };
+        let mut log = -mean;
+        let law = (0..PLACES).map(|place| {
+            if place > 0 {
+                log += f64::ln(mean) - (place as f64).ln();
+            }
+            log.exp()
+        });
+        follows(&drawn(spread, 1), &law.collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn zones_get_their_shares() {
+    let of = |percent: u32| percent * (WHOLE_REGION / 100);
+    let zones =
+        [((0, of(10)), 60), ((of(10), of(40)), 30), ((of(40), of(60)), 0), ((of(60), of(100)), 10)];
+    let law = (0..PLACES).map(|place| match place {
+        0..100 => 60.0 / 100.0,
+        100..400 => 30.0 / 300.0,
+        400..600 => 0.0,
+        _ => 10.0 / 400.0,
+    });
+    let spread = Spread::Zoned(Weighted::new(zones).expect("a weight above zero"));
+    let found = drawn(spread, 1);
+    follows(&found, &law.collect::<Vec<_>>());
+    assert_eq!(found[400..600].iter().sum::<u64>(), 0);
+}
+
+#[test]
+fn sizes_have_their_weights_and_every_place_holds_the_longest() {
+    let sizes =
+        Weighted::new([(4096, 60), (65_536, 40), (1 << 20, 0)]).expect("a weight above zero");
+    let arrivals = Arrivals::closed(REQUESTS as u32, Span::ZERO);
+    let agent = Agent { sizes, ..Agent::new(ClassId(0), Op::Read, 4096, 0..1 << 20, arrivals) };
+    let mut agents = Agents::new(vec![agent], Seed(1));
+    let (mut found, mut places) = ([0; 2], vec![0; 241]);
+    for io in std::iter::from_fn(|| agents.take(Time::ZERO)).take(REQUESTS) {
+        found[usize::from(io.len == 65_536)] += 1;
+        assert!(io.len == 4096 || io.len == 65_536);
+        places[(io.start / 4096) as usize] += 1;
+    }
+    follows(&found, &[60.0, 40.0]);
+    follows(&places, &[1.0; 241]);
+}
+
+#[test]
+fn each_rank_has_a_place_of_its_own() {
+    for count in [1, 2, 3, 10, 999, 1_000, 4_096, 65_537] {
+        let scatter = Scatter::new(count, Seed(7));
+        let mut places: Vec<u64> = (0..count).map(|rank| scatter.place(rank)).collect();
+        places.sort_unstable();
+        assert!(places.into_iter().eq(0..count), "{count}");
+    }
+}
+
+#[test]
+fn a_long_sum_is_as_good_as_a_short_one() {
+    for theta in [0.5, 0.99, 1.2, 3.0] {
+        let sum: f64 = (1..=200_000).rev().map(|i| f64::from(i).powf(-theta)).sum();
+        assert!((zeta(200_000, theta) / sum - 1.0).abs() < 1e-12, "{theta}");
+    }
+}
+
+#[test]
+fn regions_of_few_places_have_each_law() {
+    for count in 1..4 {
+        let mean = f64::from(SIZE);
+        let laws = [
+            Spread::Zipf { theta: 0.9 },
+            Spread::Zipf { theta: 10.0 },
+            Spread::Pareto { h: 0.01 },
+            Spread::Normal { mean: 0.0, dev: mean },
+            Spread::Poisson { mean },
+        ];
+        for law in laws {
+            let places = Places::new(&law, count, SIZE.into(), Seed(1));
+            let mut rng = Seed(1).stream("test", 0);
+            assert!((0..1_000).all(|_| places.draw(&mut rng) < count), "{law:?} of {count}");
+        }
+    }
+}
