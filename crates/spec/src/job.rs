@@ -41,9 +41,9 @@ keys! {
     KEYS:
     /// Every random number descends from it.
     SEED seed: u64 = Count(0, u64::MAX), or 1;
-    /// When the agents stop. A job that plays a trace or merges has none.
-    DURATION duration: Span = TIME.above_zero().hint("a run of no length asks for nothing"),
-        needs "\"10min\"";
+    /// When the agents stop. A job that plays a trace or merges has none; a job in which each agent
+    /// has a `total`, a `count` or `passes` needs none.
+    DURATION duration: Span = TIME.above_zero().hint("a run of no length asks for nothing");
     /// What is due before this is not measured.
     WARMUP warmup: Span = TIME, or Span::ZERO;
     /// When the run ends: when all requests have finished (`drained`), when what they wrote is on
@@ -76,7 +76,8 @@ pub struct Job {
     pub name: String,
     /// Every random number descends from it.
     pub seed: u64,
-    /// When the agents stop; a trace and merges last as long as they do.
+    /// When the agents stop; [`Span::MAX`] if what asks ends by itself, as a trace, merges and agents
+    /// with a quota do.
     pub duration: Span,
     /// What is due before is not measured.
     pub warmup: Span,
@@ -202,7 +203,7 @@ impl Job {
         let mut out = Lines::default();
         Rows::of(&[KEYS])
             .put(&SEED, &self.seed)
-            .maybe(&DURATION, Some(&self.duration).filter(|_| !self.workload.ends_by_itself()))
+            .maybe(&DURATION, Some(&self.duration).filter(|duration| **duration < Span::MAX))
             .put(&WARMUP, &self.warmup)
             .put(&STOP, &self.stop.named(&self.classes))
             .put(&MAX_OUTSTANDING, &self.max_outstanding)
@@ -247,17 +248,21 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let seed = reader.get(&SEED)?;
     let folder = folder(name);
     let kind = WorkloadKind::of(&reader, &DURATION)?;
-    let endless = kind.ends_by_itself();
-    let duration = if endless { Span::MAX } else { reader.get(&DURATION)? };
+    let duration = reader.find(&DURATION)?.unwrap_or(Span::MAX);
     let warmup = warmup(&reader, duration)?;
     // What ends by itself may be stopped at any time.
-    let earliest = if endless { Span::ZERO } else { duration };
+    let earliest = if duration == Span::MAX { Span::ZERO } else { duration };
     let max_outstanding = reader.get(&MAX_OUTSTANDING)?;
     let live = reader.node(&LIVE).map(Live::read).transpose()?.unwrap_or_default();
     let page_cache = reader.node(&PAGE_CACHE).map(PageCacheSpec::read).transpose()?;
     let classes = reader.node(&CLASS).map(classes).transpose()?.unwrap_or_default();
     let classes = kind.classes(&reader, classes)?;
     let mut workload = kind.read(&reader, &classes, duration, folder)?;
+    if duration == Span::MAX && !workload.ends_by_itself() {
+        let missing = reader.missing(&DURATION, "\"10min\"");
+        let hint = "add `duration = \"10min\"`, or a `total`, a `count` or `passes` to each agent";
+        return Err(if workload.programs().is_some() { missing } else { missing.hint(hint) });
+    }
     let device = device(&reader, folder, &mut workload)?;
     let stop = reader.get(&STOP)?.of(reader.place(&STOP), earliest, &classes, &workload)?;
     let policies = policies::all(reader.node(&POLICY), folder)?;
@@ -307,7 +312,7 @@ fn check_depth(job: &Job, origin: &Origin) -> Result<(), JobError> {
     let most = job.max_outstanding;
     let found = format!("closed agents keep {depth} requests outstanding; at most {most} may be");
     let several = agents.iter().any(|agent| agent.agents() > 1);
-    let lower = if several { "`depth` or `copies`" } else { "`depth`" };
+    let lower = if several { "`depth`, `buffers` or `copies`" } else { "`depth` or `buffers`" };
     let key = MAX_OUTSTANDING.name;
     let hint = if depth <= MAX_OUTSTANDING_MOST {
         format!("lower their {lower}, or set `{key} = {depth}`")

@@ -69,12 +69,15 @@ impl<'a> Reader<'a> {
         match (self.node(key), &key.absent) {
             (Some(node), _) => key.kind.read(node),
             (None, Given::Usual(usual)) => Ok(usual()),
-            (None, Given::Needed(example)) => {
-                let missing = format!("missing key `{}` in {}", key.name, self.what);
-                let hint = format!("add `{} = {example}`", key.name);
-                Err(JobError::new(missing).at(self.origin).hint(hint))
-            }
+            (None, Given::Needed(example)) => Err(self.missing(key, example)),
         }
+    }
+
+    /// That `key` is not given, of which `example` is a value.
+    pub(crate) fn missing(&self, key: &dyn Declared, example: &str) -> JobError {
+        let missing = format!("missing key `{}` in {}", key.name(), self.what);
+        let hint = format!("add `{} = {example}`", key.name());
+        JobError::new(missing).at(self.origin).hint(hint)
     }
 
     /// The value of `key`, if it is given.

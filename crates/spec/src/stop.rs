@@ -27,7 +27,7 @@ pub enum Stop<C = ClassId> {
     /// When every request has finished.
     Drained,
     /// When no request can arrive any more: at the end of the last agent's time, or with the last request
-    /// of a trace.
+    /// of a trace. Agents without an end in time have no such moment.
     LastArrival,
     /// When every request has finished and everything that was written is on its device.
     Durable,
@@ -98,8 +98,15 @@ impl Stop<String> {
     ) -> Result<Stop, JobError> {
         match self {
             Self::Drained => Ok(Stop::Drained),
-            Self::LastArrival => Ok(Stop::LastArrival),
             Self::Durable => Ok(Stop::Durable),
+            Self::LastArrival => {
+                if workload.agents().iter().any(|agent| agent.stop == Span::MAX) {
+                    let found = "`last-arrival` is a time, and an agent has no end in time";
+                    let hint = "give the job a `duration`, or stop with `sent:CLASS`";
+                    return Err(JobError::new(found).at(origin).hint(hint));
+                }
+                Ok(Stop::LastArrival)
+            }
             Self::Done(name) => {
                 let hint = "only of programs is known when they have ended; set `drained`";
                 if workload.programs().is_none() {

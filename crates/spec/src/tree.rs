@@ -227,17 +227,19 @@ impl Node {
 
     /// A factor: a number of at least zero.
     pub(crate) fn factor(&self, most: f64) -> Result<f64, JobError> {
+        self.number(&format!("a number from 0 to {most}"), |number| (0.0..=most).contains(&number))
+    }
+
+    /// A number without a unit that `fits`, which is `what`.
+    pub(crate) fn number(&self, what: &str, fits: impl Fn(f64) -> bool) -> Result<f64, JobError> {
         let number = match &self.value {
             Value::Integer(number) => Some(*number as f64),
             Value::Float(number) => Some(*number),
             Value::Word(word) => word.parse().ok(),
             _ => None,
         };
-        let found = number.filter(|number| (0.0..=most).contains(number));
-        found.ok_or_else(|| {
-            let expected = self.expected(&format!("a number from 0 to {most}"));
-            expected.hint("a factor carries no unit and no quotes, as in `0.5`")
-        })
+        let hint = "a factor carries no unit and no quotes, as in `0.5`";
+        number.filter(|number| fits(*number)).ok_or_else(|| self.expected(what).hint(hint))
     }
 
     /// One of `words`.

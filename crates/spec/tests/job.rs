@@ -1,6 +1,7 @@
 //! Jobs as they are understood: the example to the letter, defaults, `--set`, regions on a target,
 //! and that a job written out reads back as the same.
 
+use std::num::NonZeroU32;
 use std::path::Path;
 
 use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
@@ -14,7 +15,7 @@ use penstock_spec::{Edge, Job, Stop, View};
 use penstock_workload::Pattern::{Random, Sequential};
 use penstock_workload::merge::Memory;
 use penstock_workload::trace::Layout;
-use penstock_workload::{Agent, Arrivals, Growth, Pace, Spacing};
+use penstock_workload::{Agent, Arrivals, Growth, Ops, Pace, Spacing, Spread, Think, Weighted};
 use proptest::prelude::*;
 
 const BANK_DAY: &str = include_str!("../../../examples/bank-day.toml");
@@ -214,6 +215,128 @@ fn requests_of_an_agent_may_be_aligned_apart_growing_and_counted() {
     let random = small(&["agent.0.count=7"]);
     assert_eq!(parse(&random.text(), &[]), random);
     assert_eq!(random.agents_on(10 << 30, 512).unwrap()[0].count, 7);
+}
+
+/// The agent of a job with these keys in place of op, size, pattern and arrivals, on a target of a gibibyte.
+fn agent_with(keys: &str) -> Agent {
+    let head = SMALL.split("op =").next().expect("a head");
+    let job = parse(&format!("{head}{keys}\n"), &[]);
+    assert_eq!(parse(&job.text(), &[]), job, "{}", job.text());
+    job.agents_on(1 << 30, 512).unwrap_or_else(|error| panic!("{error}")).remove(0)
+}
+
+#[test]
+fn an_agent_may_mix_operations_and_sizes_and_ask_for_flushes() {
+    let agent = agent_with(
+        "mix = 0.7\nsync = true\nflush = 100\nsize = [[\"4KiB\", 60], [\"64KiB\", 40]]\n\
+         pattern = \"random\"",
+    );
+    assert_eq!(agent.ops, Ops::Mix { reads: 700_000_000 });
+    assert_eq!((agent.flush, agent.flags), (NonZeroU32::new(100), Flags::SYNC.with(Flags::FUA)));
+    assert_eq!(Some(agent.sizes), Weighted::new([(4096, 60), (65_536, 40)]));
+    let trim = agent_with("op = \"trim\"\nsync = true\nsize = \"1MiB\"\npattern = \"sequential\"");
+    assert_eq!((trim.ops, trim.flags), (Ops::Only(Op::Discard), Flags::SYNC));
+    assert_eq!(
+        trim.arrivals,
+        Arrivals::closed(1, Span::ZERO),
+        "a closed loop, if nothing else is said"
+    );
+}
+
+#[test]
+fn spreads_are_over_the_region_of_the_agent() {
+    let spread = |law: &str| {
+        let region = "region = [\"256MiB\", \"512MiB\"]";
+        let what = "op = \"read\"\nsize = \"4KiB\"\npattern = \"random\"";
+        agent_with(&format!("{what}\n{region}\nspread = {law}")).spread
+    };
+    assert_eq!(spread("\"uniform\""), Spread::Uniform);
+    assert_eq!(spread("{ zipf = { theta = 1.2 } }"), Spread::Zipf { theta: 1.2 });
+    assert_eq!(spread("{ pareto = { h = 0.2 } }"), Spread::Pareto { h: 0.2 });
+    let (mean, dev) = (f64::from(128 << 20), f64::from(1 << 20));
+    let normal = spread("{ normal = { mean = \"50%\", dev = \"1MiB\" } }");
+    assert_eq!(normal, Spread::Normal { mean, dev });
+    assert_eq!(spread("{ poisson = { mean = \"128MiB\" } }"), Spread::Poisson { mean });
+    let zones = [((0, 100_000_000), 60), ((100_000_000, 1_000_000_000), 40)];
+    let zoned = Weighted::new(zones).map(Spread::Zoned);
+    assert_eq!(Some(spread("{ zoned = [[\"10%\", 60], [\"90%\", 40]] }")), zoned);
+}
+
+#[test]
+fn an_agent_ends_with_its_total_its_count_or_its_passes() {
+    let agent = |quota: &str| {
+        let what = "op = \"read\"\nsize = \"1MiB\"\npattern = \"sequential\"";
+        let agent = agent_with(&format!("{what}\nstride = \"3MiB\"\n{quota}"));
+        assert_eq!(agent.spacing.stride, Some(3 << 20));
+        (agent.count, agent.bytes)
+    };
+    assert_eq!(agent(""), (u64::MAX, u64::MAX));
+    assert_eq!(agent("total = \"10MB\""), (u64::MAX, 10_000_000));
+    assert_eq!(agent("count = 7"), (7, u64::MAX));
+    assert_eq!(agent("count = 7\narrivals = { kind = \"closed\", count = 7 }"), (7, u64::MAX));
+    // Places 0, 3 MiB, … 1023 MiB.
+    assert_eq!(agent("passes = 2"), (684, u64::MAX));
+    let sizes = agent_with(
+        "op = \"read\"\nsize = [[\"4KiB\", 1], [\"8KiB\", 1]]\npattern = \"random\"\npasses = 2",
+    );
+    assert_eq!((sizes.count, sizes.bytes), (u64::MAX, 2 << 30));
+    // What an argument says takes the place of what the file says, wherever it stands.
+    let set = |argument: &str| {
+        let text = SMALL.replace("op =", "total = \"1MiB\"\nop =");
+        let agent = parse(&text, &[argument]).agents_on(1 << 30, 512).unwrap().remove(0);
+        (agent.count, agent.bytes)
+    };
+    assert_eq!(set("agent.0.count=9"), (9, u64::MAX));
+    assert_eq!(set("agent.0.total=2MiB"), (u64::MAX, 2 << 20));
+}
+
+#[test]
+fn a_job_whose_agents_all_end_by_themselves_needs_no_duration() {
+    let text = SMALL.replace("duration = \"10s\"", "").replace("op =", "count = 9\nop =");
+    let job = parse(&text, &[]);
+    assert_eq!((job.duration, job.workload.agents()[0].stop), (Span::MAX, Span::MAX));
+    assert!(!job.text().contains("duration") && parse(&job.text(), &[]) == job);
+    let stopped = parse(&text, &["stop=1s", "duration=1s"]);
+    assert_eq!(
+        (stopped.duration, stopped.stop),
+        (Span::from_secs(1), Stop::At(Span::from_secs(1)))
+    );
+}
+
+#[test]
+fn buffers_and_depth_are_one_fact() {
+    let closed = |keys: &str| {
+        let what = "op = \"read\"\nsize = \"1MiB\"\npattern = \"sequential\"";
+        agent_with(&format!("{what}\n{keys}")).arrivals
+    };
+    for (keys, depth) in [
+        ("call = \"async\"\nbuffers = 16", 16),
+        ("buffers = 16", 16),
+        ("arrivals = { kind = \"closed\", depth = 16 }\nbuffers = 16", 16),
+        ("call = \"async\"", 1),
+        ("call = \"sync\"\nbuffers = 1", 1),
+    ] {
+        assert_eq!(closed(keys), Arrivals::closed(depth, Span::ZERO), "{keys}");
+    }
+    let think = closed("arrivals = { kind = \"closed\", think = { exponential = \"5ms\" } }");
+    let mean = Think::Exponential(Span::from_ms(5));
+    assert_eq!(think, Arrivals::Closed { depth: 1, think: mean });
+    let open = |keys: &str| match closed(&format!(
+        "{keys}\narrivals = {{ kind = \"fixed\", rate = \"9/s\" }}"
+    )) {
+        Arrivals::Open { buffers, .. } => buffers.map(NonZeroU32::get),
+        _ => unreachable!(),
+    };
+    assert_eq!([open(""), open("call = \"sync\""), open("buffers = 4")], [None, Some(1), Some(4)]);
+    // An argument takes the place of what the file says.
+    let set = |file: &str, argument: &str| {
+        let text = SMALL.replace("op =", &format!("{file}\nop ="));
+        let sets = ["agent.0.kind=closed", argument];
+        parse(&text, &sets).workload.agents()[0].arrivals.clone()
+    };
+    assert_eq!(set("buffers = 4", "agent.0.depth=8"), Arrivals::closed(8, Span::ZERO));
+    assert_eq!(set("buffers = 4", "agent.0.call=sync"), Arrivals::closed(1, Span::ZERO));
+    assert_eq!(set("call = \"sync\"", "agent.0.buffers=4"), Arrivals::closed(4, Span::ZERO));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// Texts of another meaning than the key: words of JSON Schema and of lists as JSON, kinds of
 /// files and of quantities, streams of random numbers.
-const OTHERS: [(&str, &[&str]); 9] = [
+const OTHERS: [(&str, &[&str]); 13] = [
     ("schema/build.rs", &["array", "pattern"]),
     ("schema/mod.rs", &["device"]),
     ("named_device.rs", &["pattern"]),
@@ -22,6 +22,10 @@ const OTHERS: [(&str, &[&str]); 9] = [
     ("devices/array.rs", &["phase"]),
     ("devices/faults.rs", &["faults"]),
     ("workload/merge.rs", &["blocks"]),
+    ("workload/sizes.rs", &["array", "size"]),
+    ("units.rs", &["h"]),
+    ("drives.rs", &["normal"]),
+    ("fio.rs", &["zipf"]),
 ];
 
 /// Adds the names of properties below `schema` to `names`, and words that values may be to `words`.

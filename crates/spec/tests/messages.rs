@@ -403,6 +403,136 @@ fn how_requests_lie_and_how_many_there_are() {
 }
 
 #[test]
+fn how_much_an_agent_asks_for() {
+    let agent = |keys: &str| {
+        let sequential = "pattern = \"sequential\"\narrivals = { kind = \"closed\", depth = 4 }";
+        instead(sequential, &format!("pattern = \"sequential\"\n{keys}"))
+    };
+    messages!([
+        agent("total = \"1GiB\"\ncount = 100"),
+        agent("passes = 2\narrivals = { kind = \"closed\", count = 100 }"),
+        agent("count = 5\narrivals = { kind = \"closed\", count = 6 }"),
+        agent("total = \"0B\""),
+        agent("passes = 0"),
+        agent("total = \"1GiB\"\ngrowth = { every = 1, size = \"4KiB\" }"),
+        message(&GOOD.replace("duration = \"10min\"\n", ""), &["agent.0.count=100"]),
+        message(
+            &GOOD.replace("duration = \"10min\"\n", "stop = \"last-arrival\"\n"),
+            &["agent.0.count=100", "agent.1.total=1GiB"]
+        ),
+        message(
+            &GOOD.replace("duration = \"10min\"\n", ""),
+            &["agent.0.count=100", "agent.0.curve=1,2", "agent.1.total=1GiB"]
+        ),
+        set(&["stop=sent:batch", "agent.1.passes=2"]),
+    ]);
+}
+
+/// What direct I/O on a target of 512 bytes a unit has against an agent of the job.
+fn live(sets: &[&str]) -> String {
+    let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+    let job = Job::parse("bank.toml", GOOD, &sets).unwrap_or_else(|error| panic!("{error}"));
+    let fits = |agent: &penstock_spec::AgentSpec| agent.fits_units(512, "disk.img");
+    job.workload.agents().iter().try_for_each(fits).expect_err("a mistake").to_string()
+}
+
+#[test]
+fn totals_and_sizes_off_the_unit_of_a_target() {
+    messages!([
+        live(&["agent.1.total=10000B"]),
+        live(&["agent.1.total=100B"]),
+        live(&["agent.1.stride=1048577B"]),
+    ]);
+}
+
+#[test]
+fn how_many_requests_are_in_flight() {
+    let agent = |keys: &str| instead("size = \"1MiB\"", &format!("size = \"1MiB\"\n{keys}"));
+    messages!([
+        agent("buffers = 8"),
+        agent("call = \"sync\""),
+        instead("depth = 4 }", "depth = 1 }\ncall = \"sync\"\nbuffers = 2"),
+        instead(
+            "kind = \"closed\", depth = 4",
+            "kind = \"turns\", count = 4 }\nbuffers = 2\nstart = \"1s\"\n# {"
+        ),
+        instead("size = \"4KiB\"", "size = \"4KiB\"\ncall = \"sync\"\nbuffers = 2"),
+        instead("size = \"4KiB\"", "size = \"4KiB\"\ncall = \"wait\""),
+        instead("size = \"4KiB\"", "size = \"4KiB\"\nbuffers = 0"),
+        instead("kind = \"closed\", depth = 4", "kind = \"closed\", think = { exponential = 5 }"),
+        instead("kind = \"closed\", depth = 4", "kind = \"closed\", think = { normal = \"5ms\" }"),
+        instead("kind = \"closed\", depth = 4", "kind = \"closed\", think = {}"),
+        message(&GOOD.replace(", depth = 4", ""), &["max_outstanding=3", "agent.1.buffers=4"]),
+    ]);
+}
+
+#[test]
+fn what_an_agent_asks_for() {
+    let teller = |op: &str, keys: &str| {
+        let whole = "op = \"write\"\nsize = \"4KiB\"";
+        instead(whole, &format!("{op}{keys}size = \"4KiB\""))
+    };
+    messages!([
+        teller("", ""),
+        teller("op = \"erase\"\n", ""),
+        teller("", "mix = 1.2\n"),
+        teller("", "mix = \"70%\"\n"),
+        teller("op = \"write\"\n", "mix = 0.7\n"),
+        teller("op = \"read\"\n", "flush = 100\n"),
+        teller("op = \"write\"\n", "flush = 0\n"),
+    ]);
+}
+
+#[test]
+fn sizes_of_an_agent() {
+    let sizes = |list: &str| instead("size = \"4KiB\"", &format!("size = {list}"));
+    messages!([
+        sizes("[[\"4KiB\", 0], [\"64KiB\", 0]]"),
+        sizes("[]"),
+        sizes("[\"4KiB\", 60]"),
+        sizes("[[\"4KiB\"]]"),
+        sizes("[[\"4KiB\", \"60%\"]]"),
+        sizes("[[\"0B\", 60]]"),
+        sizes("[[\"4KiB\", 60], [\"2GiB\", 40]]"),
+        set(&["agent.0.size=[[4KiB,60]]"]),
+    ]);
+}
+
+#[test]
+fn strides_and_directions() {
+    let batch = |keys: &str| instead("size = \"1MiB\"", &format!("size = \"1MiB\"\n{keys}"));
+    messages!([
+        batch("stride = \"512KiB\""),
+        batch("stride = \"2MiB\"\ngap = \"4KiB\""),
+        instead("size = \"4KiB\"", "size = \"4KiB\"\nstride = \"8KiB\""),
+        instead("pattern = \"sequential\"", "pattern = \"backwards\"\nfirst = \"50%\""),
+        set(&["agent.1.pattern=backward"]),
+    ]);
+}
+
+#[test]
+fn spreads_of_random_requests() {
+    let spread =
+        |law: &str| instead("size = \"4KiB\"", &format!("size = \"4KiB\"\nspread = {law}"));
+    messages!([
+        spread("\"zipf\""),
+        spread("{}"),
+        spread("{ zipf = { theta = 1 } }"),
+        spread("{ zipf = { theta = 0 } }"),
+        spread("{ zipf = {} }"),
+        spread("{ zipf = { theta = 1.2 }, pareto = { h = 0.2 } }"),
+        spread("{ pareto = { h = 1 } }"),
+        spread("{ normal = { mean = \"50%\", dev = \"0%\" } }"),
+        spread("{ normal = { mean = \"2GiB\", dev = \"5%\" } }"),
+        spread("{ poisson = { mean = \"0B\" } }"),
+        spread("{ zoned = [[\"10%\", 60], [\"30%\", 30]] }"),
+        spread("{ zoned = [[\"10%\", 0], [\"90%\", 0]] }"),
+        spread("{ zoned = [[\"0.0001%\", 60], [\"99.9999%\", 40]] }"),
+        instead("size = \"1MiB\"", "size = \"1MiB\"\nspread = { zipf = { theta = 1.2 } }"),
+    ]);
+}
+
+#[test]
 fn arrays() {
     messages!([
         device(

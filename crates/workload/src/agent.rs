@@ -294,11 +294,7 @@ impl State {
         assert!(room, "agent {index} has no room for a request");
         let law = agent.pattern == Pattern::Random
             && (agent.spread != Spread::Uniform || agent.sizes.single().is_none());
-        let places = law.then(|| {
-            let step = u64::from(agent.spacing.align.unwrap_or(least));
-            let count = (bytes - u64::from(longest)) / step + 1;
-            Places::new(&agent.spread, count, step, seed)
-        });
+        let places = law.then(|| Places::new(&agent.spread, agent.places(), agent.step(), seed));
         let stream = |label| seed.stream(label, u64::from(index));
         Self {
             rng: stream("agent"),
@@ -399,10 +395,35 @@ impl Agent {
         self.count < u64::MAX || self.bytes < u64::MAX
     }
 
+    /// How many requests it issues if nothing else ends it; with several sizes about as many. None if there is
+    /// no end of them.
+    pub fn requests(&self) -> Option<u64> {
+        let (mut bytes, mut weights) = (0_u128, 0);
+        for (size, weight) in self.sizes.iter() {
+            bytes += u128::from(size) * u128::from(weight);
+            weights += weight;
+        }
+        let all = (u128::from(self.bytes) * u128::from(weights)).div_ceil(bytes.max(1));
+        let of_bytes =
+            if self.bytes == u64::MAX { u64::MAX } else { all.min(u64::MAX.into()) as u64 };
+        Some(self.count.min(of_bytes)).filter(|requests| *requests < u64::MAX)
+    }
+
     /// Bytes of its longest request: of requests that grow, the last.
     pub fn longest(&self) -> u32 {
         let largest = self.sizes.possible().max().unwrap_or(0);
         self.spacing.size(largest, self.count.saturating_sub(1))
+    }
+
+    /// Bytes between two places where random requests may begin.
+    fn step(&self) -> u64 {
+        let least = self.sizes.possible().min().unwrap_or(0);
+        self.spacing.align.unwrap_or(least).into()
+    }
+
+    /// Places of its region where its longest request may begin, if it is random.
+    pub fn places(&self) -> u64 {
+        (self.region.end - self.region.start - u64::from(self.longest())) / self.step() + 1
     }
 
     /// How many requests it has if it goes so many times through its region. A random pattern asks for as many

@@ -10,9 +10,9 @@ use penstock_core::Op;
 use penstock_device::{Cost, Law};
 use penstock_run::result::{ClassResult, Distribution};
 use penstock_spec::devices::{FixedSpec, Model};
-use penstock_spec::{Edge, Job, Stop};
+use penstock_spec::{AgentSpec, Edge, Job, Stop};
 use penstock_workload::trace::{Timing, Trace};
-use penstock_workload::{Arrivals, Pace};
+use penstock_workload::{Arrivals, Ops, Pace, Think};
 
 use super::figures::close;
 
@@ -131,6 +131,31 @@ enum Again {
     After(u64),
 }
 
+/// What `spec` asks for, how large its requests are, and when it issues the next, if the reference covers
+/// such an agent.
+fn covered(spec: &AgentSpec) -> Option<(Op, u32, Again)> {
+    let (Ops::Only(op), Some(size)) = (spec.ops, spec.sizes.single()) else { return None };
+    let lies = spec.buffered || matches!(spec.region.from, Edge::At(u64::MAX));
+    if lies || spec.flush.is_some() || spec.quota.is_some() {
+        return None;
+    }
+    let (start, end) = (spec.start.ns(), spec.stop.ns());
+    let again = match &spec.arrivals {
+        Arrivals::Open { rate, pace: Pace::Fixed, curve, buffers: None } if curve.is_empty() => {
+            let period = 1e9 / rate;
+            // The last one may fall on the end by a rounding or not.
+            let whole = period.fract() == 0.0 && !(end - start).is_multiple_of(period as u64);
+            if !whole {
+                return None;
+            }
+            Again::Every(period as u64)
+        }
+        Arrivals::Closed { think: Think::Fixed(think), .. } => Again::After(think.ns()),
+        _ => return None,
+    };
+    Some((op, size, again))
+}
+
 impl Plan {
     fn of(job: &Job, trace: Option<&Trace>) -> Option<Self> {
         let mut plan =
@@ -159,28 +184,12 @@ impl Plan {
         }
         for (number, spec) in job.workload.agents().iter().enumerate() {
             let (start, end) = (spec.start.ns(), spec.stop.ns());
-            let again = match &spec.arrivals {
-                Arrivals::Open { rate, pace: Pace::Fixed, curve, .. } if curve.is_empty() => {
-                    let period = 1e9 / rate;
-                    // The last one may fall on the end by a rounding or not.
-                    let whole =
-                        period.fract() == 0.0 && !(end - start).is_multiple_of(period as u64);
-                    if !whole {
-                        return None;
-                    }
-                    Again::Every(period as u64)
-                }
-                Arrivals::Closed { think, .. } => Again::After(think.mean().ns()),
-                _ => return None,
-            };
-            if spec.buffered || matches!(spec.region.from, Edge::At(u64::MAX)) {
-                return None;
-            }
+            let (op, size, again) = covered(spec)?;
             let asked = Issued {
                 due: start,
                 class: spec.class.index(),
-                op: spec.op,
-                len: spec.size,
+                op,
+                len: size,
                 agent: number,
                 sent: 0,
             };

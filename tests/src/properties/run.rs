@@ -7,8 +7,8 @@ use penstock_run::result::{Comparison, RunResult};
 use penstock_run::{Candidate, Options, compare_text};
 use penstock_spec::devices::Model;
 use penstock_spec::{AgentSpec, Job};
-use penstock_workload::Arrivals;
 use penstock_workload::trace::{self, Trace};
+use penstock_workload::{Arrivals, Ops};
 
 use super::figures::{self, close, drained, finished};
 use super::reference;
@@ -183,9 +183,21 @@ fn scheduled(job: &Job, trace: Option<&Trace>, class: usize) -> bool {
         let timed = matches!(spec.timing, trace::Timing::Original | trace::Timing::Scaled(_));
         return timed && !trace.one_by_one;
     }
-    let open = |arrivals: &Arrivals| matches!(arrivals, Arrivals::Open { .. });
+    // A flush is issued when so many writes have completed.
+    let open = |agent: &AgentSpec| {
+        matches!(agent.arrivals, Arrivals::Open { buffers: None, .. }) && agent.flush.is_none()
+    };
     let mut own = job.workload.agents().iter().filter(|agent| agent.class.index() == class);
-    job.workload.programs().is_none() && own.all(|agent| open(&agent.arrivals))
+    job.workload.programs().is_none() && own.all(open)
+}
+
+/// Bytes that each request of `agent` moves, if all move as many.
+fn moved(agent: &AgentSpec) -> Option<u32> {
+    let alike = agent.flush.is_none() && agent.shorter_last().is_none();
+    match (agent.ops, agent.sizes.single()) {
+        (Ops::Only(Op::Discard), Some(_)) => Some(0).filter(|_| agent.flush.is_none()),
+        (_, size) => size.filter(|_| alike),
+    }
 }
 
 /// No request is lost: a run that ends when all requests are done has done all.
@@ -203,11 +215,11 @@ fn arrivals(job: &Job, trace: Option<&Trace>, comparison: &Comparison) {
                 .agents()
                 .iter()
                 .filter(|agent| agent.class.index() == number)
-                .map(|agent| agent.size)
+                .map(moved)
                 .collect();
             sizes.dedup();
             let found = run.classes.iter().find(|found| found.name == class.name);
-            if let ([size], Some(found)) = (&sizes[..], found) {
+            if let ([Some(size)], Some(found)) = (&sizes[..], found) {
                 assert_eq!(found.bytes, found.requests * u64::from(*size), "{}", class.name);
             }
         }
@@ -275,7 +287,7 @@ fn work_is_conserved(job: &Job, trace: Option<&Trace>, comparison: &Comparison) 
 /// `fcfs`, and `noop` where nothing can be merged, as the reference has them.
 fn like_the_reference(job: &Job, trace: Option<&Trace>, run: &RunResult) {
     // Writes that are to be durable are not merged, and one request has no neighbour.
-    let durable = |agent: &AgentSpec| agent.sync && agent.op == Op::Write;
+    let durable = |agent: &AgentSpec| agent.sync && agent.ops == Ops::Only(Op::Write);
     let one = |agent: &AgentSpec| matches!(agent.arrivals, Arrivals::Closed { depth: 1, .. });
     let unmerged = job.workload.trace().is_none()
         && (job.workload.agents().iter().all(durable)

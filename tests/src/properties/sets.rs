@@ -52,7 +52,8 @@ fn is_small(job: &Job) -> bool {
     const MEMORY: u64 = 1 << 28;
     let agents = job.workload.agents().iter().all(|agent| {
         let deep = matches!(agent.arrivals, Arrivals::Closed { depth, .. } if depth > DEPTH);
-        agent.size <= SIZE && !deep && agent.agents() <= COPIES
+        let small = agent.sizes.possible().all(|size| size <= SIZE);
+        small && !deep && agent.agents() <= COPIES
     });
     let cache = job.page_cache.is_none_or(|cache| cache.memory <= MEMORY);
     let device = job.device.as_ref().is_none_or(|device| {

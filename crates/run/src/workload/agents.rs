@@ -1,6 +1,6 @@
 //! The agents of a job.
 
-use penstock_core::{ClassId, Seed, Source, StreamId, Time};
+use penstock_core::{ClassId, Seed, Source, Span, StreamId, Time};
 use penstock_spec::Job;
 use penstock_workload::{Agent, Agents, Arrivals};
 
@@ -10,6 +10,10 @@ use crate::failure::Failure;
 use crate::lane::Lane;
 use crate::place::Place;
 
+/// What a request takes, about. Only the resolution of a run's course depends on it, where no duration is
+/// given.
+const ABOUT: Span = Span::from_ms(5);
+
 /// The workload of a `job` with agents at `place`.
 pub(super) fn load(job: &Job, place: &Place) -> Result<Load, Failure> {
     let names = job.workload.file_names();
@@ -18,16 +22,17 @@ pub(super) fn load(job: &Job, place: &Place) -> Result<Load, Failure> {
     let lanes = names.iter().zip(&devices);
     let lanes = lanes.map(|(name, on)| Lane { name: name.clone(), base: on.base }).collect();
     let goes_on = agents.iter().filter(|one| !one.is_limited());
+    let alone = || agents.iter().map(lasts).max().unwrap_or(Span::ZERO);
     Ok(Load {
         classes: classes(job),
-        duration: job.duration,
+        duration: if job.duration == Span::MAX { alone() } else { job.duration },
         last: agents.iter().map(|agent| agent.active.end).max().unwrap_or(Time::ZERO),
         asks_until: goes_on.map(|one| one.active.end).max(),
         lanes,
         below_cache: cached_devices::layout(job, &devices)?,
         longest: agents.iter().map(Agent::longest).max().unwrap_or(0),
         measured_ns: None,
-        remarks: unused(job, &names).into_iter().collect(),
+        remarks: remarks(job, &names),
         workload: Box::new(agents),
     })
 }
@@ -52,6 +57,35 @@ fn unused(job: &Job, names: &[String]) -> Option<String> {
             unused.len()
         )),
     }
+}
+
+/// When an agent with a quota ends, about.
+fn lasts(agent: &Agent) -> Span {
+    let requests = agent.requests().unwrap_or(0);
+    let asks = match agent.arrivals {
+        Arrivals::Open { rate, .. } => Span::from_ns((requests as f64 / rate * 1e9) as u64),
+        Arrivals::Closed { depth, .. } => ABOUT.share(requests, depth.into()),
+        Arrivals::Turns => ABOUT.share(requests, 1),
+    };
+    (agent.active.start + asks).since(Time::ZERO)
+}
+
+/// What is to be known of files that no agent works on, and of agents whose total is no whole number of
+/// their requests.
+fn remarks(job: &Job, names: &[String]) -> Vec<String> {
+    let mut remarks: Vec<String> = unused(job, names).into_iter().collect();
+    for agent in job.workload.agents() {
+        let Some(last) = agent.shorter_last() else { continue };
+        let class = &job.classes[agent.class.index()].name;
+        let remark = format!(
+            "the total of an agent of class {class} is no whole number of its requests: its last has \
+             {last} bytes"
+        );
+        if !remarks.contains(&remark) {
+            remarks.push(remark);
+        }
+    }
+    remarks
 }
 
 impl Workload for Vec<Agent> {

@@ -1,15 +1,18 @@
 //! Agents as a job describes them, and what becomes of them on a target of a known size.
 
+use std::num::NonZeroU32;
 use std::ops::Range;
 
 use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
-use penstock_workload::{Agent, Arrivals, Growth, Pattern, Spacing};
+use penstock_workload::{
+    ALL_REQUESTS, Agent, Arrivals, Growth, Ops, Pattern, Spacing, Spread, Weighted,
+};
 use serde_json::{Value as Json, json};
 
-use crate::amount::{Amount, Count, SIZE, TIME};
+use crate::amount::{Count, SIZE, TIME};
 use crate::classes::{self, Class};
 use crate::diagnose::{JobError, Origin, quote};
-use crate::keys::{Declared, Key, Maybe, is, keys, required, table, table_with, without};
+use crate::keys::{Declared, Key, Keys, Maybe, is, keys, required, table, table_with, without};
 use crate::kinds::{Choice, Own, SWITCH, Text, section};
 use crate::reader::Reader;
 use crate::rows::Rows;
@@ -18,20 +21,26 @@ use crate::text::Lines;
 use crate::tree::{Node, Value};
 use crate::units::{duration_text, size_text};
 use crate::workload::agent_files::{self, AgentFiles};
-use crate::workload::arrivals;
+use crate::workload::arrivals::{self, MAX_OUTSTANDING_MOST};
 use crate::workload::files::{FileSpec, Lying};
+use crate::workload::quota::{self, Quota};
 use crate::workload::region::{self, Edge, Region};
+use crate::workload::sizes::{self, REQUEST_MOST};
+use crate::workload::spread::{self, SpreadSpec};
 
-/// Longer requests are a slip of the unit: no kernel takes a tenth of it as one command.
-const REQUEST_MOST: u64 = 1 << 30;
-/// Bytes of a request.
-pub(crate) const REQUEST: Amount = SIZE
-    .above_zero()
-    .at_most(REQUEST_MOST)
-    .hints("a request carries something", "let the agent ask for more requests instead");
 /// Where the next request begins.
-pub(crate) const PATTERNS: Choice<Pattern> =
-    Choice(&[("random", Pattern::Random), ("sequential", Pattern::Sequential)]);
+pub(crate) const PATTERNS: Choice<Pattern> = Choice(&[
+    (RANDOM, Pattern::Random),
+    ("sequential", Pattern::Sequential),
+    (BACKWARDS, Pattern::Backwards),
+]);
+const RANDOM: &str = "random";
+const BACKWARDS: &str = "backwards";
+/// Operations of an agent that asks for one thing only.
+const OPERATIONS: Choice<Op> =
+    Choice(&[(READ, Op::Read), ("write", Op::Write), ("trim", Op::Discard)]);
+const READ: &str = "read";
+const SYNC_CALL: &str = "sync";
 /// The name of a class.
 pub(crate) const CLASSES: Text = Text("the name of a class");
 
@@ -47,35 +56,60 @@ keys! {
     NAME name: String = Text("the name of an agent");
     /// The class of its requests.
     CLASS class: String = CLASSES, needs "\"…\"";
-    /// What it asks for.
-    OP op: Op = Choice(&[("read", Op::Read), ("write", Op::Write)]), needs "\"read\"";
-    /// Whether somebody waits: a write is durable when it is done.
+    /// What all of its requests ask for. A `trim` says that a range is no longer needed.
+    OP op: Op = OPERATIONS;
+    /// In place of `op`: the share of its requests that are reads; the others are writes.
+    MIX mix: u32 = Own {
+        read: mix,
+        text: |reads| (f64::from(*reads) / f64::from(ALL_REQUESTS)).to_string(),
+        schema: mix_schema,
+    };
+    /// A flush after so many of its writes and trims, when the last of them has completed. It takes
+    /// the place of a request in flight.
+    FLUSH flush: NonZeroU32 = Count(1, u32::MAX as u64);
+    /// Whether a program waits for each of its writes until it is durable (`O_DSYNC`). How many
+    /// requests it has in flight is `call` and `buffers`.
     SYNC sync: bool = SWITCH, or false;
+    /// One request at a time (`sync`), or several (`async`).
+    CALL call: bool = Choice(&[(SYNC_CALL, true), ("async", false)]);
+    /// Requests in flight at most. Arrivals on a schedule are then due as scheduled, and issued when
+    /// a buffer is free; if not given, they have no bound, and a closed loop has one.
+    BUFFERS buffers: u32 = Count(1, MAX_OUTSTANDING_MOST);
     /// Through the page cache, or past it.
     CACHE cache: bool = Choice(&[("buffered", true), ("direct", false)]), or false;
-    /// Bytes of a request.
-    BYTES size: u32 = REQUEST, needs "\"4KiB\"";
-    /// Where the next request begins.
+    /// Bytes of a request; or several sizes, each with its weight, as in
+    /// `[["4KiB", 60], ["64KiB", 40]]`.
+    BYTES size: Weighted<u32> = sizes::KIND, needs "\"4KiB\"";
+    /// Where the next request begins: anywhere, behind the one before, or before it. At the end of
+    /// its region a sequential pattern begins again, and at the beginning one that goes backwards.
     PATTERN pattern: Pattern = PATTERNS, needs "\"random\"";
+    /// How random requests are spread over the region: each place alike, or a law.
+    SPREAD spread: SpreadSpec = spread::KIND, or SpreadSpec::Uniform;
     /// Requests begin at multiples of this, counted from the region's first byte; if not given,
-    /// random ones at multiples of their size, and sequential ones anywhere.
+    /// random ones at multiples of their size, of several sizes the smallest, and sequential ones
+    /// anywhere.
     ALIGN align: u32 = SIZE.above_zero().at_most(REQUEST_MOST);
     /// Where in its region the first of its sequential requests begins.
     FIRST first: Edge = Own { read: Edge::read, text: Edge::quoted, schema: Edge::schema },
         or Edge::At(0);
-    /// Bytes that are left out behind each of its sequential requests.
+    /// Bytes from the beginning of each of its sequential requests to that of the next.
+    STRIDE stride: u64 = SIZE.above_zero();
+    /// Bytes that are left out behind each of its sequential requests; in place of `stride`.
     GAP gap: u32 = SIZE.at_most(REQUEST_MOST), or 0;
     /// What grows with the number of requests.
     GROWTH growth: Growth = Own { read: growth, text: growth_text, schema: || table(GROWTH_KEYS) };
     /// Its part of the file, or of the device of a job without files: shares, or bytes.
     REGION region: Region = region::KIND, or Region::WHOLE;
-    /// When it asks, and how many requests it has.
-    ARRIVALS arrivals: (Arrivals, Option<u32>) = arrivals::KIND, needs "{ kind = \"closed\", depth = 4 }";
+    /// When it asks; if not given, whenever a request has completed.
+    ARRIVALS arrivals: (Arrivals, Option<u32>) = arrivals::KIND, or (arrivals::CLOSED_LOOP, None);
     /// When it begins.
     START start: Span = TIME, or Span::ZERO;
     /// When it stops asking; if not given, with the job.
     STOP stop: Span = TIME;
 }
+
+/// All keys of an agent.
+const ALL_KEYS: &[Keys] = &[KEYS, quota::KEYS, agent_files::KEYS];
 
 keys! {
     /// Keys of what grows.
@@ -95,23 +129,27 @@ pub struct AgentSpec {
     name: Option<String>,
     /// The class of its requests: an index into the job's classes.
     pub class: ClassId,
-    /// Read or write.
-    pub op: Op,
+    /// What its requests ask for.
+    pub ops: Ops,
+    /// After how many of its writes and trims it asks for a flush, if it does.
+    pub flush: Option<NonZeroU32>,
     /// Whether a program waits for each of them; a write is durable when it completes.
     pub sync: bool,
     /// Whether they go through the page cache.
     pub buffered: bool,
     /// Bytes of a request.
-    pub size: u32,
+    pub sizes: Weighted<u32>,
     /// Where the next request begins.
     pub pattern: Pattern,
+    /// How random requests are spread over the region.
+    pub spread: SpreadSpec,
     /// How far requests lie apart, and how that and their size grow; the first of them lies at the
     /// beginning.
     pub spacing: Spacing,
     /// Where in its region the first of its sequential requests begins.
     pub first: Edge,
-    /// How many requests it has, if that is known.
-    pub count: Option<u32>,
+    /// How much it asks for, if that is known.
+    pub quota: Option<Quota>,
     /// Which part of the target it uses.
     pub region: Region,
     /// On which files, and how often.
@@ -120,11 +158,13 @@ pub struct AgentSpec {
     pub arrivals: Arrivals,
     /// When it begins.
     pub start: Span,
-    /// When it stops asking.
+    /// When it stops asking; [`Span::MAX`] if only its quota ends it.
     pub stop: Span,
     size_origin: Origin,
     first_origin: Origin,
     cache_origin: Origin,
+    spread_origin: Origin,
+    total_origin: Origin,
 }
 
 /// Reads the agents of a job with these classes and files that runs for `duration`.
@@ -165,34 +205,48 @@ impl AgentSpec {
         duration: Span,
         files: &[FileSpec],
     ) -> Result<Self, JobError> {
-        let reader = Reader::new(node, "this agent", &[KEYS, agent_files::KEYS])?;
+        let reader = Reader::new(node, "this agent", ALL_KEYS)?;
         let name = reader.find(&NAME)?;
         if let Some(name) = name.as_ref().filter(|name| !classes::is_name(name)) {
             let found = format!("{} is no name of an agent", quote(name));
             return Err(JobError::new(found).at(reader.origin(&NAME)).hint(classes::NAME_HINT));
         }
-        let (arrivals, count) = reader.get(&ARRIVALS)?;
+        let class = classes::named(&reader.get(&CLASS)?, reader.place(&CLASS), classes)?;
+        let ops = ops(&reader)?;
+        let sizes = reader.get(&BYTES)?;
+        let (arrivals, quota) = arrivals_and_quota(&reader)?;
+        let stop = active(&reader, AGENT.name, (&START, &STOP), duration)?;
+        if matches!(&arrivals, Arrivals::Open { curve, .. } if !curve.is_empty())
+            && stop == Span::MAX
+        {
+            let found = "a curve spreads over the time of its agent, which has no end";
+            let hint = "give the job a `duration`, or the agent a `stop`";
+            return Err(JobError::new(found).at(reader.place(&ARRIVALS)).hint(hint));
+        }
         let pattern = reader.get(&PATTERN)?;
-        let spacing = spacing(&reader, pattern, &arrivals, count)?;
         Ok(Self {
             name,
-            spacing,
-            first: reader.get(&FIRST)?,
-            count,
-            class: classes::named(&reader.get(&CLASS)?, reader.place(&CLASS), classes)?,
-            op: reader.get(&OP)?,
+            class,
+            ops,
+            flush: flush(&reader, ops)?,
             sync: reader.get(&SYNC)?,
             buffered: reader.get(&CACHE)?,
-            size: reader.get(&BYTES)?,
             pattern,
+            spread: spread_of(&reader, pattern)?,
+            spacing: spacing(&reader, pattern, &arrivals, &sizes, quota)?,
+            sizes,
+            first: reader.get(&FIRST)?,
+            quota,
             region: reader.get(&REGION)?.or_at(reader.origin(&REGION)),
             files: AgentFiles::read(&reader, files)?,
             arrivals,
             start: reader.get(&START)?,
-            stop: active(&reader, AGENT.name, (&START, &STOP), duration)?,
+            stop,
             first_origin: reader.place(&FIRST).clone(),
             size_origin: reader.origin(&BYTES).clone(),
             cache_origin: reader.origin(&CACHE).clone(),
+            spread_origin: reader.origin(&SPREAD).clone(),
+            total_origin: reader.origin(&quota::TOTAL).clone(),
         })
     }
 
@@ -215,18 +269,30 @@ impl AgentSpec {
         let bytes = region.end - region.start;
         let first = self.first(bytes, step)?;
         let cache = if self.buffered { Flags::BUFFERED } else { Flags::NONE };
-        let agent = Agent {
+        let durable = self.ops != Ops::Only(Op::Read) && self.ops != Ops::Only(Op::Discard);
+        let mut agent = Agent {
+            class: self.class,
             prio: Prio(prio),
-            flags: cache.with(match (self.sync, self.op) {
+            ops: self.ops,
+            flush: self.flush,
+            flags: cache.with(match (self.sync, durable) {
                 (false, _) => Flags::NONE,
-                (true, Op::Write) => Flags::SYNC.with(Flags::FUA),
-                (true, _) => Flags::SYNC,
+                (true, true) => Flags::SYNC.with(Flags::FUA),
+                (true, false) => Flags::SYNC,
             }),
+            sizes: self.sizes.clone(),
             pattern: self.pattern,
+            spread: Spread::Uniform,
             spacing: Spacing { first, ..self.spacing },
-            count: self.count.map_or(u64::MAX, u64::from),
+            count: if let Some(Quota::Requests(count)) = self.quota {
+                count.into()
+            } else {
+                u64::MAX
+            },
+            bytes: if let Some(Quota::Bytes(bytes)) = self.quota { bytes } else { u64::MAX },
+            region,
+            arrivals: self.arrivals.clone(),
             active: Time::ZERO + self.start..Time::ZERO + self.stop,
-            ..Agent::new(self.class, self.op, self.size, region, self.arrivals.clone())
         };
         let longest = u64::from(agent.longest());
         if longest > REQUEST_MOST {
@@ -244,7 +310,31 @@ impl AgentSpec {
             let hint = "make `region` larger, or `size` smaller";
             return Err(JobError::new(found).at(&self.size_origin).hint(hint));
         }
+        agent.spread = self.spread.on(bytes, agent.places(), &self.spread_origin)?;
+        if let Some(Quota::Passes(passes)) = self.quota {
+            match agent.requests_of_passes(passes) {
+                Some(requests) => agent.count = requests,
+                None => agent.bytes = bytes.saturating_mul(passes.into()),
+            }
+        }
         Ok(agent)
+    }
+
+    /// How many requests it has, if that is known without the target.
+    pub(crate) fn requests(&self) -> Option<u64> {
+        match (self.quota?, self.sizes.single()) {
+            (Quota::Requests(count), _) => Some(count.into()),
+            (Quota::Bytes(bytes), Some(size)) => Some(bytes.div_ceil(size.into())),
+            _ => None,
+        }
+    }
+
+    /// Bytes of the last request, if its total makes it shorter than the others.
+    pub fn shorter_last(&self) -> Option<u32> {
+        let (Some(Quota::Bytes(total)), Some(size)) = (self.quota, self.sizes.single()) else {
+            return None;
+        };
+        Some((total % u64::from(size)) as u32).filter(|rest| *rest > 0)
     }
 
     /// Where the first of its sequential requests begins in a region of `bytes`.
@@ -281,19 +371,20 @@ impl AgentSpec {
         if self.buffered {
             return Ok(());
         }
-        let Spacing { align, gap, growth, .. } = self.spacing;
+        let Spacing { align, gap, stride, growth, .. } = self.spacing;
         let [longer, farther] = growth.map_or([0, 0], |growth| [growth.size, growth.gap]);
         let first = if let Edge::At(bytes) = self.first { bytes } else { 0 };
         let all = [
-            ("requests", u64::from(self.size)),
             ("an alignment", align.unwrap_or(0).into()),
             ("gaps", gap.into()),
+            ("a stride", stride.unwrap_or(0)),
             ("requests that grow by steps", longer.into()),
             ("gaps that grow by steps", farther.into()),
             ("a first request that begins behind", first),
         ];
-        let uneven = all.into_iter().find(|(_, bytes)| !bytes.is_multiple_of(unit.into()));
-        let Some((what, bytes)) = uneven else { return Ok(()) };
+        let requests = self.sizes.possible().map(|size| ("requests", u64::from(size)));
+        let uneven = requests.chain(all).find(|(_, bytes)| !bytes.is_multiple_of(unit.into()));
+        let Some((what, bytes)) = uneven else { return self.total_fits(unit, target) };
         let [size, step] = [bytes, unit.into()].map(size_text);
         let more = bytes.next_multiple_of(unit.into());
         let found = format!("{what} of {size}; direct I/O on {target} moves whole units of {step}");
@@ -301,25 +392,66 @@ impl AgentSpec {
         Err(JobError::new(found).at(&self.size_origin).hint(hint))
     }
 
-    /// The section, with every default in place.
+    /// That its total, of which the last request has the rest, is in whole units.
+    fn total_fits(&self, unit: u32, target: &str) -> Result<(), JobError> {
+        let Some(Quota::Bytes(total)) = self.quota else { return Ok(()) };
+        let unit = u64::from(unit);
+        if total.is_multiple_of(unit) {
+            return Ok(());
+        }
+        let [given, step] = [total, unit].map(size_text);
+        let found = format!(
+            "a total of {given} leaves a part of a unit for the last request; direct I/O on {target} \
+             moves whole units of {step}"
+        );
+        let more = size_text(total.next_multiple_of(unit));
+        let hint = match total - total % unit {
+            0 => format!("the smallest total is {more}"),
+            less => format!("the nearest totals are {} and {more}", size_text(less)),
+        };
+        Err(JobError::new(found).at(&self.total_origin).hint(hint))
+    }
+
+    /// The section, with every default in place; keys that have no usual value only if they are given.
     pub(crate) fn write(&self, out: &mut Lines, class: &str) {
         let in_line = self.pattern == Pattern::Sequential && self.arrivals != Arrivals::Turns;
-        let rows = Rows::of(&[KEYS, agent_files::KEYS])
+        let gap = self.pattern != Pattern::Random && self.arrivals != Arrivals::Turns;
+        let op = if let Ops::Only(op) = self.ops { Some(op) } else { None };
+        let mix = if let Ops::Mix { reads } = self.ops { Some(reads) } else { None };
+        let buffers = match self.arrivals {
+            Arrivals::Open { buffers, .. } => buffers.map(NonZeroU32::get),
+            _ => None,
+        };
+        let (total, count, passes) = match self.quota {
+            Some(Quota::Bytes(total)) => (Some(total), None, None),
+            Some(Quota::Requests(count)) => (None, Some(count), None),
+            Some(Quota::Passes(passes)) => (None, None, Some(passes)),
+            None => (None, None, None),
+        };
+        let spread = Some(&self.spread).filter(|spread| **spread != SpreadSpec::Uniform);
+        let rows = Rows::of(ALL_KEYS)
+            .maybe(&MIX, mix.as_ref())
+            .maybe(&FLUSH, self.flush.as_ref())
+            .maybe(&BUFFERS, buffers.as_ref())
+            .maybe(&SPREAD, spread)
+            .maybe(&STRIDE, self.spacing.stride.as_ref())
+            .maybe(&quota::TOTAL, total.as_ref())
+            .maybe(&quota::PASSES, passes.as_ref())
             .maybe(&NAME, self.name.as_ref())
             .put(&CLASS, &class.to_owned())
-            .put(&OP, &self.op)
+            .maybe(&OP, op.as_ref())
             .put(&SYNC, &self.sync)
             .put(&CACHE, &self.buffered)
-            .put(&BYTES, &self.size)
+            .put(&BYTES, &self.sizes)
             .put(&PATTERN, &self.pattern)
             .maybe(&ALIGN, self.spacing.align.as_ref())
             .maybe(&FIRST, Some(&self.first).filter(|_| in_line))
-            .maybe(&GAP, Some(&self.spacing.gap).filter(|_| in_line))
+            .maybe(&GAP, Some(&self.spacing.gap).filter(|_| gap && self.spacing.stride.is_none()))
             .maybe(&GROWTH, self.spacing.growth.as_ref())
             .put(&REGION, &self.region)
-            .put(&ARRIVALS, &(self.arrivals.clone(), self.count))
+            .put(&ARRIVALS, &(self.arrivals.clone(), count))
             .put(&START, &self.start)
-            .put(&STOP, &self.stop);
+            .maybe(&STOP, Some(&self.stop).filter(|stop| **stop < Span::MAX));
         self.files.write(rows).section(Some(&format!("[[{}]]", AGENT.name)), out);
     }
 
@@ -351,16 +483,117 @@ impl AgentSpec {
 
 /// The schema of an agent.
 fn schema() -> Json {
-    let own: &[&dyn Declared] = &[&ALIGN, &FIRST, &GAP, &GROWTH];
-    let arrivals = |rule: Json| json!({"properties": {ARRIVALS.name: rule}});
-    let turns = with(required(&[&ARRIVALS]), arrivals(arrivals::turns()));
-    let random = is(&PATTERN, &[PATTERNS.0[0].0]);
+    let own: &[&dyn Declared] = &[&ALIGN, &FIRST, &STRIDE, &GAP, &GROWTH];
+    let lists: &[&dyn Declared] = &[&CALL, &BUFFERS];
+    let arrivals =
+        |rule: Json| with(required(&[&ARRIVALS]), json!({"properties": {ARRIVALS.name: rule}}));
+    let of_one_size = json!({"properties": {BYTES.name: {"type": "string"}, PATTERN.name: {"not": {"const": BACKWARDS}}}});
+    let turns = build::all([without(own), without(lists), of_one_size]);
+    let in_line = json!({"properties": {PATTERN.name: {"enum": [PATTERNS.0[1].0, BACKWARDS]}}});
+    let counted = build::any([required(&[&quota::COUNT]), arrivals(arrivals::counted())]);
+    let one_quota = |key: &dyn Declared, others: &[&dyn Declared]| json!({"if": required(&[key]), "then": with(without(others), json!({"not": arrivals(arrivals::counted())}))});
     let rules = json!({"allOf": [
-        {"if": turns, "then": without(own)},
-        {"if": random, "then": without(&[&FIRST, &GAP])},
-        {"if": required(&[&GROWTH]), "then": arrivals(arrivals::counted())},
+        {"if": arrivals(arrivals::turns()), "then": turns},
+        {"if": is(&PATTERN, &[RANDOM]), "then": without(&[&FIRST, &STRIDE, &GAP])},
+        {"if": is(&PATTERN, &[BACKWARDS]), "then": without(&[&FIRST])},
+        {"if": in_line, "then": {"properties": {SPREAD.name: {"const": "uniform"}}}},
+        {"if": required(&[&GROWTH]), "then": build::all([counted, without(&[&STRIDE]), json!({"properties": {BYTES.name: {"type": "string"}}})])},
+        {"if": required(&[&STRIDE]), "then": without(&[&GAP])},
+        {"if": required(&[&MIX]), "then": without(&[&OP]), "else": required(&[&OP])},
+        {"if": is(&OP, &[READ]), "then": without(&[&FLUSH])},
+        {"if": is(&CALL, &[SYNC_CALL]), "then": {"properties": {
+            BUFFERS.name: {"maximum": 1}, ARRIVALS.name: arrivals::alone(),
+        }}},
+        one_quota(&quota::TOTAL, &[&quota::COUNT, &quota::PASSES]),
+        one_quota(&quota::PASSES, &[&quota::TOTAL, &quota::COUNT]),
     ]});
-    with(table_with(KEYS, &[agent_files::KEYS]), rules)
+    with(table_with(KEYS, &[quota::KEYS, agent_files::KEYS]), rules)
+}
+
+/// An agent that stops by itself.
+pub(crate) fn ends_by_itself() -> Json {
+    let arrivals = json!({"properties": {ARRIVALS.name: arrivals::counted()}});
+    quota::has_one(with(required(&[&ARRIVALS]), arrivals))
+}
+
+/// What the requests of an agent ask for. What an argument says takes the place of what the file says.
+fn ops(reader: &Reader<'_>) -> Result<Ops, JobError> {
+    let (op, mix) = (reader.find(&OP)?.map(Ops::Only), reader.find(&MIX)?);
+    let mix = mix.map(|reads| Ops::Mix { reads });
+    match (op, mix) {
+        (Some(op), Some(mix)) => match (reader.place(&OP).is_set(), reader.place(&MIX).is_set()) {
+            (true, false) => Ok(op),
+            (false, true) => Ok(mix),
+            _ => {
+                let found = "`mix` says what is asked for, and so does `op`";
+                let hint = "keep `mix` for reads and writes, or `op` for one of them";
+                Err(JobError::new(found).at(reader.origin(&MIX)).hint(hint))
+            }
+        },
+        (Some(ops), None) | (None, Some(ops)) => Ok(ops),
+        (None, None) => Err(reader.missing(&OP, "\"read\"")),
+    }
+}
+
+fn mix(node: &Node) -> Result<u32, JobError> {
+    let reads =
+        node.number("the share of reads, from 0 to 1", |share| (0.0..=1.0).contains(&share));
+    let reads = reads.map_err(|error| error.hint("`mix = 0.7` reads in 70 of 100 requests"))?;
+    Ok((reads * f64::from(ALL_REQUESTS)).round() as u32)
+}
+
+fn mix_schema() -> Json {
+    json!({"type": "number", "minimum": 0, "maximum": 1})
+}
+
+fn flush(reader: &Reader<'_>, ops: Ops) -> Result<Option<NonZeroU32>, JobError> {
+    if !ops.writes() {
+        let hint = "a flush makes writes durable: leave it out";
+        reader.refuse(&[&FLUSH], "belongs to an agent that writes", hint)?;
+    }
+    reader.find(&FLUSH)
+}
+
+fn spread_of(reader: &Reader<'_>, pattern: Pattern) -> Result<SpreadSpec, JobError> {
+    let spread = reader.get(&SPREAD)?;
+    if pattern != Pattern::Random && spread != SpreadSpec::Uniform {
+        let found = "a `spread` belongs to a random pattern";
+        let hint = "set `pattern = \"random\"`, or leave `spread` out";
+        return Err(JobError::new(found).at(reader.origin(&SPREAD)).hint(hint));
+    }
+    Ok(spread)
+}
+
+/// When the agent asks, with so many requests in flight, and how much in all.
+fn arrivals_and_quota(reader: &Reader<'_>) -> Result<(Arrivals, Option<Quota>), JobError> {
+    let (arrivals, count) = reader.get(&ARRIVALS)?;
+    let place = |key: &dyn Declared| arrivals::place(reader.node(&ARRIVALS), key);
+    let quota = quota::read(reader, count.zip(place(&arrivals::COUNT)))?;
+    if arrivals == Arrivals::Turns {
+        let hint = "agents that take turns have one request at a time, all together";
+        reader.refuse(&[&CALL, &BUFFERS], "does not go with arrivals in `turns`", hint)?;
+        return Ok((arrivals, quota));
+    }
+    let depth = if let Arrivals::Closed { depth, .. } = arrivals { Some(depth) } else { None };
+    let buffers = quota::stated(reader, &BUFFERS, depth.zip(place(&arrivals::DEPTH)))?;
+    let buffers = match (reader.find(&CALL)?, buffers) {
+        (Some(true), Some((buffers, origin))) if buffers > 1 => {
+            match (reader.place(&CALL).is_set(), origin.is_set()) {
+                (true, false) => Some(1),
+                (false, true) => Some(buffers),
+                _ => {
+                    let found = format!(
+                        "a `sync` agent waits for each request, so it cannot have {buffers} in flight"
+                    );
+                    let hint = "set `call = \"async\"`, or write an agent for each";
+                    return Err(JobError::new(found).at(&origin).hint(hint));
+                }
+            }
+        }
+        (Some(true), _) => Some(1),
+        (_, buffers) => buffers.map(|(buffers, _)| buffers),
+    };
+    Ok((arrivals::bounded(arrivals, buffers), quota))
 }
 
 /// How the requests of an agent with this pattern lie apart; the first of them lies at the beginning.
@@ -368,25 +601,56 @@ fn spacing(
     reader: &Reader<'_>,
     pattern: Pattern,
     arrivals: &Arrivals,
-    count: Option<u32>,
+    sizes: &Weighted<u32>,
+    quota: Option<Quota>,
 ) -> Result<Spacing, JobError> {
     if *arrivals == Arrivals::Turns {
         let hint = "agents that take turns share one position and keep their size";
-        let own: &[&dyn Declared] = &[&ALIGN, &FIRST, &GAP, &GROWTH];
+        let own: &[&dyn Declared] = &[&ALIGN, &FIRST, &STRIDE, &GAP, &GROWTH];
         reader.refuse(own, "does not go with arrivals in `turns`", hint)?;
+        if pattern == Pattern::Backwards || sizes.single().is_none() {
+            let key: &dyn Declared = if pattern == Pattern::Backwards { &PATTERN } else { &BYTES };
+            let found = "agents that take turns go forwards, each with one size";
+            return Err(JobError::new(found).at(reader.origin(key)).hint(hint));
+        }
     }
     if pattern == Pattern::Random {
         let hint = "random requests begin anywhere in the region";
-        reader.refuse(&[&FIRST, &GAP], "belongs to a sequential pattern", hint)?;
+        reader.refuse(&[&FIRST, &STRIDE, &GAP], "belongs to a sequential pattern", hint)?;
+    }
+    if pattern == Pattern::Backwards {
+        let hint = "a pattern that goes backwards begins at the end of its region";
+        reader.refuse(&[&FIRST], "belongs to a pattern that goes forwards", hint)?;
     }
     let growth = reader.find(&GROWTH)?;
-    if growth.is_some() && count.is_none() {
+    if growth.is_some() && !matches!(quota, Some(Quota::Requests(_))) {
         let found = "what grows needs an end, and the agent has no `count`";
-        let hint = "say in `arrivals` how many requests there are, as in `count = 10000`";
+        let hint = "say how many requests there are, as in `count = 10000`";
         return Err(JobError::new(found).at(reader.place(&GROWTH)).hint(hint));
     }
+    if growth.is_some() && sizes.single().is_none() {
+        let found = "requests that grow have one size to begin with";
+        let hint = "leave `growth` out, or give one size";
+        return Err(JobError::new(found).at(reader.origin(&GROWTH)).hint(hint));
+    }
     let (align, gap) = (reader.find(&ALIGN)?, reader.get(&GAP)?);
-    Ok(Spacing { align, gap, growth, ..Spacing::default() })
+    let stride = stride(reader, sizes)?;
+    Ok(Spacing { align, gap, stride, growth, ..Spacing::default() })
+}
+
+/// From the beginning of a request to that of the next, if it is given.
+fn stride(reader: &Reader<'_>, sizes: &Weighted<u32>) -> Result<Option<u64>, JobError> {
+    let Some(stride) = reader.find(&STRIDE)? else { return Ok(None) };
+    let hint = "a stride counts from one beginning to the next, whatever lies between";
+    reader.exclude(&STRIDE, &[&GAP, &GROWTH], "does not go with `stride`", hint)?;
+    let longest = u64::from(sizes.possible().max().unwrap_or(0));
+    if stride < longest {
+        let [stride, longest] = [stride, longest].map(size_text);
+        let found = format!("a stride of {stride} is shorter than a request of {longest}");
+        let hint = format!("requests would overlap: take at least {longest}");
+        return Err(JobError::new(found).at(reader.place(&STRIDE)).hint(hint));
+    }
+    Ok(Some(stride))
 }
 
 fn growth(node: &Node) -> Result<Growth, JobError> {

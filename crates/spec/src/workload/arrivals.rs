@@ -1,17 +1,19 @@
 //! When an agent asks: its `arrivals`.
 
+use std::num::NonZeroU32;
+
 use penstock_core::Span;
-use penstock_workload::{Arrivals, Pace};
+use penstock_workload::{Arrivals, Pace, Think};
 use serde_json::{Value as Json, json};
 
 use crate::amount::{Count, Rate, TIME};
-use crate::diagnose::JobError;
-use crate::keys::{Cases, is, keys, required};
-use crate::kinds::{Choice, Own, list};
+use crate::diagnose::{JobError, Origin};
+use crate::keys::{Cases, Declared, is, keys, required, table};
+use crate::kinds::{Choice, Kind, Own, list};
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::{self, with};
-use crate::tree::Node;
+use crate::schema::build::{self, one_of, with};
+use crate::tree::{Node, Value};
 
 /// Requests outstanding at once, at most: their tables take up to 1.4 GiB, depending on the
 /// policy: more is a slip.
@@ -34,7 +36,7 @@ keys! {
     HOW kind: &'static str = Choice(&[
         (POISSON, POISSON), (FIXED, FIXED), (CLOSED, CLOSED), (TURNS, TURNS),
     ]), needs "\"poisson\"";
-    /// How many requests there are; if not given, as many as come until it stops.
+    /// The same as `count` of the agent.
     COUNT count: u32 = Count(1, u32::MAX as u64);
 }
 
@@ -50,11 +52,35 @@ keys! {
 keys! {
     /// Keys of arrivals after completions.
     CLOSED_KEYS:
-    /// Requests kept outstanding.
+    /// Requests kept outstanding: the same as `buffers` of the agent.
     DEPTH depth: u32 = Count(1, MAX_OUTSTANDING_MOST), or 1;
-    /// Time between a completion and the next request.
-    THINK think: Span = TIME, or Span::ZERO;
+    /// Time between a completion and the next request: always as long, or drawn.
+    THINK think: Think = PAUSE, or Think::NONE;
 }
+
+keys! {
+    /// Laws of think times.
+    THINK_KEYS:
+    /// Exponentially distributed, with this mean.
+    EXPONENTIAL exponential: Span = TIME.above_zero();
+}
+
+const PAUSE: Own<Think> = Own {
+    read: |node| {
+        let Value::Table(_) = node.value else { return TIME.read(node).map(Think::Fixed) };
+        let reader = Reader::new(node, "the think time", &[THINK_KEYS])?;
+        let mean = reader.find(&EXPONENTIAL)?.ok_or_else(|| {
+            let hint = "for example `{ exponential = \"5ms\" }`";
+            JobError::new("the think time has no law").at(&node.origin).hint(hint)
+        })?;
+        Ok(Think::Exponential(mean))
+    },
+    text: |think| match think {
+        Think::Fixed(span) => TIME.text(span),
+        Think::Exponential(mean) => Rows::of(&[THINK_KEYS]).put(&EXPONENTIAL, mean).inline(),
+    },
+    schema: || build::any([TIME.reference(), one_of(table(THINK_KEYS))]),
+};
 
 /// Which keys go together.
 pub(crate) const CASES: Cases = Cases {
@@ -67,13 +93,40 @@ pub(crate) fn turns() -> Json {
     is(&HOW, &[TURNS])
 }
 
+/// What it says of arrivals with no more than one request in flight.
+pub(crate) fn alone() -> Json {
+    json!({"properties": {DEPTH.name: {"maximum": 1}}})
+}
+
 /// What it says of arrivals of which it is known how many there are.
 pub(crate) fn counted() -> Json {
     required(&[&COUNT])
 }
 
-/// A table of arrivals: when, and how many at most.
+/// A table of arrivals, and how many there are if they say so.
 pub(crate) const KIND: Own<(Arrivals, Option<u32>)> = Own { read, text, schema: || CASES.schema() };
+
+/// A closed loop of one request that does not think.
+pub(crate) const CLOSED_LOOP: Arrivals = Arrivals::closed(1, Span::ZERO);
+
+/// Where the value of `key` stands in the arrivals that were written as `node`, if it does.
+pub(crate) fn place(node: Option<&Node>, key: &dyn Declared) -> Option<Origin> {
+    let Value::Table(table) = &node?.value else { return None };
+    table.get(key.name()).map(|entry| entry.node.origin.clone())
+}
+
+/// `arrivals` with so many requests in flight at most, if there is a bound.
+pub(crate) fn bounded(arrivals: Arrivals, buffers: Option<u32>) -> Arrivals {
+    match arrivals {
+        Arrivals::Closed { depth, think } => {
+            Arrivals::Closed { depth: buffers.unwrap_or(depth), think }
+        }
+        Arrivals::Open { rate, pace, curve, .. } => {
+            Arrivals::Open { rate, pace, curve, buffers: buffers.and_then(NonZeroU32::new) }
+        }
+        Arrivals::Turns => Arrivals::Turns,
+    }
+}
 
 const FACTORS: Own<Vec<f64>> = Own {
     read: |node| {
@@ -106,7 +159,7 @@ fn read(node: &Node) -> Result<(Arrivals, Option<u32>), JobError> {
     }
     let arrivals = match kind {
         TURNS => Arrivals::Turns,
-        CLOSED => Arrivals::closed(reader.get(&DEPTH)?, reader.get(&THINK)?),
+        CLOSED => Arrivals::Closed { depth: reader.get(&DEPTH)?, think: reader.get(&THINK)? },
         _ => {
             let pace = if kind == POISSON { Pace::Poisson } else { Pace::Fixed };
             let rate = reader.get(&RATE)?;
@@ -140,7 +193,7 @@ fn text((arrivals, count): &(Arrivals, Option<u32>)) -> String {
             rows.put(&HOW, &kind).put(&RATE, rate).maybe(&CURVE, curve)
         }
         Arrivals::Closed { depth, think } => {
-            rows.put(&HOW, &CLOSED).put(&DEPTH, depth).put(&THINK, &think.mean())
+            rows.put(&HOW, &CLOSED).put(&DEPTH, depth).put(&THINK, think)
         }
         Arrivals::Turns => rows.put(&HOW, &TURNS),
     };

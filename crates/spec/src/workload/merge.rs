@@ -21,7 +21,7 @@ use crate::schema::build::{any, matching, one_of, some};
 use crate::text::{Lines, quoted};
 use crate::tree::{Node, Table, Value};
 use crate::units::size_text;
-use crate::workload::agents::REQUEST;
+use crate::workload::sizes::REQUEST;
 
 /// Runs of a job at most: a merge of more takes several passes.
 const RUNS: u64 = 4096;

@@ -8,7 +8,10 @@ pub(crate) mod files;
 pub(crate) mod lanes;
 pub(crate) mod merge;
 pub(crate) mod programs;
+pub(crate) mod quota;
 pub(crate) mod region;
+pub(crate) mod sizes;
+pub(crate) mod spread;
 pub(crate) mod starts;
 pub(crate) mod timings;
 pub(crate) mod trace_devices;
@@ -108,11 +111,6 @@ impl WorkloadKind {
         Ok(Self::Agents)
     }
 
-    /// Whether a job of this kind lasts as long as its workload does, and has no duration.
-    pub(crate) fn ends_by_itself(self) -> bool {
-        matches!(self, Self::Trace | Self::Merge)
-    }
-
     /// The classes of a job that names `given`: of merges, one for each if it names none.
     pub(crate) fn classes(
         self,
@@ -172,7 +170,7 @@ impl WorkloadSpec {
     /// How many requests of `class` there are, if its agents say so.
     pub fn requests(&self, class: ClassId) -> Option<u64> {
         let counts = self.agents().iter().filter(|agent| agent.class == class);
-        let of = |agent: &AgentSpec| Some(u64::from(agent.count?).saturating_mul(agent.agents()));
+        let of = |agent: &AgentSpec| Some(agent.requests()?.saturating_mul(agent.agents()));
         let all = counts.map(of).try_fold(0_u64, |all, count| Some(all.saturating_add(count?)));
         all.filter(|all| *all > 0)
     }
@@ -192,9 +190,13 @@ impl WorkloadSpec {
         if let Self::Merge(merges) = self { Some(merges) } else { None }
     }
 
-    /// Whether it ends by itself, so that its job has no duration.
+    /// Whether it ends by itself, so that its job needs no duration.
     pub(crate) fn ends_by_itself(&self) -> bool {
-        matches!(self, Self::Trace(_) | Self::Merge(_))
+        match self {
+            Self::Agents(spec) => spec.agents.iter().all(|agent| agent.quota.is_some()),
+            Self::Programs(_) => false,
+            Self::Trace(_) | Self::Merge(_) => true,
+        }
     }
 
     /// The devices that the devices of its trace are played on, or those of its files, if they are not
@@ -264,7 +266,9 @@ pub(crate) fn schema(duration: &dyn Declared) -> Json {
     let with_duration = |own: &[&dyn Declared], others: Keys| {
         with(required(&[&[duration, &CLASS], own].concat()), without(others))
     };
-    let agents = with_duration(&[&AGENT], &[&RULE, &CPU]);
+    let own = with(required(&[&CLASS, &AGENT]), without(&[&RULE, &CPU]));
+    let quotas = json!({"properties": {AGENT.name: {"items": agents::ends_by_itself()}}});
+    let agents = with(own, json!({"anyOf": [required(&[duration]), quotas]}));
     // The first section that the job has decides.
     let kinds: [(&dyn Declared, Json); 3] = [
         (&MERGE, without(&[duration, &FILE, &AGENT, &PROGRAM, &CPU, &TRACE, &RULE, &PAGE_CACHE])),

@@ -15,8 +15,9 @@ use crate::schema::build;
 use crate::text::Lines;
 use crate::tree::{self, Node, Value};
 use crate::units::size_text;
-use crate::workload::agents::{CLASSES, PATTERNS, REQUEST, active};
+use crate::workload::agents::{CLASSES, PATTERNS, active};
 use crate::workload::region::{self, Region};
+use crate::workload::sizes::REQUEST;
 use crate::workload::starts;
 
 /// What takes time.
