@@ -1,5 +1,5 @@
-//! Agents: every kind of arrivals, patterns, regions, through the page cache and past it, on files and
-//! without.
+//! Agents: every kind of arrivals, patterns, spreads, sizes and ends, through the page cache and past it, on files
+//! and without.
 
 use super::files::Files;
 use super::{Draw, Medium, Shape};
@@ -51,15 +51,16 @@ pub(super) fn sections(
 }
 
 fn agent(draw: &mut Draw<'_>, scene: &Scene<'_>, number: u64) -> String {
-    let (op, class) = (draw.pick(&["read", "write"]), draw.between(0, scene.classes - 1));
+    let (asked, class) = (operations(draw, scene), draw.between(0, scene.classes - 1));
     // The first goes through the cache: a job without such an agent has none.
     let buffered = scene.buffered && (number == 0 || draw.one_in(2));
     let size = draw.pick(&[4_096, 512, 65_536, 1_000, 10_000, 1 << 18, 1 << 20, 0]);
     let size = if size == 0 { draw.magnitude(1, 300_000) } else { size };
     let size = size.min(scene.capacity());
     let mut text = format!(
-        "[[agent]]\nclass = \"c{class}\"\nop = \"{op}\"\nsize = \"{size}B\"\npattern = \"{}\"\n",
-        draw.pick(&["random", "sequential"]),
+        "[[agent]]\nclass = \"c{class}\"\n{asked}size = {}\n{}",
+        sizes(draw, scene, size),
+        pattern(draw, scene, size),
     );
     if buffered {
         text += "cache = \"buffered\"\n";
@@ -85,7 +86,77 @@ fn agent(draw: &mut Draw<'_>, scene: &Scene<'_>, number: u64) -> String {
         Shape::Any => any_arrivals(draw, scene, lasts, most),
         Shape::Plain => plain_arrivals(draw, scene, lasts, most),
     };
-    text + &format!("arrivals = {{ {arrivals} }}\n")
+    text += &format!("arrivals = {{ {arrivals} }}\n");
+    // Turns are counted in their arrivals, and have nothing in flight of their own.
+    if scene.shape == Shape::Any && !arrivals.contains("turns") {
+        text += &quota(draw, size);
+        if !arrivals.contains("depth") && draw.one_in(4) {
+            text += &format!("buffers = {}\n", draw.pick(&[1, 2, 16]));
+        }
+    }
+    text
+}
+
+/// What an agent asks for.
+fn operations(draw: &mut Draw<'_>, scene: &Scene<'_>) -> String {
+    let op = draw.pick(&["read", "write"]);
+    if scene.shape == Shape::Plain || !draw.one_in(3) {
+        return format!("op = \"{op}\"\n");
+    }
+    let flush = if draw.one_in(2) {
+        format!("flush = {}\n", draw.pick(&[1, 3, 50]))
+    } else {
+        String::new()
+    };
+    match draw.between(0, 2) {
+        0 => format!("op = \"trim\"\n{flush}"),
+        1 => format!("op = \"write\"\n{flush}"),
+        _ => format!("mix = {}\n{flush}", draw.pick(&["0.5", "0", "0.999"])),
+    }
+}
+
+/// One size, or several of which none is larger.
+fn sizes(draw: &mut Draw<'_>, scene: &Scene<'_>, size: u64) -> String {
+    if scene.shape == Shape::Plain || !draw.one_in(4) {
+        return format!("\"{size}B\"");
+    }
+    let other = draw.between(1, size);
+    format!("[[\"{size}B\", {}], [\"{other}B\", {}]]", draw.pick(&[1, 40]), draw.pick(&[1, 0, 60]))
+}
+
+/// Where requests begin, for requests of `size` bytes at most.
+fn pattern(draw: &mut Draw<'_>, scene: &Scene<'_>, size: u64) -> String {
+    let pattern = draw.pick(&["random", "sequential"]);
+    if scene.shape == Shape::Plain || !draw.one_in(3) {
+        return format!("pattern = \"{pattern}\"\n");
+    }
+    match draw.between(0, 2) {
+        0 => format!("pattern = \"random\"\nspread = {}\n", spread(draw)),
+        1 => format!("pattern = \"sequential\"\nstride = \"{}B\"\n", size * draw.pick(&[2, 1, 9])),
+        _ => "pattern = \"backwards\"\n".into(),
+    }
+}
+
+fn spread(draw: &mut Draw<'_>) -> &'static str {
+    draw.pick(&[
+        "{ zipf = { theta = 1.2 } }",
+        "{ zipf = { theta = 0.4 } }",
+        "{ pareto = { h = 0.2 } }",
+        "{ normal = { mean = \"50%\", dev = \"100%\" } }",
+        "{ poisson = { mean = \"90%\" } }",
+        "{ zoned = [[\"50%\", 60], [\"50%\", 40]] }",
+        "\"uniform\"",
+    ])
+}
+
+/// The end of an agent, in one of three cases.
+fn quota(draw: &mut Draw<'_>, size: u64) -> String {
+    match draw.between(0, 8) {
+        6 => format!("total = \"{}B\"\n", draw.magnitude(1, size * 50)),
+        7 => format!("count = {}\n", draw.magnitude(1, 100)),
+        8 => "passes = 1\n".into(),
+        _ => String::new(),
+    }
 }
 
 /// A part of the device that holds `size` bytes; none for the whole.
@@ -146,6 +217,11 @@ fn plain_arrivals(draw: &mut Draw<'_>, scene: &Scene<'_>, lasts: u64, most: u64)
 fn closed(draw: &mut Draw<'_>, scene: &Scene<'_>) -> String {
     let depth = draw.pick(&[1, 2, 4, 8, 33]);
     let think = draw.pick(&[0, 0, 1, 10, 100]) * scene.medium.quick;
+    if scene.shape == Shape::Any && think > 0 && draw.one_in(3) {
+        return format!(
+            "kind = \"closed\", depth = {depth}, think = {{ exponential = \"{think}ns\" }}"
+        );
+    }
     format!("kind = \"closed\", depth = {depth}, think = \"{think}ns\"")
 }
 

@@ -1,6 +1,6 @@
 //! What each class got: its requests, their latencies and waits, its device time.
 
-use penstock_core::{ClassId, Request, Span, Time};
+use penstock_core::{ClassId, Op, Request, Span, Time};
 
 use crate::measures::completed::{Completed, Rated};
 use crate::measures::errors::Errors;
@@ -9,10 +9,70 @@ use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::measures::values::{Values, ratio};
 use crate::parts::{Part, of_part};
-use crate::result::{ClassResult, RunResult, ShareResult};
+use crate::result::{ByOpResult, ClassResult, OpsResult, RunResult, ShareResult};
+
+/// The requests of a class that ask for the same.
+struct OpFigures {
+    arrivals: u64,
+    measured: Completed,
+    completed: Completed,
+    latency: Values,
+}
+
+impl OpFigures {
+    fn new() -> Self {
+        let (measured, completed) = <(Completed, Completed)>::default();
+        Self { arrivals: 0, measured, completed, latency: Values::new() }
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.arrivals += other.arrivals;
+        self.measured.join(&other.measured);
+        self.completed.join(&other.completed);
+        self.latency.join(&other.latency);
+    }
+
+    /// Their result, with rates over so many seconds.
+    fn result(&self, seconds: f64) -> ByOpResult {
+        ByOpResult {
+            requests: self.measured.requests,
+            bytes: self.measured.bytes,
+            iops: ratio(self.completed.requests as f64, seconds),
+            bw_bytes: ratio(self.completed.bytes as f64, seconds),
+            lat_ns: self.latency.distribution(),
+        }
+    }
+}
+
+/// The requests of a class by operation.
+struct OpsFigures([OpFigures; 4]);
+
+impl OpsFigures {
+    fn new() -> Self {
+        Self(std::array::from_fn(|_| OpFigures::new()))
+    }
+
+    fn of(&mut self, op: Op) -> &mut OpFigures {
+        &mut self.0[op as usize]
+    }
+
+    fn result(&self, seconds: f64) -> OpsResult {
+        let [read, write, flush, discard] =
+            [Op::Read, Op::Write, Op::Flush, Op::Discard].map(|op| &self.0[op as usize]);
+        let any = |one: &OpFigures| (one.arrivals > 0).then(|| one.result(seconds));
+        OpsResult {
+            read: read.result(seconds),
+            write: write.result(seconds),
+            discard: any(discard),
+            flush: any(flush),
+        }
+    }
+}
 
 struct ClassFigures {
     open_loop: bool,
+    /// If an agent of the class mixes operations.
+    ops: Option<Box<OpsFigures>>,
     arrivals: u64,
     /// Of what was due after the warm-up.
     measured: Completed,
@@ -26,9 +86,10 @@ struct ClassFigures {
 }
 
 impl ClassFigures {
-    fn new(open_loop: bool) -> Self {
+    fn new(open_loop: bool, mixes: bool) -> Self {
         Self {
             open_loop,
+            ops: mixes.then(|| Box::new(OpsFigures::new())),
             arrivals: 0,
             measured: Completed::default(),
             completed: Completed::default(),
@@ -43,6 +104,9 @@ impl ClassFigures {
 
 impl ClassFigures {
     fn join(&mut self, other: &Self) {
+        if let (Some(ops), Some(others)) = (&mut self.ops, &other.ops) {
+            ops.0.iter_mut().zip(&others.0).for_each(|(one, other)| one.join(other));
+        }
         self.arrivals += other.arrivals;
         self.measured.join(&other.measured);
         self.completed.join(&other.completed);
@@ -75,14 +139,20 @@ pub(crate) fn measure<'a>(subject: &Subject<'a>) -> Box<dyn Measure + 'a> {
         names: subject.class_names(),
         warmup: subject.warmup,
         rated: Rated::of(subject),
-        figures: classes.map(|class| ClassFigures::new(workload.is_open(class))).collect(),
+        figures: classes
+            .map(|class| ClassFigures::new(workload.is_open(class), workload.mixes(class)))
+            .collect(),
     })
 }
 
 impl Measure for Classes<'_> {
     fn arrived(&mut self, _: Time, req: &Request) {
+        let class = &mut self.figures[req.class.index()];
         if req.due >= self.warmup {
-            self.figures[req.class.index()].arrivals += 1;
+            class.arrivals += 1;
+        }
+        if let Some(ops) = &mut class.ops {
+            ops.of(req.op).arrivals += 1;
         }
     }
 
@@ -90,6 +160,9 @@ impl Measure for Classes<'_> {
         let class = &mut self.figures[req.class.index()];
         if how.error.is_none() && (how.counted || how.at > self.warmup) {
             class.completed.add(how.at, req);
+            if let Some(ops) = &mut class.ops {
+                ops.of(req.op).completed.add(how.at, req);
+            }
         }
         // A loop with many outstanding would lose as many, were it only what was due later. What was
         // sent before may have taken a part of its time before.
@@ -104,6 +177,11 @@ impl Measure for Classes<'_> {
             return;
         }
         class.measured.add(how.at, req);
+        if let Some(ops) = &mut class.ops {
+            let of_op = ops.of(req.op);
+            of_op.measured.add(how.at, req);
+            of_op.latency.add(how.latency);
+        }
         class.latency.add(how.latency);
         class.wait.add(how.wait);
         class.service.add(how.service);
@@ -137,6 +215,10 @@ impl Measure for Classes<'_> {
             discarded_bytes: class.measured.discarded,
             iops: self.rated.rate(class.completed.requests, &class.completed, end),
             bw_bytes: self.rated.rate(class.completed.bytes, &class.completed, end),
+            ops: class
+                .ops
+                .as_ref()
+                .map(|ops| ops.result(self.rated.seconds(&class.completed, end))),
             lat_ns: class.latency.distribution(),
             wait_ns: class.wait.distribution(),
             service_ns: class.service.distribution(),

@@ -47,10 +47,15 @@ impl Rated {
         Self { warmup: subject.warmup, asks_until }
     }
 
-    /// `amount` a second, of what `completed` in a run that ended at `end`: over as long as the load asks,
+    /// Seconds that the rates of what `completed` in a run that ended at `end` are of: as long as the load asks,
     /// or until the last completion if that is later.
-    pub(crate) fn rate(self, amount: u64, completed: &Completed, end: Time) -> f64 {
+    pub(crate) fn seconds(self, completed: &Completed, end: Time) -> f64 {
         let rated = self.asks_until.max(completed.last).min(end);
-        ratio(amount as f64, rated.since(self.warmup).ns() as f64 / 1e9)
+        rated.since(self.warmup).ns() as f64 / 1e9
+    }
+
+    /// `amount` a second over that time.
+    pub(crate) fn rate(self, amount: u64, completed: &Completed, end: Time) -> f64 {
+        ratio(amount as f64, self.seconds(completed, end))
     }
 }

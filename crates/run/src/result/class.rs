@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::demand::DemandResult;
 use super::distribution::Distribution;
 use super::errors::ErrorResult;
+use super::ops::OpsResult;
 use super::programs::ProgramResult;
 use super::schedule::ScheduleResult;
 use super::shares::ShareResult;
@@ -38,6 +39,10 @@ pub struct ClassResult {
     pub iops: f64,
     /// Bytes a second, of the same requests over the same time.
     pub bw_bytes: f64,
+    /// The same by operation; left out of a class of which no agent mixes operations or asks for
+    /// flushes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ops: Option<OpsResult>,
     /// From the intended arrival until the last piece was done.
     pub lat_ns: Distribution,
     /// From the intended arrival until the first piece was dispatched.

@@ -2,7 +2,7 @@
 
 use penstock_core::{ClassId, Seed, Source, Span, StreamId, Time};
 use penstock_spec::Job;
-use penstock_workload::{Agent, Agents, Arrivals};
+use penstock_workload::{Agent, Agents, Arrivals, Ops};
 
 use super::load::{Books, Load, Workload, classes};
 use crate::cached_devices;
@@ -95,6 +95,11 @@ impl Workload for Vec<Agent> {
 
     fn writes(&self) -> bool {
         self.iter().any(|agent| agent.ops.writes())
+    }
+
+    fn mixes(&self, class: ClassId) -> bool {
+        let mixes = |agent: &Agent| agent.flush.is_some() || matches!(agent.ops, Ops::Mix { .. });
+        self.iter().any(|agent| agent.class == class && mixes(agent))
     }
 
     fn only(&self, class: ClassId) -> Result<Box<dyn Workload>, Failure> {

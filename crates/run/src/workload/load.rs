@@ -40,6 +40,11 @@ pub(crate) trait Workload: Send + Sync {
     /// Whether all requests of `class` are.
     fn is_open(&self, class: ClassId) -> bool;
 
+    /// Whether requests of `class` that come from one source ask for different things.
+    fn mixes(&self, _class: ClassId) -> bool {
+        false
+    }
+
     /// That it gave every request that there is, when it says that there are no more.
     ///
     /// # Errors
