@@ -20,8 +20,8 @@ from penstock.cli.advise_merge import run as merge
 from penstock.cli.advise_shares import run as shares
 from penstock.cli.bar import bar
 from penstock.cli.console import drawn
-from penstock.cli.job import errors_end
 from penstock.cli.options import Json
+from penstock.cli.running import errors_end
 from penstock.cli.target import device_or_path, targeted
 from penstock.cli.verb import group
 from penstock.target import Target

@@ -15,10 +15,10 @@ from penstock.advise.cycle import Cycle, Share, cycle
 from penstock.advise.cycle_inputs import Found, measured
 from penstock.cli import output
 from penstock.cli.console import drawn
-from penstock.cli.job import STDIN, errors_end, job_on_stdin, steps_bar
 from penstock.cli.lists import positive
 from penstock.cli.options import Json, Sets
 from penstock.cli.replay import ALL_ONE_CLASS, Classes, Format
+from penstock.cli.running import STDIN, errors_end, job_on_stdin, steps_bar
 from penstock.cli.target import targeted
 from penstock.errors import PenstockError, translated, wrong
 from penstock.signals import Asked

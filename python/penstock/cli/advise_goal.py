@@ -14,8 +14,8 @@ from penstock.advise.search import Advice, search
 from penstock.cli import output
 from penstock.cli.bar import bar
 from penstock.cli.console import drawn
-from penstock.cli.job import STDIN, errors_end, job_on_stdin
 from penstock.cli.options import Job, Json, Policies, Sets, named
+from penstock.cli.running import STDIN, errors_end, job_on_stdin
 from penstock.cli.target import targeted
 from penstock.errors import RUN_FAILED
 from penstock.results.figure import Figure

@@ -14,8 +14,8 @@ from penstock.advise.merge_runs import advise
 from penstock.cli import lists, output
 from penstock.cli.bar import bar
 from penstock.cli.console import drawn
-from penstock.cli.job import errors_end
 from penstock.cli.options import Json, Sets
+from penstock.cli.running import errors_end
 from penstock.cli.target import targeted
 from penstock.signals import Asked
 from penstock.target import Target

@@ -14,9 +14,9 @@ from penstock.advise.shares_runs import CYCLE, ROUNDS, shares_on
 from penstock.cli import output
 from penstock.cli.bar import bar
 from penstock.cli.console import drawn
-from penstock.cli.job import errors_end
 from penstock.cli.lists import positive
 from penstock.cli.options import Json
+from penstock.cli.running import errors_end
 from penstock.cli.target import device_or_path, targeted
 from penstock.target import Target
 from penstock.text import prose, units

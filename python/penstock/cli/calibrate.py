@@ -22,8 +22,8 @@ from penstock.calibrate import (
 from penstock.cli import output
 from penstock.cli.bar import bar
 from penstock.cli.console import drawn
-from penstock.cli.job import errors_end
 from penstock.cli.options import Json
+from penstock.cli.running import errors_end
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.report import files

@@ -1,6 +1,5 @@
 """`penstock compare`: one workload under several policies."""
 
-from penstock.cli.job import work
 from penstock.cli.options import (
     ArmFor,
     ArmFrom,
@@ -18,6 +17,7 @@ from penstock.cli.options import (
     Xlsx,
     named,
 )
+from penstock.cli.running import work
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.report import Outputs

@@ -13,8 +13,8 @@ from rich.text import Text
 from penstock import _native
 from penstock.cli import output
 from penstock.cli.console import drawn
-from penstock.cli.job import errors_end
 from penstock.cli.options import Json
+from penstock.cli.running import errors_end
 from penstock.cli.verb import group
 from penstock.errors import translated
 from penstock.results.answers import Device, Param, Policy

@@ -12,8 +12,8 @@ from typer.core import TyperCommand
 
 from penstock.cli import output
 from penstock.cli.console import drawn
-from penstock.cli.job import errors_end
 from penstock.cli.options import Create, Engine, EvenIfNotEmpty, Json
+from penstock.cli.running import errors_end
 from penstock.cli.verb import verb
 from penstock.errors import wrong
 from penstock.merging import Files, merge

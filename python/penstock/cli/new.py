@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from penstock.cli import output
-from penstock.cli.job import errors_end
+from penstock.cli.running import errors_end
 from penstock.cli.verb import verb
 from penstock.errors import wrong
 from penstock.job import plain

@@ -11,8 +11,8 @@ from typer.main import get_command
 
 from penstock.cli import output
 from penstock.cli.console import drawn
-from penstock.cli.job import errors_end
 from penstock.cli.options import Json
+from penstock.cli.running import errors_end
 from penstock.cli.verb import verb
 from penstock.errors import wrong
 from penstock.papers import result

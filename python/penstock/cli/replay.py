@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.job import errors_end, work
 from penstock.cli.lane_devices import TRACE, divided, step
 from penstock.cli.options import (
     Baseline,
@@ -20,6 +19,7 @@ from penstock.cli.options import (
     Xlsx,
     named,
 )
+from penstock.cli.running import errors_end, work
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.report import Outputs

@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.job import work
 from penstock.cli.options import (
     ArmFor,
     ArmFrom,
@@ -22,6 +21,7 @@ from penstock.cli.options import (
     Xlsx,
     named,
 )
+from penstock.cli.running import work
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.report import Outputs

@@ -6,7 +6,7 @@ import typer
 
 from penstock import _native
 from penstock.cli import output
-from penstock.cli.job import errors_end
+from penstock.cli.running import errors_end
 from penstock.cli.verb import group
 from penstock.errors import translated
 

@@ -8,8 +8,15 @@ from rich.text import Text
 
 from penstock.cli import output
 from penstock.cli.console import drawn
-from penstock.cli.job import STDIN, command_line, errors_end, job_on_stdin, say_written, steps_bar
 from penstock.cli.options import Dark, Job, Json, Plots, Repeat, Report, Sets
+from penstock.cli.running import (
+    STDIN,
+    command_line,
+    errors_end,
+    job_on_stdin,
+    say_written,
+    steps_bar,
+)
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.session import Variant

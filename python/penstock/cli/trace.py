@@ -12,9 +12,9 @@ from rich.text import Text
 from penstock import _native, recording
 from penstock.cli import output
 from penstock.cli.console import drawn
-from penstock.cli.job import errors_end, say_written
 from penstock.cli.options import Json, Plots
 from penstock.cli.replay import Classes, Format, Trace
+from penstock.cli.running import errors_end, say_written
 from penstock.cli.verb import group
 from penstock.errors import translated
 from penstock.report.trace import TraceOutputs

@@ -7,8 +7,6 @@ import typer
 
 from penstock import _native
 from penstock.cli import output
-from penstock.cli.job import Engine as Run
-from penstock.cli.job import errors_end, work
 from penstock.cli.options import (
     Dark,
     Job,
@@ -22,6 +20,8 @@ from penstock.cli.options import (
     Xlsx,
     named,
 )
+from penstock.cli.running import Engine as Run
+from penstock.cli.running import errors_end, work
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.errors import needs

@@ -13,9 +13,9 @@ from rich.text import Text
 from penstock.cli import output
 from penstock.cli.bar import bar
 from penstock.cli.console import drawn
-from penstock.cli.job import errors_end
 from penstock.cli.lists import numbers, words
 from penstock.cli.options import Json
+from penstock.cli.running import errors_end
 from penstock.cli.target import targeted
 from penstock.cli.verb import verb
 from penstock.papers import table
