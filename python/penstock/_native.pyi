@@ -28,6 +28,7 @@ __all__ = [
     "duration",
     "exit_without_memory",
     "is_right",
+    "job_amounts",
     "merge_cells",
     "merge_facts",
     "merge_layout",
@@ -41,6 +42,7 @@ __all__ = [
     "trace_convert",
     "trace_describe",
     "trace_formats",
+    "trace_made",
     "trace_races",
     "without_detail",
 ]
@@ -265,6 +267,16 @@ def trace_convert(
 ) -> str:
     """Write a trace in another format and return the result as JSON."""
 
+def trace_made(
+    job: str | PathLike[str],
+    to: str | PathLike[str],
+    *,
+    into: str,
+    sets: Sequence[str] = (),
+    on: str | None = None,
+) -> str:
+    """Write what the agents of a job ask for as a trace and return what was written as JSON."""
+
 def trace_races(
     path: str | PathLike[str],
     *,
@@ -272,6 +284,11 @@ def trace_races(
     classes: str | PathLike[str] | None = None,
 ) -> str:
     """Find classes that stalled behind writes of another, in a trace or a record, as JSON."""
+
+def job_amounts(
+    job: str | PathLike[str], *, sets: Sequence[str] = (), on: str | None = None
+) -> str:
+    """Say what a job amounts to before it runs, as JSON."""
 
 def size(text: str) -> int:
     """A size as `64KiB` in bytes."""

@@ -6,6 +6,7 @@
 
 #![deny(unsafe_code)]
 
+mod amounts;
 mod answer;
 mod below;
 mod columns;
@@ -47,6 +48,8 @@ mod _native {
         Below, Failure, Pace, compare, device, devices, doctor, exit_without_memory, is_right,
         merge_facts, policies, policy_named, replay_decisions, schema, without_detail,
     };
+    #[pymodule_export]
+    use crate::amounts::{job_amounts, trace_made};
     #[pymodule_export]
     use crate::cycle::cycle_inputs;
     #[pymodule_export]

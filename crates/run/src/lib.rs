@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod amounts;
 pub mod cycle;
 pub mod doctor;
 pub mod gate;
@@ -16,6 +17,7 @@ pub mod papers;
 pub mod races;
 pub mod record;
 pub mod result;
+pub mod trace_make;
 pub mod trace_tools;
 
 mod below;

@@ -97,27 +97,48 @@ pub(crate) fn classified(path: &Path, job: &Path) -> Result<(Vec<String>, TraceS
 /// # Errors
 /// When the trace cannot be read, the format cannot be written, or the file cannot.
 pub fn convert(from: &Path, format: Option<&str>, to: &Path, into: &str) -> Result<Value, Failure> {
+    let write = writer(into)?;
+    // Before a long trace is read.
+    check_new(to).map_err(|error| Failure::unwritable(to, &error))?;
+    let (trace, format) = trace_file::load(from, format)?;
+    let written = write_new(&trace, write, to)?;
+    Ok(json!({
+        "from": format.name, "into": into,
+        "requests": written.requests, "left_out": written.left_out,
+    }))
+}
+
+/// What writes the format called `into`.
+///
+/// # Errors
+/// If there is no such format, or it is only read.
+pub(crate) fn writer(into: &str) -> Result<trace::WriteTrace, Failure> {
     let writable = || trace::FORMATS.iter().filter(|format| format.write.is_some());
     let write = trace::format(into).and_then(|format| format.write).ok_or_else(|| {
         let names = writable().map(|format| format.name);
         JobError::new(format!("no traces are written as {into}")).hint(suggest(into, names))
     })?;
+    Ok(write)
+}
+
+/// Writes `trace` to `to`, which must not exist.
+///
+/// # Errors
+/// If the file cannot be written, or the trace cannot be read again.
+pub(crate) fn write_new(
+    trace: &trace::Trace,
+    write: trace::WriteTrace,
+    to: &Path,
+) -> Result<trace::Written, Failure> {
     let unwritable = |error: std::io::Error| Failure::unwritable(to, &error);
-    // Before a long trace is read.
-    check_new(to).map_err(unwritable)?;
-    let (trace, format) = trace_file::load(from, format)?;
     let mut file = BufWriter::new(File::create_new(to).map_err(unwritable)?);
-    let written = write(&trace, &mut file)
+    let written = write(trace, &mut file)
         .and_then(|written| file.flush().and_then(|()| trace.records.check()).map(|()| written));
-    let written = written.map_err(|error| {
+    written.map_err(|error| {
         // Made here, a moment ago, and worth nothing half written.
         let _ = std::fs::remove_file(to);
         unwritable(error)
-    })?;
-    Ok(json!({
-        "from": format.name, "into": into,
-        "requests": written.requests, "left_out": written.left_out,
-    }))
+    })
 }
 
 fn class_json(name: &str, figures: &stats::Stats) -> Value {

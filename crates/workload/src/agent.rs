@@ -395,15 +395,26 @@ impl Agent {
         self.count < u64::MAX || self.bytes < u64::MAX
     }
 
+    /// Bytes of its requests on average, before they grow.
+    pub fn mean_size(&self) -> f64 {
+        let (bytes, weights) = self.weighed();
+        bytes as f64 / weights as f64
+    }
+
+    /// Its sizes times their weights, and the weights.
+    fn weighed(&self) -> (u128, u128) {
+        let weighed =
+            self.sizes.iter().map(|(size, weight)| (u128::from(size), u128::from(weight)));
+        weighed.fold((0, 0), |(bytes, weights), (size, weight)| {
+            (bytes + size * weight, weights + weight)
+        })
+    }
+
     /// How many requests it issues if nothing else ends it; with several sizes about as many. None if there is
     /// no end of them.
     pub fn requests(&self) -> Option<u64> {
-        let (mut bytes, mut weights) = (0_u128, 0);
-        for (size, weight) in self.sizes.iter() {
-            bytes += u128::from(size) * u128::from(weight);
-            weights += weight;
-        }
-        let all = (u128::from(self.bytes) * u128::from(weights)).div_ceil(bytes.max(1));
+        let (bytes, weights) = self.weighed();
+        let all = (u128::from(self.bytes) * weights).div_ceil(bytes.max(1));
         let of_bytes =
             if self.bytes == u64::MAX { u64::MAX } else { all.min(u64::MAX.into()) as u64 };
         Some(self.count.min(of_bytes)).filter(|requests| *requests < u64::MAX)

@@ -15,6 +15,21 @@ Job = Annotated[
     ),
 ]
 
+JobFile = Annotated[
+    str,
+    typer.Argument(metavar="JOB.toml", help="The job file (TOML).", show_default=False),
+]
+
+ModelOn = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="DEVICE",
+        help="A named device (`penstock list devices`) or a device file (.toml). "
+        "If not given, the job's own device.",
+    ),
+]
+
 On = Annotated[
     list[str] | None,
     typer.Option(

@@ -6,9 +6,9 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from penstock.cli.job import errors_end
 from penstock.cli.lane_devices import JOB, divided, of_files
 from penstock.cli.options import Create, Engine, EvenIfNotEmpty, LoseData, On, ReadOnly
+from penstock.cli.running import errors_end
 from penstock.target import Target
 
 OPTIONS = {

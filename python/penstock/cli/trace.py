@@ -1,4 +1,4 @@
-"""`penstock trace`: what a recorded trace holds, and the same in another format."""
+"""`penstock trace`: what a trace holds, the same in another format, and a trace of a job."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from rich.text import Text
 from penstock import _native, recording
 from penstock.cli import output
 from penstock.cli.console import drawn
-from penstock.cli.options import Json, Plots
+from penstock.cli.options import JobFile, Json, ModelOn, Plots, Sets
 from penstock.cli.replay import Classes, Format, Trace
 from penstock.cli.running import errors_end, say_written
 from penstock.cli.verb import group
@@ -160,9 +160,42 @@ def convert(
         output.data(f"{text}\n")
         return
     made: trace_table.Description = json.loads(text)
+    output.data(f"{units.count(made['requests'])} requests from {made['from']}{_left_out(made)}\n")
+
+
+@app.command("make", short_help="Write what a job asks for as a trace.")
+def make(
+    job: JobFile,
+    *,
+    out: Annotated[
+        str,
+        typer.Option("-o", "--out", metavar="FILE", help="The file to make; it may not exist."),
+    ],
+    file_format: Annotated[
+        str, typer.Option("--format", metavar="NAME", help="The format of the file to make.")
+    ] = "fio-iolog3",
+    on: ModelOn = None,
+    sets: Sets = None,
+    as_json: Json = False,
+) -> None:
+    """Write what the agents of a job ask for as a trace, without running it.
+
+    Every request completes at once: a closed loop asks again after its think time. The device
+    only says how large regions are that the job gives as shares.
+    """
+    text = _native.trace_made(job, out, into=file_format, sets=sets or [], on=on)
+    if as_json:
+        output.data(f"{text}\n")
+        return
+    made: trace_table.Description = json.loads(text)
+    output.data(f"{units.count(made['requests'])} requests{_left_out(made)}\n")
+    output.talk(f"wrote {out}")
+
+
+def _left_out(made: trace_table.Description) -> str:
+    """How many requests a format could not express."""
     left = made["left_out"]
-    rest = f"; {units.count(left)} left out, which {made['into']} has no words for" if left else ""
-    output.data(f"{units.count(made['requests'])} requests from {made['from']}{rest}\n")
+    return f"; {units.count(left)} left out, which {made['into']} has no words for" if left else ""
 
 
 @app.command("record", short_help="Record a disk's requests.")

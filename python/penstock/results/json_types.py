@@ -112,6 +112,22 @@ class Blocked(TypedDict):
     """It waited for memory."""
 
 
+class ByOp(TypedDict):
+    """What the requests of a class got that ask for the same; the fields mean what they mean for
+    the class."""
+
+    requests: int
+    """Requests that were due after the warm-up and completed without error."""
+    bytes: int
+    """Bytes that they read or wrote."""
+    iops: float
+    """Requests a second."""
+    bw_bytes: float
+    """Bytes a second."""
+    lat_ns: Distribution
+    """From the intended arrival until the last piece was done."""
+
+
 class Change(TypedDict):
     """What one class got under one policy, against the baseline.
 
@@ -198,6 +214,9 @@ class Class(TypedDict):
     """Requests that had not finished when the run ended."""
     schedule: Schedule | None
     """How its schedule was held; null in virtual time, and if nothing was planned ahead."""
+    ops: NotRequired[Ops]
+    """The same by operation; left out of a class of which no agent mixes operations or asks for
+    flushes."""
     programs: NotRequired[Programs]
     """What its programs did; left out of a job without programs."""
 
@@ -509,6 +528,19 @@ class Milliseconds(TypedDict):
     """The greatest."""
     percentile: dict[str, float]
     """Percentiles, by percent with six decimals."""
+
+
+class Ops(TypedDict):
+    """What one class got, by operation."""
+
+    read: ByOp
+    """Its reads."""
+    write: ByOp
+    """Its writes."""
+    discard: NotRequired[ByOp]
+    """Its trims; left out if there are none."""
+    flush: NotRequired[ByOp]
+    """Its flushes; left out if there are none."""
 
 
 class Overload(TypedDict):

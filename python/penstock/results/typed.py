@@ -156,6 +156,27 @@ class Demand:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ByOp:
+    """What the requests of a class got that ask for the same."""
+
+    requests: int
+    bytes: int
+    iops: float
+    bw_bytes: float
+    lat_ns: Distribution
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ops:
+    """What a class got whose agents mix operations, by operation."""
+
+    read: ByOp
+    write: ByOp
+    discard: ByOp | None
+    flush: ByOp | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ClassResult:
     """What one class got under one policy. Arrivals: requests, unfinished and errors together."""
 
@@ -167,6 +188,7 @@ class ClassResult:
     discarded_bytes: int
     iops: float
     bw_bytes: float
+    ops: Ops | None
     lat_ns: Distribution
     wait_ns: Distribution
     service_ns: Distribution

@@ -329,6 +329,11 @@ impl AgentSpec {
         }
     }
 
+    /// Whether how much it asks for depends on the size of its region.
+    pub fn depends_on_target(&self) -> bool {
+        matches!(self.quota, Some(Quota::Passes(_)))
+    }
+
     /// Bytes of the last request, if its total makes it shorter than the others.
     pub fn shorter_last(&self) -> Option<u32> {
         let (Some(Quota::Bytes(total)), Some(size)) = (self.quota, self.sizes.single()) else {

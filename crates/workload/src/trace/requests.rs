@@ -21,7 +21,7 @@ pub struct Requests {
 
 impl Requests {
     /// None yet.
-    pub(super) const fn new() -> Self {
+    pub const fn new() -> Self {
         let listed = Spool::new();
         Self { listed, ends: Vec::new(), longest: 0, others: 0, processes: false }
     }
@@ -42,7 +42,7 @@ impl Requests {
     /// # Errors
     /// If there is no room for it.
     #[inline]
-    pub(super) fn push(&mut self, record: Record) -> io::Result<()> {
+    pub fn push(&mut self, record: Record) -> io::Result<()> {
         let device = record.device.index();
         if self.ends.len() <= device {
             self.ends.resize(device + 1, None);

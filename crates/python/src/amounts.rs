@@ -1,0 +1,39 @@
+//! What a job amounts to and what it asks for before it runs, for Python.
+
+use std::path::PathBuf;
+
+use penstock_run::{amounts, trace_make};
+use pyo3::prelude::*;
+
+use crate::answer::{json, raise};
+
+/// What the job at the path `job`, changed by `sets`, amounts to on the device `on` or on its own, as JSON.
+#[pyfunction]
+#[pyo3(signature = (job, *, sets=Vec::new(), on=None))]
+#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
+pub(crate) fn job_amounts(
+    py: Python<'_>,
+    job: PathBuf,
+    sets: Vec<String>,
+    on: Option<String>,
+) -> PyResult<String> {
+    let found = py.detach(|| amounts::amounts(&job, &sets, on.as_deref()));
+    found.map(|found| json(&found)).map_err(|failure| raise(py, &failure))
+}
+
+/// Writes what the agents of the job at the path `job`, changed by `sets`, ask for to `to`, in the format `into`,
+/// and returns what was written as JSON.
+#[pyfunction]
+#[pyo3(signature = (job, to, *, into, sets=Vec::new(), on=None))]
+#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
+pub(crate) fn trace_made(
+    py: Python<'_>,
+    job: PathBuf,
+    to: PathBuf,
+    into: String,
+    sets: Vec<String>,
+    on: Option<String>,
+) -> PyResult<String> {
+    let made = py.detach(|| trace_make::make(&job, &sets, on.as_deref(), &to, &into));
+    made.map(|made| json(&made)).map_err(|failure| raise(py, &failure))
+}

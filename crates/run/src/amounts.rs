@@ -1,0 +1,175 @@
+//! What a job amounts to before it runs: who asks, how much, for how long. `penstock job show` prints it.
+
+use std::path::Path;
+
+use penstock_core::{Span, Time};
+use penstock_spec::{Job, devices};
+use penstock_workload::{Agent, Arrivals};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::place::Place;
+
+/// Bytes of a target that is not known: as large as any may be, so that every region lies within.
+const ANY_TARGET: u64 = 1 << 50;
+
+/// What a job amounts to.
+#[derive(Debug, Serialize)]
+pub struct JobAmounts {
+    /// The job's file.
+    pub job: String,
+    /// The device that it runs on; null if it names none.
+    pub device: Option<String>,
+    /// How long it lasts: its `duration`, or until the last arrival of agents on a schedule; null if
+    /// that depends on the device.
+    pub seconds: Option<f64>,
+    /// Requests that may be outstanding at once.
+    pub max_outstanding: u32,
+    /// All of its agents.
+    pub all: Amounts,
+    /// Its classes.
+    pub classes: Vec<ClassAmounts>,
+}
+
+/// What a class of a job amounts to.
+#[derive(Debug, Serialize)]
+pub struct ClassAmounts {
+    /// Its name.
+    pub name: String,
+    /// Its agents.
+    #[serde(flatten)]
+    pub amounts: Amounts,
+}
+
+/// What agents amount to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Amounts {
+    /// How many they are.
+    pub agents: u64,
+    /// Requests that they have in flight at most; null if arrivals on a schedule have no bound.
+    pub in_flight: Option<u64>,
+    /// Requests, without flushes; null if that depends on the device. A run that ends before has fewer. Of
+    /// arrivals at random and of sizes with weights it is the mean.
+    pub requests: Option<u64>,
+    /// Their bytes.
+    pub bytes: Option<u64>,
+}
+
+/// What the job at `path`, changed by `sets`, amounts to on the device `on`, or on its own.
+///
+/// # Errors
+/// If the job or the device cannot be read, if they do not fit, and if it has no agents.
+pub fn amounts(path: &Path, sets: &[String], on: Option<&str>) -> Result<JobAmounts, Failure> {
+    let job = Job::load(path, sets)?;
+    only_agents(&job)?;
+    let named = on.is_some() || job.device.is_some();
+    let place = named.then(|| place(&job, on)).transpose()?;
+    let (capacity, block) =
+        place.as_ref().map_or((ANY_TARGET, 1), |one| (one.capacity(), one.block()));
+    let agents = job.agents_on(capacity, block)?;
+    let fits_any =
+        |number: usize| place.is_some() || !job.workload.agents()[number].depends_on_target();
+    let each: Vec<(usize, Amounts)> = agents
+        .iter()
+        .enumerate()
+        .map(|(number, agent)| (agent.class.index(), of_agent(agent, fits_any(number))))
+        .collect();
+    let turns = agents.iter().filter(|agent| agent.arrivals == Arrivals::Turns).count() as u64;
+    let all = sum(each.iter().map(|(_, one)| *one));
+    let class = |(index, class): (usize, &penstock_spec::Class)| ClassAmounts {
+        name: class.name.clone(),
+        amounts: sum(each.iter().filter(|(of, _)| *of == index).map(|(_, one)| *one)),
+    };
+    Ok(JobAmounts {
+        job: path.display().to_string(),
+        device: place.as_ref().map(|place| place.name().to_owned()),
+        seconds: seconds(&job, &agents),
+        max_outstanding: job.max_outstanding,
+        // Those that take turns have one request together.
+        all: Amounts { in_flight: all.in_flight.map(|all| all - turns.saturating_sub(1)), ..all },
+        classes: job.classes.iter().enumerate().map(class).collect(),
+    })
+}
+
+/// The modelled device `on`, or the one that `job` names.
+pub(crate) fn place(job: &Job, on: Option<&str>) -> Result<Place, Failure> {
+    match on {
+        Some(on) => Ok(Place::Modelled(devices::find(on)?)),
+        None => Place::own(job),
+    }
+}
+
+/// That what `job` asks for is known without a device.
+///
+/// # Errors
+/// If something else than agents asks.
+pub(crate) fn only_agents(job: &Job) -> Result<(), Failure> {
+    if !job.workload.agents().is_empty() {
+        return Ok(());
+    }
+    let (what, hint) = if job.workload.trace().is_some() {
+        ("plays a trace", "describe the trace: `penstock trace stats`")
+    } else if job.workload.merges().is_some() {
+        ("has merges", "run it: what merges ask for follows from what they have read")
+    } else {
+        ("has programs", "run it: what programs ask for follows from when they compute")
+    };
+    Err(Failure::wrong(format!("{} {what}, and no agents", job.name), hint))
+}
+
+/// What `agent` amounts to; how much it asks for only if that is `known`.
+fn of_agent(agent: &Agent, known: bool) -> Amounts {
+    let in_flight = match &agent.arrivals {
+        Arrivals::Closed { depth, .. } => Some(u64::from(*depth)),
+        Arrivals::Open { buffers, .. } => buffers.map(|buffers| buffers.get().into()),
+        Arrivals::Turns => Some(1),
+    };
+    let quota = agent.requests();
+    let requests = match (quota, scheduled(agent)) {
+        (Some(quota), Some(scheduled)) => Some(quota.min(scheduled)),
+        (quota, scheduled) => quota.or(scheduled),
+    };
+    let requests = requests.filter(|_| known);
+    let whole = |requests: u64| (requests as f64 * agent.mean_size()).round() as u64;
+    let grows = agent.spacing.growth.is_some();
+    let bytes = requests.filter(|_| !grows).map(|requests| agent.bytes.min(whole(requests)));
+    Amounts { agents: 1, in_flight, requests, bytes }
+}
+
+/// Arrivals on a schedule while `agent` is active.
+fn scheduled(agent: &Agent) -> Option<u64> {
+    let Arrivals::Open { rate, curve, .. } = &agent.arrivals else { return None };
+    if agent.active.end == Time::NEVER {
+        return None;
+    }
+    let seconds = agent.active.end.since(agent.active.start).ns() as f64 / 1e9;
+    let mean = if curve.is_empty() { 1.0 } else { curve.iter().sum::<f64>() / curve.len() as f64 };
+    Some((rate * mean * seconds).round() as u64)
+}
+
+/// How long `job` lasts with these `agents`, if that does not depend on the device.
+fn seconds(job: &Job, agents: &[Agent]) -> Option<f64> {
+    if job.duration < Span::MAX {
+        return Some(job.duration.ns() as f64 / 1e9);
+    }
+    let lasts = |agent: &Agent| match &agent.arrivals {
+        Arrivals::Open { rate, buffers: None, curve, .. } if curve.is_empty() => {
+            let start = agent.active.start.since(Time::ZERO).ns() as f64 / 1e9;
+            agent.requests().map(|requests| start + requests as f64 / rate)
+        }
+        _ => None,
+    };
+    agents.iter().map(lasts).try_fold(0.0, |all: f64, one| one.map(|one| all.max(one)))
+}
+
+/// All of them together; none of what is not known of one.
+fn sum(all: impl Iterator<Item = Amounts>) -> Amounts {
+    let add = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
+    let none = Amounts { agents: 0, in_flight: Some(0), requests: Some(0), bytes: Some(0) };
+    all.fold(none, |sum, one| Amounts {
+        agents: sum.agents + one.agents,
+        in_flight: add(sum.in_flight, one.in_flight),
+        requests: add(sum.requests, one.requests),
+        bytes: add(sum.bytes, one.bytes),
+    })
+}

@@ -1,0 +1,113 @@
+//! What the agents of a job ask for, without a device, as a trace.
+//!
+//! Every request completes at the instant at which it is issued: a closed loop issues the next after its think
+//! time. Nothing else is random, so equal jobs with equal seeds make equal traces.
+
+use std::path::Path;
+
+use penstock_core::{Done, ReqId, Seed, Source, Span, Time};
+use penstock_spec::{Job, Stop};
+use penstock_workload::trace::{ProcessId, Record, Requests, Trace, TraceError};
+use penstock_workload::{Agent, Agents, Arrivals};
+use serde_json::{Value, json};
+
+use crate::amounts::{only_agents, place};
+use crate::failure::Failure;
+use crate::record::check_new;
+use crate::trace_tools::{self, writer};
+
+/// A longer one is a slip: its text has gigabytes.
+const REQUESTS_MOST: usize = 100_000_000;
+/// The device of all requests.
+const TARGET: &str = "target";
+
+/// Writes what the job at `path`, changed by `sets`, asks for on a device as large as `on`, or as its own, to
+/// `to`, which must not exist, in the format called `into`.
+///
+/// # Errors
+/// When the job or the device cannot be read, when there is no end of the requests, when the format cannot be
+/// written, or the file cannot.
+pub fn make(
+    path: &Path,
+    sets: &[String],
+    on: Option<&str>,
+    to: &Path,
+    into: &str,
+) -> Result<Value, Failure> {
+    let write = writer(into)?;
+    check_new(to).map_err(|error| Failure::unwritable(to, &error))?;
+    let job = Job::load(path, sets)?;
+    only_agents(&job)?;
+    let place = place(&job, on)?;
+    let agents = job.agents_on(place.capacity(), place.block())?;
+    let trace = asked(&job, agents)?;
+    let written = trace_tools::write_new(&trace, write, to)?;
+    Ok(json!({
+        "job": path.display().to_string(), "file": to.display().to_string(), "into": into,
+        "requests": written.requests, "left_out": written.left_out,
+    }))
+}
+
+/// All that `agents` of `job` ask for.
+fn asked(job: &Job, agents: Vec<Agent>) -> Result<Trace, Failure> {
+    if let Some(agent) = agents.iter().find(|agent| is_endless(agent)) {
+        let class = &job.classes[agent.class.index()].name;
+        let message =
+            format!("an agent of class {class} asks without end on a device that takes no time");
+        return Err(Failure::wrong(
+            message,
+            "give it a `count`, a `total` or `passes`, or a think time",
+        ));
+    }
+    let until = if let Stop::At(at) = job.stop { Time::ZERO + at } else { Time::NEVER };
+    let mut source = Agents::new(agents, Seed(job.seed));
+    let mut records = Requests::new();
+    let kept = |source| Failure::run_over(Path::new(&job.name), &TraceError::Kept { source });
+    let (mut first, mut issued) = (None, Vec::new());
+    loop {
+        let now = source.next_due();
+        if now >= until {
+            break;
+        }
+        issued.extend(std::iter::from_fn(|| source.take(now)));
+        for io in issued.drain(..) {
+            let first = *first.get_or_insert(io.due);
+            let mut record = Record::new(Time::ZERO + io.due.since(first), io.op, io.start, io.len);
+            record.flags = io.flags;
+            record.pid = io.stream.0 + 1;
+            record.process = ProcessId(io.class.0 + 1);
+            records.push(record).map_err(kept)?;
+            let id = ReqId::new(0, 0);
+            let done =
+                Done { id, at: now, begun: now, service: Span::ZERO, len: io.len, error: None };
+            source.finished(now, &io.with(id), &done);
+        }
+        if records.len() > REQUESTS_MOST {
+            let at = now.since(Time::ZERO).ns() as f64 / 1e9;
+            let message =
+                format!("the job asks for more than {REQUESTS_MOST} requests in {at:.3} s");
+            return Err(Failure::wrong(
+                message,
+                "give its agents a `count`, or a shorter `duration`",
+            ));
+        }
+    }
+    let names = job.classes.iter().map(|class| class.name.clone());
+    Ok(Trace {
+        records,
+        processes: [String::new()].into_iter().chain(names).collect(),
+        devices: vec![TARGET.into()],
+        origin_ns: first.map_or(0, Time::ns),
+        ..Trace::default()
+    })
+}
+
+/// Whether `agent` asks without end where nothing takes time.
+fn is_endless(agent: &Agent) -> bool {
+    let at_once = match &agent.arrivals {
+        Arrivals::Closed { think, .. } => think.mean() == Span::ZERO,
+        Arrivals::Turns => true,
+        Arrivals::Open { .. } => false,
+    };
+    at_once && !agent.is_limited()
+}
