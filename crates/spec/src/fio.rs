@@ -1,27 +1,33 @@
 //! What users of fio write: its words, and the keys that do the same here.
 
 /// A word of fio, and what to write instead.
-const WORDS: [(&[&str], &str); 17] = [
-    (&["rw", "readwrite"], "write `op = \"read\"` and `pattern = \"random\"` for `randread`"),
-    (&["bs", "blocksize"], "write `size = \"4KiB\"`"),
-    (&["iodepth"], "write `kind = \"closed\", depth = 4` in its `arrivals`"),
-    (&["numjobs"], "write an `[[agent]]` for each, or a larger `depth` in one"),
+const WORDS: [(&[&str], &str); 23] = [
     (
-        &["rwmixread", "rwmixwrite"],
-        "write two agents, one with `op = \"read\"` and one with `op = \"write\"`",
+        &["rw", "readwrite"],
+        "write `op = \"read\"` and `pattern = \"random\"` for `randread`, `mix = 0.5` for `randrw`",
     ),
+    (&["bs", "blocksize"], "write `size = \"4KiB\"`"),
+    (&["bssplit"], "write `size = [[\"4KiB\", 60], [\"64KiB\", 40]]`"),
+    (&["iodepth"], "write `buffers = 4`"),
+    (&["numjobs"], "write an `[[agent]]` for each, or a larger `buffers` in one"),
+    (&["rwmixread", "rwmixwrite"], "write `mix = 0.7` in place of `op`: the share of reads"),
+    (&["io_size"], "write `total = \"1GiB\"`"),
+    (&["number_ios"], "write `count = 10000`"),
+    (&["loops"], "write `passes = 2`"),
+    (&["fsync", "fdatasync"], "write `flush = 100`: a flush after so many writes"),
     (&["runtime"], "write `duration = \"60s\"` at the head of the job"),
     (&["ramp_time"], "write `warmup = \"1s\"` at the head of the job"),
-    (&["time_based"], "leave it out: a job always runs for its `duration`"),
+    (
+        &["time_based"],
+        "leave it out: an agent runs for the `duration`, unless it has a `total`, `count` or `passes`",
+    ),
     (&["thinktime"], "write `kind = \"closed\", think = \"1ms\"` in its `arrivals`"),
     (&["rate_iops"], "write `kind = \"poisson\", rate = \"100/s\"` in its `arrivals`"),
     (&["startdelay"], "write `start = \"1s\"`"),
     (&["offset"], "write `region = [\"1GiB\", \"2GiB\"]`"),
     (&["randseed"], "write `seed = 1` at the head of the job"),
-    (
-        &["zipf", "random_distribution"],
-        "places are uniform; an agent with a small `region` makes a hot spot",
-    ),
+    (&["zipf", "random_distribution"], "write `spread = { zipf = { theta = 1.2 } }`"),
+    (&["thinktime_type"], "write `think = { exponential = \"1ms\" }` in its `arrivals`"),
     (&["global"], HINT),
     (&["ioengine"], "name it with `--engine` when the job runs on a real target"),
     (&["filename", "directory"], "name a real target with `--on` when the job runs"),

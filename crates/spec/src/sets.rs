@@ -6,7 +6,7 @@
 //! (`device.queue.depth`), and so may one of a device that a trace's device is played on
 //! (`trace.on.sda.queue.depth`) or that a file is on (`file.data.device.queue.depth`). A step between double quotes may hold a dot or an equals sign
 //! (`trace.on."hm.1"`). What an agent's `arrivals` hold may be named directly below
-//! the agent (`agent.0.rate`), and so may those of a program. A later argument wins over an earlier
+//! the agent (`agent.0.rate`), unless the agent has a key of that name, and so may those of a program. A later argument wins over an earlier
 //! one. Whether key and value make sense is found where the job is read; here only the way to the
 //! key is checked.
 
@@ -29,6 +29,7 @@ use crate::workload::arrivals;
 use crate::workload::files::FILE;
 use crate::workload::merge::GIVE_WAY;
 use crate::workload::programs::{self, PROGRAM};
+use crate::workload::quota;
 use crate::workload::starts;
 use crate::workload::timings::TIMINGS;
 
@@ -159,6 +160,7 @@ fn expand(mut path: Vec<Step>, known: &[&str]) -> Result<Vec<Step>, JobError> {
     if let [first, _, step, ..] = &path[..]
         && let Some((_, arrivals, cases)) = list(first)
         && names(&cases.keys()).contains(&step.key.as_str())
+        && (first.key != AGENT.name || step.key != quota::COUNT.name)
     {
         path.insert(2, Step { key: (*arrivals).into(), origin: step.origin.clone() });
     }

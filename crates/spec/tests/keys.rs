@@ -68,7 +68,9 @@ fn repeated<'a>(text: &str, names: &'a BTreeSet<String>) -> Option<&'a String> {
         let before_value = text.match_indices(&format!("{name} = ")).any(|(at, found)| {
             let value = text[at + found.len()..].trim_start_matches('\'');
             let whole = !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-            let inserted = value.starts_with('{') && !value.starts_with("{{");
+            // Neither a brace that is written as two, nor a table as an example.
+            let inserted = value.starts_with('{')
+                && !["{{", "{ "].iter().any(|other| value.starts_with(other));
             whole && inserted
         });
         before_value || text == name.as_str()
