@@ -55,6 +55,10 @@ LEFT_TO_THE_PARSER = re.compile(
             "the offsets ascend",
             "`done:` belongs",
             "closed agents keep",
+            # Two keys that state one fact, and sizes next to each other.
+            "and the arrivals of the agent say",
+            "a stride of .* is shorter than",
+            "the zones cover",
             "has no effect with mode",
             "the device takes (no time|more than a hundred years)",
             "the drive takes more than a hundred years",
@@ -187,6 +191,66 @@ turnaround = "1ms"
 queue = { policy = "deadline", depth = 16, overhead = "in-service", fifo_batch = 4 }
 faults = { errors = "0.1%", stalls = "0.5%", stall = "50ms" }
 array = { level="raid0", disks=8, stripe="16KiB", max_extent="1MiB", depth=64, phase="random" }
+"""
+
+MIXED = f"""
+{AGENTS.partition("[[agent]]")[0].replace('duration = "10s"', "").replace('stop = "drained"', "")}
+[[agent]]
+class = "a"
+mix = 0.7
+flush = 100
+call = "async"
+buffers = 16
+size = [["4KiB", 60], ["64KiB", 40]]
+pattern = "random"
+spread = {{ zipf = {{ theta = 1.2 }} }}
+total = "1GiB"
+arrivals = {{ kind = "closed", think = {{ exponential = "5ms" }} }}
+
+[[agent]]
+class = "a"
+op = "trim"
+size = "4KiB"
+pattern = "random"
+spread = {{ pareto = {{ h = 0.2 }} }}
+count = 100
+
+[[agent]]
+class = "a"
+op = "read"
+size = "4KiB"
+pattern = "random"
+spread = {{ normal = {{ mean = "50%", dev = "5%" }} }}
+passes = 2
+
+[[agent]]
+class = "a"
+op = "read"
+size = "4KiB"
+pattern = "random"
+spread = {{ poisson = {{ mean = "1MiB" }} }}
+arrivals = {{ kind = "fixed", rate = "9/s", count = 8 }}
+call = "sync"
+
+[[agent]]
+class = "a"
+op = "read"
+size = "4KiB"
+pattern = "random"
+spread = {{ zoned = [["10%", 60], ["90%", 40]] }}
+count = 100
+
+[[agent]]
+class = "a"
+op = "write"
+size = "4KiB"
+pattern = "backwards"
+stride = "64KiB"
+passes = 1
+
+[device]
+model = "fixed"
+base = "1ms"
 """
 
 GEOMETRY = f"""
@@ -571,6 +635,7 @@ def test_a_job_written_out_with_all_defaults_is_a_job(job: Path) -> None:
 JOBS = {
     "agents": tomllib.loads(AGENTS),
     "files": tomllib.loads(FILES),
+    "mixed": tomllib.loads(MIXED),
     "trace": tomllib.loads(TRACE),
     "mapped": tomllib.loads(MAPPED),
     "units": tomllib.loads(UNITS),

@@ -19,7 +19,9 @@ use penstock_policy::{POLICIES, Value, fcfs};
 use penstock_spec::drives;
 use penstock_tests::any_params;
 use penstock_workload::trace::{ClassOf, Places, Record, Replay, Timing, Trace};
-use penstock_workload::{Agent, Agents, Arrivals, Pattern};
+use penstock_workload::{
+    ALL_REQUESTS, Agent, Agents, Arrivals, Ops, Pattern, Spread, Think, WHOLE_REGION, Weighted,
+};
 
 struct Counting;
 
@@ -73,6 +75,36 @@ fn agents(seconds: u64, flags: Flags) -> Agents {
         ],
         Seed(1),
     )
+}
+
+/// Agents that mix operations and sizes, flush and think at random, one for each spread.
+fn mixed_agents(seconds: u64) -> Agents {
+    let part = |percent: u32| percent * (WHOLE_REGION / 100);
+    let zones = Weighted::new([((0, part(10)), 60), ((part(10), part(100)), 40)]).expect("weights");
+    let middle = f64::from(1 << 29);
+    let spreads = [
+        Spread::Uniform,
+        Spread::Zipf { theta: 1.2 },
+        Spread::Pareto { h: 0.2 },
+        Spread::Normal { mean: middle, dev: middle / 10.0 },
+        Spread::Poisson { mean: middle },
+        Spread::Zoned(zones),
+    ];
+    let agent = |spread| Agent {
+        ops: Ops::Mix { reads: ALL_REQUESTS / 2 },
+        flush: NonZeroU32::new(10),
+        sizes: Weighted::new([(4096, 60), (65_536, 40)]).expect("weights"),
+        spread,
+        active: Time::ZERO..Time::ZERO + Span::from_secs(seconds),
+        ..Agent::new(
+            ClassId(0),
+            Op::Read,
+            4096,
+            0..1 << 30,
+            Arrivals::Closed { depth: 4, think: Think::Exponential(Span::from_ms(2)) },
+        )
+    };
+    Agents::new(spreads.map(agent).into(), Seed(1))
 }
 
 /// A closed replay of three processes: one request at a time, loops, and batches of eight.
@@ -201,6 +233,8 @@ fn nothing_allocates_after_warm_up() {
     let entry = penstock_policy::find("noop").expect("it is registered");
     let mut stack = Queued::new((entry.build)(&entry.defaults(), &Served::ONE_DISK), disk());
     allocates_nothing_when_warm("a closed replay", &mut stack, closed_replay().clone(), 0);
+    let mut stack = Queued::new((entry.build)(&entry.defaults(), &Served::ONE_DISK), disk());
+    allocates_nothing_when_warm("agents that mix", &mut stack, mixed_agents(60), 0);
     let stripe = 16 << 10;
     for level in [Level::Raid0 { stripe }, Level::Raid1, Level::Raid5 { stripe }, Level::Jbod] {
         let fcfs = || (fcfs::ENTRY.build)(&fcfs::ENTRY.defaults(), &Served::ONE_DISK);
