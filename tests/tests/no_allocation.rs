@@ -259,8 +259,8 @@ fn nothing_allocates_after_warm_up() {
         let fcfs = (fcfs::ENTRY.build)(&fcfs::ENTRY.defaults(), &Served::ONE_DISK);
         Queued::new(fcfs, Fixed::new(cost, 512 << 20))
     };
-    let layout = page_cache::Layout::new([512 << 20; 2], [0..256 << 20, 256 << 20..512 << 20]);
-    let mut stack = PageCache::over(&MEMORY, &layout, Rack::new(vec![half(), half()]));
+    let topology = page_cache::Topology::new([512 << 20; 2], [0..256 << 20, 256 << 20..512 << 20]);
+    let mut stack = PageCache::over(&MEMORY, &topology, Rack::new(vec![half(), half()]));
     let source = agents(60, Flags::BUFFERED);
     allocates_nothing_when_warm("a page cache over two devices", &mut stack, source, 2);
     let entry = penstock_policy::find("c-look").expect("it is registered");

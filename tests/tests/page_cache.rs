@@ -13,7 +13,7 @@ use penstock_core::{
     ClassId, Clock, Device, Done, Flags, Io, Limits, Observer, Op, Prio, Queued, ReqId, Request,
     Seed, Served, Span, StreamId, Tap, Time, Virtual, run,
 };
-use penstock_device::page_cache::{Layout, Options, PAGE};
+use penstock_device::page_cache::{Options, PAGE, Topology};
 use penstock_device::{Faults, PageCache, Rack, Rates};
 use penstock_policy::POLICIES;
 use penstock_tests::{Chaotic, Late, Script, any_params};
@@ -70,9 +70,9 @@ impl Parts {
         parts.map(part).collect()
     }
 
-    fn layout(&self) -> Layout {
+    fn layout(&self) -> Topology {
         let files = self.all().into_iter().filter(|(.., file)| *file).map(|(range, ..)| range);
-        Layout::new(self.capacities(), files)
+        Topology::new(self.capacities(), files)
     }
 
     fn device(&self, device: usize) -> Range<u64> {

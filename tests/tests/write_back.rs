@@ -9,7 +9,7 @@ use penstock_core::{
     Served, Source, Span, StreamId, Tap, Time, Virtual, run,
 };
 use penstock_device::hdd::{Hdd, Options as HddOptions};
-use penstock_device::page_cache::{Layout, Options};
+use penstock_device::page_cache::{Options, Topology};
 use penstock_device::{Cost, Fixed, PageCache, Rack};
 use penstock_policy::noop;
 use penstock_spec::drives;
@@ -158,14 +158,14 @@ fn measured(
     loops: &[Loop],
     window: Range<Time>,
 ) -> (Vec<f64>, Vec<f64>) {
-    let layout = Layout::new(disks.iter().map(Device::capacity), []);
+    let topology = Topology::new(disks.iter().map(Device::capacity), []);
     let mut measured = Measured::new(disks.len(), loops.len(), window.clone());
     let queue = |(number, disk)| {
         let policy = (noop::ENTRY.build)(&noop::ENTRY.defaults(), &Served::ONE_DISK);
         Queued::new(policy, measured.over(number, disk))
     };
     let rack = Rack::new(disks.into_iter().enumerate().map(queue).collect());
-    let mut cache = PageCache::over(&options(memory), &layout, rack);
+    let mut cache = PageCache::over(&options(memory), &topology, rack);
     let limits = Limits { until: window.end, ..Limits::default() };
     let mut source = Loops::new(loops.to_vec());
     run(&mut source, &mut cache, &mut Virtual::default(), &mut measured, limits).unwrap();

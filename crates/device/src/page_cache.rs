@@ -8,7 +8,7 @@
 //! The semantics are those of the documentation: the `vm.dirty_*` sysctls of Linux
 //! (`Documentation/admin-guide/sysctl/vm.rst`), readahead(2), open(2). Replacement by two lists is
 //! described by M. Gorman, "Understanding the Linux Virtual Memory Manager" (2004), chapter 10.
-//! Files of this folder say what each part does and where it comes from: `layout`, `limits`, `pages`,
+//! Files of this folder say what each part does and where it comes from: `topology`, `limits`, `pages`,
 //! `read_ahead`, `write_back`.
 //!
 //! - A read is done when all its pages are in memory, and copied: `base + per_mb · length /
@@ -50,7 +50,6 @@ mod commands;
 mod dirty;
 mod entry;
 mod index;
-mod layout;
 mod limits;
 mod options;
 mod pages;
@@ -59,6 +58,7 @@ mod requests;
 mod settle;
 #[cfg(test)]
 mod tests;
+mod topology;
 mod walks;
 mod write_back;
 
@@ -68,8 +68,8 @@ use penstock_core::{Device, Done, Op, ReqId, Request, Span, Time};
 
 pub use self::cache::PageCache;
 use self::entry::CacheRequest;
-pub use self::layout::Layout;
 pub use self::options::{Options, PAGE};
+pub use self::topology::Topology;
 
 impl<D: Device> PageCache<D> {
     /// Does all work that is possible at `now`.

@@ -8,11 +8,11 @@ use penstock_core::{Device, Done, Errno, Io, ReqId, Span, Table, Time};
 use super::commands::Commands;
 use super::dirty::WriteBack;
 use super::entry::CacheRequest;
-use super::layout::{Extents, Layout};
 use super::limits::Limits;
 use super::options::{Options, PAGE};
 use super::pages::{DirtyCount, Pages};
 use super::read_ahead::ReadStreams;
+use super::topology::{Extents, Topology};
 
 /// A page cache over `D`.
 pub struct PageCache<D> {
@@ -26,7 +26,7 @@ pub struct PageCache<D> {
     pub(super) requests: Table<CacheRequest>,
     pub(super) commands: Commands,
     /// What there is of each device.
-    pub(super) lanes: Box<[Lane]>,
+    pub(super) lanes: Box<[DeviceState]>,
     /// Copies under way by the time at which they are done; a number keeps ties in order.
     pub(super) copies: BinaryHeap<Reverse<(Time, u64, ReqId)>>,
     pub(super) copied: u64,
@@ -44,7 +44,7 @@ pub struct PageCache<D> {
 
 /// What a cache has of each device.
 #[derive(Clone, Debug)]
-pub(super) struct Lane {
+pub(super) struct DeviceState {
     pub(super) back: WriteBack,
     /// Writers that wait until less is dirty.
     pub(super) throttled: VecDeque<ReqId>,
@@ -58,19 +58,19 @@ impl<D: Device> PageCache<D> {
     /// # Panics
     /// As [`over`](Self::over).
     pub fn new(options: &Options, below: D) -> Self {
-        let layout = Layout::new([below.capacity()], []);
-        Self::over(options, &layout, below)
+        let topology = Topology::new([below.capacity()], []);
+        Self::over(options, &topology, below)
     }
 
-    /// A cache, empty, over `below`, in which devices and files lie as `layout` says. No request to
+    /// A cache, empty, over `below`, in which devices and files lie as `topology` says. No request to
     /// the cache reaches from one of these ranges into another.
     ///
     /// # Panics
     /// If `memory` is smaller than [`Options::LEAST_MEMORY`] for each device, or has more pages than 32
     /// bits number.
-    pub fn over(options: &Options, layout: &Layout, below: D) -> Self {
+    pub fn over(options: &Options, topology: &Topology, below: D) -> Self {
         let pages = |bytes: u64| bytes / u64::from(PAGE);
-        let (devices, extents) = (layout.devices(), Extents::new(layout));
+        let (devices, extents) = (topology.devices(), Extents::new(topology));
         let least = Options::LEAST_MEMORY * u64::from(devices);
         assert!(options.memory >= least, "{options:?} for {devices} devices");
         let memory = u32::try_from(pages(options.memory)).expect("pages are numbered in 32 bits");
@@ -79,7 +79,7 @@ impl<D: Device> PageCache<D> {
         let limit = count(options.dirty).clamp(devices, memory - 1);
         let background = count(options.dirty_background).min(limit - 1);
         let limits = Limits::new(limit, background, devices);
-        let lane = Lane {
+        let lane = DeviceState {
             back: WriteBack::new(options.dirty_expire, options.dirty_writeback),
             throttled: VecDeque::new(),
             flushes: VecDeque::new(),

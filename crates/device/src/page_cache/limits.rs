@@ -28,7 +28,7 @@ const PAGE_WEIGHT: u64 = 16;
 
 /// The part of one device.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct DirtyPart {
     /// Pages written recently, weighted.
     weight: u64,
     limit: u32,
@@ -46,7 +46,7 @@ pub(super) struct Limits {
     reserve: u32,
     /// Pages written since all weights were halved.
     written: u64,
-    parts: Box<[Part]>,
+    parts: Box<[DirtyPart]>,
 }
 
 impl Limits {
@@ -55,7 +55,7 @@ impl Limits {
         assert!(background < total && devices > 0 && devices <= total, "a page for each");
         let reserve = if devices == 1 { 0 } else { (total / RESERVED / devices).max(1) };
         let weight = u64::from(total) * PAGE_WEIGHT / u64::from(devices);
-        let part = Part { weight, limit: total, background };
+        let part = DirtyPart { weight, limit: total, background };
         let parts = vec![part; devices as usize].into();
         let mut limits = Self { total, background, reserve, written: 0, parts };
         limits.divide();

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::index::Index;
 use super::pages::{DirtyCount, Pages};
-use super::{Layout, Options, PAGE, PageCache};
+use super::{Options, PAGE, PageCache, Topology};
 
 /// Two lists as the module's text describes them, the most recently used first.
 #[derive(Default)]
@@ -149,8 +149,8 @@ impl Stage {
     fn of_two(options: &Options) -> Self {
         let page = u64::from(PAGE);
         let files = [0..100 * page, 100 * page..151 * page];
-        let layout = Layout::new([1000 * page; 2], files);
-        let cache = PageCache::over(options, &layout, Hand::default());
+        let topology = Topology::new([1000 * page; 2], files);
+        let cache = PageCache::over(options, &topology, Hand::default());
         Self { cache, now: Time::ZERO, asked: 0 }
     }
 
@@ -387,8 +387,8 @@ fn reading_ahead_ends_with_the_file_and_is_of_each() {
 
 #[test]
 fn a_page_at_the_end_of_a_file_is_written_whole_without_its_rest() {
-    let layout = Layout::new([1 << 20], [0..5000, 5000..20_000]);
-    let cache = PageCache::over(&OPTIONS, &layout, Hand::default());
+    let topology = Topology::new([1 << 20], [0..5000, 5000..20_000]);
+    let cache = PageCache::over(&OPTIONS, &topology, Hand::default());
     let mut stage = Stage { cache, now: Time::ZERO, asked: 0 };
     let io = Io { start: 4096, len: 904, ..write() };
     stage.cache.start(Time::ZERO, &io.with(ReqId::new(1, 0)));
@@ -406,8 +406,8 @@ fn each_device_has_its_own_commands_and_its_own_waiting_writers() {
     let page = u64::from(PAGE);
     let (memory, dirty) = (4096 * page, 2048 * page);
     let options = Options { memory, dirty, dirty_background: 8 * page, ..OPTIONS };
-    let layout = Layout::new([1 << 29; 2], []);
-    let cache = PageCache::over(&options, &layout, Hand::default());
+    let topology = Topology::new([1 << 29; 2], []);
+    let cache = PageCache::over(&options, &topology, Hand::default());
     let mut stage = Stage { cache, now: Time::ZERO, asked: 0 };
     let second = (1 << 29) / page;
     let ask_apart = |stage: &mut Stage, from: u64, count: u64| {

@@ -12,12 +12,12 @@ use super::options::PAGE;
 
 /// Devices one behind the other, and the files on them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Layout {
+pub struct Topology {
     devices: Vec<Range<u64>>,
     files: Vec<Range<u64>>,
 }
 
-impl Layout {
+impl Topology {
     /// Devices of these `capacities` lie one behind the other from byte 0 on, as in a
     /// [`Rack`](crate::Rack). `files` are ranges of the same addresses, in any order; they need not fill
     /// a device.
@@ -99,7 +99,7 @@ pub(super) struct Extents {
 }
 
 impl Extents {
-    pub(super) fn new(layout: &Layout) -> Self {
+    pub(super) fn new(topology: &Topology) -> Self {
         let mut all: Vec<Extent> = Vec::new();
         let mut add = |device, start, end, is_file| {
             if start < end {
@@ -111,9 +111,10 @@ impl Extents {
         };
         let mut devices = Vec::new();
         let mut from = 0;
-        for (device, Range { start, end }) in layout.devices.iter().cloned().enumerate() {
+        for (device, Range { start, end }) in topology.devices.iter().cloned().enumerate() {
             let mut at = start;
-            for file in layout.files.iter().filter(|file| start <= file.start && file.start < end) {
+            for file in topology.files.iter().filter(|file| start <= file.start && file.start < end)
+            {
                 add(device, at, file.start, false);
                 add(device, file.start, file.end, true);
                 at = file.end;
@@ -172,8 +173,8 @@ mod tests {
 
     #[test]
     fn files_and_what_lies_between_them_have_pages_of_their_own() {
-        let layout = Layout::new([100_000, 30_000], [60_000..70_000, 0..5000]);
-        let extents = Extents::new(&layout);
+        let topology = Topology::new([100_000, 30_000], [60_000..70_000, 0..5000]);
+        let extents = Extents::new(&topology);
         let wanted = [
             (0, 5000, 0, 0, true),
             (5000, 60_000, 3, 0, false),
@@ -192,16 +193,16 @@ mod tests {
 
     #[test]
     fn one_device_is_numbered_by_its_addresses() {
-        let extents = Extents::new(&Layout::new([10_000], []));
+        let extents = Extents::new(&Topology::new([10_000], []));
         assert_eq!(rows(&extents), [(0, 10_000, 0, 0, false)]);
         assert_eq!((extents.flushed(0), extents.get(0).pages_end()), (0..1, 3));
     }
 
     #[test]
-    fn what_is_no_layout_is_refused() {
+    fn what_is_no_topology_is_refused() {
         let refused = |capacities: &[u64], files: &[Range<u64>]| {
             let (capacities, files) = (capacities.to_vec(), files.to_vec());
-            std::panic::catch_unwind(|| Layout::new(capacities, files)).is_err()
+            std::panic::catch_unwind(|| Topology::new(capacities, files)).is_err()
         };
         let two = [100, 100];
         assert!(!refused(&two, &[100..200, 0..100]));
