@@ -54,7 +54,7 @@ class Agent:
     copies: int | None = None
     """How many of it there are on each of its files; one if not given."""
     share: str | None = None
-    """`whole` or `slices`: what the copies on a file share of its region; the whole if not given."""
+    """`whole`, the region is that of all copies on a file, or `slices`, each has its part."""
     start: str | None = None
     """When it begins."""
     stop: str | None = None
@@ -93,8 +93,8 @@ class Job:
 
         The words are those of a job file. `policies` holds parameters by the policy's name, as
         `{"size-priority": {"split": "64KiB"}}`. A job has agents, or programs on the processors of
-        `cpu`: each a mapping with the words of `[[program]]`. Agents work on `files`, each a mapping
-        with the words of `[[file]]`, or on the one device of a job without.
+        `cpu`: each a mapping with the words of `[[program]]`. Agents work on `files`, each a
+        mapping with the words of `[[file]]`, or on the one device of a job without.
         """
         parts = {
             "seed": seed,

@@ -117,6 +117,14 @@ def one_run(
         "schedule": schedule,
         "device_busy": 0.987,
         "classes": classes,
+        "files": [
+            {
+                "name": "target",
+                "requests": sum(one["requests"] for one in classes),
+                "bytes": sum(one["bytes"] for one in classes),
+                "bw_bytes": sum(one["bw_bytes"] for one in classes),
+            }
+        ],
     }
     if interrupted:
         run["interrupted"] = True

@@ -17,7 +17,7 @@ _SHOWN = 8
 
 
 def rows(policy: Rounds) -> Iterator[Sequence[str]]:
-    """The files of a policy's run in the middle, if there are several and they got different rates."""
+    """The files of a policy's run in the middle, if there are several of different rates."""
     files = policy.middle()["files"]
     rates = [one["bw_bytes"] for one in files]
     if len(files) < 2 or max(rates) <= min(rates) * _APART:
