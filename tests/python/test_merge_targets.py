@@ -273,9 +273,14 @@ def test_a_device_and_a_file_that_is_made_go_together(folder: Path) -> None:
 SLOW = (
     *("--make", "--set", "merge.jobs=2", "--set", "merge.runs=8", "--set", "merge.run=6000blocks"),
     *("--set", "merge.block=512B", "--set", "merge.read=1", "--set", "merge.write=1"),
-    *("--placement", "all", "--set", "live.depth=1"),
+    *("--placement", "all", "--set", "live.depth=1", "--set", "merge.stagger=10s"),
 )
-"""A merge of many small requests, which takes more than ten seconds."""
+"""Merges of many small requests, of which the second begins after ten seconds."""
+
+
+def merges(path: Path) -> bool:
+    """Whether the first of them has written something, on the target at `path`."""
+    return range_of(f"{path}@{8 * 6000 * 512}", 16) == b"0" * 16
 
 
 @pytest.mark.parametrize("loops", [True, False], ids=["loop devices", "owned files"])
@@ -286,9 +291,7 @@ def test_targets_are_free_again_however_merges_end(
     targets = looped(folder)[:2] if loops else [str(path) for path in images(folder)[:2]]
     merge(*made("all", *targets), "--create", "64MiB")
     with running(tmp_path, "merge", *SLOW, "--to", *targets) as command:
-        before = images(folder)[0].stat().st_mtime_ns
-        command.wait_for(lambda: images(folder)[0].stat().st_mtime_ns > before)
-        time.sleep(1)
+        command.wait_for(lambda: merges(images(folder)[0]))
         if loops:
             assert len(loops_over(images(folder)[0].resolve())) == 1
         done = command.end(number)
@@ -307,9 +310,7 @@ def test_a_target_that_is_cut_meanwhile_ends_the_merges(tmp_path: Path, folder: 
     targets = images(folder)[:2]
     merge(*made("all", *targets), "--create", "64MiB")
     with running(tmp_path, "merge", *SLOW, "--to", *targets) as command:
-        before = targets[0].stat().st_mtime_ns
-        command.wait_for(lambda: targets[0].stat().st_mtime_ns > before)
-        time.sleep(1)
+        command.wait_for(lambda: merges(targets[0]))
         os.truncate(targets[0], 4096)
         done = command.end()
     assert done.code == 1
@@ -475,8 +476,7 @@ def test_a_target_in_use_is_refused(tmp_path: Path, folder: Path) -> None:
     targets = images(folder)[:2]
     merge(*made("all", *targets), "--create", "64MiB")
     with running(tmp_path, "merge", *SLOW, "--to", *targets) as command:
-        before = targets[0].stat().st_mtime_ns
-        command.wait_for(lambda: targets[0].stat().st_mtime_ns > before)
+        command.wait_for(lambda: merges(targets[0]))
         done = penstock("merge", *made("all", *targets))
         command.end(signal.SIGKILL)
     assert (done.code, done.out) == (5, "")

@@ -5,7 +5,7 @@ use std::mem;
 
 use penstock_core::Time;
 
-use super::run::{NextRecord, ReadGroup, RunReader, Unsorted};
+use super::run::{BadRun, NextRecord, ReadGroup, RunReader};
 use super::tree::LoserTree;
 
 /// What a merge does.
@@ -125,8 +125,8 @@ impl Merging {
     /// The first groups of all runs are there, or so many that a first record may be found.
     ///
     /// # Errors
-    /// A run is not sorted.
-    pub(super) fn fill(&mut self) -> Result<bool, Unsorted> {
+    /// A run is not sorted, or has changed.
+    pub(super) fn fill(&mut self) -> Result<bool, BadRun> {
         let mut all = true;
         for (number, run) in self.runs.iter_mut().enumerate() {
             if run.is_over() || run.has_record() {
@@ -154,8 +154,8 @@ impl Merging {
     /// for, or a record is missing.
     ///
     /// # Errors
-    /// A run is not sorted.
-    pub(super) fn merge(&mut self, most: usize) -> Result<MergeStop, Unsorted> {
+    /// A run is not sorted, or has changed.
+    pub(super) fn merge(&mut self, most: usize) -> Result<MergeStop, BadRun> {
         let Self { runs, tree, out, ahead, write, .. } = self;
         let tree = tree.as_mut().expect("it is filled before");
         let full = (*write).min(most);

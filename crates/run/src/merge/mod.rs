@@ -276,24 +276,7 @@ impl MergeWork {
         let remarks = clock.remarks().to_vec();
         drop((source, rack));
         let outcome = outcome.borrow();
-        let failed = match (&outcome.failed, trouble, end) {
-            (Some(MergeFailed::Input(what)), ..) => {
-                let hint = "sort it, with `LC_ALL=C sort` if it has lines";
-                Some(Failure::wrong(what, format!("{hint}; {NO_OUTPUT}")))
-            }
-            (Some(MergeFailed::Disk(what)), ..) => {
-                Some(Failure::run(states(what, &outcome, &files)))
-            }
-            (None, Some(what), _) => Some(Failure::run(states(&what, &outcome, &files))),
-            (None, None, Err(RunError::Deadlock { .. })) => Some(deadlock(&outcome, &parts)),
-            (None, None, Err(error)) => {
-                Some(Failure::run(states(&error.to_string(), &outcome, &files)))
-            }
-            (None, None, Ok(end)) if end.interrupted => {
-                Some(Failure::run(states("the merges were ended", &outcome, &files)))
-            }
-            _ => None,
-        };
+        let failed = failure((&outcome, &parts, &files), trouble, end.map(|end| end.interrupted));
         if let Some(failure) = failed {
             return Err(failure);
         }
@@ -305,6 +288,32 @@ impl MergeWork {
         let remarks = parts.remarks.into_iter().chain(below).chain(remarks).collect();
         let cpu_s = seconds(process_time() - began);
         Ok(MergesResult { cpu_s, direct, emulation, schedulers, remarks, ..result })
+    }
+}
+
+/// Why merges failed, if they did, whose loop `ended` and met `trouble`.
+fn failure(
+    (outcome, parts, files): (&MergeOutcome, &MergeParts, &[PlannedMerge]),
+    trouble: Option<String>,
+    ended: Result<bool, RunError>,
+) -> Option<Failure> {
+    let run = |what: &str| Some(Failure::run(states(what, outcome, files)));
+    match (&outcome.failed, trouble, ended) {
+        // What became of a target explains what was read from it.
+        (_, Some(what), _) => run(&what),
+        (Some(MergeFailed::Input(what)), ..) if files.iter().any(|it| it.output.is_range()) => {
+            let hint = "the run was sorted when it was made: does anything else use the target?";
+            run(what).map(|failure| failure.hint(hint))
+        }
+        (Some(MergeFailed::Input(what)), ..) => {
+            let hint = "sort it, with `LC_ALL=C sort` if it has lines";
+            Some(Failure::wrong(what, format!("{hint}; {NO_OUTPUT}")))
+        }
+        (Some(MergeFailed::Disk(what)), ..) => run(what),
+        (None, _, Err(RunError::Deadlock { .. })) => Some(deadlock(outcome, parts)),
+        (None, _, Err(error)) => run(&error.to_string()),
+        (None, _, Ok(true)) => run("the merges were ended"),
+        (None, _, Ok(false)) => None,
     }
 }
 

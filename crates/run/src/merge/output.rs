@@ -43,6 +43,11 @@ impl MergeOutput {
         }
     }
 
+    /// Whether it is a range of a target.
+    pub(super) fn is_range(&self) -> bool {
+        matches!(self, Self::Range(_))
+    }
+
     /// What becomes of it if it is not finished.
     pub(super) fn unfinished(&self) -> &'static str {
         match self {

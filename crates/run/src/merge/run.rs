@@ -54,16 +54,13 @@ pub(super) enum NextRecord {
     Over,
 }
 
-/// A record that is below the one before it.
+/// Why a run cannot be merged any further, in words.
 #[derive(Debug)]
-pub(super) struct Unsorted {
-    message: String,
-}
-
-impl Unsorted {
-    pub(super) fn message(&self) -> &str {
-        &self.message
-    }
+pub(super) enum BadRun {
+    /// A record is below the one before it.
+    Unsorted(String),
+    /// It is not as it was when it was opened.
+    Changed(String),
 }
 
 /// Bytes of a file to be read, from `from` on, and how many bytes of the run this makes.
@@ -197,7 +194,7 @@ impl RunReader {
 
     /// Uses up the present record, whose key begins with `before`, and goes on to the next.
     #[inline]
-    pub(super) fn step(&mut self, before: u64) -> Result<NextRecord, Unsorted> {
+    pub(super) fn step(&mut self, before: u64) -> Result<NextRecord, BadRun> {
         if self.is_across {
             return self.step_across();
         }
@@ -223,7 +220,7 @@ impl RunReader {
         compare(self.key(), before) == Ordering::Less
     }
 
-    fn step_across(&mut self) -> Result<NextRecord, Unsorted> {
+    fn step_across(&mut self) -> Result<NextRecord, BadRun> {
         self.used += self.across.len() as u64;
         self.before = mem::take(&mut self.across);
         self.is_across = false;
@@ -239,7 +236,7 @@ impl RunReader {
     }
 
     /// Goes on to the next record, which may lie in several groups.
-    pub(super) fn load(&mut self) -> Result<NextRecord, Unsorted> {
+    pub(super) fn load(&mut self) -> Result<NextRecord, BadRun> {
         loop {
             let left = &self.current[self.end..];
             if let Some(len) = self.format.completes(self.across.len(), left) {
@@ -262,7 +259,12 @@ impl RunReader {
             }
             if !more {
                 let whole = self.arrived == self.len();
-                assert!(!whole || self.across.is_empty(), "lengths of runs are checked before");
+                if whole && !self.across.is_empty() {
+                    // It ended with a record when it was opened.
+                    let path = self.path.display();
+                    let message = format!("{path} ends in the middle of a record: it has changed");
+                    return Err(BadRun::Changed(message));
+                }
                 self.over = whole;
                 return Ok(if whole { NextRecord::Over } else { NextRecord::Lacks });
             }
@@ -270,7 +272,7 @@ impl RunReader {
     }
 
     /// There is a record that was looked for over several groups.
-    fn found(&mut self) -> Result<NextRecord, Unsorted> {
+    fn found(&mut self) -> Result<NextRecord, BadRun> {
         self.number += 1;
         let found = self.prefix();
         if self.number > 1 {
@@ -285,18 +287,17 @@ impl RunReader {
     }
 
     /// The present record is below `before`.
-    fn unsorted(&self, before: &[u8]) -> Unsorted {
+    fn unsorted(&self, before: &[u8]) -> BadRun {
         let what = match self.format {
             RecordFormat::Lines => "line",
             RecordFormat::Fixed { .. } => "record",
         };
         let [found, before] = [self.key(), self.format.key(before)].map(shown);
         let (path, number) = (self.path.display(), self.number);
-        let message = format!(
+        BadRun::Unsorted(format!(
             "{path} is not sorted: {what} {number} ({found}) is below {what} {} ({before})",
             number - 1
-        );
-        Unsorted { message }
+        ))
     }
 }
 
@@ -322,7 +323,7 @@ mod tests {
         format: RecordFormat,
         group: u64,
         rest: usize,
-    ) -> Result<Vec<Vec<u8>>, Unsorted> {
+    ) -> Result<Vec<Vec<u8>>, BadRun> {
         let whole = bytes.len() - rest;
         let parts = (whole as u64, bytes[whole..].to_vec());
         let mut run = RunReader::new("a.run".into(), format, parts, group, group);
@@ -371,16 +372,23 @@ mod tests {
         for group in 1..20 {
             let error = records(b"a\nc\nb\nd\n", RecordFormat::Lines, group, 0).unwrap_err();
             let message = "a.run is not sorted: line 3 (\"b\") is below line 2 (\"c\")";
-            assert_eq!(error.message(), message);
+            assert!(matches!(error, BadRun::Unsorted(found) if found == message));
         }
         let fixed = RecordFormat::Fixed { length: 2, key: 0, end: 1 };
         let error = records(b"\x01a\x00b", fixed, 3, 0).unwrap_err();
-        assert_eq!(
-            error.message(),
-            "a.run is not sorted: record 2 (\\x00) is below record 1 (\\x01)"
-        );
+        let message = "a.run is not sorted: record 2 (\\x00) is below record 1 (\\x01)";
+        assert!(matches!(error, BadRun::Unsorted(found) if found == message));
         assert!(records(b"aa\nab\nab\nabc\n", RecordFormat::Lines, 5, 0).is_ok());
         let long = format!("{}b\n{}a\n", "x".repeat(60), "x".repeat(60));
         assert!(records(long.as_bytes(), RecordFormat::Lines, 7, 0).is_err());
+    }
+
+    #[test]
+    fn a_run_whose_last_line_has_lost_its_end_meanwhile_is_an_error() {
+        for group in 1..8 {
+            let error = records(b"a\nb\nc", RecordFormat::Lines, group, 0).unwrap_err();
+            let message = "a.run ends in the middle of a record: it has changed";
+            assert!(matches!(error, BadRun::Changed(found) if found == message));
+        }
     }
 }

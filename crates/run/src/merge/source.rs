@@ -11,6 +11,7 @@ use penstock_workload::merge::{Accounts, Memory, WhenFull};
 
 use super::figures::MergeTimes;
 use super::job::{MergePhase, MergeStop, MergeWait, Merging};
+use super::run::BadRun;
 
 /// Where a run or an output lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,8 +65,17 @@ pub(super) struct MergeOutcome {
 pub(super) enum MergeFailed {
     /// A run is not sorted.
     Input(String),
-    /// A disk answered with an error.
+    /// A disk answered with an error, or with other bytes than before.
     Disk(String),
+}
+
+impl From<BadRun> for MergeFailed {
+    fn from(run: BadRun) -> Self {
+        match run {
+            BadRun::Unsorted(what) => Self::Input(what),
+            BadRun::Changed(what) => Self::Disk(what),
+        }
+    }
 }
 
 /// A merge that waits for memory.
@@ -241,13 +251,13 @@ impl MergeSource {
         match wait {
             Ok(Some(wait)) => self.wait(job, wait, now),
             Ok(None) => {}
-            Err(message) => self.outcome.borrow_mut().failed = Some(MergeFailed::Input(message)),
+            Err(failed) => self.outcome.borrow_mut().failed = Some(failed),
         }
         self.ends(job, now);
     }
 
     /// The same; what it then waits for, if for anything but its last writes.
-    fn merge_on(&mut self, job: usize, now: Time) -> Result<Option<MergeWait>, String> {
+    fn merge_on(&mut self, job: usize, now: Time) -> Result<Option<MergeWait>, MergeFailed> {
         loop {
             self.jobs[job].collect_spent();
             while let Some((at, bytes)) = self.jobs[job].next_write(false) {
@@ -257,14 +267,11 @@ impl MergeSource {
             if short.is_some() && self.bounds.when_full == WhenFull::Block {
                 return Ok(short.map(MergeWait::Memory));
             }
-            if !self.jobs[job].is_filled() {
-                let filled = self.jobs[job].fill();
-                if !filled.map_err(|unsorted| unsorted.message().to_owned())? {
-                    if self.jobs[job].wanted().is_some() && short.is_none() {
-                        continue;
-                    }
-                    return Ok(Some(short.map_or(MergeWait::Read, MergeWait::Memory)));
+            if !self.jobs[job].is_filled() && !self.jobs[job].fill()? {
+                if self.jobs[job].wanted().is_some() && short.is_none() {
+                    continue;
                 }
+                return Ok(Some(short.map_or(MergeWait::Read, MergeWait::Memory)));
             }
             let most = match self.bounds.memory {
                 Memory::Writes(blocks) => {
@@ -277,8 +284,7 @@ impl MergeSource {
                 _ => u64::MAX,
             };
             let most = usize::try_from(most).unwrap_or(usize::MAX);
-            let stop = self.jobs[job].merge(most);
-            match stop.map_err(|unsorted| unsorted.message().to_owned())? {
+            match self.jobs[job].merge(most)? {
                 MergeStop::Pause => {}
                 MergeStop::Lacks if self.jobs[job].is_reading() => {
                     return Ok(Some(MergeWait::Read));
