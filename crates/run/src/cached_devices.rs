@@ -1,6 +1,6 @@
 //! What lies below the page cache of a job: devices, and its files on them.
 
-use penstock_device::page_cache::{Layout, Options};
+use penstock_device::page_cache::{Options, Topology};
 use penstock_spec::units::size_text;
 use penstock_spec::{Extent, Job};
 
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 ///
 /// # Errors
 /// A file that its device does not hold; memory that is too small for so many devices.
-pub(crate) fn layout(job: &Job, devices: &[Extent]) -> Result<Option<Layout>, Failure> {
+pub(crate) fn layout(job: &Job, devices: &[Extent]) -> Result<Option<Topology>, Failure> {
     let Some(cache) = job.buffered() else { return Ok(None) };
     let (memory, count) = (cache.options().memory, devices.len() as u64);
     let least = Options::LEAST_MEMORY * count;
@@ -20,5 +20,5 @@ pub(crate) fn layout(job: &Job, devices: &[Extent]) -> Result<Option<Layout>, Fa
         return Err(Failure::wrong(message, "raise `page_cache.memory`"));
     }
     let capacities = devices.iter().map(|device| device.capacity);
-    Ok(Some(Layout::new(capacities, job.files_over(devices)?)))
+    Ok(Some(Topology::new(capacities, job.files_over(devices)?)))
 }

@@ -9,7 +9,7 @@ use penstock_core::{
     Bounded, Clock, Device, End, Go, Limits, Observer, Policy, Queued, ReqId, RunError, Seed,
     Served, Source, Time, Virtual, Witness, run,
 };
-use penstock_device::page_cache::{Layout, Options};
+use penstock_device::page_cache::{Options, Topology};
 use penstock_device::{PageCache, Rack};
 use penstock_live::{
     Caching, Emulated, Guard, LiveClock, LiveDevice, Null, Paced, Settings, Speed, Stage,
@@ -686,7 +686,7 @@ impl Runner<'_> {
 /// [`run`] with a page cache between the source and `stack`, if there is one; the run may end with the
 /// flushes of `flushing`.
 fn run_over(
-    cache: Option<&(&PageCacheSpec, &Layout, Ledger)>,
+    cache: Option<&(&PageCacheSpec, &Topology, Ledger)>,
     flushing: Option<Flushing>,
     source: &mut impl Source,
     stack: &mut impl Device,

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time};
-use penstock_device::page_cache::Layout;
+use penstock_device::page_cache::Topology;
 use penstock_spec::{Class, Job};
 
 use crate::failure::Failure;
@@ -87,7 +87,7 @@ pub(crate) struct Load {
     /// none if there is one device for all.
     pub(crate) lanes: Vec<Lane>,
     /// What lies below its page cache, if it has one.
-    pub(crate) below_cache: Option<Layout>,
+    pub(crate) below_cache: Option<Topology>,
     /// The largest request in bytes.
     pub(crate) longest: u32,
     /// What its requests took on the drive that they were recorded on, one at a time, in nanoseconds
