@@ -113,6 +113,8 @@ def test_an_abort_for_another_reason_is_one() -> None:
 def test_memory_that_python_lacks_is_reported_alike(tmp_path: Path) -> None:
     (tmp_path / "job.toml").write_text(BACKLOG)
     words = ("--policy", "fcfs", "--set", "duration=10ms", "--set", "stop=10ms")
-    before = "import penstock.cli.running; penstock.cli.running.verdict = lambda _: bytearray(1 << 40)"
+    before = (
+        "import penstock.cli.running; penstock.cli.running.verdict = lambda _: bytearray(1 << 40)"
+    )
     ended = limited("run", tmp_path / "job.toml", *words, before=before)
     assert (ended.returncode, ended.stderr) == (1, f"error: out of memory\n{HINT}")

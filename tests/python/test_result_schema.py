@@ -59,6 +59,11 @@ MODELLED: dict[str, dict[str, Json]] = {
         "text": (ROOT / "examples/merge/five-sorts.toml").read_text(),
         "sets": ["merge.run=50blocks"],
     },
+    "a mix": {"sets": ["duration=1s", "agent.0.mix=0.5"]},
+    "a mix with flushes and discards": {
+        "sets": ["duration=1s", "agent.0.mix=0.5", "agent.0.flush=5", "agent.1.op=trim"]
+        + ["agent.1.class=tellers"],
+    },
     "a page cache": {
         "text": (ROOT / "examples/buffered.toml").read_text(),
         "sets": ["duration=3s", "warmup=1s"],
