@@ -61,8 +61,10 @@ MODELLED: dict[str, dict[str, Json]] = {
     },
     "a mix": {"sets": ["duration=1s", "agent.0.mix=0.5"]},
     "a mix with flushes and discards": {
-        "sets": ["duration=1s", "agent.0.mix=0.5", "agent.0.flush=5", "agent.1.op=trim"]
-        + ["agent.1.class=tellers"],
+        "sets": [
+            *("duration=1s", "agent.0.mix=0.5", "agent.0.flush=5"),
+            *("agent.1.op=trim", "agent.1.class=tellers"),
+        ],
     },
     "a page cache": {
         "text": (ROOT / "examples/buffered.toml").read_text(),

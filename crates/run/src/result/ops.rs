@@ -21,7 +21,7 @@ pub struct OpsResult {
     pub flush: Option<ByOpResult>,
 }
 
-/// What the requests of a class got that ask for the same; the fields mean what they mean for the class.
+/// What requests of one operation of a class got; fields mean what they mean for the class.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 #[schemars(rename = "ByOp")]
 pub struct ByOpResult {
