@@ -41,11 +41,6 @@ impl<D: Device> Rack<D> {
         self.devices.iter()
     }
 
-    /// The first byte of each, in their order.
-    pub fn starts(&self) -> &[u64] {
-        &self.bases
-    }
-
     /// Which device has `start`, and where its bytes begin. What lies behind them all is the last's.
     fn lane(&self, start: u64) -> (usize, u64) {
         let lane = self.bases.partition_point(|base| *base <= start) - 1;

@@ -10,6 +10,8 @@ use std::rc::Rc;
 
 use penstock_core::{ClassId, Done, Errno, Flags, Io, Op, Prio, Request, Source, StreamId, Time};
 
+use crate::measures::errors;
+
 /// Whether the flushes at the end of a run have begun. Clones are of the same run.
 #[derive(Clone, Default)]
 pub(crate) struct Flushing {
@@ -23,9 +25,10 @@ impl Flushing {
         self.begun.get()
     }
 
-    /// Why data may not be on its device, if a flush failed.
-    pub(crate) fn failed(&self) -> Option<Errno> {
-        self.failed.get()
+    /// What is to be said of data that may not be on its device, if a flush failed.
+    pub(crate) fn remark(&self) -> Option<String> {
+        let name = errors::name(self.failed.get()?);
+        Some(format!("{name} at the last flush: not all that was written is durable"))
     }
 }
 
@@ -143,7 +146,7 @@ mod tests {
         let flushed = [(Op::Flush, 0, 7), (Op::Flush, 1 << 20, 7)];
         assert_eq!(seen.0[..2], [(Op::Write, 0, 0), (Op::Write, 1 << 20, 5)]);
         assert_eq!(seen.0[2..], flushed);
-        assert!(flushing.has_begun() && flushing.failed().is_none());
+        assert!(flushing.has_begun() && flushing.failed.get().is_none());
     }
 
     #[test]
@@ -156,6 +159,6 @@ mod tests {
         let req = io.with(penstock_core::ReqId::new(0, 0));
         let (at, service, error) = (Time::ZERO, Span::ZERO, Some(Errno::EIO));
         source.finished(at, &req, &Done { id: req.id, at, begun: at, service, len: 0, error });
-        assert_eq!((source.next_due(), flushing.failed()), (Time::NEVER, Some(Errno::EIO)));
+        assert_eq!((source.next_due(), flushing.failed.get()), (Time::NEVER, Some(Errno::EIO)));
     }
 }

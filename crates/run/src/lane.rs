@@ -7,4 +7,6 @@ pub(crate) struct Lane {
     pub(crate) name: String,
     /// The first byte of its device, in the address space of the run.
     pub(crate) base: u64,
+    /// The first byte of the file on it; that of the device, if there is none.
+    pub(crate) first: u64,
 }

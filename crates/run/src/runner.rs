@@ -29,7 +29,6 @@ use crate::measures::arm::Stretch;
 use crate::measures::busy::DeviceBusy;
 use crate::measures::courses::Courses;
 use crate::measures::device_stats::DeviceStats;
-use crate::measures::errors;
 use crate::measures::ledger::Ledger;
 use crate::measures::measure::Measure;
 use crate::measures::merge::MergeBook;
@@ -75,8 +74,6 @@ struct Observers<'a> {
     below: Vec<Box<dyn Measure>>,
     /// What is kept of the run over time, if it is.
     courses: Option<Courses>,
-    /// The first byte of each device, or of each file on it, where there are several.
-    starts: Vec<u64>,
 }
 
 /// What is above every queue of a run with several.
@@ -229,7 +226,6 @@ impl Runner<'_> {
             self.queue(device, disks, above, recorder.as_ref().map(|recorder| recorder.of(number)))
         });
         let mut stack = Rack::new(queues.collect());
-        let observers = Observers { starts: stack.starts().to_vec(), ..observers };
         let result = self.drive(&mut stack, clock, progress, observers, recorder.clone(), &quit);
         let result = result.and_then(|result| {
             let policies = stack.devices().map(Queued::policy);
@@ -466,7 +462,7 @@ impl Runner<'_> {
         recorder: Option<Recorder>,
         quit: &QuitFlag,
     ) -> Result<RunResult, Failure> {
-        let Observers { guard, programs, sent, below, starts, .. } = observers;
+        let Observers { guard, programs, sent, below, .. } = observers;
         let most = self.job.max_outstanding;
         let merge = self.load.workload.merge_book();
         let books = Books { programs, merge: merge.as_ref() };
@@ -491,8 +487,8 @@ impl Runner<'_> {
         let end = match flushing.clone() {
             None => run_over(cache, None, &mut load, stack, clock, &mut observer, limits),
             Some(flushing) => {
-                let starts = if starts.is_empty() { &[0] } else { &starts[..] };
-                let mut source = Durable::new(&mut *load, starts, flushing.clone());
+                let flushed = self.load.a_byte_of_each();
+                let mut source = Durable::new(&mut *load, &flushed, flushing.clone());
                 let flushing = Some(flushing);
                 run_over(cache, flushing, &mut source, stack, clock, &mut observer, limits)
             }
@@ -520,12 +516,7 @@ impl Runner<'_> {
             remarks,
             ..RunResult::new(self.policy.name(), self.policy.params_json())
         };
-        if let Some(errno) = flushing.as_ref().and_then(Flushing::failed) {
-            let name = errors::name(errno);
-            result
-                .remarks
-                .push(format!("{name} at the last flush: not all that was written is durable"));
-        }
+        result.remarks.extend(flushing.and_then(|flushing| flushing.remark()));
         if self.is_part {
             result.parts = Some(observer.parts(at));
         }

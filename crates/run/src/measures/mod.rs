@@ -82,7 +82,7 @@ mod tests {
         let event = |n: u64| {
             let due = Time::ZERO + Span::from_ms(n * 7 % 9_000);
             let req = samples::request((n % 2) as u16, due);
-            let error = (n % 6 == 3).then(|| penstock_core::Errno::EIO);
+            let error = (n % 6 == 3).then_some(penstock_core::Errno::EIO);
             let (wait, service) = (Span::from_us(n * 13 % 5_000), Span::from_us(1 + n % 900));
             (req, samples::finished(&req, wait, service, error))
         };

@@ -1,7 +1,9 @@
 //! The agents of a job.
 
+use std::ops::Range;
+
 use penstock_core::{ClassId, Seed, Source, Span, StreamId, Time};
-use penstock_spec::Job;
+use penstock_spec::{Extent, Job};
 use penstock_workload::{Agent, Agents, Arrivals, Ops};
 
 use super::load::{Books, Load, Workload, classes};
@@ -19,8 +21,14 @@ pub(super) fn load(job: &Job, place: &Place) -> Result<Load, Failure> {
     let names = job.workload.file_names();
     let devices = place.extents(names.len())?;
     let agents = job.agents_over(&devices)?;
-    let lanes = names.iter().zip(&devices);
-    let lanes = lanes.map(|(name, on)| Lane { name: name.clone(), base: on.base }).collect();
+    let files = job.files_over(&devices)?;
+    let lanes = names.iter().zip(&devices).zip(&files);
+    let lane = |((name, on), file): ((&String, &Extent), &Range<u64>)| Lane {
+        name: name.clone(),
+        base: on.base,
+        first: file.start,
+    };
+    let lanes = lanes.map(lane).collect();
     let goes_on = agents.iter().filter(|one| !one.is_limited());
     let alone = || agents.iter().map(lasts).max().unwrap_or(Span::ZERO);
     Ok(Load {

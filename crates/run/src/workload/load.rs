@@ -111,6 +111,14 @@ impl Load {
         Ok(self.with(self.workload.only(class)?))
     }
 
+    /// A byte of each file, or of each device without files.
+    pub(crate) fn a_byte_of_each(&self) -> Vec<u64> {
+        if self.lanes.is_empty() {
+            return vec![0];
+        }
+        self.lanes.iter().map(|lane| lane.first).collect()
+    }
+
     /// What of `class` may be asked for on different threads, on `most` of them at most.
     ///
     /// # Errors

@@ -47,7 +47,8 @@ pub(super) fn load(
     let mut end: u64 = 0;
     let mut lane = |device: &DeviceId| {
         let behind = end.saturating_add(capacity(*device));
-        Lane { name: name(&trace, *device), base: std::mem::replace(&mut end, behind) }
+        let base = std::mem::replace(&mut end, behind);
+        Lane { name: name(&trace, *device), base, first: base }
     };
     let lanes = places.lanes().iter().map(&mut lane).collect();
     let remarks = std::mem::take(&mut trace.remarks);
