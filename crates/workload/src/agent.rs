@@ -31,7 +31,7 @@ pub use self::ops::{ALL_REQUESTS, Ops};
 use self::schedule::Schedule;
 use self::spacing::Position;
 pub use self::spacing::{Growth, Spacing};
-use self::spread::Places;
+use self::spread::SpreadPlaces;
 pub use self::spread::{Spread, WHOLE_REGION};
 pub use self::think::Think;
 pub use self::weighted::Weighted;
@@ -162,7 +162,7 @@ struct State {
     sizes: Rng,
     think: Rng,
     /// Where random requests may begin, unless they are uniform and of one size.
-    places: Option<Places>,
+    places: Option<SpreadPlaces>,
     /// Bytes of its smallest request.
     least: u32,
     /// Requests so far.
@@ -294,7 +294,8 @@ impl State {
         assert!(room, "agent {index} has no room for a request");
         let law = agent.pattern == Pattern::Random
             && (agent.spread != Spread::Uniform || agent.sizes.single().is_none());
-        let places = law.then(|| Places::new(&agent.spread, agent.places(), agent.step(), seed));
+        let places =
+            law.then(|| SpreadPlaces::new(&agent.spread, agent.places(), agent.step(), seed));
         let stream = |label| seed.stream(label, u64::from(index));
         Self {
             rng: stream("agent"),
@@ -432,7 +433,7 @@ impl Agent {
         self.spacing.align.unwrap_or(least).into()
     }
 
-    /// Places of its region where its longest request may begin, if it is random.
+    /// SpreadPlaces of its region where its longest request may begin, if it is random.
     pub fn places(&self) -> u64 {
         (self.region.end - self.region.start - u64::from(self.longest())) / self.step() + 1
     }

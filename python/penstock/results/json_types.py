@@ -113,7 +113,7 @@ class Blocked(TypedDict):
 
 
 class ByOp(TypedDict):
-    """What requests of one operation of a class got; fields mean what they mean for the class."""
+    """What the requests of a class got that ask for the same, in the fields of the class."""
 
     requests: int
     """Requests that were due after the warm-up and completed without error."""

@@ -21,7 +21,7 @@ pub struct OpsResult {
     pub flush: Option<ByOpResult>,
 }
 
-/// What requests of one operation of a class got; fields mean what they mean for the class.
+/// What the requests of a class got that ask for the same, in the fields of the class.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 #[schemars(rename = "ByOp")]
 pub struct ByOpResult {

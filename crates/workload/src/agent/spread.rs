@@ -53,7 +53,7 @@ pub enum Spread {
 }
 
 /// The places of a region, with the law by which they are drawn.
-pub(super) struct Places {
+pub(super) struct SpreadPlaces {
     count: u64,
     law: Law,
 }
@@ -81,7 +81,7 @@ enum Law {
     Zoned(Weighted<(u64, u64)>),
 }
 
-impl Places {
+impl SpreadPlaces {
     /// So many places, `step` bytes apart. Where ranks lie descends from `seed`: the same for every
     /// agent.
     ///
@@ -176,7 +176,7 @@ fn zeta(count: u64, theta: f64) -> f64 {
     first + integral + (term(b) - term(a)) / 2.0 + slopes / 12.0
 }
 
-/// Places of ranks: each rank has one, and consecutive ones lie far apart.
+/// SpreadPlaces of ranks: each rank has one, and consecutive ones lie far apart.
 struct Scatter {
     count: u64,
     /// The place of the first rank.

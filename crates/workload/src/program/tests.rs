@@ -276,3 +276,23 @@ fn computes(program: &Program) -> Span {
     let once = program.phases.iter().map(burst).fold(Span::ZERO, |sum, span| sum + span);
     once.share(program.repeat.into(), 1)
 }
+
+#[test]
+fn a_program_may_go_through_its_region_backwards() {
+    let back = Program {
+        pattern: Pattern::Backwards,
+        region: 1_000..11_000,
+        ..program(ONLINE, vec![write(4_000)], 4, once(1))
+    };
+    let mut source = Programs::new(vec![back], cpus(1, Order::Fifo), u32::MAX, Seed(1), |_| {});
+    let mut starts = Vec::new();
+    while source.next_due() < Time::NEVER {
+        let now = source.next_due();
+        let Some(io) = source.take(now) else { break };
+        starts.push(io.start);
+        let (id, len) = (ReqId::new(0, 0), io.len);
+        let done = Done { id, at: now, begun: now, service: Span::ZERO, len, error: None };
+        source.finished(now, &io.with(id), &done);
+    }
+    assert_eq!(starts, [7_000, 3_000, 7_000, 3_000]);
+}

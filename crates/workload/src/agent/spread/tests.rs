@@ -205,7 +205,7 @@ fn regions_of_few_places_have_each_law() {
             Spread::Poisson { mean },
         ];
         for law in laws {
-            let places = Places::new(&law, count, SIZE.into(), Seed(1));
+            let places = SpreadPlaces::new(&law, count, SIZE.into(), Seed(1));
             let mut rng = Seed(1).stream("test", 0);
             assert!((0..1_000).all(|_| places.draw(&mut rng) < count), "{law:?} of {count}");
         }
