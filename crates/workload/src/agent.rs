@@ -14,6 +14,7 @@ use std::collections::BinaryHeap;
 use std::num::NonZeroU32;
 use std::ops::Range;
 
+mod arrivals;
 mod ops;
 mod schedule;
 mod spacing;
@@ -22,11 +23,12 @@ mod think;
 mod weighted;
 
 use penstock_core::{
-    ClassId, Done, Flags, Io, Op, Prio, Request, Rng, Seed, Source, Span, StreamId, Time,
+    ClassId, Done, Flags, Io, Op, Prio, Request, Rng, Seed, Source, StreamId, Time,
 };
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
+pub use self::arrivals::{Arrivals, Pace};
 pub use self::ops::{ALL_REQUESTS, Ops};
 use self::schedule::Schedule;
 use self::spacing::Position;
@@ -78,55 +80,6 @@ pub enum Pattern {
     Backwards,
     /// At random, at multiples of the alignment, counted from the region's first byte.
     Random,
-}
-
-/// When an agent issues requests.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Arrivals {
-    /// On a schedule.
-    Open {
-        /// Requests a second.
-        rate: f64,
-        /// How arrivals are spaced.
-        pace: Pace,
-        /// Factors of the rate over equal parts of the active time; empty: constant.
-        curve: Vec<f64>,
-        /// Requests in flight at most, if there is a bound: the next is then due as scheduled, and
-        /// issued when one has completed.
-        buffers: Option<NonZeroU32>,
-    },
-    /// When an earlier one has finished.
-    Closed {
-        /// Requests outstanding.
-        depth: u32,
-        /// Pause between a completion and the next request.
-        think: Think,
-    },
-    /// In turn with all other agents that take turns: one request at a time, and each agent once in
-    /// a round, in a random order for each round. Sequential ones share one position. After its
-    /// last request an agent takes part in no further round.
-    Turns,
-}
-
-impl Arrivals {
-    /// On a schedule without a curve, whatever is in flight.
-    pub const fn open(rate: f64, pace: Pace) -> Self {
-        Self::Open { rate, pace, curve: Vec::new(), buffers: None }
-    }
-
-    /// A closed loop that pauses for `think` each time.
-    pub const fn closed(depth: u32, think: Span) -> Self {
-        Self::Closed { depth, think: Think::Fixed(think) }
-    }
-}
-
-/// How arrivals of an open loop are spaced.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pace {
-    /// Evenly.
-    Fixed,
-    /// At random, independently of one another.
-    Poisson,
 }
 
 /// All agents of a job as one source.
@@ -311,7 +264,7 @@ impl State {
             in_flight: 0,
             held: None,
             position: Position::new(&agent.spacing),
-            schedule: Schedule::new(&agent),
+            schedule: Schedule::new(&agent.arrivals, &agent.active),
             agent,
         }
     }
@@ -433,7 +386,7 @@ impl Agent {
         self.spacing.align.unwrap_or(least).into()
     }
 
-    /// SpreadPlaces of its region where its longest request may begin, if it is random.
+    /// Places of its region where its longest request may begin, if it is random.
     pub fn places(&self) -> u64 {
         (self.region.end - self.region.start - u64::from(self.longest())) / self.step() + 1
     }

@@ -1,9 +1,11 @@
 //! Arrival times of an open loop.
 
+use std::ops::Range;
+
 use penstock_core::{Rng, Time};
 use rand_distr::{Distribution, Exp1};
 
-use super::{Agent, Arrivals, Pace};
+use super::arrivals::{Arrivals, Pace};
 
 /// Arrival times of an open loop. The next arrival is where the integral of the rate has grown by
 /// one (fixed) or by an exponential variate (Poisson). Floating point, but only sums, products and
@@ -20,9 +22,9 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    pub(super) fn new(agent: &Agent) -> Self {
-        let (start, end) = (agent.active.start.ns() as f64, agent.active.end.ns() as f64);
-        let rates = match &agent.arrivals {
+    pub(super) fn new(arrivals: &Arrivals, active: &Range<Time>) -> Self {
+        let (start, end) = (active.start.ns() as f64, active.end.ns() as f64);
+        let rates = match arrivals {
             Arrivals::Open { rate, curve, .. } if curve.is_empty() => vec![rate / 1e9],
             Arrivals::Open { rate, curve, .. } => curve.iter().map(|c| c * rate / 1e9).collect(),
             Arrivals::Closed { .. } | Arrivals::Turns => vec![0.0],

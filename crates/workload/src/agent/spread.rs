@@ -176,7 +176,7 @@ fn zeta(count: u64, theta: f64) -> f64 {
     first + integral + (term(b) - term(a)) / 2.0 + slopes / 12.0
 }
 
-/// SpreadPlaces of ranks: each rank has one, and consecutive ones lie far apart.
+/// The places of ranks: each rank has one, and consecutive ones lie far apart.
 struct Scatter {
     count: u64,
     /// The place of the first rank.

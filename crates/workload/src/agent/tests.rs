@@ -1,3 +1,5 @@
+use penstock_core::Span;
+
 use super::*;
 
 fn agent(arrivals: Arrivals) -> Agent {
