@@ -10,7 +10,7 @@ use crate::last_sent::LastSent;
 use crate::measures::ledger::Ledger;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::programs::ProgramBook;
-use crate::parts::Parts;
+use crate::parts::ThreadParts;
 use crate::progress::Reporter;
 use crate::record::Recorder;
 use crate::result::RunResult;
@@ -116,8 +116,8 @@ impl<'a> CellObserver<'a> {
     }
 
     /// What was measured until `end`, to be joined with that of other threads.
-    pub(crate) fn parts(&mut self, end: Time) -> Parts {
-        Parts { end, measures: self.measures.iter_mut().map(|one| one.part(end)).collect() }
+    pub(crate) fn parts(&mut self, end: Time) -> ThreadParts {
+        ThreadParts { end, measures: self.measures.iter_mut().map(|one| one.part(end)).collect() }
     }
 
     /// Writes what was measured until `end`.

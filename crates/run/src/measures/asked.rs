@@ -4,7 +4,7 @@ use penstock_core::{Op, Request, Time};
 
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
-use crate::parts::{Part, of_part};
+use crate::parts::{ThreadPart, of_part};
 use crate::result::{AskedResult, RunResult};
 
 struct WhatWasAsked(AskedResult);
@@ -28,11 +28,11 @@ impl Measure for WhatWasAsked {
         }
     }
 
-    fn part(&mut self, _: Time) -> Option<Part> {
+    fn part(&mut self, _: Time) -> Option<ThreadPart> {
         Some(Box::new(self.0))
     }
 
-    fn join(&mut self, part: Part) {
+    fn join(&mut self, part: ThreadPart) {
         self.0 = self.0.and(of_part(part));
     }
 

@@ -8,7 +8,7 @@ use crate::measures::ledger::Spent;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::measures::values::{Values, ratio};
-use crate::parts::{Part, of_part};
+use crate::parts::{ThreadPart, of_part};
 use crate::result::{ByOpResult, ClassResult, OpsResult, RunResult, ShareResult};
 
 /// The requests of a class that ask for the same.
@@ -194,11 +194,11 @@ impl Measure for Classes<'_> {
         }
     }
 
-    fn part(&mut self, _: Time) -> Option<Part> {
+    fn part(&mut self, _: Time) -> Option<ThreadPart> {
         Some(Box::new(std::mem::take(&mut self.figures)))
     }
 
-    fn join(&mut self, part: Part) {
+    fn join(&mut self, part: ThreadPart) {
         let others: Vec<ClassFigures> = of_part(part);
         self.figures.iter_mut().zip(&others).for_each(|(class, other)| class.join(other));
     }

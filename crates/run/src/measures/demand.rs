@@ -5,7 +5,7 @@ use penstock_core::{ClassId, Request, Span, Time};
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::measures::values::ratio;
-use crate::parts::{Part, of_part};
+use crate::parts::{ThreadPart, of_part};
 use crate::result::{DemandResult, RunResult};
 
 /// What one open loop wanted for after the warm-up.
@@ -91,11 +91,11 @@ impl Measure for Demand {
         }
     }
 
-    fn part(&mut self, _: Time) -> Option<Part> {
+    fn part(&mut self, _: Time) -> Option<ThreadPart> {
         Some(Box::new(std::mem::take(&mut self.classes)))
     }
 
-    fn join(&mut self, part: Part) {
+    fn join(&mut self, part: ThreadPart) {
         let others: Vec<Option<Wanted>> = of_part(part);
         let pairs = self.classes.iter_mut().flatten().zip(others.iter().flatten());
         pairs.for_each(|(class, other)| class.join(other));

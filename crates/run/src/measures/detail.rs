@@ -11,7 +11,7 @@ use crate::measures::ledger::Spent;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::measures::windows::{Counts, DIGITS, Plan, Windows};
-use crate::parts::{Part, of_part};
+use crate::parts::{ThreadPart, of_part};
 use crate::result::{ClassDetail, Detail, Row, RunResult};
 
 /// Collects the detail of a run.
@@ -147,11 +147,11 @@ impl Measure for Details<'_> {
         self.windows.spent(spent.class.index(), spent.service);
     }
 
-    fn part(&mut self, end: Time) -> Option<Part> {
+    fn part(&mut self, end: Time) -> Option<ThreadPart> {
         Some(Box::new(self.history(end)))
     }
 
-    fn join(&mut self, part: Part) {
+    fn join(&mut self, part: ThreadPart) {
         let mut other: History = of_part(part);
         let history = self.joined.get_or_insert_with(|| History {
             length: self.windows.length(),

@@ -5,7 +5,7 @@ use penstock_core::{Request, Time};
 use crate::measures::completed::{Completed, Rated};
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
-use crate::parts::{Part, of_part};
+use crate::parts::{ThreadPart, of_part};
 use crate::result::{FileResult, RunResult};
 
 /// What the one file of a job without files is called.
@@ -60,11 +60,11 @@ impl Measure for FileBooks<'_> {
         }
     }
 
-    fn part(&mut self, _: Time) -> Option<Part> {
+    fn part(&mut self, _: Time) -> Option<ThreadPart> {
         Some(Box::new(std::mem::take(&mut self.figures)))
     }
 
-    fn join(&mut self, part: Part) {
+    fn join(&mut self, part: ThreadPart) {
         let others: Vec<FileFigures> = of_part(part);
         for (file, other) in self.figures.iter_mut().zip(&others) {
             file.measured.join(&other.measured);

@@ -3,7 +3,7 @@
 use penstock_core::{Done, Errno, Request, Source, Span, Time};
 
 use crate::measures::ledger::Spent;
-use crate::parts::Part;
+use crate::parts::ThreadPart;
 use crate::result::RunResult;
 
 /// How a request finished.
@@ -64,12 +64,12 @@ pub(crate) trait Measure {
 
     /// What it has found until `end`, for the same measure of a run on several threads; none if that has no
     /// such.
-    fn part(&mut self, _end: Time) -> Option<Part> {
+    fn part(&mut self, _end: Time) -> Option<ThreadPart> {
         None
     }
 
     /// Takes in a `part` of the same measure.
-    fn join(&mut self, _part: Part) {}
+    fn join(&mut self, _part: ThreadPart) {}
 
     /// Writes what was measured until `end`. Measures write in the order in which they are listed.
     fn write(&mut self, end: Time, result: &mut RunResult);

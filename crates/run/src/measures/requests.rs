@@ -4,7 +4,7 @@ use penstock_core::{Request, Time};
 
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
-use crate::parts::{Part, of_part};
+use crate::parts::{ThreadPart, of_part};
 use crate::result::{Requests, RunResult};
 
 struct Kept(Requests);
@@ -20,11 +20,11 @@ impl Measure for Kept {
         self.0.push(req, how.wait, how.at, error);
     }
 
-    fn part(&mut self, _: Time) -> Option<Part> {
+    fn part(&mut self, _: Time) -> Option<ThreadPart> {
         Some(Box::new(std::mem::take(&mut self.0)))
     }
 
-    fn join(&mut self, part: Part) {
+    fn join(&mut self, part: ThreadPart) {
         self.0.append(of_part(part));
     }
 

@@ -9,7 +9,7 @@ use crate::machine::processor_wait;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::subject::Subject;
 use crate::measures::values::{Values, ratio};
-use crate::parts::{Part, of_part};
+use crate::parts::{ThreadPart, of_part};
 use crate::result::{Held, RunResult, ScheduleResult};
 
 /// Whether a stream's requests are planned ahead.
@@ -120,13 +120,13 @@ impl Measure for Schedule<'_> {
         }
     }
 
-    fn part(&mut self, _: Time) -> Option<Part> {
+    fn part(&mut self, _: Time) -> Option<ThreadPart> {
         let warmup = self.warmup;
         let all = std::mem::replace(&mut self.all, Tally::new(warmup));
         Some(Box::new((all, std::mem::take(&mut self.classes), self.waited)))
     }
 
-    fn join(&mut self, part: Part) {
+    fn join(&mut self, part: ThreadPart) {
         let (all, classes, waited): (Tally, Vec<Tally>, Option<Span>) = of_part(part);
         self.all.join(&all);
         self.classes.iter_mut().zip(&classes).for_each(|(class, other)| class.join(other));

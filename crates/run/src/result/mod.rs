@@ -31,7 +31,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::params::Params;
-use crate::parts::Parts;
+use crate::parts::ThreadParts;
 use crate::stability::ClassStability;
 
 pub use self::against_measured::AgainstMeasured;
@@ -200,7 +200,7 @@ pub struct RunResult {
     pub requests: Option<Requests>,
     /// What one of several threads has measured; no part of the JSON.
     #[serde(skip)]
-    pub(crate) parts: Option<Parts>,
+    pub(crate) parts: Option<ThreadParts>,
     /// How stable the requests of each class are, if that was asked for; no part of the JSON.
     #[serde(skip)]
     pub stability: Option<io::Result<Vec<ClassStability>>>,
