@@ -319,7 +319,7 @@ def test_pages_are_dropped_before_a_buffered_run_or_kept(tmp_path: Path) -> None
             assert (ended.code, ended.err) == (0, "")
             (run,) = json.loads(ended.out)["runs"]
             assert run["kernel"]["asked"]["read_bytes"] == 4 * MIB
-            return run["kernel"]["disks"][Path(node).name]["read_bytes"]
+            return int(run["kernel"]["disks"][Path(node).name]["read_bytes"])
 
         assert read_below("drop") >= 4 * MIB
         assert read_below("keep") == 0
