@@ -272,7 +272,7 @@ def trace_made(
     to: str | PathLike[str],
     *,
     into: str,
-    sets: Sequence[str] = (),
+    sets: Sequence[str] = ...,
     on: str | None = None,
 ) -> str:
     """Write what the agents of a job ask for as a trace and return what was written as JSON."""
@@ -286,7 +286,7 @@ def trace_races(
     """Find classes that stalled behind writes of another, in a trace or a record, as JSON."""
 
 def job_amounts(
-    job: str | PathLike[str], *, sets: Sequence[str] = (), on: str | None = None
+    job: str | PathLike[str], *, sets: Sequence[str] = ..., on: str | None = None
 ) -> str:
     """Say what a job amounts to before it runs, as JSON."""
 
