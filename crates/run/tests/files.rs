@@ -90,6 +90,39 @@ fn four_disks_work_under_every_policy_thirty_two_an_agent() {
     four_work("32", "30s");
 }
 
+/// A program a file writes 256 MiB through a page cache, and the run lasts until they are on the disks.
+const WRITTEN: &str = r#"
+stop = "durable"
+file = [{ name = "data", count = 4, size = "1GiB", device = "hdd-10k" }]
+page_cache = { memory = "256MiB" }
+[class.all]
+[[agent]]
+class = "all"
+op = "write"
+cache = "buffered"
+size = "64KiB"
+pattern = "sequential"
+total = "256MiB"
+"#;
+
+/// What is written back goes to all disks at once, and no faster than they take it.
+#[test]
+fn buffered_writes_keep_every_disk_busy_and_are_no_faster_than_the_disks() {
+    let rate = |run: &RunResult| run.files.iter().map(|file| file.bw_bytes).sum::<f64>();
+    let medium = 66.7e6;
+    let run = |changes: &[&str]| run(WRITTEN, changes, &options(&["noop"])).unwrap().runs.remove(0);
+    for pattern in ["agent.0.pattern=sequential", "agent.0.pattern=random"] {
+        let four = run(&[pattern]);
+        let one = run(&[pattern, "file.data.count=1", "page_cache.memory=64MiB"]);
+        assert_eq!(four.files.len(), 4);
+        assert!(four.files.iter().all(|file| file.bytes == 256 << 20), "{:?}", four.files);
+        assert!(four.files.iter().all(|file| busy(file) >= 0.95), "{pattern}: {:?}", four.files);
+        assert!(rate(&four) <= 4.0 * medium, "{pattern}: {} bytes a second", rate(&four));
+        let times = rate(&four) / rate(&one);
+        assert!((times - 4.0).abs() < 0.12, "{pattern}: {times:.3} times");
+    }
+}
+
 #[test]
 fn each_file_is_served_by_its_own_device() {
     let runs = run(TWO, &["stop=300ms"], &options(&["fcfs", "alone:all"])).unwrap();

@@ -179,8 +179,8 @@ fn each_class_runs_by_itself_under_the_scheduler() {
         let names: Vec<_> = run.classes.iter().map(|class| &*class.name).collect();
         assert_eq!(names, ["people", "batch"]);
         assert!(run.classes.iter().all(|class| class.requests > 0 && class.errors == 0));
-        // Each has a schedule of its own, or none.
-        assert!(run.schedule.is_none());
+        // Each has a schedule of its own, or none, and all of them are one together.
+        assert!(run.schedule.is_some());
         assert!(run.classes[0].schedule.is_some() && run.classes[1].schedule.is_none());
         assert!(run.remarks.iter().any(|remark| remark.contains("at the same time as the others")));
         let named = run.schedulers.values().any(|name| name.as_deref() == Some(scheduler));

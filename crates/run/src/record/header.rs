@@ -61,7 +61,7 @@ impl Header {
     /// Whether its queues are before devices that know nothing of each other, and not before the disks of
     /// an array.
     pub(super) fn is_of_lanes(&self) -> bool {
-        self.queues.iter().all(|disk| disk.lane.is_some())
+        !self.queues.is_empty() && self.queues.iter().all(|disk| disk.lane.is_some())
     }
 }
 
