@@ -11,7 +11,8 @@ use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::text::Lines;
 use crate::tree::Node;
-use crate::workload::agents::{CLASSES, REQUEST};
+use crate::workload::agents::CLASSES;
+use crate::workload::sizes::REQUEST;
 
 keys! {
     /// Reads in volleys, in place of agents.

@@ -194,7 +194,15 @@ SOURCE = {
             "            }}\n{}",
         ),
         (
-            "            Self::Agents(agents) => agents.len(),\n",
+            "            Self::Programs(_) => false,\n",
+            "{}            Self::Volley(_) => false,\n",
+        ),
+        (
+            "            Self::Trace(trace) => trace.on.clear(),\n",
+            "{}            Self::Volley(_) => (),\n",
+        ),
+        (
+            "            Self::Merge(merges) => merges.jobs as usize,\n",
             "{}            Self::Volley(_) => 1,\n",
         ),
         (

@@ -321,7 +321,7 @@ def test_a_target_that_is_cut_meanwhile_ends_the_merges(tmp_path: Path, folder: 
 def test_a_file_that_is_being_made_leaves_nothing_when_that_is_ended(
     tmp_path: Path, folder: Path
 ) -> None:
-    words = ("--make", "--to", folder / "disk.img", "--create", "40GiB", "--placement", "all")
+    words = ("--make", "--to", folder / "disk.img", "--create", "20GiB", "--placement", "all")
     with running(tmp_path, "merge", *words, "--set", "merge.jobs=1") as command:
         time.sleep(1)
         done = command.end(signal.SIGINT)

@@ -54,7 +54,7 @@ def targeted(
         def run(**given: object) -> None:
             named: dict[str, Any] = {field: given[field] for field in options}
             own: dict[str, Any] = {one: value for one, value in given.items() if one in taken}
-            if on is On:
+            if on is On and "on" not in taken:
                 with errors_end():
                     named["on"], files = divided(named["on"] or [], JOB)
                 own["sets"] = [*of_files(files), *(own["sets"] or [])]
