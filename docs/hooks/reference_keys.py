@@ -41,7 +41,11 @@ KINDS = {
 }
 """How the definitions of a schema are called."""
 
-PATTERNS = {"[^/]\\.toml$": "the path of a device file", "^done:.": '`"done:CLASS"`'}
+PATTERNS = {
+    "[^/]\\.toml$": "the path of a device file",
+    "^done:.": '`"done:CLASS"`',
+    "^[A-Za-z][A-Za-z0-9_-]*$": "a name",
+}
 """What texts that fit a pattern are."""
 
 

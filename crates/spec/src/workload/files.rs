@@ -51,8 +51,8 @@ keys! {
     /// Devices of single files of this name, by their number, where they are others.
     ON on: Node = section(|| json!({
         "type": "object",
-        "patternProperties": {"^[0-9]+$": named_device::schema()},
-        "additionalProperties": false,
+        "propertyNames": build::matching("^[0-9]+$"),
+        "additionalProperties": named_device::schema(),
     }));
 }
 
