@@ -46,7 +46,9 @@ def test_a_measured_run_has_the_schema_of_a_modelled_one(
         # Other tests may use the same disk meanwhile, which is remarked.
         run.pop("remarks", None)
         # What the disks of a real target do cannot be seen.
-        assert list(run) == [key for key in model if key != "device_stats"]
+        # What a policy learns of costs it counts once it knows them, which a busy machine may delay.
+        run.pop("policy_stats", None)
+        assert list(run) == [key for key in model if key not in ("device_stats", "policy_stats")]
         assert set(Schedule.__annotations__) - set(run["schedule"]) <= {"processor_wait_s"}
         assert list(run["schedule"]["held"]) == list(Held.__annotations__)
         assert all(one["requests"] > 0 and one["errors"] == 0 for one in run["classes"])
