@@ -46,7 +46,7 @@ def test_a_measured_run_has_the_schema_of_a_modelled_one(
         # Other tests may use the same disk meanwhile, which is remarked.
         run.pop("remarks", None)
         # What the disks of a real target do cannot be seen.
-        # What a policy learns of costs it counts once it knows them, which a busy machine may delay.
+        # A policy counts what it learns of costs once it knows them: a busy machine may delay that.
         run.pop("policy_stats", None)
         assert list(run) == [key for key in model if key not in ("device_stats", "policy_stats")]
         assert set(Schedule.__annotations__) - set(run["schedule"]) <= {"processor_wait_s"}
