@@ -181,6 +181,40 @@ def test_show_of_schedules_and_of_a_job_without_a_device(job: Path) -> None:
     assert (scan["in_flight"], scan["requests"], found["all"]["bytes"]) == (2, None, None)
 
 
+FILES = '''\
+file = [{ name = "data", count = 2, size = "1MiB", device = "flash" }]
+[class.all]
+[[agent]]
+class = "all"
+copies = 3
+op = "read"
+size = "4KiB"
+pattern = "sequential"
+buffers = 2
+passes = 2
+'''
+
+
+def test_show_and_make_of_a_job_with_files_and_copies(tmp_path: Path) -> None:
+    job, trace = tmp_path / "job.toml", tmp_path / "trace"
+    job.write_text(FILES)
+    found = json.loads(penstock("job", "show", job, "--json").out)
+    assert (found["all"]["agents"], found["all"]["in_flight"]) == (6, 12)
+    assert (found["all"]["requests"], found["all"]["bytes"]) == (6 * 512, 6 * (2 << 20))
+    made = penstock("trace", "make", job, "-o", trace)
+    assert made.code == 0, made.err
+    described = json.loads(penstock("trace", "stats", trace, "--json").out)
+    assert [one["name"] for one in described["devices"]] == ["data.0", "data.1"]
+    assert [one["requests"] for one in described["devices"]] == [3 * 512, 3 * 512]
+
+
+def test_show_of_files_without_a_device(tmp_path: Path) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text(FILES.replace(', device = "flash"', ""))
+    found = json.loads(penstock("job", "show", job, "--json").out)
+    assert (found["device"], found["all"]["requests"]) == (None, 6 * 512)
+
+
 def test_results_have_the_operations_of_a_mix(job: Path) -> None:
     ended = penstock("run", job, "--policy", "fcfs", "--json")
     mixed, scan = json.loads(ended.out)["runs"][0]["classes"]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use penstock_core::{Span, Time};
-use penstock_spec::{Job, devices};
+use penstock_spec::{AgentSpec, Extent, Job, devices};
 use penstock_workload::{Agent, Arrivals};
 use serde::Serialize;
 
@@ -62,17 +62,21 @@ pub struct Amounts {
 pub fn amounts(path: &Path, sets: &[String], on: Option<&str>) -> Result<JobAmounts, Failure> {
     let job = Job::load(path, sets)?;
     only_agents(&job)?;
-    let named = on.is_some() || job.device.is_some();
-    let place = named.then(|| place(&job, on)).transpose()?;
-    let (capacity, block) =
-        place.as_ref().map_or((ANY_TARGET, 1), |one| (one.capacity(), one.block()));
-    let agents = job.agents_on(capacity, block)?;
-    let fits_any =
-        |number: usize| place.is_some() || !job.workload.agents()[number].depends_on_target();
+    // Without a name for its device the job runs on any.
+    let place = if on.is_some() { Some(place(&job, on)?) } else { Place::own(&job).ok() };
+    let files = job.workload.file_names().len();
+    let devices = match &place {
+        Some(place) => place.extents(files)?,
+        None => (0..files.max(1) as u64).map(any_target).collect(),
+    };
+    let agents = job.agents_over(&devices)?;
+    let known = |spec: &AgentSpec| place.is_some() || files > 0 || !spec.depends_on_target();
+    let copies = |spec| std::iter::repeat_n(known(spec), spec.agents() as usize);
+    let known = job.workload.agents().iter().flat_map(copies);
     let each: Vec<(usize, Amounts)> = agents
         .iter()
-        .enumerate()
-        .map(|(number, agent)| (agent.class.index(), of_agent(agent, fits_any(number))))
+        .zip(known)
+        .map(|(agent, known)| (agent.class.index(), of_agent(agent, known)))
         .collect();
     let turns = agents.iter().filter(|agent| agent.arrivals == Arrivals::Turns).count() as u64;
     let all = sum(each.iter().map(|(_, one)| *one));
@@ -89,6 +93,11 @@ pub fn amounts(path: &Path, sets: &[String], on: Option<&str>) -> Result<JobAmou
         all: Amounts { in_flight: all.in_flight.map(|all| all - turns.saturating_sub(1)), ..all },
         classes: job.classes.iter().enumerate().map(class).collect(),
     })
+}
+
+/// A device that is not known, behind `number` of its like.
+fn any_target(number: u64) -> Extent {
+    Extent { base: number * ANY_TARGET, ..Extent::whole(ANY_TARGET, 1) }
 }
 
 /// The modelled device `on`, or the one that `job` names.

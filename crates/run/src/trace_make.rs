@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use penstock_core::{Done, ReqId, Seed, Source, Span, Time};
-use penstock_spec::{Job, Stop};
-use penstock_workload::trace::{ProcessId, Record, Requests, Trace, TraceError};
+use penstock_spec::{Extent, Job, Stop};
+use penstock_workload::trace::{DeviceId, ProcessId, Record, Requests, Trace, TraceError};
 use penstock_workload::{Agent, Agents, Arrivals};
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ use crate::trace_tools::{self, writer};
 
 /// A longer one is a slip: its text has gigabytes.
 const REQUESTS_MOST: usize = 100_000_000;
-/// The device of all requests.
+/// The device of a job without files.
 const TARGET: &str = "target";
 
 /// Writes what the job at `path`, changed by `sets`, asks for on a device as large as `on`, or as its own, to
@@ -39,8 +39,11 @@ pub fn make(
     let job = Job::load(path, sets)?;
     only_agents(&job)?;
     let place = place(&job, on)?;
-    let agents = job.agents_on(place.capacity(), place.block())?;
-    let trace = asked(&job, agents)?;
+    let names = job.workload.file_names();
+    let devices = place.extents(names.len())?;
+    let agents = job.agents_over(&devices)?;
+    let trace = asked(&job, agents, &devices)?;
+    let trace = if names.is_empty() { trace } else { Trace { devices: names, ..trace } };
     let written = trace_tools::write_new(&trace, write, to)?;
     Ok(json!({
         "job": path.display().to_string(), "file": to.display().to_string(), "into": into,
@@ -48,8 +51,8 @@ pub fn make(
     }))
 }
 
-/// All that `agents` of `job` ask for.
-fn asked(job: &Job, agents: Vec<Agent>) -> Result<Trace, Failure> {
+/// All that `agents` of `job` ask for of `devices`.
+fn asked(job: &Job, agents: Vec<Agent>, devices: &[Extent]) -> Result<Trace, Failure> {
     if let Some(agent) = agents.iter().find(|agent| is_endless(agent)) {
         let class = &job.classes[agent.class.index()].name;
         let message =
@@ -72,7 +75,10 @@ fn asked(job: &Job, agents: Vec<Agent>) -> Result<Trace, Failure> {
         issued.extend(std::iter::from_fn(|| source.take(now)));
         for io in issued.drain(..) {
             let first = *first.get_or_insert(io.due);
-            let mut record = Record::new(Time::ZERO + io.due.since(first), io.op, io.start, io.len);
+            let device = devices.partition_point(|device| device.base <= io.start) - 1;
+            let (at, start) = (Time::ZERO + io.due.since(first), io.start - devices[device].base);
+            let mut record = Record::new(at, io.op, start, io.len);
+            record.device = DeviceId(device as u16);
             record.flags = io.flags;
             record.pid = io.stream.0 + 1;
             record.process = ProcessId(io.class.0 + 1);
