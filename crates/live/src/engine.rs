@@ -49,9 +49,9 @@ impl Engine {
         Self::ALL.into_iter().find(|engine| engine.name() == name)
     }
 
-    /// Whether its calls block the thread of the loop: then that serves one command at a time.
+    /// Whether its calls block the thread of the loop.
     pub const fn is_blocking(self) -> bool {
-        matches!(self, Self::Psync | Self::Mmap)
+        matches!(self, Self::Psync | Self::Vsync | Self::Mmap)
     }
 
     /// Whether it can go past the page cache.

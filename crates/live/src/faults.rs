@@ -32,7 +32,7 @@ static RANGES: [Range; MOST] = [const {
     Range { first: AtomicUsize::new(0), len: AtomicUsize::new(0), lost: AtomicU64::new(0) }
 }; MOST];
 
-/// The handler of before, once ours is in its place.
+/// The handler of before.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
 /// A watched range of addresses.
@@ -68,20 +68,21 @@ impl Drop for Watched {
     }
 }
 
-/// Puts our handler in its place, once.
+/// Puts our handler in its place, once; others that ask meanwhile wait for it.
 fn handle() -> io::Result<()> {
-    if BEFORE.get().is_some() {
-        return Ok(());
-    }
+    static INSTALLED: OnceLock<Result<(), i32>> = OnceLock::new();
+    let code = |error: io::Error| error.raw_os_error().unwrap_or(libc::EINVAL);
+    INSTALLED.get_or_init(|| install().map_err(code)).map_err(io::Error::from_raw_os_error)
+}
+
+fn install() -> io::Result<()> {
     let mut before = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: reads the present handler into a structure of its kind.
     if unsafe { libc::sigaction(libc::SIGBUS, ptr::null(), before.as_mut_ptr()) } != 0 {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the call has filled it. Known before ours is in place, which may need it at once.
-    if BEFORE.set(unsafe { before.assume_init() }).is_err() {
-        return Ok(());
-    }
+    BEFORE.get_or_init(|| unsafe { before.assume_init() });
     // SAFETY: zeros are a valid value of the structure.
     let mut ours: libc::sigaction = unsafe { std::mem::zeroed() };
     ours.sa_sigaction = lost as *const () as usize;

@@ -16,8 +16,8 @@
 //! one of them. Layers above cannot find out that time is real. For models there is [`Paced`]:
 //! virtual time that keeps step with real time. A [`Guard`] reports when a run cannot go on.
 //!
-//! Invariants: the only crate with hand-written unsafe code, in `buffers`, `cached`, `cargo`, `faults`,
-//! `libaio`, `loops`, `mapped`, `memory`, `posix_aio`, `psync`, `uring` and `vsync`; the only one that reads the machine's clock, in
+//! Invariants: the only crate with hand-written unsafe code, in `buffers`, `cargo`, `faults`,
+//! `libaio`, `loops`, `mapped`, `memory`, `posix_aio`, `psync`, `residency`, `uring` and `vsync`; the only one that reads the machine's clock, in
 //! `clock`, `paced` and `report_timer`; nothing outside the usable bytes of a target is ever written,
 //! but for a file without a name that a trial makes for itself; no allocation per request. Linux
 //! only.
@@ -25,7 +25,6 @@
 mod below;
 mod blocking;
 mod buffers;
-mod cached;
 mod caching;
 mod cargo;
 mod clock;
@@ -53,6 +52,7 @@ mod posix_aio;
 mod psync;
 mod refusals;
 mod report_timer;
+mod residency;
 pub mod scheduler;
 mod stage;
 mod sysfs;

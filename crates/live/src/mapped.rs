@@ -33,15 +33,21 @@ pub(crate) struct Mapped {
 
 /// A file in memory, from its first byte on.
 struct MappedFile {
-    base: NonNull<u8>,
-    len: usize,
+    // Before the pages: they are watched no more when they are unmapped.
+    faults: Watched,
+    pages: Pages,
     file: Arc<File>,
     protection: ProtFlags,
-    faults: Watched,
+}
+
+/// Mapped pages, unmapped when they are dropped.
+struct Pages {
+    base: NonNull<u8>,
+    len: usize,
 }
 
 // SAFETY: a mapping belongs to the process, not to a thread.
-unsafe impl Send for MappedFile {}
+unsafe impl Send for Pages {}
 
 impl Mapped {
     /// `targets` with their own `files`, and behind those the ones that are open through the page cache.
@@ -73,28 +79,21 @@ impl MappedFile {
         })?;
         let base =
             NonNull::new(base.cast::<u8>()).expect("the kernel maps nothing at address zero");
+        let pages = Pages { base, len };
         let faults = faults::watch(base.as_ptr().addr(), len)?;
-        Ok(Self { base, len, file: Arc::clone(file), protection, faults })
-    }
-
-    /// The address of byte `start`, with `len` bytes of the mapping behind it.
-    fn address(&self, start: u64, len: usize) -> *mut u8 {
-        let start = start as usize;
-        assert!(start <= self.len && len <= self.len - start, "{len} bytes at {start}");
-        // SAFETY: inside the mapping, as was just checked.
-        unsafe { self.base.as_ptr().add(start) }
+        Ok(Self { faults, pages, file: Arc::clone(file), protection })
     }
 
     /// Copies `len` bytes at `start` by `copy`, which gets their address: how many there are, or an error
     /// number below zero.
     fn copied(&self, start: u64, len: u32, copy: impl FnOnce(*mut u8)) -> i32 {
         let before = self.faults.count();
-        copy(self.address(start, len as usize));
+        copy(self.pages.address(start, len as usize));
         if self.faults.count() == before {
             return len.cast_signed();
         }
         let (from, pages) = pages(start, len as usize);
-        let (at, flags) = (self.address(from, 0).cast(), MapFlags::SHARED | MapFlags::FIXED);
+        let (at, flags) = (self.pages.address(from, 0).cast(), MapFlags::SHARED | MapFlags::FIXED);
         // SAFETY: pages of this mapping are replaced by the same pages of its file; no reference to them
         // exists, since commands copy through addresses.
         let again = unsafe { mmap(at, pages, self.protection, flags, &self.file, from) };
@@ -107,8 +106,18 @@ impl MappedFile {
     fn synced(&self, start: u64, len: u32) -> i32 {
         let (from, pages) = pages(start, len as usize);
         // SAFETY: pages of this mapping, which lives as long as `self`.
-        let synced = unsafe { msync(self.address(from, 0).cast(), pages, MsyncFlags::SYNC) };
+        let synced = unsafe { msync(self.pages.address(from, 0).cast(), pages, MsyncFlags::SYNC) };
         synced.map_or_else(|errno| -errno.raw_os_error(), |()| len.cast_signed())
+    }
+}
+
+impl Pages {
+    /// The address of byte `start`, with `len` bytes of the mapping behind it.
+    fn address(&self, start: u64, len: usize) -> *mut u8 {
+        let start = start as usize;
+        assert!(start <= self.len && len <= self.len - start, "{len} bytes at {start}");
+        // SAFETY: inside the mapping, as was just checked.
+        unsafe { self.base.as_ptr().add(start) }
     }
 }
 
@@ -145,7 +154,7 @@ impl Call for Mapped {
     }
 }
 
-impl Drop for MappedFile {
+impl Drop for Pages {
     fn drop(&mut self) {
         // SAFETY: our own mapping, whole; no command is in flight, so nothing uses it.
         let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.len) };

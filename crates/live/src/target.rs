@@ -285,7 +285,9 @@ impl Target {
     /// # Errors
     /// [`TargetError`]: the system's.
     pub fn writer(&self) -> Result<TargetWriter, TargetError> {
-        TargetWriter::new(self.path(), self.file(), self.start, self.start + self.len)
+        let file = self.buffered();
+        let file = file.map_err(|error| TargetError::system(self.path(), "open it", error))?;
+        Ok(TargetWriter::new(file, self.start, self.start + self.len))
     }
 
     /// Makes durable what was written to it.

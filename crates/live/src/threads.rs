@@ -82,11 +82,12 @@ impl Pool {
         let mut pool =
             Self { task_slots: Vec::new(), outbox: Arc::clone(&outbox), workers: Vec::new() };
         let (up, ups) = std::sync::mpsc::channel();
+        let calls = Psync::new(files, area);
         for slot in 0..slots {
             let up = up.clone();
             let task_slot = Arc::new(TaskSlot::default());
             let (task_slot_of_worker, outbox) = (Arc::clone(&task_slot), Arc::clone(&outbox));
-            let calls = Psync::new(files, area);
+            let calls = calls.clone();
             let mut worker = Worker { slot, calls, task_slot: task_slot_of_worker, outbox };
             let thread = std::thread::Builder::new()
                 .name(format!("penstock-io-{slot}"))

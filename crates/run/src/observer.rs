@@ -115,15 +115,15 @@ impl<'a> CellObserver<'a> {
         }
     }
 
-    /// What was measured until `end`, to be joined with that of other threads.
-    pub(crate) fn parts(&mut self, end: Time) -> ThreadParts {
-        ThreadParts { end, measures: self.measures.iter_mut().map(|one| one.part(end)).collect() }
-    }
-
-    /// Writes what was measured until `end`.
-    pub(crate) fn write(&mut self, end: Time, result: &mut RunResult) {
-        for measure in &mut self.measures {
-            measure.write(end, result);
+    /// Writes what was measured until `end`; if it is to be joined with that of other threads, as a part.
+    pub(crate) fn write(&mut self, end: Time, is_part: bool, result: &mut RunResult) {
+        if is_part {
+            let measures = self.measures.iter_mut().map(|one| one.part(end)).collect();
+            result.parts = Some(ThreadParts { end, measures });
+        } else {
+            for measure in &mut self.measures {
+                measure.write(end, result);
+            }
         }
         for measure in &mut self.below {
             measure.write(end, result);

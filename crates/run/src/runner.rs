@@ -517,10 +517,7 @@ impl Runner<'_> {
             ..RunResult::new(self.policy.name(), self.policy.params_json())
         };
         result.remarks.extend(flushing.and_then(|flushing| flushing.remark()));
-        if self.is_part {
-            result.parts = Some(observer.parts(at));
-        }
-        observer.write(at, &mut result);
+        observer.write(at, self.is_part, &mut result);
         Ok(result)
     }
 

@@ -5,33 +5,21 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
-
-use super::error::TargetError;
 
 /// Writes a target from its first byte on.
 #[derive(Debug)]
 pub struct TargetWriter {
-    /// Opened once more, without direct I/O: any number of bytes may be written at any place.
+    /// Through the page cache any number of bytes may be written at any place.
     file: File,
     at: u64,
     end: u64,
 }
 
 impl TargetWriter {
-    /// Bytes `start` to `end` of the file at `path`, which is `target`.
-    pub(super) fn new(
-        path: &Path,
-        target: &File,
-        start: u64,
-        end: u64,
-    ) -> Result<Self, TargetError> {
-        let own = format!("/proc/self/fd/{}", target.as_raw_fd());
-        let file = File::options().write(true).open(own);
-        let file = file.map_err(|error| TargetError::system(path, "open it", error))?;
-        Ok(Self { file, at: start, end })
+    /// Bytes `start` to `end` of `file`.
+    pub(super) const fn new(file: File, start: u64, end: u64) -> Self {
+        Self { file, at: start, end }
     }
 }
 
