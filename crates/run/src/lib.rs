@@ -43,6 +43,7 @@ mod place;
 mod progress;
 mod queues;
 mod run;
+mod run_errors;
 mod runner;
 mod schema;
 mod session;

@@ -1,7 +1,6 @@
 //! One policy's run: the stack is put together, driven, and measured.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::num::NonZeroU32;
 use std::path::Path;
 
@@ -19,7 +18,7 @@ use penstock_spec::devices::ArraySpec;
 use penstock_spec::{Job, Stop};
 
 use crate::below::Seen;
-use crate::candidate::{Chosen, Quit, QuitFlag};
+use crate::candidate::{Chosen, QuitFlag};
 use crate::durable::{Durable, Flushing};
 use crate::ending::Ending;
 use crate::failure::Failure;
@@ -31,7 +30,6 @@ use crate::measures::courses::Courses;
 use crate::measures::device_stats::DeviceStats;
 use crate::measures::ledger::Ledger;
 use crate::measures::measure::Measure;
-use crate::measures::merge::MergeBook;
 use crate::measures::programs::ProgramBook;
 use crate::measures::subject::Subject;
 use crate::measures::windows::Plan;
@@ -41,6 +39,7 @@ use crate::progress::{Progress, Reporter, Rhythm};
 use crate::record::recorded::Recorded;
 use crate::record::{Header, RecordedDisk, RecordedLane, RecordedServed, Recorder};
 use crate::result::RunResult;
+use crate::run_errors;
 use crate::snapshot::{Watch, Watched};
 use crate::workload::{Books, Load};
 
@@ -494,12 +493,14 @@ impl Runner<'_> {
             }
         };
         // The policy's own message says more than how the run ended without it.
-        self.check(quit)?;
+        run_errors::quit(quit.get(), self.policy.name())?;
         self.load.workload.check()?;
-        let end =
-            end.map_err(|error| self.failed(error, &names, observer.arrivals, merge.as_ref()))?;
+        let under = self.policy.name();
+        let end = end.map_err(|error| {
+            run_errors::failed(error, &names, observer.arrivals, merge.as_ref(), under)
+        })?;
         if let Some((class, at)) = programs.and_then(ProgramBook::full) {
-            return Err(self.too_many(names[class.index()], at));
+            return Err(run_errors::too_many(names[class.index()], most, at, under));
         }
         let over = observer.over();
         let at = over.unwrap_or(end.at);
@@ -541,7 +542,7 @@ impl Runner<'_> {
                 courses.series.ended(disk, policy);
             }
         }
-        self.check(quit)?;
+        run_errors::quit(quit.get(), self.policy.name())?;
         if let (Some(courses), Some(detail)) = (courses, &mut result.detail) {
             detail.policy = courses.series.of_all();
         }
@@ -552,14 +553,6 @@ impl Runner<'_> {
     fn courses(&self) -> Option<Courses> {
         let plan = || Plan::new(self.load.classes.len(), self.load.duration);
         self.detail.map(|stretch| Courses::new(plan(), stretch))
-    }
-
-    /// That the policy has not failed.
-    fn check(&self, quit: &QuitFlag) -> Result<(), Failure> {
-        let Some(Quit::Failed { at, what, hint }) = quit.get() else { return Ok(()) };
-        let name = self.policy.name();
-        let message = format!("policy {name}, at {}: {what}", Seconds(*at));
-        Err(Failure::run(message).hint(hint))
     }
 
     /// This run, in real time if it is `live`, as far as its measures need to know it.
@@ -609,66 +602,6 @@ impl Runner<'_> {
             Stop::At(span) => Time::ZERO + span,
         }
     }
-
-    /// A program of `class` arrived at `at` where as many were under way as may be.
-    fn too_many(&self, class: &str, at: Time) -> Failure {
-        let (most, under) = (self.job.max_outstanding, self.policy.name());
-        Failure::run(format_args!(
-            "class {class} found {most} programs under way at {} under {under}",
-            Seconds(at)
-        ))
-        .hint("processors or device cannot follow: let fewer arrive, or raise max_outstanding")
-    }
-
-    fn failed(
-        &self,
-        error: RunError,
-        names: &[&str],
-        arrivals: u64,
-        merge: Option<&MergeBook>,
-    ) -> Failure {
-        let under = self.policy.name();
-        match error {
-            RunError::Overload { class, at, max_outstanding } => {
-                let class = names[class.index()];
-                Failure::run(format_args!(
-                    "class {class} found {max_outstanding} requests outstanding at {} under {under}, \
-                     after {arrivals} arrivals",
-                    Seconds(at)
-                ))
-                .hint("the device cannot follow: lower the rate, or raise max_outstanding")
-            }
-            RunError::Stalled { at, outstanding } => Failure::run(format_args!(
-                "{outstanding} requests are outstanding at {} under {under}, and nothing goes on",
-                Seconds(at)
-            ))
-            .hint("this is a mistake of the policy or of the device: please report it"),
-            RunError::Deadlock { at } => match merge.and_then(MergeBook::starved) {
-                Some(starved) => Failure::run(format_args!(
-                    "the cache is too small (deadlock): at {} under {under} {} {}",
-                    Seconds(at),
-                    names[starved.job as usize],
-                    starved.what()
-                ))
-                .hint(starved.hint())
-                .of_deadlock(),
-                None => Failure::run(format_args!(
-                    "nothing is outstanding at {} under {under}, and what asks waits for something",
-                    Seconds(at)
-                ))
-                .hint("this is a mistake of the workload: please report it"),
-            },
-            RunError::Endless { outstanding } => Failure::run(format_args!(
-                "{outstanding} requests are outstanding after a hundred years under {under}"
-            ))
-            .hint("the device cannot follow: lower the rate, or what a request takes"),
-            RunError::Spinning { at } => Failure::run(format_args!(
-                "time stands still at {} under {under}: the device takes no time",
-                Seconds(at)
-            ))
-            .hint("give the device a base time, or the closed loops a think time"),
-        }
-    }
 }
 
 /// [`run`] with a page cache between the source and `stack`, if there is one; the run may end with the
@@ -688,13 +621,4 @@ fn run_over(
     let stack: &mut dyn Device = stack;
     let mut cache = PageCache::over(&spec.options(), layout, ledger.over(stack, flushing));
     run(source, &mut cache, clock, observer, limits)
-}
-
-/// A point of time as a person reads it.
-struct Seconds(Time);
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.3} s", self.0.since(Time::ZERO).ns() as f64 / 1e9)
-    }
 }
