@@ -181,7 +181,7 @@ def test_show_of_schedules_and_of_a_job_without_a_device(job: Path) -> None:
     assert (scan["in_flight"], scan["requests"], found["all"]["bytes"]) == (2, None, None)
 
 
-FILES = '''\
+FILES = """\
 file = [{ name = "data", count = 2, size = "1MiB", device = "flash" }]
 [class.all]
 [[agent]]
@@ -192,7 +192,7 @@ size = "4KiB"
 pattern = "sequential"
 buffers = 2
 passes = 2
-'''
+"""
 
 
 def test_show_and_make_of_a_job_with_files_and_copies(tmp_path: Path) -> None:
