@@ -188,8 +188,8 @@ def test_targets_on_one_disk_are_named_and_the_answer_has_their_ranges(folder: P
     assert (done.code, done.err) == (0, "")
     first, _, row, *rest = done.out.splitlines()
     assert first.startswith("MEASURED  5 disks, fcfs: all merged in ")
-    path, _, start = row.split()[0].rpartition("@")
-    assert (Path(path), int(start) % 4096) == (images(folder)[0].resolve(), 0)
+    path, start = placed(row.split()[0])
+    assert (path, start % 4096) == (images(folder)[0].resolve(), 0)
     assert any(line.endswith("; the same bytes") for line in rest)
     below = [line for line in rest if line.startswith("  below: ")]
     remarks = [line for line in rest if "5 of 5 targets lie on one disk, " in line]

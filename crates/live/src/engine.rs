@@ -54,6 +54,11 @@ impl Engine {
         matches!(self, Self::Psync | Self::Vsync | Self::Mmap)
     }
 
+    /// Whether other threads can end its waits, and its calls never block the loop.
+    pub const fn can_be_woken(self) -> bool {
+        matches!(self, Self::Uring | Self::Threads)
+    }
+
     /// Whether it can go past the page cache.
     pub const fn can_be_direct(self) -> bool {
         !matches!(self, Self::Mmap)

@@ -287,8 +287,14 @@ fn what_does_not_fit_is_refused_with_its_reason() {
     with(GateOptions { files: files.clone(), sets, ..none() }, "splt", 2);
     let timeout = Some("0s".into());
     with(GateOptions { files: files.clone(), timeout, ..none() }, "a length of time above zero", 2);
-    let engine = Some("libaio".into());
-    with(GateOptions { files, engine, ..none() }, "other threads cannot wake", 77);
+    for engine in ["libaio", "posix-aio"] {
+        let (files, engine) = (files.clone(), Some(engine.into()));
+        with(GateOptions { files, engine, ..none() }, "other threads cannot wake", 77);
+    }
+    for engine in ["psync", "vsync", "mmap"] {
+        let (files, engine) = (files.clone(), Some(engine.into()));
+        with(GateOptions { files, engine, ..none() }, "its calls block the thread", 77);
+    }
 }
 
 #[test]

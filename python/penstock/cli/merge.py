@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 app = verb()
 
+WIDEST = 1 << 13
+"""Columns of a terminal that has room for each path."""
+
 
 class SeveralDisks(TyperCommand):
     """A command whose `--to` may have several values."""
@@ -265,7 +268,10 @@ def show(result: Merges, console: Console) -> None:
             (ended, "bold"),
         ),
     )
-    console.print(_merges(result))
+    rows = _merges(result)
+    # Set outright: otherwise a narrow terminal would break the paths.
+    rows.width = console.measure(rows, options=console.options.update(width=WIDEST)).maximum
+    console.print(rows, crop=False)
     for line in _lines(result):
         prose.line(console, Text(f"  {line}"))
 
@@ -273,7 +279,7 @@ def show(result: Merges, console: Console) -> None:
 def _merges(result: Merges) -> Table:
     """Each merge, a row."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("  output", overflow="fold")
+    table.add_column("  output", no_wrap=True)
     for heading in ("runs", "size", "finished", "waited for reads", "for memory", "processor"):
         table.add_column(heading, justify="right")
     for one in result["merges"]:

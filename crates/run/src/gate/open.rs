@@ -248,7 +248,7 @@ fn check(options: &GateOptions, engine: Engine) -> Result<(), Failure> {
             format_args!("found {files} files below the model {model}; expected one at most"),
             "a model is of one disk: open a gate for each",
         )),
-        _ if engine == Engine::Aio => Err(deaf(engine).into()),
+        _ if !engine.can_be_woken() => Err(deaf(engine).into()),
         _ => Ok(()),
     }
 }
@@ -259,11 +259,16 @@ fn timeout(options: &GateOptions) -> Result<Option<Span>, JobError> {
     timeout_in("the gate", text)
 }
 
-/// An engine whose waits cannot be ended.
+/// An engine that blocks the thread of the gate, or whose waits cannot be ended.
 fn deaf(engine: Engine) -> EngineError {
+    let reason = if engine.is_blocking() {
+        "its calls block the thread that has to take requests meanwhile"
+    } else {
+        "other threads cannot wake the thread that waits for it"
+    };
     EngineError::Missing {
         engine,
-        reason: "other threads cannot wake the thread that waits for it".into(),
+        reason: reason.into(),
         hint: "use io_uring or threads".into(),
     }
 }
