@@ -14,7 +14,7 @@ UV_VERSION := 0.13.8
 
 # What the compiled module is made of.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock \
-  $(shell find crates examples/devices papers -type f -not -path '*/tests/*' -not -path '*/benches/*')
+  $(shell find crates examples/devices examples/machines papers -type f -not -path '*/tests/*' -not -path '*/benches/*')
 
 # Only the interpreter of the environment, never another or a downloaded one. Modules are compiled
 # once: where Python may not write them down a command would take three times as long to start.

@@ -253,7 +253,8 @@ class TestList:
     def test_every_policy_and_every_device_of_the_lists_runs(self, job: Path) -> None:
         policies = json.loads(penstock("list", "policies", "--json").out)
         names = ",".join(entry["name"] for entry in policies)
-        for device in json.loads(penstock("list", "devices", "--json").out):
+        devices = json.loads(penstock("list", "devices", "--json").out)
+        for device in (one for one in devices if not one["machine"]):
             words = ("--on", device["name"], "--policies", names, "--set", "duration=1s")
             assert compared(job, *words)["device"] == device["name"]
 

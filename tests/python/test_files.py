@@ -11,6 +11,8 @@ from penstock import Job, compare
 
 JOB = ROOT / "examples/four-disks.toml"
 
+DISK = "openpower-710.disk"
+
 SHORT = ("--set", "duration=200ms")
 
 
@@ -39,7 +41,7 @@ def test_the_example_is_the_densest_cell_in_twelve_lines() -> None:
 
 def test_files_are_put_on_devices_by_name() -> None:
     names = [f"data.{number}" for number in range(4)]
-    assert files() == [(name, "hdd-10k") for name in names]
+    assert files() == [(name, DISK) for name in names]
     assert files("--on", "flash") == [(name, "flash") for name in names]
     assert files("--on", "data=flash") == [(name, "flash") for name in names]
     placed = files("--on", "data.2=flash", "--on", "data=hdd-7200")
@@ -52,6 +54,9 @@ def test_files_are_put_on_devices_by_name() -> None:
         (("--on", "dat=flash"), "did you mean `data`?"),
         (("--on", "data.4=flash"), "there is no file data.4"),
         (("--on", "data=flsh"), "unknown device `flsh`"),
+        (("--on", "data=openpower-710"), "`openpower-710` is a machine, not a device"),
+        (("--set", "device.queue.depth=4"), "`openpower-710` is a machine, not a device"),
+        (("--set", "file.data.count=5"), "file data.4 has no device"),
         (("--on", "data=./disk.img"), "files are on models"),
         (("--on", "flash", "--on", "data=flash"), "for the whole job and for one file of it"),
         (("--on", "data=flash", "--on", "data=hdd-7200"), "are for the same file of the job"),
@@ -73,9 +78,9 @@ def test_files_are_shown_where_their_rates_differ() -> None:
     other = penstock("run", JOB, "--policy", "noop", "--set", "duration=2s", "--on", "data.2=flash")
     rows = [line.split() for line in other.out.splitlines() if line.startswith("data.")]
     assert [row[:2] for row in rows] == [
-        [f"data.{number}", "flash" if number == 2 else "hdd-10k"] for number in range(4)
+        [f"data.{number}", "flash" if number == 2 else DISK] for number in range(4)
     ]
-    many = ("--set", "file.data.count=12", "--on", "data.2=flash", "--set", "agent.0.copies=2")
+    many = ("--set", "device=hdd-10k", "--set", "file.data.count=12", "--on", "data.2=flash", "--set", "agent.0.copies=2")
     rest = penstock("run", JOB, "--policy", "noop", "--set", "duration=2s", *many).out.splitlines()
     shown = [line for line in rest if line.startswith(("data.", "…"))]
     assert len(shown) == 9

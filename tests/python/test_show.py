@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from command import penstock
+from command import ROOT, penstock
 
 DEVICES = [
-    one["name"] for one in json.loads(penstock("list", "devices", "--json").out) if "name" in one
+    one["name"]
+    for one in json.loads(penstock("list", "devices", "--json").out)
+    if not one["machine"]
 ]
 
 
@@ -22,6 +24,19 @@ def test_a_device_runs_from_what_is_printed_as_by_its_name(
     file.write_text(ended.out)
     words = ("run", job, "--policy", "noop", "--set", "duration=1s", "--json", "--on")
     by_name, by_file = (penstock(*words, on) for on in (name, file))
+    assert by_name.code == 0, by_name.err
+    assert json.loads(by_file.out)["runs"] == json.loads(by_name.out)["runs"]
+    assert penstock("show", "device", file).out == ended.out
+
+
+def test_a_machine_runs_from_what_is_printed_as_by_its_name(tmp_path: Path) -> None:
+    ended = penstock("show", "device", "openpower-710")
+    assert ended.code == 0, ended.err
+    file = tmp_path / "mine.toml"
+    file.write_text(ended.out)
+    job = ROOT / "examples/four-disks.toml"
+    words = ("run", job, "--policy", "noop", "--set", "duration=200ms", "--json", "--on")
+    by_name, by_file = (penstock(*words, on) for on in ("openpower-710", file))
     assert by_name.code == 0, by_name.err
     assert json.loads(by_file.out)["runs"] == json.loads(by_name.out)["runs"]
     assert penstock("show", "device", file).out == ended.out

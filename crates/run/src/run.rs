@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use penstock_spec::Job;
+use penstock_spec::{Job, machines};
 
 use crate::failure::Failure;
 use crate::options::Options;
@@ -45,7 +45,7 @@ pub fn compare_text(
 }
 
 /// Changes of a device are changes of the one that runs: where another model takes the place of the
-/// job's, it becomes the job's.
+/// job's, it becomes the job's. So does a machine.
 pub(crate) fn of_the_device(
     sets: &[String],
     options: &Options,
@@ -57,6 +57,11 @@ pub(crate) fn of_the_device(
             let hint = "change a device file: `penstock show device NAME` prints one";
             return Err(Failure::wrong(message, hint));
         }
+        sets.splice(0..0, options.target.take_device());
+    } else if let Some(on) = &options.target.on
+        && machines::find(on)?.is_some()
+    {
+        // A job's files lie on the devices of its machine.
         sets.splice(0..0, options.target.take_device());
     }
     Ok((sets, options))

@@ -176,14 +176,15 @@ fn a_device_for_all_takes_the_place_of_the_files_own() {
 fn single_files_are_on_other_devices() {
     let result = compare(
         DENSEST.as_ref(),
-        &sets(&["file.data.on.2=flash", "file.data.on.2.base=1ms", "duration=1s"]),
+        &sets(&["file.data.on.2=flash", "file.data.on.2.base=500us", "duration=1s"]),
         &options(&["fcfs"]),
         &mut |_| true,
     );
     let result = result.unwrap();
     assert_eq!(
         result.device,
-        "data.0=hdd-10k, data.1=hdd-10k, data.2=flash, changed, data.3=hdd-10k"
+        "data.0=openpower-710.disk, data.1=openpower-710.disk, data.2=flash, changed, \
+         data.3=openpower-710.disk"
     );
     let rate = |file: &FileResult| file.requests;
     assert!(rate(&result.runs[0].files[2]) > 2 * rate(&result.runs[0].files[1]));

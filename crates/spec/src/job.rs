@@ -16,14 +16,15 @@ use serde_json::{Value as Json, json};
 use crate::amount::{Count, TIME};
 use crate::classes::{CLASS, Class, classes};
 use crate::devices::DeviceSpec;
-use crate::diagnose::{JobError, Origin, Source};
+use crate::diagnose::{JobError, Origin, Source, quote};
 use crate::keys::{Keys, keys, names, required, table_with};
 use crate::kinds::section;
 use crate::live::{LIVE, Live};
+use crate::machines::MachineSpec;
 use crate::page_cache::{PAGE_CACHE, PageCacheSpec};
 use crate::reader::Reader;
 use crate::rows::Rows;
-use crate::schema::build::{any, with};
+use crate::schema::build::{all, any, with, words};
 use crate::schema::policy::POLICY;
 use crate::stop::{self, Stop};
 use crate::text::{self, Lines};
@@ -31,10 +32,10 @@ use crate::tree::{self, Node};
 use crate::units::duration_text;
 use crate::workload::agents::AgentSpec;
 use crate::workload::arrivals::MAX_OUTSTANDING_MOST;
-use crate::workload::files::{self, Extent, FILE};
+use crate::workload::files::{self, Extent, FILE, Surroundings};
 use crate::workload::region::whole_blocks;
 use crate::workload::{self, WorkloadKind, WorkloadSpec, trace_devices, traces};
-use crate::{file, named_device, params, policies, sets};
+use crate::{devices, file, machines, named_device, params, policies, sets};
 
 keys! {
     /// Keys of a job that stand before its sections.
@@ -58,8 +59,9 @@ keys! {
 
 keys! {
     /// Where it runs, unless `--on` says: a named device, the path of a device
-    /// file, or the device itself.
-    DEVICE device: Node = section(named_device::schema);
+    /// file, or the device itself; for a job with files, a named machine or the path of a machine
+    /// file, of which each file takes a device.
+    DEVICE device: Node = section(machines::or_device);
 }
 
 /// Agents of a job at most, each copy counted: a run keeps about a kilobyte for each.
@@ -213,7 +215,7 @@ impl Job {
         }
         self.live.write(&mut out);
         if let Some(spec) = &self.page_cache {
-            spec.write(&mut out);
+            spec.write(PAGE_CACHE.name, &mut out);
         }
         let unnamed = self.workload.merges().is_some_and(|merges| merges.names(&self.classes));
         for class in self.classes.iter().filter(|_| !unnamed) {
@@ -234,8 +236,39 @@ impl Job {
 pub(crate) fn schema() -> Json {
     let of_trace = with(traces::with_devices(), required(&[&DEVICE, &traces::TRACE]));
     let of_files = with(files::with_devices(), required(&[&DEVICE, &FILE]));
+    // A file may hold a machine, whose devices files name.
+    let one = any([words(devices::names()), json!({"type": "object"})]);
+    let of_files = all([of_files, json!({"properties": {DEVICE.name: one}})]);
     let one_for_all = json!({"not": any([of_trace, of_files])});
-    with(with(table_with(&[], SECTIONS), workload::schema(&DURATION)), one_for_all)
+    let table = with(with(table_with(&[], SECTIONS), workload::schema(&DURATION)), one_for_all);
+    // Only on a machine do files name its devices.
+    let on_machine = json!({"properties": {DEVICE.name: machines::word_schema()}});
+    let on_machine = with(on_machine, required(&[&DEVICE]));
+    let rule = json!({"if": {"not": on_machine}, "then": files::on_named_devices()});
+    with(table, all([rule]))
+}
+
+/// What a job names as its device.
+enum NamedPlace {
+    Device(Box<DeviceSpec>),
+    Machine(MachineSpec),
+}
+
+impl NamedPlace {
+    /// What `node` names; its file lies in `folder`, or, if an argument names it, where the command
+    /// runs.
+    fn read(node: &Node, folder: &Path) -> Result<Self, JobError> {
+        let folder_of = if node.origin.is_set() { Path::new("") } else { folder };
+        let machine = node.word().map(|word| machines::find_in(folder_of, word)).transpose();
+        match machine.map_err(|error| error.at(&node.origin))?.flatten() {
+            Some(machine) => Ok(Self::Machine(machine)),
+            None => named_device::read(node, DEVICE.name, folder).map(Box::new).map(Self::Device),
+        }
+    }
+
+    fn machine(&self) -> Option<&MachineSpec> {
+        if let Self::Machine(machine) = self { Some(machine) } else { None }
+    }
 }
 
 /// The folder of the job called `name`.
@@ -254,16 +287,23 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let earliest = if duration == Span::MAX { Span::ZERO } else { duration };
     let max_outstanding = reader.get(&MAX_OUTSTANDING)?;
     let live = reader.node(&LIVE).map(Live::read).transpose()?.unwrap_or_default();
-    let page_cache = reader.node(&PAGE_CACHE).map(PageCacheSpec::read).transpose()?;
+    let on = reader.node(&DEVICE).map(|node| NamedPlace::read(node, folder)).transpose()?;
+    let machine = on.as_ref().and_then(NamedPlace::machine);
+    let memory = machine.map(|machine| &machine.page_cache);
+    let page_cache = reader.node(&PAGE_CACHE);
+    let page_cache = page_cache.map(|node| PageCacheSpec::read(node, memory)).transpose()?;
     let classes = reader.node(&CLASS).map(classes).transpose()?.unwrap_or_default();
     let classes = kind.classes(&reader, classes)?;
-    let mut workload = kind.read(&reader, &classes, duration, folder)?;
+    let only_set = reader.place(&DEVICE).is_set();
+    let around = Surroundings { folder, machine, only_set };
+    let mut workload = kind.read(&reader, &classes, duration, around)?;
     if duration == Span::MAX && !workload.ends_by_itself() {
         let missing = reader.missing(&DURATION, "\"10min\"");
         let hint = "add `duration = \"10min\"`, or a `total`, a `count` or `passes` to each agent";
         return Err(if workload.programs().is_some() { missing } else { missing.hint(hint) });
     }
-    let device = device(&reader, folder, &mut workload)?;
+    let memory = memory.copied();
+    let device = device(&reader, on, &mut workload)?;
     let stop = reader.get(&STOP)?.of(reader.place(&STOP), earliest, &classes, &workload)?;
     let policies = policies::all(reader.node(&POLICY), folder)?;
     let buffered = workload.agents().iter().any(|agent| agent.buffered);
@@ -276,7 +316,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
         max_outstanding,
         device,
         live,
-        page_cache: page_cache.or_else(|| buffered.then(PageCacheSpec::default)),
+        page_cache: page_cache.or_else(|| buffered.then(|| memory.unwrap_or_default())),
         classes,
         workload,
         policies,
@@ -338,14 +378,23 @@ fn warmup(reader: &Reader<'_>, duration: Span) -> Result<Span, JobError> {
 /// their place. Of a device and the devices of a trace an argument wins over the file.
 fn device(
     job: &Reader<'_>,
-    folder: &Path,
+    on: Option<NamedPlace>,
     workload: &mut WorkloadSpec,
 ) -> Result<Option<DeviceSpec>, JobError> {
-    let Some(node) = job.node(&DEVICE) else { return Ok(None) };
-    let device = named_device::read(node, DEVICE.name, folder)?;
-    if node.origin.is_set() {
-        workload.drop_written_devices();
-    } else if files::all_have_devices(workload.files()) {
+    let (Some(node), Some(on)) = (job.node(&DEVICE), on) else { return Ok(None) };
+    let device = match on {
+        NamedPlace::Device(device) => *device,
+        NamedPlace::Machine(machine) if workload.files().is_empty() => {
+            let (name, count) = (quote(&machine.name), machine.count());
+            let found = format!("{name} is a machine of {count} devices, and the job has no files");
+            let hint = "give it `[[file]]` sections, which lie on the machine's devices, or name one \
+                        device: `penstock list devices`";
+            return Err(JobError::new(found).at(&node.origin).hint(hint));
+        }
+        // Its devices are those of the files.
+        NamedPlace::Machine(_) => return Ok(None),
+    };
+    if !node.origin.is_set() && files::all_have_devices(workload.files()) {
         let why = "is for files that name none, and each of the job names one";
         job.refuse(&[&DEVICE], why, "leave it out, or one of the files' own")?;
     }

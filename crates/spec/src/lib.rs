@@ -11,6 +11,7 @@ pub mod diagnose;
 pub mod drives;
 
 pub mod list;
+pub mod machines;
 pub mod nearest;
 pub mod params;
 pub mod policies;
@@ -41,6 +42,7 @@ pub use devices::DeviceSpec;
 pub use diagnose::JobError;
 pub use job::Job;
 pub use live::{Live, View, timeout_in};
+pub use machines::MachineSpec;
 pub use merge_files::MergeFiles;
 pub use page_cache::PageCacheSpec;
 pub use stop::Stop;

@@ -3,9 +3,9 @@
 use penstock_policy::{Entry, Kind, POLICIES, Param, USUAL, Value as Setting};
 use serde_json::{Value, json};
 
-use crate::devices;
 use crate::diagnose::JobError;
 use crate::text::param_json;
+use crate::{devices, machines};
 
 /// Every policy with what it says of itself and its parameters, and whether it is compared if none
 /// are named.
@@ -34,9 +34,11 @@ fn described(entry: &'static Entry) -> Value {
     })
 }
 
-/// Every named device.
+/// Every named device, and behind them every named machine.
 pub fn devices() -> Value {
-    devices::named().map(|(name, summary)| json!({"name": name, "summary": summary})).collect()
+    let one = |name: &str, summary: String, machine: bool| json!({"name": name, "summary": summary, "machine": machine});
+    let devices = devices::named().map(|(name, summary)| one(name, summary, false));
+    devices.chain(machines::named().map(|spec| one(&spec.name, spec.summary, true))).collect()
 }
 
 /// Declared parameters, a group's members by their dotted names behind it.

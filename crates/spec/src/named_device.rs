@@ -19,7 +19,8 @@ pub(crate) fn word_schema() -> Json {
     any([words(devices::names()), file()])
 }
 
-fn file() -> Json {
+/// The path of a file.
+pub(crate) fn file() -> Json {
     // A file's name, of which the ending is not all.
     json!({"type": "string", "pattern": r"[^/]\.toml$"})
 }

@@ -5,7 +5,7 @@ use penstock_device::page_cache::Options;
 
 use crate::amount::{Amount, SHARE, SIZE, TIME};
 use crate::diagnose::JobError;
-use crate::keys::{Declared, keys, table};
+use crate::keys::{Declared, Key, keys, table};
 use crate::kinds::section;
 use crate::reader::Reader;
 use crate::rows::Rows;
@@ -78,22 +78,33 @@ pub struct PageCacheSpec {
 
 impl Default for PageCacheSpec {
     fn default() -> Self {
-        Self::read(&tree::empty()).expect("no key is needed")
+        Self::read(&tree::empty(), None).expect("no key is needed")
     }
 }
 
 impl PageCacheSpec {
-    pub(crate) fn read(node: &Node) -> Result<Self, JobError> {
-        let reader = Reader::new(node, "the page cache", &[KEYS])?;
+    /// Reads the section; what it does not say is as in `usual`, if there is one.
+    pub(crate) fn read(node: &Node, usual: Option<&Self>) -> Result<Self, JobError> {
+        fn get<T>(reader: &Reader<'_>, key: &Key<T>, usual: Option<T>) -> Result<T, JobError> {
+            match usual {
+                Some(usual) if reader.node(key).is_none() => Ok(usual),
+                _ => reader.get(key),
+            }
+        }
+        let reader = &Reader::new(node, "the page cache", &[KEYS])?;
         let spec = Self {
-            memory: reader.get(&MEMORY)?,
-            base: reader.get(&BASE)?,
-            per_mb: reader.get(&PER_MB)?,
-            dirty_background_ratio: reader.get(&BACKGROUND)?,
-            dirty_ratio: reader.get(&DIRTY)?,
-            dirty_expire: reader.get(&EXPIRE)?,
-            dirty_writeback: reader.get(&WRITEBACK)?,
-            read_ahead: reader.get(&READ_AHEAD)?,
+            memory: get(reader, &MEMORY, usual.map(|usual| usual.memory))?,
+            base: get(reader, &BASE, usual.map(|usual| usual.base))?,
+            per_mb: get(reader, &PER_MB, usual.map(|usual| usual.per_mb))?,
+            dirty_background_ratio: get(
+                reader,
+                &BACKGROUND,
+                usual.map(|usual| usual.dirty_background_ratio),
+            )?,
+            dirty_ratio: get(reader, &DIRTY, usual.map(|usual| usual.dirty_ratio))?,
+            dirty_expire: get(reader, &EXPIRE, usual.map(|usual| usual.dirty_expire))?,
+            dirty_writeback: get(reader, &WRITEBACK, usual.map(|usual| usual.dirty_writeback))?,
+            read_ahead: get(reader, &READ_AHEAD, usual.map(|usual| usual.read_ahead))?,
         };
         let (background, dirty) = (spec.dirty_background_ratio, spec.dirty_ratio);
         if background < dirty {
@@ -109,8 +120,8 @@ impl PageCacheSpec {
         Err(JobError::new(found).at(reader.origin(key)).hint(hint))
     }
 
-    /// The section, with every default in place.
-    pub(crate) fn write(&self, out: &mut Lines) {
+    /// The table, with every default in place, as the section called `section`.
+    pub(crate) fn write(&self, section: &str, out: &mut Lines) {
         Rows::of(&[KEYS])
             .put(&MEMORY, &self.memory)
             .put(&BASE, &self.base)
@@ -120,7 +131,7 @@ impl PageCacheSpec {
             .put(&EXPIRE, &self.dirty_expire)
             .put(&WRITEBACK, &self.dirty_writeback)
             .put(&READ_AHEAD, &self.read_ahead)
-            .section(Some(&format!("[{}]", PAGE_CACHE.name)), out);
+            .section(Some(&format!("[{section}]")), out);
     }
 
     /// As the layer takes it: shares are of the memory.

@@ -4,7 +4,7 @@
 #![allow(clippy::format_push_string)]
 
 use penstock_core::{Seed, Source, Time};
-use penstock_spec::{Extent, Job};
+use penstock_spec::{Extent, Job, PageCacheSpec, machines};
 use penstock_workload::Agents;
 use proptest::prelude::*;
 
@@ -146,4 +146,93 @@ proptest! {
             prop_assert!(io.start >= devices[file].base);
         }
     }
+}
+
+/// `THREE` on a machine with two disks and a drive of flash, in a file called `box`.
+fn on_a_machine(change: impl Fn(String) -> String, sets: &[&str]) -> Job {
+    let folder = std::env::temp_dir().join(format!(
+        "penstock-machine-{}-{:?}",
+        std::process::id(),
+        std::thread::current().id()
+    ));
+    std::fs::create_dir_all(&folder).unwrap();
+    let machine = "[machine]\nscheduler = \"deadline\"\n[machine.page_cache]\nmemory = \"2GiB\"\n\
+                   dirty_ratio = \"40%\"\n[[machine.devices]]\nname = \"disk\"\ncount = 2\n\
+                   device = { model = \"fixed\", base = \"5ms\" }\n[[machine.devices]]\n\
+                   name = \"log-drive\"\ndevice = \"flash\"\n";
+    std::fs::write(folder.join("box.toml"), machine).unwrap();
+    let bare = THREE
+        .replace("device = \"hdd-10k\"\non = { 1 = \"flash\" }\n", "")
+        .replace("device = { model = \"fixed\", base = \"1ms\" }\n", "");
+    let text = change(format!("device = \"box.toml\"\n{bare}"));
+    let path = folder.join("job.toml");
+    std::fs::write(&path, text).unwrap();
+    let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
+    let job = Job::load(&path, &sets).unwrap_or_else(|error| panic!("{error}"));
+    std::fs::remove_dir_all(&folder).unwrap();
+    job
+}
+
+#[test]
+fn files_lie_on_the_devices_of_a_machine() {
+    let found = |change: &dyn Fn(String) -> String, sets: &[&str]| on(&on_a_machine(change, sets));
+    let same = |text| text;
+    let next = found(&same, &[]);
+    let (disk, flash) = ("box.disk", "flash");
+    assert_eq!(named(&next), [("data.0", disk), ("data.1", disk), ("log", flash)]);
+    // Those that name a device have it, whatever stands before them.
+    let first = found(&same, &["file.log.device=disk.0"]);
+    assert_eq!(named(&first), [("data.0", disk), ("data.1", flash), ("log", disk)]);
+    let single = found(&same, &["file.data.on.0=log-drive", "file.log.device=disk"]);
+    assert_eq!(named(&single), [("data.0", flash), ("data.1", disk), ("log", disk)]);
+    // A file may lie elsewhere, and then takes none of the machine's.
+    let other = found(&same, &["file.log.device=hdd-7200", "file.data.on.1=ssd-sata"]);
+    assert_eq!(named(&other), [("data.0", disk), ("data.1", "ssd-sata"), ("log", "hdd-7200")]);
+    // An argument puts all on another device, or on another machine.
+    let named_in_file =
+        |text: String| text.replace("size = \"1MiB\"", "size = \"1MiB\"\ndevice = \"disk.1\"");
+    let flashes = on_a_machine(named_in_file, &["device=ssd-nvme"]);
+    assert_eq!(
+        (flashes.device.as_ref().unwrap().name.as_str(), on(&flashes).len()),
+        ("ssd-nvme", 0)
+    );
+    let moved = found(&named_in_file, &["device=openpower-710"]);
+    assert!(moved.iter().all(|(_, device)| device == "openpower-710.disk"), "{moved:?}");
+}
+
+#[test]
+fn a_job_on_a_machine_is_written_as_it_is_read() {
+    for sets in [&[][..], &["file.log.device=disk.0"], &["agent.0.cache=buffered"]] {
+        let job = on_a_machine(|text| text, sets);
+        let again = Job::parse(&job.name, &job.text(), &[]).unwrap();
+        assert_eq!((again.text(), again), (job.text(), job));
+    }
+}
+
+#[test]
+fn the_memory_of_a_machine_is_the_page_cache_of_a_job_that_does_not_say_otherwise() {
+    let of = |sets: &[&str]| {
+        let cache = on_a_machine(|text| text, sets).page_cache?;
+        Some((cache.memory >> 20, cache.dirty_ratio == PageCacheSpec::default().dirty_ratio))
+    };
+    assert_eq!(of(&[]), None, "no agent is buffered");
+    let buffered = "agent.0.cache=buffered";
+    assert_eq!(of(&[buffered]), Some((2048, false)));
+    assert_eq!(of(&[buffered, "page_cache.memory=64MiB"]), Some((64, false)));
+    assert_eq!(of(&[buffered, "page_cache.dirty_ratio=20%"]), Some((2048, true)));
+    assert_eq!(of(&[buffered, "device=flash"]), Some((1024, true)));
+}
+
+#[test]
+fn the_machine_of_the_io_agent_study_is_what_its_table_says() {
+    let machine = machines::find("openpower-710").unwrap().unwrap();
+    assert_eq!((machine.count(), machine.scheduler), (4, Some("cfq")));
+    let options = machine.page_cache.options();
+    let mib = [options.memory, options.dirty_background, options.dirty].map(|bytes| bytes >> 20);
+    assert_eq!(mib, [4096, 409, 1638]);
+    let job = parse(&format!("device = \"openpower-710\"\n{THREE}"), &["device=openpower-710"]);
+    let devices = job.workload.lane_devices(None).unwrap();
+    assert_eq!(devices.len(), 3);
+    let capacity = devices[0].spec.build(Seed(0)).capacity();
+    assert!((capacity as f64 / 146.8e9 - 1.0).abs() < 0.001, "{capacity} bytes");
 }

@@ -14,10 +14,10 @@ use serde_json::Value;
 /// files and of quantities, streams of random numbers.
 const OTHERS: [(&str, &[&str]); 13] = [
     ("schema/build.rs", &["array", "pattern"]),
-    ("schema/mod.rs", &["device"]),
+    ("schema/mod.rs", &["device", "machine"]),
     ("named_device.rs", &["pattern"]),
     ("stop.rs", &["pattern"]),
-    ("list.rs", &["kind", "name", "size", "summary"]),
+    ("list.rs", &["kind", "machine", "name", "size", "summary"]),
     ("amount.rs", &["pattern", "share", "size"]),
     ("devices/array.rs", &["phase"]),
     ("devices/faults.rs", &["faults"]),

@@ -3,7 +3,7 @@
 //! A case is a change of one good job, so that its mistake is the only one.
 
 use insta::assert_snapshot;
-use penstock_spec::{Extent, Job, devices};
+use penstock_spec::{Extent, Job, devices, machines};
 
 const GOOD: &str = r#"duration = "10min"
 
@@ -629,6 +629,65 @@ fn a_mistake_in_a_device_file_is_shown_there() {
     std::fs::remove_dir_all(&folder).unwrap();
     let error = error.replace(&folder.display().to_string(), "FOLDER");
     messages!([error]);
+}
+
+#[test]
+fn machines() {
+    let on = |log: &str, sets: &[&str]| {
+        let log = format!("size = \"1MiB\"\n{log}");
+        message(
+            &format!("device = \"openpower-710\"\n{}", with_files(&log, "file = \"data\"")),
+            sets,
+        )
+    };
+    let three = ["file.data.count=3"];
+    let folder = std::env::temp_dir().join(format!("penstock-machines-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("mine.toml");
+    let file = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        let error = machines::find(path.to_str().unwrap()).unwrap_err().to_string();
+        error.replace(&folder.display().to_string(), "FOLDER")
+    };
+    let devices = |devices: &str| file(&format!("[machine]\ndevices = [{devices}]\n"));
+    let disk = "{ name = \"disk\", device = \"flash\" }";
+    let head = |line: &str| file(&format!("[machine]\n{line}\ndevices = [{disk}]\n"));
+    let found = [
+        // Where a machine stands.
+        message(&format!("device = \"openpower-710\"\n{GOOD}"), &[]),
+        set(&["device=openpower-710"]),
+        set(&["device=openpower-710", "device.queue.depth=4"]),
+        on("device = \"openpower-710\"", &[]),
+        devices::find("openpower-710").unwrap_err().to_string(),
+        devices::find("openpower-71").unwrap_err().to_string(),
+        // Files on its devices.
+        on("", &[]),
+        on("", &["file.log.device=disk.3"]),
+        on("device = \"disk.3\"", &["file.data.device=disk.3", "file.data.count=1"]),
+        on("device = \"disk.4\"", &three),
+        on("device = \"dsk\"", &three),
+        on("on = { 0 = \"flsh\" }", &three),
+        message(&with_files("size = \"1MiB\"\ndevice = \"disk.3\"", "file = \"data\""), &three),
+        // Machine files.
+        file("[machine]\n"),
+        file("[machine]\n[device]\n"),
+        devices(""),
+        devices("\"disk\""),
+        devices("{ name = \"disk\" }"),
+        devices("{ name = \"disk\", device = \"flsh\" }"),
+        devices("{ name = \"disk\", device = \"openpower-710\" }"),
+        devices("{ name = \"disk.0\", device = \"flash\" }"),
+        devices("{ name = \"flash\", device = \"flash\" }"),
+        devices("{ name = \"disk\", count = 0, device = \"flash\" }"),
+        devices(&format!("{disk}, {disk}")),
+        devices(&format!("{disk}, {{ name = \"more\", count = 1024, device = \"flash\" }}")),
+        head("scheduler = \"cqf\""),
+        head("buses = 2"),
+        head("page_cache = { memory = \"4KiB\" }"),
+        head("page_cache = { dirty_ratio = \"10%\" }"),
+    ];
+    std::fs::remove_dir_all(&folder).unwrap();
+    messages!(found);
 }
 
 #[test]

@@ -116,7 +116,7 @@ def _one(name: str, *, as_json: bool) -> None:
 
 @app.command()
 def devices(*, as_json: Json = False) -> None:
-    """Show every named device."""
+    """Show every named device, and the named machines, on which files lie."""
     text = _native.devices()
     if as_json:
         output.data(f"{text}\n")

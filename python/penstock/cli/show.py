@@ -20,12 +20,12 @@ def device(
         str,
         typer.Argument(
             metavar="NAME|FILE.toml",
-            help="A named device (`penstock list devices`), or a device file.",
+            help="A device or machine (`penstock list devices`), or its file.",
             show_default=False,
         ),
     ],
 ) -> None:
-    """Print a device as a device file, with every default in place.
+    """Print a device or a machine as a file, with every default in place.
 
     Saved and changed, it goes where devices go: `--on mine.toml`.
     """

@@ -56,6 +56,8 @@ class Device(TypedDict):
 
     name: str
     summary: str
+    machine: bool
+    """Whether it is a machine of several devices, on which files lie."""
 
 
 class Check(TypedDict):

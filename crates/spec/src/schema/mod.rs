@@ -1,4 +1,4 @@
-//! JSON Schemas (draft 2020-12) of job files and device files, for editors and other programs.
+//! JSON Schemas (draft 2020-12) of job files, device files and machine files, for editors and other programs.
 //!
 //! TOML is validated after parsing, as the JSON that says the same. Keys, kinds, defaults and
 //! meanings are those that `keys!` declares, quantities come from `units`, parameters from the
@@ -15,18 +15,20 @@ use crate::amount::{SHARE, SIZE, TIME, TRANSFER, rate_definition};
 use crate::devices;
 use crate::job;
 use crate::keys::table;
+use crate::machines;
 use crate::named_device;
 use crate::schema::build::NAMED_DEVICE;
 use crate::units::pattern;
 
 /// Kinds of files that have a schema.
-pub const KINDS: [&str; 2] = ["job", "device"];
+pub const KINDS: [&str; 3] = ["job", "device", "machine"];
 
 /// The schema of files of this kind; none if no kind has this name.
 pub fn schema(kind: &str) -> Option<Value> {
     let (title, mut root) = match kind {
         "job" => ("A job of Penstock", job::schema()),
         "device" => ("A device of Penstock", table(devices::FILE)),
+        "machine" => ("A machine of Penstock", machines::schema()),
         _ => return None,
     };
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();

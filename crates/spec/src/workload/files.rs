@@ -7,10 +7,11 @@ use serde_json::{Value as Json, json};
 
 use crate::amount::{Count, SIZE};
 use crate::classes;
-use crate::devices::DeviceSpec;
+use crate::devices::{self, DeviceSpec};
 use crate::diagnose::{JobError, Origin, quote};
 use crate::keys::{keys, table};
 use crate::kinds::{Own, section};
+use crate::machines::MachineSpec;
 use crate::named_device;
 use crate::nearest::suggest;
 use crate::reader::Reader;
@@ -45,14 +46,14 @@ keys! {
     BYTES size: u64 = SIZE.above_zero().hint("a file holds something"), needs "\"4GiB\"";
     /// Where on its device each begins: a share of the device, or bytes.
     AT at: Edge = Own { read: Edge::read, text: Edge::quoted, schema: Edge::schema }, or Edge::At(0);
-    /// The device of each: a named device, the path of a device file, or the device itself. If not
-    /// given, that of the job.
-    DEVICE device: Node = section(named_device::schema);
+    /// The device of each: a named device, the path of a device file, or the device itself; on a
+    /// machine, which of its devices. If not given, that of the job, or the machine's next.
+    DEVICE device: Node = section(device_schema);
     /// Devices of single files of this name, by their number, where they are others.
     ON on: Node = section(|| json!({
         "type": "object",
         "propertyNames": build::matching("^[0-9]+$"),
-        "additionalProperties": named_device::schema(),
+        "additionalProperties": device_schema(),
     }));
 }
 
@@ -72,7 +73,6 @@ pub struct FileSpec {
     /// Those of them that are on other devices.
     on: Vec<SingleDevice>,
     name_origin: Origin,
-    device_origin: Origin,
     size_origin: Origin,
     at_origin: Origin,
 }
@@ -82,7 +82,42 @@ pub struct FileSpec {
 struct SingleDevice {
     number: u32,
     spec: DeviceSpec,
+}
+
+/// What a job says of the devices of its files before they are read.
+#[derive(Clone, Copy)]
+pub(crate) struct Surroundings<'a> {
+    /// Where device files lie.
+    pub(crate) folder: &'a Path,
+    /// The machine that the job names as its device.
+    pub(crate) machine: Option<&'a MachineSpec>,
+    /// An argument names the job's device: what the job's file says of the files' devices gives way.
+    pub(crate) only_set: bool,
+}
+
+/// What a section names as the device of a file.
+#[derive(Clone)]
+enum NamedDevice {
+    /// A device that only this file is on.
+    Own(Box<DeviceSpec>),
+    /// Devices of the machine, of which the file takes one.
+    OfMachine(Wish),
+}
+
+/// Devices of the machine, by number, of which a file takes one, and where that was written.
+#[derive(Clone)]
+struct Wish {
+    devices: Range<usize>,
     origin: Origin,
+}
+
+/// A file that lies on a device of the machine.
+struct OnMachine {
+    /// The number of its section.
+    section: usize,
+    /// Its number in the section.
+    number: u32,
+    wish: Wish,
 }
 
 /// A device as a part of the address space of a run.
@@ -112,18 +147,29 @@ fn name(node: &Node) -> Result<String, JobError> {
     Err(JobError::new(found).at(&node.origin).hint(classes::NAME_HINT))
 }
 
-/// Reads `[[file]]`; device files lie in `folder`.
-pub(crate) fn read(node: &Node, folder: &Path) -> Result<Vec<FileSpec>, JobError> {
+/// What may stand as the device of a file.
+fn device_schema() -> Json {
+    // A device of a machine has a name as a file has.
+    let of_machine = classes::NAME_PATTERN.replace('$', "([.][0-9]+)?$");
+    build::any([named_device::schema(), build::matching(&of_machine)])
+}
+
+/// Reads `[[file]]`.
+pub(crate) fn read(node: &Node, around: Surroundings<'_>) -> Result<Vec<FileSpec>, JobError> {
     let hint = "a file is a section: `[[file]]` with name, size and device";
     let Value::List(items) = &node.value else { return Err(node.expected("files").hint(hint)) };
     let mut files: Vec<FileSpec> = Vec::with_capacity(items.len());
+    let mut on_machine = Vec::new();
     for item in items {
-        let file = FileSpec::read(item, folder)?;
+        let (file, wishes) = FileSpec::read(item, around)?;
         if files.iter().any(|other| other.name == file.name) {
             let found = format!("two files are called {}", quote(&file.name));
             let hint = "give one another name; several that are alike are one section with `count`";
             return Err(JobError::new(found).at(&file.name_origin).hint(hint));
         }
+        let section = files.len();
+        let placed = wishes.into_iter().map(|(number, wish)| OnMachine { section, number, wish });
+        on_machine.extend(placed);
         files.push(file);
     }
     let all: u64 = files.iter().map(|file| u64::from(file.count)).sum();
@@ -135,29 +181,111 @@ pub(crate) fn read(node: &Node, folder: &Path) -> Result<Vec<FileSpec>, JobError
     if files.is_empty() {
         return Err(JobError::new("the job has no file").at(&node.origin).hint(hint));
     }
+    if let Some(machine) = around.machine {
+        lie_on(machine, &mut files, on_machine)?;
+    }
     Ok(files)
 }
 
+/// Puts those of `files` that are `placed` there on the devices of `machine`, each on the first that it
+/// may take and no other file has.
+fn lie_on(
+    machine: &MachineSpec,
+    files: &mut [FileSpec],
+    mut placed: Vec<OnMachine>,
+) -> Result<(), JobError> {
+    // Names stand for one device, some, or all, so whatever may take fewer goes first.
+    placed.sort_by_key(|file| file.wish.devices.len());
+    let mut taken: Vec<Option<String>> = vec![None; machine.count()];
+    for OnMachine { section, number, wish } in placed {
+        let file = &mut files[section];
+        let name = file.name_of(number);
+        let Some(free) = wish.devices.clone().find(|device| taken[*device].is_none()) else {
+            let found = match &taken[wish.devices.clone()] {
+                [Some(other)] if taken.len() > 1 => {
+                    format!("file {name} has no device: on the one that it names lies {other}")
+                }
+                these => {
+                    let (whose, count) = (&machine.name, these.len());
+                    let such = if count < taken.len() { "such " } else { "" };
+                    let s = if count == 1 { "" } else { "s" };
+                    format!(
+                        "file {name} has no device: {whose} has {count} {such}device{s}, each with \
+                         one file"
+                    )
+                }
+            };
+            let names = machine.device_names();
+            let hint = format!(
+                "two files on one device would be served as if they were on two: lower `count`, or \
+                 name a device that is free; there are {names}"
+            );
+            return Err(JobError::new(found).at(&wish.origin).hint(hint));
+        };
+        taken[free] = Some(name);
+        file.on.push(SingleDevice { number, spec: machine.device(free).clone() });
+    }
+    files.iter_mut().for_each(FileSpec::sum_up);
+    Ok(())
+}
+
 impl FileSpec {
-    fn read(node: &Node, folder: &Path) -> Result<Self, JobError> {
+    /// The section, and which of its files lie on which devices of a machine.
+    fn read(node: &Node, around: Surroundings<'_>) -> Result<(Self, Vec<(u32, Wish)>), JobError> {
         let reader = Reader::new(node, "this file", &[KEYS])?;
         let name = reader.get(&NAME)?;
         let count = reader.get(&COUNT)?;
-        let device = reader.node(&DEVICE);
-        let device = device.map(|node| device_at(node, &name, folder)).transpose()?;
-        let on = reader.node(&ON).map(|node| on(node, &name, count, folder)).transpose()?;
-        Ok(Self {
+        let device = reader.node(&DEVICE).filter(|node| around.heeds(&node.origin));
+        let device = device.map(|node| around.device_at(node, &name)).transpose()?;
+        let on = reader.node(&ON).map(|node| on(node, &name, count, around)).transpose()?;
+        let mut file = Self {
             count,
             size: reader.get(&BYTES)?,
             at: reader.get(&AT)?,
-            device,
-            on: on.unwrap_or_default(),
+            device: None,
+            on: Vec::new(),
             name_origin: reader.place(&NAME).clone(),
-            device_origin: reader.place(&DEVICE).clone(),
             size_origin: reader.place(&BYTES).clone(),
             at_origin: reader.place(&AT).clone(),
             name,
-        })
+        };
+        let mut single = on.unwrap_or_default();
+        let next = || around.machine.map(|machine| file.on_any_of(machine));
+        let usual = device.or_else(|| next().map(NamedDevice::OfMachine));
+        let mut wishes = Vec::new();
+        for number in 0..count {
+            let own = single.iter_mut().find(|(of, _)| *of == number);
+            match own.map_or(usual.as_ref(), |(_, device)| Some(device)) {
+                Some(NamedDevice::OfMachine(wish)) => wishes.push((number, wish.clone())),
+                Some(NamedDevice::Own(_)) | None => {}
+            }
+        }
+        if let Some(NamedDevice::Own(spec)) = usual {
+            file.device = Some(*spec);
+        }
+        for (number, device) in single {
+            if let NamedDevice::Own(spec) = device {
+                file.on.push(SingleDevice { number, spec: *spec });
+            }
+        }
+        Ok((file, wishes))
+    }
+
+    /// What the next device of `machine` is for: one that is not named.
+    fn on_any_of(&self, machine: &MachineSpec) -> Wish {
+        Wish { devices: 0..machine.count(), origin: self.name_origin.clone() }
+    }
+
+    /// The same with one device for all, if each has a device of its own and they are alike.
+    fn sum_up(&mut self) {
+        self.on.sort_by_key(|single| single.number);
+        if let [first, rest @ ..] = &self.on[..]
+            && self.on.len() == self.count as usize
+            && rest.iter().all(|other| other.spec == first.spec)
+        {
+            self.device = Some(first.spec.clone());
+            self.on.clear();
+        }
     }
 
     /// The section, with every default in place.
@@ -171,7 +299,7 @@ impl FileSpec {
         if let Some(device) = &self.device {
             device.write(&format!("{}.{}", FILE.name, DEVICE.name), out);
         }
-        for SingleDevice { number, spec, .. } in &self.on {
+        for SingleDevice { number, spec } in &self.on {
             let number = quoted(&number.to_string());
             spec.write(&format!("{}.{}.{number}", FILE.name, ON.name), out);
         }
@@ -179,10 +307,15 @@ impl FileSpec {
 
     /// What each of them is called.
     fn names(&self) -> impl Iterator<Item = String> {
-        (0..self.count).map(|number| match self.count {
+        (0..self.count).map(|number| self.name_of(number))
+    }
+
+    /// What the one of this number is called.
+    fn name_of(&self, number: u32) -> String {
+        match self.count {
             1 => self.name.clone(),
             _ => format!("{}.{number}", self.name),
-        })
+        }
     }
 
     /// Whether one of them is called `name`, and which: one file is called without a number too.
@@ -266,34 +399,57 @@ fn numbered(name: &str, count: u32) -> String {
     }
 }
 
-/// The device that `node` names for the file called `name`.
-fn device_at(node: &Node, name: &str, folder: &Path) -> Result<DeviceSpec, JobError> {
-    no_target(
-        node,
-        "files are on models: a job with one file, or none, runs on a target with --on",
-    )?;
-    named_device::read(node, name, folder)
+impl Surroundings<'_> {
+    /// Whether a device that was written at `origin` counts.
+    fn heeds(self, origin: &Origin) -> bool {
+        !self.only_set || origin.is_set()
+    }
+
+    /// The device that `node` names for the file called `name`.
+    fn device_at(self, node: &Node, name: &str) -> Result<NamedDevice, JobError> {
+        let named = |machine: &MachineSpec| machine.named(node.word()?);
+        if let Some(devices) = self.machine.and_then(named) {
+            return Ok(NamedDevice::OfMachine(Wish { devices, origin: node.origin.clone() }));
+        }
+        no_target(
+            node,
+            "files are on models: a job with one file, or none, runs on a target with --on",
+        )?;
+        let device = named_device::read(node, name, self.folder);
+        device.map(Box::new).map(NamedDevice::Own).map_err(|error| match self.machine {
+            Some(machine) if node.word().is_some_and(|word| !devices::is_one(word)) => {
+                let names = machine.device_names();
+                error.hint(format!("{} has {names}; or name a device", machine.name))
+            }
+            _ => error,
+        })
+    }
 }
 
 /// The devices of single files called `name`, of which there are `count`.
-fn on(node: &Node, name: &str, count: u32, folder: &Path) -> Result<Vec<SingleDevice>, JobError> {
+fn on(
+    node: &Node,
+    name: &str,
+    count: u32,
+    around: Surroundings<'_>,
+) -> Result<Vec<(u32, NamedDevice)>, JobError> {
     let Value::Table(table) = &node.value else {
         let expected = node.expected("a device for single files");
         return Err(expected.hint("by their numbers, as in `on = { 2 = \"hdd-7200\" }`"));
     };
-    let mut devices: Vec<SingleDevice> = Vec::new();
-    for entry in &table.entries {
+    let mut devices: Vec<(u32, NamedDevice)> = Vec::new();
+    for entry in table.entries.iter().filter(|entry| around.heeds(&entry.node.origin)) {
         let number = entry.key.parse().ok().filter(|number| *number < count);
         let number = number.ok_or_else(|| {
             let found = format!("there is no file {name}.{}", entry.key);
             JobError::new(found).at(&entry.origin).hint(numbered(name, count))
         })?;
-        let spec = device_at(&entry.node, &format!("{name}.{number}"), folder)?;
+        let device = around.device_at(&entry.node, &format!("{name}.{number}"))?;
         // `02` is the same number.
-        devices.retain(|single| single.number != number);
-        devices.push(SingleDevice { number, spec, origin: entry.node.origin.clone() });
+        devices.retain(|(other, _)| *other != number);
+        devices.push((number, device));
     }
-    devices.sort_by_key(|single| single.number);
+    devices.sort_by_key(|(number, _)| *number);
     Ok(devices)
 }
 
@@ -339,6 +495,16 @@ pub(crate) fn with_devices() -> Json {
     json!({"properties": {FILE.name: build::some(&item)}})
 }
 
+/// The schema of a job whose files name no devices of a machine.
+pub(crate) fn on_named_devices() -> Json {
+    let device = named_device::schema();
+    let item = json!({"properties": {
+        DEVICE.name: device.clone(),
+        ON.name: {"additionalProperties": device},
+    }});
+    json!({"properties": {FILE.name: {"items": item}}})
+}
+
 /// The numbers of those of `files` that `name`, written at `origin`, stands for.
 pub(crate) fn named(
     name: &str,
@@ -375,12 +541,11 @@ pub(crate) fn lie(files: &[FileSpec], devices: &[Extent]) -> Result<Vec<Lying>, 
     each.zip(devices).map(|((file, name), device)| file.lie(&name, *device)).collect()
 }
 
-/// Leaves out the devices of `files`, but those that `stay`: the others are on such a device as the job
-/// names.
-pub(crate) fn drop_devices(files: &mut [FileSpec], stay: impl Fn(&Origin) -> bool) {
+/// Leaves out the devices of `files`: all are on such a device as the job names.
+pub(crate) fn drop_devices(files: &mut [FileSpec]) {
     for file in files {
-        file.device = file.device.take().filter(|_| stay(&file.device_origin));
-        file.on.retain(|single| stay(&single.origin));
+        file.device = None;
+        file.on.clear();
     }
 }
 
@@ -393,7 +558,8 @@ mod tests {
             "job.toml",
             &format!("name = \"data\"\ncount = {count}\nsize = \"1MiB\"\nat = \"50%\"\n"),
         ));
-        FileSpec::read(&node.unwrap(), Path::new("")).unwrap()
+        let around = Surroundings { folder: Path::new(""), machine: None, only_set: false };
+        FileSpec::read(&node.unwrap(), around).unwrap().0
     }
 
     #[test]

@@ -17,20 +17,18 @@ pub(crate) mod timings;
 pub(crate) mod trace_devices;
 pub mod traces;
 
-use std::path::Path;
-
 use penstock_core::{ClassId, Span};
 use serde_json::{Value as Json, json};
 
 use self::agents::{AGENT, AgentSpec};
-use self::files::{Extent, FILE, FileSpec, Lying};
+use self::files::{Extent, FILE, FileSpec, Lying, Surroundings};
 use self::lanes::LaneDevice;
 use self::merge::{MERGE, MergeSpec};
 use self::programs::{CPU, PROGRAM, ProgramsSpec};
 use self::traces::{RULE, TRACE, TraceSpec};
 use crate::classes::{CLASS, Class};
 use crate::devices::DeviceSpec;
-use crate::diagnose::{JobError, Origin};
+use crate::diagnose::JobError;
 use crate::keys::{Declared, Keys, required, without};
 use crate::page_cache::PAGE_CACHE;
 use crate::reader::Reader;
@@ -120,18 +118,18 @@ impl WorkloadKind {
         if self == Self::Merge && given.is_empty() { merge::classes(reader) } else { Ok(given) }
     }
 
-    /// Reads the workload of a job with these classes that runs for `duration`; files that it names
-    /// lie in `folder`.
+    /// Reads the workload of a job with these classes that runs for `duration`, in these
+    /// surroundings.
     pub(crate) fn read(
         self,
         reader: &Reader<'_>,
         classes: &[Class],
         duration: Span,
-        folder: &Path,
+        around: Surroundings<'_>,
     ) -> Result<WorkloadSpec, JobError> {
         Ok(match self {
             Self::Agents => {
-                let files = reader.node(&FILE).map(|node| files::read(node, folder)).transpose()?;
+                let files = reader.node(&FILE).map(|node| files::read(node, around)).transpose()?;
                 let files = files.unwrap_or_default();
                 let agents = agents::read(reader, classes, duration, &files)?;
                 WorkloadSpec::Agents(AgentsSpec { files, agents })
@@ -140,7 +138,7 @@ impl WorkloadKind {
                 WorkloadSpec::Programs(ProgramsSpec::read(reader, classes, duration)?)
             }
             Self::Merge => WorkloadSpec::Merge(MergeSpec::read(reader, classes)?),
-            Self::Trace => WorkloadSpec::Trace(TraceSpec::read(reader, classes, folder)?),
+            Self::Trace => WorkloadSpec::Trace(TraceSpec::read(reader, classes, around.folder)?),
         })
     }
 }
@@ -215,16 +213,8 @@ impl WorkloadSpec {
     pub fn drop_lane_devices(&mut self) {
         match self {
             Self::Trace(trace) => trace.on.clear(),
-            Self::Agents(spec) => files::drop_devices(&mut spec.files, |_| false),
+            Self::Agents(spec) => files::drop_devices(&mut spec.files),
             Self::Programs(_) | Self::Merge(_) => {}
-        }
-    }
-
-    /// The same with the files of its agents on such a device as an argument names for the job, but for
-    /// those that arguments give one of their own.
-    pub(crate) fn drop_written_devices(&mut self) {
-        if let Self::Agents(spec) = self {
-            files::drop_devices(&mut spec.files, Origin::is_set);
         }
     }
 

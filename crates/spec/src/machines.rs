@@ -1,0 +1,317 @@
+//! Machines by name or from a file: several devices, and the memory above them.
+//!
+//! A machine stands where a job names its device, and the job's files lie on the machine's devices. A
+//! machine file holds one table, `[machine]`.
+
+use std::ops::Range;
+use std::path::Path;
+
+use penstock_policy::POLICIES;
+use serde_json::Value as Json;
+
+use crate::amount::Count;
+use crate::classes;
+use crate::devices::{self, DeviceSpec};
+use crate::diagnose::{JobError, Source, quote};
+use crate::keys::{Keys, keys, table};
+use crate::kinds::{Own, Text, section};
+use crate::page_cache::{PAGE_CACHE, PageCacheSpec};
+use crate::reader::Reader;
+use crate::rows::Rows;
+use crate::schema::build::{self, any, words};
+use crate::text::{Lines, quoted};
+use crate::tree::{self, Node, Value};
+use crate::{file, named_device, params};
+
+/// Machine files that are built in.
+const BUILT_IN: [(&str, &str); 1] =
+    [("openpower-710", include_str!("../../../examples/machines/openpower-710.toml"))];
+
+/// Devices of a machine at most: as many as a job may have files.
+const DEVICES_MOST: u64 = 1 << 10;
+
+keys! {
+    /// Keys of a machine file.
+    FILE:
+    /// The machine.
+    MACHINE machine: Node = section(|| table(TABLE)),
+        needs "{ devices = [{ name = \"disk\", device = \"hdd-7200\" }] }";
+}
+
+keys! {
+    /// Keys of a machine that stand before its memory.
+    KEYS:
+    /// What its devices are called after; if not given, the file's name.
+    NAME name: String = Text("a text");
+    /// What it is, in one sentence.
+    SUMMARY summary: String = Text("a text");
+    /// The policy that the machine had before its disks. It is stated for readers: a run names the
+    /// policies that it compares.
+    SCHEDULER scheduler: &'static str = Own {
+        read: |node| {
+            let found = params::policy(node.text("the name of a policy")?);
+            found.map(|policy| policy.name).map_err(|error| error.at(&node.origin))
+        },
+        text: |name| quoted(name),
+        schema: || words(POLICIES.iter().map(|policy| policy.name)),
+    };
+}
+
+keys! {
+    /// Its devices, on each of which one file of a job may lie.
+    DEVICES devices: Node = section(|| build::some(&table(DEVICE_KEYS))),
+        needs "[{ name = \"disk\", device = \"hdd-7200\" }]";
+}
+
+keys! {
+    /// Keys of the devices of a machine: of one, or of several that are alike.
+    DEVICE_KEYS:
+    /// What files call it. Several of this name are `disk.0`, `disk.1` and so on.
+    DEVICE_NAME name: String = Own {
+        read: device_name,
+        text: |name| quoted(name),
+        schema: || build::matching(classes::NAME_PATTERN),
+    }, needs "\"disk\"";
+    /// How many there are.
+    COUNT count: u32 = Count(1, DEVICES_MOST), or 1;
+    /// What each is: a named device, the path of a device file, or the device itself.
+    DEVICE device: Node = section(named_device::schema), needs "\"hdd-7200\"";
+}
+
+/// Keys and sections of a machine, in the order in which they are written.
+const TABLE: Keys = &[&NAME, &SUMMARY, &SCHEDULER, &PAGE_CACHE, &DEVICES];
+
+/// A machine, checked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MachineSpec {
+    /// What its devices are called after.
+    pub name: String,
+    /// What it is, in one sentence; may be empty.
+    pub summary: String,
+    /// The policy that it had before its disks, if that is known.
+    pub scheduler: Option<&'static str>,
+    /// Its memory, as the page cache of a job that does not say otherwise.
+    pub page_cache: PageCacheSpec,
+    /// Its devices in their order.
+    devices: Vec<MachineDevices>,
+}
+
+/// Devices of a machine that are alike.
+#[derive(Clone, PartialEq, Debug)]
+struct MachineDevices {
+    name: String,
+    count: u32,
+    spec: DeviceSpec,
+}
+
+fn device_name(node: &Node) -> Result<String, JobError> {
+    let name = node.text("the name of a device")?;
+    let wrong = |found, hint: &str| Err(JobError::new(found).at(&node.origin).hint(hint));
+    if !classes::is_name(name) {
+        return wrong(format!("{} is no name of a device", quote(name)), classes::NAME_HINT);
+    }
+    if devices::names().any(|known| known == name) {
+        let found = format!("{} is the name of a device that is built in", quote(name));
+        return wrong(found, "files could not tell the two apart: choose another name");
+    }
+    Ok(name.to_owned())
+}
+
+impl MachineSpec {
+    /// Reads a machine's table; it is called `name` if it does not say otherwise. Device files lie in
+    /// `folder`.
+    fn read(node: &Node, name: &str, folder: &Path) -> Result<Self, JobError> {
+        let reader = Reader::new(node, "the machine", &[TABLE])?;
+        let name = reader.find(&NAME)?.unwrap_or_else(|| name.into());
+        let list = reader.get(&DEVICES)?;
+        let hint = "a device is a section: `[[machine.devices]]` with name and device";
+        let Value::List(items) = &list.value else {
+            return Err(list.expected("the devices of a machine").hint(hint));
+        };
+        let read = |node| PageCacheSpec::read(node, None);
+        let mut machine = Self {
+            summary: reader.find(&SUMMARY)?.unwrap_or_default(),
+            scheduler: reader.find(&SCHEDULER)?,
+            page_cache: reader
+                .node(&PAGE_CACHE)
+                .map_or_else(|| Ok(PageCacheSpec::default()), read)?,
+            devices: Vec::with_capacity(items.len()),
+            name,
+        };
+        for item in items {
+            let read = MachineDevices::read(item, &machine, folder)?;
+            machine.devices.push(read);
+        }
+        let count = machine.count();
+        if items.is_empty() || count as u64 > DEVICES_MOST {
+            let found = match count {
+                0 => "the machine has no device".into(),
+                _ => format!("the machine has {count} devices; at most {DEVICES_MOST} may be"),
+            };
+            return Err(JobError::new(found).at(&list.origin).hint(hint));
+        }
+        Ok(machine)
+    }
+
+    /// How many devices it has.
+    pub fn count(&self) -> usize {
+        self.devices.iter().map(|devices| devices.count as usize).sum()
+    }
+
+    /// The device of this number, counted from 0 through all of them.
+    ///
+    /// # Panics
+    /// If it has no such device.
+    pub(crate) fn device(&self, number: usize) -> &DeviceSpec {
+        let mut each = self.devices.iter().flat_map(MachineDevices::each);
+        each.nth(number).expect("a device of the machine")
+    }
+
+    /// The numbers of the devices that `name` stands for; none if it stands for none.
+    pub(crate) fn named(&self, name: &str) -> Option<Range<usize>> {
+        let mut first = 0;
+        for devices in &self.devices {
+            let count = devices.count as usize;
+            if devices.name == name {
+                return Some(first..first + count);
+            }
+            let number = name.strip_prefix(&devices.name).and_then(|rest| rest.strip_prefix('.'));
+            if let Some(number) = number.and_then(|number| number.parse::<usize>().ok())
+                && number < count
+            {
+                return Some(first + number..first + number + 1);
+            }
+            first += count;
+        }
+        None
+    }
+
+    /// What all of its devices are called, for a message.
+    pub(crate) fn device_names(&self) -> String {
+        self.devices.iter().map(MachineDevices::names).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The table, with every default in place.
+    fn write(&self, out: &mut Lines) {
+        let summary = Some(&self.summary).filter(|summary| !summary.is_empty());
+        Rows::of(&[KEYS])
+            .put(&NAME, &self.name)
+            .maybe(&SUMMARY, summary)
+            .maybe(&SCHEDULER, self.scheduler.as_ref())
+            .section(Some(&format!("[{}]", MACHINE.name)), out);
+        self.page_cache.write(&format!("{}.{}", MACHINE.name, PAGE_CACHE.name), out);
+        let section = format!("{}.{}", MACHINE.name, DEVICES.name);
+        for devices in &self.devices {
+            Rows::of(&[DEVICE_KEYS])
+                .put(&DEVICE_NAME, &devices.name)
+                .put(&COUNT, &devices.count)
+                .section(Some(&format!("[[{section}]]")), out);
+            devices.spec.write(&format!("{section}.{}", DEVICE.name), out);
+        }
+    }
+}
+
+impl MachineDevices {
+    /// The devices of `machine` behind those that it has; their files lie in `folder`.
+    fn read(node: &Node, machine: &MachineSpec, folder: &Path) -> Result<Self, JobError> {
+        let reader = Reader::new(node, "this device of the machine", &[DEVICE_KEYS])?;
+        let (name, count) = (reader.get(&DEVICE_NAME)?, reader.get(&COUNT)?);
+        if machine.devices.iter().any(|other| other.name == name) {
+            let found = format!("two devices are called {}", quote(&name));
+            let hint = "give one another name; several that are alike are one section with `count`";
+            return Err(JobError::new(found).at(reader.place(&DEVICE_NAME)).hint(hint));
+        }
+        let called = format!("{}.{name}", machine.name);
+        let spec = named_device::read(&reader.get(&DEVICE)?, &called, folder)?;
+        Ok(Self { name, count, spec })
+    }
+
+    /// Each of them.
+    fn each(&self) -> impl Iterator<Item = &DeviceSpec> {
+        std::iter::repeat_n(&self.spec, self.count as usize)
+    }
+
+    /// What all of them are called.
+    fn names(&self) -> String {
+        match self.count {
+            1 => self.name.clone(),
+            count => format!("{}.0 to {}.{}", self.name, self.name, count - 1),
+        }
+    }
+}
+
+/// The names of all machines.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|&(name, _)| name)
+}
+
+/// Every machine that has a name.
+pub fn named() -> impl Iterator<Item = MachineSpec> {
+    BUILT_IN.iter().map(|(name, text)| built_in(name, text))
+}
+
+/// The machine called `name`, or that of a machine file; none if it is no machine.
+///
+/// # Errors
+/// Its file cannot be read, or is wrong.
+pub fn find(name: &str) -> Result<Option<MachineSpec>, JobError> {
+    find_in(Path::new(""), name)
+}
+
+/// [`find`], with paths relative to `folder`.
+pub(crate) fn find_in(folder: &Path, name: &str) -> Result<Option<MachineSpec>, JobError> {
+    if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+        return Ok(Some(built_in(name, text)));
+    }
+    let path = folder.join(name);
+    if devices::names().any(|known| known == name) || !devices::is_file(&path) {
+        return Ok(None);
+    }
+    let text = file::read(&path, "device file")?;
+    let root = tree::parse(&Source::file(&path.display().to_string(), &text))?;
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let folder = path.parent().unwrap_or(Path::new(""));
+    if is_machine(&root) { parse(&root, &stem, folder).map(Some) } else { Ok(None) }
+}
+
+/// Whether a file holds a machine.
+pub(crate) fn is_machine(root: &Node) -> bool {
+    matches!(&root.value, Value::Table(table) if table.get(MACHINE.name).is_some())
+}
+
+/// The machine of a name, or of a machine file, as a machine file with every default in place; none
+/// if it is no machine.
+pub(crate) fn text(name: &str) -> Result<Option<String>, JobError> {
+    let text = |machine: MachineSpec| {
+        let mut out = Lines::default();
+        machine.write(&mut out);
+        out.done()
+    };
+    Ok(find(name)?.map(text))
+}
+
+fn built_in(name: &str, text: &str) -> MachineSpec {
+    let source = Source::file(&format!("{name} (built in)"), text);
+    let machine = tree::parse(&source).and_then(|root| parse(&root, name, Path::new("")));
+    machine.expect("it is built in")
+}
+
+fn parse(root: &Node, name: &str, folder: &Path) -> Result<MachineSpec, JobError> {
+    let reader = Reader::new(root, "the machine file", &[FILE])?;
+    MachineSpec::read(&reader.get(&MACHINE)?, name, folder)
+}
+
+/// The schema of a machine file.
+pub(crate) fn schema() -> Json {
+    table(FILE)
+}
+
+/// What may stand where a job names its device: a device or a machine.
+pub(crate) fn or_device() -> Json {
+    any([named_device::schema(), words(names())])
+}
+
+/// What may name a machine.
+pub(crate) fn word_schema() -> Json {
+    any([words(names()), named_device::file()])
+}
