@@ -93,6 +93,22 @@ def device_page(schema: Schema) -> str:
     )
 
 
+def machine_page(schema: Schema) -> str:
+    """Every key of a machine."""
+    machine: Schema = schema["properties"]["machine"]
+    properties: Mapping[str, Schema] = machine["properties"]
+    return page(
+        "# Machine keys",
+        "A machine is a name (`penstock list devices`) or a TOML file with a table `[machine]`. It "
+        "stands where a job with files names its device. [Units](job-keys.md#units) are those of "
+        "jobs.",
+        "`penstock schema machine` prints the schema that this page is made of.",
+        "## The machine itself",
+        table(HEADINGS, _rows(properties, machine.get("required", ()))),
+        *_sections(properties, "machine."),
+    )
+
+
 def _only(properties: Mapping[str, Schema], keys: set[str]) -> dict[str, Schema]:
     return {key: one for key, one in properties.items() if key in keys}
 
@@ -187,7 +203,9 @@ def _sections(properties: Mapping[str, Schema], above: str = "") -> Iterator[str
             inner: dict[str, Schema] = dict(schema.get("properties", {}))
             path = f"{above}{key}"
             for named in schema.get("patternProperties", {}).values():
-                inner, path = dict(named["properties"]), f"{path}.NAME"
+                inner, path = dict(named.get("properties", {})), f"{path}.NAME"
+            if not inner:
+                continue
             heading = f"[[{path}]]" if repeated and not above else f"[{path}]"
             yield page(
                 f"{'#' * min(above.count('.') + 2, 4)} `{heading}`",

@@ -79,7 +79,8 @@ def devices_page(entries: Sequence[Entry], listed: str, pages: Path) -> str:
     return page(
         "# Named devices",
         'Name one after `--on`, or in a job as `device = "hdd-7200"`. A device of your own is a '
-        "file: see [device keys](device-keys.md).",
+        "file: see [device keys](device-keys.md). A machine is for jobs with files: see "
+        "[machine keys](machine-keys.md).",
         "The list is what `penstock list devices` prints.",
         table(("device", "what it is", "its page"), rows),
         "## Instead of a device",

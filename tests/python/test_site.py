@@ -14,7 +14,7 @@ import repository_files
 import site_hooks
 from command import ROOT, penstock
 from markdown_parts import sentence, table
-from reference_keys import Schema, device_page, job_page
+from reference_keys import Schema, device_page, job_page, machine_page
 from reference_results import merges_page, results_page
 
 REMOTE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"?(?:https?:)?//[^>]*>")
@@ -101,9 +101,11 @@ def test_every_policy_parameter_and_device_is_on_its_page() -> None:
 
 
 def test_every_key_of_a_schema_is_on_its_page() -> None:
-    job, device = (json.loads(penstock("schema", kind).out) for kind in ("job", "device"))
-    pages = (job_page(job), device_page(device))
-    keys = ({*job["properties"]} - {"policy"}, {*device["$defs"]["device"]["properties"]})
+    kinds = ("job", "device", "machine")
+    job, device, machine = (json.loads(penstock("schema", kind).out) for kind in kinds)
+    pages = (job_page(job), device_page(device), machine_page(machine))
+    own = {*machine["properties"]["machine"]["properties"]}
+    keys = ({*job["properties"]} - {"policy"}, {*device["$defs"]["device"]["properties"]}, own)
     for page, expected in zip(pages, keys, strict=True):
         assert expected
         assert [key for key in expected if f"| `{key}` |" not in page] == []
