@@ -80,7 +80,8 @@ def test_files_are_shown_where_their_rates_differ() -> None:
     assert [row[:2] for row in rows] == [
         [f"data.{number}", "flash" if number == 2 else DISK] for number in range(4)
     ]
-    many = ("--set", "device=hdd-10k", "--set", "file.data.count=12", "--on", "data.2=flash", "--set", "agent.0.copies=2")
+    twelve = ("--set", "device=hdd-10k", "--set", "file.data.count=12")
+    many = (*twelve, "--on", "data.2=flash", "--set", "agent.0.copies=2")
     rest = penstock("run", JOB, "--policy", "noop", "--set", "duration=2s", *many).out.splitlines()
     shown = [line for line in rest if line.startswith(("data.", "…"))]
     assert len(shown) == 9
