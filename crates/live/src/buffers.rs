@@ -12,7 +12,7 @@
 use std::ptr::NonNull;
 
 use penstock_core::Seed;
-use rustix::mm::{MapFlags, ProtFlags};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise};
 
 use crate::error::EngineError;
 use crate::filling::fill;
@@ -26,6 +26,12 @@ const MAX_LEN: u32 = 256 << 20;
 
 /// All buffers together, in bytes: a depth and a length that need more are a mistake.
 const MAX_TOTAL: u64 = 4 << 30;
+
+/// A huge page in bytes. Where it is another, the kernel rounds as it likes: nothing but speed depends on it.
+const HUGE: usize = 2 << 20;
+
+/// From so many bytes on, memory lies in huge pages.
+const HUGE_FROM: usize = HUGE / 8;
 
 /// Writes begin at one of this many pages of the source. So neighbours are not equal, and a disk
 /// that deduplicates equal blocks finds none.
@@ -99,21 +105,11 @@ unsafe impl Sync for Area {}
 impl Area {
     /// Maps and fills: read buffers begin as zeros, `seed` determines the source.
     pub(crate) fn new(layout: Layout, seed: Seed) -> Result<Self, EngineError> {
-        let len = layout.total();
-        // Populated now: a page fault inside the run would be charged to the disk.
-        let flags = MapFlags::PRIVATE | MapFlags::POPULATE;
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
-        let base =
-            unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), len, protection, flags) };
-        let base = base.map_err(|errno| EngineError::System {
-            doing: "map memory for buffers",
-            source: errno.into(),
-        })?;
-        let base = NonNull::new(base.cast()).expect("the kernel maps nothing at address zero");
+        let total = layout.total();
+        let (base, len) = if total < HUGE_FROM { mapped(total)? } else { mapped_huge(total)? };
         let mut area = Self { base, len, layout };
         let source = layout.source();
-        fill(seed, area.own(source, len - source));
+        fill(seed, area.own(source, total - source));
         Ok(area)
     }
 
@@ -167,8 +163,61 @@ impl Area {
 
 impl Drop for Area {
     fn drop(&mut self) {
-        // SAFETY: our own mapping, whole; an `Arc` guards every use, so none remains.
-        let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.len) };
+        // An `Arc` guards every use, so none remains.
+        unmap(self.base, self.len);
+    }
+}
+
+/// Fresh memory of `len` bytes, and its length. All of it is there: a page fault inside the run would be charged
+/// to the disk.
+fn mapped(len: usize) -> Result<(NonNull<u8>, usize), EngineError> {
+    Ok((anonymous(len, MapFlags::PRIVATE | MapFlags::POPULATE)?, len))
+}
+
+/// The same in huge pages, if the kernel has any: it pins fewer of them for a command, and disks get fewer pieces
+/// of memory. Behind `needed` bytes there may be none before they are touched.
+fn mapped_huge(needed: usize) -> Result<(NonNull<u8>, usize), EngineError> {
+    let len = needed.next_multiple_of(HUGE);
+    let room = anonymous(len + HUGE, MapFlags::PRIVATE)?;
+    // What lies before the first whole huge page and behind the last goes back.
+    let before = room.as_ptr().addr().next_multiple_of(HUGE) - room.as_ptr().addr();
+    // SAFETY: inside the mapping of above.
+    let (base, behind) = unsafe { (room.add(before), room.add(before + len)) };
+    unmap(room, before);
+    unmap(behind, HUGE - before);
+    let advise = |len, advice| {
+        // SAFETY: advice on a fresh mapping changes none of its bytes.
+        unsafe { madvise(base.as_ptr().cast(), len, advice) }
+    };
+    // A kernel without them has small pages.
+    let _ = advise(len, Advice::LinuxHugepage);
+    if advise(needed, Advice::LinuxPopulateWrite).is_err() {
+        // A kernel before 5.14, or too little memory, which the next lines find out.
+        for page in (0..needed).step_by(PAGE as usize) {
+            // SAFETY: inside the mapping, to which nothing else refers.
+            unsafe { base.add(page).write_volatile(0) };
+        }
+    }
+    Ok((base, len))
+}
+
+/// A mapping of no file.
+fn anonymous(len: usize, flags: MapFlags) -> Result<NonNull<u8>, EngineError> {
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
+    let base = unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), len, protection, flags) };
+    let base = base.map_err(|errno| EngineError::System {
+        doing: "map memory for buffers",
+        source: errno.into(),
+    })?;
+    Ok(NonNull::new(base.cast()).expect("the kernel maps nothing at address zero"))
+}
+
+/// Gives back `len` bytes of a mapping from `base` on, both whole pages.
+fn unmap(base: NonNull<u8>, len: usize) {
+    if len > 0 {
+        // SAFETY: callers own these pages, and refer to them no more.
+        let unmapped = unsafe { rustix::mm::munmap(base.as_ptr().cast(), len) };
         debug_assert!(unmapped.is_ok(), "a mapping of ours is unmapped once");
     }
 }
@@ -196,6 +245,23 @@ mod tests {
         );
         let error = Layout::new(1, 0, 4096).unwrap_err();
         assert!(error.to_string().starts_with("found a largest command of 0 bytes"), "{error}");
+    }
+
+    #[test]
+    fn memory_in_huge_pages_has_the_same_bytes() {
+        let (small, huge) =
+            (Layout::new(1, 4096, 4096).unwrap(), Layout::new(1024, 4096, 4096).unwrap());
+        let area = |layout| Area::new(layout, Seed(7)).unwrap();
+        let (small, mut huge) = (area(small), area(huge));
+        assert!(small.len < HUGE_FROM && huge.len.is_multiple_of(HUGE));
+        assert!(huge.base.as_ptr().addr().is_multiple_of(HUGE));
+        let source = |area: &Area| {
+            let (begin, end) = (area.layout.source(), area.layout.total());
+            area.source(begin, end - begin).to_vec()
+        };
+        assert_eq!(source(&small), source(&huge));
+        let slots = huge.layout.source();
+        assert!(huge.own(0, slots).iter().all(|byte| *byte == 0));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::sync::Arc;
 
+use rustix::fs::{Advice, fadvise};
+
 use crate::error::EngineError;
 use crate::target::Target;
 
@@ -15,6 +17,18 @@ pub enum Caching {
     Buffered,
     /// Those that are [buffered](penstock_core::Flags::BUFFERED) through it, and the others past it.
     Mixed,
+}
+
+/// The order in which commands go through the page cache, as the kernel is advised of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Order {
+    /// The kernel is not advised.
+    #[default]
+    Unknown,
+    /// One behind the other: it may read far ahead.
+    Sequential,
+    /// Anywhere: it reads nothing ahead.
+    Random,
 }
 
 /// The numbers of the open files that the commands of a target go to.
@@ -35,11 +49,32 @@ impl LaneFiles {
     }
 }
 
+impl Order {
+    fn of_file(self) -> Advice {
+        match self {
+            Self::Unknown => Advice::Normal,
+            Self::Sequential => Advice::Sequential,
+            Self::Random => Advice::Random,
+        }
+    }
+
+    /// The same for pages in memory.
+    pub(crate) fn of_pages(self) -> rustix::mm::Advice {
+        match self {
+            Self::Unknown => rustix::mm::Advice::Normal,
+            Self::Sequential => rustix::mm::Advice::Sequential,
+            Self::Random => rustix::mm::Advice::Random,
+        }
+    }
+}
+
 impl Caching {
-    /// The open files of `targets`, their own ones first, and which of them each uses.
+    /// The open files of `targets`, their own ones first, and which of them each uses; the kernel is advised of
+    /// their `order` in the page cache.
     pub(crate) fn open(
         self,
         targets: &[Target],
+        order: Order,
     ) -> Result<(Vec<Arc<File>>, Vec<LaneFiles>), EngineError> {
         let mut files: Vec<_> = targets.iter().map(|target| Arc::clone(target.file())).collect();
         let own = files.len() as u32;
@@ -49,6 +84,8 @@ impl Caching {
                     let doing = "open the target through the page cache";
                     EngineError::System { doing, source }
                 })?;
+                // Advice: a file system that takes none reads ahead as it does anyway.
+                let _ = fadvise(&buffered, 0, None, order.of_file());
                 files.push(Arc::new(buffered));
             }
         }
@@ -61,5 +98,32 @@ impl Caching {
             }
         };
         Ok((files, (0..own).map(lane).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::residency::resident;
+
+    #[test]
+    fn the_kernel_reads_ahead_as_it_is_advised() {
+        let path = std::env::temp_dir().join(format!("penstock-advised-{}", std::process::id()));
+        let target = Target::open(&path, Some(8 << 20)).unwrap();
+        let read = |order| {
+            target.drop_cached().unwrap();
+            let (files, lanes) =
+                Caching::Buffered.open(std::slice::from_ref(&target), order).unwrap();
+            let file = &files[lanes[0].buffered as usize];
+            for page in 0..4 {
+                rustix::io::pread(file, &mut [0_u8; 4096], page * 4096).unwrap();
+            }
+            resident(file, 0, 8 << 20).unwrap()
+        };
+        let (random, unknown, sequential) =
+            (read(Order::Random), read(Order::Unknown), read(Order::Sequential));
+        assert_eq!(random, 4 * 4096);
+        assert!(random < unknown && unknown <= sequential, "{unknown} and {sequential} bytes");
+        std::fs::remove_file(&path).unwrap();
     }
 }

@@ -64,7 +64,7 @@ mod vsync;
 mod work;
 
 pub use below::Below;
-pub use caching::Caching;
+pub use caching::{Caching, Order};
 pub use cargo::{Cargo, Load};
 pub use clock::{LiveClock, Stopwatch, timer_lateness};
 pub use device::LiveDevice;

@@ -12,10 +12,11 @@ use std::fs::File;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync};
+use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, madvise, mmap, msync};
 
 use crate::blocking::Call;
 use crate::buffers::{Area, PAGE};
+use crate::caching::Order;
 use crate::driver::{Action, Command};
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -55,17 +56,18 @@ impl Mapped {
         targets: &[Target],
         files: &[Arc<File>],
         area: &Arc<Area>,
+        order: Order,
     ) -> Result<Self, EngineError> {
         let buffered = &files[targets.len()..];
-        let mapped =
-            targets.iter().zip(buffered).map(|(target, file)| MappedFile::new(target, file));
+        let mapped = targets.iter().zip(buffered);
+        let mapped = mapped.map(|(target, file)| MappedFile::new(target, file, order));
         let mapped = mapped.collect::<Result<_, _>>()?;
         Ok(Self { files: mapped, area: Arc::clone(area), calls: Psync::new(files, area) })
     }
 }
 
 impl MappedFile {
-    fn new(target: &Target, file: &Arc<File>) -> Result<Self, EngineError> {
+    fn new(target: &Target, file: &Arc<File>, order: Order) -> Result<Self, EngineError> {
         let len = (target.start() + target.capacity()) as usize;
         let write = if target.is_only_read() { ProtFlags::empty() } else { ProtFlags::WRITE };
         let protection = ProtFlags::READ | write;
@@ -80,6 +82,8 @@ impl MappedFile {
         let base =
             NonNull::new(base.cast::<u8>()).expect("the kernel maps nothing at address zero");
         let pages = Pages { base, len };
+        // SAFETY: advice on a fresh mapping changes none of its bytes. A kernel may ignore it.
+        let _ = unsafe { madvise(base.as_ptr().cast(), len, order.of_pages()) };
         let faults = faults::watch(base.as_ptr().addr(), len)?;
         Ok(Self { faults, pages, file: Arc::clone(file), protection })
     }

@@ -49,7 +49,7 @@ impl Target {
 }
 
 /// How many of `len` bytes of `file` from `start` on are in the page cache.
-fn resident(file: &File, start: u64, len: u64) -> io::Result<u64> {
+pub(crate) fn resident(file: &File, start: u64, len: u64) -> io::Result<u64> {
     let page = u64::from(PAGE);
     let (mut at, end) = (start / page * page, start + len);
     let mut pages = Vec::new();

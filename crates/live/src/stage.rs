@@ -8,7 +8,7 @@ use penstock_core::{Seed, Span};
 
 use crate::blocking::Blocking;
 use crate::buffers::{Area, Layout};
-use crate::caching::Caching;
+use crate::caching::{Caching, Order};
 use crate::cargo::{Cargo, LoadCopier};
 use crate::clock::LiveClock;
 use crate::device::LiveDevice;
@@ -65,6 +65,8 @@ pub struct Settings {
     pub batch: u32,
     /// Whether commands go through the page cache.
     pub caching: Caching,
+    /// In which order those that do go through it.
+    pub order: Order,
     /// The seed of the written data.
     pub seed: Seed,
     /// How long a command may be in flight before a [`Guard`](crate::Guard) reports trouble, and
@@ -78,10 +80,11 @@ impl Settings {
     pub const TIMEOUT: Span = Span::from_ms(30_000);
 
     /// `depth` commands of at most `max_len` bytes, each in flight for at most 30 s, submitted in
-    /// [usual](Self::usual_batch) batches past the page cache; seed 0.
+    /// [usual](Self::usual_batch) batches past the page cache, in no known order; seed 0.
     pub const fn new(depth: u32, max_len: u32) -> Self {
         let (batch, timeout) = (Self::usual_batch(depth), Some(Self::TIMEOUT));
-        Self { depth, max_len, batch, caching: Caching::Direct, seed: Seed(0), timeout }
+        let (caching, order) = (Caching::Direct, Order::Unknown);
+        Self { depth, max_len, batch, caching, order, seed: Seed(0), timeout }
     }
 
     /// How many of `depth` commands are submitted together by default.
@@ -156,7 +159,7 @@ impl Stage {
         settings: Settings,
         cargo: Option<Cargo>,
     ) -> Result<Self, EngineError> {
-        let Settings { depth, max_len, batch, caching, seed, timeout } = settings;
+        let Settings { depth, max_len, batch, caching, order, seed, timeout } = settings;
         let (count, max) = (targets.len(), engine.most_in_flight());
         let slots = u64::from(depth) * count as u64;
         if slots == 0 || slots > u64::from(max) {
@@ -168,7 +171,7 @@ impl Stage {
         if caching != Caching::Buffered && !engine.can_be_direct() {
             return Err(EngineError::OnlyBuffered { engine });
         }
-        let (files, of_lanes) = caching.open(&targets)?;
+        let (files, of_lanes) = caching.open(&targets, order)?;
         let mut remarks = Vec::new();
         let driver: Box<dyn Driver> = match engine {
             Engine::Uring => {
@@ -184,7 +187,7 @@ impl Stage {
             Engine::PosixAio => Box::new(PosixAio::new(&files, slots as u32, &area)),
             Engine::Psync => Box::new(Blocking::new(Psync::new(&files, &area))),
             Engine::Vsync => Box::new(Vsync::new(&files, slots as u32, &area)),
-            Engine::Mmap => Box::new(Blocking::new(Mapped::new(&targets, &files, &area)?)),
+            Engine::Mmap => Box::new(Blocking::new(Mapped::new(&targets, &files, &area, order)?)),
         };
         let hub = Hub::new(driver, targets, depth, layout, timeout).with_files(&of_lanes);
         let hub = match cargo {

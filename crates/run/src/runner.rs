@@ -11,7 +11,7 @@ use penstock_core::{
 use penstock_device::page_cache::{Options, Topology};
 use penstock_device::{PageCache, Rack};
 use penstock_live::{
-    Caching, Emulated, Guard, LiveClock, LiveDevice, Null, Paced, Settings, Speed, Stage,
+    Caching, Emulated, Guard, LiveClock, LiveDevice, Null, Order, Paced, Settings, Speed, Stage,
 };
 use penstock_spec::PageCacheSpec;
 use penstock_spec::devices::ArraySpec;
@@ -372,6 +372,7 @@ impl Runner<'_> {
         let settings = Settings {
             batch: self.job.live.batch,
             caching,
+            order: if self.job.live.advise { self.load.workload.order() } else { Order::Unknown },
             seed: Seed(self.seed),
             timeout: self.job.live.timeout,
             ..Settings::new(self.job.live.target_depth(), longest)

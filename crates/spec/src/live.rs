@@ -38,6 +38,9 @@ keys! {
     /// What becomes of the target's pages in the machine's page cache before a run with agents that
     /// are `buffered`: `drop` or `keep`.
     PAGES page_cache: bool = Choice(&[("drop", true), ("keep", false)]), or true;
+    /// What the kernel is advised on files that `buffered` agents use: their `pattern`, if it is the same
+    /// of all, or `none`.
+    ADVICE advice: bool = Choice(&[("pattern", true), ("none", false)]), or true;
     /// The part of the target that may be used: nothing outside is touched. If not
     /// given, all of it.
     VIEW view: View = Own { read: View::read, text: View::text, schema: || table(VIEW_KEYS) };
@@ -67,6 +70,8 @@ pub struct Live {
     pub timeout: Option<Span>,
     /// Whether the target's pages are dropped from the machine's page cache before a run through it.
     pub drop_pages: bool,
+    /// Whether the kernel is advised of the pattern of what goes through its page cache.
+    pub advise: bool,
     /// The part of the target that may be used; all of it if not given.
     pub view: Option<View>,
 }
@@ -106,6 +111,7 @@ impl Live {
             threads: reader.find(&THREADS)?,
             timeout: reader.get(&TIMEOUT)?,
             drop_pages: reader.get(&PAGES)?,
+            advise: reader.get(&ADVICE)?,
             view: reader.find(&VIEW)?,
         })
     }
@@ -118,6 +124,7 @@ impl Live {
             .maybe(&THREADS, self.threads.as_ref())
             .put(&TIMEOUT, &self.timeout)
             .put(&PAGES, &self.drop_pages)
+            .put(&ADVICE, &self.advise)
             .maybe(&VIEW, self.view.as_ref())
             .section(Some(&format!("[{}]", LIVE.name)), out);
     }

@@ -266,9 +266,5 @@ fn deaf(engine: Engine) -> EngineError {
     } else {
         "other threads cannot wake the thread that waits for it"
     };
-    EngineError::Missing {
-        engine,
-        reason: reason.into(),
-        hint: "use io_uring or threads".into(),
-    }
+    EngineError::Missing { engine, reason: reason.into(), hint: "use io_uring or threads".into() }
 }

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use penstock_core::{ClassId, Seed, Source, Span, StreamId, Time};
+use penstock_core::{ClassId, Flags, Seed, Source, Span, StreamId, Time};
+use penstock_live::Order;
 use penstock_spec::{Extent, Job};
-use penstock_workload::{Agent, Agents, Arrivals, Ops};
+use penstock_workload::{Agent, Agents, Arrivals, Ops, Pattern};
 
 use super::load::{Books, Load, Workload, classes};
 use crate::cached_devices;
@@ -108,6 +109,16 @@ impl Workload for Vec<Agent> {
     fn mixes(&self, class: ClassId) -> bool {
         let mixes = |agent: &Agent| agent.flush.is_some() || matches!(agent.ops, Ops::Mix { .. });
         self.iter().any(|agent| agent.class == class && mixes(agent))
+    }
+
+    fn order(&self) -> Order {
+        let cached = |agent: &&Agent| agent.flags.has(Flags::BUFFERED) && !agent.active.is_empty();
+        let all = |pattern| self.iter().filter(cached).all(|agent| agent.pattern == pattern);
+        match (all(Pattern::Sequential), all(Pattern::Random)) {
+            (true, false) => Order::Sequential,
+            (false, true) => Order::Random,
+            _ => Order::Unknown,
+        }
     }
 
     fn only(&self, class: ClassId) -> Result<Box<dyn Workload>, Failure> {

@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 
 use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time};
 use penstock_device::page_cache::Topology;
+use penstock_live::Order;
 use penstock_spec::{Class, Job};
 
 use crate::failure::Failure;
@@ -43,6 +44,11 @@ pub(crate) trait Workload: Send + Sync {
     /// Whether requests of `class` that come from one source ask for different things.
     fn mixes(&self, _class: ClassId) -> bool {
         false
+    }
+
+    /// In which order its requests go through the page cache.
+    fn order(&self) -> Order {
+        Order::Unknown
     }
 
     /// That it gave every request that there is, when it says that there are no more.
