@@ -115,15 +115,12 @@ mod tests {
             let (files, lanes) =
                 Caching::Buffered.open(std::slice::from_ref(&target), order).unwrap();
             let file = &files[lanes[0].buffered as usize];
-            for page in 0..4 {
-                rustix::io::pread(file, &mut [0_u8; 4096], page * 4096).unwrap();
-            }
+            rustix::io::pread(file, &mut [0_u8; 1], 0).unwrap();
             resident(file, 0, 8 << 20).unwrap()
         };
-        let (random, unknown, sequential) =
-            (read(Order::Random), read(Order::Unknown), read(Order::Sequential));
-        assert_eq!(random, 4 * 4096);
-        assert!(random < unknown && unknown <= sequential, "{unknown} and {sequential} bytes");
+        assert_eq!(read(Order::Random), 4096);
+        let (unknown, sequential) = (read(Order::Unknown), read(Order::Sequential));
+        assert!(unknown.min(sequential) > 4096, "{unknown} and {sequential} bytes");
         std::fs::remove_file(&path).unwrap();
     }
 }
