@@ -54,6 +54,11 @@ impl Engine {
         matches!(self, Self::Psync | Self::Vsync | Self::Mmap)
     }
 
+    /// Whether its calls return before their commands are done.
+    pub const fn is_asynchronous(self) -> bool {
+        matches!(self, Self::Uring | Self::Aio | Self::PosixAio)
+    }
+
     /// Whether other threads can end its waits, and its calls never block the loop.
     pub const fn can_be_woken(self) -> bool {
         matches!(self, Self::Uring | Self::Threads)

@@ -12,13 +12,13 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
 use penstock_core::{ClassId, Time};
-use penstock_live::scheduler;
+use penstock_live::{Engine, scheduler};
 
 use crate::below::Seen;
 use crate::candidate::AS_IS;
 use crate::failure::Failure;
 use crate::measures;
-use crate::place::Place;
+use crate::place::{Live, Place};
 use crate::progress::Progress;
 use crate::result::RunResult;
 use crate::runner::Runner;
@@ -42,13 +42,17 @@ pub(crate) fn run(
     progress: &mut dyn Progress,
 ) -> Result<RunResult, Failure> {
     let loads = loads(runner, place)?;
-    check_buffers(loads.len(), runner.job.live.target_depth(), runner.load.longest)?;
+    if let Some(live) = place.live() {
+        let depths = loads.iter().map(|load| runner.depth(live, live.engine_of(load.engine())));
+        check_buffers(loads.len(), depths.map(u64::from).sum(), runner.load.longest)?;
+    }
     let Place::Live(live) = place else { return threads(runner, place, &loads, progress) };
     let switched = if name == AS_IS { None } else { Some(scheduler::switch(&live.target, name)?) };
     let seen = Seen::now(&live.target);
     let remark = runner.cold(live)?;
     let mut all = seen.written_to(threads(runner, place, &loads, progress)?);
     all.remarks.extend(remark);
+    all.remarks.extend(engines(live, &loads));
     if let Some(Err(changed)) = switched.map(|switched| switched.check()) {
         all.failure.get_or_insert(changed.to_string());
     }
@@ -57,18 +61,33 @@ pub(crate) fn run(
 
 /// What each thread asks for.
 fn loads(runner: &Runner<'_>, place: &Place) -> Result<Vec<Load>, Failure> {
-    let usual =
-        if place.live().is_some_and(|live| live.engine.is_blocking()) { usize::MAX } else { 1 };
-    let most = runner.job.live.threads.map_or(usual, |threads| threads as usize);
+    let threads = |engine: Option<Engine>| {
+        let blocks = place.live().is_some_and(|live| live.engine_of(engine).is_blocking());
+        let usual = if blocks { usize::MAX } else { 1 };
+        runner.job.live.threads.map_or(usual, |threads| threads as usize)
+    };
     let mut loads = Vec::new();
     for class in 0..runner.load.classes.len() {
-        loads.extend(runner.load.split(ClassId(class as u16), most)?);
+        loads.extend(runner.load.split(ClassId(class as u16), &threads)?);
     }
     if loads.len() > THREADS_MOST {
         let message = format!("found {} threads; at most {THREADS_MOST} may be", loads.len());
         return Err(Failure::wrong(message, "set `live.threads`, or let fewer agents ask"));
     }
     Ok(loads)
+}
+
+/// How many threads have which engine, if that is another than the run's.
+fn engines(live: &Live, loads: &[Load]) -> Option<String> {
+    let engines: Vec<Engine> = loads.iter().map(|load| live.engine_of(load.engine())).collect();
+    if engines.iter().all(|engine| *engine == live.engine) {
+        return None;
+    }
+    let count = |engine: &Engine| engines.iter().filter(|other| *other == engine).count();
+    let used = Engine::ALL.iter().filter(|engine| count(engine) > 0);
+    let used: Vec<String> =
+        used.map(|engine| format!("{} of {}", count(engine), engine.name())).collect();
+    Some(format!("engines of the threads: {}", used.join(", ")))
 }
 
 /// The run of `runner` with a thread for each of `loads`.
@@ -152,16 +171,16 @@ impl Start {
     }
 }
 
-/// That the engines of all threads have no more buffers than one may have.
-fn check_buffers(threads: usize, depth: u32, longest: u32) -> Result<(), Failure> {
-    let needed = threads as u64 * u64::from(depth) * u64::from(longest);
+/// That the engines of so many `threads`, of so many commands together, have no more buffers than one may have.
+fn check_buffers(threads: usize, commands: u64, longest: u32) -> Result<(), Failure> {
+    let needed = commands * u64::from(longest);
     if needed <= BUFFERS_MOST {
         return Ok(());
     }
     let (needed, most) = (needed.div_ceil(1 << 20), BUFFERS_MOST >> 20);
     Err(Failure::wrong(
         format!(
-            "{threads} engines of {depth} commands need {needed} MiB of buffers; at most {most} MiB may be"
+            "{threads} engines of {commands} commands together need {needed} MiB of buffers; at most {most} MiB may be"
         ),
         "each thread has an engine of its own: lower `live.depth`, or let fewer ask",
     ))
@@ -181,7 +200,8 @@ fn one(
         start.wait();
         return runner.run_null(place, &mut member);
     };
-    let staged = runner.stage(live, runner.caching());
+    let (engine, caching) = (live.engine_of(load.engine()), load.workload.caching());
+    let staged = runner.stage(live, engine, caching);
     // Every thread comes here, whether its stage failed or not.
     start.wait();
     let (mut clock, device) = staged?;
@@ -249,8 +269,8 @@ mod tests {
 
     #[test]
     fn engines_of_many_classes_have_no_more_buffers_than_one() {
-        assert!(check_buffers(4, 1024, 1 << 20).is_ok());
-        let refused = check_buffers(256, 4096, 1 << 20).unwrap_err();
+        assert!(check_buffers(4, 4 * 1024, 1 << 20).is_ok());
+        let refused = check_buffers(256, 256 * 4096, 1 << 20).unwrap_err();
         assert!(refused.to_string().contains("need 1048576 MiB of buffers"), "{refused}");
         assert_eq!(refused.exit_code(), 2);
     }

@@ -27,6 +27,7 @@ mod cells;
 mod design;
 mod durable;
 mod ending;
+mod engines;
 mod failure;
 mod independent;
 mod lane;

@@ -6,10 +6,10 @@ use std::num::NonZeroU32;
 use penstock_core::Seed;
 use penstock_live::{Engine, Null, Speed, Target};
 use penstock_spec::devices::{self, DeviceSpec};
-use penstock_spec::nearest::nearest;
 use penstock_spec::{Extent, Job, LaneDevice, Stop};
 
 use crate::candidate::{self, Chosen};
+use crate::engines;
 use crate::failure::Failure;
 use crate::lane::Lane;
 use crate::lane_models::LaneModels;
@@ -53,6 +53,8 @@ pub(crate) enum Place {
 pub(crate) struct Live {
     pub(crate) target: Target,
     pub(crate) engine: Engine,
+    /// Whether an argument names the engine: what agents say gives way.
+    named_engine: bool,
     path: String,
     /// By this session.
     made: bool,
@@ -106,6 +108,13 @@ pub(crate) struct Asked<'a> {
     pub(crate) policies: Vec<Chosen>,
 }
 
+impl Asked<'_> {
+    /// That a policy of ours has not to serve agents that name different engines.
+    fn check_engine(&self) -> Result<(), Failure> {
+        engines::check_one(self.job, &self.policies)
+    }
+}
+
 impl Place {
     /// Opens what `options` name, for `asked` among others; none if each job has its own device.
     pub(crate) fn open(
@@ -126,6 +135,9 @@ impl Place {
         let model = (kind == PlaceKind::Model).then(|| devices::find(on)).transpose()?;
         let name = model.as_ref().map_or(on, |spec| &spec.name);
         asked.iter().try_for_each(|one| kind.check(name, one, speed))?;
+        if kind == PlaceKind::Target && target.engine.is_none() {
+            asked.iter().try_for_each(Asked::check_engine)?;
+        }
         if let Some(spec) = model {
             no_file(&format!("the model {}", spec.name), target)?;
             return Ok(Some(Self::Modelled(spec)));
@@ -161,7 +173,12 @@ impl Place {
             Self::Live(_) => PlaceKind::Target,
             Self::Null => PlaceKind::Null,
         };
-        kind.check(self.name(), asked, speed)
+        kind.check(self.name(), asked, speed)?;
+        if matches!(self, Self::Live(live) if !live.named_engine) {
+            asked.check_engine()
+        } else {
+            Ok(())
+        }
     }
 
     /// The model that all runs are on, if it is one, and how fast it answers.
@@ -439,9 +456,18 @@ impl Live {
         options: &TargetOptions,
         progress: &mut dyn FnMut(Step<'_>) -> bool,
     ) -> Result<Self, Failure> {
-        let engine = engine(options.engine.as_deref())?;
+        let engine = match &options.engine {
+            Some(name) => engines::named(name)?,
+            None => engines::of_agents(jobs)?,
+        };
+        let named_engine = options.engine.is_some();
         let Named { target, made } = target::open(path, jobs, options, progress)?;
-        Ok(Self { target, engine, path: path.into(), made })
+        Ok(Self { target, engine, named_engine, path: path.into(), made })
+    }
+
+    /// The engine of a thread that asks by itself, of which `named` is what its agents say.
+    pub(crate) fn engine_of(&self, named: Option<Engine>) -> Engine {
+        if self.named_engine { self.engine } else { named.unwrap_or_else(engines::usual) }
     }
 }
 
@@ -538,22 +564,4 @@ fn speed(text: &str) -> Result<Speed, Failure> {
         let message = format!("found the speed {text:?}; expected a number from 0.001 to 1000000");
         Failure::wrong(message, "emulated:hdd-7200@10 is ten times as fast as the disk")
     })
-}
-
-/// The engine called `name`, or the first that works here.
-pub(crate) fn engine(name: Option<&str>) -> Result<Engine, Failure> {
-    let Some(name) = name else {
-        let works = Engine::ALL.into_iter().find(|engine| engine.probe().is_ok());
-        return Ok(works.unwrap_or(Engine::Threads));
-    };
-    let engine = Engine::from_name(name).ok_or_else(|| {
-        let known: Vec<_> = Engine::ALL.map(Engine::name).into();
-        let hint = nearest(name, known.iter().copied()).map_or_else(
-            || format!("engines: {}", known.join(", ")),
-            |near| format!("did you mean {near}?"),
-        );
-        Failure::wrong(format_args!("unknown engine {name}"), hint)
-    })?;
-    engine.probe()?;
-    Ok(engine)
 }

@@ -11,7 +11,8 @@ use penstock_core::{
 use penstock_device::page_cache::{Options, Topology};
 use penstock_device::{PageCache, Rack};
 use penstock_live::{
-    Caching, Emulated, Guard, LiveClock, LiveDevice, Null, Order, Paced, Settings, Speed, Stage,
+    Caching, Emulated, Engine, Guard, LiveClock, LiveDevice, Null, Order, Paced, Settings, Speed,
+    Stage,
 };
 use penstock_spec::PageCacheSpec;
 use penstock_spec::devices::ArraySpec;
@@ -126,7 +127,7 @@ impl Runner<'_> {
             Place::Emulated { spec, speed, over, .. } => {
                 let (mut clock, file) = match over {
                     Some(live) => self
-                        .stage(live, Caching::Direct)
+                        .stage(live, live.engine, Caching::Direct)
                         .map(|(clock, file)| (clock, Some(file)))?,
                     None => (LiveClock::bare(), None),
                 };
@@ -146,7 +147,8 @@ impl Runner<'_> {
                 // Before there is a clock: it takes a moment.
                 let seen = Seen::now(&live.target);
                 let remark = self.cold(live)?;
-                let (mut clock, device) = self.stage(live, self.caching())?;
+                let (mut clock, device) =
+                    self.stage(live, live.engine, self.load.workload.caching())?;
                 let mut result = self.run_live(place, device, &mut clock, progress)?;
                 result.remarks.extend(remark);
                 Ok(seen.written_to(result))
@@ -338,20 +340,10 @@ impl Runner<'_> {
         Ok(RunResult { remarks, ..result })
     }
 
-    /// How the requests of the job go to a real target.
-    pub(crate) fn caching(&self) -> Caching {
-        let agents = self.job.workload.agents();
-        match agents.iter().filter(|agent| agent.buffered).count() {
-            0 => Caching::Direct,
-            some if some < agents.len() => Caching::Mixed,
-            _ => Caching::Buffered,
-        }
-    }
-
     /// Drops the pages of `live` from the page cache if the job goes through it and says so, with a remark
     /// on what could not be dropped.
     pub(crate) fn cold(&self, live: &Live) -> Result<Option<String>, Failure> {
-        if self.caching() == Caching::Direct || !self.job.live.drop_pages {
+        if self.load.workload.caching() == Caching::Direct || !self.job.live.drop_pages {
             return Ok(None);
         }
         live.target.drop_cached().map_err(|error| {
@@ -360,24 +352,33 @@ impl Runner<'_> {
         })
     }
 
-    /// Real time, and `live` behind its engine, for the largest command of this run.
+    /// Commands in flight of `engine` at `live`.
+    pub(crate) fn depth(&self, live: &Live, engine: Engine) -> u32 {
+        let depth = self.job.live.target_depth();
+        // What was set for the run need not suit the engine of an agent.
+        if engine == live.engine { depth } else { depth.min(engine.most_in_flight()) }
+    }
+
+    /// Real time, and `live` behind `engine`, for the largest command of this run.
     pub(crate) fn stage(
         &self,
         live: &Live,
+        engine: Engine,
         caching: Caching,
     ) -> Result<(LiveClock, LiveDevice), Failure> {
         // Merging makes commands longer than any request, and so do reading ahead and writing back.
         let cache = self.job.buffered().map_or(0, |_| Options::LONGEST);
         let longest = self.load.longest.max(self.policy.longest()).max(cache);
+        let depth = self.depth(live, engine);
         let settings = Settings {
             batch: self.job.live.batch,
             caching,
             order: if self.job.live.advise { self.load.workload.order() } else { Order::Unknown },
             seed: Seed(self.seed),
             timeout: self.job.live.timeout,
-            ..Settings::new(self.job.live.target_depth(), longest)
+            ..Settings::new(depth, longest)
         };
-        Ok(Stage::single(live.engine, live.target.clone(), settings)?)
+        Ok(Stage::single(engine, live.target.clone(), settings)?)
     }
 
     fn run(
@@ -428,7 +429,8 @@ impl Runner<'_> {
             block: place.block(),
             polled: device.polled(),
             served: Some(RecordedServed::new(&served)),
-            machine_cache: matches!(place, Place::Live(_)) && self.caching() != Caching::Direct,
+            machine_cache: matches!(place, Place::Live(_))
+                && self.load.workload.caching() != Caching::Direct,
             queues: Vec::new(),
         }
     }

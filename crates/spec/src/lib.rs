@@ -9,6 +9,7 @@
 pub mod devices;
 pub mod diagnose;
 pub mod drives;
+pub mod engines;
 
 pub mod list;
 pub mod machines;

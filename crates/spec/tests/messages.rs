@@ -467,6 +467,19 @@ fn how_many_requests_are_in_flight() {
 }
 
 #[test]
+fn how_requests_are_made() {
+    let teller = |keys: &str| instead("size = \"4KiB\"", &format!("size = \"4KiB\"\n{keys}"));
+    let batch = |keys: &str| instead("size = \"1MiB\"", &format!("size = \"1MiB\"\n{keys}"));
+    messages!([
+        teller("call = \"sync\"\nengine = \"libaio\""),
+        batch("engine = \"psync\""),
+        teller("engine = \"mmap\""),
+        teller("engine = \"psnyc\""),
+        teller("engine = 3"),
+    ]);
+}
+
+#[test]
 fn what_an_agent_asks_for() {
     let teller = |op: &str, keys: &str| {
         let whole = "op = \"write\"\nsize = \"4KiB\"";

@@ -27,7 +27,7 @@ use super::register::Register;
 use crate::failure::Failure;
 use crate::target::contents;
 use crate::target_options::TargetOptions;
-use crate::{law, place, target};
+use crate::{engines, law, place, target};
 
 /// What a gate is asked for.
 #[derive(Clone, Debug)]
@@ -175,7 +175,7 @@ pub(super) struct Opened {
 pub(super) fn open(options: &GateOptions, targets: Vec<Target>) -> Result<Opened, Failure> {
     let model = options.emulate.as_deref().map(place::model).transpose()?;
     let decider = Decider::new(options, model.is_none())?;
-    let engine = place::engine(options.engine.as_deref())?;
+    let engine = engines::named_or_usual(options.engine.as_deref())?;
     check(options, engine)?;
     let timeout = timeout(options)?;
     let bound = model.as_ref().map(|(spec, _)| spec.build(Seed(0)).capacity());

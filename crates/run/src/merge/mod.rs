@@ -73,7 +73,7 @@ use self::source::{MemoryBounds, MergeFailed, MergeOutcome, MergeSource, Shared,
 use crate::below::Schedulers;
 use crate::failure::Failure;
 use crate::result::{BlockedResult, World};
-use crate::{law, place};
+use crate::{engines, law};
 
 /// How often the caller is asked whether to go on.
 const BEAT: Duration = Duration::from_millis(50);
@@ -179,7 +179,7 @@ impl MergeParts {
             entry,
             params,
             model: asked.model.clone(),
-            engine: place::engine(options.engine.as_deref())?,
+            engine: engines::named_or_usual(options.engine.as_deref())?,
             depth,
             settings: Settings { timeout: live.timeout, ..Settings::new(depth, longest) },
             seed: asked.seed(round),

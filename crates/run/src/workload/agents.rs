@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use penstock_core::{ClassId, Flags, Seed, Source, Span, StreamId, Time};
-use penstock_live::Order;
-use penstock_spec::{Extent, Job};
+use penstock_live::{Caching, Engine, Order};
+use penstock_spec::{AgentSpec, Extent, Job};
 use penstock_workload::{Agent, Agents, Arrivals, Ops, Pattern};
 
-use super::load::{Books, Load, Workload, classes};
+use super::load::{Books, Load, ThreadsOf, Workload, classes};
 use crate::cached_devices;
 use crate::failure::Failure;
 use crate::lane::Lane;
@@ -42,8 +42,14 @@ pub(super) fn load(job: &Job, place: &Place) -> Result<Load, Failure> {
         longest: agents.iter().map(Agent::longest).max().unwrap_or(0),
         measured_ns: None,
         remarks: remarks(job, &names),
-        workload: Box::new(agents),
+        workload: Box::new(AgentLoad { agents, engines: engines(job) }),
     })
+}
+
+/// The engine that each agent of `job` names for a thread of its own, copies one by one.
+fn engines(job: &Job) -> Vec<Option<Engine>> {
+    let of = |agent: &AgentSpec| std::iter::repeat_n(agent.own_engine(), agent.agents() as usize);
+    job.workload.agents().iter().flat_map(of).collect()
 }
 
 /// That no agent works on some of the files called `names`.
@@ -97,23 +103,71 @@ fn remarks(job: &Job, names: &[String]) -> Vec<String> {
     remarks
 }
 
-impl Workload for Vec<Agent> {
+/// The agents of a job.
+struct AgentLoad {
+    agents: Vec<Agent>,
+    /// The engine that each names for a thread of its own.
+    engines: Vec<Option<Engine>>,
+}
+
+impl AgentLoad {
+    /// The same, of which only those ask that are `kept`: the others stay in their places, and with them the
+    /// random numbers of each.
+    fn with(&self, kept: impl Fn(usize) -> bool) -> Self {
+        let mut agents = self.agents.clone();
+        for (number, agent) in agents.iter_mut().enumerate() {
+            if !kept(number) {
+                agent.active.end = agent.active.start;
+            }
+        }
+        Self { agents, engines: self.engines.clone() }
+    }
+
+    /// The numbers of those of `class`.
+    fn of(&self, class: ClassId) -> impl Iterator<Item = usize> {
+        let agents = self.agents.iter().enumerate();
+        agents.filter(move |(_, agent)| agent.class == class).map(|(number, _)| number)
+    }
+
+    /// Those that ask, through the page cache or not.
+    fn asking(&self, buffered: bool) -> impl Iterator<Item = &Agent> {
+        let asks = move |agent: &&Agent| {
+            agent.flags.has(Flags::BUFFERED) == buffered && !agent.active.is_empty()
+        };
+        self.agents.iter().filter(asks)
+    }
+}
+
+impl Workload for AgentLoad {
     fn source(&self, seed: Seed, _: u32, _: Books<'_>) -> Box<dyn Source> {
-        Box::new(Agents::new(self.clone(), seed))
+        Box::new(Agents::new(self.agents.clone(), seed))
     }
 
     fn writes(&self) -> bool {
-        self.iter().any(|agent| agent.ops.writes())
+        self.agents.iter().any(|agent| agent.ops.writes())
     }
 
     fn mixes(&self, class: ClassId) -> bool {
         let mixes = |agent: &Agent| agent.flush.is_some() || matches!(agent.ops, Ops::Mix { .. });
-        self.iter().any(|agent| agent.class == class && mixes(agent))
+        self.of(class).any(|number| mixes(&self.agents[number]))
+    }
+
+    fn engine(&self) -> Option<Engine> {
+        let asks =
+            self.agents.iter().zip(&self.engines).find(|(agent, _)| !agent.active.is_empty());
+        asks.and_then(|(_, engine)| *engine)
+    }
+
+    fn caching(&self) -> Caching {
+        match [true, false].map(|buffered| self.asking(buffered).next().is_some()) {
+            [true, true] => Caching::Mixed,
+            [true, false] => Caching::Buffered,
+            [false, _] => Caching::Direct,
+        }
     }
 
     fn order(&self) -> Order {
-        let cached = |agent: &&Agent| agent.flags.has(Flags::BUFFERED) && !agent.active.is_empty();
-        let all = |pattern| self.iter().filter(cached).all(|agent| agent.pattern == pattern);
+        let all = |pattern| self.asking(true).all(|agent| agent.pattern == pattern);
         match (all(Pattern::Sequential), all(Pattern::Random)) {
             (true, false) => Order::Sequential,
             (false, true) => Order::Random,
@@ -122,41 +176,49 @@ impl Workload for Vec<Agent> {
     }
 
     fn only(&self, class: ClassId) -> Result<Box<dyn Workload>, Failure> {
-        Ok(Box::new(with(self, |_, agent| agent.class == class)))
+        Ok(Box::new(self.with(|number| self.agents[number].class == class)))
     }
 
-    /// Agents are dealt out in turn; those that take turns with others stay together.
-    fn split(&self, class: ClassId, most: usize) -> Result<Vec<Box<dyn Workload>>, Failure> {
-        let numbers = || self.iter().enumerate().filter(move |(_, one)| one.class == class);
-        let in_turn = numbers().any(|(_, agent)| agent.arrivals == Arrivals::Turns);
-        let parts = if in_turn { 1 } else { most.min(numbers().count()).max(1) };
-        let mut of_agent = vec![parts; self.len()];
-        for (place, (number, _)) in numbers().enumerate() {
-            of_agent[number] = place % parts;
+    /// Agents of one engine are dealt out in turn; those that take turns with others stay together.
+    fn split(
+        &self,
+        class: ClassId,
+        threads: &ThreadsOf<'_>,
+    ) -> Result<Vec<Box<dyn Workload>>, Failure> {
+        let mut parts: Vec<Vec<usize>> = Vec::new();
+        let mut engines: Vec<Option<Engine>> = Vec::new();
+        for number in self.of(class) {
+            if !engines.contains(&self.engines[number]) {
+                engines.push(self.engines[number]);
+            }
         }
-        let part = |part| Box::new(with(self, |number, _| of_agent[number] == part)) as _;
-        Ok((0..parts).map(part).collect())
+        let in_turn = self.of(class).any(|number| self.agents[number].arrivals == Arrivals::Turns);
+        for engine in engines {
+            let alike: Vec<usize> =
+                self.of(class).filter(|number| self.engines[*number] == engine).collect();
+            let count = if in_turn { 1 } else { threads(engine).clamp(1, alike.len()) };
+            let part = |part| alike.iter().copied().skip(part).step_by(count).collect();
+            parts.extend((0..count).map(part));
+        }
+        if parts.is_empty() {
+            parts.push(Vec::new());
+        }
+        let part = |numbers: Vec<usize>| {
+            // A part may be one of thousands.
+            let mut kept = vec![false; self.agents.len()];
+            numbers.iter().for_each(|number| kept[*number] = true);
+            Box::new(self.with(|number| kept[number])) as _
+        };
+        Ok(parts.into_iter().map(part).collect())
     }
 
     fn is_planned(&self, stream: StreamId) -> bool {
-        is_planned(&self[stream.0 as usize])
+        is_planned(&self.agents[stream.0 as usize])
     }
 
     fn is_open(&self, class: ClassId) -> bool {
-        self.iter().filter(|agent| agent.class == class).all(is_planned)
+        self.of(class).all(|number| is_planned(&self.agents[number]))
     }
-}
-
-/// `agents`, of which only those ask that are `kept`: the others stay in their places, and with them the random
-/// numbers of each.
-fn with(agents: &[Agent], kept: impl Fn(usize, &Agent) -> bool) -> Vec<Agent> {
-    let mut agents = agents.to_vec();
-    for (number, agent) in agents.iter_mut().enumerate() {
-        if !kept(number, agent) {
-            agent.active.end = agent.active.start;
-        }
-    }
-    agents
 }
 
 fn is_planned(agent: &Agent) -> bool {

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time};
 use penstock_device::page_cache::Topology;
-use penstock_live::Order;
+use penstock_live::{Caching, Engine, Order};
 use penstock_spec::{Class, Job};
 
 use crate::failure::Failure;
@@ -27,12 +27,23 @@ pub(crate) trait Workload: Send + Sync {
     /// If this machine has no room for it.
     fn only(&self, class: ClassId) -> Result<Box<dyn Workload>, Failure>;
 
-    /// What of `class` may be asked for on different threads, on `most` of them at most.
+    /// What of `class` may be asked for on different threads: on so many at most as `threads` says of each
+    /// engine. A part has one engine.
     ///
     /// # Errors
     /// If this machine has no room for it.
-    fn split(&self, class: ClassId, _most: usize) -> Result<Vec<Box<dyn Workload>>, Failure> {
+    fn split(&self, class: ClassId, _: &ThreadsOf<'_>) -> Result<Vec<Box<dyn Workload>>, Failure> {
         Ok(vec![self.only(class)?])
+    }
+
+    /// The engine that it names for a thread of its own; none: that of the run.
+    fn engine(&self) -> Option<Engine> {
+        None
+    }
+
+    /// Whether its requests go through the page cache.
+    fn caching(&self) -> Caching {
+        Caching::Direct
     }
 
     /// Whether the requests of `stream` are planned ahead.
@@ -46,7 +57,7 @@ pub(crate) trait Workload: Send + Sync {
         false
     }
 
-    /// In which order its requests go through the page cache.
+    /// In which order those do that go through it.
     fn order(&self) -> Order {
         Order::Unknown
     }
@@ -69,6 +80,9 @@ pub(crate) trait Workload: Send + Sync {
         None
     }
 }
+
+/// On how many threads may be what names an engine, or none.
+pub(crate) type ThreadsOf<'a> = dyn Fn(Option<Engine>) -> usize + 'a;
 
 /// Where a source books what happens that its requests do not show.
 #[derive(Clone, Copy)]
@@ -117,6 +131,11 @@ impl Load {
         Ok(self.with(self.workload.only(class)?))
     }
 
+    /// The engine that it names for a thread of its own; none: that of the run.
+    pub(crate) fn engine(&self) -> Option<Engine> {
+        self.workload.engine()
+    }
+
     /// A byte of each file, or of each device without files.
     pub(crate) fn a_byte_of_each(&self) -> Vec<u64> {
         if self.lanes.is_empty() {
@@ -125,12 +144,17 @@ impl Load {
         self.lanes.iter().map(|lane| lane.first).collect()
     }
 
-    /// What of `class` may be asked for on different threads, on `most` of them at most.
+    /// What of `class` may be asked for on different threads: on so many at most as `threads` says of each
+    /// engine.
     ///
     /// # Errors
     /// If this machine has no room for it.
-    pub(crate) fn split(&self, class: ClassId, most: usize) -> Result<Vec<Self>, Failure> {
-        let parts = self.workload.split(class, most)?;
+    pub(crate) fn split(
+        &self,
+        class: ClassId,
+        threads: &ThreadsOf<'_>,
+    ) -> Result<Vec<Self>, Failure> {
+        let parts = self.workload.split(class, threads)?;
         Ok(parts.into_iter().map(|part| self.with(part)).collect())
     }
 

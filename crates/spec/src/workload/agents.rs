@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 
 use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
+use penstock_live::Engine;
 use penstock_workload::{
     ALL_REQUESTS, Agent, Arrivals, Growth, Ops, Pattern, Spacing, Spread, Weighted,
 };
@@ -12,12 +13,13 @@ use serde_json::{Value as Json, json};
 use crate::amount::{Count, SIZE, TIME};
 use crate::classes::{self, Class};
 use crate::diagnose::{JobError, Origin, quote};
+use crate::engines;
 use crate::keys::{Declared, Key, Keys, Maybe, is, keys, required, table, table_with, without};
 use crate::kinds::{Choice, Own, SWITCH, Text, section};
 use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::schema::build::{self, with};
-use crate::text::Lines;
+use crate::text::{Lines, quoted};
 use crate::tree::{Node, Value};
 use crate::units::{duration_text, size_text};
 use crate::workload::agent_files::{self, AgentFiles};
@@ -77,6 +79,17 @@ keys! {
     BUFFERS buffers: u32 = Count(1, MAX_OUTSTANDING_MOST);
     /// Through the page cache, or past it.
     CACHE cache: bool = Choice(&[("buffered", true), ("direct", false)]), or false;
+    /// How its requests are made on a real target. A policy of ours has one engine for all agents; without one
+    /// (`kernel:NAME`) each agent may have its own. If not given, that of the run, and without a policy of ours
+    /// `psync` where `call` is `sync`.
+    ENGINE engine: Engine = Own {
+        read: |node| {
+            let name = node.text("the name of an engine")?;
+            engines::engine(name).map_err(|error| error.at(&node.origin))
+        },
+        text: |engine| quoted(engine.name()),
+        schema: || build::words(engines::names()),
+    };
     /// Bytes of a request; or several sizes, each with its weight, as in
     /// `[["4KiB", 60], ["64KiB", 40]]`.
     BYTES size: Weighted<u32> = sizes::KIND, needs "\"4KiB\"";
@@ -137,6 +150,10 @@ pub struct AgentSpec {
     pub sync: bool,
     /// Whether they go through the page cache.
     pub buffered: bool,
+    /// How they are made on a real target, if that is stated.
+    pub engine: Option<Engine>,
+    /// Whether it waits in the call for each of them.
+    waits: bool,
     /// Bytes of a request.
     pub sizes: Weighted<u32>,
     /// Where the next request begins.
@@ -224,13 +241,18 @@ impl AgentSpec {
             return Err(JobError::new(found).at(reader.place(&ARRIVALS)).hint(hint));
         }
         let pattern = reader.get(&PATTERN)?;
+        let buffered = reader.get(&CACHE)?;
+        let waits = reader.find(&CALL)? == Some(true) && at_once(&arrivals) == Some(1);
+        let engine = engine_of(&reader, &arrivals, waits, buffered)?;
         Ok(Self {
             name,
             class,
             ops,
             flush: flush(&reader, ops)?,
             sync: reader.get(&SYNC)?,
-            buffered: reader.get(&CACHE)?,
+            buffered,
+            engine,
+            waits,
             pattern,
             spread: spread_of(&reader, pattern)?,
             spacing: spacing(&reader, pattern, &arrivals, &sizes, quota)?,
@@ -318,6 +340,11 @@ impl AgentSpec {
             }
         }
         Ok(agent)
+    }
+
+    /// How its requests are made where no policy of ours is in front of the target, if it says so.
+    pub fn own_engine(&self) -> Option<Engine> {
+        self.engine.or_else(|| self.waits.then_some(Engine::Psync))
     }
 
     /// How many requests it has, if that is known without the target.
@@ -446,7 +473,9 @@ impl AgentSpec {
             .put(&CLASS, &class.to_owned())
             .maybe(&OP, op.as_ref())
             .put(&SYNC, &self.sync)
+            .maybe(&CALL, Some(&true).filter(|_| self.waits))
             .put(&CACHE, &self.buffered)
+            .maybe(&ENGINE, self.engine.as_ref())
             .put(&BYTES, &self.sizes)
             .put(&PATTERN, &self.pattern)
             .maybe(&ALIGN, self.spacing.align.as_ref())
@@ -557,6 +586,44 @@ fn flush(reader: &Reader<'_>, ops: Ops) -> Result<Option<NonZeroU32>, JobError> 
         reader.refuse(&[&FLUSH], "belongs to an agent that writes", hint)?;
     }
     reader.find(&FLUSH)
+}
+
+/// How many requests an agent with these arrivals has in flight at most, if there is a bound.
+fn at_once(arrivals: &Arrivals) -> Option<u32> {
+    match *arrivals {
+        Arrivals::Closed { depth, .. } => Some(depth),
+        Arrivals::Open { buffers, .. } => buffers.map(NonZeroU32::get),
+        Arrivals::Turns => Some(1),
+    }
+}
+
+/// The engine that an agent with these arrivals names; it `waits` in its calls, or goes through the page
+/// cache.
+fn engine_of(
+    reader: &Reader<'_>,
+    arrivals: &Arrivals,
+    waits: bool,
+    buffered: bool,
+) -> Result<Option<Engine>, JobError> {
+    let Some(engine) = reader.find(&ENGINE)? else { return Ok(None) };
+    let name = engine.name();
+    let refuse = |found, hint: &str| Err(JobError::new(found).at(reader.place(&ENGINE)).hint(hint));
+    let several = at_once(arrivals).filter(|several| *several > 1);
+    if waits && engine.is_asynchronous() {
+        let found = format!("a `sync` agent waits in its call; {name} returns before it is done");
+        return refuse(found, "psync, vsync or mmap; or `call = \"async\"` with `buffers = 1`");
+    }
+    if let Some(several) = several
+        && engine.most_in_flight() == 1
+    {
+        let found = format!("{name} has one request at a time, and the agent {several}");
+        return refuse(found, "io_uring, libaio, posix-aio, threads and vsync have several");
+    }
+    if !buffered && !engine.can_be_direct() {
+        let found = format!("{name} works on pages of the page cache, and the agent goes past it");
+        return refuse(found, "set `cache = \"buffered\"`, or take another engine");
+    }
+    Ok(Some(engine))
 }
 
 fn spread_of(reader: &Reader<'_>, pattern: Pattern) -> Result<SpreadSpec, JobError> {

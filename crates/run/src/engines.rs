@@ -1,0 +1,54 @@
+//! The engines of a run: the one that was named, those that agents name, or the first that works.
+
+use penstock_live::Engine;
+use penstock_spec::{Job, engines};
+
+use crate::candidate::Chosen;
+use crate::failure::Failure;
+
+/// The engine called `name`, which works here.
+pub(crate) fn named(name: &str) -> Result<Engine, Failure> {
+    probed(engines::engine(name)?)
+}
+
+/// The same, or the first that works if none is named.
+pub(crate) fn named_or_usual(name: Option<&str>) -> Result<Engine, Failure> {
+    name.map_or_else(|| Ok(usual()), named)
+}
+
+/// The engine that agents of `jobs` name, or the first that works. Every one that a thread of an agent may use
+/// works too.
+pub(crate) fn of_agents(jobs: &[&Job]) -> Result<Engine, Failure> {
+    let agents = || jobs.iter().flat_map(|job| job.workload.agents());
+    for engine in agents().filter_map(|agent| agent.own_engine()) {
+        probed(engine)?;
+    }
+    Ok(agents().find_map(|agent| agent.engine).unwrap_or_else(usual))
+}
+
+/// That none of `policies`, each of which stands before one engine, has to serve agents of `job` that name
+/// different ones.
+pub(crate) fn check_one(job: &Job, policies: &[Chosen]) -> Result<(), Failure> {
+    let ours = policies.iter().find(|policy| policy.kernel().is_none());
+    let mut named = job.workload.agents().iter().filter_map(|agent| agent.engine);
+    let (Some(ours), Some(first)) = (ours, named.next()) else { return Ok(()) };
+    let Some(other) = named.find(|other| *other != first) else { return Ok(()) };
+    let [first, other] = [first, other].map(Engine::name);
+    let message = format!(
+        "agents name the engines {first} and {other}; the policy {} stands before one",
+        ours.name()
+    );
+    let hint =
+        "name one with --engine, or leave the scheduling to the kernel: --policies kernel:as-is";
+    Err(Failure::wrong(message, hint))
+}
+
+fn probed(engine: Engine) -> Result<Engine, Failure> {
+    engine.probe()?;
+    Ok(engine)
+}
+
+/// The first engine that works.
+pub(crate) fn usual() -> Engine {
+    Engine::ALL.into_iter().find(|engine| engine.probe().is_ok()).unwrap_or(Engine::Threads)
+}
