@@ -36,8 +36,7 @@ pub(super) fn sections(
     classes: u64,
 ) -> String {
     let buffered = shape == Shape::Any && draw.one_in(3);
-    // A page cache is above one device.
-    let several = shape == Shape::Any && !buffered && draw.one_in(3);
+    let several = shape == Shape::Any && draw.one_in(3);
     let files = several.then(|| Files::drawn(draw, medium));
     let mut text = files.as_ref().map_or_else(String::new, |files| files.text.clone());
     let scene = Scene { medium, shape, duration, classes, buffered, files };
