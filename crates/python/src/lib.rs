@@ -249,7 +249,7 @@ fn devices() -> String {
 /// The device of a name, or of a device file, as a device file with every default in place.
 #[pyfunction]
 fn device(py: Python<'_>, name: &str) -> PyResult<String> {
-    penstock_spec::devices::text(name).map_err(|error| raise(py, &error.into()))
+    penstock_spec::machines::text(name).map_err(|error| raise(py, &error.into()))
 }
 
 /// What this machine can do, and what lies under `path`, as JSON; with `clean` what runs have left

@@ -1,7 +1,7 @@
 //! The engines of a run: the one that was named, those that agents name, or the first that works.
 
 use penstock_live::Engine;
-use penstock_spec::{Job, engines};
+use penstock_spec::{AgentSpec, Job, engines};
 
 use crate::candidate::Chosen;
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ pub(crate) fn named_or_usual(name: Option<&str>) -> Result<Engine, Failure> {
 /// works too.
 pub(crate) fn of_agents(jobs: &[&Job]) -> Result<Engine, Failure> {
     let agents = || jobs.iter().flat_map(|job| job.workload.agents());
-    for engine in agents().filter_map(|agent| agent.own_engine()) {
+    for engine in agents().filter_map(AgentSpec::own_engine) {
         probed(engine)?;
     }
     Ok(agents().find_map(|agent| agent.engine).unwrap_or_else(usual))

@@ -82,7 +82,7 @@ fn an_argument_wins_over_what_agents_name() {
     for policy in ["kernel:as-is", "fcfs"] {
         let found = on("argument", &direct, policy, Some("threads")).unwrap();
         assert_eq!(requests(&found), [50, 40]);
-        assert_eq!((engines(&found), found.machine.engine.as_deref()), (None, Some("threads")));
+        assert_eq!((engines(&found), found.machine.engine), (None, Some("threads")));
     }
 }
 
@@ -95,5 +95,5 @@ fn a_policy_stands_before_one_engine() {
     let same = JOB.replace("engine = \"mmap\"\ncache = \"buffered\"", "");
     let found = on("same", &same, "fcfs", None).unwrap();
     assert_eq!(requests(&found), [50, 40]);
-    assert_eq!(found.machine.engine.as_deref(), Some("libaio"));
+    assert_eq!(found.machine.engine, Some("libaio"));
 }

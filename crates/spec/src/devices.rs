@@ -52,7 +52,7 @@ use crate::rows::Rows;
 use crate::schema::build::{all, any, defined, with};
 use crate::text::Lines;
 use crate::tree::{self, Node, Table, Value};
-use crate::{drives, file, machines};
+use crate::{drives, file, machine_names};
 
 /// Device files that are built in.
 const BUILT_IN: [(&str, &str); 11] = [
@@ -324,14 +324,14 @@ pub(crate) fn find_in(folder: &Path, name: &str) -> Result<DeviceSpec, JobError>
         let text = file::read(&path, "device file")?;
         return parse(&path.display().to_string(), &text, &stem);
     }
-    if machines::names().any(|machine| machine == name) {
+    if machine_names::names().any(|machine| machine == name) {
         return Err(is_a_machine(name));
     }
     let unknown = JobError::new(format!("unknown device {}", quote(name)));
     Err(unknown.hint(if name.contains(['/', '.']) {
         "a device file ends in `.toml`; a file or a disk to measure is named with `--on`".into()
     } else {
-        suggest(name, names().chain(machines::names()))
+        suggest(name, names().chain(machine_names::names()))
     }))
 }
 
@@ -345,7 +345,7 @@ fn is_a_machine(name: &str) -> JobError {
 
 /// Whether this is the name of a device or of a machine, or the path of a file of one.
 pub fn is_one(name_or_path: &str) -> bool {
-    names().chain(machines::names()).any(|known| known == name_or_path)
+    names().chain(machine_names::names()).any(|known| known == name_or_path)
         || is_file(Path::new(name_or_path))
 }
 
@@ -353,15 +353,12 @@ pub(crate) fn is_file(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "toml")
 }
 
-/// The device or the machine of a name, or of a path that ends in `.toml`, as such a file with every
-/// default in place.
+/// The device of a name, or of a path that ends in `.toml`, as a device file with every default in
+/// place.
 ///
 /// # Errors
-/// Nothing has this name, or its file is wrong.
+/// No device has this name, or its file is wrong.
 pub fn text(name_or_path: &str) -> Result<String, JobError> {
-    if let Some(text) = machines::text(name_or_path)? {
-        return Ok(text);
-    }
     let mut out = Lines::default();
     find(name_or_path)?.write(DEVICE.name, &mut out);
     Ok(out.done())
@@ -403,7 +400,7 @@ fn built_in(name: &str) -> Result<DeviceSpec, JobError> {
 
 fn parse(source: &str, text: &str, name: &str) -> Result<DeviceSpec, JobError> {
     let root = tree::parse(&Source::file(source, text))?;
-    if machines::is_machine(&root) {
+    if machine_names::is_machine(&root) {
         return Err(is_a_machine(source));
     }
     read(&Reader::new(&root, "the device file", &[FILE])?.get(&DEVICE)?, name)

@@ -28,6 +28,7 @@ mod job;
 mod keys;
 mod kinds;
 mod live;
+mod machine_names;
 mod merge_files;
 mod named_device;
 mod page_cache;

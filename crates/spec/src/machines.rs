@@ -15,6 +15,7 @@ use crate::devices::{self, DeviceSpec};
 use crate::diagnose::{JobError, Source, quote};
 use crate::keys::{Keys, keys, table};
 use crate::kinds::{Own, Text, section};
+use crate::machine_names::{BUILT_IN, is_machine, names};
 use crate::page_cache::{PAGE_CACHE, PageCacheSpec};
 use crate::reader::Reader;
 use crate::rows::Rows;
@@ -22,10 +23,6 @@ use crate::schema::build::{self, any, words};
 use crate::text::{Lines, quoted};
 use crate::tree::{self, Node, Value};
 use crate::{file, named_device, params};
-
-/// Machine files that are built in.
-const BUILT_IN: [(&str, &str); 1] =
-    [("openpower-710", include_str!("../../../examples/machines/openpower-710.toml"))];
 
 /// Devices of a machine at most: as many as a job may have files.
 const DEVICES_MOST: u64 = 1 << 10;
@@ -240,11 +237,6 @@ impl MachineDevices {
     }
 }
 
-/// The names of all machines.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    BUILT_IN.iter().map(|&(name, _)| name)
-}
-
 /// Every machine that has a name.
 pub fn named() -> impl Iterator<Item = MachineSpec> {
     BUILT_IN.iter().map(|(name, text)| built_in(name, text))
@@ -274,20 +266,15 @@ pub(crate) fn find_in(folder: &Path, name: &str) -> Result<Option<MachineSpec>, 
     if is_machine(&root) { parse(&root, &stem, folder).map(Some) } else { Ok(None) }
 }
 
-/// Whether a file holds a machine.
-pub(crate) fn is_machine(root: &Node) -> bool {
-    matches!(&root.value, Value::Table(table) if table.get(MACHINE.name).is_some())
-}
-
-/// The machine of a name, or of a machine file, as a machine file with every default in place; none
-/// if it is no machine.
-pub(crate) fn text(name: &str) -> Result<Option<String>, JobError> {
-    let text = |machine: MachineSpec| {
-        let mut out = Lines::default();
-        machine.write(&mut out);
-        out.done()
-    };
-    Ok(find(name)?.map(text))
+/// The machine or the device of a name, or of its file, as such a file with every default in place.
+///
+/// # Errors
+/// Nothing has this name, or its file is wrong.
+pub fn text(name: &str) -> Result<String, JobError> {
+    let Some(machine) = find(name)? else { return devices::text(name) };
+    let mut out = Lines::default();
+    machine.write(&mut out);
+    Ok(out.done())
 }
 
 fn built_in(name: &str, text: &str) -> MachineSpec {
@@ -314,4 +301,15 @@ pub(crate) fn or_device() -> Json {
 /// What may name a machine.
 pub(crate) fn word_schema() -> Json {
     any([words(names()), named_device::file()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine_names::TABLE as OF_A_FILE;
+
+    #[test]
+    fn a_file_is_known_by_the_table_that_it_needs() {
+        assert_eq!(MACHINE.name, OF_A_FILE);
+    }
 }

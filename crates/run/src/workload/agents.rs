@@ -206,7 +206,9 @@ impl Workload for AgentLoad {
         let part = |numbers: Vec<usize>| {
             // A part may be one of thousands.
             let mut kept = vec![false; self.agents.len()];
-            numbers.iter().for_each(|number| kept[*number] = true);
+            for number in numbers {
+                kept[number] = true;
+            }
             Box::new(self.with(|number| kept[number])) as _
         };
         Ok(parts.into_iter().map(part).collect())
