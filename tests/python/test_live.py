@@ -288,7 +288,7 @@ def test_a_request_that_is_no_whole_units_is_refused_before_a_file_is_made(
     ended = penstock(*words, "--set", "agent.0.size=5000B", "--set", "duration=1s")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith("error: requests of 5kB; direct I/O on")
-    assert "\n   = hint: a multiple of that, as 5" in ended.err
+    assert "\n   = hint: the nearest that may be are 4" in ended.err
     assert not disk.exists()
     # A model has no such units.
     assert penstock(*words[:4], "--set", "agent.0.size=5000B").code == 0

@@ -418,10 +418,10 @@ impl AgentSpec {
         let uneven = requests.chain(all).find(|(_, bytes)| !bytes.is_multiple_of(unit.into()));
         let Some((what, bytes)) = uneven else { return self.total_fits(unit, target) };
         let [size, step] = [bytes, unit.into()].map(size_text);
-        let more = bytes.next_multiple_of(unit.into());
         let found = format!("{what} of {size}; direct I/O on {target} moves whole units of {step}");
-        let hint = format!("a multiple of that, as {}", size_text(more));
-        Err(JobError::new(found).at(&self.size_origin).hint(hint))
+        Err(JobError::new(found)
+            .at(&self.size_origin)
+            .hint(region::multiples_near(bytes, unit.into())))
     }
 
     /// That its total, of which the last request has the rest, is in whole units.
@@ -436,12 +436,7 @@ impl AgentSpec {
             "a total of {given} leaves a part of a unit for the last request; direct I/O on {target} \
              moves whole units of {step}"
         );
-        let more = size_text(total.next_multiple_of(unit));
-        let hint = match total - total % unit {
-            0 => format!("the smallest total is {more}"),
-            less => format!("the nearest totals are {} and {more}", size_text(less)),
-        };
-        Err(JobError::new(found).at(&self.total_origin).hint(hint))
+        Err(JobError::new(found).at(&self.total_origin).hint(region::multiples_near(total, unit)))
     }
 
     /// The section, with every default in place; keys that have no usual value only if they are given.

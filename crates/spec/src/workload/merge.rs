@@ -21,6 +21,7 @@ use crate::schema::build::{any, matching, one_of, some};
 use crate::text::{Lines, quoted};
 use crate::tree::{Node, Table, Value};
 use crate::units::size_text;
+use crate::workload::region::multiples_near;
 use crate::workload::sizes::REQUEST;
 
 /// Runs of a job at most: a merge of more takes several passes.
@@ -471,10 +472,8 @@ impl MergeSpec {
         let [block, step] = [self.shape.block, unit].map(|bytes| size_text(bytes.into()));
         let found =
             format!("blocks of {block}; direct I/O on {target} moves whole units of {step}");
-        let more = size_text(self.shape.block.next_multiple_of(unit).into());
-        Err(JobError::new(found)
-            .at(&self.block_origin)
-            .hint(format!("a multiple of that, as {more}")))
+        let hint = multiples_near(self.shape.block.into(), unit.into());
+        Err(JobError::new(found).at(&self.block_origin).hint(hint))
     }
 
     /// Whether `classes` are those of a job that names none.

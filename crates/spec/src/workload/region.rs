@@ -153,3 +153,12 @@ const fn share_step(block: u32) -> u64 {
     let block = block as u64;
     if block == 0 { SHARE_STEP } else { SHARE_STEP.div_ceil(block) * block }
 }
+
+/// The multiples of `unit` around `bytes`, which is none, as a hint.
+pub(crate) fn multiples_near(bytes: u64, unit: u64) -> String {
+    let more = size_text(bytes.next_multiple_of(unit));
+    match bytes - bytes % unit {
+        0 => format!("the smallest that may be is {more}"),
+        less => format!("the nearest that may be are {} and {more}", size_text(less)),
+    }
+}
