@@ -12,9 +12,10 @@ use serde_json::Value;
 
 /// Texts of another meaning than the key: words of JSON Schema and of lists as JSON, kinds of
 /// files and of quantities, streams of random numbers.
-const OTHERS: [(&str, &[&str]); 13] = [
+const OTHERS: [(&str, &[&str]); 14] = [
     ("schema/build.rs", &["array", "pattern"]),
     ("schema/mod.rs", &["device", "machine"]),
+    ("machine_names.rs", &["machine"]),
     ("named_device.rs", &["pattern"]),
     ("stop.rs", &["pattern"]),
     ("list.rs", &["kind", "machine", "name", "size", "summary"]),
