@@ -138,9 +138,11 @@ proptest! {
         while let Some(io) = source.take(Time::NEVER) {
             let file = numbers[io.stream.0 as usize];
             let (size, at) = sections[file];
-            let from = devices[file].base + devices[file].capacity * at / 100;
+            // Shares are of whole blocks.
+            let whole = devices[file].capacity / u64::from(block) * u64::from(block);
+            let from = devices[file].base + whole * at / 100;
             let to = from + size;
-            // Shares are rounded down to a step of 8 KiB at most.
+            // They are rounded down to a step of 8 KiB at most.
             prop_assert!(io.start + 8192 >= from && io.end() <= to, "{io:?} of {file}: {from} to {to}");
             prop_assert!(io.end() <= devices[file].base + devices[file].capacity);
             prop_assert!(io.start >= devices[file].base);
