@@ -50,7 +50,7 @@ pub use page_cache::PageCacheSpec;
 pub use stop::Stop;
 pub use workload::agents::AgentSpec;
 pub use workload::files::{Extent, FileSpec};
-pub use workload::lanes::LaneDevice;
+pub use workload::lanes::{FileTarget, LaneDevice};
 pub use workload::merge::MergeSpec;
 pub use workload::programs::{ProgramSpec, ProgramsSpec};
 pub use workload::region::{Edge, Region};

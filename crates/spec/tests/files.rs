@@ -56,6 +56,60 @@ fn a_job_with_files_is_written_as_it_is_read() {
     assert_eq!((again.text(), again), (job.text(), job));
 }
 
+/// The real targets of its files.
+fn targets(job: &Job) -> Vec<(String, String)> {
+    let targets = job.workload.file_targets().unwrap();
+    targets.into_iter().map(|target| (target.file, target.path)).collect()
+}
+
+#[test]
+fn files_are_on_targets_by_their_numbers() {
+    let lines = "path = \"/disk%d/data\"\n";
+    let text = THREE.replace("device = \"hdd-10k\"\non = { 1 = \"flash\" }\n", lines);
+    let log = ["file.log.path=loop:/log.img"];
+    let expected = [("data.0", "/disk0/data"), ("data.1", "/disk1/data"), ("log", "loop:/log.img")];
+    let job = parse(&text, &log);
+    assert_eq!(named(&targets(&job)), expected);
+    let again = parse(&job.text(), &[]);
+    assert_eq!((again.text(), again), (job.text(), job));
+    // A list, from a file and from an argument.
+    let listed = text.replace("\"/disk%d/data\"", "[\"/a,b\", \"./disk%d\"]");
+    let found = targets(&parse(&listed, &log));
+    assert_eq!(named(&found)[..2], [("data.0", "/a,b"), ("data.1", "./disk1")]);
+    let found = targets(&parse(&text, &[log[0], "file.data.path=/x,loop:y"]));
+    assert_eq!(named(&found)[..2], [("data.0", "/x"), ("data.1", "loop:y")]);
+    // One of several by its number.
+    let job = parse(&text, &[log[0], "file.data.on.1=./other", "file.data.on.0=/first"]);
+    assert_eq!(named(&targets(&job))[..2], [("data.0", "/first"), ("data.1", "./other")]);
+    let again = parse(&job.text(), &[]);
+    assert_eq!((again.text(), again), (job.text(), job));
+}
+
+#[test]
+fn arguments_put_files_on_targets_or_on_models() {
+    // Of both in a file the target holds, and an argument wins over the file.
+    let on_log = "file.log.path=/log";
+    let job = parse(THREE, &["file.data.path=/disk%d", on_log]);
+    let found = [("data.0", "/disk0"), ("data.1", "/disk1"), ("log", "/log")];
+    assert_eq!(named(&targets(&job)), found);
+    let text = THREE.replace("device = \"hdd-10k\"", "device = \"hdd-10k\"\npath = \"/disk%d\"");
+    let text = text.replace("size = \"1MiB\"", "size = \"1MiB\"\npath = \"/log\"");
+    let text = text.replace("on = { 1 = \"flash\" }\n", "");
+    assert_eq!(named(&targets(&parse(&text, &[]))), found);
+    assert_eq!(targets(&parse(&text, &["device=flash"])), []);
+    let modelled = parse(&text, &["file.data.device=flash", "file.log.device=flash"]);
+    assert_eq!(targets(&modelled), []);
+    let some = |sets: &[&str]| {
+        parse(&text, sets).workload.file_targets().expect_err("one is on a model").to_string()
+    };
+    let error = some(&["file.data.on.1=flash"]);
+    assert!(error.contains("file data.0 is on a real target, and data.1 names none"), "{error}");
+    let error = some(&["device=flash", "file.data.path=/x%d"]);
+    assert!(error.contains("file data.0 is on a real target, and log names none"), "{error}");
+    let error = some(&["file.log.device=flash"]);
+    assert!(error.contains("file data.0 is on a real target, and log names none"), "{error}");
+}
+
 #[test]
 fn arguments_place_files() {
     let devices = |sets: &[&str]| on(&parse(THREE, sets));

@@ -802,6 +802,26 @@ fn files_on_devices() {
     ]);
 }
 
+#[test]
+fn files_on_targets() {
+    let of_log = |lines: &str| {
+        message(&with_files(&format!("size = \"1MiB\"\n{lines}"), "file = \"data\""), &[])
+    };
+    let set = |argument| message(&with_files("size = \"1MiB\"", "file = \"data\""), &[argument]);
+    messages!([
+        of_log("path = \"null\""),
+        of_log("path = \"emulated:flash\""),
+        of_log("path = 4"),
+        of_log("path = []"),
+        of_log("path = [\"/a\", \"/b\"]"),
+        of_log("count = 2\npath = \"/a\""),
+        of_log("count = 3\npath = [\"/a\", \"/disk%d/b\"]"),
+        of_log("count = 2\non = { 2 = \"/a\" }"),
+        set("file.data.path=/a,/b"),
+        set("file.data.device=./disk.img"),
+    ]);
+}
+
 /// The message of a job of merges with `lines` in its section.
 fn merges(lines: &str) -> String {
     message(&format!("[merge]\njobs = 2\n{lines}\n"), &[])

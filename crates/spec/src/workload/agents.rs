@@ -499,6 +499,11 @@ impl AgentSpec {
         self.files.numbers()
     }
 
+    /// Whether it takes turns with other agents.
+    pub fn takes_turns(&self) -> bool {
+        self.arrivals == Arrivals::Turns
+    }
+
     /// Requests that it keeps outstanding by itself.
     pub(crate) fn depth(&self) -> u64 {
         self.agents()

@@ -10,7 +10,7 @@ use crate::classes;
 use crate::devices::{self, DeviceSpec};
 use crate::diagnose::{JobError, Origin, quote};
 use crate::keys::{keys, table};
-use crate::kinds::{Own, section};
+use crate::kinds::{Each, Own, Text, section};
 use crate::machines::MachineSpec;
 use crate::named_device;
 use crate::nearest::suggest;
@@ -20,7 +20,7 @@ use crate::schema::build;
 use crate::text::{Lines, quoted};
 use crate::tree::{Node, Value};
 use crate::units::{about, size_text};
-use crate::workload::lanes::{LaneDevice, no_target};
+use crate::workload::lanes::{FileTarget, LaneDevice, is_path, no_target, path_schema};
 use crate::workload::region::{Edge, whole_blocks};
 
 /// Files of a job at most: each has a device, a queue and a policy.
@@ -49,11 +49,16 @@ keys! {
     /// The device of each: a named device, the path of a device file, or the device itself; on a
     /// machine, which of its devices. If not given, that of the job, or the machine's next.
     DEVICE device: Node = section(device_schema);
-    /// Devices of single files of this name, by their number, where they are others.
+    /// The real target of each, with which the job runs live unless `--on` names models: the path of a
+    /// file that Penstock owns, the same behind a loop device as `loop:PATH`, or a block device. Of
+    /// several files a list, in their order, or one path with `%d` in the place of the number, as
+    /// `/mnt/disk%d/data`.
+    PATH path: Vec<String> = Each(&Text("the path of a target"));
+    /// Devices of single files of this name, by their number, where they are others; or their paths.
     ON on: Node = section(|| json!({
         "type": "object",
         "propertyNames": build::matching("^[0-9]+$"),
-        "additionalProperties": device_schema(),
+        "additionalProperties": build::any([device_schema(), path_schema()]),
     }));
 }
 
@@ -70,19 +75,41 @@ pub struct FileSpec {
     pub at: Edge,
     /// The device of each, if it is not that of the job.
     pub device: Option<DeviceSpec>,
-    /// Those of them that are on other devices.
-    on: Vec<SingleDevice>,
+    /// The real target of each, as it was written; empty if they are on models.
+    paths: Vec<String>,
+    /// Those of them that are on other devices or targets.
+    on: Vec<SingleFile>,
     name_origin: Origin,
     size_origin: Origin,
     at_origin: Origin,
 }
 
-/// The device of one of several files of a name.
+/// What one of several files of a name is on.
 #[derive(Clone, PartialEq, Debug)]
-struct SingleDevice {
+struct SingleFile {
     number: u32,
-    spec: DeviceSpec,
+    on: FilePlace,
 }
+
+/// What a file is on.
+#[derive(Clone, PartialEq, Debug)]
+enum FilePlace {
+    Device(Box<DeviceSpec>),
+    Path(String),
+}
+
+impl SingleFile {
+    fn device(&self) -> Option<&DeviceSpec> {
+        if let FilePlace::Device(spec) = &self.on { Some(spec) } else { None }
+    }
+
+    fn path(&self) -> Option<&str> {
+        if let FilePlace::Path(path) = &self.on { Some(path) } else { None }
+    }
+}
+
+/// What stands in a path for the number of a file.
+const NUMBER: &str = "%d";
 
 /// What a job says of the devices of its files before they are read.
 #[derive(Clone, Copy)]
@@ -95,13 +122,20 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) only_set: bool,
 }
 
-/// What a section names as the device of a file.
+/// What a section names for a file.
 #[derive(Clone)]
-enum NamedDevice {
-    /// A device that only this file is on.
-    Own(Box<DeviceSpec>),
+enum NamedPlace {
+    /// What only this file is on.
+    Own(FilePlace),
     /// Devices of the machine, of which the file takes one.
     OfMachine(Wish),
+}
+
+/// What a section names for one of its files, and where.
+struct NamedSingle {
+    number: u32,
+    place: NamedPlace,
+    origin: Origin,
 }
 
 /// Devices of the machine, by number, of which a file takes one, and where that was written.
@@ -223,7 +257,8 @@ fn lie_on(
             return Err(JobError::new(found).at(&wish.origin).hint(hint));
         };
         taken[free] = Some(name);
-        file.on.push(SingleDevice { number, spec: machine.device(free).clone() });
+        let spec = machine.device(free).clone();
+        file.on.push(SingleFile { number, on: FilePlace::Device(Box::new(spec)) });
     }
     files.iter_mut().for_each(FileSpec::sum_up);
     Ok(())
@@ -238,34 +273,50 @@ impl FileSpec {
         let device = reader.node(&DEVICE).filter(|node| around.heeds(&node.origin));
         let device = device.map(|node| around.device_at(node, &name)).transpose()?;
         let on = reader.node(&ON).map(|node| on(node, &name, count, around)).transpose()?;
+        let mut on = on.unwrap_or_default();
+        let (device_origin, path_origin) = (reader.place(&DEVICE), reader.place(&PATH));
+        let paths = reader.find(&PATH)?;
+        if let Some(paths) = &paths {
+            check_paths(paths, &name, count, path_origin)?;
+        }
+        let mut paths = paths.filter(|_| around.heeds(path_origin)).unwrap_or_default();
+        // An argument wins over the file.
+        if path_origin.is_set() {
+            on.retain(|single| single.origin.is_set());
+        } else if device.is_some() && device_origin.is_set() {
+            paths.clear();
+            on.retain(|single| !single.place.is_path() || single.origin.is_set());
+        }
         let mut file = Self {
             count,
             size: reader.get(&BYTES)?,
             at: reader.get(&AT)?,
             device: None,
+            paths,
             on: Vec::new(),
             name_origin: reader.place(&NAME).clone(),
             size_origin: reader.place(&BYTES).clone(),
             at_origin: reader.place(&AT).clone(),
             name,
         };
-        let mut single = on.unwrap_or_default();
-        let next = || around.machine.map(|machine| file.on_any_of(machine));
-        let usual = device.or_else(|| next().map(NamedDevice::OfMachine));
+        let next = || around.machine.map(|machine| NamedPlace::OfMachine(file.on_any_of(machine)));
+        // Files on real targets take no devices of a machine.
+        let usual = device.or_else(|| next().filter(|_| file.paths.is_empty()));
         let mut wishes = Vec::new();
         for number in 0..count {
-            let own = single.iter_mut().find(|(of, _)| *of == number);
-            match own.map_or(usual.as_ref(), |(_, device)| Some(device)) {
-                Some(NamedDevice::OfMachine(wish)) => wishes.push((number, wish.clone())),
-                Some(NamedDevice::Own(_)) | None => {}
+            let own = on.iter().find(|single| single.number == number);
+            if let Some(NamedPlace::OfMachine(wish)) =
+                own.map_or(usual.as_ref(), |single| Some(&single.place))
+            {
+                wishes.push((number, wish.clone()));
             }
         }
-        if let Some(NamedDevice::Own(spec)) = usual {
+        if let Some(NamedPlace::Own(FilePlace::Device(spec))) = usual {
             file.device = Some(*spec);
         }
-        for (number, device) in single {
-            if let NamedDevice::Own(spec) = device {
-                file.on.push(SingleDevice { number, spec: *spec });
+        for NamedSingle { number, place, .. } in on {
+            if let NamedPlace::Own(on) = place {
+                file.on.push(SingleFile { number, on });
             }
         }
         Ok((file, wishes))
@@ -281,9 +332,10 @@ impl FileSpec {
         self.on.sort_by_key(|single| single.number);
         if let [first, rest @ ..] = &self.on[..]
             && self.on.len() == self.count as usize
-            && rest.iter().all(|other| other.spec == first.spec)
+            && let Some(device) = first.device()
+            && rest.iter().all(|other| other.on == first.on)
         {
-            self.device = Some(first.spec.clone());
+            self.device = Some(device.clone());
             self.on.clear();
         }
     }
@@ -295,13 +347,21 @@ impl FileSpec {
             .put(&COUNT, &self.count)
             .put(&BYTES, &self.size)
             .put(&AT, &self.at)
+            .maybe(&PATH, Some(&self.paths).filter(|paths| !paths.is_empty()))
             .section(Some(&format!("[[{}]]", FILE.name)), out);
         if let Some(device) = &self.device {
             device.write(&format!("{}.{}", FILE.name, DEVICE.name), out);
         }
-        for SingleDevice { number, spec } in &self.on {
-            let number = quoted(&number.to_string());
-            spec.write(&format!("{}.{}.{number}", FILE.name, ON.name), out);
+        let on = format!("{}.{}", FILE.name, ON.name);
+        let number = |single: &SingleFile| quoted(&single.number.to_string());
+        if self.on.iter().any(|single| single.path().is_some()) {
+            out.section(&format!("[{on}]"));
+        }
+        for (single, path) in self.on.iter().filter_map(|one| Some((one, one.path()?))) {
+            out.line(&number(single), quoted(path));
+        }
+        for (single, spec) in self.on.iter().filter_map(|one| Some((one, one.device()?))) {
+            spec.write(&format!("{on}.{}", number(single)), out);
         }
     }
 
@@ -332,7 +392,19 @@ impl FileSpec {
     /// The device of the one of this number, if it is not that of the job.
     fn device_of(&self, number: u32) -> Option<&DeviceSpec> {
         let single = self.on.iter().find(|single| single.number == number);
-        single.map(|single| &single.spec).or(self.device.as_ref())
+        single.and_then(SingleFile::device).or(self.device.as_ref())
+    }
+
+    /// The path of the one of this number, if it is on a real target.
+    fn path_of(&self, number: u32) -> Option<String> {
+        if let Some(single) = self.on.iter().find(|single| single.number == number) {
+            return single.path().map(Into::into);
+        }
+        let path = match &self.paths[..] {
+            [one] => Some(one),
+            each => each.get(number as usize),
+        };
+        path.map(|path| path.replace(NUMBER, &number.to_string()))
     }
 
     /// The bytes of one of them, called `name`, on `device`, and what can be asked for of them.
@@ -406,17 +478,14 @@ impl Surroundings<'_> {
     }
 
     /// The device that `node` names for the file called `name`.
-    fn device_at(self, node: &Node, name: &str) -> Result<NamedDevice, JobError> {
+    fn device_at(self, node: &Node, name: &str) -> Result<NamedPlace, JobError> {
         let named = |machine: &MachineSpec| machine.named(node.word()?);
         if let Some(devices) = self.machine.and_then(named) {
-            return Ok(NamedDevice::OfMachine(Wish { devices, origin: node.origin.clone() }));
+            return Ok(NamedPlace::OfMachine(Wish { devices, origin: node.origin.clone() }));
         }
-        no_target(
-            node,
-            "files are on models: a job with one file, or none, runs on a target with --on",
-        )?;
-        let device = named_device::read(node, name, self.folder);
-        device.map(Box::new).map(NamedDevice::Own).map_err(|error| match self.machine {
+        no_target(node, "name real targets with `path`, or as in --on data=./data.img")?;
+        let device = named_device::read(node, name, self.folder).map(Box::new);
+        device.map(FilePlace::Device).map(NamedPlace::Own).map_err(|error| match self.machine {
             Some(machine) if node.word().is_some_and(|word| !devices::is_one(word)) => {
                 let names = machine.device_names();
                 error.hint(format!("{} has {names}; or name a device", machine.name))
@@ -426,31 +495,75 @@ impl Surroundings<'_> {
     }
 }
 
-/// The devices of single files called `name`, of which there are `count`.
+impl NamedPlace {
+    fn is_path(&self) -> bool {
+        matches!(self, Self::Own(FilePlace::Path(_)))
+    }
+}
+
+/// That `paths`, written at `origin`, are those of the `count` files called `name`.
+fn check_paths(paths: &[String], name: &str, count: u32, origin: &Origin) -> Result<(), JobError> {
+    if let Some(other) = paths.iter().find(|path| *path == "null" || path.starts_with("emulated:"))
+    {
+        let found = format!("{} is no real target", quote(other));
+        let hint = "`path` names files and block devices; models are named with `device`";
+        return Err(JobError::new(found).at(origin).hint(hint));
+    }
+    let enough = match paths {
+        [one] => count == 1 || one.contains(NUMBER),
+        each => each.len() == count as usize,
+    };
+    if enough {
+        return Ok(());
+    }
+    let paths = match paths.len() {
+        0 => "no path".into(),
+        1 => "one path".into(),
+        several => format!("{several} paths"),
+    };
+    let name = quote(name);
+    let (found, hint) = match count {
+        1 => (
+            format!("found {paths} for the file {name}; expected one"),
+            "write `path = \"./data.img\"`",
+        ),
+        _ => (
+            format!("found {paths} for the {count} files of {name}; expected one for each"),
+            "list them in the order of the files, or write one with `%d` in the place of the \
+             number, as `/mnt/disk%d/data`",
+        ),
+    };
+    Err(JobError::new(found).at(origin).hint(hint))
+}
+
+/// What single files called `name`, of which there are `count`, are on.
 fn on(
     node: &Node,
     name: &str,
     count: u32,
     around: Surroundings<'_>,
-) -> Result<Vec<(u32, NamedDevice)>, JobError> {
+) -> Result<Vec<NamedSingle>, JobError> {
     let Value::Table(table) = &node.value else {
         let expected = node.expected("a device for single files");
         return Err(expected.hint("by their numbers, as in `on = { 2 = \"hdd-7200\" }`"));
     };
-    let mut devices: Vec<(u32, NamedDevice)> = Vec::new();
+    let mut files: Vec<NamedSingle> = Vec::new();
     for entry in table.entries.iter().filter(|entry| around.heeds(&entry.node.origin)) {
         let number = entry.key.parse().ok().filter(|number| *number < count);
         let number = number.ok_or_else(|| {
             let found = format!("there is no file {name}.{}", entry.key);
             JobError::new(found).at(&entry.origin).hint(numbered(name, count))
         })?;
-        let device = around.device_at(&entry.node, &format!("{name}.{number}"))?;
+        let place = match entry.node.word().filter(|word| is_path(word)) {
+            Some(path) => NamedPlace::Own(FilePlace::Path(path.into())),
+            None => around.device_at(&entry.node, &format!("{name}.{number}"))?,
+        };
         // `02` is the same number.
-        devices.retain(|(other, _)| *other != number);
-        devices.push((number, device));
+        files.retain(|single| single.number != number);
+        files.push(NamedSingle { number, place, origin: entry.node.origin.clone() });
     }
-    devices.sort_by_key(|(number, _)| *number);
-    Ok(devices)
+    files.sort_by_key(|single| single.number);
+    Ok(files)
 }
 
 /// What all of `files` are called, in their order.
@@ -467,7 +580,9 @@ pub(crate) fn devices(
     files: &[FileSpec],
     usual: Option<&DeviceSpec>,
 ) -> Result<Vec<LaneDevice>, JobError> {
-    if files.iter().all(|file| file.device.is_none() && file.on.is_empty()) {
+    let device =
+        |file: &FileSpec| file.device.is_some() || file.on.iter().any(|one| one.device().is_some());
+    if !files.iter().any(device) {
         return Ok(Vec::new());
     }
     let mut devices = Vec::new();
@@ -482,6 +597,27 @@ pub(crate) fn devices(
         }
     }
     Ok(devices)
+}
+
+/// The real targets of all of `files`, in their order; empty if they are on models.
+///
+/// # Errors
+/// If some are on targets, and others are not.
+pub(crate) fn targets(files: &[FileSpec]) -> Result<Vec<FileTarget>, JobError> {
+    let each = files.iter().flat_map(|file| {
+        (0..).zip(file.names()).map(move |(number, name)| (file, name, file.path_of(number)))
+    });
+    let (on_targets, others): (Vec<_>, Vec<_>) = each.partition(|(.., path)| path.is_some());
+    if let (Some((_, named, _)), Some((file, other, _))) = (on_targets.first(), others.first()) {
+        let found = format!("file {named} is on a real target, and {other} names none");
+        let hint =
+            format!("files are all on targets, or all on models: name one as in --on {other}=PATH");
+        return Err(JobError::new(found).at(&file.name_origin).hint(hint));
+    }
+    let target = |(_, file, path): (&FileSpec, String, Option<String>)| {
+        path.map(|path| FileTarget { file, path })
+    };
+    Ok(on_targets.into_iter().filter_map(target).collect())
 }
 
 /// Whether each of `files` names a device, and there are some.
@@ -500,7 +636,7 @@ pub(crate) fn on_named_devices() -> Json {
     let device = named_device::schema();
     let item = json!({"properties": {
         DEVICE.name: device.clone(),
-        ON.name: {"additionalProperties": device},
+        ON.name: {"additionalProperties": build::any([device, path_schema()])},
     }});
     json!({"properties": {FILE.name: {"items": item}}})
 }
@@ -541,10 +677,19 @@ pub(crate) fn lie(files: &[FileSpec], devices: &[Extent]) -> Result<Vec<Lying>, 
     each.zip(devices).map(|((file, name), device)| file.lie(&name, *device)).collect()
 }
 
-/// Leaves out the devices of `files`: all are on such a device as the job names.
+/// Leaves out the models of `files`, which are on real targets.
+pub(crate) fn drop_models(files: &mut [FileSpec]) {
+    for file in files {
+        file.device = None;
+        file.on.retain(|single| single.path().is_some());
+    }
+}
+
+/// Leaves out the devices and the targets of `files`: all are on such a device as the job names.
 pub(crate) fn drop_devices(files: &mut [FileSpec]) {
     for file in files {
         file.device = None;
+        file.paths.clear();
         file.on.clear();
     }
 }

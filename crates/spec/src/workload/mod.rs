@@ -22,7 +22,7 @@ use serde_json::{Value as Json, json};
 
 use self::agents::{AGENT, AgentSpec};
 use self::files::{Extent, FILE, FileSpec, Lying, Surroundings};
-use self::lanes::LaneDevice;
+use self::lanes::{FileTarget, LaneDevice};
 use self::merge::{MERGE, MergeSpec};
 use self::programs::{CPU, PROGRAM, ProgramsSpec};
 use self::traces::{RULE, TRACE, TraceSpec};
@@ -206,6 +206,22 @@ impl WorkloadSpec {
         match self {
             Self::Trace(trace) => Ok(trace.on.clone()),
             _ => files::devices(self.files(), usual),
+        }
+    }
+
+    /// The real targets that its files are on, one for each in their order; empty if they are on models, or
+    /// if it has none.
+    ///
+    /// # Errors
+    /// If some files are on targets, and others are not.
+    pub fn file_targets(&self) -> Result<Vec<FileTarget>, JobError> {
+        files::targets(self.files())
+    }
+
+    /// The same with its files on real targets alone, whatever models they name.
+    pub fn drop_file_models(&mut self) {
+        if let Self::Agents(spec) = self {
+            files::drop_models(&mut spec.files);
         }
     }
 
