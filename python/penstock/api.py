@@ -11,7 +11,7 @@ from penstock.job import Job, Plain, plain
 from penstock.policy import Policy, made
 from penstock.results.requests import Requests
 from penstock.results.rounds import ROUNDS_MOST
-from penstock.target import Target, path
+from penstock.target import Target, every_path, path
 
 
 def compare(
@@ -20,7 +20,7 @@ def compare(
     policies: str | Sequence[str | Callable[[], Policy]] | None = None,
     on: str | PathLike[str] | None = None,
     create: str | None = None,
-    i_will_lose_data: str | PathLike[str] | None = None,
+    i_will_lose_data: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     even_if_not_empty: bool = False,
     read_only: bool = False,
     engine: str | None = None,
@@ -39,6 +39,7 @@ def compare(
     `"all"` every one. `on`,
     `create`, `i_will_lose_data`, `even_if_not_empty`, `read_only` and `engine` are as on the
     command line; `set` changes the job, as `{"duration": "15s", "size-priority.split": "64KiB"}`.
+    Files of a job are put on real targets so too: `{"file.data.path": ["/disk0/a", "/disk1/a"]}`.
     With `repeat` every policy runs so often, in rounds of all of them, each with the next seed.
     Without `detail` there are no distributions and no course over time, and so no charts.
     The chart of a disk's arm shows two seconds from the beginning of the run, or `arm_for` from
@@ -54,7 +55,7 @@ def compare(
     target = Target(
         on=path(on),
         create=create,
-        i_will_lose_data=path(i_will_lose_data),
+        i_will_lose_data=every_path(i_will_lose_data),
         even_if_not_empty=even_if_not_empty,
         read_only=read_only,
         engine=engine,

@@ -57,7 +57,7 @@ def test_files_are_put_on_devices_by_name() -> None:
         (("--on", "data=openpower-710"), "`openpower-710` is a machine, not a device"),
         (("--set", "device.queue.depth=4"), "`openpower-710` is a machine, not a device"),
         (("--set", "file.data.count=5"), "file data.4 has no device"),
-        (("--on", "data=./disk.img"), "files are on models"),
+        (("--on", "data=./disk.img"), "found one path for the 4 files of `data`"),
         (("--on", "flash", "--on", "data=flash"), "for the whole job and for one file of it"),
         (("--on", "data=flash", "--on", "data=hdd-7200"), "are for the same file of the job"),
         (("--on", "flash", "--on", "hdd-7200"), "are two places for the whole job"),

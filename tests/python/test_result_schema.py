@@ -153,6 +153,14 @@ def results() -> dict[str, Json]:
             assert ended.code == 0, ended.err
             found[name] = json.loads(ended.out)
         found["a file"] = compared(**live, sets=["duration=300ms"])
+        found["files on targets"] = compared(
+            text=(ROOT / "examples/four-disks.toml").read_text(),
+            target=Target(create="1MiB"),
+            sets=[
+                *("duration=300ms", "file.data.size=1MiB", "file.data.count=2"),
+                f"file.data.path={folder}/disk%d.img",
+            ],
+        )
         found["an interrupted run on a file"] = stopped(interrupt, **live)
         found["a file that is cut"] = stopped(lambda: os.truncate(disk, 4096), **live)
     return found

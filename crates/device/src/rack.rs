@@ -24,7 +24,15 @@ impl<D: Device> Rack<D> {
     /// # Panics
     /// If there is none, or if all of them have more bytes than an address can name.
     pub fn new(devices: Vec<D>) -> Self {
-        let mut capacity: u64 = 0;
+        Self::behind(0, devices)
+    }
+
+    /// The same where the address space has `base` bytes of others before them.
+    ///
+    /// # Panics
+    /// If there is none, or if all bytes are more than an address can name.
+    pub fn behind(base: u64, devices: Vec<D>) -> Self {
+        let mut capacity = base;
         let base = |device: &D| {
             let end = capacity.checked_add(device.capacity()).expect("an address for every byte");
             std::mem::replace(&mut capacity, end)
@@ -139,6 +147,20 @@ mod tests {
         rack.start(Time::from_ns(2_000_000), &request(3, Op::Flush, 1 << 20, 0));
         assert_eq!(rack.wakes[0], Time::NEVER, "the first device has nothing to do");
         assert!(rack.wakeup() < Time::NEVER);
+    }
+
+    #[test]
+    fn a_rack_behind_others_begins_where_they_end() {
+        let fixed = |ms, capacity| {
+            Fixed::new(Cost::Linear { base: Span::from_ms(ms), per_mb: Span::ZERO }, capacity)
+        };
+        let mut rack = Rack::behind(5000, vec![fixed(1, 4096), fixed(2, 8192)]);
+        assert_eq!(rack.capacity(), 5000 + 4096 + 8192);
+        assert_eq!([5000, 9095, 9096].map(|at| rack.lane(at)), [(0, 5000), (0, 5000), (1, 9096)]);
+        rack.start(Time::ZERO, &request(1, Op::Read, 9096, 4096));
+        let mut done = Vec::new();
+        rack.advance(rack.wakeup(), &mut done);
+        assert_eq!(done[0].at.ns(), 2_000_000);
     }
 
     #[test]

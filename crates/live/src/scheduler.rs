@@ -174,21 +174,28 @@ impl Places {
     }
 }
 
-/// Puts every disk under `target` under the kernel's scheduler `name`.
+/// Puts every disk under `targets` under the kernel's scheduler `name`.
 ///
 /// # Errors
 /// [`SchedulerError`]; disks switched by then are restored.
-pub fn switch(target: &Target, name: &str) -> Result<Switched, SchedulerError> {
-    let none = || SchedulerError::NoDisk { path: target.path().to_owned() };
-    // The open file, not its path: a loop device is made of a file in another place.
-    let open = format!("/proc/self/fd/{}", target.file().as_raw_fd());
-    let stack = Sysfs::new("/sys").under(open.as_ref()).ok().flatten().ok_or_else(none)?;
-    let disks: Vec<Disk> =
-        stack.disks.into_iter().filter(|disk| !disk.schedulers.is_empty()).collect();
-    if disks.is_empty() {
-        return Err(none());
+pub fn switch(targets: &[&Target], name: &str) -> Result<Switched, SchedulerError> {
+    let mut all: Vec<Disk> = Vec::new();
+    for target in targets {
+        let none = || SchedulerError::NoDisk { path: target.path().to_owned() };
+        // The open file, not its path: a loop device is made of a file in another place.
+        let open = format!("/proc/self/fd/{}", target.file().as_raw_fd());
+        let stack = Sysfs::new("/sys").under(open.as_ref()).ok().flatten().ok_or_else(none)?;
+        let mut disks =
+            stack.disks.into_iter().filter(|disk| !disk.schedulers.is_empty()).peekable();
+        disks.peek().ok_or_else(none)?;
+        // Those of several targets are switched once.
+        for disk in disks {
+            if all.iter().all(|known| known.name != disk.name) {
+                all.push(disk);
+            }
+        }
     }
-    Switched::new(Places::real(), &disks, name)
+    Switched::new(Places::real(), &all, name)
 }
 
 impl Switched {

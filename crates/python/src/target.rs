@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 pub(crate) struct Target {
     on: Option<String>,
     create: Option<String>,
-    i_will_lose_data: Option<String>,
+    i_will_lose_data: Vec<String>,
     even_if_not_empty: bool,
     read_only: bool,
     engine: Option<String>,

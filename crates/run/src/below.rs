@@ -1,7 +1,7 @@
 //! What a measured result says of what lay below its target: schedulers of the kernel, and what
 //! makes its figures others than those of a disk as it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use penstock_live::{Below, Disk, Target};
@@ -15,42 +15,58 @@ const APART: f64 = 0.05;
 /// Fewer bytes than these are never worth one: journals and logs write a little all the time.
 const SOME: u64 = 16 << 20;
 
+/// What is said of targets of which several lie on one disk.
+const SHARED: &str = "their files share what it can do, although each has a queue of its own";
+
 /// The schedulers in front of the disks below a target, as results have them.
 pub(crate) type Schedulers = BTreeMap<String, Option<String>>;
 
-/// What lay below a target when a run began.
+/// What lay below targets when a run began.
 pub(crate) struct Seen {
-    target: Target,
-    below: Below,
+    targets: Vec<(Target, Below)>,
     at: Instant,
 }
 
 impl Seen {
     /// What lies below `target` now.
-    #[allow(clippy::disallowed_methods)] // as long as the kernel has counted, which no clock of a run knows
     pub(crate) fn now(target: &Target) -> Self {
-        Self { target: target.clone(), below: Below::of(target), at: Instant::now() }
+        Self::of([target])
+    }
+
+    /// What lies below `targets` now.
+    #[allow(clippy::disallowed_methods)] // as long as the kernel has counted, which no clock of a run knows
+    pub(crate) fn of<'a>(targets: impl IntoIterator<Item = &'a Target>) -> Self {
+        let targets = targets.into_iter().map(|target| (target.clone(), Below::of(target)));
+        Self { targets: targets.collect(), at: Instant::now() }
     }
 
     /// The disks and their schedulers.
     pub(crate) fn schedulers(&self) -> Schedulers {
-        schedulers(&self.below)
+        self.targets.iter().flat_map(|(_, below)| schedulers(below)).collect()
     }
 
     /// What has to be known to read the figures, in words.
     pub(crate) fn remarks(&self) -> Vec<String> {
-        let memory = self.below.memory.iter().map(|what| {
-            let path = self.target.path().display();
-            format!("{path} lies in memory ({what}): the figures are of memory, not of a disk")
+        let memory = self.targets.iter().filter_map(|(target, below)| {
+            let (path, what) = (target.path().display(), below.memory.as_ref()?);
+            Some(format!(
+                "{path} lies in memory ({what}): the figures are of memory, not of a disk"
+            ))
         });
-        let left = self.below.left_behind().into_iter().map(|left| {
+        let mut left: Vec<_> =
+            self.targets.iter().flat_map(|(_, below)| below.left_behind()).collect();
+        let mut known = BTreeSet::new();
+        left.retain(|left| known.insert(left.disk.clone()));
+        let left = left.into_iter().map(|left| {
             let (disk, own) = (&left.disk, &left.scheduler);
             format!(
                 "{disk} was not under its own scheduler {own}, since a run was killed that had \
                  switched it: `penstock doctor --clean` gives it back"
             )
         });
-        memory.chain(left).collect()
+        let places: Vec<Schedulers> =
+            self.targets.iter().map(|(_, below)| schedulers(below)).collect();
+        memory.chain(left).chain(on_one_disk(&places, "targets", SHARED)).collect()
     }
 
     /// Both.
@@ -60,9 +76,9 @@ impl Seen {
 
     /// `result`, which has just ended, with all that.
     pub(crate) fn written_to(&self, result: RunResult) -> RunResult {
-        let now = Below::of(&self.target);
+        let now = Self::of(self.targets.iter().map(|(target, _)| target));
         let kernel = self.counted(&now, result.asked);
-        let (before, after) = (self.schedulers(), schedulers(&now));
+        let (before, after) = (self.schedulers(), now.schedulers());
         let changed = before.iter().filter_map(|(disk, scheduler)| {
             let now = after.get(disk).filter(|&now| now != scheduler)?;
             let name = |scheduler: &Option<String>| scheduler.clone().unwrap_or("none".into());
@@ -78,11 +94,16 @@ impl Seen {
         RunResult { remarks, schedulers: before, kernel, ..result }
     }
 
+    /// The disks, of which those below several targets come several times.
+    fn disks(&self) -> impl Iterator<Item = &Disk> {
+        self.targets.iter().flat_map(|(_, below)| &below.disks)
+    }
+
     /// What the kernel has counted until `now`, in which the run `asked` for that.
-    fn counted(&self, now: &Below, asked: AskedResult) -> Option<KernelResult> {
+    fn counted(&self, now: &Self, asked: AskedResult) -> Option<KernelResult> {
         let lasted = self.at.elapsed().as_secs_f64();
         let one = |disk: &Disk| {
-            let then = self.below.disks.iter().find(|known| known.name == disk.name)?.counters?;
+            let then = self.disks().find(|known| known.name == disk.name)?.counters?;
             let since = disk.counters?.since(then);
             let counted = KernelDiskResult {
                 reads: since.reads.requests,
@@ -95,7 +116,7 @@ impl Seen {
             };
             Some((disk.name.clone(), counted))
         };
-        let disks: BTreeMap<_, _> = now.disks.iter().filter_map(one).collect();
+        let disks: BTreeMap<_, _> = now.disks().filter_map(one).collect();
         (!disks.is_empty()).then_some(KernelResult { asked, disks })
     }
 }
@@ -123,6 +144,23 @@ fn others(kernel: &KernelResult) -> Option<String> {
 fn schedulers(below: &Below) -> Schedulers {
     let one = |disk: &penstock_live::Disk| (disk.name.clone(), disk.in_force().map(str::to_owned));
     below.disks.iter().map(one).collect()
+}
+
+/// That several of `places`, each with the disks below it, have one disk in common, and what is `so` then.
+/// Remarks call the places `noun`.
+pub(crate) fn on_one_disk(places: &[Schedulers], noun: &str, so: &str) -> Vec<String> {
+    let mut shared: BTreeMap<Vec<usize>, &str> = BTreeMap::new();
+    for name in places.iter().flat_map(Schedulers::keys) {
+        let has = |place: &Schedulers| place.contains_key(name);
+        let those = (0..places.len()).filter(|&place| has(&places[place])).collect();
+        shared.insert(those, name);
+    }
+    let remark = |(those, name): (Vec<usize>, &str)| {
+        (those.len() > 1).then(|| {
+            format!("{} of {} {noun} lie on one disk, {name}: {so}", those.len(), places.len())
+        })
+    };
+    shared.into_iter().filter_map(remark).collect()
 }
 
 #[cfg(test)]
@@ -159,5 +197,19 @@ mod tests {
         assert!(more.contains("something else used it"));
         let less = others(&kernel(GB, &[("sda", 0)])).unwrap();
         assert!(less.contains("answered the rest"));
+    }
+
+    fn folders(names: &[&[&str]]) -> Vec<Schedulers> {
+        let below = |names: &&[&str]| names.iter().map(|name| ((*name).into(), None)).collect();
+        names.iter().map(below).collect()
+    }
+
+    #[test]
+    fn one_remark_names_all_folders_on_a_disk() {
+        assert!(on_one_disk(&folders(&[&["sda"], &["sdb"], &[]]), "folders", "so").is_empty());
+        let on_loops = folders(&[&["loop0", "sda"], &["loop1", "sda"], &["sdb"]]);
+        let remarks = on_one_disk(&on_loops, "folders", "they share it");
+        assert_eq!(remarks.len(), 1, "{remarks:?}");
+        assert_eq!(remarks[0], "2 of 3 folders lie on one disk, sda: they share it");
     }
 }

@@ -38,9 +38,9 @@ impl Report<'_> {
             fraction,
             device: place.name(),
             world: place.world(),
-            patience: match place.live() {
-                Some(_) => Patience::Target(cell.task.job.live.timeout),
-                None => Patience::Model,
+            patience: match place.targets() {
+                [] => Patience::Model,
+                _ => Patience::Target(cell.task.job.live.timeout),
             },
             now,
         })

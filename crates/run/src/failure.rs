@@ -88,6 +88,16 @@ impl Failure {
         self
     }
 
+    /// The same failure, of the target at `path`, which its message names if it does not yet.
+    #[must_use]
+    pub(crate) fn at(mut self, path: &str) -> Self {
+        let (error, message) = self.message.split_at("error: ".len());
+        if !message.contains(path) {
+            self.message = format!("{error}{path}: {message}");
+        }
+        self
+    }
+
     /// The same failure, marked as a deadlock: every job waits for memory, and no request is outstanding.
     #[must_use]
     pub(crate) fn of_deadlock(self) -> Self {

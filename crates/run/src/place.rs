@@ -4,20 +4,24 @@
 use std::num::NonZeroU32;
 
 use penstock_core::Seed;
-use penstock_live::{Engine, Null, Speed, Target};
+use penstock_live::{Engine, Null, Speed};
 use penstock_spec::devices::{self, DeviceSpec};
-use penstock_spec::{Extent, Job, LaneDevice, Stop};
+use penstock_spec::{AgentSpec, Extent, Job, LaneDevice, Stop};
 
 use crate::candidate::{self, Chosen};
-use crate::engines;
+use crate::engines::RunEngine;
+use crate::extents;
 use crate::failure::Failure;
 use crate::lane::Lane;
 use crate::lane_models::LaneModels;
+use crate::lane_targets::{self, LaneTargets};
+use crate::live_target::Live;
+use crate::loops;
 use crate::options::Options;
 use crate::queues;
 use crate::result::{FileResult, World};
 use crate::step::Step;
-use crate::target::{self, Named};
+use crate::target;
 use crate::target_options::TargetOptions;
 
 /// What begins an emulated device.
@@ -44,20 +48,10 @@ pub(crate) enum Place {
     },
     /// On a real target.
     Live(Live),
+    /// On real targets, one for each file.
+    Targets(LaneTargets),
     /// On nothing, in real time.
     Null,
-}
-
-/// A real target and how it is driven.
-#[derive(Clone)]
-pub(crate) struct Live {
-    pub(crate) target: Target,
-    pub(crate) engine: Engine,
-    /// Whether an argument names the engine: what agents say gives way.
-    named_engine: bool,
-    path: String,
-    /// By this session.
-    made: bool,
 }
 
 /// What `on` stands for.
@@ -66,6 +60,8 @@ enum PlaceKind {
     Model,
     Emulated,
     Target,
+    /// One for each file.
+    Targets,
     Null,
 }
 
@@ -87,14 +83,16 @@ impl PlaceKind {
         if self != Self::Model {
             candidate::can_run_live(policies, on)?;
         }
-        if self != Self::Target {
+        if !matches!(self, Self::Target | Self::Targets) {
             candidate::can_run_without_a_target(policies, on, self == Self::Null)?;
         }
         if self == Self::Null {
             not_buffered(job, on)?;
         }
-        if self != Self::Model {
+        if matches!(self, Self::Emulated | Self::Target) {
             one_file(job, on)?;
+        }
+        if self != Self::Model {
             no_programs(job, on)?;
             no_speed(on, speed)?;
         }
@@ -108,13 +106,6 @@ pub(crate) struct Asked<'a> {
     pub(crate) policies: Vec<Chosen>,
 }
 
-impl Asked<'_> {
-    /// That a policy of ours has not to serve agents that name different engines.
-    fn check_engine(&self) -> Result<(), Failure> {
-        engines::check_one(self.job, &self.policies)
-    }
-}
-
 impl Place {
     /// Opens what `options` name, for `asked` among others; none if each job has its own device.
     pub(crate) fn open(
@@ -124,6 +115,11 @@ impl Place {
     ) -> Result<Option<Self>, Failure> {
         let (target, speed) = (&options.target, options.speed.as_deref());
         let Some(on) = target.on.as_deref() else {
+            let on_targets = |one: &Asked<'_>| Ok(!one.job.workload.file_targets()?.is_empty());
+            let on_targets = asked.iter().map(on_targets).collect::<Result<Vec<_>, Failure>>()?;
+            if on_targets.contains(&true) {
+                return Self::of_files(asked, options, progress).map(Some);
+            }
             for one in asked {
                 let place = Self::own(one.job)?;
                 place.check(one, speed)?;
@@ -135,9 +131,6 @@ impl Place {
         let model = (kind == PlaceKind::Model).then(|| devices::find(on)).transpose()?;
         let name = model.as_ref().map_or(on, |spec| &spec.name);
         asked.iter().try_for_each(|one| kind.check(name, one, speed))?;
-        if kind == PlaceKind::Target && target.engine.is_none() {
-            asked.iter().try_for_each(Asked::check_engine)?;
-        }
         if let Some(spec) = model {
             no_file(&format!("the model {}", spec.name), target)?;
             return Ok(Some(Self::Modelled(spec)));
@@ -146,13 +139,39 @@ impl Place {
         let place = match (kind, on.strip_prefix(EMULATED)) {
             (_, Some(what)) => Self::emulated(on, what, &jobs, target, progress)?,
             (PlaceKind::Null, _) => no_file(on, target).map(|()| Self::Null)?,
-            _ => Self::Live(Live::open(on, &jobs, target, progress)?),
+            _ => {
+                let engine = engine_for(asked, target)?;
+                Self::Live(Live::open(on, &jobs, engine, target, progress)?)
+            }
         };
         Ok(Some(place))
     }
 
+    /// The targets that the jobs of `asked` name for their files.
+    fn of_files(
+        asked: &[Asked<'_>],
+        options: &Options,
+        progress: &mut dyn FnMut(Step<'_>) -> bool,
+    ) -> Result<Self, Failure> {
+        for one in asked {
+            let files = one.job.workload.file_targets()?;
+            let name = lane_targets::name(&files);
+            PlaceKind::Targets.check(&name, one, options.speed.as_deref())?;
+            if files.len() > 1 {
+                loops::check(one.job, options)?;
+            }
+        }
+        let engine = engine_for(asked, &options.target)?;
+        let jobs: Vec<&Job> = asked.iter().map(|one| one.job).collect();
+        LaneTargets::open(&jobs, engine, &options.target, progress).map(Self::Targets)
+    }
+
     /// The modelled device that `job` names, or those of its files or for the devices of its trace.
     pub(crate) fn own(job: &Job) -> Result<Self, Failure> {
+        if let Some(file) = job.workload.file_targets()?.first() {
+            let message = format!("file {} is on {}, a real target", file.file, file.path);
+            return Err(Failure::wrong(message, "name a model with --on, as in --on hdd-7200"));
+        }
         let mapped = job.workload.lane_devices(job.device.as_ref())?;
         if let [first, rest @ ..] = &mapped[..] {
             let alike = rest.iter().all(|other| other.spec == first.spec);
@@ -171,13 +190,15 @@ impl Place {
             Self::Modelled(_) | Self::Mapped(_) => PlaceKind::Model,
             Self::Emulated { .. } => PlaceKind::Emulated,
             Self::Live(_) => PlaceKind::Target,
+            Self::Targets(_) => PlaceKind::Targets,
             Self::Null => PlaceKind::Null,
         };
         kind.check(self.name(), asked, speed)?;
-        if matches!(self, Self::Live(live) if !live.named_engine) {
-            asked.check_engine()
-        } else {
-            Ok(())
+        match self {
+            Self::Live(_) | Self::Targets(_) => {
+                self.targets()[0].check_engine(asked.job, &asked.policies)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -186,7 +207,7 @@ impl Place {
         match self {
             Self::Modelled(spec) => Some((spec, Speed::ONE)),
             Self::Emulated { spec, speed, .. } => Some((spec, *speed)),
-            Self::Mapped(_) | Self::Live(_) | Self::Null => None,
+            Self::Mapped(_) | Self::Live(_) | Self::Targets(_) | Self::Null => None,
         }
     }
 
@@ -214,31 +235,16 @@ impl Place {
     /// # Errors
     /// If they have more bytes than an address can name.
     pub(crate) fn extents(&self, files: usize) -> Result<Vec<Extent>, Failure> {
-        let models = self.models(files);
-        if models.is_empty() {
-            queues::one_target(self.name(), files)?;
-            return Ok(vec![Extent::whole(self.capacity(), self.block())]);
-        }
-        let mut base = 0_u64;
-        let mut extents = Vec::with_capacity(models.len());
-        for (number, spec) in models.iter().enumerate() {
-            // Those of one kind are alike, and there may be many.
-            let (capacity, block) = match number.checked_sub(1) {
-                Some(before) if models[before] == *spec => {
-                    let Extent { capacity, block, .. } = extents[before];
-                    (capacity, block)
-                }
-                _ => {
-                    let device = spec.build(Seed(0));
-                    (device.capacity(), device.block())
-                }
-            };
-            let behind = base.checked_add(capacity);
-            let behind = behind.ok_or_else(|| queues::too_many_bytes(models.len()))?;
-            extents.push(Extent { base, capacity, block });
-            base = behind;
-        }
-        Ok(extents)
+        let sizes = match self {
+            Self::Targets(all) => all.targets().iter().map(Live::size).collect(),
+            Self::Null => vec![(Null::CAPACITY, 1); files.max(1)],
+            Self::Emulated { .. } | Self::Live(_) => {
+                queues::one_target(self.name(), files)?;
+                return Ok(vec![Extent::whole(self.capacity(), self.block())]);
+            }
+            Self::Modelled(_) | Self::Mapped(_) => sizes(&self.models(files)),
+        };
+        extents::behind_each_other(sizes)
     }
 
     /// What its devices are mapped to, by name of the file or of the trace's device; empty if all are of
@@ -260,7 +266,9 @@ impl Place {
         }
         let models = self.models(lanes);
         if models.is_empty() {
-            return queues::one_target(self.name(), lanes);
+            // Of files it is known by now that they need no more than one loop each.
+            let of_trace = asked.job.workload.files().is_empty();
+            return if of_trace { queues::one_target(self.name(), lanes) } else { Ok(()) };
         }
         queues::check(&models, lanes, asked.job, &asked.policies, of_one_queue)
     }
@@ -290,7 +298,9 @@ impl Place {
             return Err(nameless(what));
         }
         let (spec, speed) = self::model(model)?;
-        let open = |path| Live::open(path, jobs, options, progress);
+        // Agents ask the model, which asks the file.
+        let engine = RunEngine::of(&[], options.engine.as_deref());
+        let open = |path| Live::open(path, jobs, engine?, options, progress);
         let over = path.map(open).transpose()?;
         if over.is_none() {
             no_file(&format!("{name} without a file"), options)?;
@@ -301,8 +311,17 @@ impl Place {
     /// The part of it that `job` views.
     pub(crate) fn viewed(&self, job: &Job) -> Result<Self, Failure> {
         let mut place = self.clone();
-        if let Self::Live(live) | Self::Emulated { over: Some(live), .. } = &mut place {
-            live.target = target::viewed(&live.target, job)?;
+        match &mut place {
+            Self::Live(live) | Self::Emulated { over: Some(live), .. } => {
+                *live = live.viewed(job)?;
+            }
+            Self::Targets(all) => {
+                *all = all.of(job)?;
+                if let Some(only) = all.only() {
+                    return Ok(Self::Live(only.clone()));
+                }
+            }
+            _ => {}
         }
         Ok(place)
     }
@@ -311,16 +330,19 @@ impl Place {
     /// stand for something else on a real one.
     pub(crate) fn configure(&self, job: &Job) -> Job {
         let mut job = job.clone();
-        if !matches!(self, Self::Mapped(_)) {
-            job.workload.drop_lane_devices();
+        match self {
+            // The job says itself what each is on.
+            Self::Mapped(_) => {}
+            Self::Targets(_) => job.workload.drop_file_models(),
+            Self::Live(live) if live.is_of_file(&job) => job.workload.drop_file_models(),
+            _ => job.workload.drop_lane_devices(),
         }
         match self {
             Self::Modelled(spec) | Self::Emulated { spec, .. } => job.device = Some(spec.clone()),
-            // The job says itself what each is on.
             Self::Mapped(_) => {}
-            Self::Live(live) => {
+            Self::Live(_) | Self::Targets(_) => {
                 job.policies = candidate::on_a_real_device(&job.policies);
-                let most = live.engine.most_in_flight();
+                let most = self.engine().map_or(u32::MAX, Engine::most_in_flight);
                 job.live.depth.get_or_insert(job.live.target_depth().min(most));
                 // The machine has its own.
                 job.page_cache = None;
@@ -330,35 +352,47 @@ impl Place {
         job
     }
 
-    /// Removes a file that was made for runs that did not take place: after wrong input nothing
+    /// Removes the files that were made for runs that did not take place: after wrong input nothing
     /// stays behind.
     pub(crate) fn discard(&self) {
-        if let Some(Live { target, made: true, .. }) = self.live() {
-            let _ = std::fs::remove_file(target.path());
-        }
+        self.targets().iter().for_each(Live::discard);
     }
 
-    /// Keeps its file from here on, whatever becomes of later runs.
+    /// Keeps its files from here on, whatever becomes of later runs.
     pub(crate) fn keep(&mut self) {
-        if let Self::Live(live) | Self::Emulated { over: Some(live), .. } = self {
-            live.made = false;
+        match self {
+            Self::Live(live) | Self::Emulated { over: Some(live), .. } => live.keep(),
+            Self::Targets(all) => all.targets_mut().iter_mut().for_each(Live::keep),
+            _ => {}
         }
     }
 
     /// That direct I/O moves as many bytes as `job` asks for.
     pub(crate) fn check_units(&self, job: &Job) -> Result<(), Failure> {
-        let Self::Live(live) = self else { return Ok(()) };
-        let (unit, agents) = (live.target.unit(), job.workload.agents());
-        agents.iter().try_for_each(|agent| agent.fits_units(unit, &live.path))?;
-        let merges = job.workload.merges();
-        Ok(merges.map_or(Ok(()), |merges| merges.fits_units(unit, &live.path))?)
+        if matches!(self, Self::Emulated { .. }) {
+            return Ok(());
+        }
+        for (number, live) in (0..).zip(self.targets()) {
+            let unit = live.target.unit();
+            let several = matches!(self, Self::Targets(_));
+            let here =
+                |agent: &&AgentSpec| !several || agent.file_numbers().any(|one| one == number);
+            let mut agents = job.workload.agents().iter().filter(here);
+            agents.try_for_each(|agent| agent.fits_units(unit, &live.path))?;
+            let merges = job.workload.merges();
+            merges.map_or(Ok(()), |merges| merges.fits_units(unit, &live.path))?;
+        }
+        Ok(())
     }
 
-    /// The real target, if there is one.
-    pub(crate) fn live(&self) -> Option<&Live> {
+    /// The real targets, one for each file if there are several.
+    pub(crate) fn targets(&self) -> &[Live] {
         match self {
-            Self::Live(live) | Self::Emulated { over: Some(live), .. } => Some(live),
-            _ => None,
+            Self::Live(live) | Self::Emulated { over: Some(live), .. } => {
+                std::slice::from_ref(live)
+            }
+            Self::Targets(all) => all.targets(),
+            _ => &[],
         }
     }
 
@@ -366,7 +400,7 @@ impl Place {
         match self {
             Self::Modelled(_) | Self::Mapped(_) => World::Simulated,
             Self::Emulated { .. } => World::Emulated,
-            Self::Live(_) | Self::Null => World::Measured,
+            Self::Live(_) | Self::Targets(_) | Self::Null => World::Measured,
         }
     }
 
@@ -382,6 +416,7 @@ impl Place {
             Self::Mapped(models) => models.name(),
             Self::Emulated { name, .. } => name,
             Self::Live(live) => &live.path,
+            Self::Targets(all) => all.name(),
             Self::Null => NULL,
         }
     }
@@ -391,6 +426,7 @@ impl Place {
         for (number, file) in files.iter_mut().enumerate() {
             match self {
                 Self::Live(live) => file.path = Some(live.path.clone()),
+                Self::Targets(all) => file.path = Some(all.targets()[number].path.clone()),
                 Self::Mapped(models) => {
                     file.device = Some(models.devices()[number].spec.name.clone());
                 }
@@ -402,13 +438,14 @@ impl Place {
     }
 
     pub(crate) fn engine(&self) -> Option<Engine> {
-        self.live().map(|live| live.engine)
+        self.targets().first().map(|live| live.engine())
     }
 
     /// Bytes that a job may use.
     pub(crate) fn capacity(&self) -> u64 {
         let model = |spec: &DeviceSpec| spec.build(Seed(0)).capacity();
         let file = |live: &Live| live.target.capacity();
+        let sum = |sum: u64, live: &Live| sum.saturating_add(file(live));
         match self {
             Self::Modelled(spec) => model(spec),
             Self::Mapped(models) => models.capacity(),
@@ -416,6 +453,7 @@ impl Place {
                 model(spec).min(over.as_ref().map_or(u64::MAX, file))
             }
             Self::Live(live) => file(live),
+            Self::Targets(all) => all.targets().iter().fold(0, sum),
             Self::Null => Null::CAPACITY,
         }
     }
@@ -425,7 +463,8 @@ impl Place {
         match self {
             Self::Modelled(spec) | Self::Emulated { spec, .. } => disks(spec),
             Self::Mapped(models) => disks(models.first()),
-            Self::Live(_) | Self::Null => NonZeroU32::MIN,
+            // Each target has a policy of its own, which serves one.
+            Self::Live(_) | Self::Targets(_) | Self::Null => NonZeroU32::MIN,
         }
     }
 
@@ -433,7 +472,7 @@ impl Place {
     pub(crate) fn side_by_side(&self) -> NonZeroU32 {
         match self {
             Self::Modelled(spec) | Self::Emulated { spec, .. } => spec.side_by_side(),
-            Self::Mapped(_) | Self::Live(_) | Self::Null => NonZeroU32::MIN,
+            Self::Mapped(_) | Self::Live(_) | Self::Targets(_) | Self::Null => NonZeroU32::MIN,
         }
     }
 
@@ -443,44 +482,32 @@ impl Place {
             Self::Modelled(spec) | Self::Emulated { spec, .. } => spec.build(Seed(0)).block(),
             Self::Mapped(models) => models.block(),
             Self::Live(live) => live.target.block(),
+            Self::Targets(all) => {
+                all.targets().iter().map(|live| live.target.block()).max().unwrap_or(1)
+            }
             Self::Null => 1,
         }
     }
 }
 
-impl Live {
-    /// The target at `path`, made if `options` say so and `jobs` fit it.
-    fn open(
-        path: &str,
-        jobs: &[&Job],
-        options: &TargetOptions,
-        progress: &mut dyn FnMut(Step<'_>) -> bool,
-    ) -> Result<Self, Failure> {
-        let engine = match &options.engine {
-            Some(name) => engines::named(name)?,
-            None => engines::of_agents(jobs)?,
-        };
-        let named_engine = options.engine.is_some();
-        let Named { target, made } = target::open(path, jobs, options, progress)?;
-        Ok(Self { target, engine, named_engine, path: path.into(), made })
-    }
-
-    /// The engine of a thread that asks by itself, of which `named` is what its agents say.
-    pub(crate) fn engine_of(&self, named: Option<Engine>) -> Engine {
-        if self.named_engine { self.engine } else { named.unwrap_or_else(engines::usual) }
-    }
+/// The engine that serves `asked`.
+fn engine_for(asked: &[Asked<'_>], options: &TargetOptions) -> Result<RunEngine, Failure> {
+    let jobs: Vec<&Job> = asked.iter().map(|one| one.job).collect();
+    let engine = RunEngine::of(&jobs, options.engine.as_deref())?;
+    asked.iter().try_for_each(|one| engine.check_one(one.job, &one.policies))?;
+    Ok(engine)
 }
 
 /// That `what`, which has no file, is not asked to make or drive one.
 fn no_file(what: &str, options: &TargetOptions) -> Result<(), Failure> {
     let live_only = [
-        ("--create", &options.create),
-        ("--engine", &options.engine),
-        ("--i-will-lose-data", &options.i_will_lose_data),
-        ("--even-if-not-empty", &options.even_if_not_empty.then(String::new)),
-        ("--read-only", &options.read_only.then(String::new)),
+        ("--create", options.create.is_some()),
+        ("--engine", options.engine.is_some()),
+        ("--i-will-lose-data", !options.i_will_lose_data.is_empty()),
+        ("--even-if-not-empty", options.even_if_not_empty),
+        ("--read-only", options.read_only),
     ];
-    match live_only.iter().find(|(_, value)| value.is_some()) {
+    match live_only.iter().find(|(_, given)| *given) {
         None => Ok(()),
         Some((option, _)) => {
             let message = format!("{option} does not go with {what}");
@@ -506,7 +533,10 @@ fn one_file(job: &Job, on: &str) -> Result<(), Failure> {
     }
     let count = names.len();
     let message = format!("the job has {count} files, each on a device of its own; {on} is one");
-    let hint = "name a model with --on, as in --on hdd-7200, or give the job one file: count = 1";
+    let hint = format!(
+        "name a target for each, as in --on {}=PATH, or a model for all, as in --on hdd-7200",
+        names[0]
+    );
     Err(Failure::wrong(message, hint))
 }
 
@@ -524,6 +554,21 @@ fn no_speed(on: &str, speed: Option<&str>) -> Result<(), Failure> {
     let Some(speed) = speed else { return Ok(()) };
     let message = format!("--speed {speed} does not go with {on}: it takes its own time");
     Err(Failure::wrong(message, "leave it out, or name a model with --on"))
+}
+
+/// The capacity and the block of each of `models`.
+fn sizes(models: &[&DeviceSpec]) -> Vec<(u64, u32)> {
+    let mut sizes: Vec<(u64, u32)> = Vec::with_capacity(models.len());
+    for (number, spec) in models.iter().enumerate() {
+        // Those of one kind are alike, and there may be many.
+        let like_the_last = number.checked_sub(1).filter(|&before| models[before] == *spec);
+        let built = || {
+            let device = spec.build(Seed(0));
+            (device.capacity(), device.block())
+        };
+        sizes.push(like_the_last.map_or_else(built, |before| sizes[before]));
+    }
+    sizes
 }
 
 /// Disks that work side by side in a model.

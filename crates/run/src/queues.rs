@@ -6,6 +6,7 @@ use penstock_spec::Job;
 use penstock_spec::devices::{self, DeviceSpec};
 
 use crate::candidate::Chosen;
+use crate::extents::too_many_bytes;
 use crate::failure::Failure;
 
 /// That `models`, of which there are several if there are so many `lanes`, can each have a queue of its
@@ -65,12 +66,6 @@ pub(crate) fn one(spec: &DeviceSpec, why: &str) -> Result<(), Failure> {
     let Some(_) = spec.array_of_queues() else { return Ok(()) };
     let message = format!("{why}, and {} has one before each disk", spec.name);
     Err(Failure::wrong(message, "give its array scheduler = \"one\""))
-}
-
-/// The error for so many devices.
-pub(crate) fn too_many_bytes(devices: usize) -> Failure {
-    let message = format!("{devices} devices have more than 16 EiB together");
-    Failure::wrong(message, "name smaller devices, or fewer of them")
 }
 
 /// That every byte of `models`, which lie behind each other, has an address.

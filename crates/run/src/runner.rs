@@ -24,6 +24,7 @@ use crate::durable::{Durable, Flushing};
 use crate::ending::Ending;
 use crate::failure::Failure;
 use crate::last_sent::LastSent;
+use crate::live_target::Live;
 use crate::measures;
 use crate::measures::arm::Stretch;
 use crate::measures::busy::DeviceBusy;
@@ -35,7 +36,7 @@ use crate::measures::programs::ProgramBook;
 use crate::measures::subject::Subject;
 use crate::measures::windows::Plan;
 use crate::observer::{CellObserver, Ends};
-use crate::place::{Live, Place, disks as disks_of};
+use crate::place::{Place, disks as disks_of};
 use crate::progress::{Progress, Reporter, Rhythm};
 use crate::record::recorded::Recorded;
 use crate::record::{Header, RecordedDisk, RecordedLane, RecordedServed, Recorder};
@@ -127,7 +128,7 @@ impl Runner<'_> {
             Place::Emulated { spec, speed, over, .. } => {
                 let (mut clock, file) = match over {
                     Some(live) => self
-                        .stage(live, live.engine, Caching::Direct)
+                        .stage(live, live.engine(), Caching::Direct)
                         .map(|(clock, file)| (clock, Some(file)))?,
                     None => (LiveClock::bare(), None),
                 };
@@ -148,11 +149,12 @@ impl Runner<'_> {
                 let seen = Seen::now(&live.target);
                 let remark = self.cold(live)?;
                 let (mut clock, device) =
-                    self.stage(live, live.engine, self.load.workload.caching())?;
+                    self.stage(live, live.engine(), self.load.workload.caching())?;
                 let mut result = self.run_live(place, device, &mut clock, progress)?;
                 result.remarks.extend(remark);
                 Ok(seen.written_to(result))
             }
+            Place::Targets(_) => unreachable!("each target has a loop of its own"),
             Place::Null => self.run_null(place, progress),
         }
     }
@@ -356,7 +358,7 @@ impl Runner<'_> {
     pub(crate) fn depth(&self, live: &Live, engine: Engine) -> u32 {
         let depth = self.job.live.target_depth();
         // What was set for the run need not suit the engine of an agent.
-        if engine == live.engine { depth } else { depth.min(engine.most_in_flight()) }
+        if engine == live.engine() { depth } else { depth.min(engine.most_in_flight()) }
     }
 
     /// Real time, and `live` behind `engine`, for the largest command of this run.
@@ -369,14 +371,13 @@ impl Runner<'_> {
         // Merging makes commands longer than any request, and so do reading ahead and writing back.
         let cache = self.job.buffered().map_or(0, |_| Options::LONGEST);
         let longest = self.load.longest.max(self.policy.longest()).max(cache);
-        let depth = self.depth(live, engine);
         let settings = Settings {
             batch: self.job.live.batch,
             caching,
             order: if self.job.live.advise { self.load.workload.order() } else { Order::Unknown },
             seed: Seed(self.seed),
             timeout: self.job.live.timeout,
-            ..Settings::new(depth, longest)
+            ..Settings::new(self.depth(live, engine), longest)
         };
         Ok(Stage::single(engine, live.target.clone(), settings)?)
     }
@@ -403,6 +404,14 @@ impl Runner<'_> {
         let recorder = self.recorder(|| self.header(place, &device, place.disks()))?;
         let Some(recorder) = recorder else {
             let mut stack = Queued::new(policy, device).arrivals_first(at_completions);
+            let base = self.load.base();
+            if base > 0 {
+                // Addresses of the run begin with those of the files before it.
+                let mut rack = Rack::behind(base, vec![stack]);
+                let result = self.drive(&mut rack, clock, progress, observers, None, &quit)?;
+                let policies = rack.devices().map(Queued::policy);
+                return self.counted(policies, courses.as_ref(), &quit, result);
+            }
             let result = self.drive(&mut stack, clock, progress, observers, None, &quit)?;
             return self.counted([stack.policy()], courses.as_ref(), &quit, result);
         };
@@ -546,8 +555,10 @@ impl Runner<'_> {
             }
         }
         run_errors::quit(quit.get(), self.policy.name())?;
-        if let (Some(courses), Some(detail)) = (courses, &mut result.detail) {
-            detail.policy = courses.series.of_all();
+        match (courses, &mut result.detail) {
+            (Some(courses), Some(detail)) => detail.policy = courses.series.of_all(),
+            (Some(courses), detail) if self.is_part => *detail = Some(courses.series.detail()),
+            _ => {}
         }
         Ok(RunResult { policy_stats, ..result })
     }

@@ -9,6 +9,7 @@ use crate::design::{self, Cell, Task};
 use crate::failure::Failure;
 use crate::independent;
 use crate::law;
+use crate::loops;
 use crate::machine::machine;
 use crate::measures::arm::Stretch;
 use crate::options::Options;
@@ -18,6 +19,7 @@ use crate::record::Recorder;
 use crate::result::{Comparison, JobResult, Machine, RunResult};
 use crate::runner::Runner;
 use crate::shares;
+use crate::side_by_side;
 use crate::snapshot::Watch;
 use crate::stability;
 use crate::step::Step;
@@ -181,6 +183,9 @@ impl Session {
             Some(place) => place.viewed(job)?,
         };
         place.check(&asked, self.options.speed.as_deref())?;
+        if place.is_real() && job.workload.file_names().len() > 1 {
+            loops::check(job, &self.options)?;
+        }
         place.check_units(job)?;
         let load = workload::load(job, &place)?;
         let place = place.playing(&load.lanes);
@@ -236,9 +241,21 @@ fn one_run(
         }
         (Chosen::Alone(class, _), _) => {
             let alone = runner.load.only(*class)?;
-            let result = Runner { load: &alone, ..*runner }.run_whole(place, progress)?;
+            let result = over_targets(&Runner { load: &alone, ..*runner }, place, progress)?;
             Ok(result.only(*class))
         }
-        _ => runner.run_whole(place, progress),
+        _ => over_targets(runner, place, progress),
     }
+}
+
+/// The run of `runner` at `place` under a policy: over one stack, or over one for each file in real time.
+fn over_targets(
+    runner: &Runner<'_>,
+    place: &Place,
+    progress: &mut dyn Progress,
+) -> Result<RunResult, Failure> {
+    if place.is_real() && runner.load.lanes.len() > 1 {
+        return side_by_side::run(runner, place, progress);
+    }
+    runner.run_whole(place, progress)
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
-use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
 
 use penstock_live::{Contents, Target, User};
 use penstock_spec::units;
@@ -24,6 +24,82 @@ pub(crate) struct Named {
     pub(crate) made: bool,
 }
 
+/// What tells files and devices apart, whatever their names.
+#[derive(PartialEq, Eq)]
+pub(crate) enum Identity {
+    /// The number of a block device.
+    Device(u64),
+    /// The file system of a file, and its number there.
+    File(u64, u64),
+    /// Where a file is to be made.
+    Missing(PathBuf),
+}
+
+impl Identity {
+    /// That of what is at `path`.
+    pub(crate) fn of(path: &Path) -> Self {
+        match std::fs::metadata(path) {
+            Ok(meta) if meta.file_type().is_block_device() => Self::Device(meta.rdev()),
+            Ok(meta) => Self::File(meta.dev(), meta.ino()),
+            Err(_) => {
+                let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+                let folder = whole.parent().and_then(|folder| std::fs::canonicalize(folder).ok());
+                let real = folder.zip(whole.file_name()).map(|(folder, name)| folder.join(name));
+                Self::Missing(real.unwrap_or(whole))
+            }
+        }
+    }
+}
+
+/// The path in `on`, and whether a loop device is to be made of the file there.
+pub(crate) fn unlooped(on: &str) -> (&Path, bool) {
+    on.strip_prefix(LOOP).map_or((Path::new(on), false), |path| (Path::new(path), true))
+}
+
+/// Whether `on` names a block device that is there.
+pub(crate) fn is_device(on: &str) -> bool {
+    let (path, looped) = unlooped(on);
+    !looped && std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device())
+}
+
+/// A target that may have to be named once more.
+pub(crate) struct ToBeNamed<'a> {
+    pub(crate) path: &'a Path,
+    /// A block device, which has to be.
+    pub(crate) is_device: bool,
+}
+
+/// Which of `given`, all that `--i-will-lose-data` says, names each of `targets`, which are those of
+/// `option`.
+///
+/// # Errors
+/// One of them names none of the targets.
+pub(crate) fn named_again(
+    targets: &[ToBeNamed<'_>],
+    given: &[String],
+    option: &str,
+) -> Result<Vec<Option<String>>, Failure> {
+    let names =
+        |target: &ToBeNamed<'_>| given.iter().position(|name| Target::is_named(target.path, name));
+    let mut found: Vec<Option<usize>> = targets.iter().map(names).collect();
+    let spare = (0..given.len()).find(|name| !found.contains(&Some(*name)));
+    let unnamed =
+        |(target, name): (&ToBeNamed<'_>, &Option<usize>)| target.is_device && name.is_none();
+    let unnamed = targets.iter().zip(&found).position(unnamed);
+    match (spare, unnamed) {
+        // The refusal of the device says what it could be named.
+        (Some(name), Some(target)) => found[target] = Some(name),
+        (Some(name), None) => {
+            let message = format!("--i-will-lose-data {} names no target of {option}", given[name]);
+            let hint =
+                format!("name block devices of {option} once more, by serial number or path");
+            return Err(Failure::wrong(message, hint));
+        }
+        (None, _) => {}
+    }
+    Ok(found.into_iter().map(|name| name.map(|name| given[name].clone())).collect())
+}
+
 /// Whether `on` names a target: it is written like a file's name, or it is there, or it is to be
 /// made.
 pub(crate) fn is_one(on: &str, options: &TargetOptions) -> bool {
@@ -42,27 +118,32 @@ pub(crate) fn open(
     progress: &mut dyn FnMut(Step<'_>) -> bool,
 ) -> Result<Named, Failure> {
     let create = options.create.as_deref().map(created).transpose()?;
-    let (path, looped) = on.strip_prefix(LOOP).map_or((on, false), |path| (path, true));
-    if path.is_empty() {
+    let (path, looped) = unlooped(on);
+    if path.as_os_str().is_empty() {
         return Err(Failure::wrong(format_args!("--on {on} names no file"), "as loop:./disk.img"));
     }
-    let path = Path::new(path);
-    if options.even_if_not_empty && options.i_will_lose_data.is_none() {
+    let named = match &options.i_will_lose_data[..] {
+        [] => None,
+        [one] => Some(one.clone()),
+        several => {
+            named_again(&[ToBeNamed { path, is_device: is_device(on) }], several, "--on")?.remove(0)
+        }
+    };
+    let named = named.as_deref();
+    if options.even_if_not_empty && named.is_none() {
         return Err(named_for_nothing(on));
     }
     if options.read_only {
         return read(path, on, looped, options);
     }
-    let device = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_block_device());
-    if !device || looped {
-        let user = user(path, options.i_will_lose_data.as_deref())?;
+    if !is_device(on) {
+        let user = user(path, named)?;
         return owned(path, on, looped, create, user, jobs, progress);
     }
     if create.is_some() {
         let message = format!("--create does not go with {on}, which is a block device");
         return Err(Failure::wrong(message, "a device has its size: leave it out"));
     }
-    let named = options.i_will_lose_data.as_deref();
     let target = Target::open_device(path, named, contents(options.even_if_not_empty))?;
     Ok(Named { target, made: false })
 }
@@ -82,7 +163,7 @@ pub(crate) fn named_for_nothing(on: impl fmt::Display) -> Failure {
 fn read(path: &Path, on: &str, looped: bool, options: &TargetOptions) -> Result<Named, Failure> {
     let others = [
         ("--create", options.create.is_some()),
-        ("--i-will-lose-data", options.i_will_lose_data.is_some()),
+        ("--i-will-lose-data", !options.i_will_lose_data.is_empty()),
         (LOOP, looped),
     ];
     if let Some((other, _)) = others.iter().find(|(_, given)| *given) {
@@ -147,7 +228,7 @@ fn owned(
 }
 
 /// How much `job` views of `size` bytes.
-fn viewed_of(size: u64, job: &Job) -> Result<u64, Failure> {
+pub(crate) fn viewed_of(size: u64, job: &Job) -> Result<u64, Failure> {
     match job.live.view {
         Some(View { start, length }) if start.checked_add(length).is_none_or(|end| end > size) => {
             let message = format!("live.view ends past the {size} bytes to create");

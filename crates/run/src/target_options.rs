@@ -10,8 +10,8 @@ pub struct TargetOptions {
     pub on: Option<String>,
     /// Size of the owned file to create at the path, if it is missing.
     pub create: Option<String>,
-    /// The block device of `on` once more, by serial number or path: what is on it may be lost.
-    pub i_will_lose_data: Option<String>,
+    /// Block devices to run on once more, each by serial number or path: what is on them may be lost.
+    pub i_will_lose_data: Vec<String>,
     /// The block device may hold data that no format announces.
     pub even_if_not_empty: bool,
     /// The target is only read: it may be anybody's, and the job may not write.

@@ -278,7 +278,7 @@ fn a_run_over_files_replays_alike() {
 #[test]
 fn what_files_cannot_be_on_is_refused() {
     let on = |place: &str| Options { target: TargetOptions::on(place), ..options(&["fcfs"]) };
-    for place in ["null", "./data.img", "emulated:flash", "emulated:flash:./data.img"] {
+    for place in ["./data.img", "emulated:flash", "emulated:flash:./data.img"] {
         let error = refused(TWO, &[], &on(place));
         let said =
             format!("error: the job has 2 files, each on a device of its own; {place} is one");

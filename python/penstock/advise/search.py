@@ -322,6 +322,9 @@ def _rates(
         return 0.0, 0.0
     probe = min(written.duration, written.warmup + max(10**9, written.duration // 20))
     ran = measured(_lasting(job, probe), [Setting(policy="fcfs", changes={})], on)
+    if on.on is None and ran["world"] == "measured":
+        hint = "name a model with --on, as in --on hdd-7200: settings are tried there"
+        raise wrong("the files of the job are on real targets", hint)
     classes = {one["name"]: one for one in ran["runs"][0]["classes"]}
     asked = [goal.figure for goal in goals] + [best]
     for one in asked:

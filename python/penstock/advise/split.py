@@ -26,7 +26,7 @@ from statistics import median
 from penstock import _native
 from penstock.advise.measure import Pattern, Progress, Turns, measure
 from penstock.errors import RUN_FAILED, PenstockError, translated, wrong
-from penstock.target import Target, path
+from penstock.target import Target, every_path
 
 TOLERANCE = 0.37
 """By how much a piece may take longer than a block: 1.26 ms to 0.926 ms in the paper."""
@@ -240,7 +240,7 @@ def split(
         Target(
             on=fspath(target),
             create=create,
-            i_will_lose_data=path(i_will_lose_data),
+            i_will_lose_data=every_path(i_will_lose_data),
             even_if_not_empty=even_if_not_empty,
             engine=engine,
         ),

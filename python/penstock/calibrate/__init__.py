@@ -18,7 +18,7 @@ from penstock.calibrate.measure import Progress, in_rounds, opened
 from penstock.calibrate.models import MODELS, Known, Model
 from penstock.calibrate.probes import Figures, Measured, Op, Probe
 from penstock.job import Plain, plain
-from penstock.target import Target, path
+from penstock.target import Target, every_path
 from penstock.text import places
 
 ROUNDS = 5
@@ -157,7 +157,7 @@ def calibrate(
         Target(
             on=fspath(target),
             create=create,
-            i_will_lose_data=path(i_will_lose_data),
+            i_will_lose_data=every_path(i_will_lose_data),
             even_if_not_empty=even_if_not_empty,
             engine=engine,
         ),

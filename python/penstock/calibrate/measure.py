@@ -49,7 +49,7 @@ def opened(target: Target) -> Iterator[Subject]:
     try:
         session = Session(target, [LOOK], policies=[POLICY])
     except PenstockError as error:
-        may_write = target.create is not None or target.i_will_lose_data is not None
+        may_write = target.create is not None or bool(target.i_will_lose_data)
         if error.exit_code != UNSAFE or may_write:
             raise
         target = replace(target, read_only=True)

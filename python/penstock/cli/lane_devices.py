@@ -27,7 +27,7 @@ class Whole(NamedTuple):
         """The error for two arguments."""
         return wrong(
             f"--on {one} and --on {other} {what}",
-            f"name one place for all, or one model for each {self.part}, as in --on {self.example}",
+            f"name one place for all, or one for each {self.part}, as in --on {self.example}",
         )
 
 
@@ -59,26 +59,35 @@ def divided(given: Sequence[str], whole: Whole) -> tuple[str | None, dict[str, s
 
 
 def of_files(devices: dict[str, str]) -> list[str]:
-    """The arguments of `--set` that put each of these files of a job on its device."""
-    return [f"{_key(name)}={model}" for name, model in devices.items()]
+    """The arguments of `--set` that put each of these files of a job on its device or target."""
+    return [f"{_key(name, place)}={place}" for name, place in devices.items()]
 
 
-def _key(name: str) -> str:
+def _key(name: str, place: str) -> str:
     section, _, number = name.partition(".")
-    return f"file.{section}.on.{number}" if number else f"file.{section}.device"
+    if number:
+        return f"file.{section}.on.{number}"
+    return f"file.{section}.{'path' if _is_path(place) else 'device'}"
+
+
+def _is_path(place: str) -> bool:
+    """Whether it names real targets, and no model."""
+    if place.endswith(".toml") or place.startswith("emulated:"):
+        return False
+    return "/" in place or place.startswith("loop:")
 
 
 def _file(text: str) -> tuple[str, str] | None:
-    """The name of a file of a job and that of a model, if that is what it is.
+    """The name of a file of a job and that of a model or a target, if that is what it is.
 
     The path of a target may have an equals sign too: there is such a file, or what stands behind
     the sign looks like a name of a file and not like a path.
     """
-    name, equals, model = text.partition("=")
+    name, equals, place = text.partition("=")
     if not equals or not _FILE.fullmatch(name) or Path(text).exists():
         return None
-    path = model.startswith(("/", "./", "../", *_SCHEMES))
-    return None if "." in model and not path and not model.endswith(".toml") else (name, model)
+    path = "/" in place or place.startswith(_SCHEMES)
+    return None if "." in place and not path and not place.endswith(".toml") else (name, place)
 
 
 def _named(text: str) -> tuple[str, str] | None:

@@ -34,13 +34,15 @@ On = Annotated[
     list[str] | None,
     typer.Option(
         "--on",
-        metavar="DEVICE|PATH|emulated:…|null|FILE=DEVICE",
+        metavar="DEVICE|PATH|emulated:…|null|FILE=DEVICE|FILE=PATH,PATH…",
         help="Where it runs: a named device (`penstock list devices`), a device file (.toml), "
         "the path of a file that penstock owns, written with a slash as ./data.img, the same "
         "behind a loop device as loop:./data.img, or a block device, with --i-will-lose-data; "
         "emulated:DEVICE[@SPEED][:PATH], a model that answers in real time; or null, which does "
         "nothing. "
-        "Files of the job are named singly, as --on data=hdd-7200 --on log=flash. "
+        "Files of the job are named singly, as --on data=hdd-7200 --on log=flash, or "
+        "--on data=./a.img,./b.img, a target for each file of that name, or "
+        "--on data.0=./a.img. "
         "If not given, the job's own device.",
     ),
 ]
@@ -56,12 +58,13 @@ Create = Annotated[
 ]
 
 LoseData = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--i-will-lose-data",
         metavar="SERIAL|PATH",
         help="The block device of --on once more, by serial number or path: what is on it is "
-        "written over. A device that is in use or carries anything is refused all the same. "
+        "written over. Repeat it for each. "
+        "A device that is in use or carries anything is refused all the same. "
         "Or the path of an owned file once more, if what a gate wrote to it may be lost.",
     ),
 ]

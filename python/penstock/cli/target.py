@@ -53,6 +53,7 @@ def targeted(
 
         def run(**given: object) -> None:
             named: dict[str, Any] = {field: given[field] for field in options}
+            named["i_will_lose_data"] = named["i_will_lose_data"] or ()
             own: dict[str, Any] = {one: value for one, value in given.items() if one in taken}
             if on is On and "on" not in taken:
                 with errors_end():
@@ -78,5 +79,7 @@ def _parameters(verb: Signature, options: dict[str, Any]) -> Iterator[Parameter]
             if field in verb.parameters:
                 continue
             kind = get_args(declared)[0]
-            default = Parameter.empty if kind is str else getattr(Target, field)
+            # An option that may be given several times is not given at all by default.
+            usual = None if field == "i_will_lose_data" else getattr(Target, field)
+            default = Parameter.empty if kind is str else usual
             yield Parameter(field, one.kind, default=default, annotation=declared)

@@ -387,6 +387,9 @@ class File(TypedDict):
     the time in which the job asks, as of a class."""
     device: NotRequired[str]
     """Name of the modelled device that it is on; left out of a real target."""
+    device_busy: NotRequired[float]
+    """Share of the measured time in which its real target had something to do; left out of a model,
+    whose `device_stats` have it, and of a single file, of which it is that of the run."""
     device_stats: NotRequired[DeviceStats]
     """What the disks of its device did; left out of a real target."""
     path: NotRequired[str]

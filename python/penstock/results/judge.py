@@ -175,7 +175,8 @@ def _overloaded(policy: str, run: Run, name: str) -> Iterator[Overload]:
 def _busiest(run: Run) -> float:
     """How busy the busiest disk was: one of several may be where everything waits."""
     disks = run["device_stats"].get("disks", []) if "device_stats" in run else []
-    return max([run["device_busy"], *(disk["utilisation"] for disk in disks)])
+    targets = [file["device_busy"] for file in run["files"] if "device_busy" in file]
+    return max([run["device_busy"], *targets, *(disk["utilisation"] for disk in disks)])
 
 
 def changes(candidates: Candidates) -> list[Change]:

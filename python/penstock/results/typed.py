@@ -282,6 +282,7 @@ class FileResult:
     requests: int
     bytes: int
     bw_bytes: float
+    device_busy: float | None
     device_stats: DiskStats | None
 
 

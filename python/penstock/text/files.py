@@ -35,7 +35,8 @@ def rows(policy: Rounds) -> Iterator[Sequence[str]]:
 
 def _row(file: File) -> Sequence[str]:
     stats = file.get("device_stats")
-    busy = units.percent(stats["utilisation"]) if stats else "–"
+    share = stats["utilisation"] if stats else file.get("device_busy")
+    busy = "–" if share is None else units.percent(share)
     place = file.get("device") or file.get("path") or "–"
     rate = units.megabytes(file["bw_bytes"])
     return (file["name"], place, units.count(file["requests"]), rate, busy)

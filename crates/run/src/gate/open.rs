@@ -87,7 +87,8 @@ pub struct GateFile {
 impl GateFile {
     /// The file at `path`, under what `options` say of a file.
     pub fn at(path: impl Into<PathBuf>, options: &TargetOptions) -> Self {
-        let TargetOptions { create, i_will_lose_data, even_if_not_empty, .. } = options.clone();
+        let TargetOptions { create, even_if_not_empty, .. } = options.clone();
+        let i_will_lose_data = options.i_will_lose_data.first().cloned();
         Self { path: path.into(), create, adopt: false, i_will_lose_data, even_if_not_empty }
     }
 

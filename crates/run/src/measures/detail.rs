@@ -32,6 +32,15 @@ struct History {
 }
 
 impl History {
+    /// The same without windows that begin after `end`, in which a thread waited for nothing.
+    fn until(mut self, end: Time) -> Self {
+        let windows = end.ns() / self.length.ns().max(1) + 1;
+        for class in &mut self.classes {
+            class.rows.truncate(usize::try_from(windows).unwrap_or(usize::MAX));
+        }
+        self
+    }
+
     /// Takes in what `other` has, in windows of the length of the longer ones of both.
     fn join(&mut self, other: &mut Self) {
         let length = self.length.max(other.length);
@@ -161,7 +170,8 @@ impl Measure for Details<'_> {
     }
 
     fn write(&mut self, end: Time, result: &mut RunResult) {
-        let history = self.joined.take().unwrap_or_else(|| self.history(end));
+        let joined = self.joined.take().map(|history| history.until(end));
+        let history = joined.unwrap_or_else(|| self.history(end));
         let window_s = history.length.ns() as f64 / 1e9;
         let classes = history.classes.iter().zip(&self.names).map(|(class, name)| {
             let rows = class.rows.iter().enumerate().map(|(number, counts)| {

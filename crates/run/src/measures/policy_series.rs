@@ -11,7 +11,7 @@ use penstock_core::{Counter, Moves, Policy, PolicyObserver, Time, Witness};
 
 use crate::measures::measure::Measure;
 use crate::measures::windows::Plan;
-use crate::result::{CounterKind, CounterSeries, RunResult};
+use crate::result::{CounterKind, CounterSeries, Detail, RunResult};
 
 /// Counters of so many classes are kept, of the first ones: no picture has more lines.
 const CLASSES: usize = 8;
@@ -78,6 +78,14 @@ impl PolicySeries {
         course.push();
     }
 
+    /// The series of the policy of one thread, for [`joined`].
+    pub(crate) fn detail(&self) -> Detail {
+        let window =
+            self.of.borrow().first().map_or(self.plan.length, |course| course.borrow().plan.length);
+        let (classes, policy) = (Vec::new(), self.of_all());
+        Detail { window_s: window.ns() as f64 / 1e9, classes, policy, arm: None }
+    }
+
     /// The series of all policies.
     pub(crate) fn of_all(&self) -> Vec<CounterSeries> {
         let of = self.of.borrow();
@@ -90,6 +98,39 @@ impl PolicySeries {
         });
         series.collect()
     }
+}
+
+/// The series in `detail`, of the only policy of a thread, as those of the policy before `disk`; none if so many
+/// are not sampled.
+pub(crate) fn of_disk(mut detail: Detail, disk: usize) -> Detail {
+    detail.policy.retain(|series| disk < DISKS && series.of_class.is_none());
+    for series in &mut detail.policy {
+        series.name = format!("disk{disk}.{}", series.name);
+        series.disk = Some(disk);
+    }
+    detail
+}
+
+/// All series in `details`, in so many `windows` of `window_s` at most, which no window of theirs is longer than.
+pub(crate) fn joined(details: Vec<Detail>, window_s: f64, windows: usize) -> Vec<CounterSeries> {
+    let widened = |mut detail: Detail| {
+        while detail.window_s < 0.75 * window_s {
+            detail.policy.iter_mut().for_each(widen);
+            detail.window_s *= 2.0;
+        }
+        detail.policy.iter_mut().for_each(|series| series.values.truncate(windows));
+        detail.policy
+    };
+    details.into_iter().flat_map(widened).collect()
+}
+
+/// Joins neighbours: half as many windows, twice as long.
+fn widen(series: &mut CounterSeries) {
+    let pair = |pair: &[Option<u64>]| match series.kind {
+        CounterKind::Level => pair.last().copied().flatten(),
+        CounterKind::Total => pair.iter().copied().flatten().reduce(|sum, more| sum + more),
+    };
+    series.values = series.values.chunks(2).map(pair).collect();
 }
 
 impl Measure for PolicySeries {
@@ -273,6 +314,25 @@ mod tests {
         assert_eq!(found, expected);
         assert_eq!(series[1].values[..6], [0, 1, 1, 2, 2, 3].map(Some));
         assert_eq!(series[2].values[..9], [[None; 7].as_slice(), &[Some(4); 2]].concat());
+    }
+
+    #[test]
+    fn series_of_threads_have_the_names_of_their_disks_and_windows_of_one_length() {
+        let detail = |disk| {
+            let (classes, policy) = (Vec::new(), run(100, 1));
+            of_disk(Detail { window_s: 0.005, classes, policy, arm: None }, disk)
+        };
+        let series = joined(vec![detail(0), detail(2), detail(DISKS)], 0.010, 11);
+        let found: Vec<_> = series.iter().map(|one| (&one.name[..], one.disk)).collect();
+        let expected = [("asked", 0), ("late", 0), ("asked", 2), ("late", 2)];
+        let names = expected.map(|(name, disk)| format!("disk{disk}.{name}"));
+        let disks = expected.map(|(_, disk)| Some(disk));
+        let expected: Vec<_> = names.iter().map(String::as_str).zip(disks).collect();
+        assert_eq!(found, expected);
+        assert_eq!(series[2].values, [[Some(1); 10].as_slice(), &[Some(0)]].concat());
+        assert_eq!(series[3].values[..5], [[None; 3].as_slice(), &[Some(4), Some(5)]].concat());
+        let short = joined(vec![detail(0)], 0.005, 4);
+        assert_eq!(short[0].values, [0, 1, 0, 1].map(Some), "no longer than the run");
     }
 
     #[test]

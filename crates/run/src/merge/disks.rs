@@ -1,7 +1,7 @@
 //! The disks of merges, opened: folders of files, or targets of which runs and outputs are ranges.
 
 use std::io::ErrorKind;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use penstock_live::Target;
@@ -9,7 +9,9 @@ use penstock_spec::units::size_text;
 
 use super::options::{AskedMerges, MergeOptions};
 use crate::failure::Failure;
-use crate::target::{LOOP, created, named_for_nothing, open};
+use crate::target::{
+    Identity, LOOP, ToBeNamed, created, named_again, named_for_nothing, open, unlooped,
+};
 use crate::target_options::TargetOptions;
 
 /// A new file is to have a multiple of this, so that its size is short to write.
@@ -49,14 +51,6 @@ enum DiskKind {
     Missing,
 }
 
-/// What tells files and devices apart, whatever their names.
-#[derive(PartialEq, Eq)]
-enum DiskIdentity {
-    Device(u64),
-    File(u64, u64),
-    Missing(PathBuf),
-}
-
 impl MergeDisks {
     /// Opens the disks that `options` name. `go_on` is asked meanwhile; `false` ends that.
     ///
@@ -93,10 +87,7 @@ impl MergeDisks {
 
 impl NamedDisk {
     fn new(to: &Path, asked: &AskedMerges, creates: bool) -> Self {
-        let (path, looped) = match to.to_str().and_then(|to| to.strip_prefix(LOOP)) {
-            Some(path) => (Path::new(path), true),
-            None => (to, false),
-        };
+        let (path, looped) = to.to_str().map_or((to, false), unlooped);
         let path =
             asked.folder.as_ref().map_or_else(|| path.to_owned(), |folder| folder.join(path));
         let kind = match std::fs::metadata(&path).map(|meta| meta.file_type()) {
@@ -115,14 +106,8 @@ impl NamedDisk {
         self.looped || matches!(self.kind, DiskKind::Device | DiskKind::File)
     }
 
-    fn identity(&self) -> DiskIdentity {
-        match std::fs::metadata(&self.path) {
-            Ok(meta) if meta.file_type().is_block_device() => DiskIdentity::Device(meta.rdev()),
-            Ok(meta) => DiskIdentity::File(meta.dev(), meta.ino()),
-            Err(_) => DiskIdentity::Missing(
-                std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()),
-            ),
-        }
+    fn identity(&self) -> Identity {
+        Identity::of(&self.path)
     }
 }
 
@@ -230,7 +215,7 @@ fn targets(
         let options = TargetOptions {
             create: options.create.clone().filter(|_| devices || !device),
             even_if_not_empty: options.even_if_not_empty && name.is_some(),
-            i_will_lose_data: name,
+            i_will_lose_data: name.into_iter().collect(),
             ..TargetOptions::default()
         };
         let Some(on) = disk.shown.to_str() else {
@@ -270,21 +255,9 @@ fn names(named: &[NamedDisk], options: &MergeOptions) -> Result<Vec<Option<Strin
     if options.even_if_not_empty && given.is_empty() {
         return Err(named_for_nothing(format_args!("--to {}", named[0].shown.display())));
     }
-    let names = |disk: &NamedDisk| given.iter().position(|name| Target::is_named(&disk.path, name));
-    let mut found: Vec<Option<usize>> = named.iter().map(names).collect();
-    let mut spare = (0..given.len()).filter(|name| !found.contains(&Some(*name)));
-    let first = spare.next();
-    let device = |disk: &NamedDisk| disk.kind == DiskKind::Device && !disk.looped;
-    let unnamed = named.iter().zip(&found).position(|(disk, name)| device(disk) && name.is_none());
-    match (first, unnamed) {
-        // The refusal of the device says what it could be named.
-        (Some(name), Some(disk)) => found[disk] = Some(name),
-        (Some(name), None) => {
-            let message = format!("--i-will-lose-data {} names no target of --to", given[name]);
-            let hint = "name block devices of --to once more, by serial number or path";
-            return Err(Failure::wrong(message, hint));
-        }
-        (None, _) => {}
-    }
-    Ok(found.into_iter().map(|name| name.map(|name| given[name].clone())).collect())
+    let to_be_named = named.iter().map(|disk| ToBeNamed {
+        path: &disk.path,
+        is_device: disk.kind == DiskKind::Device && !disk.looped,
+    });
+    named_again(&to_be_named.collect::<Vec<_>>(), given, "--to")
 }

@@ -25,6 +25,10 @@ pub struct FileResult {
     /// Bytes a second of what completed without error after the warm-up, whenever it was due, over the
     /// time in which the job asks, as of a class.
     pub bw_bytes: f64,
+    /// Share of the measured time in which its real target had something to do; left out of a model, whose
+    /// `device_stats` have it, and of a single file, of which it is that of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_busy: Option<f64>,
     /// What the disks of its device did; left out of a real target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_stats: Option<DeviceStatsResult>,

@@ -38,6 +38,7 @@ pub(super) fn load(job: &Job, place: &Place) -> Result<Load, Failure> {
         last: agents.iter().map(|agent| agent.active.end).max().unwrap_or(Time::ZERO),
         asks_until: goes_on.map(|one| one.active.end).max(),
         lanes,
+        lane: None,
         below_cache: cached_devices::layout(job, &devices)?,
         longest: agents.iter().map(Agent::longest).max().unwrap_or(0),
         measured_ns: None,
@@ -212,6 +213,14 @@ impl Workload for AgentLoad {
             Box::new(self.with(|number| kept[number])) as _
         };
         Ok(parts.into_iter().map(part).collect())
+    }
+
+    fn within(&self, bytes: &Range<u64>) -> Option<Box<dyn Workload>> {
+        Some(Box::new(self.with(|number| bytes.contains(&self.agents[number].region.start))))
+    }
+
+    fn asks(&self) -> bool {
+        self.agents.iter().any(|agent| !agent.active.is_empty())
     }
 
     fn is_planned(&self, stream: StreamId) -> bool {

@@ -1,6 +1,7 @@
 //! A workload that is ready to run: what every kind does, and what is known of each.
 
 use std::num::NonZeroU32;
+use std::ops::Range;
 
 use penstock_core::{ClassId, ClassInfo, Prio, Seed, Source, Span, StreamId, Time};
 use penstock_device::page_cache::Topology;
@@ -46,6 +47,21 @@ pub(crate) trait Workload: Send + Sync {
         Caching::Direct
     }
 
+    /// In which order those do that go through it.
+    fn order(&self) -> Order {
+        Order::Unknown
+    }
+
+    /// What of it is for these bytes, which are those of a file; none of what has no files.
+    fn within(&self, _bytes: &Range<u64>) -> Option<Box<dyn Workload>> {
+        None
+    }
+
+    /// Whether it may ask for anything.
+    fn asks(&self) -> bool {
+        true
+    }
+
     /// Whether the requests of `stream` are planned ahead.
     fn is_planned(&self, stream: StreamId) -> bool;
 
@@ -55,11 +71,6 @@ pub(crate) trait Workload: Send + Sync {
     /// Whether requests of `class` that come from one source ask for different things.
     fn mixes(&self, _class: ClassId) -> bool {
         false
-    }
-
-    /// In which order those do that go through it.
-    fn order(&self) -> Order {
-        Order::Unknown
     }
 
     /// That it gave every request that there is, when it says that there are no more.
@@ -106,6 +117,8 @@ pub(crate) struct Load {
     /// What is on a device of its own each, files or devices of a trace, in the order of their devices;
     /// none if there is one device for all.
     pub(crate) lanes: Vec<Lane>,
+    /// The number of the only lane that it asks of, on a loop of its own; none if it asks of all.
+    pub(crate) lane: Option<usize>,
     /// What lies below its page cache, if it has one.
     pub(crate) below_cache: Option<Topology>,
     /// The largest request in bytes.
@@ -136,12 +149,33 @@ impl Load {
         self.workload.engine()
     }
 
-    /// A byte of each file, or of each device without files.
+    /// A byte of each file that it asks of, or of each device without files.
     pub(crate) fn a_byte_of_each(&self) -> Vec<u64> {
-        if self.lanes.is_empty() {
-            return vec![0];
+        match self.lane {
+            _ if self.lanes.is_empty() => vec![0],
+            Some(lane) => vec![self.lanes[lane].first],
+            None => self.lanes.iter().map(|lane| lane.first).collect(),
         }
-        self.lanes.iter().map(|lane| lane.first).collect()
+    }
+
+    /// The first byte of the device that it asks of, in the address space of the run.
+    pub(crate) fn base(&self) -> u64 {
+        self.lane.map_or(0, |lane| self.lanes[lane].base)
+    }
+
+    /// What of it each of its files is asked for, where something is: one at least.
+    pub(crate) fn of_each_file(&self) -> Vec<Self> {
+        let ends = self.lanes.iter().skip(1).map(|lane| lane.base).chain([u64::MAX]);
+        let bytes = self.lanes.iter().zip(ends).map(|(lane, end)| lane.base..end);
+        let of_file = |(lane, bytes): (usize, Range<u64>)| {
+            let within = self.workload.within(&bytes)?;
+            Some(Self { lane: Some(lane), ..self.with(within) })
+        };
+        let mut number = 0..;
+        let mut all: Vec<Self> = bytes.enumerate().filter_map(of_file).collect();
+        let any = all.iter().any(|one| one.workload.asks());
+        all.retain(|one| one.workload.asks() || !any && number.next() == Some(0));
+        all
     }
 
     /// What of `class` may be asked for on different threads: on so many at most as `threads` says of each

@@ -36,6 +36,7 @@ pub(super) fn load(
         last: programs.iter().map(|one| one.active.end).max().unwrap_or(Time::ZERO),
         asks_until: goes_on.map(|one| one.active.end).max(),
         lanes: Vec::new(),
+        lane: None,
         below_cache: None,
         longest: programs.iter().map(Program::longest).max().unwrap_or(0),
         measured_ns: None,

@@ -79,6 +79,7 @@ pub(super) fn load(
         last: planned.unwrap_or(Time::NEVER) + Span::from_ns(1),
         asks_until: planned,
         lanes,
+        lane: None,
         below_cache: None,
         longest: trace.longest(),
         measured_ns: (trace.one_by_one && !fast).then(|| response_times(&trace)),

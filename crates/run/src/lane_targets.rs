@@ -1,0 +1,189 @@
+//! Real targets of a run with several files: one for each file.
+
+use penstock_spec::{Extent, FileTarget, Job};
+
+use crate::engines::RunEngine;
+use crate::extents;
+use crate::failure::Failure;
+use crate::live_target::Live;
+use crate::step::Step;
+use crate::target::{self, Identity, ToBeNamed, created, is_device, named_for_nothing, unlooped};
+use crate::target_options::TargetOptions;
+
+/// Targets that are open, each with the file that is on it.
+#[derive(Clone)]
+pub(crate) struct LaneTargets {
+    name: String,
+    files: Vec<FileTarget>,
+    targets: Vec<Live>,
+}
+
+impl LaneTargets {
+    /// Opens the targets that `jobs` name for their files, each behind `engine`. What is missing is made if `options` say so and
+    /// the jobs fit, and removed again if another one cannot be opened.
+    ///
+    /// # Errors
+    /// Two files of a job at one place, a target that is refused, options that do not go with it, and a job
+    /// that does not fit.
+    pub(crate) fn open(
+        jobs: &[&Job],
+        engine: RunEngine,
+        options: &TargetOptions,
+        progress: &mut dyn FnMut(Step<'_>) -> bool,
+    ) -> Result<Self, Failure> {
+        let mut files: Vec<FileTarget> = Vec::new();
+        for job in jobs {
+            let named = job.workload.file_targets()?;
+            if named.is_empty() {
+                let message = format!("{} names no targets, and another job does", job.name);
+                return Err(Failure::wrong(message, "jobs of one session are on the same targets"));
+            }
+            apart(&named)?;
+            let new = |one: &FileTarget| files.iter().all(|known| known.path != one.path);
+            let new: Vec<FileTarget> = named.into_iter().filter(new).collect();
+            files.extend(new);
+        }
+        let options = of_each(&files, options)?;
+        let mut opened: Vec<Option<Live>> = Vec::new();
+        // What is there first, so that nothing is made for what is refused.
+        for (file, options) in files.iter().zip(&options) {
+            let missing = options.create.is_some() && !unlooped(&file.path).0.exists();
+            let open = || Live::open(&file.path, &[], engine, options, progress);
+            opened.push((!missing).then(open).transpose()?);
+        }
+        check_fit(jobs, &files, &options, &opened)?;
+        let mut made = Vec::new();
+        for (at, (file, options)) in files.iter().zip(&options).enumerate() {
+            if opened[at].is_some() {
+                continue;
+            }
+            match Live::open(&file.path, &[], engine, options, progress) {
+                Ok(live) => {
+                    opened[at] = Some(live);
+                    made.push(at);
+                }
+                Err(failure) => {
+                    let made = made.iter().filter_map(|&at| opened[at].as_ref());
+                    made.for_each(Live::discard);
+                    return Err(failure);
+                }
+            }
+        }
+        Ok(Self::new(files, opened.into_iter().flatten().collect()))
+    }
+
+    fn new(files: Vec<FileTarget>, targets: Vec<Live>) -> Self {
+        Self { name: name(&files), files, targets }
+    }
+
+    /// Those of `job`, as far as it views them.
+    ///
+    /// # Errors
+    /// One of its files is on a target that is not open; a view that does not fit.
+    pub(crate) fn of(&self, job: &Job) -> Result<Self, Failure> {
+        let files = job.workload.file_targets()?;
+        let of = |file: &FileTarget| {
+            let known = self.files.iter().position(|known| known.path == file.path);
+            let known = known.ok_or_else(|| {
+                let message = format!("file {} is on {}, which is not open", file.file, file.path);
+                Failure::wrong(message, "jobs of one session are on the targets of the first ones")
+            })?;
+            self.targets[known].viewed(job)
+        };
+        let targets = files.iter().map(of).collect::<Result<_, _>>()?;
+        Ok(Self::new(files, targets))
+    }
+
+    /// The only target, if there is one.
+    pub(crate) fn only(&self) -> Option<&Live> {
+        if let [one] = &self.targets[..] { Some(one) } else { None }
+    }
+
+    /// As results call them all.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// In the order of the files.
+    pub(crate) fn targets(&self) -> &[Live] {
+        &self.targets
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn targets_mut(&mut self) -> &mut [Live] {
+        &mut self.targets
+    }
+}
+
+/// What results call the targets of `files`.
+pub(crate) fn name(files: &[FileTarget]) -> String {
+    let each = files.iter().map(|FileTarget { file, path }| format!("{file}={path}"));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// That no two of `files` are at one place.
+fn apart(files: &[FileTarget]) -> Result<(), Failure> {
+    let place = |file: &FileTarget| Identity::of(unlooped(&file.path).0);
+    let places: Vec<Identity> = files.iter().map(place).collect();
+    for (number, file) in files.iter().enumerate() {
+        let Some(other) = places[..number].iter().position(|other| *other == places[number]) else {
+            continue;
+        };
+        let other = &files[other];
+        let (one, path) = (&other.file, &file.path);
+        let same = if other.path == file.path {
+            format!("both on {path}")
+        } else {
+            format!("on {} and {path}, which are the same", other.path)
+        };
+        let message = format!("files {one} and {} are {same}", file.file);
+        return Err(Failure::wrong(message, "each file has a target of its own"));
+    }
+    Ok(())
+}
+
+/// What each of `files` is opened with.
+fn of_each(files: &[FileTarget], options: &TargetOptions) -> Result<Vec<TargetOptions>, Failure> {
+    if options.even_if_not_empty && options.i_will_lose_data.is_empty() {
+        return Err(named_for_nothing(name(files)));
+    }
+    let devices: Vec<bool> = files.iter().map(|file| is_device(&file.path)).collect();
+    let targets = files.iter().zip(&devices);
+    let targets =
+        targets.map(|(file, &is_device)| ToBeNamed { path: unlooped(&file.path).0, is_device });
+    let again =
+        target::named_again(&targets.collect::<Vec<_>>(), &options.i_will_lose_data, "--on")?;
+    let only_devices = devices.iter().all(|&device| device);
+    let each = devices.iter().zip(again).map(|(&device, again)| TargetOptions {
+        // Of devices alone it is refused.
+        create: options.create.clone().filter(|_| only_devices || !device),
+        even_if_not_empty: options.even_if_not_empty && again.is_some(),
+        i_will_lose_data: again.into_iter().collect(),
+        ..options.clone()
+    });
+    Ok(each.collect())
+}
+
+/// That `jobs` fit the targets of `files`: those that are `opened`, and the others as `options` make them.
+fn check_fit(
+    jobs: &[&Job],
+    files: &[FileTarget],
+    options: &[TargetOptions],
+    opened: &[Option<Live>],
+) -> Result<(), Failure> {
+    for job in jobs {
+        let capacity = |file: &FileTarget| {
+            let at = files.iter().position(|known| known.path == file.path).expect("it is a job's");
+            match (&opened[at], &options[at].create) {
+                (Some(live), _) => Ok((live.viewed(job)?.target.capacity(), 1)),
+                (None, Some(create)) => Ok((target::viewed_of(created(create)?, job)?, 1)),
+                (None, None) => unreachable!("what is not to be made is open"),
+            }
+        };
+        let targets = job.workload.file_targets()?;
+        let sizes = targets.iter().map(capacity).collect::<Result<Vec<_>, Failure>>()?;
+        let extents: Vec<Extent> = extents::behind_each_other(sizes)?;
+        job.agents_over(&extents)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! A real target and how it is driven.
+
+use penstock_live::{Engine, Target};
+use penstock_spec::Job;
+
+use crate::candidate::Chosen;
+use crate::engines::RunEngine;
+use crate::failure::Failure;
+use crate::step::Step;
+use crate::target::{self, Named};
+use crate::target_options::TargetOptions;
+
+/// A real target and how it is driven.
+#[derive(Clone)]
+pub(crate) struct Live {
+    pub(crate) target: Target,
+    engine: RunEngine,
+    /// As it was named.
+    pub(crate) path: String,
+    /// Its file was made by this session, of which no run has taken place.
+    made: bool,
+}
+
+impl Live {
+    /// The target at `path` behind `engine`, made if `options` say so and `jobs` fit it.
+    ///
+    /// # Errors
+    /// What [`target::open`] refuses.
+    pub(crate) fn open(
+        path: &str,
+        jobs: &[&Job],
+        engine: RunEngine,
+        options: &TargetOptions,
+        progress: &mut dyn FnMut(Step<'_>) -> bool,
+    ) -> Result<Self, Failure> {
+        let Named { target, made } = target::open(path, jobs, options, progress)?;
+        Ok(Self { target, engine, path: path.into(), made })
+    }
+
+    /// Its engine behind a policy of ours.
+    pub(crate) fn engine(&self) -> Engine {
+        self.engine.engine
+    }
+
+    /// The engine of a thread that asks by itself, of which `named` is what its agents say.
+    pub(crate) fn engine_of(&self, named: Option<Engine>) -> Engine {
+        self.engine.of_thread(named)
+    }
+
+    /// That its one engine serves `job` under `policies`.
+    ///
+    /// # Errors
+    /// Agents name different ones.
+    pub(crate) fn check_engine(&self, job: &Job, policies: &[Chosen]) -> Result<(), Failure> {
+        self.engine.check_one(job, policies)
+    }
+
+    /// The part of it that `job` views.
+    ///
+    /// # Errors
+    /// A view that does not fit.
+    pub(crate) fn viewed(&self, job: &Job) -> Result<Self, Failure> {
+        Ok(Self { target: target::viewed(&self.target, job)?, ..self.clone() })
+    }
+
+    /// Whether `job` names it for its file.
+    pub(crate) fn is_of_file(&self, job: &Job) -> bool {
+        let files = job.workload.file_targets().unwrap_or_default();
+        matches!(&files[..], [file] if file.path == self.path)
+    }
+
+    /// Its bytes, and those of its blocks.
+    pub(crate) fn size(&self) -> (u64, u32) {
+        (self.target.capacity(), self.target.block())
+    }
+
+    /// Keeps its file from here on, whatever becomes of later runs.
+    pub(crate) fn keep(&mut self) {
+        self.made = false;
+    }
+
+    /// Removes its file if it was made for runs that did not take place: after wrong input nothing stays
+    /// behind.
+    pub(crate) fn discard(&self) {
+        if self.made {
+            let _ = std::fs::remove_file(self.target.path());
+        }
+    }
+}

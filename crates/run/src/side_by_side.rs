@@ -1,0 +1,21 @@
+//! The run of a job whose files are on several real targets: each has a policy, an engine, a clock and a loop
+//! of its own, on a thread of its own.
+
+use crate::failure::Failure;
+use crate::place::Place;
+use crate::progress::Progress;
+use crate::result::RunResult;
+use crate::runner::Runner;
+use crate::threads::{self, ThreadTask};
+
+/// The run of `runner` at `place`, with a thread for each file that something asks of.
+pub(crate) fn run(
+    runner: &Runner<'_>,
+    place: &Place,
+    progress: &mut dyn Progress,
+) -> Result<RunResult, Failure> {
+    let loads = runner.load.of_each_file();
+    let tasks: Vec<_> = loads.into_iter().map(|load| ThreadTask::new(load, place)).collect();
+    threads::check(runner, &tasks)?;
+    threads::run(runner, place, &tasks, progress)
+}

@@ -1,0 +1,351 @@
+//! Runs on several threads, each with an engine, a clock and a loop of its own, and one result of all of them.
+//!
+//! Threads wait for each other before they begin. The first that fails ends the others. What they have measured
+//! is joined at the end.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+
+use penstock_core::Time;
+use penstock_live::Engine;
+
+use crate::below::Seen;
+use crate::failure::Failure;
+use crate::live_target::Live;
+use crate::measures;
+use crate::measures::policy_series;
+use crate::measures::values::ratio;
+use crate::place::Place;
+use crate::progress::Progress;
+use crate::result::{Ended, RunResult};
+use crate::runner::Runner;
+use crate::snapshot::Snapshot;
+use crate::workload::Load;
+
+/// Bytes of the buffers of all engines together, as of one by itself.
+const BUFFERS_MOST: u64 = 4 << 30;
+/// Threads of a run.
+const THREADS_MOST: usize = 4096;
+
+/// What a thread does.
+pub(crate) struct ThreadTask<'a> {
+    load: Load,
+    /// What it asks it of; none: of nothing.
+    live: Option<&'a Live>,
+    /// Without a policy of ours.
+    is_alone: bool,
+}
+
+impl<'a> ThreadTask<'a> {
+    /// Asks for `load` at `place`: of the target of its file, if there are several.
+    pub(crate) fn new(load: Load, place: &'a Place) -> Self {
+        let live = place.targets().get(load.lane.unwrap_or(0));
+        Self { load, live, is_alone: false }
+    }
+
+    /// The same without a policy of ours.
+    pub(crate) fn alone(load: Load, place: &'a Place) -> Self {
+        Self { is_alone: true, ..Self::new(load, place) }
+    }
+
+    /// How it drives `live`: an agent without a policy of ours may name an engine.
+    fn engine(&self, live: &Live) -> Engine {
+        if self.is_alone { live.engine_of(self.load.engine()) } else { live.engine() }
+    }
+}
+
+/// How many of `tasks` have which engine, if that is another than the run's.
+pub(crate) fn engines(tasks: &[ThreadTask<'_>]) -> Option<String> {
+    let engines = tasks.iter().filter_map(|task| Some((task.live?, task.engine(task.live?))));
+    let engines: Vec<(&Live, Engine)> = engines.collect();
+    if engines.iter().all(|(live, engine)| *engine == live.engine()) {
+        return None;
+    }
+    let count = |engine: Engine| engines.iter().filter(|(_, other)| *other == engine).count();
+    let used = Engine::ALL.into_iter().filter(|engine| count(*engine) > 0);
+    let used: Vec<String> =
+        used.map(|engine| format!("{} of {}", count(engine), engine.name())).collect();
+    Some(format!("engines of the threads: {}", used.join(", ")))
+}
+
+/// That `runner` can do `tasks` at once.
+///
+/// # Errors
+/// Too many threads, or too large buffers.
+pub(crate) fn check(runner: &Runner<'_>, tasks: &[ThreadTask<'_>]) -> Result<(), Failure> {
+    check_threads(tasks.len())?;
+    let depth = |task: &ThreadTask<'_>| match task.live {
+        Some(live) => runner.depth(live, task.engine(live)),
+        None => runner.job.live.target_depth(),
+    };
+    let commands = tasks.iter().map(|task| u64::from(depth(task))).sum();
+    check_buffers(tasks.len(), commands, runner.load.longest)
+}
+
+/// The run of `runner` at `place` with a thread for each of `tasks`.
+pub(crate) fn run(
+    runner: &Runner<'_>,
+    place: &Place,
+    tasks: &[ThreadTask<'_>],
+    progress: &mut dyn Progress,
+) -> Result<RunResult, Failure> {
+    let targets = place.targets();
+    if targets.is_empty() {
+        return threads(runner, place, tasks, progress);
+    }
+    let seen = Seen::of(targets.iter().map(|live| &live.target));
+    let (mut remarks, mut dropped) = (Vec::new(), Vec::new());
+    for ThreadTask { load, live, .. } in tasks {
+        let Some(live) = live.filter(|_| !dropped.contains(&load.lane)) else { continue };
+        dropped.push(load.lane);
+        remarks.extend(Runner { load, ..*runner }.cold(live)?);
+    }
+    let mut all = seen.written_to(threads(runner, place, tasks, progress)?);
+    all.remarks.extend(remarks);
+    Ok(all)
+}
+
+/// That so many threads may be.
+fn check_threads(count: usize) -> Result<(), Failure> {
+    if count <= THREADS_MOST {
+        return Ok(());
+    }
+    let message = format!("found {count} threads; at most {THREADS_MOST} may be");
+    Err(Failure::wrong(message, "set `live.threads`, or let fewer agents ask"))
+}
+
+/// The same, of which nothing is said but what the threads have found.
+fn threads(
+    runner: &Runner<'_>,
+    place: &Place,
+    tasks: &[ThreadTask<'_>],
+    progress: &mut dyn Progress,
+) -> Result<RunResult, Failure> {
+    let (start, stop, reports) =
+        (Start::new(tasks.len()), AtomicBool::new(false), AtomicUsize::new(0));
+    let results = thread::scope(|scope| {
+        let (sender, words) = channel();
+        for (number, task) in tasks.iter().enumerate() {
+            let from = sender.clone();
+            let (start, stop, reports) = (&start, &stop, &reports);
+            let alone = move || {
+                let member = Member { number, reports, stop, words: from.clone() };
+                let result = one(runner, place, task, start, member);
+                let named = |failure: Failure| match task.live {
+                    Some(live) if place.targets().len() > 1 => failure.at(&live.path),
+                    _ => failure,
+                };
+                let result = result.map_err(named);
+                // Without one thread the others' figures would be of another load.
+                let failed = result.as_ref().map_or(true, |result| result.failure.is_some());
+                stop.fetch_or(failed, Ordering::Relaxed);
+                let _ = from.send(Word::Ended(number, Box::new(result)));
+            };
+            // Its result comes as a word: a join waits until the thread has returned from the
+            // kernel, and it cannot return while a ring of its own was given up there.
+            if let Err(error) = thread::Builder::new().spawn_scoped(scope, alone) {
+                let failure = Failure::here("start a thread for each part of the load", &error);
+                stop.store(true, Ordering::Relaxed);
+                start.arrive();
+                let _ = sender.send(Word::Ended(number, Box::new(Err(failure))));
+            }
+        }
+        drop(sender);
+        let mut results: Vec<Option<Result<RunResult, Failure>>> = vec![];
+        results.resize_with(tasks.len(), || None);
+        for word in words {
+            match word {
+                Word::Ended(number, result) => {
+                    results[number] = Some(*result);
+                    let next = results.iter().position(Option::is_none);
+                    reports.store(next.unwrap_or(tasks.len()), Ordering::Relaxed);
+                }
+                Word::Over(fraction) => {
+                    if !progress.update(fraction, None) {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                }
+            }
+        }
+        results.into_iter().flatten().collect::<Result<Vec<_>, _>>()
+    })?;
+    Ok(joined(runner, place, tasks, results))
+}
+
+/// What comes from a thread.
+enum Word {
+    /// This share of its run is over.
+    Over(f64),
+    /// The run of the thread with this number has ended.
+    Ended(usize, Box<Result<RunResult, Failure>>),
+}
+
+/// Where the threads wait for each other before they begin.
+struct Start {
+    missing: Mutex<usize>,
+    complete: Condvar,
+}
+
+impl Start {
+    /// For `threads` of them.
+    fn new(threads: usize) -> Self {
+        Self { missing: Mutex::new(threads), complete: Condvar::new() }
+    }
+
+    /// One is here, or will never be.
+    fn arrive(&self) {
+        *self.missing.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.complete.notify_all();
+    }
+
+    /// Waits for the others.
+    fn wait(&self) {
+        self.arrive();
+        let missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.complete.wait_while(missing, |missing| *missing > 0));
+    }
+}
+
+/// That the engines of so many `threads`, of so many commands together, have no more buffers than one may have.
+fn check_buffers(threads: usize, commands: u64, longest: u32) -> Result<(), Failure> {
+    let needed = commands * u64::from(longest);
+    if needed <= BUFFERS_MOST {
+        return Ok(());
+    }
+    let (needed, most) = (needed.div_ceil(1 << 20), BUFFERS_MOST >> 20);
+    Err(Failure::wrong(
+        format!(
+            "{threads} engines of {commands} commands together need {needed} MiB of buffers; at most {most} MiB may be"
+        ),
+        "each thread has an engine of its own: lower `live.depth`, or let fewer ask",
+    ))
+}
+
+/// The run of the thread that does `task`.
+fn one(
+    runner: &Runner<'_>,
+    place: &Place,
+    task: &ThreadTask<'_>,
+    start: &Start,
+    mut member: Member<'_>,
+) -> Result<RunResult, Failure> {
+    // The progress of a run is that of all its threads.
+    let runner = Runner { load: &task.load, watch: None, is_part: true, ..*runner };
+    let Some(live) = task.live else {
+        start.wait();
+        return runner.run_null(place, &mut member);
+    };
+    let staged = runner.stage(live, task.engine(live), task.load.workload.caching());
+    // Every thread comes here, whether its stage failed or not.
+    start.wait();
+    let (mut clock, device) = staged?;
+    runner.run_live(place, device, &mut clock, &mut member)
+}
+
+/// The progress of one of the threads.
+struct Member<'a> {
+    number: usize,
+    /// The number of the one that reports: the first that goes on.
+    reports: &'a AtomicUsize,
+    stop: &'a AtomicBool,
+    words: Sender<Word>,
+}
+
+impl Progress for Member<'_> {
+    fn update(&mut self, fraction: f64, _: Option<&Snapshot>) -> bool {
+        if self.number == self.reports.load(Ordering::Relaxed) {
+            // The receiver is gone if the run is over.
+            let _ = self.words.send(Word::Over(fraction));
+        }
+        !self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// One result of all threads.
+fn joined(
+    runner: &Runner<'_>,
+    place: &Place,
+    tasks: &[ThreadTask<'_>],
+    results: Vec<RunResult>,
+) -> RunResult {
+    let subject = runner.subject(true);
+    let mut measures = measures::all(&subject);
+    let several = runner.load.lanes.len() > 1 && place.is_real();
+    // The busy time of each target in seconds.
+    let mut busy_s = vec![0.0_f64; if several { runner.load.lanes.len() } else { 1 }];
+    // What has done everything early counts as long as it might have been asked; not so if the others were ended.
+    let early = results.iter().any(|result| result.interrupted);
+    let mut end = Time::ZERO;
+    let mut series = Vec::new();
+    let mut all: Option<RunResult> = None;
+    for (task, mut result) in tasks.iter().zip(results) {
+        let lane = task.load.lane.unwrap_or(0);
+        let series_of_one = result.detail.take();
+        let parts = result.parts.take().expect("each thread hands over what it has measured");
+        if result.interrupted || !early {
+            end = end.max(parts.end);
+        }
+        // Threads of one target see the same of it.
+        let lasted_s = parts.end.since(subject.warmup).ns() as f64 / 1e9;
+        busy_s[lane] = busy_s[lane].max(result.device_busy * lasted_s);
+        for (measure, part) in measures.iter_mut().zip(parts.measures) {
+            if let Some(part) = part {
+                measure.join(part);
+            }
+        }
+        if several {
+            series.extend(series_of_one.map(|detail| policy_series::of_disk(detail, lane)));
+            let stats = std::mem::take(&mut result.policy_stats);
+            let of_disk = |(name, value)| (format!("disk{lane}.{name}"), value);
+            result.policy_stats = stats.into_iter().map(of_disk).collect();
+        }
+        let Some(all) = &mut all else {
+            all = Some(result);
+            continue;
+        };
+        all.policy_stats.append(&mut result.policy_stats);
+        all.interrupted |= result.interrupted;
+        // One that failed has ended the others.
+        all.ended = match (all.ended, result.ended) {
+            (None | Some(Ended::Asked), Some(ended)) => Some(ended),
+            (ended, _) => ended,
+        };
+        all.failure = all.failure.take().or(result.failure);
+        all.remarks.append(&mut result.remarks);
+    }
+    let mut all = all.expect("there is a thread");
+    for measure in &mut measures {
+        measure.write(end, &mut all);
+    }
+    let lasted_s = end.since(subject.warmup).ns() as f64 / 1e9;
+    all.device_busy = ratio(busy_s.iter().sum::<f64>() / busy_s.len() as f64, lasted_s);
+    if place.targets().len() > 1 {
+        for (file, busy_s) in all.files.iter_mut().zip(&busy_s) {
+            file.device_busy = Some(ratio(*busy_s, lasted_s));
+        }
+    }
+    if let Some(detail) = &mut all.detail {
+        let windows = detail.classes.first().map_or(0, |class| class.series.len());
+        detail.policy = policy_series::joined(series, detail.window_s, windows);
+    }
+    // A run of one class knows of its own merge alone.
+    all.merge = all.merge.filter(|_| runner.load.classes.len() == 1);
+    all.remarks.sort_unstable();
+    all.remarks.dedup();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_of_many_classes_have_no_more_buffers_than_one() {
+        assert!(check_buffers(4, 4 * 1024, 1 << 20).is_ok());
+        let refused = check_buffers(256, 256 * 4096, 1 << 20).unwrap_err();
+        assert!(refused.to_string().contains("need 1048576 MiB of buffers"), "{refused}");
+        assert_eq!(refused.exit_code(), 2);
+    }
+}
