@@ -10,10 +10,10 @@ class Target:
     """Where a verb runs, and what it may do there: the options that all verbs share."""
 
     on: str | None = None
-    """A device's name, a device file, a target's path, `emulated:…` or `null`; the job's own device
-    if not given."""
+    """A device's name, a device file, a target's path, `emulated:…` or `null`; the job's own
+    device, or the targets of its files, if not given."""
     create: str | None = None
-    """Size of the owned file to make at the path, if it is missing."""
+    """Size of the owned file to make at a path, if it is missing."""
     i_will_lose_data: Sequence[str] = ()
     """Block devices to run on once more, each by serial number or path: what is on them may be
     lost."""

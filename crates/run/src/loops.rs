@@ -7,11 +7,22 @@ use penstock_spec::{AgentSpec, Job, Stop};
 use crate::failure::Failure;
 use crate::options::Options;
 
+/// Agents in all loops at most: each loop has a place for every agent of the job, of about a kilobyte.
+const AGENTS_MOST: u64 = 1 << 22;
+
 /// That neither `job`, which has several files, nor `options` need one loop for all of them.
 ///
 /// # Errors
 /// What they have that needs one, and why.
 pub(crate) fn check(job: &Job, options: &Options) -> Result<(), Failure> {
+    let (files, agents) = (job.workload.file_names().len() as u64, job.workload.streams() as u64);
+    if agents.saturating_mul(files) > AGENTS_MOST {
+        let message = format!(
+            "found {agents} agents on {files} real targets; at most {} may be",
+            AGENTS_MOST / files
+        );
+        return Err(Failure::wrong(message, "lower `copies`, or the `count` of files"));
+    }
     let refused = |what: String, hint: &str| {
         let message = format!("{what}, and each file on a real target has a loop of its own");
         Err(Failure::wrong(message, hint))
@@ -29,10 +40,6 @@ pub(crate) fn check(job: &Job, options: &Options) -> Result<(), Failure> {
     }
     if options.record.is_some() {
         return refused("a record is of one loop".into(), "leave the record out, or name a model");
-    }
-    if options.watch.is_some() {
-        let hint = "run it without: `penstock run`; or watch it on a model";
-        return refused("`penstock watch` shows one loop".into(), hint);
     }
     if options.stability {
         return refused("a cycle is of one queue".into(), "give the job one file: count = 1");

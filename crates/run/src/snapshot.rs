@@ -25,6 +25,53 @@ pub struct Snapshot {
     pub windows: u64,
     /// One for each class, in the order of the job.
     pub classes: Vec<ClassSnapshot>,
+    /// What each class got in the window of the figures; none if no window has ended.
+    #[serde(skip)]
+    pub(crate) counts: Vec<Counts>,
+}
+
+impl Snapshot {
+    /// One of loops that run at the same time, each at its own moment: what a class gets is what it gets
+    /// of all of them. None of no loop.
+    pub(crate) fn joined<'a>(each: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
+        let mut each = each.into_iter();
+        let mut joined = each.next()?.clone();
+        for other in each {
+            joined.at_s = joined.at_s.max(other.at_s);
+            joined.windows = joined.windows.max(other.windows);
+            for (class, other) in joined.classes.iter_mut().zip(&other.classes) {
+                class.outstanding += other.outstanding;
+                class.errors += other.errors;
+            }
+            if joined.counts.is_empty() {
+                joined.counts.clone_from(&other.counts);
+            } else {
+                let pairs = joined.counts.iter_mut().zip(&other.counts);
+                pairs.for_each(|(counts, other)| counts.join(other));
+            }
+        }
+        joined.show();
+        Some(joined)
+    }
+
+    /// The same of a loop that has ended: its errors stay.
+    pub(crate) fn ended(mut self) -> Self {
+        self.counts.clear();
+        self.classes.iter_mut().for_each(|class| class.outstanding = 0);
+        self
+    }
+
+    /// Makes the figures of what classes got in the last window.
+    fn show(&mut self) {
+        let all: Span = self.counts.iter().fold(Span::ZERO, |sum, class| sum + class.device_time);
+        for (class, counts) in self.classes.iter_mut().zip(&self.counts) {
+            class.iops = counts.requests as f64 / self.window_s;
+            class.bw_bytes = counts.bytes as f64 / self.window_s;
+            class.p50_ns = counts.percentile(0.5);
+            class.p99_ns = counts.percentile(0.99);
+            class.share = counts.device_time.ns() as f64 / all.ns().max(1) as f64;
+        }
+    }
 }
 
 /// One class at one moment.
@@ -139,6 +186,7 @@ impl Watched {
             window_s: seconds(window),
             windows: 0,
             classes: names.iter().map(class).collect(),
+            counts: Vec::new(),
         };
         Self { windows: Windows::new(names.len(), window), last: Vec::new(), shown }
     }
@@ -164,7 +212,9 @@ impl Watched {
     pub(crate) fn look(&mut self, now: Time) -> &Snapshot {
         self.roll(now);
         if !self.last.is_empty() {
-            self.show_last();
+            // Those before it were never shown.
+            self.shown.counts = std::mem::take(&mut self.last);
+            self.shown.show();
         }
         self.shown.at_s = seconds(now.since(Time::ZERO));
         for (number, class) in self.shown.classes.iter_mut().enumerate() {
@@ -178,18 +228,6 @@ impl Watched {
             self.last.clear();
             self.last.extend((0..self.shown.classes.len()).map(|class| self.windows.take(class)));
             self.shown.windows += 1;
-        }
-    }
-
-    /// Shows the window that ended last, once: the ones before were never shown.
-    fn show_last(&mut self) {
-        let all: Span = self.last.iter().fold(Span::ZERO, |sum, class| sum + class.device_time);
-        for (class, counts) in self.shown.classes.iter_mut().zip(self.last.drain(..)) {
-            class.iops = counts.requests as f64 / self.shown.window_s;
-            class.bw_bytes = counts.bytes as f64 / self.shown.window_s;
-            class.p50_ns = counts.percentile(0.5);
-            class.p99_ns = counts.percentile(0.99);
-            class.share = counts.device_time.ns() as f64 / all.ns().max(1) as f64;
         }
     }
 }
@@ -241,6 +279,30 @@ mod tests {
         assert_eq!((b.iops, b.p99_ns, b.outstanding, b.errors), (0.0, None, 1, 1));
         let idle = watched.look(at(3500)).clone();
         assert_eq!((idle.windows, idle.classes[0].iops, idle.classes[0].p50_ns), (3, 0.0, None));
+    }
+
+    #[test]
+    fn what_classes_get_of_several_loops_is_the_sum() {
+        let look = |requests: u64, ms: u64, at_ms: u64| {
+            let mut watched = Watched::new(&["a", "b"], Span::from_secs(10), Span::from_secs(1));
+            let how = samples::finished(&request(0), Span::ZERO, Span::from_ms(ms), None);
+            for begin in (0..1000).step_by(1000 / requests as usize) {
+                watched.arrived(at(begin), &request(0));
+                watched.finished(at(begin + ms), &request(0), &how);
+            }
+            watched.arrived(at(at_ms), &request(1));
+            watched.look(at(at_ms)).clone()
+        };
+        let (one, other) = (look(100, 2, 1100), look(50, 10, 1200));
+        let both = Snapshot::joined([&one, &other]).unwrap();
+        assert_eq!((both.at_s, both.windows), (1.2, 1));
+        let [a, b] = &both.classes[..] else { panic!("two classes") };
+        assert_eq!((a.iops, a.bw_bytes, b.outstanding), (150.0, 150_000.0, 2));
+        assert!(a.p50_ns.is_some_and(|ns| ns.abs_diff(2_000_000) < 50_000), "of all requests");
+        assert!(a.p99_ns.is_some_and(|ns| ns.abs_diff(10_000_000) < 100_000));
+        let rest = Snapshot::joined([&one.ended(), &other]).unwrap();
+        assert_eq!((rest.classes[0].iops, rest.classes[1].outstanding), (50.0, 1));
+        assert!(Snapshot::joined([]).is_none());
     }
 
     #[test]

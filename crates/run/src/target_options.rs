@@ -6,7 +6,8 @@ use penstock_spec::devices;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TargetOptions {
     /// A device's name, a device file, a target (its path, or `loop:` and the path of a file),
-    /// `emulated:DEVICE[@SPEED][:PATH]` or `null`; the job's device if not given.
+    /// `emulated:DEVICE[@SPEED][:PATH]` or `null`; the job's device, or the targets of its files, if not
+    /// given.
     pub on: Option<String>,
     /// Size of the owned file to create at the path, if it is missing.
     pub create: Option<String>,

@@ -155,15 +155,19 @@ fn threads(
         drop(sender);
         let mut results: Vec<Option<Result<RunResult, Failure>>> = vec![];
         results.resize_with(tasks.len(), || None);
+        let mut watched = vec![None; tasks.len()];
         for word in words {
             match word {
                 Word::Ended(number, result) => {
                     results[number] = Some(*result);
+                    watched[number] = watched[number].take().map(Snapshot::ended);
                     let next = results.iter().position(Option::is_none);
                     reports.store(next.unwrap_or(tasks.len()), Ordering::Relaxed);
                 }
+                Word::Now(number, now) => watched[number] = Some(*now),
                 Word::Over(fraction) => {
-                    if !progress.update(fraction, None) {
+                    let now = Snapshot::joined(watched.iter().flatten());
+                    if !progress.update(fraction, now.as_ref()) {
                         stop.store(true, Ordering::Relaxed);
                     }
                 }
@@ -178,6 +182,8 @@ fn threads(
 enum Word {
     /// This share of its run is over.
     Over(f64),
+    /// The thread with this number is there, if a person watches.
+    Now(usize, Box<Snapshot>),
     /// The run of the thread with this number has ended.
     Ended(usize, Box<Result<RunResult, Failure>>),
 }
@@ -231,8 +237,7 @@ fn one(
     start: &Start,
     mut member: Member<'_>,
 ) -> Result<RunResult, Failure> {
-    // The progress of a run is that of all its threads.
-    let runner = Runner { load: &task.load, watch: None, is_part: true, ..*runner };
+    let runner = Runner { load: &task.load, is_part: true, ..*runner };
     let Some(live) = task.live else {
         start.wait();
         return runner.run_null(place, &mut member);
@@ -254,9 +259,12 @@ struct Member<'a> {
 }
 
 impl Progress for Member<'_> {
-    fn update(&mut self, fraction: f64, _: Option<&Snapshot>) -> bool {
+    fn update(&mut self, fraction: f64, now: Option<&Snapshot>) -> bool {
+        // The receiver is gone if the run is over.
+        if let Some(now) = now {
+            let _ = self.words.send(Word::Now(self.number, Box::new(now.clone())));
+        }
         if self.number == self.reports.load(Ordering::Relaxed) {
-            // The receiver is gone if the run is over.
             let _ = self.words.send(Word::Over(fraction));
         }
         !self.stop.load(Ordering::Relaxed)

@@ -328,13 +328,42 @@ fn what_needs_one_loop_is_refused_before_anything_is_made() {
     let record = Some(folder.path("run.record").into());
     let recorded = |options: &mut Options| options.record.clone_from(&record);
     assert!(needs(&[], &recorded).contains("a record is of one loop"));
-    let watched =
-        |options: &mut Options| options.watch = Some(penstock_run::Pace::default().into());
-    assert!(needs(&[], &watched).contains("`penstock watch` shows one loop"));
     let stable = |options: &mut Options| options.stability = true;
     assert!(needs(&[], &stable).contains("a cycle is of one queue"));
+    let many = ["agent.0.depth=1", "agent.0.copies=2048", "file.data.count=64"];
+    let error = refused(&sets, &many, &options(&["fcfs"]));
+    let said = "error: found 131074 agents on 65 real targets; at most 64527 may be\n";
+    assert!(error.starts_with(said), "{error}");
+    assert_eq!(folder.names(), [""; 0]);
     let turns = ["agent.1.arrivals.kind=turns", "agent.1.count=4"];
     assert!(needs(&turns, &|_| {}).contains("agents of several files take turns in one loop"));
+}
+
+#[test]
+fn a_person_who_watches_sees_what_all_targets_do() {
+    let folder = Folder::new("targets-watched");
+    let options = Options {
+        watch: Some(penstock_run::Pace::default().into()),
+        ..options(&["fcfs", "kernel:as-is"])
+    };
+    let sets: Vec<String> = folder.sets().into_iter().chain(["duration=1s".into()]).collect();
+    let mut shown = [0.0_f64; 2];
+    let mut outstanding = [0; 2];
+    let mut progress = |step: Step<'_>| {
+        if let Step::Running { number, now: Some(now), .. } = step {
+            let readers = &now.classes[0];
+            shown[number] = shown[number].max(readers.iops * now.window_s);
+            outstanding[number] = outstanding[number].max(readers.outstanding);
+        }
+        true
+    };
+    let result = compare_text("job.toml", JOB, &sets, &options, &mut progress).unwrap();
+    for (run, (shown, outstanding)) in result.runs.iter().zip(shown.into_iter().zip(outstanding)) {
+        check(run);
+        assert!(shown > 0.0 && shown <= run.classes[0].requests as f64, "{shown}");
+        // Two agents on each of four files with four requests each, where one target has eight of them.
+        assert!(outstanding > 8 && outstanding <= 32, "{outstanding}");
+    }
 }
 
 #[test]

@@ -40,10 +40,9 @@ On = Annotated[
         "behind a loop device as loop:./data.img, or a block device, with --i-will-lose-data; "
         "emulated:DEVICE[@SPEED][:PATH], a model that answers in real time; or null, which does "
         "nothing. "
-        "Files of the job are named singly, as --on data=hdd-7200 --on log=flash, or "
-        "--on data=./a.img,./b.img, a target for each file of that name, or "
-        "--on data.0=./a.img. "
-        "If not given, the job's own device.",
+        "Files of the job are named singly, as --on data=hdd-7200 --on log=flash, or with a real "
+        "target for each in their order, as --on data=./a.img,./b.img --on log.0=/dev/sdb. "
+        "If not given, the job's own device, or the targets of its files.",
     ),
 ]
 

@@ -32,7 +32,7 @@ impl Plan {
 }
 
 /// What one class got in one window.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Counts {
     /// Requests that completed in it.
     pub(crate) requests: u64,
