@@ -30,7 +30,7 @@ pub(crate) fn holds_no_data(bytes: &[u8]) -> bool {
 
 /// The second eight bytes of a sector: the first eight plus a number of our own, mixed with the
 /// finaliser of `SplitMix64` (Steele, Lea and Flood, 2014).
-fn tag(sector: &[u8]) -> [u8; 8] {
+pub(crate) fn tag(sector: &[u8]) -> [u8; 8] {
     const OURS: u64 = u64::from_le_bytes(*b"penstock");
     let random = u64::from_le_bytes(sector[..8].try_into().expect("eight bytes"));
     let mixed = random.wrapping_add(OURS);

@@ -2,7 +2,7 @@
 //!
 //! A [`Guard`] is called on every turn and looks some times a second: at the oldest command in
 //! flight, and at the length of the file. The caller that runs a stage ends the run when the guard
-//! reports trouble.
+//! reports trouble. It also reports data that is not what was written, if that is verified.
 //!
 //! Invariants: a look makes a system call for each target and allocates nothing unless it finds
 //! trouble; no wait for a command is longer than the stage's time-out. Resources that the kernel
@@ -82,7 +82,7 @@ impl Guard {
     fn check(&self, now: Time) {
         let mut hub = self.hub.borrow_mut();
         let late = hub.timeout().and_then(|timeout| hub.late(now, timeout, self.resumed.get()));
-        if let Some(trouble) = late.or_else(|| hub.resized()) {
+        if let Some(trouble) = late.or_else(|| hub.differs()).or_else(|| hub.resized()) {
             let _ = self.found.set(trouble);
         }
     }

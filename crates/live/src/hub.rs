@@ -19,6 +19,7 @@ use crate::driver::{Action, Command, Driver, Outcome};
 use crate::idle::Idle;
 use crate::target::Target;
 use crate::trouble::Trouble;
+use crate::verifier::Verifying;
 
 /// The longest single wait for commands in flight, so that waits can be counted.
 const LONGEST_WAIT: Span = Span::from_ms(100);
@@ -33,6 +34,8 @@ pub(crate) struct Hub {
     layout: Layout,
     /// Copies the loads of requests; without it requests carry no load.
     copier: Option<LoadCopier>,
+    /// Stamps and checks data, if a lane is verified.
+    verifying: Option<Verifying>,
     /// Emptied by every `collect`; kept for its memory.
     outcomes: Vec<Outcome>,
     in_flight: u32,
@@ -88,14 +91,31 @@ impl Hub {
             sharing: Sharing::default(),
         };
         let lanes = (0..).zip(targets).map(lane).collect();
-        let (in_flight, unread, copier) = (0, 0, None);
-        Self { driver, lanes, depth, layout, copier, outcomes, in_flight, unread, timeout }
+        let (in_flight, unread, copier, verifying) = (0, 0, None, None);
+        Self {
+            driver,
+            lanes,
+            depth,
+            layout,
+            copier,
+            verifying,
+            outcomes,
+            in_flight,
+            unread,
+            timeout,
+        }
     }
 
     /// The same, for requests that carry loads.
     pub(crate) fn carrying(mut self, copier: LoadCopier) -> Self {
         self.copier = Some(copier);
         self.lanes.iter_mut().for_each(|lane| lane.transfers = vec![None; lane.flights.len()]);
+        self
+    }
+
+    /// The same, with data that is verified.
+    pub(crate) fn verifying(mut self, verifying: Verifying) -> Self {
+        self.verifying = Some(verifying);
         self
     }
 
@@ -141,7 +161,11 @@ impl Hub {
         let lane = &mut self.lanes[lane_index];
         let slot = lane.free.pop().expect("started without room");
         let number = lane_index as u32 * self.depth + slot;
-        let (mut rest, unit) = command(&lane.target, lane.files, req, &self.layout, number);
+        let grain = self.verifying.as_ref().map_or(1, |verifying| verifying.grain(lane_index));
+        let (mut rest, unit) = command(&lane.target, lane.files, req, &self.layout, number, grain);
+        if let Some(verifying) = &mut self.verifying {
+            verifying.start(lane_index, number, &mut rest);
+        }
         if let Some(copier) = &self.copier {
             let transfer = &mut lane.transfers[slot as usize];
             *transfer = LoadTransfer::new(req, rest, lane.target.unit(), self.layout.slot(number));
@@ -215,6 +239,13 @@ impl Hub {
         })
     }
 
+    /// The trouble if data was not what was written, or it is no longer known what should be where.
+    pub(crate) fn differs(&self) -> Option<Trouble> {
+        let verifying = self.verifying.as_ref()?;
+        let lost = || verifying.lost().map(|path| Trouble::RecordLost { path });
+        verifying.difference().map(Trouble::Differs).or_else(lost)
+    }
+
     /// Waits until every command has ended, for at most `longest`. Returns whether all have.
     pub(crate) fn drain(&mut self, longest: Option<Span>) -> bool {
         // Every wait ends with a command or after the longest wait.
@@ -264,6 +295,13 @@ impl Hub {
                         flight.rest = next;
                         self.driver.queue(number, &next);
                     } else {
+                        if let Some(verifying) = &mut self.verifying {
+                            verifying.end(
+                                number as usize / self.depth as usize,
+                                number,
+                                error.is_some(),
+                            );
+                        }
                         lane.ended.push((slot, error));
                         self.unread += 1;
                     }
@@ -283,13 +321,14 @@ impl Drop for Hub {
 }
 
 /// The command for `req` on `target`, with its range rounded outward to whole blocks if it goes past the
-/// page cache, and the unit of its transfers. Only here a place in a view becomes one in the file.
+/// page cache, and to whole `grain` wherever it goes, and the unit of its transfers. Only here a place in a view becomes one in the file.
 fn command(
     target: &Target,
     files: LaneFiles,
     req: &Request,
     layout: &Layout,
     slot: u32,
+    grain: u32,
 ) -> (Command, u32) {
     let (file, unit) = if req.flags.has(Flags::BUFFERED) && files.buffered != files.own {
         (files.buffered, 1)
@@ -314,7 +353,7 @@ fn command(
         return (Command { action, file: files.own, start, len: req.len, buffer: 0 }, unit);
     }
     // The capacity is whole blocks, so rounding outward stays within it.
-    let block = u64::from(unit);
+    let block = u64::from(unit.max(grain));
     let start = req.start / block * block;
     let end = end.next_multiple_of(block);
     assert!(end <= capacity, "a capacity of whole blocks");

@@ -17,12 +17,13 @@
 //! virtual time that keeps step with real time. A [`Guard`] reports when a run cannot go on.
 //!
 //! Invariants: the only crate with hand-written unsafe code, in `buffers`, `cargo`, `faults`,
-//! `libaio`, `loops`, `mapped`, `memory`, `posix_aio`, `psync`, `residency`, `uring` and `vsync`; the only one that reads the machine's clock, in
+//! `libaio`, `loops`, `mapped`, `memory`, `posix_aio`, `psync`, `record_file`, `residency`, `uring`, `verifier` and `vsync`; the only one that reads the machine's clock, in
 //! `clock`, `paced` and `report_timer`; nothing outside the usable bytes of a target is ever written,
 //! but for a file without a name that a trial makes for itself; no allocation per request. Linux
 //! only.
 
 mod below;
+mod block_record;
 mod blocking;
 mod buffers;
 mod caching;
@@ -50,16 +51,19 @@ mod openers;
 mod paced;
 mod posix_aio;
 mod psync;
+mod record_file;
 mod refusals;
 mod report_timer;
 mod residency;
 pub mod scheduler;
 mod stage;
+mod stamp;
 mod sysfs;
 mod target;
 mod threads;
 mod trouble;
 mod uring;
+mod verifier;
 mod vsync;
 mod work;
 
@@ -82,11 +86,14 @@ pub use leftovers::{
 pub use memory::{Noting, exit_without_memory};
 pub use null::Null;
 pub use paced::{Pace, Paced};
+pub use record_file::{RecordError, give_up_record, record_beside};
 pub use report_timer::ReportTimer;
 pub use stage::{Settings, Stage};
+pub use stamp::BLOCK as VERIFIED_BLOCK;
 pub use sysfs::{Counters, Disk, Moved, Stack, Sysfs};
 pub use target::plain::{Input, Output, PageCache};
 pub use target::{Contents, DirectIo, Target, TargetError, TargetWriter, User, file_system};
 pub use trouble::Trouble;
 pub use uring::registered_buffers;
+pub use verifier::{Difference, RereadError, Verified, Verifier, VerifyPlan};
 pub use work::{lower_priority, process_time, processor_time, use_processor};

@@ -20,9 +20,11 @@ use crate::libaio::{self, Aio};
 use crate::mapped::Mapped;
 use crate::posix_aio::{self, PosixAio};
 use crate::psync::Psync;
+use crate::stamp;
 use crate::target::Target;
 use crate::threads::{self, Pool};
 use crate::uring::{self, Ring};
+use crate::verifier::{Verifier, Verifying};
 use crate::vsync::{self, Vsync};
 
 impl Engine {
@@ -111,6 +113,16 @@ pub struct Stage {
     pub devices: Vec<LiveDevice>,
 }
 
+/// The data of requests.
+enum Data {
+    /// Written data follows from its place, and read data is not looked at.
+    Generated,
+    /// An application's.
+    Carried(Cargo),
+    /// Stamped and checked, where a lane has a verifier.
+    Verified(Vec<Option<Verifier>>),
+}
+
 impl Stage {
     /// Real time, and `target` as a device behind `engine`.
     ///
@@ -136,7 +148,7 @@ impl Stage {
         targets: Vec<Target>,
         settings: Settings,
     ) -> Result<Self, EngineError> {
-        Self::build(engine, targets, settings, None)
+        Self::build(engine, targets, settings, Data::Generated)
     }
 
     /// The same for requests that carry an application's bytes: each read and write has its load in
@@ -150,14 +162,28 @@ impl Stage {
         settings: Settings,
         cargo: Cargo,
     ) -> Result<Self, EngineError> {
-        Self::build(engine, targets, settings, Some(cargo))
+        Self::build(engine, targets, settings, Data::Carried(cargo))
+    }
+
+    /// As [`Stage::open`], with data that is verified on each target that has a verifier.
+    ///
+    /// # Errors
+    /// As [`Stage::open`].
+    pub fn verifying(
+        engine: Engine,
+        targets: Vec<Target>,
+        settings: Settings,
+        verifiers: Vec<Option<Verifier>>,
+    ) -> Result<Self, EngineError> {
+        assert_eq!(targets.len(), verifiers.len(), "each target is verified or not");
+        Self::build(engine, targets, settings, Data::Verified(verifiers))
     }
 
     fn build(
         engine: Engine,
         targets: Vec<Target>,
         settings: Settings,
-        cargo: Option<Cargo>,
+        data: Data,
     ) -> Result<Self, EngineError> {
         let Settings { depth, max_len, batch, caching, order, seed, timeout } = settings;
         let (count, max) = (targets.len(), engine.most_in_flight());
@@ -166,6 +192,7 @@ impl Stage {
             return Err(EngineError::Depth { engine, found: depth, targets: count, max });
         }
         let unit = targets.iter().map(Target::unit).max().expect("slots have targets");
+        let unit = if matches!(data, Data::Verified(_)) { unit.max(stamp::BLOCK) } else { unit };
         let layout = Layout::new(slots as u32, max_len, unit)?;
         let area = Arc::new(Area::new(layout, seed)?);
         if caching != Caching::Buffered && !engine.can_be_direct() {
@@ -190,9 +217,10 @@ impl Stage {
             Engine::Mmap => Box::new(Blocking::new(Mapped::new(&targets, &files, &area, order)?)),
         };
         let hub = Hub::new(driver, targets, depth, layout, timeout).with_files(&of_lanes);
-        let hub = match cargo {
-            Some(cargo) => hub.carrying(LoadCopier::new(cargo, area)),
-            None => hub,
+        let hub = match data {
+            Data::Generated => hub,
+            Data::Carried(cargo) => hub.carrying(LoadCopier::new(cargo, area)),
+            Data::Verified(lanes) => hub.verifying(Verifying::new(lanes, slots as u32, area)),
         };
         let hub = Rc::new(RefCell::new(hub));
         let device = |lane| LiveDevice::new(Rc::clone(&hub), lane, depth);

@@ -44,6 +44,7 @@ use self::opened::{Locked, Opened, check_kind, not_ours, open_direct};
 pub use self::trial::{DirectIo, file_system};
 pub use self::writer::TargetWriter;
 use crate::loops::Control;
+use crate::record_file::{give_up_record, record_beside};
 
 /// A file or device that may be written over, open for direct I/O and locked against other runs.
 ///
@@ -260,6 +261,11 @@ impl Target {
         self.len
     }
 
+    /// Bytes of the whole file or device, with the mark of a file.
+    pub(crate) fn length(&self) -> u64 {
+        self.inner.length
+    }
+
     /// Where the usable bytes begin in the file.
     pub(crate) fn start(&self) -> u64 {
         self.start
@@ -285,7 +291,8 @@ impl Target {
     /// # Errors
     /// [`TargetError`]: the system's.
     pub fn writer(&self) -> Result<TargetWriter, TargetError> {
-        let file = self.buffered();
+        let record = record_beside(self.path());
+        let file = give_up_record(&record).and_then(|()| self.buffered());
         let file = file.map_err(|error| TargetError::system(self.path(), "open it", error))?;
         Ok(TargetWriter::new(file, self.start, self.start + self.len))
     }
@@ -376,6 +383,7 @@ fn open_existing(
         let marked = File::options().write(true).open(own);
         marked
             .and_then(|file| mark::write(&file, usable, user.holds()))
+            .and_then(|()| give_up_record(&record_beside(path)))
             .map_err(|error| TargetError::system(path, "change its mark", error))?;
     }
     Ok(opened)

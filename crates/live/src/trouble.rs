@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use penstock_core::{Errno, Span};
 
-/// Why a live run cannot go on. The command exits with 1.
+use crate::verifier::Difference;
+
+/// Why a live run cannot go on. The command exits with 1, and with 4 if data differs.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Trouble {
     /// A command is in flight for longer than allowed.
@@ -42,6 +44,23 @@ pub enum Trouble {
         found: u64,
         /// Its length at the beginning, in bytes.
         expected: u64,
+    },
+    /// Data is not what was written.
+    #[error(
+        "{}: found {} in the block at byte {}; expected {}\n\
+         hint: the disk, its driver or another program changed or lost it: look at the kernel's log \
+         (`dmesg`)", .0.path.display(), .0.found, .0.offset, .0.expected
+    )]
+    Differs(Difference),
+    /// A page of the record of verified writes was lost.
+    #[error(
+        "{}: a page of the record of its verified writes was lost; expected all of it\n\
+         hint: the file was cut, or its disk failed: look at the kernel's log (`dmesg`)",
+        path.display()
+    )]
+    RecordLost {
+        /// The target.
+        path: PathBuf,
     },
 }
 

@@ -6,8 +6,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::{Closed, Fcfs, Scratch, io, scatter, settings, ways};
-use penstock_core::{Flags, Io, Limits, Observer, Op, Queued, Time, run};
-use penstock_live::{Stage, Target};
+use penstock_core::{Flags, Io, Limits, Observer, Op, Queued, Seed, Time, run};
+use penstock_live::{Stage, Target, Verifier, VerifyPlan, give_up_record, record_beside};
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
@@ -67,11 +67,35 @@ fn a_warm_engine_does_not_allocate() {
     const SIZE: u64 = 8 << 20;
     let scratch = Scratch::new("no-allocation");
     let target = Target::open(&scratch.path("data.img"), Some(SIZE)).unwrap();
-    for way in ways() {
+    let ways = ways().flat_map(|way| [(way, false), (way, true)]);
+    for (way, is_verified) in ways {
         let (engine, _) = way;
         for depth in [1, 32].into_iter().filter(|depth| *depth <= engine.most_in_flight()) {
             let settings = settings(way, depth, 64 << 10);
-            let (mut clock, device) = Stage::single(engine, target.clone(), settings).unwrap();
+            let verifier = is_verified.then(|| {
+                // A half, so that there are writes of both kinds, and some of one across the border.
+                let plan = VerifyPlan {
+                    record: &record_beside(target.path()),
+                    name: "data.img",
+                    seed: Seed(7),
+                    engine,
+                    stamped: vec![0..SIZE / 2],
+                    checked: vec![0..SIZE / 2],
+                    read_again: vec![0..SIZE / 2],
+                    corrupt: None,
+                };
+                Verifier::open(&target, plan).unwrap()
+            });
+            if verifier.is_none() {
+                give_up_record(&record_beside(target.path())).unwrap();
+            }
+            let targets = vec![target.clone()];
+            let stage = match &verifier {
+                None => Stage::open(engine, targets, settings),
+                some => Stage::verifying(engine, targets, settings, vec![some.clone()]),
+            };
+            let Stage { mut clock, mut devices } = stage.unwrap();
+            let device = devices.remove(0);
             let mut stack = Queued::new(Fcfs::default(), device);
             let mixed = |n: u32| {
                 let start = scatter(n) % (SIZE - 65_536);
@@ -91,7 +115,15 @@ fn a_warm_engine_does_not_allocate() {
             run(&mut source, &mut stack, &mut clock, &mut probe, Limits::default()).unwrap();
             assert_eq!(probe.finished, 3 * WARM);
             let made = probe.last - probe.warm.expect("it became warm");
-            assert_eq!(made, 0, "allocations by {} at depth {depth}", engine.name());
+            let with = if is_verified { ", verified" } else { "" };
+            assert_eq!(made, 0, "allocations by {} at depth {depth}{with}", engine.name());
+            drop((stack, clock));
+            if let Some(verifier) = verifier {
+                assert!(verifier.read_again(&target, &mut |_, _| true).unwrap());
+                assert_eq!(verifier.differences(), [], "by {} at depth {depth}", engine.name());
+                let found = verifier.verified();
+                assert!(found.written > 1000 && found.checked > 1000 && found.read_again > 500);
+            }
         }
     }
 }

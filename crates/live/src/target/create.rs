@@ -26,6 +26,7 @@ use super::error::TargetError;
 use super::file_systems;
 use super::mark::{self, GRAIN, Holds, MARK};
 use super::opened::{Locked, Opened, open_direct};
+use crate::record_file::{give_up_record, record_beside};
 
 /// Bytes of one write while filling: large enough for the full rate of a disk.
 const CHUNK: u32 = 1 << 20;
@@ -49,6 +50,10 @@ pub(super) fn create(
         .map_err(|error| TargetError::system(path, "open the folder for it", error))?;
     let site = Site { path, folder: &handle, usable, holds, direct };
     site.check_space()?;
+    // It is of a file that was here before.
+    give_up_record(&record_beside(path)).map_err(|error| {
+        TargetError::system(path, "mark the record of its verified writes", error)
+    })?;
     if let Some(file) = (direct.nameless)(folder).map_err(|error| site.cannot_create(error))? {
         // Its name in /proc is its only one.
         let name = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));

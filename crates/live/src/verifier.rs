@@ -1,0 +1,643 @@
+//! Data of runs that is checked: writes are stamped and recorded, reads are compared with the record.
+//!
+//! A [`Verifier`] is what all engines on one target share: the record, the ranges, and what was found. Each stage has a
+//! [`Verifying`] of its own between its hub and its engine. It fills the buffer of a write with the
+//! versions that the write will leave, and records them, before the command is queued; when the
+//! command has ended they are acknowledged. A read is compared with what may have been there while it was under
+//! way: the candidates at its beginning, and versions that began before its end.
+//!
+//! Invariants: a version is in the record before its write is queued, and acknowledged after it has ended; nothing
+//! allocates per request, unless a discard is the longest so far or a difference is found.
+
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use penstock_core::{Rng, Seed};
+use rand::RngExt as _;
+
+use crate::block_record::{self, Known, Leaves, Version};
+use crate::blocking::Call as _;
+use crate::buffers::{Area, Layout};
+use crate::driver::{Action, Command};
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::psync::Psync;
+use crate::record_file::{RecordError, RecordFile, Subject};
+use crate::stamp::{self, BLOCK, WORD};
+use crate::target::Target;
+
+/// Differences that are kept in words; further ones are counted.
+const KEPT: usize = 16;
+
+/// Versions that a block may be a mix of, at most: with more it is not checked.
+const MIXED_MOST: usize = 64;
+
+/// Changed bits up to which a block counts as damaged, and not as another one.
+const DAMAGED_MOST: u32 = 1024;
+
+/// Bytes of a read of the last pass.
+const CHUNK: u32 = 1 << 20;
+
+/// What is verified on a target. Ranges are bytes of what may be used of it.
+#[derive(Debug)]
+pub struct VerifyPlan<'a> {
+    /// Where the record is.
+    pub record: &'a Path,
+    /// The name of the target that its blocks carry.
+    pub name: &'a str,
+    /// The seed of the data, if the record is new.
+    pub seed: Seed,
+    /// How writes reach the kernel.
+    pub engine: Engine,
+    /// What is written with stamps, in whole blocks of 4096 bytes.
+    pub stamped: Vec<Range<u64>>,
+    /// Where reads are checked.
+    pub checked: Vec<Range<u64>>,
+    /// What is read again at the end.
+    pub read_again: Vec<Range<u64>>,
+    /// How often a bit is changed on the way to and from the target, and the source of chance.
+    pub corrupt: Option<(f64, Rng)>,
+}
+
+/// How many blocks were verified.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Verified {
+    /// Written with a stamp, and acknowledged.
+    pub written: u64,
+    /// Read and compared.
+    pub checked: u64,
+    /// Read without a verified write to compare with.
+    pub unchecked: u64,
+    /// Read again at the end, and compared.
+    pub read_again: u64,
+    /// That are not what they should be.
+    pub different: u64,
+}
+
+/// A block that is not what was written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Difference {
+    /// The target.
+    pub path: PathBuf,
+    /// The first byte of the block in the target.
+    pub offset: u64,
+    /// What should be there: what was acknowledged last, and what was in flight.
+    pub expected: String,
+    /// What is there.
+    pub found: String,
+}
+
+/// What is verified on one target, for all engines on it. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Verifier(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    record: RecordFile,
+    path: PathBuf,
+    stamped: Ranges,
+    checked: Ranges,
+    read_again: Ranges,
+    leaves: Leaves,
+    corrupt: Option<Mutex<(f64, Rng)>>,
+    /// Steps of several records are made together.
+    lock: Mutex<()>,
+    written: AtomicU64,
+    compared: AtomicU64,
+    unchecked: AtomicU64,
+    compared_again: AtomicU64,
+    different: AtomicU64,
+    differences: Mutex<Vec<Difference>>,
+}
+
+/// Ranges of bytes of the whole target, in ascending order and apart.
+#[derive(Debug)]
+struct Ranges(Vec<Range<u64>>);
+
+impl Ranges {
+    /// `ranges` of a view that begins at `start`.
+    fn new(mut ranges: Vec<Range<u64>>, start: u64) -> Self {
+        ranges.sort_unstable_by_key(|range| range.start);
+        let mut apart: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            let range = start + range.start..start + range.end;
+            match apart.last_mut().filter(|last| range.start <= last.end) {
+                Some(last) => last.end = last.end.max(range.end),
+                None => apart.push(range),
+            }
+        }
+        Self(apart)
+    }
+
+    fn has(&self, offset: u64) -> bool {
+        let behind = self.0.partition_point(|range| range.start <= offset);
+        behind > 0 && offset < self.0[behind - 1].end
+    }
+}
+
+impl Verifier {
+    /// Opens the record of `target`, or makes it.
+    ///
+    /// # Errors
+    /// [`RecordError`]: there is none and nothing is to be written; it is out of date, of another target, or no
+    /// record; the system's.
+    pub fn open(target: &Target, plan: VerifyPlan<'_>) -> Result<Self, RecordError> {
+        let start = target.start();
+        let stamped = Ranges::new(plan.stamped, start);
+        let subject = Subject {
+            target: target.path(),
+            length: target.length(),
+            name: plan.name,
+            seed: plan.seed.0,
+            written: &stamped.0,
+        };
+        let record = RecordFile::open(plan.record, &subject)?;
+        let by_parts = plan.engine == Engine::Mmap;
+        Ok(Self(Arc::new(Shared {
+            record,
+            path: target.path().to_owned(),
+            stamped,
+            checked: Ranges::new(plan.checked, start),
+            read_again: Ranges::new(plan.read_again, start),
+            leaves: if by_parts { Leaves::DataByParts } else { Leaves::Data },
+            corrupt: plan.corrupt.map(Mutex::new),
+            lock: Mutex::new(()),
+            written: AtomicU64::new(0),
+            compared: AtomicU64::new(0),
+            unchecked: AtomicU64::new(0),
+            compared_again: AtomicU64::new(0),
+            different: AtomicU64::new(0),
+            differences: Mutex::new(Vec::new()),
+        })))
+    }
+
+    /// What was verified so far.
+    pub fn verified(&self) -> Verified {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Verified {
+            written: count(&self.0.written),
+            checked: count(&self.0.compared),
+            unchecked: count(&self.0.unchecked),
+            read_again: count(&self.0.compared_again),
+            different: count(&self.0.different),
+        }
+    }
+
+    /// The first differences that were found.
+    pub fn differences(&self) -> Vec<Difference> {
+        self.0.differences.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The first difference, if there is one.
+    pub(crate) fn difference(&self) -> Option<Difference> {
+        (self.0.different.load(Ordering::Relaxed) > 0)
+            .then(|| self.differences())
+            .and_then(|all| all.into_iter().next())
+    }
+
+    /// Whether a page of the record was lost: it is no longer known what should be where.
+    pub fn is_lost(&self) -> bool {
+        self.0.record.is_lost()
+    }
+
+    /// Reads again what was written, and compares it; nothing may be in flight. `progress` is called with
+    /// the bytes read and the bytes in all; it ends the pass with `false`. Returns whether the pass is whole.
+    ///
+    /// # Errors
+    /// The system's, with the place.
+    pub fn read_again(
+        &self,
+        target: &Target,
+        progress: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<bool, RereadError> {
+        let shared = &self.0;
+        let unit = target.unit().max(BLOCK);
+        let layout = Layout::new(1, CHUNK, unit)?;
+        let (buffer, area) = (layout.slot(0), Arc::new(Area::new(layout, Seed(0))?));
+        let mut call = Psync::new(&[Arc::clone(target.file())], &area);
+        let mut scratch = Scratch::new();
+        let of: u64 = shared.read_again.0.iter().map(|range| range.end - range.start).sum();
+        let mut read = 0;
+        let end_of_target = target.start() + target.capacity();
+        for range in &shared.read_again.0 {
+            let mut start = range.start / u64::from(unit) * u64::from(unit);
+            while start < range.end {
+                let end = (start + u64::from(CHUNK)).min(range.end.next_multiple_of(unit.into()));
+                let end = end.min(end_of_target);
+                if !progress(read, of) {
+                    return Ok(false);
+                }
+                let known = |offset| {
+                    block_record::known(shared.record.block(offset), shared.record.epochs())
+                };
+                let blocks = || (start..end).step_by(BLOCK as usize);
+                if blocks().any(|offset| known(offset).is_written()) {
+                    let len = (end - start) as u32;
+                    let command = Command { action: Action::Read, file: 0, start, len, buffer };
+                    let result = call.serve(&command);
+                    if result != len.cast_signed() {
+                        let source = if result < 0 {
+                            io::Error::from_raw_os_error(-result)
+                        } else {
+                            io::ErrorKind::UnexpectedEof.into()
+                        };
+                        let path = shared.path.clone();
+                        return Err(RereadError::System { path, start, len, source });
+                    }
+                    // SAFETY: the only buffer, and no command uses it.
+                    let bytes = unsafe { area.buffer(buffer, len as usize) };
+                    shared.corrupt(bytes);
+                    for (offset, block) in blocks().zip(bytes.chunks_exact(BLOCK as usize)) {
+                        let known = known(offset);
+                        if known.is_written() && range.contains(&offset) {
+                            shared.compared_again.fetch_add(1, Ordering::Relaxed);
+                            let now = Moment { before: known, after: known };
+                            shared.compare(&mut scratch, block, offset, &now);
+                        }
+                    }
+                }
+                read += end - start;
+                start = end;
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Why the last pass did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum RereadError {
+    /// The target did not give its data.
+    #[error("{}: cannot read {len} bytes at byte {start} to verify them: {source}", path.display())]
+    System {
+        /// The target.
+        path: PathBuf,
+        /// The first byte.
+        start: u64,
+        /// How many.
+        len: u32,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The buffers could not be had.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+/// What was known of a block when its read began, and when it ended.
+struct Moment {
+    before: Known,
+    after: Known,
+}
+
+impl Moment {
+    /// Versions that began in between.
+    fn newer(&self) -> std::ops::RangeInclusive<u32> {
+        self.before.latest() + 1..=self.after.latest()
+    }
+
+    /// Numbers of versions with data that the read may have met.
+    fn data(&self) -> impl Iterator<Item = u32> {
+        self.before.data().chain(self.newer())
+    }
+
+    fn allows(&self, version: u32) -> bool {
+        self.before.allows(version) || self.newer().contains(&version)
+    }
+
+    fn allows_parts(&self) -> bool {
+        self.before.allows_parts() || !self.newer().is_empty()
+    }
+
+    fn allows_zeros(&self) -> bool {
+        self.before.allows_zeros() || self.after.allows_zeros()
+    }
+
+    fn expected(&self) -> String {
+        let (first, last) = (self.newer().min(), self.newer().max());
+        let more = match (first, last) {
+            (Some(first), Some(last)) if first < last => {
+                format!(" or one of the versions {first} to {last}")
+            }
+            (Some(first), _) => format!(" or version {first}"),
+            _ => return self.before.to_string(),
+        };
+        format!("{}{more}, which began during the read", self.before)
+    }
+}
+
+/// Memory for comparisons.
+#[derive(Debug)]
+struct Scratch {
+    block: Box<[u8]>,
+    matched: Box<[bool]>,
+}
+
+impl Scratch {
+    fn new() -> Self {
+        let block = vec![0; BLOCK as usize].into_boxed_slice();
+        Self { block, matched: vec![false; BLOCK as usize / WORD].into_boxed_slice() }
+    }
+}
+
+/// What a comparison says.
+enum Found {
+    Equal,
+    /// It cannot be told.
+    Unknown,
+    Different,
+}
+
+impl Shared {
+    /// With the chance of the plan, changes a bit of `bytes`.
+    fn corrupt(&self, bytes: &mut [u8]) {
+        let Some(corrupt) = &self.corrupt else { return };
+        let mut corrupt = corrupt.lock().unwrap_or_else(PoisonError::into_inner);
+        let (share, rng) = &mut *corrupt;
+        // Two draws each time, so that one share does not shift where another changes bits.
+        let (chance, bit) = (rng.random::<f64>(), rng.random::<u64>());
+        if chance < *share {
+            let bit = bit % (bytes.len() as u64 * 8);
+            bytes[(bit / 8) as usize] ^= 1 << (bit % 8);
+        }
+    }
+
+    /// Compares the block at `offset` with what should be there, and books a difference. Returns whether it
+    /// could be compared.
+    fn compare(&self, scratch: &mut Scratch, block: &[u8], offset: u64, moment: &Moment) -> bool {
+        match self.find(scratch, block, offset, moment) {
+            Found::Equal => true,
+            Found::Unknown => false,
+            Found::Different => {
+                self.different.fetch_add(1, Ordering::Relaxed);
+                let mut all = self.differences.lock().unwrap_or_else(PoisonError::into_inner);
+                if all.len() < KEPT {
+                    let (expected, path) = (moment.expected(), self.path.clone());
+                    let found = self.described(block, offset, moment);
+                    all.push(Difference { path, offset, expected, found });
+                }
+                true
+            }
+        }
+    }
+
+    fn find(&self, scratch: &mut Scratch, block: &[u8], offset: u64, moment: &Moment) -> Found {
+        let stamp = self.record.stamp();
+        if let Some(version) = stamp.version(offset, block)
+            && moment.allows(version)
+        {
+            stamp.make(offset, version, &mut scratch.block);
+            if *scratch.block == *block {
+                return Found::Equal;
+            }
+        }
+        let zeros = block.iter().all(|&byte| byte == 0);
+        if zeros && moment.allows_zeros() {
+            return Found::Equal;
+        }
+        if zeros && moment.newer().count() > 1 {
+            // One of them may have been zeros, and is superseded already.
+            return Found::Unknown;
+        }
+        if !moment.allows_parts() {
+            return Found::Different;
+        }
+        if moment.data().nth(MIXED_MOST).is_some() {
+            return Found::Unknown;
+        }
+        scratch.matched.fill(false);
+        let words = || block.chunks_exact(WORD);
+        if moment.allows_zeros() {
+            let zeros = words().map(|word| word == [0; WORD]);
+            scratch.matched.iter_mut().zip(zeros).for_each(|(matched, is)| *matched |= is);
+        }
+        for version in moment.data() {
+            stamp.make(offset, version, &mut scratch.block);
+            let equal = scratch.block.chunks_exact(WORD).zip(words()).map(|(a, b)| a == b);
+            scratch.matched.iter_mut().zip(equal).for_each(|(matched, is)| *matched |= is);
+        }
+        if scratch.matched.iter().all(|&matched| matched) { Found::Equal } else { Found::Different }
+    }
+
+    /// What `block` is, in words.
+    fn described(&self, block: &[u8], offset: u64, moment: &Moment) -> String {
+        let stamp = self.record.stamp();
+        let says = stamp::read(block);
+        let own = says.filter(|says| (says.stamp, says.offset) == (stamp, offset));
+        let mut made = vec![0; block.len()];
+        let candidates = moment.data().take(MIXED_MOST).chain(own.map(|own| own.version));
+        let near = candidates.map(|version| {
+            stamp.make(offset, version, &mut made);
+            let (bits, first) = changed_bits(&made, block);
+            (bits, first, version)
+        });
+        if let Some((bits, first, version)) = near.min().filter(|(bits, ..)| *bits <= DAMAGED_MOST)
+        {
+            let at = offset + first;
+            return match bits {
+                0 if version > moment.after.latest() => {
+                    format!("version {version}, which was never written")
+                }
+                0 => format!("version {version}, which was overwritten before"),
+                1 => format!("version {version} with a changed bit in byte {at}"),
+                _ => format!("version {version} with {bits} changed bits, the first in byte {at}"),
+            };
+        }
+        if block.iter().all(|&byte| byte == 0) {
+            return "zeros".into();
+        }
+        match says {
+            Some(says) if says.is_whole && says.stamp == stamp => {
+                format!("the block of byte {}, version {}", says.offset, says.version)
+            }
+            Some(says) if says.is_whole && says.stamp.file == stamp.file => {
+                format!(
+                    "version {} of an earlier record, of seed {}",
+                    says.version, says.stamp.seed
+                )
+            }
+            Some(says) if says.is_whole => {
+                format!("a block of another file than {}", self.record.name())
+            }
+            Some(_) => "a part of a verified block".into(),
+            None => "data that no verified write made".into(),
+        }
+    }
+}
+
+/// How many bits of the two differ, and the first byte with one.
+fn changed_bits(one: &[u8], other: &[u8]) -> (u32, u64) {
+    let bits = one.iter().zip(other).map(|(a, b)| (a ^ b).count_ones());
+    let first = bits.clone().position(|bits| bits > 0).unwrap_or(0);
+    (bits.sum(), first as u64)
+}
+
+/// The verification of the commands of one hub.
+pub(crate) struct Verifying {
+    /// One for each lane that is verified.
+    lanes: Vec<Option<Verifier>>,
+    area: Arc<Area>,
+    /// One for each slot of all lanes.
+    flights: Vec<Verification>,
+    scratch: Scratch,
+}
+
+/// A command under way.
+struct Verification {
+    action: Action,
+    start: u64,
+    len: u32,
+    /// Of a write or a discard: the version of each block; none where it has none.
+    versions: Vec<Option<Version>>,
+    /// Of a read: what was known of each block when it began.
+    known: Vec<Known>,
+}
+
+/// The first bytes of the blocks of a range.
+fn blocks(start: u64, len: u32) -> impl Iterator<Item = u64> {
+    (start..start + u64::from(len)).step_by(BLOCK as usize)
+}
+
+impl Verifying {
+    /// Of `slots` commands over the lanes with these verifiers, with data in `area`.
+    pub(crate) fn new(lanes: Vec<Option<Verifier>>, slots: u32, area: Arc<Area>) -> Self {
+        let most = area.layout().stride() / BLOCK as usize + 1;
+        let flight = || Verification {
+            action: Action::Flush,
+            start: 0,
+            len: 0,
+            versions: Vec::with_capacity(most),
+            known: Vec::with_capacity(most),
+        };
+        let flights = (0..slots).map(|_| flight()).collect();
+        Self { lanes, area, flights, scratch: Scratch::new() }
+    }
+
+    /// What the ranges of `lane` are rounded to, at least.
+    pub(crate) fn grain(&self, lane: usize) -> u32 {
+        if self.lanes[lane].is_some() { BLOCK } else { 1 }
+    }
+
+    /// `command` of `lane` in `slot` is about to be queued: a write gets its data.
+    pub(crate) fn start(&mut self, lane: usize, slot: u32, command: &mut Command) {
+        let Some(Verifier(shared)) = &self.lanes[lane] else { return };
+        let record = &shared.record;
+        let (epochs, stamp) = (record.epochs(), record.stamp());
+        let flight = &mut self.flights[slot as usize];
+        flight.versions.clear();
+        flight.known.clear();
+        let Command { action, start, len, .. } = *command;
+        (flight.action, flight.start, flight.len) = (action, start, len);
+        let guard = shared.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        match action {
+            Action::Read => {
+                flight.known.extend(
+                    blocks(start, len).map(|at| block_record::known(record.block(at), epochs)),
+                );
+            }
+            Action::Write | Action::WriteThrough => {
+                flight.versions.extend(blocks(start, len).map(|at| {
+                    if shared.stamped.has(at) {
+                        return Some(block_record::begin(record.block(at), epochs, shared.leaves));
+                    }
+                    block_record::forget(record.block(at), epochs);
+                    None
+                }));
+                drop(guard);
+                let source = command.buffer;
+                command.buffer = self.area.layout().slot(slot);
+                // SAFETY: the buffer of the slot, whose command is not queued yet.
+                let bytes = unsafe { self.area.buffer(command.buffer, len as usize) };
+                // SAFETY: the source of writes, which is never written.
+                let unverified = unsafe { self.area.bytes(source, len as usize) };
+                let grain = BLOCK as usize;
+                let unverified = unverified.chunks(grain);
+                let all = blocks(start, len).zip(&flight.versions).zip(bytes.chunks_mut(grain));
+                for (((at, version), block), unverified) in all.zip(unverified) {
+                    match version {
+                        Some(version) => stamp.make(at, version.number(), block),
+                        None => block.copy_from_slice(unverified),
+                    }
+                }
+                shared.corrupt(bytes);
+            }
+            Action::Discard => {
+                // Of a block that is discarded in part nothing is known.
+                let first = start / u64::from(BLOCK) * u64::from(BLOCK);
+                let end = start + u64::from(len);
+                flight.start = first;
+                flight.len = (end - first) as u32;
+                flight.versions.extend(blocks(first, flight.len).map(|at| {
+                    let whole = at >= start && at + u64::from(BLOCK) <= end;
+                    if whole && shared.stamped.has(at) {
+                        return Some(block_record::begin(record.block(at), epochs, Leaves::Zeros));
+                    }
+                    block_record::forget(record.block(at), epochs);
+                    None
+                }));
+            }
+            Action::Flush => {}
+        }
+    }
+
+    /// The command of `lane` in `slot` has ended.
+    pub(crate) fn end(&mut self, lane: usize, slot: u32, failed: bool) {
+        let Some(Verifier(shared)) = &self.lanes[lane] else { return };
+        let record = &shared.record;
+        let flight = &mut self.flights[slot as usize];
+        match flight.action {
+            Action::Write | Action::WriteThrough | Action::Discard => {
+                let guard = shared.lock.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut written = 0;
+                for (at, version) in blocks(flight.start, flight.len).zip(&flight.versions) {
+                    if let Some(version) = version {
+                        block_record::end(record.block(at), *version, !failed);
+                        written += u64::from(!failed);
+                    }
+                }
+                drop(guard);
+                shared.written.fetch_add(written, Ordering::Relaxed);
+            }
+            Action::Read if !failed => {
+                let buffer = self.area.layout().slot(slot);
+                // SAFETY: the buffer of the slot, whose command has ended.
+                let bytes = unsafe { self.area.buffer(buffer, flight.len as usize) };
+                shared.corrupt(bytes);
+                let (mut compared, mut unchecked) = (0, 0);
+                let all = blocks(flight.start, flight.len).zip(&flight.known);
+                for ((at, before), block) in all.zip(bytes.chunks_exact(BLOCK as usize)) {
+                    if !shared.checked.has(at) {
+                        continue;
+                    }
+                    let guard = shared.lock.lock().unwrap_or_else(PoisonError::into_inner);
+                    let after = block_record::known(record.block(at), record.epochs());
+                    drop(guard);
+                    let moment = Moment { before: *before, after };
+                    let known = moment.before.is_written() && after.is_written();
+                    if known && shared.compare(&mut self.scratch, block, at, &moment) {
+                        compared += 1;
+                    } else {
+                        unchecked += 1;
+                    }
+                }
+                shared.compared.fetch_add(compared, Ordering::Relaxed);
+                shared.unchecked.fetch_add(unchecked, Ordering::Relaxed);
+            }
+            Action::Read | Action::Flush => {}
+        }
+    }
+
+    /// The first difference on any lane.
+    pub(crate) fn difference(&self) -> Option<Difference> {
+        self.lanes.iter().flatten().find_map(Verifier::difference)
+    }
+
+    /// The path of a lane's target whose record was lost.
+    pub(crate) fn lost(&self) -> Option<PathBuf> {
+        let lost = self.lanes.iter().flatten().find(|verifier| verifier.is_lost());
+        lost.map(|verifier| verifier.0.path.clone())
+    }
+}
