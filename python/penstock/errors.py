@@ -12,6 +12,9 @@ RUN_FAILED = 1
 WRONG_INPUT = 2
 """Exit code of wrong use and wrong input."""
 
+DIFFERS = 4
+"""Exit code where decisions differ, or data is not what was written."""
+
 CANNOT_HERE = 77
 """Exit code where this machine cannot do it."""
 
@@ -19,8 +22,8 @@ CANNOT_HERE = 77
 class PenstockError(ValueError):
     """Something could not be done; the message says why, as the command would.
 
-    `exit_code` is what the command exits with: 1 the run failed, 2 wrong use or input, 5 an unsafe
-    target was refused, 77 this machine cannot run it.
+    `exit_code` is what the command exits with: 1 the run failed, 2 wrong use or input, 4 data is
+    not what was written, 5 an unsafe target was refused, 77 this machine cannot run it.
     """
 
     def __init__(self, message: str, *, exit_code: int = WRONG_INPUT) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from penstock import _native
 from penstock.comparison import Comparison
-from penstock.errors import RUN_FAILED, PenstockError, translated
+from penstock.errors import DIFFERS, RUN_FAILED, PenstockError, translated
 from penstock.job import Job
 from penstock.results.steps import Step
 from penstock.target import Target
@@ -68,7 +68,8 @@ class Session:
         for run in (run for one in found for run in one.runs):
             if run.failure is not None:
                 self.close()
-                raise PenstockError(f"error: {run.failure}", exit_code=RUN_FAILED)
+                code = DIFFERS if run.verify is not None and run.verify.different else RUN_FAILED
+                raise PenstockError(f"error: {run.failure}", exit_code=code)
         return found
 
     def close(self) -> None:

@@ -37,6 +37,8 @@ impl Ending {
                 let ended = match trouble {
                     Trouble::Silent { .. } => Ended::Timeout,
                     Trouble::Resized { .. } => Ended::Resized,
+                    Trouble::Differs(_) => Ended::Differs,
+                    Trouble::RecordLost { .. } => Ended::RecordLost,
                 };
                 let failure = Some(trouble.to_string());
                 Self { ended: Some(ended), failure, remarks: Vec::new() }

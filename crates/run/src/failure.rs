@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use penstock_live::scheduler::SchedulerError;
-use penstock_live::{EngineError, TargetError};
+use penstock_live::{EngineError, RecordError, TargetError};
 use penstock_spec::diagnose::JobError;
 
 /// A message with the exit code that goes with it.
@@ -138,6 +138,12 @@ impl From<TargetError> for Failure {
 
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
+        Self::new(format!("error: {error}"), error.exit_code())
+    }
+}
+
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Self {
         Self::new(format!("error: {error}"), error.exit_code())
     }
 }

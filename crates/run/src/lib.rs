@@ -61,6 +61,7 @@ mod target;
 mod target_options;
 mod threads;
 mod trace_file;
+mod verify;
 mod version;
 mod without_detail;
 mod without_effect;

@@ -12,7 +12,7 @@ use penstock_device::page_cache::{Options, Topology};
 use penstock_device::{PageCache, Rack};
 use penstock_live::{
     Caching, Emulated, Engine, Guard, LiveClock, LiveDevice, Null, Order, Paced, Settings, Speed,
-    Stage,
+    Stage, Verifier,
 };
 use penstock_spec::PageCacheSpec;
 use penstock_spec::devices::ArraySpec;
@@ -60,6 +60,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) watch: Option<Watch<'a>>,
     /// It is one of several threads, whose figures are joined.
     pub(crate) is_part: bool,
+    /// Its data is verified.
+    pub(crate) verifier: Option<&'a Verifier>,
 }
 
 /// What observes a run from outside its stack.
@@ -379,7 +381,14 @@ impl Runner<'_> {
             timeout: self.job.live.timeout,
             ..Settings::new(self.depth(live, engine), longest)
         };
-        Ok(Stage::single(engine, live.target.clone(), settings)?)
+        let target = live.target.clone();
+        let Some(verifier) = self.verifier else {
+            return Ok(Stage::single(engine, target, settings)?);
+        };
+        let verifiers = vec![Some(verifier.clone())];
+        let Stage { clock, mut devices } =
+            Stage::verifying(engine, vec![target], settings, verifiers)?;
+        Ok((clock, devices.pop().expect("a device for the target")))
     }
 
     fn run(

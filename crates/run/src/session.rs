@@ -23,6 +23,7 @@ use crate::side_by_side;
 use crate::snapshot::Watch;
 use crate::stability;
 use crate::step::Step;
+use crate::verify;
 use crate::without_effect;
 use crate::workload;
 
@@ -131,6 +132,8 @@ impl Session {
             let Task { job, load, place, .. } = cell.task;
             let (seed, policy) = (cell.seed(), cell.policy);
             let is_part = false;
+            let verifier = verify::of_run(job, place, load.workload.writes(), seed)?;
+            let verifier = verifier.as_ref();
             let runner = Runner {
                 job,
                 policy,
@@ -142,8 +145,12 @@ impl Session {
                 stability,
                 watch,
                 is_part,
+                verifier,
             };
-            let result = one_run(&runner, place, progress)?;
+            let mut result = one_run(&runner, place, progress)?;
+            if let Some(verifier) = verifier {
+                result = verify::finished(verifier, job, place, result, progress)?;
+            }
             let round = repeat.map(|_| cell.round);
             Ok(RunResult { round, seed: round.map(|_| seed), ..result })
         };
@@ -187,6 +194,7 @@ impl Session {
             loops::check(job, &self.options)?;
         }
         place.check_units(job)?;
+        verify::check(job, &place, self.options.target.read_only)?;
         let load = workload::load(job, &place)?;
         let place = place.playing(&load.lanes);
         let lanes = load.lanes.len();

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use penstock_live::{Contents, Target, User};
+use penstock_live::{Contents, Target, User, VERIFIED_BLOCK};
 use penstock_spec::units;
 use penstock_spec::{Job, View};
 
@@ -243,10 +243,29 @@ pub(crate) fn viewed_of(size: u64, job: &Job) -> Result<u64, Failure> {
 /// # Errors
 /// A view that does not fit.
 pub(crate) fn viewed(target: &Target, job: &Job) -> Result<Target, Failure> {
-    match job.live.view {
-        None => Ok(target.clone()),
-        Some(View { start, length }) => Ok(target.view(start, length)?),
+    let view = match job.live.view {
+        None => target.clone(),
+        Some(View { start, length }) => target.view(start, length)?,
+    };
+    if job.is_verified() { whole_blocks(view, job.live.view) } else { Ok(view) }
+}
+
+/// What of `target`, of which a job has this `view`, is whole blocks that can be verified.
+fn whole_blocks(target: Target, view: Option<View>) -> Result<Target, Failure> {
+    let block = u64::from(VERIFIED_BLOCK);
+    if let Some(View { start, .. }) = view.filter(|view| !view.start.is_multiple_of(block)) {
+        let message = format!(
+            "live.view begins at byte {start}; data is verified in whole blocks of {block} bytes"
+        );
+        let hint = format!(
+            "a multiple of that, as {}, or leave `verify` out",
+            start.next_multiple_of(block)
+        );
+        return Err(Failure::wrong(message, hint));
     }
+    let capacity = target.capacity();
+    let whole = capacity / block * block;
+    if whole == capacity { Ok(target) } else { Ok(target.view(0, whole)?) }
 }
 
 /// The size that `--create` names.

@@ -34,6 +34,7 @@ use crate::workload::agents::AgentSpec;
 use crate::workload::arrivals::MAX_OUTSTANDING_MOST;
 use crate::workload::files::{self, Extent, FILE, Surroundings};
 use crate::workload::region::whole_blocks;
+use crate::workload::verify::VerifiedRanges;
 use crate::workload::{self, WorkloadKind, WorkloadSpec, trace_devices, traces};
 use crate::{devices, file, machines, named_device, params, policies, sets};
 
@@ -173,6 +174,25 @@ impl Job {
         let prio = |agent: &AgentSpec| self.classes[agent.class.index()].prio;
         let agents = self.workload.agents().iter().map(|agent| agent.on(&lying, prio(agent)));
         Ok(agents.collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
+    /// What of `devices` is verified, as [`Job::agents_over`] has them.
+    ///
+    /// # Errors
+    /// The same, and an agent that writes without `verify` where data is verified.
+    pub fn verified_over(&self, devices: &[Extent]) -> Result<VerifiedRanges, JobError> {
+        let lying = self.workload.lie(devices)?;
+        let specs = self.workload.agents();
+        let agents = specs.iter().map(|spec| spec.on(&lying, 0)).collect::<Result<Vec<_>, _>>()?;
+        let agents = specs.iter().zip(&agents).flat_map(|(spec, agents)| {
+            agents.iter().map(|agent| (agent, spec.verify, spec.verify_origin()))
+        });
+        VerifiedRanges::of(agents)
+    }
+
+    /// Whether the data of an agent is verified.
+    pub fn is_verified(&self) -> bool {
+        self.workload.agents().iter().any(|agent| agent.verify.is_some())
     }
 
     /// The bytes of each file over the same `devices`; none of a job without files.

@@ -54,4 +54,5 @@ pub use workload::lanes::{FileTarget, LaneDevice};
 pub use workload::merge::MergeSpec;
 pub use workload::programs::{ProgramSpec, ProgramsSpec};
 pub use workload::region::{Edge, Region};
+pub use workload::verify::{VerifiedRanges, Verify};
 pub use workload::{AgentsSpec, WorkloadSpec, traces};

@@ -6,7 +6,7 @@ use penstock_live::Settings;
 use crate::amount::{Count, SIZE, TIME, or_off};
 use crate::diagnose::{JobError, Source};
 use crate::keys::{keys, table};
-use crate::kinds::{Choice, Own, section};
+use crate::kinds::{Choice, Own, Text, section};
 use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::text::Lines;
@@ -44,6 +44,10 @@ keys! {
     /// The part of the target that may be used: nothing outside is touched. If not
     /// given, all of it.
     VIEW view: View = Own { read: View::read, text: View::text, schema: || table(VIEW_KEYS) };
+    /// Where the record of verified writes is kept, for agents with `verify`. If not given, next to a file as
+    /// `PATH.verify`, and for a block device in the user's folder for such files
+    /// (`~/.local/state/penstock`).
+    VERIFY_RECORD verify_record: String = Text("the path of a file");
 }
 
 keys! {
@@ -57,7 +61,7 @@ keys! {
 }
 
 /// How a device is driven: a modelled one has its depth, a real target all of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Live {
     /// Commands at the device at once, if the job says.
     pub depth: Option<u32>,
@@ -74,6 +78,8 @@ pub struct Live {
     pub advise: bool,
     /// The part of the target that may be used; all of it if not given.
     pub view: Option<View>,
+    /// Where the record of verified writes is kept, if the job says.
+    pub verify_record: Option<String>,
 }
 
 /// A part of a target, in bytes: nothing outside is touched.
@@ -113,6 +119,7 @@ impl Live {
             drop_pages: reader.get(&PAGES)?,
             advise: reader.get(&ADVICE)?,
             view: reader.find(&VIEW)?,
+            verify_record: reader.find(&VERIFY_RECORD)?,
         })
     }
 
@@ -126,6 +133,7 @@ impl Live {
             .put(&PAGES, &self.drop_pages)
             .put(&ADVICE, &self.advise)
             .maybe(&VIEW, self.view.as_ref())
+            .maybe(&VERIFY_RECORD, self.verify_record.as_ref())
             .section(Some(&format!("[{}]", LIVE.name)), out);
     }
 }

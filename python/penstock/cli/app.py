@@ -43,7 +43,7 @@ VERBS = {
 
 EXIT_CODES = (
     "Exit codes: 0 all went well; 1 the run failed; 2 wrong use or wrong input; 4 decisions "
-    "differ; 5 an unsafe target was refused; 77 this machine cannot run it; 130 ended by "
+    "or data differ; 5 an unsafe target was refused; 77 this machine cannot run it; 130 ended by "
     "Ctrl-C, 143 by SIGTERM, 129 by a lost connection, 131 by SIGQUIT."
 )
 

@@ -10,13 +10,11 @@ from penstock import _native
 from penstock.cli import output
 from penstock.cli.options import Json, Sets
 from penstock.cli.verb import verb
+from penstock.errors import DIFFERS
 from penstock.results.answers import Replay
 from penstock.text.units import count
 
 app = verb()
-
-DIFFERS = 4
-"""Data did not verify."""
 
 Record = Annotated[
     str,

@@ -14,7 +14,7 @@ import typer
 from penstock import _native
 from penstock.cli import output
 from penstock.cli.estimate import Estimate
-from penstock.errors import RUN_FAILED, PenstockError, wrong
+from penstock.errors import DIFFERS, RUN_FAILED, PenstockError, wrong
 from penstock.report import Outputs
 from penstock.results.json_types import Comparison
 from penstock.results.requests import Requests
@@ -175,6 +175,8 @@ def _judged(comparison: Comparison, *, of: int, asked: Asked) -> int:
             output.talk(f"{failures.why_partial(run)}: the last run is partial{rest}")
     if any(run.get("ended") == "asked" for run in ran):
         return asked.exit_code
+    if any(map(failures.differs, ran)):
+        return DIFFERS
     return RUN_FAILED if failed else 0
 
 

@@ -15,9 +15,10 @@ switch, or the members of a group."""
 CounterKind: TypeAlias = Literal["total", "level"]
 """How the value of a counter moves. `total`: It only grows. `level`: It goes up and down."""
 
-Ended: TypeAlias = Literal["asked", "timeout", "resized"]
+Ended: TypeAlias = Literal["asked", "timeout", "resized", "differs", "record-lost"]
 """Why a run ended early. `asked`: On request, as by Ctrl-C. `timeout`: The target did not answer.
-`resized`: The target's length changed."""
+`resized`: The target's length changed. `differs`: Data was not what was written, where it is
+verified. `record-lost`: The record of verified writes was lost."""
 
 Op: TypeAlias = Literal["read", "write", "flush", "discard"]
 """What a request asks for. `read`: Data from the device. `write`: Data to the device. `flush`: What
@@ -307,6 +308,19 @@ class DeviceStats(TypedDict):
     """From there until the last wanted sector had passed."""
     travel: NotRequired[Travel]
     """How far the arm moved."""
+
+
+class Difference(TypedDict):
+    """A block that was not what was written."""
+
+    file: str
+    """The target."""
+    offset: int
+    """The first byte of the block in the target."""
+    expected: str
+    """What should be there: what was acknowledged last, and what was in flight."""
+    found: str
+    """What is there."""
 
 
 class Distribution(TypedDict):
@@ -661,6 +675,8 @@ class Run(TypedDict):
     without one. Left out elsewhere, and where no disk is listed."""
     seed: NotRequired[int]
     """Seed of the round, if there are several."""
+    verify: NotRequired[Verified]
+    """What was verified; left out of a job without `verify`."""
 
 
 class Schedule(TypedDict):
@@ -721,3 +737,23 @@ class Verdict(TypedDict):
     """Each policy against the baseline, class by class."""
     lines: list[str]
     """The same in words, a line each."""
+
+
+class Verified(TypedDict):
+    """What was verified in a run, in blocks of 4096 bytes."""
+
+    record: str
+    """Where the record of verified writes is."""
+    written: int
+    """Blocks that were written with a stamp and acknowledged, in the warm-up too."""
+    checked: int
+    """Blocks that were read and compared with what is recorded, in the warm-up too."""
+    unchecked: int
+    """Blocks that were read where reads are checked, and that could not be compared: no verified
+    write of them is recorded, or too many were under way at once."""
+    read_again: int
+    """Blocks that were read again at the end, and compared."""
+    different: int
+    """Blocks that were not what was written."""
+    differences: list[Difference]
+    """The first of them, 16 at most."""

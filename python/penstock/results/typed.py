@@ -286,6 +286,29 @@ class FileResult:
     device_stats: DiskStats | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """A block that was not what was written."""
+
+    file: str
+    offset: int
+    expected: str
+    found: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verified:
+    """What was verified in a run."""
+
+    record: str
+    written: int
+    checked: int
+    unchecked: int
+    read_again: int
+    different: int
+    differences: tuple[Difference, ...]
+
+
 @shaped(_against_measured)
 @dataclass(frozen=True, kw_only=True)
 class Run:
@@ -309,6 +332,7 @@ class Run:
     device_busy: float
     device_stats: DiskStats | None
     merge: Merge | None
+    verify: Verified | None
     policy_stats: Mapping[str, int]
     classes: tuple[ClassResult, ...]
     files: tuple[FileResult, ...]

@@ -16,6 +16,8 @@ ENDED = {
     "asked": "interrupted",
     "timeout": "the target did not answer",
     "resized": "the target's length changed",
+    "differs": "data was not what was written",
+    "record-lost": "the record of verified writes was lost",
 }
 """Why a run ended early."""
 
@@ -61,6 +63,11 @@ def _first(kinds: Iterator[ErrorCount]) -> str:
     if what != "flush":
         what += f" of {count(first['len'])} bytes at byte {count(first['start'])}"
     return f"a {what} after {seconds(first['at_s'])}"
+
+
+def differs(run: Run) -> bool:
+    """Whether data was not what was written."""
+    return "verify" in run and run["verify"]["different"] > 0
 
 
 def fatal(run: Run) -> Iterator[str]:

@@ -33,6 +33,7 @@ from penstock.text import (
     ranges,
     schedule,
     units,
+    verified,
 )
 from penstock.text import shares as shares_text
 
@@ -257,6 +258,7 @@ def facts(comparison: Comparison, policy: Rounds) -> Iterator[str]:
             if said is not None:
                 yield said
     yield from programs.lines(runs)
+    yield from verified.lines(runs)
     for remark in dict.fromkeys(remark for run in runs for remark in run.get("remarks", [])):
         yield f"note: {remark}"
 

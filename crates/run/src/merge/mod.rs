@@ -168,7 +168,7 @@ impl MergeParts {
         // A model goes on while its last commands are still at their files.
         let room = asked.model.as_ref().map(|(spec, ..)| spec.build(Seed(0)).room());
         let usual = room.map_or(DEPTH, |room| room.clamp(DEPTH, MOST));
-        let live = asked.job.live;
+        let live = &asked.job.live;
         let depth = live.depth.unwrap_or(usual);
         let spec = asked.spec();
         let shape = spec.shape;

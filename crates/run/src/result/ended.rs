@@ -13,4 +13,9 @@ pub enum Ended {
     Timeout,
     /// The target's length changed.
     Resized,
+    /// Data was not what was written, where it is verified.
+    Differs,
+    /// The record of verified writes was lost.
+    #[serde(rename = "record-lost")]
+    RecordLost,
 }

@@ -21,6 +21,7 @@ mod requests;
 mod schedule;
 mod shares;
 mod verdict;
+mod verify;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -53,6 +54,7 @@ pub use self::requests::Requests;
 pub use self::schedule::{Held, ScheduleResult};
 pub use self::shares::ShareResult;
 pub use self::verdict::VerdictResult;
+pub use self::verify::{DifferenceResult, VerifyResult};
 
 /// What `compare` and `run` print with `--json`.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -183,6 +185,9 @@ pub struct RunResult {
     /// What the merges of a job did; left out of a job without.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge: Option<MergeResult>,
+    /// What was verified; left out of a job without `verify`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verify: Option<VerifyResult>,
     /// Counters of the policy's own, by name; left out of a policy that has none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub policy_stats: BTreeMap<String, u64>,

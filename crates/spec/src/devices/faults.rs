@@ -1,6 +1,6 @@
 //! How a device misbehaves.
 
-use penstock_core::{Device, Seed, Span};
+use penstock_core::{Device, Rng, Seed, Span};
 use penstock_device::{Faults, Rates};
 use serde_json::{Value as Json, json};
 
@@ -21,6 +21,9 @@ keys! {
     ERRORS errors: Share = SHARE, or Share::NONE;
     /// Requests that stall.
     STALLS stalls: Share = SHARE, or Share::NONE;
+    /// Reads and writes in which a bit of the data is changed. Only what has data is affected: a model over
+    /// a file (`emulated:DEVICE:PATH`) with agents that `verify`.
+    CORRUPT corrupt: Share = SHARE, or Share::NONE;
 }
 
 keys! {
@@ -42,6 +45,8 @@ pub struct FaultSpec {
     pub stalls: Share,
     /// For how long.
     pub stall: Span,
+    /// Reads and writes in which a bit of the data is changed.
+    pub corrupt: Share,
 }
 
 fn read(node: &Node) -> Result<FaultSpec, JobError> {
@@ -54,7 +59,7 @@ fn read(node: &Node) -> Result<FaultSpec, JobError> {
         reader.refuse(STALL_KEYS, "says how long requests stall, but none does", hint)?;
         Span::ZERO
     };
-    Ok(FaultSpec { errors, stalls, stall })
+    Ok(FaultSpec { errors, stalls, stall, corrupt: reader.get(&CORRUPT)? })
 }
 
 fn schema() -> Json {
@@ -69,14 +74,21 @@ fn text(faults: &FaultSpec) -> String {
     Rows::of(&[KEYS, STALL_KEYS])
         .put(&ERRORS, &faults.errors)
         .put(&STALLS, &faults.stalls)
+        .maybe(&CORRUPT, Some(&faults.corrupt).filter(|share| **share > Share::NONE))
         .maybe(&STALL, Some(&faults.stall).filter(|_| faults.stalls > Share::NONE))
         .inline()
 }
 
 impl FaultSpec {
+    /// How often data is changed, as a share from 0 to 1, and the source of chance; none if it never is.
+    pub fn corruption(&self, seed: Seed) -> Option<(f64, Rng)> {
+        let some = self.corrupt > Share::NONE;
+        some.then(|| (self.corrupt.fraction(), seed.stream("corrupt", 0)))
+    }
+
     /// `device`, the disk numbered `number`, misbehaving.
     pub(super) fn over(&self, device: Box<dyn Device>, seed: Seed, number: u32) -> Box<dyn Device> {
-        let Self { errors, stalls, stall } = *self;
+        let Self { errors, stalls, stall, .. } = *self;
         let rates = Rates { errors: errors.fraction(), stalls: stalls.fraction(), stall };
         Box::new(Faults::new(device, rates, seed.stream("faults", number.into())))
     }

@@ -15,7 +15,7 @@ use crate::classes::{self, Class};
 use crate::diagnose::{JobError, Origin, quote};
 use crate::engines;
 use crate::keys::{Declared, Key, Keys, Maybe, is, keys, required, table, table_with, without};
-use crate::kinds::{Choice, Own, SWITCH, Text, section};
+use crate::kinds::{Choice, Kind, Own, SWITCH, Text, section};
 use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::schema::build::{self, with};
@@ -29,6 +29,7 @@ use crate::workload::quota::{self, Quota};
 use crate::workload::region::{self, Edge, Region};
 use crate::workload::sizes::{self, REQUEST_MOST};
 use crate::workload::spread::{self, SpreadSpec};
+use crate::workload::verify::{self, Verify};
 
 /// Where the next request begins.
 pub(crate) const PATTERNS: Choice<Pattern> = Choice(&[
@@ -90,6 +91,11 @@ keys! {
         text: |engine| quoted(engine.name()),
         schema: || build::words(engines::names()),
     };
+    /// Whether its data is verified, on a file or device: `write` gives each block that it writes a stamp and
+    /// records it, `read` compares what it reads with what an earlier job recorded, `both` does the two
+    /// and reads at the end of the run all again that is recorded of its region. Reads in the region
+    /// of an agent that checks are checked whichever agent makes them. If not given, data is not looked at.
+    VERIFY verify: Verify = verify::KIND;
     /// Bytes of a request; or several sizes, each with its weight, as in
     /// `[["4KiB", 60], ["64KiB", 40]]`.
     BYTES size: Weighted<u32> = sizes::KIND, needs "\"4KiB\"";
@@ -154,6 +160,8 @@ pub struct AgentSpec {
     pub engine: Option<Engine>,
     /// Whether it waits in the call for each of them.
     waits: bool,
+    /// What of its data is verified, if anything.
+    pub verify: Option<Verify>,
     /// Bytes of a request.
     pub sizes: Weighted<u32>,
     /// Where the next request begins.
@@ -182,6 +190,7 @@ pub struct AgentSpec {
     cache_origin: Origin,
     spread_origin: Origin,
     total_origin: Origin,
+    verify_origin: Origin,
 }
 
 /// Reads the agents of a job with these classes and files that runs for `duration`.
@@ -244,7 +253,11 @@ impl AgentSpec {
         let buffered = reader.get(&CACHE)?;
         let waits = reader.find(&CALL)? == Some(true) && at_once(&arrivals) == Some(1);
         let engine = engine_of(&reader, &arrivals, waits, buffered)?;
-        Ok(Self {
+        let verify = reader.find(&VERIFY)?;
+        if let Some(verify) = verify {
+            verify.goes_with(ops, reader.place(&VERIFY))?;
+        }
+        let agent = Self {
             name,
             class,
             ops,
@@ -253,6 +266,7 @@ impl AgentSpec {
             buffered,
             engine,
             waits,
+            verify,
             pattern,
             spread: spread_of(&reader, pattern)?,
             spacing: spacing(&reader, pattern, &arrivals, &sizes, quota)?,
@@ -269,7 +283,9 @@ impl AgentSpec {
             cache_origin: reader.origin(&CACHE).clone(),
             spread_origin: reader.origin(&SPREAD).clone(),
             total_origin: reader.origin(&quota::TOTAL).clone(),
-        })
+            verify_origin: reader.place(&VERIFY).clone(),
+        };
+        agent.fits_blocks().map(|()| agent)
     }
 
     /// Its copies on those of the files that it works on; `lying` has all files of the job.
@@ -403,6 +419,16 @@ impl AgentSpec {
         if self.buffered {
             return Ok(());
         }
+        let Some((what, bytes)) = self.uneven(unit) else { return self.total_fits(unit, target) };
+        let [size, step] = [bytes, unit.into()].map(size_text);
+        let found = format!("{what} of {size}; direct I/O on {target} moves whole units of {step}");
+        Err(JobError::new(found)
+            .at(&self.size_origin)
+            .hint(region::multiples_near(bytes, unit.into())))
+    }
+
+    /// What of its requests is not in whole units of `unit` bytes, with its bytes.
+    fn uneven(&self, unit: u32) -> Option<(&'static str, u64)> {
         let Spacing { align, gap, stride, growth, .. } = self.spacing;
         let [longer, farther] = growth.map_or([0, 0], |growth| [growth.size, growth.gap]);
         let first = if let Edge::At(bytes) = self.first { bytes } else { 0 };
@@ -415,13 +441,40 @@ impl AgentSpec {
             ("a first request that begins behind", first),
         ];
         let requests = self.sizes.possible().map(|size| ("requests", u64::from(size)));
-        let uneven = requests.chain(all).find(|(_, bytes)| !bytes.is_multiple_of(unit.into()));
-        let Some((what, bytes)) = uneven else { return self.total_fits(unit, target) };
-        let [size, step] = [bytes, unit.into()].map(size_text);
-        let found = format!("{what} of {size}; direct I/O on {target} moves whole units of {step}");
-        Err(JobError::new(found)
-            .at(&self.size_origin)
-            .hint(region::multiples_near(bytes, unit.into())))
+        requests.chain(all).find(|(_, bytes)| !bytes.is_multiple_of(unit.into()))
+    }
+
+    /// That its requests are whole blocks, if its data is verified.
+    fn fits_blocks(&self) -> Result<(), JobError> {
+        if self.verify.is_none() {
+            return Ok(());
+        }
+        let total = if let Some(Quota::Bytes(total)) = self.quota { total } else { 0 };
+        let total =
+            Some(("a total", total)).filter(|_| !total.is_multiple_of(verify::BLOCK.into()));
+        match self.uneven(verify::BLOCK).or(total) {
+            Some((what, bytes)) => {
+                Err(verify::uneven(&format!("{what} of"), bytes, &self.verify_origin))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Where it says what of its data is verified, or would.
+    pub(crate) fn verify_origin(&self) -> &Origin {
+        &self.verify_origin
+    }
+
+    /// That its data can be verified at `place`, which is not the case because of `why`.
+    ///
+    /// # Errors
+    /// It is to be verified.
+    pub fn unverified(&self, place: &str, why: &str) -> Result<(), JobError> {
+        let Some(verify) = self.verify else { return Ok(()) };
+        let found = format!("`verify = {}` on {place}: {why}", Kind::text(&verify::KIND, &verify));
+        let hint =
+            "name a file or a device with --on, as in --on ./data.img, or leave `verify` out";
+        Err(JobError::new(found).at(&self.verify_origin).hint(hint))
     }
 
     /// That its total, of which the last request has the rest, is in whole units.
@@ -460,6 +513,7 @@ impl AgentSpec {
             .maybe(&MIX, mix.as_ref())
             .maybe(&FLUSH, self.flush.as_ref())
             .maybe(&BUFFERS, buffers.as_ref())
+            .maybe(&VERIFY, self.verify.as_ref())
             .maybe(&SPREAD, spread)
             .maybe(&STRIDE, self.spacing.stride.as_ref())
             .maybe(&quota::TOTAL, total.as_ref())
@@ -535,6 +589,8 @@ fn schema() -> Json {
         {"if": required(&[&STRIDE]), "then": without(&[&GAP])},
         {"if": required(&[&MIX]), "then": without(&[&OP]), "else": required(&[&OP])},
         {"if": is(&OP, &[READ]), "then": without(&[&FLUSH])},
+        {"if": is(&OP, &[READ]), "then": {"properties": {VERIFY.name: verify::words(false)}},
+            "else": {"properties": {VERIFY.name: verify::words(true)}}},
         {"if": is(&CALL, &[SYNC_CALL]), "then": {"properties": {
             BUFFERS.name: {"maximum": 1}, ARRIVALS.name: arrivals::alone(),
         }}},

@@ -16,6 +16,7 @@ pub(crate) mod starts;
 pub(crate) mod timings;
 pub(crate) mod trace_devices;
 pub mod traces;
+pub(crate) mod verify;
 
 use penstock_core::{ClassId, Span};
 use serde_json::{Value as Json, json};
