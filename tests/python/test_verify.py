@@ -5,15 +5,16 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
 import pytest
 
-from command import penstock, running
+from command import Running, penstock, running
 from forking import Ended
-from penstock.results.json_types import Run
+from penstock.results.json_types import Run, Verified
 
 BLOCK = 4096
 ENGINES = ["io_uring", "libaio", "threads", "posix-aio", "psync", "vsync", "mmap"]
@@ -84,6 +85,11 @@ class Bench:
             file.flush()
             os.fsync(file.fileno())
 
+    def wait_for_writes(self, command: Running) -> None:
+        """Wait until more is recorded."""
+        before = self.record.read_bytes()
+        command.wait_for(lambda: self.record.read_bytes() != before)
+
     def is_found(self, number: int, *, found: str, expected: str) -> None:
         """That reading everything finds this block different, and says so."""
         ended = self.run(READ_ALL)
@@ -103,12 +109,12 @@ def runs(ended: Ended) -> list[Run]:
     return cast("list[Run]", json.loads(ended.out)["runs"])
 
 
-def verified(ended: Ended) -> dict[str, int]:
+def verified(ended: Ended) -> Verified:
     """What a run that went well has verified."""
     assert (ended.code, ended.err) == (0, ""), ended.err
     (run,) = runs(ended)
     assert run["verify"]["different"] == 0
-    return cast("dict[str, int]", run["verify"])
+    return run["verify"]
 
 
 @pytest.fixture
@@ -131,9 +137,9 @@ def test_what_is_written_is_read_again(bench: Bench, engine: str, cache: str) ->
     found = verified(bench.run(mixed, trims, reads, words=words))
     assert found["written"] > 1000
     assert found["checked"] > 500
-    assert found["read_again"] == 51, "all blocks of the region, of which it has 51"
+    assert found["read_again"] == 50, "the region has 51 blocks, and requests have two"
     again = verified(bench.run(READ_ALL, words=("--set", f"agent.0.cache={cache}", *words)))
-    assert (again["checked"], again["unchecked"], again["written"]) == (51, 512 - 51, 0)
+    assert (again["checked"], again["unchecked"], again["written"]) == (50, 512 - 50, 0)
     assert again["record"] == str(bench.record)
 
 
@@ -205,13 +211,17 @@ def test_what_was_acknowledged_survives_a_kill(bench: Bench, engine: str) -> Non
     words = ("--policy", "noop", "--on", bench.disk, "--engine", engine)
     for patience in (0, 3, 17):
         with running(bench.folder, "run", job, *words) as command:
-            written = bench.record.read_bytes()
-            command.wait_for(lambda before=written: bench.record.read_bytes() != before)
-            for _ in range(patience):
-                now = bench.record.read_bytes()
-                command.wait_for(lambda before=now: bench.record.read_bytes() != before)
+            for _ in range(1 + patience):
+                bench.wait_for_writes(command)
             assert command.end(signal.SIGKILL).code == -signal.SIGKILL
-        found = verified(bench.run(READ_ALL))
+        # The kernel may close a ring, and so the files in it, a moment after the process has ended.
+        ended = bench.run(READ_ALL)
+        for _ in range(100):
+            if ended.code != 5:
+                break
+            time.sleep(0.05)
+            ended = bench.run(READ_ALL)
+        found = verified(ended)
         assert (found["checked"], found["unchecked"]) == (512, 0)
     # A block that was written since: its first version was acknowledged once, and is no more.
     changed = next(number for number in range(511, 0, -1) if bench.block(number) != first[number])
@@ -243,6 +253,7 @@ def test_rounds_and_policies_write_on(bench: Bench) -> None:
 
 
 DEVICE = """\
+[device]
 name = "doubtful"
 model = "fixed"
 capacity = "1GiB"
@@ -265,7 +276,7 @@ def test_an_emulated_device_that_corrupts_data_is_found(bench: Bench, faults: st
 
 
 MESSAGES = {
-    "unknown": (agent("all"), (), "verify = \"all\""),
+    "unknown": (agent("all"), (), 'verify = "all"'),
     "reads": (
         agent("write", op="read"),
         (),
@@ -274,7 +285,7 @@ MESSAGES = {
     "writes": (
         agent("read"),
         (),
-        "`verify = \"read\"` belongs to an agent that only reads, and this one writes",
+        '`verify = "read"` belongs to an agent that only reads, and this one writes',
     ),
     "size": (
         agent("both", size="6KiB"),
@@ -309,7 +320,7 @@ MESSAGES = {
     "read-only": (READ_ALL, ("--read-only",), "`verify` does not go with --read-only"),
     "view": (
         agent("both"),
-        ("--set", 'live.view={ start = "512B", length = "1MiB" }'),
+        ("--set", "live.view.start=512B", "--set", "live.view.length=1MiB"),
         "live.view begins at byte 512; data is verified in whole blocks of 4096 bytes",
     ),
 }
