@@ -330,9 +330,9 @@ impl Known {
 
     /// The numbers of versions with data that may lie on the disk, from the oldest known on.
     pub(crate) fn data(&self) -> impl Iterator<Item = u32> {
-        let wide = if self.is_wide() { self.floor().number()..=self.latest() } else { 1..=0 };
+        let wide = self.is_wide().then(|| self.floor().number()..=self.latest());
         let versions = self.all().map(Candidate::version).filter(|version| !version.is_zeros());
-        versions.map(Version::number).chain(wide)
+        versions.map(Version::number).chain(wide.into_iter().flatten())
     }
 
     /// Whether the data of version `number` may lie there.
@@ -489,7 +489,9 @@ mod tests {
         end(&words, first, true);
         let many: Vec<_> = (0..9).map(|_| write(&words)).collect();
         assert_eq!(allowed(&words), (1..=10).collect::<Vec<_>>());
-        many.iter().for_each(|&version| end(&words, version, true));
+        for version in many {
+            end(&words, version, true);
+        }
         assert!(known(&words, FIRST).is_wide());
         let alone = write(&words);
         assert_eq!(allowed(&words), (1..=11).collect::<Vec<_>>());

@@ -165,7 +165,7 @@ pub(crate) struct Subject<'a> {
 pub(crate) struct RecordFile {
     // Before the pages: they are watched no more when they are unmapped.
     faults: Watched,
-    pages: Pages,
+    pages: RecordPages,
     records: usize,
     stamp: Stamp,
     name: String,
@@ -174,117 +174,175 @@ pub(crate) struct RecordFile {
 
 /// The mapping.
 #[derive(Debug)]
-struct Pages {
+struct RecordPages {
     base: NonNull<u8>,
     len: usize,
 }
 
 // SAFETY: a mapping belongs to the process, not to a thread; its words are atomics.
-unsafe impl Send for Pages {}
+unsafe impl Send for RecordPages {}
 // SAFETY: as above.
-unsafe impl Sync for Pages {}
+unsafe impl Sync for RecordPages {}
 
-impl RecordFile {
-    /// Opens the record at `path`, and makes it if there is none and something will be written.
-    pub(crate) fn open(path: &Path, subject: &Subject<'_>) -> Result<Self, RecordError> {
-        let Subject { target, length, .. } = *subject;
-        let records = length.div_ceil(u64::from(BLOCK));
-        let len = HEADER as u64 + records * RECORD;
-        let fails = |doing, hint| {
-            move |source| RecordError::System { path: path.to_owned(), doing, source, hint }
-        };
-        let elsewhere = "name another place with `live.verify_record`";
-        let makes = !subject.written.is_empty();
-        let mut header = [0; HEADER];
-        let file = match options().open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound && makes => {
+/// The first page of a record.
+struct Header([u8; HEADER]);
+
+impl Header {
+    const EMPTY: Self = Self([0; HEADER]);
+
+    /// Of a record that is made now.
+    fn new(subject: &Subject<'_>) -> Self {
+        let mut header = Self::EMPTY;
+        let name = subject.name.as_bytes();
+        let kept = &name[..name.len().min(NAME_MOST)];
+        header.put(Word::Magic, MAGIC);
+        header.put(Word::Format, FORMAT);
+        header.put(Word::Length, subject.length);
+        header.put(Word::Seed, subject.seed);
+        header.put(Word::File, file_number(name));
+        header.put(Word::ValidFrom, 1);
+        header.put(Word::NameLength, kept.len() as u64);
+        header.0[NAME..NAME + kept.len()].copy_from_slice(kept);
+        header
+    }
+
+    fn at(&self, word: Word) -> u64 {
+        let from = word as usize * 8;
+        u64::from_le_bytes(self.0[from..from + 8].try_into().expect("eight bytes"))
+    }
+
+    fn put(&mut self, word: Word, value: u64) {
+        self.0[word as usize * 8..][..8].copy_from_slice(&value.to_le_bytes());
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|&byte| byte == 0)
+    }
+
+    fn name(&self) -> String {
+        let len = (self.at(Word::NameLength) as usize).min(NAME_MOST);
+        String::from_utf8_lossy(&self.0[NAME..NAME + len]).into_owned()
+    }
+}
+
+/// What to do where a record cannot be.
+const ELSEWHERE: &str = "name another place with `live.verify_record`";
+
+/// The error of the system at `doing` something to the record at `path`.
+fn fails(
+    path: &Path,
+    doing: &'static str,
+    hint: &'static str,
+) -> impl FnOnce(io::Error) -> RecordError {
+    move |source| RecordError::System { path: path.to_owned(), doing, source, hint }
+}
+
+impl Subject<'_> {
+    /// The blocks of the target.
+    fn records(&self) -> u64 {
+        self.length.div_ceil(u64::from(BLOCK))
+    }
+
+    /// Bytes of a record of it.
+    fn bytes(&self) -> u64 {
+        HEADER as u64 + self.records() * RECORD
+    }
+
+    fn missing(&self, path: &Path) -> RecordError {
+        RecordError::Missing { target: self.target.to_owned(), path: path.to_owned() }
+    }
+
+    /// The file at `path`, made if it is missing and something will be written.
+    fn file(&self, path: &Path) -> Result<File, RecordError> {
+        match options().open(path) {
+            Ok(file) => Ok(file),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(fails(path, "open", ELSEWHERE)(error))
+            }
+            Err(_) if self.written.is_empty() => Err(self.missing(path)),
+            Err(_) => {
                 let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-                folder
-                    .map_or(Ok(()), std::fs::create_dir_all)
-                    .map_err(fails("make a folder for", elsewhere))?;
+                let folder = folder.map_or(Ok(()), std::fs::create_dir_all);
+                folder.map_err(fails(path, "make a folder for", ELSEWHERE))?;
                 let made = options().create_new(true).mode(0o600).open(path);
-                made.map_err(fails("make", elsewhere))?
+                made.map_err(fails(path, "make", ELSEWHERE))
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let (target, path) = (target.to_owned(), path.to_owned());
-                return Err(RecordError::Missing { target, path });
-            }
-            Err(error) => return Err(fails("open", elsewhere)(error)),
-        };
-        let found = file.metadata().map_err(fails("look at", elsewhere))?.len();
-        let whole = found >= HEADER as u64;
-        if whole {
-            file.read_exact_at(&mut header, 0).map_err(fails("read", elsewhere))?;
         }
-        let at = |header: &[u8; HEADER], word: Word| {
-            let from = word as usize * 8;
-            u64::from_le_bytes(header[from..from + 8].try_into().expect("eight bytes"))
-        };
+    }
+
+    /// The first page of the record in `file`, which may be used for this target.
+    fn header(&self, path: &Path, file: &File) -> Result<Header, RecordError> {
+        let (target, len) = (|| self.target.to_owned(), self.bytes());
+        let found = file.metadata().map_err(fails(path, "look at", ELSEWHERE))?.len();
+        let mut header = Header::EMPTY;
+        if found >= HEADER as u64 {
+            let read = file.read_exact_at(&mut header.0, 0);
+            read.map_err(fails(path, "read", ELSEWHERE))?;
+        }
         // A process that was killed between making the file and writing its first page left one of zeros.
-        let is_new = found == 0 || (found == len && header.iter().all(|&byte| byte == 0));
-        if is_new && !makes {
-            let (target, path) = (target.to_owned(), path.to_owned());
-            return Err(RecordError::Missing { target, path });
+        if found == 0 || (found == len && header.is_empty()) {
+            if self.written.is_empty() {
+                return Err(self.missing(path));
+            }
+            file.set_len(len).map_err(fails(path, "make", ELSEWHERE))?;
+            return Ok(Header::new(self));
         }
-        if is_new {
-            let name = &subject.name.as_bytes()[..subject.name.len().min(NAME_MOST)];
-            let mut put = |word: Word, value: u64| {
-                header[word as usize * 8..][..8].copy_from_slice(&value.to_le_bytes());
-            };
-            put(Word::Magic, MAGIC);
-            put(Word::Format, FORMAT);
-            put(Word::Length, length);
-            put(Word::Seed, subject.seed);
-            put(Word::File, file_number(subject.name.as_bytes()));
-            put(Word::ValidFrom, 1);
-            put(Word::NameLength, name.len() as u64);
-            header[NAME..NAME + name.len()].copy_from_slice(name);
-            file.set_len(len).map_err(fails("make", elsewhere))?;
-        }
-        if at(&header, Word::Magic) != MAGIC || at(&header, Word::Format) != FORMAT {
+        let session = header.at(Word::Epoch).max(header.at(Word::ValidFrom));
+        let known = (header.at(Word::Magic), header.at(Word::Format)) == (MAGIC, FORMAT);
+        if !known || session >= LAST_EPOCH {
             return Err(RecordError::NotARecord { path: path.to_owned() });
         }
-        let of = at(&header, Word::Length);
-        if of != length || (!is_new && found != len) {
-            let (target, path) = (target.to_owned(), path.to_owned());
-            return Err(RecordError::OfAnother { target, path, found: of, expected: length });
+        let (of, expected) = (header.at(Word::Length), self.length);
+        if of != expected || found != len {
+            let path = path.to_owned();
+            return Err(RecordError::OfAnother { target: target(), path, found: of, expected });
         }
-        if at(&header, Word::IsStale) != 0 && !makes {
-            let (target, path) = (target.to_owned(), path.to_owned());
-            return Err(RecordError::Stale { target, path });
+        if header.at(Word::IsStale) != 0 && self.written.is_empty() {
+            return Err(RecordError::Stale { target: target(), path: path.to_owned() });
         }
-        let epoch = at(&header, Word::Epoch) + 1;
-        let valid_from = at(&header, Word::ValidFrom);
-        if epoch > LAST_EPOCH || valid_from > LAST_EPOCH {
-            return Err(RecordError::NotARecord { path: path.to_owned() });
-        }
-        for range in subject.written {
-            let (first, last) =
-                (range.start / u64::from(BLOCK), range.end.div_ceil(u64::from(BLOCK)));
+        Ok(header)
+    }
+
+    /// Makes room in `file` for all records that may be written.
+    fn reserve(&self, path: &Path, file: &File) -> Result<(), RecordError> {
+        let block = u64::from(BLOCK);
+        for range in self.written {
+            let (first, last) = (range.start / block, range.end.div_ceil(block));
             let (from, bytes) = (HEADER as u64 + first * RECORD, (last - first) * RECORD);
             // SAFETY: it takes a descriptor and numbers.
             let room = unsafe {
                 libc::posix_fallocate(file.as_raw_fd(), from.cast_signed(), bytes.cast_signed())
             };
             if room != 0 {
-                let hint = "it takes 64 bytes for each block of 4 KiB that may be written: make room, or \
-                            name another place with `live.verify_record`";
-                return Err(fails("make room for", hint)(io::Error::from_raw_os_error(room)));
+                let hint = "it takes 64 bytes for each block of 4 KiB that may be written: make room, \
+                            or name another place with `live.verify_record`";
+                let error = io::Error::from_raw_os_error(room);
+                return Err(fails(path, "make room for", hint)(error));
             }
         }
-        header[Word::Epoch as usize * 8..][..8].copy_from_slice(&epoch.to_le_bytes());
-        if makes {
-            header[Word::IsStale as usize * 8..][..8].fill(0);
+        Ok(())
+    }
+}
+
+impl RecordFile {
+    /// Opens the record at `path`, and makes it if there is none and something will be written.
+    pub(crate) fn open(path: &Path, subject: &Subject<'_>) -> Result<Self, RecordError> {
+        let file = subject.file(path)?;
+        let mut header = subject.header(path, &file)?;
+        subject.reserve(path, &file)?;
+        let epoch = header.at(Word::Epoch) + 1;
+        header.put(Word::Epoch, epoch);
+        if !subject.written.is_empty() {
+            header.put(Word::IsStale, 0);
         }
-        file.write_all_at(&header, 0).map_err(fails("write", elsewhere))?;
-        let pages = Pages::of(&file, len as usize).map_err(fails(MAP, "look at `ulimit -v`"))?;
+        file.write_all_at(&header.0, 0).map_err(fails(path, "write", ELSEWHERE))?;
+        let pages = RecordPages::of(&file, subject.bytes() as usize);
+        let pages = pages.map_err(fails(path, MAP, "look at `ulimit -v`"))?;
         let faults = faults::watch(pages.base.as_ptr().addr(), pages.len)?;
-        let name_len = (at(&header, Word::NameLength) as usize).min(NAME_MOST);
-        let name = String::from_utf8_lossy(&header[NAME..NAME + name_len]).into_owned();
-        let stamp = Stamp { file: at(&header, Word::File), seed: at(&header, Word::Seed) };
-        let epochs = Epochs { now: epoch as u32, valid_from: valid_from as u32 };
-        Ok(Self { faults, pages, records: records as usize, stamp, name, epochs })
+        let stamp = Stamp { file: header.at(Word::File), seed: header.at(Word::Seed) };
+        let epochs = Epochs { now: epoch as u32, valid_from: header.at(Word::ValidFrom) as u32 };
+        let (records, name) = (subject.records() as usize, header.name());
+        Ok(Self { faults, pages, records, stamp, name, epochs })
     }
 
     /// What the blocks of its target say.
@@ -312,7 +370,7 @@ impl RecordFile {
         assert!(number < self.records, "block {number} of {}", self.records);
         // SAFETY: inside the mapping, which lives as long as `self`; eight words that are only ever
         // accessed as atomics, aligned to a multiple of 64 bytes behind the beginning of a page.
-        unsafe { &*self.pages.base.as_ptr().add(HEADER + number * RECORD as usize).cast::<Words>() }
+        unsafe { &*self.pages.records().add(number) }
     }
 }
 
@@ -330,22 +388,23 @@ pub fn record_beside(path: &Path) -> PathBuf {
 pub fn give_up_record(path: &Path) -> io::Result<()> {
     let file = match options().open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        // No record, or no file at all.
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::IsADirectory) =>
+        {
+            return Ok(());
+        }
         Err(error) => return Err(error),
     };
-    let mut header = [0; HEADER];
-    match file.read_exact_at(&mut header, 0) {
+    let mut header = Header::EMPTY;
+    match file.read_exact_at(&mut header.0, 0) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
         read => read?,
     }
-    let at = |word: Word| {
-        let from = word as usize * 8;
-        u64::from_le_bytes(header[from..from + 8].try_into().expect("eight bytes"))
-    };
-    if at(Word::Magic) != MAGIC {
+    if header.at(Word::Magic) != MAGIC {
         return Ok(());
     }
-    let valid_from = at(Word::Epoch) + 1;
+    let valid_from = header.at(Word::Epoch) + 1;
     file.write_all_at(&valid_from.to_le_bytes(), Word::ValidFrom as u64 * 8)?;
     file.write_all_at(&1_u64.to_le_bytes(), Word::IsStale as u64 * 8)
 }
@@ -357,7 +416,15 @@ fn options() -> OpenOptions {
     options
 }
 
-impl Pages {
+impl RecordPages {
+    /// Where the first record is.
+    // It lies a page behind the beginning of a mapping, which lies at a page.
+    #[allow(clippy::cast_ptr_alignment)]
+    fn records(&self) -> *const Words {
+        // SAFETY: the mapping has its first page.
+        unsafe { self.base.as_ptr().add(HEADER) }.cast()
+    }
+
     fn of(file: &File, len: usize) -> io::Result<Self> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a fresh mapping at an address of the kernel's choice aliases nothing.
@@ -368,7 +435,7 @@ impl Pages {
     }
 }
 
-impl Drop for Pages {
+impl Drop for RecordPages {
     fn drop(&mut self) {
         // SAFETY: our own mapping, whole; every reference into it is bound to its holder.
         let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.len) };
@@ -409,7 +476,7 @@ mod tests {
         }
     }
 
-    const SOME: &[Range<u64>] = &[8192..65536];
+    const SOME: &[Range<u64>] = &[8192..65536, 1 << 17..1 << 18];
 
     #[test]
     fn what_is_recorded_is_there_for_the_next_session() {

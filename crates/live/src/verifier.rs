@@ -344,7 +344,7 @@ impl Scratch {
 }
 
 /// What a comparison says.
-enum Found {
+enum Answer {
     Equal,
     /// It cannot be told.
     Unknown,
@@ -369,9 +369,9 @@ impl Shared {
     /// could be compared.
     fn compare(&self, scratch: &mut Scratch, block: &[u8], offset: u64, moment: &Moment) -> bool {
         match self.find(scratch, block, offset, moment) {
-            Found::Equal => true,
-            Found::Unknown => false,
-            Found::Different => {
+            Answer::Equal => true,
+            Answer::Unknown => false,
+            Answer::Different => {
                 self.different.fetch_add(1, Ordering::Relaxed);
                 let mut all = self.differences.lock().unwrap_or_else(PoisonError::into_inner);
                 if all.len() < KEPT {
@@ -384,29 +384,29 @@ impl Shared {
         }
     }
 
-    fn find(&self, scratch: &mut Scratch, block: &[u8], offset: u64, moment: &Moment) -> Found {
+    fn find(&self, scratch: &mut Scratch, block: &[u8], offset: u64, moment: &Moment) -> Answer {
         let stamp = self.record.stamp();
         if let Some(version) = stamp.version(offset, block)
             && moment.allows(version)
         {
             stamp.make(offset, version, &mut scratch.block);
             if *scratch.block == *block {
-                return Found::Equal;
+                return Answer::Equal;
             }
         }
         let zeros = block.iter().all(|&byte| byte == 0);
         if zeros && moment.allows_zeros() {
-            return Found::Equal;
+            return Answer::Equal;
         }
         if zeros && moment.newer().count() > 1 {
             // One of them may have been zeros, and is superseded already.
-            return Found::Unknown;
+            return Answer::Unknown;
         }
         if !moment.allows_parts() {
-            return Found::Different;
+            return Answer::Different;
         }
         if moment.data().nth(MIXED_MOST).is_some() {
-            return Found::Unknown;
+            return Answer::Unknown;
         }
         scratch.matched.fill(false);
         let words = || block.chunks_exact(WORD);
@@ -419,7 +419,11 @@ impl Shared {
             let equal = scratch.block.chunks_exact(WORD).zip(words()).map(|(a, b)| a == b);
             scratch.matched.iter_mut().zip(equal).for_each(|(matched, is)| *matched |= is);
         }
-        if scratch.matched.iter().all(|&matched| matched) { Found::Equal } else { Found::Different }
+        if scratch.matched.iter().all(|&matched| matched) {
+            Answer::Equal
+        } else {
+            Answer::Different
+        }
     }
 
     /// What `block` is, in words.

@@ -26,10 +26,8 @@ pub(crate) fn check(job: &Job, place: &Place, read_only: bool) -> Result<(), Fai
             Place::Null => "it keeps no data",
             _ => "a model keeps no data",
         };
-        let agents = job.workload.agents().iter();
-        return Ok(agents
-            .map(|agent| agent.unverified(place.name(), why))
-            .collect::<Result<_, _>>()?);
+        let agents = job.workload.agents();
+        return Ok(agents.iter().try_for_each(|agent| agent.unverified(place.name(), why))?);
     }
     if read_only {
         let message = "`verify` does not go with --read-only: the target is not locked, and another run \
