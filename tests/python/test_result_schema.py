@@ -161,6 +161,8 @@ def results() -> dict[str, Json]:
                 f"file.data.path={folder}/disk%d.img",
             ],
         )
+        verify = ["duration=300ms", "agent.0.verify=both"]
+        found["a file whose data is verified"] = compared(**live, sets=verify)
         found["an interrupted run on a file"] = stopped(interrupt, **live)
         found["a file that is cut"] = stopped(lambda: os.truncate(disk, 4096), **live)
     return found

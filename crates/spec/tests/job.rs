@@ -372,7 +372,7 @@ fn a_device_file_is_plain_facts() {
         cache = "none"
         turnaround = "1ms"
         queue = { policy = "deadline", depth = 16, overhead = "in-service", fifo_batch = 4 }
-        faults = { errors = "0.1%", stalls = "0.5%", stall = "50ms" }
+        faults = { errors = "0.1%", stalls = "0.5%", stall = "50ms", corrupt = "0.2%" }
         [device.array]
         level = "raid5"
         disks = 4
@@ -393,9 +393,9 @@ fn a_device_file_is_plain_facts() {
         random_phase: true,
     };
     assert_eq!(device.array, Some(array));
-    let FaultSpec { errors, stalls, stall } = device.faults.unwrap();
-    let shares = [errors, stalls].map(penstock_spec::units::Share::fraction);
-    assert_eq!((shares, stall), ([0.001, 0.005], Span::from_ms(50)));
+    let FaultSpec { errors, stalls, stall, corrupt } = device.faults.unwrap();
+    let shares = [errors, stalls, corrupt].map(penstock_spec::units::Share::fraction);
+    assert_eq!((shares, stall), ([0.001, 0.005, 0.002], Span::from_ms(50)));
     let Model::Hdd(HddSpec { drive, observed, options, cache, queue }) = device.model else {
         panic!("not a disk")
     };
