@@ -220,7 +220,9 @@ impl Stage {
         let hub = match data {
             Data::Generated => hub,
             Data::Carried(cargo) => hub.carrying(LoadCopier::new(cargo, area)),
-            Data::Verified(lanes) => hub.verifying(Verifying::new(lanes, slots as u32, area)),
+            Data::Verified(lanes) => {
+                hub.verifying(Verifying::new(lanes, slots as u32, area, engine))
+            }
         };
         let hub = Rc::new(RefCell::new(hub));
         let device = |lane| LiveDevice::new(Rc::clone(&hub), lane, depth);

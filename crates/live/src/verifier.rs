@@ -50,8 +50,6 @@ pub struct VerifyPlan<'a> {
     pub name: &'a str,
     /// The seed of the data, if the record is new.
     pub seed: Seed,
-    /// How writes reach the kernel.
-    pub engine: Engine,
     /// What is written with stamps, in whole blocks of 4096 bytes.
     pub stamped: Vec<Range<u64>>,
     /// Where reads are checked.
@@ -101,7 +99,6 @@ struct Shared {
     stamped: Ranges,
     checked: Ranges,
     read_again: Ranges,
-    leaves: Leaves,
     corrupt: Option<Mutex<(f64, Rng)>>,
     /// Steps of several records are made together.
     lock: Mutex<()>,
@@ -155,14 +152,12 @@ impl Verifier {
             written: &stamped.0,
         };
         let record = RecordFile::open(plan.record, &subject)?;
-        let by_parts = plan.engine == Engine::Mmap;
         Ok(Self(Arc::new(Shared {
             record,
             path: target.path().to_owned(),
             stamped,
             checked: Ranges::new(plan.checked, start),
             read_again: Ranges::new(plan.read_again, start),
-            leaves: if by_parts { Leaves::DataByParts } else { Leaves::Data },
             corrupt: plan.corrupt.map(Mutex::new),
             lock: Mutex::new(()),
             written: AtomicU64::new(0),
@@ -484,6 +479,8 @@ pub(crate) struct Verifying {
     /// One for each lane that is verified.
     lanes: Vec<Option<Verifier>>,
     area: Arc<Area>,
+    /// What writes leave in a block.
+    leaves: Leaves,
     /// One for each slot of all lanes.
     flights: Vec<Verification>,
     scratch: Scratch,
@@ -506,8 +503,15 @@ fn blocks(start: u64, len: u32) -> impl Iterator<Item = u64> {
 }
 
 impl Verifying {
-    /// Of `slots` commands over the lanes with these verifiers, with data in `area`.
-    pub(crate) fn new(lanes: Vec<Option<Verifier>>, slots: u32, area: Arc<Area>) -> Self {
+    /// Of `slots` commands of `engine` over the lanes with these verifiers, with data in `area`.
+    pub(crate) fn new(
+        lanes: Vec<Option<Verifier>>,
+        slots: u32,
+        area: Arc<Area>,
+        engine: Engine,
+    ) -> Self {
+        let by_parts = engine == Engine::Mmap;
+        let leaves = if by_parts { Leaves::DataByParts } else { Leaves::Data };
         let most = area.layout().stride() / BLOCK as usize + 1;
         let flight = || Verification {
             action: Action::Flush,
@@ -517,7 +521,7 @@ impl Verifying {
             known: Vec::with_capacity(most),
         };
         let flights = (0..slots).map(|_| flight()).collect();
-        Self { lanes, area, flights, scratch: Scratch::new() }
+        Self { lanes, area, leaves, flights, scratch: Scratch::new() }
     }
 
     /// What the ranges of `lane` are rounded to, at least.
@@ -545,7 +549,7 @@ impl Verifying {
             Action::Write | Action::WriteThrough => {
                 flight.versions.extend(blocks(start, len).map(|at| {
                     if shared.stamped.has(at) {
-                        return Some(block_record::begin(record.block(at), epochs, shared.leaves));
+                        return Some(block_record::begin(record.block(at), epochs, self.leaves));
                     }
                     block_record::forget(record.block(at), epochs);
                     None

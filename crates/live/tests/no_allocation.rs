@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::{Closed, Fcfs, Scratch, io, scatter, settings, ways};
 use penstock_core::{Flags, Io, Limits, Observer, Op, Queued, Seed, Time, run};
-use penstock_live::{Engine, Stage, Target, Verifier, VerifyPlan, give_up_record, record_beside};
+use penstock_live::{Stage, Target, Verifier, VerifyPlan, give_up_record, record_beside};
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
@@ -62,13 +62,12 @@ impl Observer for Probe {
 }
 
 /// A verifier of a half of `target`, so that there are writes of both kinds, and some of one across the border.
-fn verifier(target: &Target, engine: Engine) -> Verifier {
+fn verifier(target: &Target) -> Verifier {
     let half = || vec![0..SIZE / 4, SIZE / 4..SIZE / 2];
     let plan = VerifyPlan {
         record: &record_beside(target.path()),
         name: "data.img",
         seed: Seed(7),
-        engine,
         stamped: half(),
         checked: half(),
         read_again: half(),
@@ -93,7 +92,7 @@ fn a_warm_engine_does_not_allocate() {
         // What is verified takes its time: the greatest depth is enough.
         for depth in depths.rev().take(if is_verified { 1 } else { 2 }) {
             let settings = settings(way, depth, 64 << 10);
-            let verifier = is_verified.then(|| verifier(&target, engine));
+            let verifier = is_verified.then(|| verifier(&target));
             let targets = vec![target.clone()];
             let stage = match &verifier {
                 None => Stage::open(engine, targets, settings),

@@ -66,7 +66,6 @@ pub(crate) fn of_run(
         record: &record,
         name: &name,
         seed: Seed(seed),
-        engine: live.engine,
         stamped,
         checked,
         read_again,
