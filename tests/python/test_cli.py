@@ -16,6 +16,7 @@ from penstock.results.json_types import Class, Comparison, Distribution, Run
 MAY_LACK = {
     "round",
     "seed",
+    "verify",
     "rms_ms",
     "rms_relative",
     "mean_ms",

@@ -83,7 +83,7 @@ impl FaultSpec {
     /// How often data is changed, as a share from 0 to 1, and the source of chance; none if it never is.
     pub fn corruption(&self, seed: Seed) -> Option<(f64, Rng)> {
         let some = self.corrupt > Share::NONE;
-        some.then(|| (self.corrupt.fraction(), seed.stream("corrupt", 0)))
+        some.then(|| (self.corrupt.fraction(), seed.stream("corruption", 0)))
     }
 
     /// `device`, the disk numbered `number`, misbehaving.

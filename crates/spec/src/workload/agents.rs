@@ -471,7 +471,8 @@ impl AgentSpec {
     /// It is to be verified.
     pub fn unverified(&self, place: &str, why: &str) -> Result<(), JobError> {
         let Some(verify) = self.verify else { return Ok(()) };
-        let found = format!("`verify = {}` on {place}: {why}", Kind::text(&verify::KIND, &verify));
+        let word = Kind::text(&verify::KIND, &verify);
+        let found = format!("`{} = {word}` on {place}: {why}", VERIFY.name);
         let hint =
             "name a file or a device with --on, as in --on ./data.img, or leave `verify` out";
         Err(JobError::new(found).at(&self.verify_origin).hint(hint))
