@@ -140,7 +140,7 @@ def test_what_is_written_is_read_again(bench: Bench, engine: str, cache: str) ->
     assert found["read_again"] == 50, "the region has 51 blocks, and requests have two"
     again = verified(bench.run(READ_ALL, words=("--set", f"agent.0.cache={cache}", *words)))
     assert (again["checked"], again["unchecked"], again["written"]) == (50, 512 - 50, 0)
-    assert again["record"] == str(bench.record)
+    assert again["records"] == [str(bench.record)]
 
 
 def test_a_changed_bit_is_found(bench: Bench) -> None:
@@ -383,7 +383,7 @@ def test_a_file_that_is_no_record_stays(bench: Bench) -> None:
     assert bench.record.read_text() == "letters"
     elsewhere = bench.folder / "data.record"
     found = verified(bench.run(agent("write"), words=("--set", f"live.verify_record={elsewhere}")))
-    assert found["record"] == str(elsewhere)
+    assert found["records"] == [str(elsewhere)]
 
 
 def test_a_read_of_what_nobody_wrote_is_counted_and_said(bench: Bench) -> None:
@@ -416,7 +416,7 @@ def test_loop_and_block_devices_are_verified(bench: Bench, monkeypatch: pytest.M
         trims = agent("both", op="trim", count=20)
         job.write_text(HEAD + agent("both", op=None, mix=0.5) + trims)
         found = verified(penstock("run", job, *words))
-        assert found["record"] == str(bench.folder / f"penstock/{Path(device).name}.verify")
+        assert found["records"] == [str(bench.folder / f"penstock/{Path(device).name}.verify")]
         job.write_text(HEAD + READ_ALL)
         assert verified(penstock("run", job, *words))["checked"] > 0
     finally:

@@ -60,8 +60,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) watch: Option<Watch<'a>>,
     /// It is one of several threads, whose figures are joined.
     pub(crate) is_part: bool,
-    /// Its data is verified.
-    pub(crate) verifier: Option<&'a Verifier>,
+    /// What verifies its data on each target; empty if it is not verified.
+    pub(crate) verifiers: &'a [Verifier],
 }
 
 /// What observes a run from outside its stack.
@@ -382,7 +382,7 @@ impl Runner<'_> {
             ..Settings::new(self.depth(live, engine), longest)
         };
         let target = live.target.clone();
-        let Some(verifier) = self.verifier else {
+        let Some(verifier) = self.verifiers.get(self.load.lane.unwrap_or(0)) else {
             return Ok(Stage::single(engine, target, settings)?);
         };
         let verifiers = vec![Some(verifier.clone())];

@@ -132,8 +132,7 @@ impl Session {
             let Task { job, load, place, .. } = cell.task;
             let (seed, policy) = (cell.seed(), cell.policy);
             let is_part = false;
-            let verifier = verify::of_run(job, place, load.workload.writes(), seed)?;
-            let verifier = verifier.as_ref();
+            let verifiers = verify::of_run(job, place, load.workload.writes(), seed)?;
             let runner = Runner {
                 job,
                 policy,
@@ -145,11 +144,11 @@ impl Session {
                 stability,
                 watch,
                 is_part,
-                verifier,
+                verifiers: &verifiers,
             };
             let mut result = one_run(&runner, place, progress)?;
-            if let Some(verifier) = verifier {
-                result = verify::finished(verifier, job, place, result, progress)?;
+            if !verifiers.is_empty() {
+                result = verify::finished(&verifiers, job, place, result, progress)?;
             }
             let round = repeat.map(|_| cell.round);
             Ok(RunResult { round, seed: round.map(|_| seed), ..result })

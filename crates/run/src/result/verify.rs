@@ -8,8 +8,8 @@ use serde::Serialize;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Verified")]
 pub struct VerifyResult {
-    /// Where the record of verified writes is.
-    pub record: String,
+    /// Where the records of verified writes are, one for each target.
+    pub records: Vec<String>,
     /// Blocks that were written with a stamp and acknowledged, in the warm-up too.
     pub written: u64,
     /// Blocks that were read and compared with what is recorded, in the warm-up too.

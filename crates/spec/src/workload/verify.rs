@@ -12,6 +12,7 @@ use serde_json::{Value as Json, json};
 use crate::diagnose::{JobError, Origin};
 use crate::kinds::Choice;
 use crate::units::size_text;
+use crate::workload::files::Extent;
 
 /// Bytes of a block that is stamped and checked as a whole.
 pub(crate) const BLOCK: u32 = penstock_live::VERIFIED_BLOCK;
@@ -91,6 +92,25 @@ pub struct VerifiedRanges {
 }
 
 impl VerifiedRanges {
+    /// What of them is on `device`, from its first byte on.
+    #[must_use]
+    pub fn within(&self, device: Extent) -> Self {
+        let end = device.base.saturating_add(device.capacity);
+        let within = |ranges: &[Range<u64>]| {
+            let here = |range: &Range<u64>| {
+                // Ranges of neighbours may be one.
+                let (from, to) = (range.start.max(device.base), range.end.min(end));
+                (from < to).then(|| from - device.base..to - device.base)
+            };
+            ranges.iter().filter_map(here).collect()
+        };
+        Self {
+            stamped: within(&self.stamped),
+            checked: within(&self.checked),
+            read_again: within(&self.read_again),
+        }
+    }
+
     /// Those of `agents`, each with what of it is verified, if anything, and where it says so, or else what it
     /// asks for.
     ///
