@@ -274,3 +274,20 @@ def test_ranks_are_as_frequent_as_fio_has_them(
     for rank in [rank for rank in (1, 2, 3, 5, 10, 20, 50, 100) if rank <= until]:
         mine, others = sum(own[:rank]), sum(peer[:rank])
         assert mine / sum(own) == pytest.approx(others / sum(peer), rel=0.02), rank
+
+
+def test_a_job_of_agents_with_a_stop_needs_no_duration(tmp_path: Path) -> None:
+    job = tmp_path / "job.toml"
+    agent = '[[agent]]\nclass = "{}"\nop = "read"\nsize = "4KiB"\npattern = "random"\n'
+    stops = agent.format("a") + 'stop = "2s"\narrivals = { kind = "fixed", rate = "100/s" }\n'
+    goes_on = agent.format("b") + 'start = "1s"\ncount = 2000\n'
+    job.write_text(f"[class.a]\n[class.b]\n{stops}{goes_on}")
+    (run,) = json.loads(penstock("run", job, "--policy", "fcfs", "--on", "hdd-7200", "--json").out)[
+        "runs"
+    ]
+    assert [one["requests"] for one in run["classes"]] == [200, 2000]
+    job.write_text(f"[class.a]\n{stops}")
+    shown = json.loads(penstock("job", "show", job, "--on", "hdd-7200", "--json").out)
+    assert (shown["seconds"], shown["all"]["requests"]) == (2.0, 200)
+    job.write_text(job.read_text().replace('stop = "2s"\n', ""))
+    assert "`stop` to each agent" in penstock("job", "show", job, "--on", "hdd-7200").err

@@ -237,6 +237,13 @@ class = "a"
 op = "read"
 size = "4KiB"
 pattern = "random"
+stop = "5s"
+
+[[agent]]
+class = "a"
+op = "read"
+size = "4KiB"
+pattern = "random"
 spread = {{ zoned = [["10%", 60], ["90%", 40]] }}
 count = 100
 

@@ -162,10 +162,13 @@ fn seconds(job: &Job, agents: &[Agent]) -> Option<f64> {
         return Some(job.duration.ns() as f64 / 1e9);
     }
     let lasts = |agent: &Agent| match &agent.arrivals {
-        Arrivals::Open { rate, buffers: None, curve, .. } if curve.is_empty() => {
+        Arrivals::Open { rate, buffers: None, curve, .. }
+            if curve.is_empty() && agent.is_limited() =>
+        {
             let start = agent.active.start.since(Time::ZERO).ns() as f64 / 1e9;
             agent.requests().map(|requests| start + requests as f64 / rate)
         }
+        _ if !agent.is_limited() => Some(agent.active.end.since(Time::ZERO).ns() as f64 / 1e9),
         _ => None,
     };
     agents.iter().map(lasts).try_fold(0.0, |all: f64, one| one.map(|one| all.max(one)))

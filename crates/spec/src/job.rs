@@ -44,7 +44,7 @@ keys! {
     /// Every random number descends from it.
     SEED seed: u64 = Count(0, u64::MAX), or 1;
     /// When the agents stop. A job that plays a trace or merges has none; a job in which each agent
-    /// has a `total`, a `count` or `passes` needs none.
+    /// has a `total`, a `count`, `passes` or a `stop` needs none.
     DURATION duration: Span = TIME.above_zero().hint("a run of no length asks for nothing");
     /// What is due before this is not measured.
     WARMUP warmup: Span = TIME, or Span::ZERO;
@@ -80,7 +80,7 @@ pub struct Job {
     /// Every random number descends from it.
     pub seed: u64,
     /// When the agents stop; [`Span::MAX`] if what asks ends by itself, as a trace, merges and agents
-    /// with a quota do.
+    /// with a quota or a `stop` do.
     pub duration: Span,
     /// What is due before is not measured.
     pub warmup: Span,
@@ -319,7 +319,7 @@ fn read(name: &str, root: &Node) -> Result<Job, JobError> {
     let mut workload = kind.read(&reader, &classes, duration, around)?;
     if duration == Span::MAX && !workload.ends_by_itself() {
         let missing = reader.missing(&DURATION, "\"10min\"");
-        let hint = "add `duration = \"10min\"`, or a `total`, a `count` or `passes` to each agent";
+        let hint = "add `duration = \"10min\"`, or a `total`, a `count`, `passes` or a `stop` to each agent";
         return Err(if workload.programs().is_some() { missing } else { missing.hint(hint) });
     }
     let memory = memory.copied();

@@ -75,8 +75,11 @@ fn unused(job: &Job, names: &[String]) -> Option<String> {
     }
 }
 
-/// When an agent with a quota ends, about.
+/// When an agent with a quota or a stop ends, about.
 fn lasts(agent: &Agent) -> Span {
+    if !agent.is_limited() {
+        return agent.active.end.since(Time::ZERO);
+    }
     let requests = agent.requests().unwrap_or(0);
     let asks = match agent.arrivals {
         Arrivals::Open { rate, .. } => Span::from_ns((requests as f64 / rate * 1e9) as u64),

@@ -604,7 +604,8 @@ fn schema() -> Json {
 /// An agent that stops by itself.
 pub(crate) fn ends_by_itself() -> Json {
     let arrivals = json!({"properties": {ARRIVALS.name: arrivals::counted()}});
-    quota::has_one(with(required(&[&ARRIVALS]), arrivals))
+    let quota = quota::has_one(with(required(&[&ARRIVALS]), arrivals));
+    build::any([quota, required(&[&STOP])])
 }
 
 /// What the requests of an agent ask for. What an argument says takes the place of what the file says.

@@ -192,7 +192,9 @@ impl WorkloadSpec {
     /// Whether it ends by itself, so that its job needs no duration.
     pub(crate) fn ends_by_itself(&self) -> bool {
         match self {
-            Self::Agents(spec) => spec.agents.iter().all(|agent| agent.quota.is_some()),
+            Self::Agents(spec) => {
+                spec.agents.iter().all(|agent| agent.quota.is_some() || agent.stop < Span::MAX)
+            }
             Self::Programs(_) => false,
             Self::Trace(_) | Self::Merge(_) => true,
         }
