@@ -29,6 +29,7 @@ __all__ = [
     "exit_without_memory",
     "is_right",
     "job_amounts",
+    "job_from_fio",
     "merge_cells",
     "merge_facts",
     "merge_layout",
@@ -289,6 +290,15 @@ def job_amounts(
     job: str | PathLike[str], *, sets: Sequence[str] = ..., on: str | None = None
 ) -> str:
     """Say what a job amounts to before it runs, as JSON."""
+
+def job_from_fio(
+    path: str | PathLike[str], *, sections: Sequence[str] = ...
+) -> tuple[str, int, int, list[tuple[int, str, str]]]:
+    """Make a job of fio's.
+
+    Returns it with its agents, their requests in flight at most, and line, text and reason of what
+    could not be taken over.
+    """
 
 def size(text: str) -> int:
     """A size as `64KiB` in bytes."""

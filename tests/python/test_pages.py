@@ -123,6 +123,7 @@ def test_there_are_commands_on_pages_of_every_kind() -> None:
 @pytest.mark.parametrize("block", BLOCKS, ids=named)
 def test_commands(block: Block, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
     for one in block.commands:
         run(one, tmp_path)
 

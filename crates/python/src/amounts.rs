@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use penstock_run::{amounts, trace_make};
+use penstock_run::{Failure, amounts, trace_make};
+use penstock_spec::from_fio;
 use pyo3::prelude::*;
 
 use crate::answer::{json, raise};
@@ -36,4 +37,23 @@ pub(crate) fn trace_made(
 ) -> PyResult<String> {
     let made = py.detach(|| trace_make::make(&job, &sets, on.as_deref(), &to, &into));
     made.map(|made| json(&made)).map_err(|failure| raise(py, &failure))
+}
+
+/// What a job of fio becomes: the job as TOML, its agents, their requests in flight at most, and of what could not
+/// be taken over line, text and reason.
+type OfFio = (String, u64, u64, Vec<(usize, String, String)>);
+
+/// The job that fio's job file at `path` amounts to: those of its `sections`, or all if none is named.
+#[pyfunction]
+#[pyo3(signature = (path, *, sections=Vec::new()))]
+#[expect(clippy::needless_pass_by_value, reason = "converted arguments are owned")]
+pub(crate) fn job_from_fio(
+    py: Python<'_>,
+    path: PathBuf,
+    sections: Vec<String>,
+) -> PyResult<OfFio> {
+    let made = py.detach(|| from_fio(&path, &sections));
+    let made = made.map_err(|error| raise(py, &Failure::from(error)))?;
+    let notes = made.notes.into_iter().map(|note| (note.line, note.text, note.why));
+    Ok((made.job, made.agents, made.in_flight, notes.collect()))
 }

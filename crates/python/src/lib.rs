@@ -49,7 +49,7 @@ mod _native {
         merge_facts, policies, policy_named, replay_decisions, schema, without_detail,
     };
     #[pymodule_export]
-    use crate::amounts::{job_amounts, trace_made};
+    use crate::amounts::{job_amounts, job_from_fio, trace_made};
     #[pymodule_export]
     use crate::cycle::cycle_inputs;
     #[pymodule_export]

@@ -14,9 +14,14 @@ const NEIGHBOURS: usize = 1_000;
 
 /// The text of the file at `path`; `what` says what it should be.
 pub(crate) fn read(path: &Path, what: &str) -> Result<String, JobError> {
+    read_other(path, what, &format!("a {what} is a TOML file"))
+}
+
+/// The same of a file of another kind, as `hint` says.
+pub(crate) fn read_other(path: &Path, what: &str, hint: &str) -> Result<String, JobError> {
     let fail = |why: &str| {
         let error = JobError::new(format!("cannot read the {what} {}: {why}", path.display()));
-        error.hint(format!("a {what} is a TOML file"))
+        error.hint(hint)
     };
     let system = |error: io::Error| match error.kind() {
         ErrorKind::NotFound => fail("there is no such file").hint(match neighbour(path) {

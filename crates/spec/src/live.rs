@@ -100,7 +100,7 @@ impl Default for Live {
 impl Live {
     /// Commands at a real target at once if the job does not say: the depth of SATA's native command
     /// queueing.
-    const USUAL_DEPTH: u32 = 32;
+    pub(crate) const USUAL_DEPTH: u32 = 32;
 
     /// Commands at a real target at once.
     pub fn target_depth(&self) -> u32 {

@@ -44,6 +44,11 @@ impl Share {
         Self(part)
     }
 
+    /// Both parts together, at most the whole.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self((self.0 + other.0).min(Self::WHOLE.0))
+    }
+
     /// This part of `whole`, rounded down.
     pub const fn of(self, whole: u64) -> u64 {
         (whole as u128 * self.0 as u128 / Self::WHOLE.0 as u128) as u64

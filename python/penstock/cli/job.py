@@ -1,7 +1,10 @@
 """`penstock job`: what a job is before it runs."""
 
 import json
+from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
@@ -9,9 +12,11 @@ from penstock import _native
 from penstock.cli import output
 from penstock.cli.console import drawn
 from penstock.cli.options import JobFile, Json, ModelOn, Sets
+from penstock.cli.running import errors_end
 from penstock.cli.verb import group
+from penstock.report import files
 from penstock.text import job as job_text
-from penstock.text import prose
+from penstock.text import prose, units
 from penstock.text.table import Grid, show_grid
 
 app = group()
@@ -38,3 +43,60 @@ def _show(found: job_text.Amounts, console: Console) -> None:
         prose.line(console, Text(line))
     console.print()
     show_grid(console, Grid.of(job_text.HEADINGS, job_text.rows(found)))
+
+
+@app.command("from-fio", short_help="Make a job of a job file of fio.")
+def from_fio(
+    fio: Annotated[
+        Path, typer.Argument(metavar="JOB.fio", help="The job file.", show_default=False)
+    ],
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="The job to write; it may not exist. If not given, the job goes to stdout.",
+        ),
+    ] = None,
+    section: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--section", metavar="NAME", help="Only this section; given again, those sections."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a job of a job file of fio.
+
+    What could not be taken over is reported by line, with the reason, and stands in the job as
+    comments.
+    """
+    with errors_end():
+        if out is not None:
+            files.check_new(out)
+        text, agents, in_flight, notes = _native.job_from_fio(fio, sections=section or [])
+        if out is not None:
+            files.write_new(out, text)
+    made = {"agents": agents, "in_flight": in_flight}
+    if as_json:
+        keys = ("line", "text", "why")
+        listed = [dict(zip(keys, note, strict=True)) for note in notes]
+        where = {"job": text} if out is None else {"file": str(out)}
+        output.data(f"{json.dumps({**where, **made, 'notes': listed})}\n")
+        return
+    if out is None:
+        output.data(text)
+    say = output.talk if out is None else _line
+    flight = f"{units.many(in_flight, 'request')} in flight at most"
+    written = "" if out is None else f"wrote {out}: "
+    say(f"{written}{units.many(agents, 'agent')}, {flight}")
+    if notes:
+        say("not taken over, or stated elsewhere:")
+    for line, option, why in notes:
+        say(f"  line {line}, {option}: {why}")
+
+
+def _line(text: str) -> None:
+    output.data(f"{text}\n")

@@ -12,7 +12,7 @@ use crate::units::size_text;
 use crate::workload::files::{self, FILE, FileSpec};
 
 /// Copies of an agent on a file at most.
-const COPIES_MOST: u64 = 1 << 16;
+pub(crate) const COPIES_MOST: u64 = 1 << 16;
 
 keys! {
     /// Keys of an agent that say where it works.

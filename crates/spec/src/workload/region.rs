@@ -48,6 +48,11 @@ impl Region {
     pub(crate) const WHOLE: Self =
         Self { from: Edge::Share(Share::NONE), to: Edge::Share(Share::WHOLE), origins: None };
 
+    /// Between two borders, written nowhere.
+    pub(crate) fn between(from: Edge, to: Edge) -> Self {
+        Self { from, to, origins: None }
+    }
+
     fn read(node: &Node) -> Result<Self, JobError> {
         let expected = "two borders, as in [\"0%\", \"10%\"] or [\"1GiB\", \"2GiB\"]";
         let items = node.list(expected)?;
