@@ -78,6 +78,7 @@ bench: setup ## measure speed
 	$(BIN)/python benches/command.py
 	$(BIN)/python benches/replay.py
 	$(BIN)/python benches/cycles.py
+	$(BIN)/python benches/from_fio.py
 
 # Cases of each property, and seconds of each fuzz target; some minutes of work.
 CASES := 100000
