@@ -125,6 +125,8 @@ fn options_have_the_units_and_forms_of_fio() {
     has("direct=1\nbuffered=1", &["cache = \"buffered\""]);
     has("", &["op = \"read\"", "pattern = \"sequential\"", "cache = \"buffered\""]);
     has("bs=4k ; four\nioengine=libaio\niodepth=2", &["buffers = 2"]);
+    has("ioengine=null", &["cache = \"direct\""]);
+    has("ioengine=mmap\ndirect=1", &["cache = \"buffered\""]);
     has("rw=write\nsync=dsync", &["sync = true"]);
     has("prio=2", &["ioprio = \"be:2\""]);
     has("prioclass=1", &["ioprio = \"rt:0\""]);

@@ -61,7 +61,8 @@ pub(super) struct Made {
 /// How an engine of fio does its I/O.
 struct Engine {
     one_at_a_time: bool,
-    mapped: bool,
+    /// Whether it always goes through the page cache, or never; if not given, as the section says.
+    buffered: Option<bool>,
 }
 
 /// The agent of a section; none, with a note, if no agent can do that. Classes have other names than those
@@ -106,7 +107,7 @@ pub(super) fn agent(
         align: align(section, direction, decimal)?.filter(|_| random),
         spread,
         sync: writes && section.on(&["sync"]),
-        buffered: engine.mapped || buffered(section),
+        buffered: engine.buffered.unwrap_or_else(|| buffered(section)),
         flush: flush(section)?.filter(|_| writes),
         one_at_a_time: engine.one_at_a_time,
         buffers,
@@ -149,7 +150,7 @@ fn class(name: &str, taken: &[String]) -> String {
 /// How its engine does I/O; none, with a note, if no engine here does the same.
 fn engine(section: &Section, notes: &mut Notes) -> Option<Engine> {
     let Some(given) = section.find(&["ioengine"]) else {
-        return Some(Engine { one_at_a_time: true, mapped: false });
+        return Some(Engine { one_at_a_time: true, buffered: None });
     };
     let word = given.value.as_str();
     let here = |engines: &[(&str, &'static str)]| {
@@ -157,7 +158,7 @@ fn engine(section: &Section, notes: &mut Notes) -> Option<Engine> {
     };
     if word == NO_ENGINE {
         notes.on(given, "name it when it runs: `--on null`");
-        return Some(Engine { one_at_a_time: false, mapped: false });
+        return Some(Engine { one_at_a_time: false, buffered: Some(false) });
     }
     let (one_at_a_time, ours) = match (here(&SYNC_ENGINES), here(&ASYNC_ENGINES)) {
         (Some(ours), _) => (true, ours),
@@ -169,7 +170,7 @@ fn engine(section: &Section, notes: &mut Notes) -> Option<Engine> {
         }
     };
     notes.on(given, format!("name it when it runs on a real target: `--engine {ours}`"));
-    Some(Engine { one_at_a_time, mapped: word == MAPPED })
+    Some(Engine { one_at_a_time, buffered: (word == MAPPED).then_some(true) })
 }
 
 /// Whether it goes through the page cache, as fio does if nothing is given.
