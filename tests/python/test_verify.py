@@ -421,3 +421,34 @@ def test_loop_and_block_devices_are_verified(bench: Bench, monkeypatch: pytest.M
         assert verified(penstock("run", job, *words))["checked"] > 0
     finally:
         subprocess.run(["losetup", "--detach", device], check=True)
+
+
+def test_each_target_of_a_job_has_a_record_of_its_own(disk: Path, tmp_path: Path) -> None:
+    paths = [disk.with_name(f"{disk.name}.{number}") for number in range(2)]
+    files = (
+        '[[file]]\nname = "data"\ncount = 2\nsize = "1MiB"\nat = "25%"\n'
+        f"path = {_toml([str(path) for path in paths])}\n"
+    )
+    job = tmp_path / "job.toml"
+
+    def run(*agents: str, words: Sequence[str] = ("--create", "2MiB")) -> Ended:
+        job.write_text(HEAD + files + "".join(agents))
+        return penstock("run", job, "--policy", "noop", "--json", *words)
+
+    written = verified(run(agent("both", count=100)))
+    assert written["records"] == [f"{path}.verify" for path in paths]
+    # Requests of two blocks, and the same block may be written again.
+    assert written["written"] == 2 * 100 * 2
+    again = verified(run(READ_ALL))
+    assert again["checked"] == written["read_again"] > 200
+    second = Bench(paths[1], tmp_path)
+    number = next(number for number in range(128, 384) if second.block(number).strip(b"\0"))
+    data = bytearray(second.block(number))
+    data[1000] ^= 4
+    second.put(number, bytes(data))
+    ended = run(READ_ALL)
+    assert ended.code == 4, ended.err
+    assert f"error: {paths[1]}: found version" in ended.err
+    ended = run(READ_ALL, words=("--set", f"live.verify_record={tmp_path}/record"))
+    assert ended.code == 2
+    assert "and the job has 2 targets" in ended.err

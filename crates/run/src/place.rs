@@ -438,7 +438,7 @@ impl Place {
     }
 
     pub(crate) fn engine(&self) -> Option<Engine> {
-        self.targets().first().map(|live| live.engine())
+        self.targets().first().map(Live::engine)
     }
 
     /// Bytes that a job may use.

@@ -124,7 +124,7 @@ pub(crate) struct Surroundings<'a> {
 
 /// What a section names for a file.
 #[derive(Clone)]
-enum NamedPlace {
+enum NamedFilePlace {
     /// What only this file is on.
     Own(FilePlace),
     /// Devices of the machine, of which the file takes one.
@@ -134,7 +134,7 @@ enum NamedPlace {
 /// What a section names for one of its files, and where.
 struct NamedSingle {
     number: u32,
-    place: NamedPlace,
+    place: NamedFilePlace,
     origin: Origin,
 }
 
@@ -299,23 +299,24 @@ impl FileSpec {
             at_origin: reader.place(&AT).clone(),
             name,
         };
-        let next = || around.machine.map(|machine| NamedPlace::OfMachine(file.on_any_of(machine)));
+        let next =
+            || around.machine.map(|machine| NamedFilePlace::OfMachine(file.on_any_of(machine)));
         // Files on real targets take no devices of a machine.
         let usual = device.or_else(|| next().filter(|_| file.paths.is_empty()));
         let mut wishes = Vec::new();
         for number in 0..count {
             let own = on.iter().find(|single| single.number == number);
-            if let Some(NamedPlace::OfMachine(wish)) =
+            if let Some(NamedFilePlace::OfMachine(wish)) =
                 own.map_or(usual.as_ref(), |single| Some(&single.place))
             {
                 wishes.push((number, wish.clone()));
             }
         }
-        if let Some(NamedPlace::Own(FilePlace::Device(spec))) = usual {
+        if let Some(NamedFilePlace::Own(FilePlace::Device(spec))) = usual {
             file.device = Some(*spec);
         }
         for NamedSingle { number, place, .. } in on {
-            if let NamedPlace::Own(on) = place {
+            if let NamedFilePlace::Own(on) = place {
                 file.on.push(SingleFile { number, on });
             }
         }
@@ -478,14 +479,14 @@ impl Surroundings<'_> {
     }
 
     /// The device that `node` names for the file called `name`.
-    fn device_at(self, node: &Node, name: &str) -> Result<NamedPlace, JobError> {
+    fn device_at(self, node: &Node, name: &str) -> Result<NamedFilePlace, JobError> {
         let named = |machine: &MachineSpec| machine.named(node.word()?);
         if let Some(devices) = self.machine.and_then(named) {
-            return Ok(NamedPlace::OfMachine(Wish { devices, origin: node.origin.clone() }));
+            return Ok(NamedFilePlace::OfMachine(Wish { devices, origin: node.origin.clone() }));
         }
         no_target(node, "name real targets with `path`, or as in --on data=./data.img")?;
         let device = named_device::read(node, name, self.folder).map(Box::new);
-        device.map(FilePlace::Device).map(NamedPlace::Own).map_err(|error| match self.machine {
+        device.map(FilePlace::Device).map(NamedFilePlace::Own).map_err(|error| match self.machine {
             Some(machine) if node.word().is_some_and(|word| !devices::is_one(word)) => {
                 let names = machine.device_names();
                 error.hint(format!("{} has {names}; or name a device", machine.name))
@@ -495,7 +496,7 @@ impl Surroundings<'_> {
     }
 }
 
-impl NamedPlace {
+impl NamedFilePlace {
     fn is_path(&self) -> bool {
         matches!(self, Self::Own(FilePlace::Path(_)))
     }
@@ -555,7 +556,7 @@ fn on(
             JobError::new(found).at(&entry.origin).hint(numbered(name, count))
         })?;
         let place = match entry.node.word().filter(|word| is_path(word)) {
-            Some(path) => NamedPlace::Own(FilePlace::Path(path.into())),
+            Some(path) => NamedFilePlace::Own(FilePlace::Path(path.into())),
             None => around.device_at(&entry.node, &format!("{name}.{number}"))?,
         };
         // `02` is the same number.
