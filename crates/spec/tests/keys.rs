@@ -26,7 +26,7 @@ const OTHERS: [(&str, &[&str]); 20] = [
     ("workload/sizes.rs", &["array", "size"]),
     ("units.rs", &["h"]),
     ("drives.rs", &["normal"]),
-    ("fio.rs", &["zipf", "size", "timeout", "rate", "name", "prio"]),
+    ("fio.rs", &["verify", "zipf", "size", "timeout", "rate", "name", "prio"]),
     ("from_fio/agent.rs", &["prio"]),
     ("from_fio/part.rs", &["size"]),
     ("from_fio/order.rs", &["timeout"]),

@@ -742,8 +742,8 @@ class Verdict(TypedDict):
 class Verified(TypedDict):
     """What was verified in a run, in blocks of 4096 bytes."""
 
-    record: str
-    """Where the record of verified writes is."""
+    records: list[str]
+    """Where the records of verified writes are, one for each target."""
     written: int
     """Blocks that were written with a stamp and acknowledged, in the warm-up too."""
     checked: int
