@@ -104,10 +104,8 @@ class Pair:
             raise RuntimeError(first_line(made.stderr))
         self.agents: list[dict[str, Any]] = tomllib.loads(self.job.read_text())["agent"]
         reasons = " ".join(note["why"] for note in json.loads(made.stdout)["notes"])
-        engine = re.search(r"--engine ([a-z_-]+)", reasons)
         on_null = "--on null" in reasons
         place = ["--on", folder / "disk.img", "--create", f"{self._size()}B"]
-        place += ["--engine", engine[1] if engine else "psync"]
         place = ["--on", "null"] if on_null else place
         depth = max(agent.get("buffers", 1) for agent in self.agents)
         copies = [agent.get("copies", 1) for agent in self.agents if agent["call"] == "async"]

@@ -63,7 +63,7 @@ pub(crate) const OPTIONS: &[(&[&str], Fate)] = &[
     ),
     (&["rate_process"], Ours("write `kind = \"fixed\"` or `kind = \"poisson\"` in its `arrivals`")),
     (&["randseed"], Ours("write `seed = 1` at the head of the job")),
-    (&["ioengine"], Ours("name it with `--engine` when the job runs on a real target")),
+    (&["ioengine"], Ours("write `engine = \"libaio\"`")),
     (&["filename", "directory"], Ours("name a real target with `--on` when the job runs")),
     (&["prio", "prioclass"], Ours("write `ioprio = \"be:4\"` in its class")),
     (&["kb_base"], Ours("write sizes with their units: KiB is 1024 bytes, kB is 1000")),
@@ -134,9 +134,10 @@ pub(crate) const OPTIONS: &[(&[&str], Fate)] = &[
         &["bs_unaligned", "blocksize_unaligned", "bs_is_seq_rand"],
         Left("requests begin at multiples of their `align`"),
     ),
+    (&["verify"], Left("write `verify = \"both\"`, which stamps and compares blocks of 4 KiB")),
+    (&["fadvise_hint"], Left("where it is 0, write `advice = \"none\"` in `[live]`")),
     (
         &[
-            "verify",
             "do_verify",
             "verify_fatal",
             "verify_interval",
@@ -154,7 +155,7 @@ pub(crate) const OPTIONS: &[(&[&str], Fate)] = &[
             "trim_verify_zero",
             "serialize_overlap",
         ],
-        Left("data that is written is not read back and compared"),
+        Left("an agent that verifies its data reads all of it again at the end"),
     ),
     (
         &[
@@ -260,7 +261,6 @@ pub(crate) const OPTIONS: &[(&[&str], Fate)] = &[
             "create_only",
             "overwrite",
             "file_append",
-            "fadvise_hint",
             "unlink",
             "unlink_each_loop",
             "openfiles",

@@ -229,9 +229,8 @@ fn notes(text: &str) -> Vec<(usize, String)> {
 #[test]
 fn each_line_that_is_not_taken_over_has_a_reason() {
     for (options, reason) in [
-        ("verify=crc32c", "data that is written is not read back"),
+        ("verify=crc32c", "`verify = \"both\"`"),
         ("rwmixraed=70", "not an option that is known here; did you mean `rwmixread`?"),
-        ("ioengine=libaio", "`--engine libaio`"),
         ("ioengine=null", "`--on null`"),
         ("iodepth=4", "its engine has one request in flight"),
         ("ioengine=libaio\niodepth=64", "`--set live.depth=64`"),

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use penstock_core::{IoClass, IoPrio, Op};
+use penstock_live::Engine;
 use penstock_workload::{Arrivals, Ops, Pattern, Weighted};
 
 use crate::classes;
@@ -18,19 +19,18 @@ use crate::workload::region::Edge;
 use crate::workload::spread::SpreadSpec;
 
 /// Engines with one request in flight, as fio names them, and the one here that does the same.
-const SYNC_ENGINES: [(&str, &str); 6] = [
-    ("sync", "psync"),
-    ("psync", "psync"),
-    ("vsync", "vsync"),
-    ("pvsync", "vsync"),
-    ("pvsync2", "vsync"),
-    (MAPPED, "mmap"),
+const SYNC_ENGINES: [(&str, Engine); 6] = [
+    ("sync", Engine::Psync),
+    ("psync", Engine::Psync),
+    ("vsync", Engine::Vsync),
+    ("pvsync", Engine::Vsync),
+    ("pvsync2", Engine::Vsync),
+    ("mmap", Engine::Mmap),
 ];
 /// Engines with several.
-const ASYNC_ENGINES: [(&str, &str); 3] =
-    [("libaio", "libaio"), ("io_uring", "io_uring"), ("posixaio", "posix-aio")];
+const ASYNC_ENGINES: [(&str, Engine); 3] =
+    [("libaio", Engine::Aio), ("io_uring", Engine::Uring), ("posixaio", Engine::PosixAio)];
 const NO_ENGINE: &str = "null";
-const MAPPED: &str = "mmap";
 const LEVEL_MOST: u64 = 7;
 
 /// A section as an agent.
@@ -48,6 +48,8 @@ pub(super) struct Made {
     pub(super) buffered: bool,
     pub(super) flush: Option<NonZeroU32>,
     pub(super) one_at_a_time: bool,
+    /// The engine that it names.
+    pub(super) engine: Option<Engine>,
     pub(super) buffers: u32,
     pub(super) arrivals: Arrivals,
     pub(super) volume: Volume,
@@ -59,8 +61,10 @@ pub(super) struct Made {
 }
 
 /// How an engine of fio does its I/O.
-struct Engine {
+struct FioEngine {
     one_at_a_time: bool,
+    /// The same here, if it is named.
+    ours: Option<Engine>,
     /// Whether it always goes through the page cache, or never; if not given, as the section says.
     buffered: Option<bool>,
 }
@@ -110,6 +114,7 @@ pub(super) fn agent(
         buffered: engine.buffered.unwrap_or_else(|| buffered(section)),
         flush: flush(section)?.filter(|_| writes),
         one_at_a_time: engine.one_at_a_time,
+        engine: engine.ours,
         buffers,
         arrivals,
         volume: part::volume(section, times, &part, (pattern, gap), &sizes, decimal, notes)?,
@@ -148,17 +153,17 @@ fn class(name: &str, taken: &[String]) -> String {
 }
 
 /// How its engine does I/O; none, with a note, if no engine here does the same.
-fn engine(section: &Section, notes: &mut Notes) -> Option<Engine> {
+fn engine(section: &Section, notes: &mut Notes) -> Option<FioEngine> {
     let Some(given) = section.find(&["ioengine"]) else {
-        return Some(Engine { one_at_a_time: true, buffered: None });
+        return Some(FioEngine { one_at_a_time: true, ours: None, buffered: None });
     };
     let word = given.value.as_str();
-    let here = |engines: &[(&str, &'static str)]| {
+    let here = |engines: &[(&str, Engine)]| {
         engines.iter().find(|(of_fio, _)| *of_fio == word).map(|(_, ours)| *ours)
     };
     if word == NO_ENGINE {
         notes.on(given, "name it when it runs: `--on null`");
-        return Some(Engine { one_at_a_time: false, buffered: Some(false) });
+        return Some(FioEngine { one_at_a_time: false, ours: None, buffered: Some(false) });
     }
     let (one_at_a_time, ours) = match (here(&SYNC_ENGINES), here(&ASYNC_ENGINES)) {
         (Some(ours), _) => (true, ours),
@@ -169,8 +174,8 @@ fn engine(section: &Section, notes: &mut Notes) -> Option<Engine> {
             return None;
         }
     };
-    notes.on(given, format!("name it when it runs on a real target: `--engine {ours}`"));
-    Some(Engine { one_at_a_time, buffered: (word == MAPPED).then_some(true) })
+    let buffered = (!ours.can_be_direct()).then_some(true);
+    Some(FioEngine { one_at_a_time, ours: Some(ours), buffered })
 }
 
 /// Whether it goes through the page cache, as fio does if nothing is given.

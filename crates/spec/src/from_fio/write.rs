@@ -122,6 +122,7 @@ impl Made {
             .maybe(&agents::SYNC, Some(&self.sync).filter(|sync| **sync))
             .put(&agents::CALL, &self.one_at_a_time)
             .maybe(&agents::BUFFERS, Some(&self.buffers).filter(|_| !self.one_at_a_time))
+            .maybe(&agents::ENGINE, self.engine.as_ref())
             .put(&agents::CACHE, &self.buffered)
             .put(&agents::BYTES, &self.sizes)
             .put(&agents::PATTERN, &self.pattern)
