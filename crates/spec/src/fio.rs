@@ -68,7 +68,10 @@ pub(crate) const OPTIONS: &[(&[&str], Fate)] = &[
     (&["prio", "prioclass"], Ours("write `ioprio = \"be:4\"` in its class")),
     (&["kb_base"], Ours("write sizes with their units: KiB is 1024 bytes, kB is 1000")),
     (&[GLOBAL], Ours(HINT)),
-    (&["norandommap"], Anyway("random places are drawn independently, always")),
+    (
+        &["norandommap"],
+        Ours("write `spread = \"uniform\"`; without it fio does what `spread = \"once\"` does"),
+    ),
     (
         &["group_reporting", "new_group"],
         Anyway("copies of an agent are reported together, by class"),

@@ -251,6 +251,7 @@ fn spreads_are_over_the_region_of_the_agent() {
         agent_with(&format!("{what}\n{region}\nspread = {law}")).spread
     };
     assert_eq!(spread("\"uniform\""), Spread::Uniform);
+    assert_eq!(spread("\"once\""), Spread::Once);
     assert_eq!(spread("{ zipf = { theta = 1.2 } }"), Spread::Zipf { theta: 1.2 });
     assert_eq!(spread("{ pareto = { h = 0.2 } }"), Spread::Pareto { h: 0.2 });
     let (mean, dev) = (f64::from(128 << 20), f64::from(1 << 20));

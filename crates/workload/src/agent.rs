@@ -247,8 +247,8 @@ impl State {
         assert!(room, "agent {index} has no room for a request");
         let law = agent.pattern == Pattern::Random
             && (agent.spread != Spread::Uniform || agent.sizes.single().is_none());
-        let places =
-            law.then(|| SpreadPlaces::new(&agent.spread, agent.places(), agent.step(), seed));
+        let places = law
+            .then(|| SpreadPlaces::new(&agent.spread, agent.places(), agent.step(), seed, index));
         let stream = |label| seed.stream(label, u64::from(index));
         Self {
             rng: stream("agent"),
@@ -283,7 +283,7 @@ impl State {
             (Pattern::Random, _) => {
                 let step = u64::from(spacing.align.unwrap_or(self.least));
                 let place = match &self.places {
-                    Some(places) => places.draw(&mut self.rng),
+                    Some(places) => places.draw(&mut self.rng, number),
                     None => self.rng.random_range(0..=(bytes - u64::from(len)) / step),
                 };
                 place * step

@@ -145,6 +145,7 @@ fn spread(draw: &mut Draw<'_>) -> &'static str {
         "{ poisson = { mean = \"90%\" } }",
         "{ zoned = [[\"50%\", 60], [\"50%\", 40]] }",
         "\"uniform\"",
+        "\"once\"",
     ])
 }
 

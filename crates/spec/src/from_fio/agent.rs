@@ -101,6 +101,9 @@ pub(super) fn agent(
     } else {
         SpreadSpec::Uniform
     };
+    // Of several sizes fio cuts requests; a note says so.
+    let cut = spread == SpreadSpec::Once && sizes.single().is_none();
+    let spread = if cut { SpreadSpec::Uniform } else { spread };
     let writes = ops.writes();
     Ok(Some(Made {
         class: class(&section.name, taken),

@@ -17,9 +17,9 @@ pub(super) fn spread(
     decimal: bool,
     notes: &mut Notes,
 ) -> Result<SpreadSpec, JobError> {
-    let Some(given) = section.find(&["random_distribution"]) else {
-        return Ok(SpreadSpec::Uniform);
-    };
+    // fio asks for no block twice before it has asked for all, unless a job says otherwise.
+    let usual = if section.on(&["norandommap"]) { SpreadSpec::Uniform } else { SpreadSpec::Once };
+    let Some(given) = section.find(&["random_distribution"]) else { return Ok(usual) };
     let text = of(given, direction).unwrap_or("random");
     let (law, more) = text.split_once([':', '=']).unwrap_or((text, ""));
     let (first, centre) = more.split_once(':').unwrap_or((more, ""));
@@ -28,7 +28,7 @@ pub(super) fn spread(
         parameter.map(number).ok_or_else(|| given.wrong(expected))
     };
     let spread = match law {
-        "random" => return Ok(SpreadSpec::Uniform),
+        "random" => return Ok(usual),
         "zipf" => law_of(
             SpreadSpec::Zipf,
             |theta| theta > 0.0 && theta <= 10.0 && (theta - 1.0).abs() > 1e-6,

@@ -102,7 +102,8 @@ keys! {
     /// Where the next request begins: anywhere, behind the one before, or before it. At the end of
     /// its region a sequential pattern begins again, and at the beginning one that goes backwards.
     PATTERN pattern: Pattern = PATTERNS, needs "\"random\"";
-    /// How random requests are spread over the region: each place alike, or a law.
+    /// How random requests are spread over the region: each place alike (`uniform`), each `once` before any
+    /// comes again, or a law.
     SPREAD spread: SpreadSpec = spread::KIND, or SpreadSpec::Uniform;
     /// Requests begin at multiples of this, counted from the region's first byte; if not given,
     /// random ones at multiples of their size, of several sizes the smallest, and sequential ones

@@ -21,6 +21,7 @@ const THETA_MOST: f64 = 10.0;
 /// A theta that is no nearer to 1 leaves the generator enough digits.
 const THETA_FROM_ONE: f64 = 1e-6;
 const UNIFORM: &str = "uniform";
+const ONCE: &str = "once";
 
 const EDGE: Own<Edge> = Own { read: Edge::read, text: Edge::quoted, schema: Edge::schema };
 
@@ -101,6 +102,8 @@ pub(crate) const KIND: Own<SpreadSpec> = Own { read, text, schema };
 pub enum SpreadSpec {
     /// Each place alike.
     Uniform,
+    /// Each place once, and then again.
+    Once,
     /// By rank, with this theta.
     Zipf(f64),
     /// By rank, with this h.
@@ -116,9 +119,10 @@ pub enum SpreadSpec {
 fn read(node: &Node) -> Result<SpreadSpec, JobError> {
     let laws = names(&[KEYS]);
     let Value::Table(given) = &node.value else {
-        let expected = format!("`{UNIFORM}`, or a table with {}", laws.join(", "));
+        let expected = format!("`{UNIFORM}`, `{ONCE}`, or a table with {}", laws.join(", "));
         return match node.word() {
             Some(word) if word == UNIFORM => Ok(SpreadSpec::Uniform),
+            Some(word) if word == ONCE => Ok(SpreadSpec::Once),
             _ => {
                 let law = ZIPF.kind.text(&1.2);
                 Err(node
@@ -146,6 +150,7 @@ fn text(spread: &SpreadSpec) -> String {
     let rows = Rows::of(&[KEYS]);
     match spread {
         SpreadSpec::Uniform => return quoted(UNIFORM),
+        SpreadSpec::Once => return quoted(ONCE),
         SpreadSpec::Zipf(theta) => rows.put(&ZIPF, theta),
         SpreadSpec::Pareto(h) => rows.put(&PARETO, h),
         SpreadSpec::Normal(mean, dev) => rows.put(&NORMAL, &(*mean, *dev)),
@@ -156,7 +161,7 @@ fn text(spread: &SpreadSpec) -> String {
 }
 
 fn schema() -> Json {
-    build::any([words(&[(UNIFORM, ())]), one_of(table(KEYS))])
+    build::any([words(&[(UNIFORM, ()), (ONCE, ())]), one_of(table(KEYS))])
 }
 
 fn theta(node: &Node) -> Result<f64, JobError> {
@@ -226,6 +231,7 @@ impl SpreadSpec {
         };
         Ok(match self {
             Self::Uniform => Spread::Uniform,
+            Self::Once => Spread::Once,
             Self::Zipf(theta) => Spread::Zipf { theta: *theta },
             Self::Pareto(h) => Spread::Pareto { h: *h },
             Self::Normal(mean, dev) => Spread::Normal {

@@ -25,6 +25,8 @@ pub enum Spread {
     /// Each place alike.
     #[default]
     Uniform,
+    /// Each place once, in random order, and then again in another.
+    Once,
     /// By rank, the frequency of rank `i` in proportion to `i` to the power of `-theta`.
     Zipf {
         /// Above zero, at most 10, and not 1.
@@ -60,6 +62,7 @@ pub(super) struct SpreadPlaces {
 
 enum Law {
     Uniform,
+    Once(Shuffle),
     Zipf {
         scatter: Scatter,
         /// 1 / (1 - theta), and what else Gray et al. have.
@@ -83,14 +86,15 @@ enum Law {
 
 impl SpreadPlaces {
     /// So many places, `step` bytes apart. Where ranks lie descends from `seed`: the same for every
-    /// agent.
+    /// agent. The order of places that come once is this `agent`'s.
     ///
     /// # Panics
     /// If a parameter is outside of its bounds.
-    pub(super) fn new(spread: &Spread, count: u64, step: u64, seed: Seed) -> Self {
+    pub(super) fn new(spread: &Spread, count: u64, step: u64, seed: Seed, agent: u32) -> Self {
         let n = count as f64;
         let law = match *spread {
             Spread::Uniform => Law::Uniform,
+            Spread::Once => Law::Once(Shuffle::new(count, seed, agent)),
             Spread::Zipf { theta } => {
                 let (zeta, two) = (zeta(count, theta), 1.0 + 0.5_f64.powf(theta));
                 let eta = (1.0 - (2.0 / n).powf(1.0 - theta)) / (1.0 - two / zeta);
@@ -122,11 +126,12 @@ impl SpreadPlaces {
         Self { count, law }
     }
 
-    /// The number of a place.
-    pub(super) fn draw(&self, rng: &mut Rng) -> u64 {
+    /// The number of a place, for a request behind so many `others`.
+    pub(super) fn draw(&self, rng: &mut Rng, others: u64) -> u64 {
         let n = self.count as f64;
         match &self.law {
             Law::Uniform => rng.random_range(0..self.count),
+            Law::Once(shuffle) => shuffle.place(others),
             Law::Zipf { scatter, alpha, zeta, eta, two } => {
                 let u: f64 = rng.random();
                 let rank = match u * zeta {
@@ -199,6 +204,55 @@ impl Scatter {
         let steps = u128::from(rank) * u128::from(self.step);
         ((steps + u128::from(self.first)) % u128::from(self.count)) as u64
     }
+}
+
+/// Places in random order, each once, without a list of them: a network of Feistel over the next power of four,
+/// walked until it comes to a place (J. Black and P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA
+/// 2002).
+struct Shuffle {
+    count: u64,
+    /// Bits of each half of a number.
+    half: u32,
+    keys: [u64; ROUNDS],
+}
+
+/// Rounds of the network.
+const ROUNDS: usize = 6;
+
+impl Shuffle {
+    fn new(count: u64, seed: Seed, agent: u32) -> Self {
+        let half = (u64::BITS - (count - 1).leading_zeros()).div_ceil(2).max(1);
+        let mut rng = seed.stream("agent's order of places", u64::from(agent));
+        Self { count, half, keys: rng.random() }
+    }
+
+    /// The place of the request behind so many `others`.
+    fn place(&self, others: u64) -> u64 {
+        let (pass, mut number) = (others / self.count, others % self.count);
+        loop {
+            number = self.network(pass, number);
+            if number < self.count {
+                return number;
+            }
+        }
+    }
+
+    /// Another number of as many bits, different for each.
+    fn network(&self, pass: u64, number: u64) -> u64 {
+        let mask = (1 << self.half) - 1;
+        let (mut left, mut right) = (number >> self.half, number & mask);
+        for key in self.keys {
+            (left, right) = (right, left ^ scrambled(right ^ key ^ scrambled(pass)) & mask);
+        }
+        left << self.half | right
+    }
+}
+
+/// Another number for each, of which each bit depends on all (the finisher of MurmurHash3, by A. Appleby).
+fn scrambled(mut number: u64) -> u64 {
+    number = (number ^ number >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    number = (number ^ number >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    number ^ number >> 33
 }
 
 /// The greatest common divisor.

@@ -59,6 +59,35 @@ fn uniform_requests_are_uniform() {
 }
 
 #[test]
+fn each_place_comes_once_before_any_comes_again() {
+    for count in [1, 2, 3, 7, 1000, 4097] {
+        let order = |agent, pass: u64| {
+            let shuffle = Shuffle::new(count, Seed(3), agent);
+            (0..count).map(|number| shuffle.place(pass * count + number)).collect::<Vec<_>>()
+        };
+        let orders = [order(0, 0), order(0, 1), order(1, 0)];
+        for order in &orders {
+            let mut places = order.clone();
+            places.sort_unstable();
+            assert_eq!(places, (0..count).collect::<Vec<_>>());
+        }
+        assert!(count < 7 || orders[0] != orders[1] && orders[0] != orders[2]);
+    }
+    assert_eq!(drawn(Spread::Once, 1), vec![REQUESTS as u64 / PLACES; PLACES as usize]);
+}
+
+#[test]
+fn where_a_place_lies_says_nothing_of_the_next() {
+    let shuffle = Shuffle::new(PLACES, Seed(1), 0);
+    let tenth = |number| shuffle.place(number) * 10 / PLACES;
+    let mut pairs = vec![0; 100];
+    for number in 0..REQUESTS as u64 {
+        pairs[(tenth(number) * 10 + tenth(number + 1)) as usize] += 1;
+    }
+    follows(&pairs, &[1.0; 100]);
+}
+
+#[test]
 #[should_panic(expected = "chi squared")]
 fn the_test_itself_finds_a_place_that_is_too_frequent() {
     let mut found = drawn(Spread::Uniform, 1);
@@ -205,9 +234,9 @@ fn regions_of_few_places_have_each_law() {
             Spread::Poisson { mean },
         ];
         for law in laws {
-            let places = SpreadPlaces::new(&law, count, SIZE.into(), Seed(1));
+            let places = SpreadPlaces::new(&law, count, SIZE.into(), Seed(1), 0);
             let mut rng = Seed(1).stream("test", 0);
-            assert!((0..1_000).all(|_| places.draw(&mut rng) < count), "{law:?} of {count}");
+            assert!((0..1_000).all(|n| places.draw(&mut rng, n) < count), "{law:?} of {count}");
         }
     }
 }
