@@ -248,7 +248,7 @@ impl Shuffle {
     }
 }
 
-/// Another number for each, of which each bit depends on all (the finisher of MurmurHash3, by A. Appleby).
+/// Another number for each, of which each bit depends on all (the finisher of `MurmurHash3`, by A. Appleby).
 fn scrambled(mut number: u64) -> u64 {
     number = (number ^ number >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     number = (number ^ number >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
