@@ -20,6 +20,7 @@ pub(super) fn load(job: &Job, spec: &VolleySpec, capacity: u64) -> Load {
         last: end,
         asks_until: Some(end),
         lanes: Vec::new(),
+        lane: None,
         below_cache: None,
         remarks: Vec::new(),
         longest: size,

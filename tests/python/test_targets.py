@@ -84,7 +84,7 @@ def test_the_densest_cell_runs_on_four_loop_devices_and_on_a_model(folder: Path)
 
 
 def test_a_path_in_the_job_has_the_number_of_the_file(tmp_path: Path, folder: Path) -> None:
-    text = JOB.read_text().replace('device = "hdd-10k"', f'path = "{folder}/disk%d.img"')
+    text = JOB.read_text().replace('size = "4GiB"', f'size = "4GiB", path = "{folder}/disk%d.img"')
     job = tmp_path / "job.toml"
     job.write_text(text)
     words = (*SMALL, "--policy", "noop", "--json")

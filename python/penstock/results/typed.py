@@ -300,7 +300,7 @@ class Difference:
 class Verified:
     """What was verified in a run."""
 
-    record: str
+    records: tuple[str, ...]
     written: int
     checked: int
     unchecked: int
