@@ -47,7 +47,8 @@ def test_the_answer_has_the_result_and_then_each_line_that_is_not_in_the_job(
     assert made.out.splitlines() == [
         f"wrote {job}: 2 agents, 2 requests in flight at most",
         "not taken over, or stated elsewhere:",
-        '  line 4, verify=crc32c: write `verify = "both"`, which stamps and compares blocks of 4 KiB',
+        '  line 4, verify=crc32c: write `verify = "both"`, which stamps and compares blocks of '
+        "4 KiB",
         "  line 6, rwmixraed=1: not an option that is known here; did you mean `rwmixread`?",
     ]
 
