@@ -4,6 +4,7 @@
 pub(crate) mod agent_files;
 pub(crate) mod agents;
 pub(crate) mod arrivals;
+pub(crate) mod extent;
 pub(crate) mod files;
 pub(crate) mod lanes;
 pub(crate) mod merge;
@@ -22,7 +23,8 @@ use penstock_core::{ClassId, Span};
 use serde_json::{Value as Json, json};
 
 use self::agents::{AGENT, AgentSpec};
-use self::files::{Extent, FILE, FileSpec, Lying, Surroundings};
+use self::extent::{Extent, Lying};
+use self::files::{FILE, FileSpec, Surroundings};
 use self::lanes::{FileTarget, LaneDevice};
 use self::merge::{MERGE, MergeSpec};
 use self::programs::{CPU, PROGRAM, ProgramsSpec};

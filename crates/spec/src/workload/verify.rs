@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use crate::diagnose::{JobError, Origin};
 use crate::kinds::Choice;
 use crate::units::size_text;
-use crate::workload::files::Extent;
+use crate::workload::extent::Extent;
 
 /// Bytes of a block that is stamped and checked as a whole.
 pub(crate) const BLOCK: u32 = penstock_live::VERIFIED_BLOCK;
