@@ -532,8 +532,10 @@ fn a_drive_of_flash_reads_back_as_it_was_written() {
 #[test]
 fn edges_keep_how_they_were_written() {
     let job = small(&["agent.0.region=1GiB,50%"]);
-    assert_eq!(job.workload.agents()[0].region.from, Edge::At(1 << 30));
-    assert!(matches!(job.workload.agents()[0].region.to, Edge::Share(share) if share.of(10) == 5));
+    assert_eq!(job.workload.agents()[0].places.region.from, Edge::At(1 << 30));
+    assert!(
+        matches!(job.workload.agents()[0].places.region.to, Edge::Share(share) if share.of(10) == 5)
+    );
 }
 
 /// Whatever comes in, an answer comes out: a job that lives up to its promises, or a message.

@@ -135,7 +135,7 @@ enum Again {
 /// such an agent.
 fn covered(spec: &AgentSpec) -> Option<(Op, u32, Again)> {
     let (Ops::Only(op), Some(size)) = (spec.ops, spec.sizes.single()) else { return None };
-    let lies = spec.buffered || matches!(spec.region.from, Edge::At(u64::MAX));
+    let lies = spec.buffered || matches!(spec.places.region.from, Edge::At(u64::MAX));
     if lies || spec.flush.is_some() || spec.quota.is_some() {
         return None;
     }

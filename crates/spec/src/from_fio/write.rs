@@ -18,6 +18,7 @@ use crate::text::Lines;
 use crate::units::Share;
 use crate::workload::agent_files;
 use crate::workload::agents::{self, AGENT};
+use crate::workload::places;
 use crate::workload::quota;
 use crate::workload::region::{Edge, Region};
 use crate::workload::spread::SpreadSpec;
@@ -114,7 +115,7 @@ impl Made {
         let region = Region::between(from, to);
         let spread = Some(&self.spread).filter(|spread| **spread != SpreadSpec::Uniform);
         let stop = self.times.end.filter(|end| Some(*end) != duration);
-        Rows::of(&[agents::KEYS, quota::KEYS, agent_files::KEYS])
+        Rows::of(agents::ALL_KEYS)
             .put(&agents::CLASS, &self.class)
             .maybe(&agents::OP, op.as_ref())
             .maybe(&agents::MIX, mix.as_ref())
@@ -125,11 +126,11 @@ impl Made {
             .maybe(&agents::ENGINE, self.engine.as_ref())
             .put(&agents::CACHE, &self.buffered)
             .put(&agents::BYTES, &self.sizes)
-            .put(&agents::PATTERN, &self.pattern)
-            .maybe(&agents::SPREAD, spread)
-            .maybe(&agents::ALIGN, self.align.as_ref())
-            .maybe(&agents::GAP, Some(&self.gap).filter(|gap| **gap > 0))
-            .maybe(&agents::REGION, Some(&region).filter(|_| !whole))
+            .put(&places::PATTERN, &self.pattern)
+            .maybe(&places::SPREAD, spread)
+            .maybe(&places::ALIGN, self.align.as_ref())
+            .maybe(&places::GAP, Some(&self.gap).filter(|gap| **gap > 0))
+            .maybe(&places::REGION, Some(&region).filter(|_| !whole))
             .maybe(&quota::TOTAL, total.as_ref())
             .maybe(&quota::COUNT, count.as_ref())
             .maybe(&quota::PASSES, passes.as_ref())

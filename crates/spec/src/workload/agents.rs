@@ -5,16 +5,14 @@ use std::ops::Range;
 
 use penstock_core::{ClassId, Flags, Op, Prio, Span, Time};
 use penstock_live::Engine;
-use penstock_workload::{
-    ALL_REQUESTS, Agent, Arrivals, Growth, Ops, Pattern, Spacing, Spread, Weighted,
-};
+use penstock_workload::{ALL_REQUESTS, Agent, Arrivals, Ops, Spacing, Spread, Weighted};
 use serde_json::{Value as Json, json};
 
-use crate::amount::{Count, SIZE, TIME};
+use crate::amount::{Count, TIME};
 use crate::classes::{self, Class};
 use crate::diagnose::{JobError, Origin, quote};
 use crate::engines;
-use crate::keys::{Declared, Key, Keys, Maybe, is, keys, required, table, table_with, without};
+use crate::keys::{Declared, Key, Keys, Maybe, is, keys, required, table_with, without};
 use crate::kinds::{Choice, Kind, Own, SWITCH, Text, section};
 use crate::reader::Reader;
 use crate::rows::Rows;
@@ -26,20 +24,12 @@ use crate::workload::agent_files::{self, AgentFiles};
 use crate::workload::arrivals::{self, MAX_OUTSTANDING_MOST};
 use crate::workload::extent::Lying;
 use crate::workload::files::FileSpec;
+use crate::workload::places::{self, Places};
 use crate::workload::quota::{self, Quota};
-use crate::workload::region::{self, Edge, Region};
+use crate::workload::region;
 use crate::workload::sizes::{self, REQUEST_MOST};
-use crate::workload::spread::{self, SpreadSpec};
 use crate::workload::verify::{self, Verify};
 
-/// Where the next request begins.
-pub(crate) const PATTERNS: Choice<Pattern> = Choice(&[
-    (RANDOM, Pattern::Random),
-    ("sequential", Pattern::Sequential),
-    (BACKWARDS, Pattern::Backwards),
-]);
-const RANDOM: &str = "random";
-const BACKWARDS: &str = "backwards";
 /// Operations of an agent that asks for one thing only.
 const OPERATIONS: Choice<Op> =
     Choice(&[(READ, Op::Read), ("write", Op::Write), ("trim", Op::Discard)]);
@@ -100,27 +90,11 @@ keys! {
     /// Bytes of a request; or several sizes, each with its weight, as in
     /// `[["4KiB", 60], ["64KiB", 40]]`.
     BYTES size: Weighted<u32> = sizes::KIND, needs "\"4KiB\"";
-    /// Where the next request begins: anywhere, behind the one before, or before it. At the end of
-    /// its region a sequential pattern begins again, and at the beginning one that goes backwards.
-    PATTERN pattern: Pattern = PATTERNS, needs "\"random\"";
-    /// How random requests are spread over the region: each place alike (`uniform`), each `once` before any
-    /// comes again, or a law.
-    SPREAD spread: SpreadSpec = spread::KIND, or SpreadSpec::Uniform;
-    /// Requests begin at multiples of this, counted from the region's first byte; if not given,
-    /// random ones at multiples of their size, of several sizes the smallest, and sequential ones
-    /// anywhere.
-    ALIGN align: u32 = SIZE.above_zero().at_most(REQUEST_MOST);
-    /// Where in its region the first of its sequential requests begins.
-    FIRST first: Edge = Own { read: Edge::read, text: Edge::quoted, schema: Edge::schema },
-        or Edge::At(0);
-    /// Bytes from the beginning of each of its sequential requests to that of the next.
-    STRIDE stride: u64 = SIZE.above_zero();
-    /// Bytes that are left out behind each of its sequential requests; in place of `stride`.
-    GAP gap: u32 = SIZE.at_most(REQUEST_MOST), or 0;
-    /// What grows with the number of requests.
-    GROWTH growth: Growth = Own { read: growth, text: growth_text, schema: || table(GROWTH_KEYS) };
-    /// Its part of the file, or of the device of a job without files: shares, or bytes.
-    REGION region: Region = region::KIND, or Region::WHOLE;
+}
+
+keys! {
+    /// Keys of an agent that say when it asks.
+    WHEN_KEYS:
     /// When it asks; if not given, whenever a request has completed.
     ARRIVALS arrivals: (Arrivals, Option<u32>) = arrivals::KIND, or (arrivals::CLOSED_LOOP, None);
     /// When it begins.
@@ -130,18 +104,8 @@ keys! {
 }
 
 /// All keys of an agent.
-const ALL_KEYS: &[Keys] = &[KEYS, quota::KEYS, agent_files::KEYS];
-
-keys! {
-    /// Keys of what grows.
-    GROWTH_KEYS:
-    /// After how many requests.
-    EVERY every: u32 = Count(1, u32::MAX as u64), needs "100";
-    /// Bytes by which requests grow.
-    LONGER size: u32 = SIZE.at_most(REQUEST_MOST), or 0;
-    /// Bytes by which the gap behind them grows.
-    FARTHER gap: u32 = SIZE.at_most(REQUEST_MOST), or 0;
-}
+pub(crate) const ALL_KEYS: &[Keys] =
+    &[KEYS, places::KEYS, WHEN_KEYS, quota::KEYS, agent_files::KEYS];
 
 /// An agent, checked as far as that is possible without the target.
 #[derive(Clone, PartialEq, Debug)]
@@ -166,19 +130,10 @@ pub struct AgentSpec {
     pub verify: Option<Verify>,
     /// Bytes of a request.
     pub sizes: Weighted<u32>,
-    /// Where the next request begins.
-    pub pattern: Pattern,
-    /// How random requests are spread over the region.
-    pub spread: SpreadSpec,
-    /// How far requests lie apart, and how that and their size grow; the first of them lies at the
-    /// beginning.
-    pub spacing: Spacing,
-    /// Where in its region the first of its sequential requests begins.
-    pub first: Edge,
+    /// Where they lie in its region.
+    pub places: Places,
     /// How much it asks for, if that is known.
     pub quota: Option<Quota>,
-    /// Which part of the target it uses.
-    pub region: Region,
     /// On which files, and how often.
     files: AgentFiles,
     /// When it asks.
@@ -188,9 +143,7 @@ pub struct AgentSpec {
     /// When it stops asking; [`Span::MAX`] if only its quota ends it.
     pub stop: Span,
     size_origin: Origin,
-    first_origin: Origin,
     cache_origin: Origin,
-    spread_origin: Origin,
     total_origin: Origin,
     verify_origin: Origin,
 }
@@ -251,7 +204,6 @@ impl AgentSpec {
             let hint = "give the job a `duration`, or the agent a `stop`";
             return Err(JobError::new(found).at(reader.place(&ARRIVALS)).hint(hint));
         }
-        let pattern = reader.get(&PATTERN)?;
         let buffered = reader.get(&CACHE)?;
         let waits = reader.find(&CALL)? == Some(true) && at_once(&arrivals) == Some(1);
         let engine = engine_of(&reader, &arrivals, waits, buffered)?;
@@ -269,21 +221,15 @@ impl AgentSpec {
             engine,
             waits,
             verify,
-            pattern,
-            spread: spread_of(&reader, pattern)?,
-            spacing: spacing(&reader, pattern, &arrivals, &sizes, quota)?,
+            places: Places::read(&reader, &arrivals, (&sizes, reader.origin(&BYTES)), quota)?,
             sizes,
-            first: reader.get(&FIRST)?,
             quota,
-            region: reader.get(&REGION)?.or_at(reader.origin(&REGION)),
             files: AgentFiles::read(&reader, files)?,
             arrivals,
             start: reader.get(&START)?,
             stop,
-            first_origin: reader.place(&FIRST).clone(),
             size_origin: reader.origin(&BYTES).clone(),
             cache_origin: reader.origin(&CACHE).clone(),
-            spread_origin: reader.origin(&SPREAD).clone(),
             total_origin: reader.origin(&quota::TOTAL).clone(),
             verify_origin: reader.place(&VERIFY).clone(),
         };
@@ -295,7 +241,7 @@ impl AgentSpec {
         let mut agents = Vec::new();
         for number in self.files.numbers() {
             let file = lying[number as usize];
-            let region = self.region.on(file.size, file.step)?;
+            let region = self.places.region.on(file.size, file.step)?;
             for part in self.files.parts(region, file.step) {
                 let agent = self.one(part, file.step, prio)?;
                 agents.push(Agent { region: file.place(agent.region), ..agent });
@@ -307,7 +253,7 @@ impl AgentSpec {
     /// One of its copies, in `region` of a file.
     fn one(&self, region: Range<u64>, step: u64, prio: u8) -> Result<Agent, JobError> {
         let bytes = region.end - region.start;
-        let first = self.first(bytes, step)?;
+        let first = self.places.first(bytes, step)?;
         let cache = if self.buffered { Flags::BUFFERED } else { Flags::NONE };
         let durable = self.ops != Ops::Only(Op::Read) && self.ops != Ops::Only(Op::Discard);
         let mut agent = Agent {
@@ -321,9 +267,9 @@ impl AgentSpec {
                 (true, false) => Flags::SYNC,
             }),
             sizes: self.sizes.clone(),
-            pattern: self.pattern,
+            pattern: self.places.pattern,
             spread: Spread::Uniform,
-            spacing: Spacing { first, ..self.spacing },
+            spacing: Spacing { first, ..self.places.spacing },
             count: if let Some(Quota::Requests(count)) = self.quota {
                 count.into()
             } else {
@@ -350,7 +296,7 @@ impl AgentSpec {
             let hint = "make `region` larger, or `size` smaller";
             return Err(JobError::new(found).at(&self.size_origin).hint(hint));
         }
-        agent.spread = self.spread.on(bytes, agent.places(), &self.spread_origin)?;
+        agent.spread = self.places.spread(bytes, agent.places())?;
         if let Some(Quota::Passes(passes)) = self.quota {
             match agent.requests_of_passes(passes) {
                 Some(requests) => agent.count = requests,
@@ -387,19 +333,6 @@ impl AgentSpec {
         Some((total % u64::from(size)) as u32).filter(|rest| *rest > 0)
     }
 
-    /// Where the first of its sequential requests begins in a region of `bytes`.
-    fn first(&self, bytes: u64, step: u64) -> Result<u64, JobError> {
-        if let Edge::At(first) = self.first
-            && first > bytes
-        {
-            let [first, holds] = [first, bytes].map(size_text);
-            let found = format!("the first request begins at {first} of a region of {holds}");
-            let hint = "write a share of the region, as in `\"50%\"`, or take a larger one";
-            return Err(JobError::new(found).at(&self.first_origin).hint(hint));
-        }
-        self.first.on(bytes, step)
-    }
-
     /// That its requests can go to `on`, which has no page cache.
     ///
     /// # Errors
@@ -431,19 +364,8 @@ impl AgentSpec {
 
     /// What of its requests is not in whole units of `unit` bytes, with its bytes.
     fn uneven(&self, unit: u32) -> Option<(&'static str, u64)> {
-        let Spacing { align, gap, stride, growth, .. } = self.spacing;
-        let [longer, farther] = growth.map_or([0, 0], |growth| [growth.size, growth.gap]);
-        let first = if let Edge::At(bytes) = self.first { bytes } else { 0 };
-        let all = [
-            ("an alignment", align.unwrap_or(0).into()),
-            ("gaps", gap.into()),
-            ("a stride", stride.unwrap_or(0)),
-            ("requests that grow by steps", longer.into()),
-            ("gaps that grow by steps", farther.into()),
-            ("a first request that begins behind", first),
-        ];
         let requests = self.sizes.possible().map(|size| ("requests", u64::from(size)));
-        requests.chain(all).find(|(_, bytes)| !bytes.is_multiple_of(unit.into()))
+        requests.chain(self.places.lengths()).find(|(_, bytes)| !bytes.is_multiple_of(unit.into()))
     }
 
     /// That its requests are whole blocks, if its data is verified.
@@ -497,8 +419,6 @@ impl AgentSpec {
 
     /// The section, with every default in place; keys that have no usual value only if they are given.
     pub(crate) fn write(&self, out: &mut Lines, class: &str) {
-        let in_line = self.pattern == Pattern::Sequential && self.arrivals != Arrivals::Turns;
-        let gap = self.pattern != Pattern::Random && self.arrivals != Arrivals::Turns;
         let op = if let Ops::Only(op) = self.ops { Some(op) } else { None };
         let mix = if let Ops::Mix { reads } = self.ops { Some(reads) } else { None };
         let buffers = match self.arrivals {
@@ -511,14 +431,11 @@ impl AgentSpec {
             Some(Quota::Passes(passes)) => (None, None, Some(passes)),
             None => (None, None, None),
         };
-        let spread = Some(&self.spread).filter(|spread| **spread != SpreadSpec::Uniform);
         let rows = Rows::of(ALL_KEYS)
             .maybe(&MIX, mix.as_ref())
             .maybe(&FLUSH, self.flush.as_ref())
             .maybe(&BUFFERS, buffers.as_ref())
             .maybe(&VERIFY, self.verify.as_ref())
-            .maybe(&SPREAD, spread)
-            .maybe(&STRIDE, self.spacing.stride.as_ref())
             .maybe(&quota::TOTAL, total.as_ref())
             .maybe(&quota::PASSES, passes.as_ref())
             .maybe(&NAME, self.name.as_ref())
@@ -529,15 +446,10 @@ impl AgentSpec {
             .put(&CACHE, &self.buffered)
             .maybe(&ENGINE, self.engine.as_ref())
             .put(&BYTES, &self.sizes)
-            .put(&PATTERN, &self.pattern)
-            .maybe(&ALIGN, self.spacing.align.as_ref())
-            .maybe(&FIRST, Some(&self.first).filter(|_| in_line))
-            .maybe(&GAP, Some(&self.spacing.gap).filter(|_| gap && self.spacing.stride.is_none()))
-            .maybe(&GROWTH, self.spacing.growth.as_ref())
-            .put(&REGION, &self.region)
             .put(&ARRIVALS, &(self.arrivals.clone(), count))
             .put(&START, &self.start)
             .maybe(&STOP, Some(&self.stop).filter(|stop| **stop < Span::MAX));
+        let rows = self.places.write(rows, &self.arrivals);
         self.files.write(rows).section(Some(&format!("[[{}]]", AGENT.name)), out);
     }
 
@@ -574,33 +486,27 @@ impl AgentSpec {
 
 /// The schema of an agent.
 fn schema() -> Json {
-    let own: &[&dyn Declared] = &[&ALIGN, &FIRST, &STRIDE, &GAP, &GROWTH];
     let lists: &[&dyn Declared] = &[&CALL, &BUFFERS];
     let arrivals =
         |rule: Json| with(required(&[&ARRIVALS]), json!({"properties": {ARRIVALS.name: rule}}));
-    let of_one_size = json!({"properties": {BYTES.name: {"type": "string"}, PATTERN.name: {"not": {"const": BACKWARDS}}}});
-    let turns = build::all([without(own), without(lists), of_one_size]);
-    let in_line = json!({"properties": {PATTERN.name: {"enum": [PATTERNS.0[1].0, BACKWARDS]}}});
+    let of_one_size = json!({"properties": {BYTES.name: {"type": "string"}}});
+    let turns = build::all([places::in_turns(), without(lists), of_one_size.clone()]);
     let counted = build::any([required(&[&quota::COUNT]), arrivals(arrivals::counted())]);
     let one_quota = |key: &dyn Declared, others: &[&dyn Declared]| json!({"if": required(&[key]), "then": with(without(others), json!({"not": arrivals(arrivals::counted())}))});
-    let rules = json!({"allOf": [
-        {"if": arrivals(arrivals::turns()), "then": turns},
-        {"if": is(&PATTERN, &[RANDOM]), "then": without(&[&FIRST, &STRIDE, &GAP])},
-        {"if": is(&PATTERN, &[BACKWARDS]), "then": without(&[&FIRST])},
-        {"if": in_line, "then": {"properties": {SPREAD.name: {"const": "uniform"}}}},
-        {"if": required(&[&GROWTH]), "then": build::all([counted, without(&[&STRIDE]), json!({"properties": {BYTES.name: {"type": "string"}}})])},
-        {"if": required(&[&STRIDE]), "then": without(&[&GAP])},
-        {"if": required(&[&MIX]), "then": without(&[&OP]), "else": required(&[&OP])},
-        {"if": is(&OP, &[READ]), "then": without(&[&FLUSH])},
-        {"if": is(&OP, &[READ]), "then": {"properties": {VERIFY.name: verify::words(false)}},
-            "else": {"properties": {VERIFY.name: verify::words(true)}}},
-        {"if": is(&CALL, &[SYNC_CALL]), "then": {"properties": {
+    let own = [
+        json!({"if": arrivals(arrivals::turns()), "then": turns}),
+        json!({"if": required(&[&MIX]), "then": without(&[&OP]), "else": required(&[&OP])}),
+        json!({"if": is(&OP, &[READ]), "then": without(&[&FLUSH])}),
+        json!({"if": is(&OP, &[READ]), "then": {"properties": {VERIFY.name: verify::words(false)}},
+            "else": {"properties": {VERIFY.name: verify::words(true)}}}),
+        json!({"if": is(&CALL, &[SYNC_CALL]), "then": {"properties": {
             BUFFERS.name: {"maximum": 1}, ARRIVALS.name: arrivals::alone(),
-        }}},
+        }}}),
         one_quota(&quota::TOTAL, &[&quota::COUNT, &quota::PASSES]),
         one_quota(&quota::PASSES, &[&quota::TOTAL, &quota::COUNT]),
-    ]});
-    with(table_with(KEYS, &[quota::KEYS, agent_files::KEYS]), rules)
+    ];
+    let all: Vec<Json> = own.into_iter().chain(places::rules(of_one_size, counted)).collect();
+    with(table_with(KEYS, &ALL_KEYS[1..]), json!({"allOf": all}))
 }
 
 /// An agent that stops by itself.
@@ -686,16 +592,6 @@ fn engine_of(
     Ok(Some(engine))
 }
 
-fn spread_of(reader: &Reader<'_>, pattern: Pattern) -> Result<SpreadSpec, JobError> {
-    let spread = reader.get(&SPREAD)?;
-    if pattern != Pattern::Random && spread != SpreadSpec::Uniform {
-        let found = "a `spread` belongs to a random pattern";
-        let hint = "set `pattern = \"random\"`, or leave `spread` out";
-        return Err(JobError::new(found).at(reader.origin(&SPREAD)).hint(hint));
-    }
-    Ok(spread)
-}
-
 /// When the agent asks, with so many requests in flight, and how much in all.
 fn arrivals_and_quota(reader: &Reader<'_>) -> Result<(Arrivals, Option<Quota>), JobError> {
     let (arrivals, count) = reader.get(&ARRIVALS)?;
@@ -726,74 +622,6 @@ fn arrivals_and_quota(reader: &Reader<'_>) -> Result<(Arrivals, Option<Quota>), 
         (_, buffers) => buffers.map(|(buffers, _)| buffers),
     };
     Ok((arrivals::bounded(arrivals, buffers), quota))
-}
-
-/// How the requests of an agent with this pattern lie apart; the first of them lies at the beginning.
-fn spacing(
-    reader: &Reader<'_>,
-    pattern: Pattern,
-    arrivals: &Arrivals,
-    sizes: &Weighted<u32>,
-    quota: Option<Quota>,
-) -> Result<Spacing, JobError> {
-    if *arrivals == Arrivals::Turns {
-        let hint = "agents that take turns share one position and keep their size";
-        let own: &[&dyn Declared] = &[&ALIGN, &FIRST, &STRIDE, &GAP, &GROWTH];
-        reader.refuse(own, "does not go with arrivals in `turns`", hint)?;
-        if pattern == Pattern::Backwards || sizes.single().is_none() {
-            let key: &dyn Declared = if pattern == Pattern::Backwards { &PATTERN } else { &BYTES };
-            let found = "agents that take turns go forwards, each with one size";
-            return Err(JobError::new(found).at(reader.origin(key)).hint(hint));
-        }
-    }
-    if pattern == Pattern::Random {
-        let hint = "random requests begin anywhere in the region";
-        reader.refuse(&[&FIRST, &STRIDE, &GAP], "belongs to a sequential pattern", hint)?;
-    }
-    if pattern == Pattern::Backwards {
-        let hint = "a pattern that goes backwards begins at the end of its region";
-        reader.refuse(&[&FIRST], "belongs to a pattern that goes forwards", hint)?;
-    }
-    let growth = reader.find(&GROWTH)?;
-    if growth.is_some() && !matches!(quota, Some(Quota::Requests(_))) {
-        let found = "what grows needs an end, and the agent has no `count`";
-        let hint = "say how many requests there are, as in `count = 10000`";
-        return Err(JobError::new(found).at(reader.place(&GROWTH)).hint(hint));
-    }
-    if growth.is_some() && sizes.single().is_none() {
-        let found = "requests that grow have one size to begin with";
-        let hint = "leave `growth` out, or give one size";
-        return Err(JobError::new(found).at(reader.origin(&GROWTH)).hint(hint));
-    }
-    let (align, gap) = (reader.find(&ALIGN)?, reader.get(&GAP)?);
-    let stride = stride(reader, sizes)?;
-    Ok(Spacing { align, gap, stride, growth, ..Spacing::default() })
-}
-
-/// From the beginning of a request to that of the next, if it is given.
-fn stride(reader: &Reader<'_>, sizes: &Weighted<u32>) -> Result<Option<u64>, JobError> {
-    let Some(stride) = reader.find(&STRIDE)? else { return Ok(None) };
-    let hint = "a stride counts from one beginning to the next, whatever lies between";
-    reader.exclude(&STRIDE, &[&GAP, &GROWTH], "does not go with `stride`", hint)?;
-    let longest = u64::from(sizes.possible().max().unwrap_or(0));
-    if stride < longest {
-        let [stride, longest] = [stride, longest].map(size_text);
-        let found = format!("a stride of {stride} is shorter than a request of {longest}");
-        let hint = format!("requests would overlap: take at least {longest}");
-        return Err(JobError::new(found).at(reader.place(&STRIDE)).hint(hint));
-    }
-    Ok(Some(stride))
-}
-
-fn growth(node: &Node) -> Result<Growth, JobError> {
-    let reader = Reader::new(node, "the growth", &[GROWTH_KEYS])?;
-    let (size, gap) = (reader.get(&LONGER)?, reader.get(&FARTHER)?);
-    Ok(Growth { every: reader.get(&EVERY)?, size, gap })
-}
-
-fn growth_text(growth: &Growth) -> String {
-    let rows = Rows::of(&[GROWTH_KEYS]).put(&EVERY, &growth.every);
-    rows.put(&LONGER, &growth.size).put(&FARTHER, &growth.gap).inline()
 }
 
 /// When `who`, an agent or a program, stops in a job that runs for `duration`: after its start.

@@ -1,0 +1,253 @@
+//! Where the requests of an agent lie in its region.
+
+use penstock_workload::{Arrivals, Growth, Pattern, Spacing, Spread, Weighted};
+use serde_json::{Value as Json, json};
+
+use crate::amount::{Count, SIZE};
+use crate::diagnose::{JobError, Origin};
+use crate::keys::{Declared, is, keys, required, table, without};
+use crate::kinds::{Choice, Own};
+use crate::reader::Reader;
+use crate::rows::Rows;
+use crate::schema::build;
+use crate::tree::Node;
+use crate::units::size_text;
+use crate::workload::quota::Quota;
+use crate::workload::region::{self, Edge, Region};
+use crate::workload::sizes::REQUEST_MOST;
+use crate::workload::spread::{self, SpreadSpec};
+
+/// Where the next request begins.
+pub(crate) const PATTERNS: Choice<Pattern> = Choice(&[
+    (RANDOM, Pattern::Random),
+    ("sequential", Pattern::Sequential),
+    (BACKWARDS, Pattern::Backwards),
+]);
+const RANDOM: &str = "random";
+const BACKWARDS: &str = "backwards";
+
+keys! {
+    /// Keys of an agent that say where its requests lie.
+    KEYS:
+    /// Where the next request begins: anywhere, behind the one before, or before it. At the end of
+    /// its region a sequential pattern begins again, and at the beginning one that goes backwards.
+    PATTERN pattern: Pattern = PATTERNS, needs "\"random\"";
+    /// How random requests are spread over the region: each place alike (`uniform`), each `once` before any
+    /// comes again, or a law.
+    SPREAD spread: SpreadSpec = spread::KIND, or SpreadSpec::Uniform;
+    /// Requests begin at multiples of this, counted from the region's first byte; if not given,
+    /// random ones at multiples of their size, of several sizes the smallest, and sequential ones
+    /// anywhere.
+    ALIGN align: u32 = SIZE.above_zero().at_most(REQUEST_MOST);
+    /// Where in its region the first of its sequential requests begins.
+    FIRST first: Edge = Own { read: Edge::read, text: Edge::quoted, schema: Edge::schema },
+        or Edge::At(0);
+    /// Bytes from the beginning of each of its sequential requests to that of the next.
+    STRIDE stride: u64 = SIZE.above_zero();
+    /// Bytes that are left out behind each of its sequential requests; in place of `stride`.
+    GAP gap: u32 = SIZE.at_most(REQUEST_MOST), or 0;
+    /// What grows with the number of requests.
+    GROWTH growth: Growth = Own { read: growth, text: growth_text, schema: || table(GROWTH_KEYS) };
+    /// Its part of the file, or of the device of a job without files: shares, or bytes.
+    REGION region: Region = region::KIND, or Region::WHOLE;
+}
+
+/// Those that say where the position of the agent itself is: agents that take turns share one.
+pub(crate) const OWN: &[&dyn Declared] = &[&ALIGN, &FIRST, &STRIDE, &GAP, &GROWTH];
+
+keys! {
+    /// Keys of what grows.
+    GROWTH_KEYS:
+    /// After how many requests.
+    EVERY every: u32 = Count(1, u32::MAX as u64), needs "100";
+    /// Bytes by which requests grow.
+    LONGER size: u32 = SIZE.at_most(REQUEST_MOST), or 0;
+    /// Bytes by which the gap behind them grows.
+    FARTHER gap: u32 = SIZE.at_most(REQUEST_MOST), or 0;
+}
+
+/// Where the requests of an agent lie in its region.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Places {
+    /// Where the next request begins.
+    pub pattern: Pattern,
+    /// How random requests are spread over the region.
+    pub spread: SpreadSpec,
+    /// How far requests lie apart, and how that and their size grow; the first of them lies at the
+    /// beginning.
+    pub spacing: Spacing,
+    /// Where in its region the first of its sequential requests begins.
+    pub first: Edge,
+    /// Which part of the target it uses.
+    pub region: Region,
+    spread_origin: Origin,
+    first_origin: Origin,
+}
+
+impl Places {
+    /// Reads them of an agent with these arrivals and sizes, which stand there.
+    pub(crate) fn read(
+        reader: &Reader<'_>,
+        arrivals: &Arrivals,
+        sizes: (&Weighted<u32>, &Origin),
+        quota: Option<Quota>,
+    ) -> Result<Self, JobError> {
+        let pattern = reader.get(&PATTERN)?;
+        Ok(Self {
+            pattern,
+            spread: spread_of(reader, pattern)?,
+            spacing: spacing(reader, pattern, arrivals, sizes, quota)?,
+            first: reader.get(&FIRST)?,
+            region: reader.get(&REGION)?.or_at(reader.origin(&REGION)),
+            spread_origin: reader.origin(&SPREAD).clone(),
+            first_origin: reader.place(&FIRST).clone(),
+        })
+    }
+
+    /// Where the first of its sequential requests begins in a region of `bytes`.
+    pub(crate) fn first(&self, bytes: u64, step: u64) -> Result<u64, JobError> {
+        if let Edge::At(first) = self.first
+            && first > bytes
+        {
+            let [first, holds] = [first, bytes].map(size_text);
+            let found = format!("the first request begins at {first} of a region of {holds}");
+            let hint = "write a share of the region, as in `\"50%\"`, or take a larger one";
+            return Err(JobError::new(found).at(&self.first_origin).hint(hint));
+        }
+        self.first.on(bytes, step)
+    }
+
+    /// How random requests are spread over a region of `bytes` with so many `places`.
+    pub(crate) fn spread(&self, bytes: u64, places: u64) -> Result<Spread, JobError> {
+        self.spread.on(bytes, places, &self.spread_origin)
+    }
+
+    /// What of it is in bytes, in words, and how many.
+    pub(crate) fn lengths(&self) -> [(&'static str, u64); 6] {
+        let Spacing { align, gap, stride, growth, .. } = self.spacing;
+        let [longer, farther] = growth.map_or([0, 0], |growth| [growth.size, growth.gap]);
+        let first = if let Edge::At(bytes) = self.first { bytes } else { 0 };
+        [
+            ("an alignment", align.unwrap_or(0).into()),
+            ("gaps", gap.into()),
+            ("a stride", stride.unwrap_or(0)),
+            ("requests that grow by steps", longer.into()),
+            ("gaps that grow by steps", farther.into()),
+            ("a first request that begins behind", first),
+        ]
+    }
+
+    /// `rows` with its keys, for an agent with these arrivals; those without a usual value only if they are given.
+    pub(crate) fn write(&self, rows: Rows, arrivals: &Arrivals) -> Rows {
+        let turns = *arrivals == Arrivals::Turns;
+        let first = self.pattern == Pattern::Sequential && !turns;
+        let gap = self.pattern != Pattern::Random && !turns && self.spacing.stride.is_none();
+        let spread = Some(&self.spread).filter(|spread| **spread != SpreadSpec::Uniform);
+        rows.put(&PATTERN, &self.pattern)
+            .maybe(&SPREAD, spread)
+            .maybe(&ALIGN, self.spacing.align.as_ref())
+            .maybe(&FIRST, Some(&self.first).filter(|_| first))
+            .maybe(&STRIDE, self.spacing.stride.as_ref())
+            .maybe(&GAP, Some(&self.spacing.gap).filter(|_| gap))
+            .maybe(&GROWTH, self.spacing.growth.as_ref())
+            .put(&REGION, &self.region)
+    }
+}
+
+/// What the schema of an agent says of how they go together; `of_one_size` and `counted` are what an agent has
+/// whose requests grow.
+pub(crate) fn rules(of_one_size: Json, counted: Json) -> [Json; 5] {
+    let in_line = json!({"properties": {PATTERN.name: {"enum": [PATTERNS.0[1].0, BACKWARDS]}}});
+    let growing = build::all([counted, without(&[&STRIDE]), of_one_size]);
+    [
+        json!({"if": is(&PATTERN, &[RANDOM]), "then": without(&[&FIRST, &STRIDE, &GAP])}),
+        json!({"if": is(&PATTERN, &[BACKWARDS]), "then": without(&[&FIRST])}),
+        json!({"if": in_line, "then": {"properties": {SPREAD.name: {"const": "uniform"}}}}),
+        json!({"if": required(&[&GROWTH]), "then": growing}),
+        json!({"if": required(&[&STRIDE]), "then": without(&[&GAP])}),
+    ]
+}
+
+/// The same of an agent that takes turns.
+pub(crate) fn in_turns() -> Json {
+    let forwards = json!({"properties": {PATTERN.name: {"not": {"const": BACKWARDS}}}});
+    build::all([without(OWN), forwards])
+}
+
+fn spread_of(reader: &Reader<'_>, pattern: Pattern) -> Result<SpreadSpec, JobError> {
+    let spread = reader.get(&SPREAD)?;
+    if pattern != Pattern::Random && spread != SpreadSpec::Uniform {
+        let found = "a `spread` belongs to a random pattern";
+        let hint = "set `pattern = \"random\"`, or leave `spread` out";
+        return Err(JobError::new(found).at(reader.origin(&SPREAD)).hint(hint));
+    }
+    Ok(spread)
+}
+
+/// How the requests of an agent with this pattern lie apart; the first of them lies at the beginning.
+fn spacing(
+    reader: &Reader<'_>,
+    pattern: Pattern,
+    arrivals: &Arrivals,
+    (sizes, sizes_origin): (&Weighted<u32>, &Origin),
+    quota: Option<Quota>,
+) -> Result<Spacing, JobError> {
+    if *arrivals == Arrivals::Turns {
+        let hint = "agents that take turns share one position and keep their size";
+        reader.refuse(OWN, "does not go with arrivals in `turns`", hint)?;
+        if pattern == Pattern::Backwards || sizes.single().is_none() {
+            let backwards = pattern == Pattern::Backwards;
+            let origin = if backwards { reader.origin(&PATTERN) } else { sizes_origin };
+            let found = "agents that take turns go forwards, each with one size";
+            return Err(JobError::new(found).at(origin).hint(hint));
+        }
+    }
+    if pattern == Pattern::Random {
+        let hint = "random requests begin anywhere in the region";
+        reader.refuse(&[&FIRST, &STRIDE, &GAP], "belongs to a sequential pattern", hint)?;
+    }
+    if pattern == Pattern::Backwards {
+        let hint = "a pattern that goes backwards begins at the end of its region";
+        reader.refuse(&[&FIRST], "belongs to a pattern that goes forwards", hint)?;
+    }
+    let growth = reader.find(&GROWTH)?;
+    if growth.is_some() && !matches!(quota, Some(Quota::Requests(_))) {
+        let found = "what grows needs an end, and the agent has no `count`";
+        let hint = "say how many requests there are, as in `count = 10000`";
+        return Err(JobError::new(found).at(reader.place(&GROWTH)).hint(hint));
+    }
+    if growth.is_some() && sizes.single().is_none() {
+        let found = "requests that grow have one size to begin with";
+        let hint = "leave `growth` out, or give one size";
+        return Err(JobError::new(found).at(reader.origin(&GROWTH)).hint(hint));
+    }
+    let (align, gap) = (reader.find(&ALIGN)?, reader.get(&GAP)?);
+    let stride = stride(reader, sizes)?;
+    Ok(Spacing { align, gap, stride, growth, ..Spacing::default() })
+}
+
+/// From the beginning of a request to that of the next, if it is given.
+fn stride(reader: &Reader<'_>, sizes: &Weighted<u32>) -> Result<Option<u64>, JobError> {
+    let Some(stride) = reader.find(&STRIDE)? else { return Ok(None) };
+    let hint = "a stride counts from one beginning to the next, whatever lies between";
+    reader.exclude(&STRIDE, &[&GAP, &GROWTH], "does not go with `stride`", hint)?;
+    let longest = u64::from(sizes.possible().max().unwrap_or(0));
+    if stride < longest {
+        let [stride, longest] = [stride, longest].map(size_text);
+        let found = format!("a stride of {stride} is shorter than a request of {longest}");
+        let hint = format!("requests would overlap: take at least {longest}");
+        return Err(JobError::new(found).at(reader.place(&STRIDE)).hint(hint));
+    }
+    Ok(Some(stride))
+}
+
+fn growth(node: &Node) -> Result<Growth, JobError> {
+    let reader = Reader::new(node, "the growth", &[GROWTH_KEYS])?;
+    let (size, gap) = (reader.get(&LONGER)?, reader.get(&FARTHER)?);
+    Ok(Growth { every: reader.get(&EVERY)?, size, gap })
+}
+
+fn growth_text(growth: &Growth) -> String {
+    let rows = Rows::of(&[GROWTH_KEYS]).put(&EVERY, &growth.every);
+    rows.put(&LONGER, &growth.size).put(&FARTHER, &growth.gap).inline()
+}
