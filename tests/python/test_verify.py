@@ -340,20 +340,92 @@ def test_what_cannot_be_verified_is_refused(bench: Bench, case: str) -> None:
     assert "hint: " in ended.err
 
 
+def on_model(folder: Path, on: str, *agents: str, head: str = HEAD) -> Ended:
+    """What becomes of these agents over a model."""
+    job = folder / "job.toml"
+    job.write_text(head + "".join(agents))
+    return penstock("run", job, "--policy", "noop", "--on", on, "--json")
+
+
 @pytest.mark.parametrize(
-    ("on", "why"),
+    ("on", "verify", "why"),
     [
-        ("hdd-7200", "on hdd-7200: a model keeps no data"),
-        ("null", "on null: it keeps no data"),
-        ("emulated:flash", "on emulated:flash: a model without a file keeps no data"),
+        ("hdd-7200", "read", "on hdd-7200: a model keeps no data of earlier runs"),
+        ("null", "both", "on null: it keeps no data"),
+        ("emulated:flash", "read", "on emulated:flash: a model keeps no data of earlier runs"),
     ],
 )
-def test_where_there_is_no_data_nothing_is_verified(tmp_path: Path, on: str, why: str) -> None:
-    job = tmp_path / "job.toml"
-    job.write_text(HEAD + agent("both"))
-    ended = penstock("run", job, "--policy", "noop", "--on", on)
+def test_where_there_is_no_data_nothing_is_verified(
+    tmp_path: Path, on: str, verify: str, why: str
+) -> None:
+    ended = on_model(tmp_path, on, agent(verify, op="read" if verify == "read" else "write"))
     assert (ended.code, ended.out) == (2, "")
-    assert f'`verify = "both"` {why}' in ended.err
+    assert f'`verify = "{verify}"` {why}' in ended.err
+
+
+ARRAY = """\
+[device]
+model = "hdd"
+drive = "hdd-7200"
+[device.array]
+level = "raid0"
+disks = 2
+stripe = "64KiB"
+scheduler = "each"
+"""
+MIXED = agent("both", op=None, mix=0.5, region=["0%", "1MiB"], count=1500)
+TRIMS = agent("both", op="trim", region=["0%", "1MiB"], count=20)
+
+
+@pytest.mark.parametrize("on", ["hdd-7200", "emulated:flash", "array", "files", "cache"])
+def test_data_over_models_is_verified(tmp_path: Path, on: str) -> None:
+    head, agents = HEAD, [MIXED, TRIMS]
+    if on == "array":
+        (tmp_path / "array.toml").write_text(ARRAY)
+    elif on == "files":
+        head += '[[file]]\nname = "data"\ncount = 2\nsize = "1MiB"\ndevice = "hdd-7200"\n'
+    elif on == "cache":
+        head = 'stop = "durable"\n' + HEAD
+        agents = [agent("both", op=None, mix=0.5, region=["0%", "1MiB"], cache="buffered")]
+    place = {"array": str(tmp_path / "array.toml"), "files": "hdd-7200", "cache": "hdd-7200"}
+    found = verified(on_model(tmp_path, place.get(on, on), *agents, head=head))
+    assert found["records"] == []
+    assert found["written"] > (100 if on == "cache" else 1000)
+    # What is in memory is not read below it.
+    assert on == "cache" or found["checked"] > 500
+    assert found["read_again"] > {"files": 400, "cache": 100}.get(on, 200)
+
+
+@pytest.mark.parametrize("on", ["model", "emulated"])
+def test_a_model_that_corrupts_data_is_found(tmp_path: Path, on: str) -> None:
+    device = tmp_path / "doubtful.toml"
+    device.write_text(DEVICE.format(faults='faults = { corrupt = "5%" }'))
+    place = str(device) if on == "model" else f"emulated:{device}"
+    ended = on_model(tmp_path, place, MIXED)
+    assert ended.code == 4
+    (run,) = runs(ended)
+    assert (run["ended"], run["verify"]["different"]) == ("differs", 1)
+    (first,) = run["verify"]["differences"]
+    assert first["offset"] % BLOCK == 0
+    version, _, byte = first["found"].partition(" with a changed bit in byte ")
+    assert first["expected"] == f"{version}, which was acknowledged"
+    assert first["offset"] <= int(byte) < first["offset"] + BLOCK
+    assert f": found {first['found']} in the block at byte {first['offset']}; expected " in ended.err
+
+
+def test_what_a_model_changed_in_a_write_is_found_at_the_end(tmp_path: Path) -> None:
+    device = tmp_path / "doubtful.toml"
+    device.write_text(DEVICE.format(faults='faults = { corrupt = "100%" }'))
+    writes = agent("both", pattern="sequential", region=["0%", "1MiB"], count=None, passes=1)
+    ended = on_model(tmp_path, str(device), writes)
+    assert ended.code == 4
+    (run,) = runs(ended)
+    assert (run["verify"]["written"], run["verify"]["checked"]) == (256, 0)
+    # Each write of two blocks has changed one, and each block one more when it is read.
+    assert run["verify"]["different"] == run["verify"]["read_again"] == 256
+    found = [one["found"] for one in run["verify"]["differences"]]
+    assert len(found) == 16
+    assert {"2 changed bits" in text for text in found} == {True, False}
 
 
 def test_a_run_without_verify_ends_the_use_of_a_record(bench: Bench) -> None:

@@ -41,6 +41,7 @@ mod loops;
 mod machine;
 mod measures;
 mod merge_facts;
+mod model_data;
 mod observer;
 mod options;
 mod parts;

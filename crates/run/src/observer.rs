@@ -10,6 +10,7 @@ use crate::last_sent::LastSent;
 use crate::measures::ledger::Ledger;
 use crate::measures::measure::{Finished, Measure};
 use crate::measures::programs::ProgramBook;
+use crate::model_data::ModelData;
 use crate::parts::ThreadParts;
 use crate::progress::Reporter;
 use crate::record::Recorder;
@@ -25,6 +26,8 @@ pub(crate) struct Ends<'a> {
     pub(crate) programs: Option<&'a ProgramBook>,
     /// The last request of the class that the run waits for was dispatched.
     pub(crate) sent: Option<&'a LastSent>,
+    /// A block on the models is not what was written.
+    pub(crate) data: Option<&'a ModelData>,
 }
 
 impl Ends<'_> {
@@ -40,6 +43,7 @@ impl Ends<'_> {
             // What is decided at the end's instant belongs to the run.
             && self.over().is_none_or(|over| now <= over)
             && self.programs.and_then(ProgramBook::full).is_none()
+            && self.data.is_none_or(|data| !data.differs())
             && self.guard.is_none_or(|guard| guard.look(now))
     }
 }

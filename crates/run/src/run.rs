@@ -58,7 +58,7 @@ pub(crate) fn of_the_device(
             return Err(Failure::wrong(message, hint));
         }
         sets.splice(0..0, options.target.take_device());
-    } else if let Some(on) = &options.target.on
+    } else if let Some(on) = options.target.on.as_deref().filter(|on| !on.starts_with(EMULATED))
         && machines::find(on)?.is_some()
     {
         // A job's files lie on the devices of its machine.

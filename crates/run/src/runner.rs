@@ -12,7 +12,7 @@ use penstock_device::page_cache::{Options, Topology};
 use penstock_device::{PageCache, Rack};
 use penstock_live::{
     Caching, Emulated, Engine, Guard, LiveClock, LiveDevice, Null, Order, Paced, Settings, Speed,
-    Stage, Verifier,
+    Stage,
 };
 use penstock_spec::PageCacheSpec;
 use penstock_spec::devices::ArraySpec;
@@ -35,6 +35,7 @@ use crate::measures::measure::Measure;
 use crate::measures::programs::ProgramBook;
 use crate::measures::subject::Subject;
 use crate::measures::windows::Plan;
+use crate::model_data::ModelData;
 use crate::observer::{CellObserver, Ends};
 use crate::place::{Place, disks as disks_of};
 use crate::progress::{Progress, Reporter, Rhythm};
@@ -43,6 +44,7 @@ use crate::record::{Header, RecordedDisk, RecordedLane, RecordedServed, Recorder
 use crate::result::RunResult;
 use crate::run_errors;
 use crate::snapshot::{Watch, Watched};
+use crate::verify::{self, Verification};
 use crate::workload::{Books, Load};
 
 /// One policy's run, ready to begin.
@@ -60,8 +62,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) watch: Option<Watch<'a>>,
     /// It is one of several threads, whose figures are joined.
     pub(crate) is_part: bool,
-    /// What verifies its data on each target; empty if it is not verified.
-    pub(crate) verifiers: &'a [Verifier],
+    /// What verifies its data.
+    pub(crate) verification: &'a Verification,
 }
 
 /// What observes a run from outside its stack.
@@ -73,6 +75,8 @@ struct Observers<'a> {
     programs: Option<&'a ProgramBook>,
     /// Of what the policy sends of a class, if the run ends with it.
     sent: Option<&'a LastSent>,
+    /// Of what lies on models, if that is verified.
+    data: Option<&'a ModelData>,
     /// The measures of the device and of programs.
     below: Vec<Box<dyn Measure>>,
     /// What is kept of the run over time, if it is.
@@ -382,10 +386,10 @@ impl Runner<'_> {
             ..Settings::new(self.depth(live, engine), longest)
         };
         let target = live.target.clone();
-        let Some(verifier) = self.verifiers.get(self.load.lane.unwrap_or(0)) else {
+        let Verification::Targets(verifiers) = self.verification else {
             return Ok(Stage::single(engine, target, settings)?);
         };
-        let verifiers = vec![Some(verifier.clone())];
+        let verifiers = vec![Some(verifiers[self.load.lane.unwrap_or(0)].clone())];
         let Stage { clock, mut devices } =
             Stage::verifying(engine, vec![target], settings, verifiers)?;
         Ok((clock, devices.pop().expect("a device for the target")))
@@ -473,6 +477,7 @@ impl Runner<'_> {
         result.and_then(|result| written.map(|()| result))
     }
 
+    /// The run over `stack`, with the data on its models, if that is verified.
     fn drive(
         &self,
         stack: &mut impl Device,
@@ -482,7 +487,26 @@ impl Runner<'_> {
         recorder: Option<Recorder>,
         quit: &QuitFlag,
     ) -> Result<RunResult, Failure> {
-        let Observers { guard, programs, sent, below, .. } = observers;
+        let Verification::Models(plan) = self.verification else {
+            return self.drive_over(stack, clock, progress, observers, recorder, quit);
+        };
+        let data = ModelData::new(plan);
+        let mut stack = data.over(stack as &mut dyn Device);
+        let observers = Observers { data: Some(&data), ..observers };
+        let result = self.drive_over(&mut stack, clock, progress, observers, recorder, quit)?;
+        Ok(verify::finished_on_models(&data, result))
+    }
+
+    fn drive_over(
+        &self,
+        stack: &mut impl Device,
+        clock: &mut impl Clock,
+        progress: &mut dyn Progress,
+        observers: Observers<'_>,
+        recorder: Option<Recorder>,
+        quit: &QuitFlag,
+    ) -> Result<RunResult, Failure> {
+        let Observers { guard, programs, sent, data, below, .. } = observers;
         let most = self.job.max_outstanding;
         let merge = self.load.workload.merge_book();
         let books = Books { programs, merge: merge.as_ref() };
@@ -497,7 +521,7 @@ impl Runner<'_> {
         let book = merge.clone().map(|book| Box::new(book) as Box<dyn Measure>);
         let measures = book.into_iter().chain(measures::all(&subject)).collect();
         let reporter = self.reporter(&names, guard.is_some(), progress);
-        let ends = Ends { quit, guard, programs, sent };
+        let ends = Ends { quit, guard, programs, sent, data };
         let mut observer =
             CellObserver::new(subject.warmup, measures, below, ledger, recorder, reporter, ends)
                 .ending_with(flushing.clone());

@@ -23,7 +23,7 @@ use crate::side_by_side;
 use crate::snapshot::Watch;
 use crate::stability;
 use crate::step::Step;
-use crate::verify;
+use crate::verify::{self, Verification};
 use crate::without_effect;
 use crate::workload;
 
@@ -132,7 +132,7 @@ impl Session {
             let Task { job, load, place, .. } = cell.task;
             let (seed, policy) = (cell.seed(), cell.policy);
             let is_part = false;
-            let verifiers = verify::of_run(job, place, load.workload.writes(), seed)?;
+            let verification = verify::of_run(job, place, load.workload.writes(), seed)?;
             let runner = Runner {
                 job,
                 policy,
@@ -144,11 +144,11 @@ impl Session {
                 stability,
                 watch,
                 is_part,
-                verifiers: &verifiers,
+                verification: &verification,
             };
             let mut result = one_run(&runner, place, progress)?;
-            if !verifiers.is_empty() {
-                result = verify::finished(&verifiers, job, place, result, progress)?;
+            if let Verification::Targets(verifiers) = &verification {
+                result = verify::finished(verifiers, job, place, result, progress)?;
             }
             let round = repeat.map(|_| cell.round);
             Ok(RunResult { round, seed: round.map(|_| seed), ..result })

@@ -1,25 +1,25 @@
 //! Verification of a run's data: where it can be, the record that goes with a target, and what is said of it.
 //!
-//! The data itself is stamped and compared in `penstock_live`, between the stack and the engine. Here is what
-//! comes before and after a run: the ranges of the job, the record, and the last pass.
+//! Data on a target is stamped and compared in `penstock_live`, between the stack and the engine; that of models is
+//! kept in `model_data`. Here is what comes before and after a run: the ranges of the job, the record, and the last
+//! pass.
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use penstock_core::Seed;
+use penstock_core::{Rng, Seed};
 use penstock_live::{
-    RereadError, Trouble, Verified, Verifier, VerifyPlan, give_up_record, record_beside,
+    Difference, RereadError, Trouble, Verified, Verifier, VerifyPlan, give_up_record, record_beside,
 };
-use penstock_spec::{Job, VerifiedRanges};
+use penstock_spec::devices::DeviceSpec;
+use penstock_spec::{Extent, Job, VerifiedRanges, Verify};
 
 use crate::failure::Failure;
 use crate::live_target::Live;
+use crate::model_data::{DIFFERENCES_MOST, Medium, ModelData, ModelPlan};
 use crate::place::Place;
 use crate::progress::Progress;
 use crate::result::{Ended, RunResult, VerifyResult};
-
-/// Differences that a result has at most.
-const DIFFERENCES_MOST: usize = 16;
 
 /// That the data of `job` can be verified at `place`, which is only to be read if it is `read_only`.
 pub(crate) fn check(job: &Job, place: &Place, read_only: bool) -> Result<(), Failure> {
@@ -27,13 +27,16 @@ pub(crate) fn check(job: &Job, place: &Place, read_only: bool) -> Result<(), Fai
         return Ok(());
     }
     if place.targets().is_empty() {
-        let why = match place {
-            Place::Emulated { .. } => "a model without a file keeps no data",
-            Place::Null => "it keeps no data",
-            _ => "a model keeps no data",
-        };
         let agents = job.workload.agents();
-        return Ok(agents.iter().try_for_each(|agent| agent.unverified(place.name(), why))?);
+        let kept = match place {
+            Place::Null => Err("it keeps no data"),
+            _ if agents.iter().any(|agent| agent.verify.is_some_and(Verify::stamps)) => Ok(()),
+            _ => Err("a model keeps no data of earlier runs"),
+        };
+        return match kept {
+            Ok(()) => ranges(job, place).map(drop),
+            Err(why) => Ok(agents.iter().try_for_each(|one| one.unverified(place.name(), why))?),
+        };
     }
     if read_only {
         let message = "`verify` does not go with --read-only: the target is not locked, and another run \
@@ -55,22 +58,34 @@ fn ranges(job: &Job, place: &Place) -> Result<Vec<VerifiedRanges>, Failure> {
     Ok(devices.iter().map(|device| ranges.within(*device)).collect())
 }
 
-/// What verifies a run of `job` on each target of `place` with this `seed`, if its data is. If it is not, and the run
-/// is one that `writes`, the records of earlier ones are given up.
+/// What verifies the data of a run.
+pub(crate) enum Verification {
+    /// It is not verified.
+    Off,
+    /// One for each target.
+    Targets(Vec<Verifier>),
+    Models(ModelPlan),
+}
+
+/// What verifies a run of `job` at `place` with this `seed`. If its data is not verified, and the run is one that
+/// `writes`, the records of earlier ones are given up.
 pub(crate) fn of_run(
     job: &Job,
     place: &Place,
     writes: bool,
     seed: u64,
-) -> Result<Vec<Verifier>, Failure> {
+) -> Result<Verification, Failure> {
     if !job.is_verified() {
         for live in place.targets().iter().filter(|_| writes) {
             let record = record(job, live);
             give_up_record(&record).map_err(|error| Failure::unwritable(&record, &error))?;
         }
-        return Ok(Vec::new());
+        return Ok(Verification::Off);
     }
-    let faults = place.model().and_then(|(spec, _)| spec.faults);
+    if place.targets().is_empty() {
+        return Ok(Verification::Models(of_models(job, place, seed)?));
+    }
+    let corrupt = place.model().and_then(|(spec, _)| corruption(spec, seed, 0));
     let open = |(live, ranges): (&Live, VerifiedRanges)| {
         let (record, VerifiedRanges { stamped, checked, read_again }) = (record(job, live), ranges);
         let name = live.target.path().file_name().unwrap_or_default().to_string_lossy();
@@ -81,11 +96,35 @@ pub(crate) fn of_run(
             stamped,
             checked,
             read_again,
-            corrupt: faults.and_then(|faults| faults.corruption(Seed(seed))),
+            corrupt: corrupt.clone(),
         };
         Ok(Verifier::open(&live.target, plan)?)
     };
-    place.targets().iter().zip(ranges(job, place)?).map(open).collect()
+    let verifiers: Result<_, Failure> =
+        place.targets().iter().zip(ranges(job, place)?).map(open).collect();
+    verifiers.map(Verification::Targets)
+}
+
+/// The same for the models of `place`.
+fn of_models(job: &Job, place: &Place, seed: u64) -> Result<ModelPlan, Failure> {
+    let names = job.workload.file_names();
+    let extents = place.extents(names.len())?;
+    let medium = |(number, extent): (usize, &Extent)| {
+        let spec = place.models(names.len()).get(number).copied();
+        let spec = spec.or_else(|| place.model().map(|(spec, _)| spec));
+        Medium {
+            name: names.get(number).map_or_else(|| place.name(), String::as_str).into(),
+            base: extent.base,
+            corrupt: spec.and_then(|spec| corruption(spec, seed, number)),
+        }
+    };
+    let models = extents.iter().enumerate().map(medium).collect();
+    Ok(ModelPlan { ranges: job.verified_over(&extents)?, models })
+}
+
+/// How often the device numbered `number`, which is a `spec`, changes data.
+fn corruption(spec: &DeviceSpec, seed: u64, number: usize) -> Option<(f64, Rng)> {
+    spec.faults.and_then(|faults| faults.corruption(Seed(seed), number as u64))
 }
 
 /// Where the record of `live` is.
@@ -127,31 +166,71 @@ pub(crate) fn finished(
             result.ended = Some(Ended::Asked);
         }
         if let Some(difference) = verifier.differences().into_iter().next() {
-            result.interrupted = true;
-            result.ended = Some(Ended::Differs);
-            result.failure = Some(Trouble::Differs(difference).to_string());
+            differs(&mut result, Trouble::Differs(difference).to_string());
         }
     }
     let found: Vec<_> = verifiers.iter().map(Verifier::verified).collect();
     let sum = |of: fn(&Verified) -> u64| found.iter().map(of).sum();
-    let mut differences: Vec<_> = verifiers.iter().flat_map(Verifier::differences).collect();
-    differences.truncate(DIFFERENCES_MOST);
-    let all = VerifyResult {
-        records: targets.iter().map(|live| record(job, live).display().to_string()).collect(),
+    let verified = Verified {
         written: sum(|one| one.written),
         checked: sum(|one| one.checked),
         unchecked: sum(|one| one.unchecked),
         read_again: sum(|one| one.read_again),
         different: sum(|one| one.different),
-        differences: differences.into_iter().map(Into::into).collect(),
     };
-    if all.unchecked > 0 && all.checked == 0 {
+    let differences = verifiers.iter().flat_map(Verifier::differences).collect();
+    let records = targets.iter().map(|live| record(job, live).display().to_string()).collect();
+    write(&mut result, records, verified, differences);
+    Ok(result)
+}
+
+/// `result` with what was found in the `data` of its models: first it is read again, unless the run ended early.
+pub(crate) fn finished_on_models(data: &ModelData, mut result: RunResult) -> RunResult {
+    if !data.differs() && !result.interrupted && result.failure.is_none() {
+        data.read_again();
+    }
+    let (verified, differences) = data.found();
+    if let Some(Difference { path, offset, expected, found }) = differences.first() {
+        let path = path.display();
+        let message = format!(
+            "{path}: found {found} in the block at byte {offset}; expected {expected}\n\
+             hint: the model changes data, as its `faults` say"
+        );
+        differs(&mut result, message);
+    }
+    write(&mut result, Vec::new(), verified, differences);
+    result
+}
+
+/// `result` is of a run that ended with a difference.
+fn differs(result: &mut RunResult, message: String) {
+    result.interrupted = true;
+    result.ended = Some(Ended::Differs);
+    result.failure = Some(message);
+}
+
+fn write(
+    result: &mut RunResult,
+    records: Vec<String>,
+    verified: Verified,
+    differences: Vec<Difference>,
+) {
+    let Verified { written, checked, unchecked, read_again, different } = verified;
+    if unchecked > 0 && checked == 0 {
         result.remarks.push(
             "no block that was read could be checked: no verified write of them is recorded".into(),
         );
     }
-    result.verify = Some(all);
-    Ok(result)
+    let differences = differences.into_iter().take(DIFFERENCES_MOST).map(Into::into).collect();
+    result.verify = Some(VerifyResult {
+        records,
+        written,
+        checked,
+        unchecked,
+        read_again,
+        different,
+        differences,
+    });
 }
 
 impl From<RereadError> for Failure {

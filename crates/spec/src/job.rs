@@ -188,7 +188,7 @@ impl Job {
         let agents = specs.iter().zip(&agents).flat_map(|(spec, agents)| {
             agents.iter().map(|agent| (agent, spec.verify, spec.verify_origin()))
         });
-        VerifiedRanges::of(agents)
+        VerifiedRanges::of(devices, agents)
     }
 
     /// Whether the data of an agent is verified.

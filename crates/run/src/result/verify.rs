@@ -8,7 +8,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 #[schemars(rename = "Verified")]
 pub struct VerifyResult {
-    /// Where the records of verified writes are, one for each target.
+    /// Where the records of verified writes are, one for each target; none over models.
     pub records: Vec<String>,
     /// Blocks that were written with a stamp and acknowledged, in the warm-up too.
     pub written: u64,

@@ -21,8 +21,7 @@ keys! {
     ERRORS errors: Share = SHARE, or Share::NONE;
     /// Requests that stall.
     STALLS stalls: Share = SHARE, or Share::NONE;
-    /// Reads and writes in which a bit of the data is changed. Only what has data is affected: a model over
-    /// a file (`emulated:DEVICE:PATH`) with agents that `verify`.
+    /// Reads and writes in which a bit of the data is changed, for agents that `verify`.
     CORRUPT corrupt: Share = SHARE, or Share::NONE;
 }
 
@@ -80,10 +79,11 @@ fn text(faults: &FaultSpec) -> String {
 }
 
 impl FaultSpec {
-    /// How often data is changed, as a share from 0 to 1, and the source of chance; none if it never is.
-    pub fn corruption(&self, seed: Seed) -> Option<(f64, Rng)> {
+    /// How often the device numbered `number` changes data, as a share from 0 to 1, and the source of chance;
+    /// none if it never does.
+    pub fn corruption(&self, seed: Seed, number: u64) -> Option<(f64, Rng)> {
         let some = self.corrupt > Share::NONE;
-        some.then(|| (self.corrupt.fraction(), seed.stream("corruption", 0)))
+        some.then(|| (self.corrupt.fraction(), seed.stream("corruption", number)))
     }
 
     /// `device`, the disk numbered `number`, misbehaving.

@@ -111,23 +111,27 @@ impl VerifiedRanges {
         }
     }
 
-    /// Those of `agents`, each with what of it is verified, if anything, and where it says so, or else what it
-    /// asks for.
+    /// Those of `agents` on these devices, each with what of it is verified, if anything, and where it says so, or
+    /// else what it asks for.
     ///
     /// # Errors
     /// An agent writes without a stamp where stamps are written or checked; a region that does not begin with a
     /// block.
     pub(crate) fn of<'a>(
+        devices: &[Extent],
         agents: impl Iterator<Item = (&'a Agent, Option<Verify>, &'a Origin)> + Clone,
     ) -> Result<Self, JobError> {
         let mut ranges = Self::default();
         for (agent, verify, origin) in agents.clone() {
             let Some(verify) = verify else { continue };
             let block = u64::from(BLOCK);
-            if !agent.region.start.is_multiple_of(block) {
-                return Err(uneven("a region that begins at", agent.region.start, origin));
+            let device = devices.iter().rfind(|device| device.base <= agent.region.start);
+            let base = device.map_or(0, |device| device.base);
+            let (from, to) = (agent.region.start - base, agent.region.end - base);
+            if !from.is_multiple_of(block) {
+                return Err(uneven("a region that begins at", from, origin));
             }
-            let region = agent.region.start..agent.region.end / block * block;
+            let region = agent.region.start..base + to / block * block;
             if verify.stamps() {
                 ranges.stamped.push(region.clone());
             }

@@ -1,0 +1,317 @@
+//! The data of a run over models, as far as it is verified.
+//!
+//! A model takes time and keeps no data. All of a verified block follows from its version, so here is, for each
+//! block, which version lies on the model and which of its bits `faults` have changed. Requests pass by above the
+//! policies, below a page cache: a write leaves its version when it completes, and a read is compared when it does.
+//! There is no record, as nothing outlives the run.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use penstock_core::{Device, Done, Op, Request, Rng, Span, Time};
+use penstock_live::{Difference, VERIFIED_BLOCK, Verified};
+use penstock_spec::VerifiedRanges;
+use rand::RngExt as _;
+
+/// Bytes of a block.
+const BLOCK: u64 = VERIFIED_BLOCK as u64;
+
+/// Differences that a result has at most.
+pub(crate) const DIFFERENCES_MOST: usize = 16;
+
+/// What is verified in a run over models.
+#[derive(Clone, Debug)]
+pub(crate) struct ModelPlan {
+    /// In the address space of the run.
+    pub(crate) ranges: VerifiedRanges,
+    /// The models, in the order of their bytes.
+    pub(crate) models: Vec<Medium>,
+}
+
+impl ModelPlan {
+    /// The number of the model with the byte at `start`.
+    fn number(&self, start: u64) -> usize {
+        self.models.partition_point(|medium| medium.base <= start) - 1
+    }
+
+    fn medium(&self, start: u64) -> &Medium {
+        &self.models[self.number(start)]
+    }
+}
+
+/// One of the models.
+#[derive(Clone, Debug)]
+pub(crate) struct Medium {
+    /// As results call it.
+    pub(crate) name: String,
+    /// Its first byte in the address space of the run.
+    pub(crate) base: u64,
+    /// How often it changes a bit, and the source of chance.
+    pub(crate) corrupt: Option<(f64, Rng)>,
+}
+
+/// The data of one run. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct ModelData(Rc<RefCell<DataBook>>);
+
+struct DataBook {
+    plan: ModelPlan,
+    blocks: BTreeMap<u64, BlockState>,
+    /// By slot.
+    in_flight: Vec<DataFlight>,
+    verified: Verified,
+    differences: Vec<Difference>,
+}
+
+/// What is known of a block.
+#[derive(Default)]
+struct BlockState {
+    /// Writes that have begun.
+    begun: u32,
+    /// What lies there.
+    lies: Option<BlockContent>,
+}
+
+#[derive(Clone, Copy)]
+struct BlockContent {
+    version: u32,
+    /// The version is a discard.
+    zeros: bool,
+    /// The bit that is not as it was written.
+    changed: Option<u64>,
+}
+
+/// A request under way, and the versions of the blocks that a write or a discard touches; 0 where a block has none.
+#[derive(Default)]
+struct DataFlight {
+    req: Option<Request>,
+    versions: Vec<u32>,
+}
+
+impl ModelData {
+    /// Of a run that has not begun.
+    pub(crate) fn new(plan: &ModelPlan) -> Self {
+        Self(Rc::new(RefCell::new(DataBook {
+            plan: plan.clone(),
+            blocks: BTreeMap::new(),
+            in_flight: Vec::new(),
+            verified: Verified::default(),
+            differences: Vec::new(),
+        })))
+    }
+
+    /// `device`, whose data this is.
+    pub(crate) fn over<D: Device>(&self, device: D) -> impl Device + use<D> {
+        OverData { device, data: self.clone() }
+    }
+
+    /// Whether a block was not what was written.
+    pub(crate) fn differs(&self) -> bool {
+        self.0.borrow().verified.different > 0
+    }
+
+    /// Reads again what was written.
+    pub(crate) fn read_again(&self) {
+        self.0.borrow_mut().read_again();
+    }
+
+    /// What was verified, and the first differences.
+    pub(crate) fn found(&self) -> (Verified, Vec<Difference>) {
+        let book = self.0.borrow();
+        (book.verified, book.differences.clone())
+    }
+}
+
+/// A device with data.
+struct OverData<D> {
+    device: D,
+    data: ModelData,
+}
+
+impl<D: Device> Device for OverData<D> {
+    fn capacity(&self) -> u64 {
+        self.device.capacity()
+    }
+
+    fn block(&self) -> u32 {
+        self.device.block()
+    }
+
+    fn room(&self) -> u32 {
+        self.device.room()
+    }
+
+    fn admits(&self, op: Op, start: u64, len: u32) -> bool {
+        self.device.admits(op, start, len)
+    }
+
+    fn position(&self, now: Time, op: Op, start: u64) -> Span {
+        self.device.position(now, op, start)
+    }
+
+    fn start(&mut self, now: Time, req: &Request) {
+        self.data.0.borrow_mut().begin(req);
+        self.device.start(now, req);
+    }
+
+    fn wakeup(&self) -> Time {
+        self.device.wakeup()
+    }
+
+    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
+        let from = done.len();
+        self.device.advance(now, done);
+        let mut book = self.data.0.borrow_mut();
+        done[from..].iter().for_each(|one| book.end(one));
+    }
+
+    fn polled(&self) -> bool {
+        self.device.polled()
+    }
+}
+
+/// Whether one of `ranges`, which lie apart in ascending order, has `offset`.
+fn has(ranges: &[Range<u64>], offset: u64) -> bool {
+    let behind = ranges.partition_point(|range| range.start <= offset);
+    behind > 0 && offset < ranges[behind - 1].end
+}
+
+/// The first byte of each block that `req` touches, on a device that begins at `base`.
+fn blocks(req: &Request, base: u64) -> impl Iterator<Item = u64> + use<> {
+    let first = base + (req.start - base) / BLOCK * BLOCK;
+    (first..req.start + u64::from(req.len)).step_by(BLOCK as usize)
+}
+
+/// Whether `req` has the whole of the block at `at`.
+fn is_whole(req: &Request, at: u64) -> bool {
+    at >= req.start && at + BLOCK <= req.start + u64::from(req.len)
+}
+
+impl DataBook {
+    fn begin(&mut self, req: &Request) {
+        let slot = req.id.index();
+        if slot >= self.in_flight.len() {
+            self.in_flight.resize_with(slot + 1, DataFlight::default);
+        }
+        let base = self.plan.medium(req.start).base;
+        let flight = &mut self.in_flight[slot];
+        flight.req = Some(*req);
+        flight.versions.clear();
+        if matches!(req.op, Op::Write | Op::Discard) {
+            flight.versions.extend(blocks(req, base).map(|at| {
+                if !is_whole(req, at) || !has(&self.plan.ranges.stamped, at) {
+                    return 0;
+                }
+                let block = self.blocks.entry(at).or_default();
+                block.begun += 1;
+                block.begun
+            }));
+        }
+    }
+
+    fn end(&mut self, done: &Done) {
+        let flight = &mut self.in_flight[done.id.index()];
+        let Some(req) = flight.req.take() else { return };
+        match req.op {
+            // What a command with an error has left is not known; a model has left what was there.
+            _ if done.error.is_some() => {}
+            Op::Read => self.read(&req),
+            Op::Write | Op::Discard => {
+                let versions = std::mem::take(&mut flight.versions);
+                self.written(&req, &versions);
+                self.in_flight[done.id.index()].versions = versions;
+            }
+            Op::Flush => {}
+        }
+    }
+
+    fn written(&mut self, req: &Request, versions: &[u32]) {
+        let zeros = req.op == Op::Discard;
+        let bit = if zeros { None } else { self.changed_bit(req.start, req.len) };
+        let base = self.plan.medium(req.start).base;
+        for (at, &version) in blocks(req, base).zip(versions) {
+            if version == 0 {
+                // Nothing is known of it any more.
+                self.blocks.entry(at).and_modify(|block| block.lies = None);
+                continue;
+            }
+            let content = BlockContent { version, zeros, changed: bit_in(bit, at) };
+            self.blocks.entry(at).or_default().lies = Some(content);
+            self.verified.written += 1;
+        }
+    }
+
+    fn read(&mut self, req: &Request) {
+        let bit = self.changed_bit(req.start, req.len);
+        for at in blocks(req, self.plan.medium(req.start).base) {
+            if !is_whole(req, at) || !has(&self.plan.ranges.checked, at) {
+                continue;
+            }
+            match self.blocks.get(&at).and_then(|block| block.lies) {
+                None => self.verified.unchecked += 1,
+                Some(content) => {
+                    self.verified.checked += 1;
+                    self.compare(at, content, bit_in(bit, at));
+                }
+            }
+        }
+    }
+
+    fn read_again(&mut self) {
+        let ranges = &self.plan.ranges.read_again;
+        let lies = |(&at, block): (&u64, &BlockState)| {
+            block.lies.filter(|_| has(ranges, at)).map(|content| (at, content))
+        };
+        let all: Vec<_> = self.blocks.iter().filter_map(lies).collect();
+        for (at, content) in all {
+            self.verified.read_again += 1;
+            let bit = self.changed_bit(at, BLOCK as u32);
+            self.compare(at, content, bit);
+        }
+    }
+
+    /// The bit that the model changes in `len` bytes from `start` on their way, if it does: counted from the first
+    /// bit of the address space.
+    fn changed_bit(&mut self, start: u64, len: u32) -> Option<u64> {
+        let medium = self.plan.number(start);
+        let (share, rng) = self.plan.models[medium].corrupt.as_mut()?;
+        // Two draws each time, so that one share does not shift where another changes bits.
+        let (chance, bit) = (rng.random::<f64>(), rng.random::<u64>());
+        (chance < *share).then(|| start * 8 + bit % (u64::from(len) * 8))
+    }
+
+    /// Compares the block at `at` with what was written: `content`, with a bit that was changed on the way.
+    fn compare(&mut self, at: u64, content: BlockContent, changed: Option<u64>) {
+        let (first, bits) = match (content.changed, changed) {
+            (Some(one), Some(other)) if one != other => (one.min(other), 2),
+            (Some(one), None) | (None, Some(one)) => (one, 1),
+            // One that was changed twice is as it was.
+            _ => return,
+        };
+        self.verified.different += 1;
+        if self.differences.len() == DIFFERENCES_MOST {
+            return;
+        }
+        let Medium { name, base, .. } = self.plan.medium(at);
+        let byte = first / 8 - base;
+        let BlockContent { version, zeros, .. } = content;
+        let changed = match bits {
+            1 => format!("a changed bit in byte {byte}"),
+            _ => format!("{bits} changed bits, the first in byte {byte}"),
+        };
+        let what = if zeros { "zeros, as version" } else { "version" };
+        self.differences.push(Difference {
+            path: name.into(),
+            offset: at - base,
+            expected: format!("{what} {version}, which was acknowledged"),
+            found: format!("{what} {version} with {changed}"),
+        });
+    }
+}
+
+/// `bit`, if it lies in the block at `at`.
+fn bit_in(bit: Option<u64>, at: u64) -> Option<u64> {
+    bit.filter(|bit| (at..at + BLOCK).contains(&(bit / 8)))
+}
