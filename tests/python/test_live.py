@@ -77,6 +77,46 @@ def test_a_mapped_file_is_not_for_direct_agents(job: Path, disk: Path) -> None:
     assert not disk.exists(), "nothing stays behind"
 
 
+COLD = """\
+[class.all]
+[[agent]]
+class = "all"
+op = "read"
+size = "4KiB"
+pattern = "random"
+cache = "buffered"
+count = 100
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_request_that_would_wait_fails_if_it_must_not(
+    disk: Path, tmp_path: Path, engine: str
+) -> None:
+    job = tmp_path / "job.toml"
+    job.write_text(COLD)
+    words = ("--on", disk, "--create", "64MiB", "--engine", engine, "--set", "live.nowait=true")
+    ended = penstock("run", job, "--policy", "noop", *words, "--json")
+    if ended.code == 77:
+        pytest.skip(f"this machine cannot: {ended.err}")
+    if engine in ("posix-aio", "mmap"):
+        assert (ended.code, ended.out) == (2, "")
+        assert f"the engine `{engine}` cannot ask the kernel not to wait" in ended.err
+        assert "hint: set `live.nowait = false`, or choose another engine" in ended.err
+        return
+    (run,) = json.loads(ended.out)["runs"]
+    if not run.get("remarks"):
+        assert run["classes"][0]["errors"] > 90, "what the cache does not have"
+    disk.read_bytes()
+    warm = penstock("run", job, "--policy", "noop", *words, "--json", *KEPT)
+    assert (warm.code, warm.err) == (0, "")
+    (run,) = json.loads(warm.out)["runs"]
+    assert (run["classes"][0]["requests"], run["classes"][0]["errors"]) == (100, 0)
+
+
+KEPT = ("--set", "live.page_cache=keep")
+
+
 @pytest.mark.parametrize("engine", ["psync", "mmap"])
 def test_a_blocking_engine_holds_one_command(job: Path, disk: Path, engine: str) -> None:
     words = ("--on", disk, "--create", "16MiB", "--engine", engine, *BUFFERED)

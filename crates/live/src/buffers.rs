@@ -42,6 +42,7 @@ const SOURCE_STEPS: u64 = 16;
 pub(crate) struct Layout {
     stride: usize,
     slots: usize,
+    huge_pages: bool,
 }
 
 impl Layout {
@@ -57,7 +58,12 @@ impl Layout {
         if needed > MAX_TOTAL {
             return Err(EngineError::Memory { needed, slots, stride, max: MAX_TOTAL });
         }
-        Ok(Self { stride: stride as usize, slots: slots as usize })
+        Ok(Self { stride: stride as usize, slots: slots as usize, huge_pages: true })
+    }
+
+    /// The same, in huge pages if they are filled and the kernel has any, or in no case.
+    pub(crate) const fn in_huge_pages(self, huge_pages: bool) -> Self {
+        Self { huge_pages, ..self }
     }
 
     /// Bytes that a slot's buffer holds.
@@ -106,7 +112,8 @@ impl Area {
     /// Maps and fills: read buffers begin as zeros, `seed` determines the source.
     pub(crate) fn new(layout: Layout, seed: Seed) -> Result<Self, EngineError> {
         let total = layout.total();
-        let (base, len) = if total < HUGE_FROM { mapped(total)? } else { mapped_huge(total)? };
+        let huge = layout.huge_pages && total >= HUGE_FROM;
+        let (base, len) = if huge { mapped_huge(total)? } else { mapped(total)? };
         let mut area = Self { base, len, layout };
         let source = layout.source();
         fill(seed, area.own(source, total - source));

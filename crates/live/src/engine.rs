@@ -64,6 +64,11 @@ impl Engine {
         matches!(self, Self::Uring | Self::Threads)
     }
 
+    /// Whether its transfers can be refused where they would have to wait.
+    pub const fn has_nowait(self) -> bool {
+        !matches!(self, Self::PosixAio | Self::Mmap)
+    }
+
     /// Whether it can go past the page cache.
     pub const fn can_be_direct(self) -> bool {
         !matches!(self, Self::Mmap)

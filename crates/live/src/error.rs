@@ -48,6 +48,15 @@ pub enum EngineError {
         /// Which engine.
         engine: Engine,
     },
+    /// Transfers that must not wait, which the engine cannot ask for.
+    #[error(
+        "the engine `{}` cannot ask the kernel not to wait, and `nowait` is set\n\
+         hint: set `live.nowait = false`, or choose another engine", engine.name()
+    )]
+    Waits {
+        /// Which engine.
+        engine: Engine,
+    },
     /// A largest command of no bytes, or larger than a buffer may be.
     #[error(
         "found a largest command of {found} bytes; expected 1 to {max} bytes\n\
@@ -90,6 +99,7 @@ impl EngineError {
         match self {
             Self::Depth { .. }
             | Self::OnlyBuffered { .. }
+            | Self::Waits { .. }
             | Self::Length { .. }
             | Self::Memory { .. } => WRONG_INPUT,
             Self::Missing { .. } | Self::System { .. } => CANNOT,

@@ -55,6 +55,7 @@ mod record_file;
 mod refusals;
 mod report_timer;
 mod residency;
+mod rw_flags;
 pub mod scheduler;
 mod stage;
 mod stamp;

@@ -23,7 +23,8 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::idle::Idle;
 use crate::refusals::Refusals;
-use crate::uring::{discard_flags, write_flags};
+use crate::rw_flags::RwFlags;
+use crate::uring::discard_flags;
 
 /// Control blocks that one context takes; the system's bound over all processes is
 /// `/proc/sys/fs/aio-max-nr`, 65,536 unless it was raised.
@@ -72,6 +73,7 @@ pub(crate) struct Aio {
     /// Slots that were not submitted to the kernel yet, in order.
     queued: Vec<u32>,
     batch: usize,
+    flags: RwFlags,
     /// Commands with the kernel whose results are not yet in `outcomes`.
     submitted: usize,
     events: Box<[Event]>,
@@ -96,11 +98,18 @@ impl Aio {
             blocks: vec![ControlBlock::default(); slots_long].into(),
             queued: Vec::with_capacity(slots_long),
             batch: batch as usize,
+            flags: RwFlags::default(),
             submitted: 0,
             events: vec![Event::default(); slots_long].into(),
             outcomes: Vec::with_capacity(slots_long),
             refusals: Refusals::default(),
         })
+    }
+
+    /// The same with these `flags`.
+    pub(crate) fn with(mut self, flags: RwFlags) -> Self {
+        self.flags = flags;
+        self
     }
 
     /// Submits queued commands, as many as the kernel takes.
@@ -157,7 +166,7 @@ impl Driver for Aio {
         self.blocks[slot as usize] = ControlBlock {
             data: slot.into(),
             opcode,
-            rw_flags: write_flags(action).bits().cast_signed(),
+            rw_flags: self.flags.of(action).bits().cast_signed(),
             fildes: file.as_raw_fd().cast_unsigned(),
             buf: address.addr() as u64,
             nbytes: len.into(),

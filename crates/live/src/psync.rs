@@ -1,25 +1,34 @@
 //! `pread` and `pwrite`: the calls of most programs.
 
 use std::fs::File;
+use std::io::{IoSlice, IoSliceMut};
 use std::sync::Arc;
 
-use rustix::io::{Errno, pread, pwrite, pwritev2, retry_on_intr};
+use rustix::io::{Errno, pread, preadv2, pwrite, pwritev2, retry_on_intr};
 
 use crate::blocking::Call;
 use crate::buffers::Area;
 use crate::driver::{Action, Command};
-use crate::uring::{discard_flags, write_flags};
+use crate::rw_flags::RwFlags;
+use crate::uring::discard_flags;
 
 /// The calls on some files.
 #[derive(Clone)]
 pub(crate) struct Psync {
     files: Arc<[Arc<File>]>,
     area: Arc<Area>,
+    flags: RwFlags,
 }
 
 impl Psync {
     pub(crate) fn new(files: &[Arc<File>], area: &Arc<Area>) -> Self {
-        Self { files: files.into(), area: Arc::clone(area) }
+        Self { files: files.into(), area: Arc::clone(area), flags: RwFlags::default() }
+    }
+
+    /// The same with these `flags`.
+    pub(crate) fn with(mut self, flags: RwFlags) -> Self {
+        self.flags = flags;
+        self
     }
 }
 
@@ -27,19 +36,25 @@ impl Call for Psync {
     fn serve(&mut self, command: &Command) -> i32 {
         let Command { action, file, start, len, buffer } = *command;
         let (file, len_of_buffer) = (&*self.files[file as usize], len as usize);
+        let flags = self.flags.of(action);
         let result = match action {
             Action::Read => {
                 // SAFETY: the slot's own buffer: one command at a time holds it, and this is it.
                 let bytes = unsafe { self.area.buffer(buffer, len_of_buffer) };
-                retry_on_intr(|| pread(file, &mut *bytes, start))
+                if flags.is_empty() {
+                    retry_on_intr(|| pread(file, &mut *bytes, start))
+                } else {
+                    let mut bytes = [IoSliceMut::new(bytes)];
+                    retry_on_intr(|| preadv2(file, &mut bytes, start, flags))
+                }
             }
             Action::Write | Action::WriteThrough => {
                 // SAFETY: the source, which is never written, or the slot's own buffer, as above.
                 let bytes = unsafe { self.area.bytes(buffer, len_of_buffer) };
-                if action == Action::Write {
+                if flags.is_empty() {
                     retry_on_intr(|| pwrite(file, bytes, start))
                 } else {
-                    let (bytes, flags) = ([std::io::IoSlice::new(bytes)], write_flags(action));
+                    let bytes = [IoSlice::new(bytes)];
                     retry_on_intr(|| pwritev2(file, &bytes, start, flags))
                 }
             }

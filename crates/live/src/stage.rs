@@ -20,6 +20,7 @@ use crate::libaio::{self, Aio};
 use crate::mapped::Mapped;
 use crate::posix_aio::{self, PosixAio};
 use crate::psync::Psync;
+use crate::rw_flags::RwFlags;
 use crate::stamp;
 use crate::target::Target;
 use crate::threads::{self, Pool};
@@ -69,6 +70,10 @@ pub struct Settings {
     pub caching: Caching,
     /// In which order those that do go through it.
     pub order: Order,
+    /// Whether a transfer that cannot be done or handed on at once fails with `EAGAIN`.
+    pub nowait: bool,
+    /// Whether buffers lie in huge pages, if they fill one and the kernel has any.
+    pub huge_pages: bool,
     /// The seed of the written data.
     pub seed: Seed,
     /// How long a command may be in flight before a [`Guard`](crate::Guard) reports trouble, and
@@ -86,7 +91,8 @@ impl Settings {
     pub const fn new(depth: u32, max_len: u32) -> Self {
         let (batch, timeout) = (Self::usual_batch(depth), Some(Self::TIMEOUT));
         let (caching, order) = (Caching::Direct, Order::Unknown);
-        Self { depth, max_len, batch, caching, order, seed: Seed(0), timeout }
+        let (nowait, huge_pages) = (false, true);
+        Self { depth, max_len, batch, caching, order, nowait, huge_pages, seed: Seed(0), timeout }
     }
 
     /// How many of `depth` commands are submitted together by default.
@@ -185,7 +191,9 @@ impl Stage {
         settings: Settings,
         data: Data,
     ) -> Result<Self, EngineError> {
-        let Settings { depth, max_len, batch, caching, order, seed, timeout } = settings;
+        let Settings { depth, max_len, batch, caching, order, nowait, huge_pages, seed, timeout } =
+            settings;
+        let flags = RwFlags { nowait };
         let (count, max) = (targets.len(), engine.most_in_flight());
         let slots = u64::from(depth) * count as u64;
         if slots == 0 || slots > u64::from(max) {
@@ -193,10 +201,13 @@ impl Stage {
         }
         let unit = targets.iter().map(Target::unit).max().expect("slots have targets");
         let unit = if matches!(data, Data::Verified(_)) { unit.max(stamp::BLOCK) } else { unit };
-        let layout = Layout::new(slots as u32, max_len, unit)?;
+        let layout = Layout::new(slots as u32, max_len, unit)?.in_huge_pages(huge_pages);
         let area = Arc::new(Area::new(layout, seed)?);
         if caching != Caching::Buffered && !engine.can_be_direct() {
             return Err(EngineError::OnlyBuffered { engine });
+        }
+        if nowait && !engine.has_nowait() {
+            return Err(EngineError::Waits { engine });
         }
         let (files, of_lanes) = caching.open(&targets, order)?;
         let mut remarks = Vec::new();
@@ -205,15 +216,18 @@ impl Stage {
                 let ring = Ring::new(&files, slots as u32, batch.max(1), Arc::clone(&area));
                 let (ring, remark) = ring?;
                 remarks.extend(remark);
-                Box::new(ring)
+                Box::new(ring.with(flags))
             }
             Engine::Aio => {
-                Box::new(Aio::new(&files, slots as u32, batch.max(1), Arc::clone(&area))?)
+                let aio = Aio::new(&files, slots as u32, batch.max(1), Arc::clone(&area))?;
+                Box::new(aio.with(flags))
             }
-            Engine::Threads => Box::new(Pool::new(&files, slots as u32, &area)?),
+            Engine::Threads => {
+                Box::new(Pool::new(slots as u32, &Psync::new(&files, &area).with(flags))?)
+            }
             Engine::PosixAio => Box::new(PosixAio::new(&files, slots as u32, &area)),
-            Engine::Psync => Box::new(Blocking::new(Psync::new(&files, &area))),
-            Engine::Vsync => Box::new(Vsync::new(&files, slots as u32, &area)),
+            Engine::Psync => Box::new(Blocking::new(Psync::new(&files, &area).with(flags))),
+            Engine::Vsync => Box::new(Vsync::new(&files, slots as u32, &area).with(flags)),
             Engine::Mmap => Box::new(Blocking::new(Mapped::new(&targets, &files, &area, order)?)),
         };
         let hub = Hub::new(driver, targets, depth, layout, timeout).with_files(&of_lanes);

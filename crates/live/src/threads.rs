@@ -10,14 +10,12 @@
 //! Invariants: a worker uses only the buffer of the command that it holds; dropping the pool ends
 //! every worker, and so every call, before the buffers are freed; no lock is held over a call.
 
-use std::fs::File;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::blocking::Call;
-use crate::buffers::Area;
 use crate::driver::{Bell, Command, Driver, Outcome};
 use crate::error::EngineError;
 use crate::psync::Psync;
@@ -68,12 +66,8 @@ struct Ended {
 }
 
 impl Pool {
-    /// A pool of `slots` workers over `files`.
-    pub(crate) fn new(
-        files: &[Arc<File>],
-        slots: u32,
-        area: &Arc<Area>,
-    ) -> Result<Self, EngineError> {
+    /// A pool of `slots` workers that make `calls`.
+    pub(crate) fn new(slots: u32, calls: &Psync) -> Result<Self, EngineError> {
         let outcomes = Vec::with_capacity(slots as usize);
         let ended = Ended { outcomes, waiting: false, rung: false };
         let outbox =
@@ -82,7 +76,6 @@ impl Pool {
         let mut pool =
             Self { task_slots: Vec::new(), outbox: Arc::clone(&outbox), workers: Vec::new() };
         let (up, ups) = std::sync::mpsc::channel();
-        let calls = Psync::new(files, area);
         for slot in 0..slots {
             let up = up.clone();
             let task_slot = Arc::new(TaskSlot::default());

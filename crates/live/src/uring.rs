@@ -19,7 +19,6 @@ use io_uring::{IoUring, Probe, opcode, squeue};
 use penstock_core::{Errno, Seed};
 use rustix::event::{EventfdFlags, PollFlags, eventfd};
 use rustix::fs::FallocateFlags;
-use rustix::io::ReadWriteFlags;
 
 use crate::buffers::{Area, Layout, PAGE};
 use crate::driver::{Action, Bell, Command, Driver, Outcome};
@@ -27,6 +26,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::idle::Idle;
 use crate::refusals::Refusals;
+use crate::rw_flags::RwFlags;
 
 /// Entries that the kernel allows in one ring.
 pub(crate) const MAX_SLOTS: u32 = 32_768;
@@ -44,6 +44,7 @@ pub(crate) struct Ring {
     /// Bytes of the area for each registered index, while buffers are registered; the source of
     /// writes has the index after them.
     registered: Option<usize>,
+    flags: RwFlags,
     batch: u32,
     /// Entries pushed and not yet submitted to the kernel.
     queued: u32,
@@ -81,12 +82,19 @@ impl Ring {
         Ok((this, remark))
     }
 
+    /// The same with these `flags`.
+    pub(crate) fn with(mut self, flags: RwFlags) -> Self {
+        self.flags = flags;
+        self
+    }
+
     /// A ring with nothing to do.
     fn idle(queues: IoUring, batch: u32, area: Arc<Area>) -> Self {
         Self {
             queues,
             area,
             registered: None,
+            flags: RwFlags::default(),
             batch,
             queued: 0,
             submitted: 0,
@@ -117,19 +125,22 @@ impl Ring {
     fn entry(&self, command: &Command) -> squeue::Entry {
         let Command { action, file, start, len, buffer } = *command;
         let file = Fixed(file);
+        let flags = self.flags.of(action).bits().cast_signed();
         match action {
             Action::Read => {
                 let address = self.area.address(buffer, len as usize);
                 match self.registered_as(buffer) {
-                    Some(index) => {
-                        opcode::ReadFixed::new(file, address, len, index).offset(start).build()
+                    Some(index) => opcode::ReadFixed::new(file, address, len, index)
+                        .offset(start)
+                        .rw_flags(flags)
+                        .build(),
+                    None => {
+                        opcode::Read::new(file, address, len).offset(start).rw_flags(flags).build()
                     }
-                    None => opcode::Read::new(file, address, len).offset(start).build(),
                 }
             }
             Action::Write | Action::WriteThrough => {
                 let address = self.area.address(buffer, len as usize).cast_const();
-                let flags = write_flags(action).bits().cast_signed();
                 match self.registered_as(buffer) {
                     Some(index) => opcode::WriteFixed::new(file, address, len, index)
                         .offset(start)
@@ -288,14 +299,6 @@ impl Drop for Ring {
 /// Rings `bell`. A write can fail only because it is full of rings already.
 fn ring(bell: &OwnedFd) {
     let _ = rustix::io::write(bell, &1_u64.to_ne_bytes());
-}
-
-/// How a write goes to the kernel.
-pub(crate) fn write_flags(action: Action) -> ReadWriteFlags {
-    match action {
-        Action::WriteThrough => ReadWriteFlags::DSYNC,
-        _ => ReadWriteFlags::empty(),
-    }
 }
 
 /// How a discard goes to the kernel: the length of the file stays.

@@ -17,6 +17,7 @@ use crate::buffers::Area;
 use crate::driver::{Action, Bell, Command, Driver, Outcome};
 use crate::idle::Idle;
 use crate::psync::Psync;
+use crate::rw_flags::RwFlags;
 
 /// Ranges that the kernel takes in one call (`IOV_MAX`).
 pub(crate) const MAX_SLOTS: u32 = 1024;
@@ -27,6 +28,7 @@ pub(crate) struct Vsync {
     area: Arc<Area>,
     /// For what is no transfer, or stands alone.
     single: Psync,
+    flags: RwFlags,
     queued: Vec<(u32, Command)>,
     /// Of one call; kept for its memory.
     ranges: Vec<libc::iovec>,
@@ -41,10 +43,16 @@ impl Vsync {
             files: files.into(),
             area: Arc::clone(area),
             single: Psync::new(files, area),
+            flags: RwFlags::default(),
             queued: Vec::with_capacity(slots),
             ranges: Vec::with_capacity(slots),
             ended: Vec::with_capacity(slots),
         }
+    }
+
+    /// The same with these `flags`.
+    pub(crate) fn with(self, flags: RwFlags) -> Self {
+        Self { flags, single: self.single.with(flags), ..self }
     }
 
     /// Serves everything that is queued, each run of neighbours in one call.
@@ -74,11 +82,12 @@ impl Vsync {
         let file = self.files[first.file as usize].as_raw_fd();
         let count = i32::try_from(run.len()).expect("no more than there are slots");
         let (ranges, start) = (self.ranges.as_ptr(), first.start.cast_signed());
+        let flags = self.flags.of(first.action).bits().cast_signed();
         let moved = match first.action {
             // SAFETY: each range is the own buffer of a slot that has this command.
-            Action::Read => unsafe { libc::preadv(file, ranges, count, start) },
+            Action::Read => unsafe { libc::preadv2(file, ranges, count, start, flags) },
             // SAFETY: each range is in the source of writes, which is only read, or as above.
-            _ => unsafe { libc::pwritev(file, ranges, count, start) },
+            _ => unsafe { libc::pwritev2(file, ranges, count, start, flags) },
         };
         u32::try_from(moved).unwrap_or(0)
     }

@@ -381,6 +381,8 @@ impl Runner<'_> {
             batch: self.job.live.batch,
             caching,
             order: if self.job.live.advise { self.load.workload.order() } else { Order::Unknown },
+            nowait: self.job.live.nowait,
+            huge_pages: self.job.live.huge_pages,
             seed: Seed(self.seed),
             timeout: self.job.live.timeout,
             ..Settings::new(self.depth(live, engine), longest)

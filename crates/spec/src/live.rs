@@ -6,7 +6,7 @@ use penstock_live::Settings;
 use crate::amount::{Count, SIZE, TIME, or_off};
 use crate::diagnose::{JobError, Source};
 use crate::keys::{keys, table};
-use crate::kinds::{Choice, Own, Text, section};
+use crate::kinds::{Choice, Own, SWITCH, Text, section};
 use crate::reader::Reader;
 use crate::rows::Rows;
 use crate::text::Lines;
@@ -41,6 +41,13 @@ keys! {
     /// What the kernel is advised on files that `buffered` agents use: their `pattern`, if it is the same
     /// of all, or `none`.
     ADVICE advice: bool = Choice(&[("pattern", true), ("none", false)]), or true;
+    /// Whether the kernel is asked not to let a transfer wait (`RWF_NOWAIT`): one that cannot be done or handed to
+    /// the device at once, for want of a free slot, a lock or, through the page cache, of its data, fails with
+    /// `EAGAIN`. The engines `posix-aio` and `mmap` cannot ask for that.
+    NOWAIT nowait: bool = SWITCH, or false;
+    /// Whether the buffers of requests lie in huge pages, if they fill one and the kernel has any: large requests are
+    /// then of fewer pieces.
+    HUGE_PAGES huge_pages: bool = SWITCH, or true;
     /// The part of the target that may be used: nothing outside is touched. If not
     /// given, all of it.
     VIEW view: View = Own { read: View::read, text: View::text, schema: || table(VIEW_KEYS) };
@@ -62,6 +69,7 @@ keys! {
 
 /// How a device is driven: a modelled one has its depth, a real target all of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Live {
     /// Commands at the device at once, if the job says.
     pub depth: Option<u32>,
@@ -76,6 +84,10 @@ pub struct Live {
     pub drop_pages: bool,
     /// Whether the kernel is advised of the pattern of what goes through its page cache.
     pub advise: bool,
+    /// Whether a transfer that would have to wait fails.
+    pub nowait: bool,
+    /// Whether buffers lie in huge pages.
+    pub huge_pages: bool,
     /// The part of the target that may be used; all of it if not given.
     pub view: Option<View>,
     /// Where the record of verified writes is kept, if the job says.
@@ -118,6 +130,8 @@ impl Live {
             timeout: reader.get(&TIMEOUT)?,
             drop_pages: reader.get(&PAGES)?,
             advise: reader.get(&ADVICE)?,
+            nowait: reader.get(&NOWAIT)?,
+            huge_pages: reader.get(&HUGE_PAGES)?,
             view: reader.find(&VIEW)?,
             verify_record: reader.find(&VERIFY_RECORD)?,
         })
@@ -132,6 +146,8 @@ impl Live {
             .put(&TIMEOUT, &self.timeout)
             .put(&PAGES, &self.drop_pages)
             .put(&ADVICE, &self.advise)
+            .put(&NOWAIT, &self.nowait)
+            .put(&HUGE_PAGES, &self.huge_pages)
             .maybe(&VIEW, self.view.as_ref())
             .maybe(&VERIFY_RECORD, self.verify_record.as_ref())
             .section(Some(&format!("[{}]", LIVE.name)), out);

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// Texts of another meaning than the key: words of JSON Schema and of lists as JSON, kinds of
 /// files and of quantities, streams of random numbers.
-const OTHERS: [(&str, &[&str]); 20] = [
+const OTHERS: [(&str, &[&str]); 21] = [
     ("schema/build.rs", &["array", "pattern"]),
     ("schema/mod.rs", &["device", "machine"]),
     ("machine_names.rs", &["machine"]),
@@ -26,11 +26,12 @@ const OTHERS: [(&str, &[&str]); 20] = [
     ("workload/sizes.rs", &["array", "size"]),
     ("units.rs", &["h"]),
     ("drives.rs", &["normal"]),
-    ("fio.rs", &["verify", "zipf", "size", "timeout", "rate", "name", "prio"]),
+    ("fio.rs", &["nowait", "verify", "zipf", "size", "timeout", "rate", "name", "prio"]),
     ("from_fio/agent.rs", &["prio"]),
     ("from_fio/part.rs", &["size"]),
     ("from_fio/order.rs", &["timeout"]),
     ("from_fio/pace.rs", &["rate"]),
+    ("from_fio/write.rs", &["nowait"]),
     ("from_fio/spread.rs", &["normal", "pareto", "zipf", "zoned"]),
     ("from_fio/values.rs", &["h"]),
 ];

@@ -59,6 +59,11 @@ impl Section {
     pub(super) fn on(&self, names: &[&str]) -> bool {
         self.find(names).is_some_and(|given| !given.is_off())
     }
+
+    /// Whether its buffers lie in huge pages, which fio has on demand only.
+    pub(super) fn has_huge_pages(&self) -> bool {
+        self.find(&["mem", "iomem"]).is_some_and(|given| given.value.contains("huge"))
+    }
 }
 
 /// The sections of `source`.

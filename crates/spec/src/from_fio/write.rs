@@ -45,11 +45,12 @@ pub(super) fn job(
         .maybe(&job::WARMUP, warmup.as_ref())
         .maybe(&job::STOP, Some(&Stop::Durable).filter(|_| durable))
         .section(None, &mut out);
-    if keeps_pages(sections, made, notes) {
-        Rows::of(&[live::KEYS])
-            .put(&live::PAGES, &false)
-            .section(Some(&format!("[{}]", LIVE.name)), &mut out);
-    }
+    let keeps_pages = keeps_pages(sections, made, notes);
+    Rows::of(&[live::KEYS])
+        .maybe(&live::PAGES, Some(&false).filter(|_| keeps_pages))
+        .maybe(&live::NOWAIT, Some(&true).filter(|_| nowait(sections, notes)))
+        .put(&live::HUGE_PAGES, &sections.iter().any(|section| section.has_huge_pages()))
+        .section(Some(&format!("[{}]", LIVE.name)), &mut out);
     for (at, one) in made.iter().enumerate() {
         if made[..at].iter().all(|other| other.class != one.class) {
             Rows::of(&[classes::KEYS])
@@ -95,6 +96,18 @@ fn keeps_pages(sections: &[&Section], made: &[Made], notes: &mut Notes) -> bool 
         }
     }
     true
+}
+
+/// Whether requests fail that would have to wait.
+fn nowait(sections: &[&Section], notes: &mut Notes) -> bool {
+    let given = sections.iter().filter_map(|section| section.find(&["nowait"]));
+    let given: Vec<&FioOption> = given.filter(|given| !given.is_off()).collect();
+    if given.len() < sections.len() {
+        for given in &given {
+            notes.on(given, "a run has one setting of this: no section has it");
+        }
+    }
+    !given.is_empty() && given.len() == sections.len()
 }
 
 impl Made {
