@@ -165,3 +165,23 @@ impl Drop for Pages {
         debug_assert!(unmapped.is_ok(), "a mapping of ours is unmapped once");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_mapped_is_named_with_the_reason() {
+        let path = std::env::temp_dir().join(format!("penstock-mapped-{}", std::process::id()));
+        let target = Target::open(&path, Some(1 << 20)).unwrap();
+        // A file whose driver has no pages to map.
+        let other = Arc::new(File::open("/proc/self/status").unwrap());
+        let error = MappedFile::new(&target, &other, Order::Unknown).err().unwrap();
+        assert_eq!(error.exit_code(), 77);
+        let message = error.to_string();
+        assert!(message.contains(&format!("{} cannot be mapped (mmap: ", path.display())));
+        assert!(message.contains("use the engine `psync`"), "{message}");
+        drop(target);
+        std::fs::remove_file(path).unwrap();
+    }
+}

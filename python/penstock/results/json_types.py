@@ -743,7 +743,7 @@ class Verified(TypedDict):
     """What was verified in a run, in blocks of 4096 bytes."""
 
     records: list[str]
-    """Where the records of verified writes are, one for each target."""
+    """Where the records of verified writes are, one for each target; none over models."""
     written: int
     """Blocks that were written with a stamp and acknowledged, in the warm-up too."""
     checked: int

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use crate::amount::{Count, SIZE};
 use crate::diagnose::{JobError, Origin};
-use crate::keys::{Declared, is, keys, required, table, without};
+use crate::keys::{Declared, is, keys, needed, required, table, without};
 use crate::kinds::{Choice, Own};
 use crate::reader::Reader;
 use crate::rows::Rows;
@@ -156,10 +156,11 @@ impl Places {
 
 /// What the schema of an agent says of how they go together; `of_one_size` and `counted` are what an agent has
 /// whose requests grow.
-pub(crate) fn rules(of_one_size: Json, counted: Json) -> [Json; 5] {
+pub(crate) fn rules(of_one_size: Json, counted: Json) -> [Json; 6] {
     let in_line = json!({"properties": {PATTERN.name: {"enum": [PATTERNS.0[1].0, BACKWARDS]}}});
     let growing = build::all([counted, without(&[&STRIDE]), of_one_size]);
     [
+        needed(KEYS),
         json!({"if": is(&PATTERN, &[RANDOM]), "then": without(&[&FIRST, &STRIDE, &GAP])}),
         json!({"if": is(&PATTERN, &[BACKWARDS]), "then": without(&[&FIRST])}),
         json!({"if": in_line, "then": {"properties": {SPREAD.name: {"const": "uniform"}}}}),
