@@ -410,7 +410,8 @@ def test_a_model_that_corrupts_data_is_found(tmp_path: Path, on: str) -> None:
     version, _, byte = first["found"].partition(" with a changed bit in byte ")
     assert first["expected"] == f"{version}, which was acknowledged"
     assert first["offset"] <= int(byte) < first["offset"] + BLOCK
-    assert f": found {first['found']} in the block at byte {first['offset']}; expected " in ended.err
+    where = f"in the block at byte {first['offset']}; expected "
+    assert f": found {first['found']} {where}" in ended.err
 
 
 def test_what_a_model_changed_in_a_write_is_found_at_the_end(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use penstock_core::{Device, Done, Op, Request, Rng, Span, Time};
+use penstock_core::{Device, Done, Op, Request, Rng, Tap};
 use penstock_live::{Difference, VERIFIED_BLOCK, Verified};
 use penstock_spec::VerifiedRanges;
 use rand::RngExt as _;
@@ -52,8 +52,7 @@ pub(crate) struct Medium {
     pub(crate) corrupt: Option<(f64, Rng)>,
 }
 
-/// The data of one run. Clones are the same.
-#[derive(Clone)]
+/// The data of one run.
 pub(crate) struct ModelData(Rc<RefCell<DataBook>>);
 
 struct DataBook {
@@ -80,8 +79,11 @@ struct BlockContent {
     /// The version is a discard.
     zeros: bool,
     /// The bit that is not as it was written.
-    changed: Option<u64>,
+    changed: Option<Bit>,
 }
+
+/// A byte in the address space of the run, and which of its bits.
+type Bit = (u64, u8);
 
 /// A request under way, and the versions of the blocks that a write or a discard touches; 0 where a block has none.
 #[derive(Default)]
@@ -104,7 +106,15 @@ impl ModelData {
 
     /// `device`, whose data this is.
     pub(crate) fn over<D: Device>(&self, device: D) -> impl Device + use<D> {
-        OverData { device, data: self.clone() }
+        let (at_start, at_end) = (Rc::clone(&self.0), Rc::clone(&self.0));
+        let begun = move |_, req: &Request| at_start.borrow_mut().begin(req);
+        let ended = move |_, done: &[Done]| {
+            let mut book = at_end.borrow_mut();
+            for one in done {
+                book.end(one);
+            }
+        };
+        Tap::new(device, begun, ended)
     }
 
     /// Whether a block was not what was written.
@@ -121,54 +131,6 @@ impl ModelData {
     pub(crate) fn found(&self) -> (Verified, Vec<Difference>) {
         let book = self.0.borrow();
         (book.verified, book.differences.clone())
-    }
-}
-
-/// A device with data.
-struct OverData<D> {
-    device: D,
-    data: ModelData,
-}
-
-impl<D: Device> Device for OverData<D> {
-    fn capacity(&self) -> u64 {
-        self.device.capacity()
-    }
-
-    fn block(&self) -> u32 {
-        self.device.block()
-    }
-
-    fn room(&self) -> u32 {
-        self.device.room()
-    }
-
-    fn admits(&self, op: Op, start: u64, len: u32) -> bool {
-        self.device.admits(op, start, len)
-    }
-
-    fn position(&self, now: Time, op: Op, start: u64) -> Span {
-        self.device.position(now, op, start)
-    }
-
-    fn start(&mut self, now: Time, req: &Request) {
-        self.data.0.borrow_mut().begin(req);
-        self.device.start(now, req);
-    }
-
-    fn wakeup(&self) -> Time {
-        self.device.wakeup()
-    }
-
-    fn advance(&mut self, now: Time, done: &mut Vec<Done>) {
-        let from = done.len();
-        self.device.advance(now, done);
-        let mut book = self.data.0.borrow_mut();
-        done[from..].iter().for_each(|one| book.end(one));
-    }
-
-    fn polled(&self) -> bool {
-        self.device.polled()
     }
 }
 
@@ -272,18 +234,18 @@ impl DataBook {
         }
     }
 
-    /// The bit that the model changes in `len` bytes from `start` on their way, if it does: counted from the first
-    /// bit of the address space.
-    fn changed_bit(&mut self, start: u64, len: u32) -> Option<u64> {
+    /// The bit that the model changes in `len` bytes from `start` on their way, if it does.
+    fn changed_bit(&mut self, start: u64, len: u32) -> Option<Bit> {
         let medium = self.plan.number(start);
         let (share, rng) = self.plan.models[medium].corrupt.as_mut()?;
         // Two draws each time, so that one share does not shift where another changes bits.
         let (chance, bit) = (rng.random::<f64>(), rng.random::<u64>());
-        (chance < *share).then(|| start * 8 + bit % (u64::from(len) * 8))
+        let bit = bit % (u64::from(len) * 8);
+        (chance < *share).then(|| (start + bit / 8, (bit % 8) as u8))
     }
 
     /// Compares the block at `at` with what was written: `content`, with a bit that was changed on the way.
-    fn compare(&mut self, at: u64, content: BlockContent, changed: Option<u64>) {
+    fn compare(&mut self, at: u64, content: BlockContent, changed: Option<Bit>) {
         let (first, bits) = match (content.changed, changed) {
             (Some(one), Some(other)) if one != other => (one.min(other), 2),
             (Some(one), None) | (None, Some(one)) => (one, 1),
@@ -295,7 +257,7 @@ impl DataBook {
             return;
         }
         let Medium { name, base, .. } = self.plan.medium(at);
-        let byte = first / 8 - base;
+        let byte = first.0 - base;
         let BlockContent { version, zeros, .. } = content;
         let changed = match bits {
             1 => format!("a changed bit in byte {byte}"),
@@ -312,6 +274,6 @@ impl DataBook {
 }
 
 /// `bit`, if it lies in the block at `at`.
-fn bit_in(bit: Option<u64>, at: u64) -> Option<u64> {
-    bit.filter(|bit| (at..at + BLOCK).contains(&(bit / 8)))
+fn bit_in(bit: Option<Bit>, at: u64) -> Option<Bit> {
+    bit.filter(|(byte, _)| (at..at + BLOCK).contains(byte))
 }
