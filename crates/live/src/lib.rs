@@ -96,5 +96,5 @@ pub use target::plain::{Input, Output, PageCache};
 pub use target::{Contents, DirectIo, Target, TargetError, TargetWriter, User, file_system};
 pub use trouble::Trouble;
 pub use uring::registered_buffers;
-pub use verifier::{Difference, RereadError, Verified, Verifier, VerifyPlan};
+pub use verifier::{DIFFERENCES_KEPT, Difference, RereadError, Verified, Verifier, VerifyPlan};
 pub use work::{lower_priority, process_time, processor_time, use_processor};

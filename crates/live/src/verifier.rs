@@ -30,7 +30,7 @@ use crate::stamp::{self, BLOCK, WORD};
 use crate::target::Target;
 
 /// Differences that are kept in words; further ones are counted.
-const KEPT: usize = 16;
+pub const DIFFERENCES_KEPT: usize = 16;
 
 /// Versions that a block may be a mix of, at most: with more it is not checked.
 const MIXED_MOST: usize = 64;
@@ -369,7 +369,7 @@ impl Shared {
             Answer::Different => {
                 self.different.fetch_add(1, Ordering::Relaxed);
                 let mut all = self.differences.lock().unwrap_or_else(PoisonError::into_inner);
-                if all.len() < KEPT {
+                if all.len() < DIFFERENCES_KEPT {
                     let (expected, path) = (moment.expected(), self.path.clone());
                     let found = self.described(block, offset, moment);
                     all.push(Difference { path, offset, expected, found });

@@ -11,15 +11,12 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use penstock_core::{Device, Done, Op, Request, Rng, Tap};
-use penstock_live::{Difference, VERIFIED_BLOCK, Verified};
+use penstock_live::{DIFFERENCES_KEPT, Difference, VERIFIED_BLOCK, Verified};
 use penstock_spec::VerifiedRanges;
 use rand::RngExt as _;
 
 /// Bytes of a block.
 const BLOCK: u64 = VERIFIED_BLOCK as u64;
-
-/// Differences that a result has at most.
-pub(crate) const DIFFERENCES_MOST: usize = 16;
 
 /// What is verified in a run over models.
 #[derive(Clone, Debug)]
@@ -253,7 +250,7 @@ impl DataBook {
             _ => return,
         };
         self.verified.different += 1;
-        if self.differences.len() == DIFFERENCES_MOST {
+        if self.differences.len() == DIFFERENCES_KEPT {
             return;
         }
         let Medium { name, base, .. } = self.plan.medium(at);

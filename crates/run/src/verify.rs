@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 
 use penstock_core::{Rng, Seed};
 use penstock_live::{
-    Difference, RereadError, Trouble, Verified, Verifier, VerifyPlan, give_up_record, record_beside,
+    DIFFERENCES_KEPT, Difference, RereadError, Trouble, Verified, Verifier, VerifyPlan,
+    give_up_record, record_beside,
 };
 use penstock_spec::devices::DeviceSpec;
 use penstock_spec::{Extent, Job, VerifiedRanges, Verify};
 
 use crate::failure::Failure;
 use crate::live_target::Live;
-use crate::model_data::{DIFFERENCES_MOST, Medium, ModelData, ModelPlan};
+use crate::model_data::{Medium, ModelData, ModelPlan};
 use crate::place::Place;
 use crate::progress::Progress;
 use crate::result::{Ended, RunResult, VerifyResult};
@@ -109,9 +110,9 @@ pub(crate) fn of_run(
 fn of_models(job: &Job, place: &Place, seed: u64) -> Result<ModelPlan, Failure> {
     let names = job.workload.file_names();
     let extents = place.extents(names.len())?;
+    let specs = place.models(names.len());
     let medium = |(number, extent): (usize, &Extent)| {
-        let spec = place.models(names.len()).get(number).copied();
-        let spec = spec.or_else(|| place.model().map(|(spec, _)| spec));
+        let spec = specs.get(number).copied().or_else(|| place.model().map(|(spec, _)| spec));
         Medium {
             name: names.get(number).map_or_else(|| place.name(), String::as_str).into(),
             base: extent.base,
@@ -221,7 +222,7 @@ fn write(
             "no block that was read could be checked: no verified write of them is recorded".into(),
         );
     }
-    let differences = differences.into_iter().take(DIFFERENCES_MOST).map(Into::into).collect();
+    let differences = differences.into_iter().take(DIFFERENCES_KEPT).map(Into::into).collect();
     result.verify = Some(VerifyResult {
         records,
         written,
