@@ -28,8 +28,8 @@ SORT = "sort"
 INPUTS = "{inputs}"
 OUTPUT = "{output}"
 
-_TRIES = 3
-"""How often a file is dropped from the page cache that stays there."""
+_PATIENCE_S = 1.0
+"""For how long files are dropped from the page cache again that stay there."""
 
 _PAUSE_S = 0.01
 
@@ -277,7 +277,8 @@ def _forget(runs: Sequence[tuple[Path, int]], remarks: list[str]) -> None:
     starts: dict[Path, list[int]] = {}
     for path, start in runs:
         starts.setdefault(path, []).append(start)
-    kept = sum(_kept(path, some) for path, some in starts.items())
+    until = time.monotonic() + _PATIENCE_S
+    kept = sum(_kept(path, some, until) for path, some in starts.items())
     if kept:
         remarks.append(
             f"{kept} of {len(runs)} runs could not be dropped from the page cache: the other "
@@ -285,21 +286,20 @@ def _forget(runs: Sequence[tuple[Path, int]], remarks: list[str]) -> None:
         )
 
 
-def _kept(path: Path, starts: Sequence[int]) -> int:
-    """Drop the file at `path` from the page cache; how many of these bytes stay there."""
+def _kept(path: Path, starts: Sequence[int], until: float) -> int:
+    """Drop the file at `path` from the page cache; how many of these bytes stay there at last."""
     try:
         with path.open("rb") as file:
             os.fsync(file.fileno())
             # To look for a byte must not read ahead.
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
-            # What the kernel is just working on stays for a moment.
-            for _ in range(_TRIES):
+            while True:
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
                 kept = sum(_is_in_memory(file.fileno(), start) for start in starts)
-                if not kept:
-                    break
+                # What the kernel is just working on stays for a moment.
+                if not kept or time.monotonic() > until:
+                    return kept
                 time.sleep(_PAUSE_S)
-            return kept
     except OSError:
         return len(starts)
 
