@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -115,6 +116,41 @@ def test_a_request_that_would_wait_fails_if_it_must_not(
 
 
 KEPT = ("--set", "live.page_cache=keep")
+
+FLUSHES = """
+[class.writers]
+[[agent]]
+class = "writers"
+op = "write"
+size = "4KiB"
+pattern = "sequential"
+cache = "buffered"
+flush = 3
+count = 9
+"""
+
+
+@pytest.mark.parametrize("engine", ["libaio", "threads", "posix-aio", "psync", "vsync", "mmap"])
+def test_a_flush_is_fsync_if_the_job_says_so(disk: Path, tmp_path: Path, engine: str) -> None:
+    strace = shutil.which("strace")
+    if strace is None:
+        pytest.skip("strace shows the calls")
+    job = tmp_path / "job.toml"
+    job.write_text(FLUSHES)
+    calls = {}
+    for fsync in ("true", "false"):
+        trace = tmp_path / "calls"
+        words = ("--on", disk, "--create", "16MiB", "--engine", engine, *KEPT)
+        command = [strace, "-f", "-qq", "-e", "trace=fsync,fdatasync,io_submit", "-o", trace]
+        command += [sys.executable, "-m", "penstock", "run", job, "--policy", "noop", *words]
+        command += ["--set", f"live.fsync={fsync}"]
+        ended = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+        assert ended.returncode == 0, ended.stderr
+        found = re.findall(r"\bfsync\(|CMD_FSYNC|\bfdatasync\(|CMD_FDSYNC", trace.read_text())
+        calls[fsync] = sum("FD" in call or "fd" in call for call in found), len(found)
+    data, every = calls["true"]
+    assert every - data >= 3
+    assert calls["false"][0] - data >= 3
 
 
 @pytest.mark.parametrize("engine", ["psync", "mmap"])

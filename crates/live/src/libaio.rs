@@ -18,12 +18,12 @@ use std::time::Duration;
 use penstock_core::Errno;
 
 use crate::buffers::Area;
+use crate::call_flags::CallFlags;
 use crate::driver::{Action, Command, Driver, Outcome};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::idle::Idle;
 use crate::refusals::Refusals;
-use crate::rw_flags::RwFlags;
 use crate::uring::discard_flags;
 
 /// Control blocks that one context takes; the system's bound over all processes is
@@ -61,6 +61,7 @@ struct Event {
 /// Opcodes of `linux/aio_abi.h`.
 const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
+const FSYNC: u16 = 2;
 const FDSYNC: u16 = 3;
 
 /// One context of the kernel and its commands.
@@ -73,7 +74,7 @@ pub(crate) struct Aio {
     /// Slots that were not submitted to the kernel yet, in order.
     queued: Vec<u32>,
     batch: usize,
-    flags: RwFlags,
+    flags: CallFlags,
     /// Commands with the kernel whose results are not yet in `outcomes`.
     submitted: usize,
     events: Box<[Event]>,
@@ -98,7 +99,7 @@ impl Aio {
             blocks: vec![ControlBlock::default(); slots_long].into(),
             queued: Vec::with_capacity(slots_long),
             batch: batch as usize,
-            flags: RwFlags::default(),
+            flags: CallFlags::default(),
             submitted: 0,
             events: vec![Event::default(); slots_long].into(),
             outcomes: Vec::with_capacity(slots_long),
@@ -107,7 +108,7 @@ impl Aio {
     }
 
     /// The same with these `flags`.
-    pub(crate) fn with(mut self, flags: RwFlags) -> Self {
+    pub(crate) fn with(mut self, flags: CallFlags) -> Self {
         self.flags = flags;
         self
     }
@@ -160,6 +161,7 @@ impl Driver for Aio {
         }
         let (opcode, address) = match action {
             Action::Read => (PREAD, self.area.address(buffer, len as usize)),
+            Action::Flush if self.flags.fsync => (FSYNC, ptr::null_mut()),
             Action::Flush => (FDSYNC, ptr::null_mut()),
             _ => (PWRITE, self.area.address(buffer, len as usize)),
         };

@@ -17,6 +17,7 @@ use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, madvise, mmap, msync};
 use crate::blocking::Call;
 use crate::buffers::{Area, PAGE};
 use crate::caching::Order;
+use crate::call_flags::CallFlags;
 use crate::driver::{Action, Command};
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -63,6 +64,11 @@ impl Mapped {
         let mapped = mapped.map(|(target, file)| MappedFile::new(target, file, order));
         let mapped = mapped.collect::<Result<_, _>>()?;
         Ok(Self { files: mapped, area: Arc::clone(area), calls: Psync::new(files, area) })
+    }
+
+    /// The same with these `flags`.
+    pub(crate) fn with(self, flags: CallFlags) -> Self {
+        Self { calls: self.calls.with(flags), ..self }
     }
 }
 

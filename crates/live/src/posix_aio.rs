@@ -17,6 +17,7 @@ use penstock_core::Errno;
 
 use crate::blocking::Call;
 use crate::buffers::Area;
+use crate::call_flags::CallFlags;
 use crate::driver::{Action, Command, Driver, Outcome};
 use crate::idle::Idle;
 use crate::psync::Psync;
@@ -37,6 +38,8 @@ pub(crate) struct PosixAio {
     area: Arc<Area>,
     /// For what has no asynchronous call.
     now: Psync,
+    /// What flushes ask for.
+    flush: i32,
     /// One for each slot; they never move.
     blocks: Box<[libc::aiocb]>,
     /// Slots whose commands are in flight.
@@ -64,6 +67,7 @@ impl PosixAio {
             files: files.into(),
             area: Arc::clone(area),
             now: Psync::new(files, area),
+            flush: libc::O_DSYNC,
             blocks: vec![zero; slots].into(),
             flying: Vec::with_capacity(slots),
             refused: Vec::with_capacity(slots),
@@ -74,6 +78,12 @@ impl PosixAio {
             skipped: 0,
             refusals: Refusals::default(),
         }
+    }
+
+    /// The same with these `flags`.
+    pub(crate) fn with(mut self, flags: CallFlags) -> Self {
+        self.flush = if flags.fsync { libc::O_SYNC } else { libc::O_DSYNC };
+        self
     }
 
     /// Gives `command` to the library, which may refuse it for the moment.
@@ -91,7 +101,7 @@ impl PosixAio {
         let answer = unsafe {
             match action {
                 Action::Read => libc::aio_read(block),
-                Action::Flush => libc::aio_fsync(libc::O_DSYNC, block),
+                Action::Flush => libc::aio_fsync(self.flush, block),
                 _ => libc::aio_write(block),
             }
         };

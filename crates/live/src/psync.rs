@@ -8,8 +8,8 @@ use rustix::io::{Errno, pread, preadv2, pwrite, pwritev2, retry_on_intr};
 
 use crate::blocking::Call;
 use crate::buffers::Area;
+use crate::call_flags::CallFlags;
 use crate::driver::{Action, Command};
-use crate::rw_flags::RwFlags;
 use crate::uring::discard_flags;
 
 /// The calls on some files.
@@ -17,16 +17,16 @@ use crate::uring::discard_flags;
 pub(crate) struct Psync {
     files: Arc<[Arc<File>]>,
     area: Arc<Area>,
-    flags: RwFlags,
+    flags: CallFlags,
 }
 
 impl Psync {
     pub(crate) fn new(files: &[Arc<File>], area: &Arc<Area>) -> Self {
-        Self { files: files.into(), area: Arc::clone(area), flags: RwFlags::default() }
+        Self { files: files.into(), area: Arc::clone(area), flags: CallFlags::default() }
     }
 
     /// The same with these `flags`.
-    pub(crate) fn with(mut self, flags: RwFlags) -> Self {
+    pub(crate) fn with(mut self, flags: CallFlags) -> Self {
         self.flags = flags;
         self
     }
@@ -57,6 +57,9 @@ impl Call for Psync {
                     let bytes = [IoSlice::new(bytes)];
                     retry_on_intr(|| pwritev2(file, &bytes, start, flags))
                 }
+            }
+            Action::Flush if self.flags.fsync => {
+                retry_on_intr(|| rustix::fs::fsync(file)).map(|()| 0)
             }
             Action::Flush => retry_on_intr(|| rustix::fs::fdatasync(file)).map(|()| 0),
             Action::Discard => {

@@ -9,6 +9,7 @@ use penstock_core::{Seed, Span};
 use crate::blocking::Blocking;
 use crate::buffers::{Area, Layout};
 use crate::caching::{Caching, Order};
+use crate::call_flags::CallFlags;
 use crate::cargo::{Cargo, LoadCopier};
 use crate::clock::LiveClock;
 use crate::device::LiveDevice;
@@ -20,7 +21,6 @@ use crate::libaio::{self, Aio};
 use crate::mapped::Mapped;
 use crate::posix_aio::{self, PosixAio};
 use crate::psync::Psync;
-use crate::rw_flags::RwFlags;
 use crate::stamp;
 use crate::target::Target;
 use crate::threads::{self, Pool};
@@ -72,6 +72,9 @@ pub struct Settings {
     pub order: Order,
     /// Whether a transfer that cannot be done or handed on at once fails with `EAGAIN`.
     pub nowait: bool,
+    /// Whether a flush writes all that is known of a file (`fsync`), and not only what its data needs
+    /// (`fdatasync`).
+    pub fsync: bool,
     /// Whether buffers lie in huge pages, if they fill one and the kernel has any.
     pub huge_pages: bool,
     /// The seed of the written data.
@@ -91,8 +94,18 @@ impl Settings {
     pub const fn new(depth: u32, max_len: u32) -> Self {
         let (batch, timeout) = (Self::usual_batch(depth), Some(Self::TIMEOUT));
         let (caching, order) = (Caching::Direct, Order::Unknown);
-        let (nowait, huge_pages) = (false, true);
-        Self { depth, max_len, batch, caching, order, nowait, huge_pages, seed: Seed(0), timeout }
+        Self {
+            depth,
+            max_len,
+            batch,
+            caching,
+            order,
+            nowait: false,
+            fsync: false,
+            huge_pages: true,
+            seed: Seed(0),
+            timeout,
+        }
     }
 
     /// How many of `depth` commands are submitted together by default.
@@ -191,9 +204,9 @@ impl Stage {
         settings: Settings,
         data: Data,
     ) -> Result<Self, EngineError> {
-        let Settings { depth, max_len, batch, caching, order, nowait, huge_pages, seed, timeout } =
+        let Settings { depth, max_len, batch, caching, order, huge_pages, seed, timeout, .. } =
             settings;
-        let flags = RwFlags { nowait };
+        let flags = CallFlags { nowait: settings.nowait, fsync: settings.fsync };
         let (count, max) = (targets.len(), engine.most_in_flight());
         let slots = u64::from(depth) * count as u64;
         if slots == 0 || slots > u64::from(max) {
@@ -206,7 +219,7 @@ impl Stage {
         if caching != Caching::Buffered && !engine.can_be_direct() {
             return Err(EngineError::OnlyBuffered { engine });
         }
-        if nowait && !engine.has_nowait() {
+        if flags.nowait && !engine.has_nowait() {
             return Err(EngineError::Waits { engine });
         }
         let (files, of_lanes) = caching.open(&targets, order)?;
@@ -225,10 +238,12 @@ impl Stage {
             Engine::Threads => {
                 Box::new(Pool::new(slots as u32, &Psync::new(&files, &area).with(flags))?)
             }
-            Engine::PosixAio => Box::new(PosixAio::new(&files, slots as u32, &area)),
+            Engine::PosixAio => Box::new(PosixAio::new(&files, slots as u32, &area).with(flags)),
             Engine::Psync => Box::new(Blocking::new(Psync::new(&files, &area).with(flags))),
             Engine::Vsync => Box::new(Vsync::new(&files, slots as u32, &area).with(flags)),
-            Engine::Mmap => Box::new(Blocking::new(Mapped::new(&targets, &files, &area, order)?)),
+            Engine::Mmap => {
+                Box::new(Blocking::new(Mapped::new(&targets, &files, &area, order)?.with(flags)))
+            }
         };
         let hub = Hub::new(driver, targets, depth, layout, timeout).with_files(&of_lanes);
         let hub = match data {

@@ -21,12 +21,12 @@ use rustix::event::{EventfdFlags, PollFlags, eventfd};
 use rustix::fs::FallocateFlags;
 
 use crate::buffers::{Area, Layout, PAGE};
+use crate::call_flags::CallFlags;
 use crate::driver::{Action, Bell, Command, Driver, Outcome};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::idle::Idle;
 use crate::refusals::Refusals;
-use crate::rw_flags::RwFlags;
 
 /// Entries that the kernel allows in one ring.
 pub(crate) const MAX_SLOTS: u32 = 32_768;
@@ -44,7 +44,7 @@ pub(crate) struct Ring {
     /// Bytes of the area for each registered index, while buffers are registered; the source of
     /// writes has the index after them.
     registered: Option<usize>,
-    flags: RwFlags,
+    flags: CallFlags,
     batch: u32,
     /// Entries pushed and not yet submitted to the kernel.
     queued: u32,
@@ -83,7 +83,7 @@ impl Ring {
     }
 
     /// The same with these `flags`.
-    pub(crate) fn with(mut self, flags: RwFlags) -> Self {
+    pub(crate) fn with(mut self, flags: CallFlags) -> Self {
         self.flags = flags;
         self
     }
@@ -94,7 +94,7 @@ impl Ring {
             queues,
             area,
             registered: None,
-            flags: RwFlags::default(),
+            flags: CallFlags::default(),
             batch,
             queued: 0,
             submitted: 0,
@@ -151,6 +151,7 @@ impl Ring {
                     }
                 }
             }
+            Action::Flush if self.flags.fsync => opcode::Fsync::new(file).build(),
             Action::Flush => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
             Action::Discard => opcode::Fallocate::new(file, u64::from(len))
                 .offset(start)

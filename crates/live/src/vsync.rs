@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use crate::blocking::Call;
 use crate::buffers::Area;
+use crate::call_flags::CallFlags;
 use crate::driver::{Action, Bell, Command, Driver, Outcome};
 use crate::idle::Idle;
 use crate::psync::Psync;
-use crate::rw_flags::RwFlags;
 
 /// Ranges that the kernel takes in one call (`IOV_MAX`).
 pub(crate) const MAX_SLOTS: u32 = 1024;
@@ -28,7 +28,7 @@ pub(crate) struct Vsync {
     area: Arc<Area>,
     /// For what is no transfer, or stands alone.
     single: Psync,
-    flags: RwFlags,
+    flags: CallFlags,
     queued: Vec<(u32, Command)>,
     /// Of one call; kept for its memory.
     ranges: Vec<libc::iovec>,
@@ -43,7 +43,7 @@ impl Vsync {
             files: files.into(),
             area: Arc::clone(area),
             single: Psync::new(files, area),
-            flags: RwFlags::default(),
+            flags: CallFlags::default(),
             queued: Vec::with_capacity(slots),
             ranges: Vec::with_capacity(slots),
             ended: Vec::with_capacity(slots),
@@ -51,7 +51,7 @@ impl Vsync {
     }
 
     /// The same with these `flags`.
-    pub(crate) fn with(self, flags: RwFlags) -> Self {
+    pub(crate) fn with(self, flags: CallFlags) -> Self {
         Self { flags, single: self.single.with(flags), ..self }
     }
 

@@ -382,6 +382,7 @@ impl Runner<'_> {
             caching,
             order: if self.job.live.advise { self.load.workload.order() } else { Order::Unknown },
             nowait: self.job.live.nowait,
+            fsync: self.job.live.fsync,
             huge_pages: self.job.live.huge_pages,
             seed: Seed(self.seed),
             timeout: self.job.live.timeout,

@@ -45,6 +45,9 @@ keys! {
     /// the device at once, for want of a free slot, a lock or, through the page cache, of its data, fails with
     /// `EAGAIN`. The engines `posix-aio` and `mmap` cannot ask for that.
     NOWAIT nowait: bool = SWITCH, or false;
+    /// Whether a flush is `fsync`, which writes the times of a file to the device too, or `fdatasync`, which writes
+    /// what its data needs. A model has no times to write.
+    FSYNC fsync: bool = SWITCH, or false;
     /// Whether the buffers of requests lie in huge pages, if they fill one and the kernel has any: large requests are
     /// then of fewer pieces.
     HUGE_PAGES huge_pages: bool = SWITCH, or true;
@@ -86,6 +89,8 @@ pub struct Live {
     pub advise: bool,
     /// Whether a transfer that would have to wait fails.
     pub nowait: bool,
+    /// Whether a flush writes all that is known of a file.
+    pub fsync: bool,
     /// Whether buffers lie in huge pages.
     pub huge_pages: bool,
     /// The part of the target that may be used; all of it if not given.
@@ -131,6 +136,7 @@ impl Live {
             drop_pages: reader.get(&PAGES)?,
             advise: reader.get(&ADVICE)?,
             nowait: reader.get(&NOWAIT)?,
+            fsync: reader.get(&FSYNC)?,
             huge_pages: reader.get(&HUGE_PAGES)?,
             view: reader.find(&VIEW)?,
             verify_record: reader.find(&VERIFY_RECORD)?,
@@ -147,6 +153,7 @@ impl Live {
             .put(&PAGES, &self.drop_pages)
             .put(&ADVICE, &self.advise)
             .put(&NOWAIT, &self.nowait)
+            .put(&FSYNC, &self.fsync)
             .put(&HUGE_PAGES, &self.huge_pages)
             .maybe(&VIEW, self.view.as_ref())
             .maybe(&VERIFY_RECORD, self.verify_record.as_ref())

@@ -49,6 +49,7 @@ pub(super) fn job(
     Rows::of(&[live::KEYS])
         .maybe(&live::PAGES, Some(&false).filter(|_| keeps_pages))
         .maybe(&live::NOWAIT, Some(&true).filter(|_| nowait(sections, notes)))
+        .maybe(&live::FSYNC, Some(&true).filter(|_| fsync(sections, notes)))
         .put(&live::HUGE_PAGES, &sections.iter().any(|section| section.has_huge_pages()))
         .section(Some(&format!("[{}]", LIVE.name)), &mut out);
     for (at, one) in made.iter().enumerate() {
@@ -100,14 +101,25 @@ fn keeps_pages(sections: &[&Section], made: &[Made], notes: &mut Notes) -> bool 
 
 /// Whether requests fail that would have to wait.
 fn nowait(sections: &[&Section], notes: &mut Notes) -> bool {
-    let given = sections.iter().filter_map(|section| section.find(&["nowait"]));
-    let given: Vec<&FioOption> = given.filter(|given| !given.is_off()).collect();
-    if given.len() < sections.len() {
+    in_all(sections.iter().map(|section| section.find(&["nowait"])), notes)
+}
+
+/// Whether flushes are `fsync`: if all sections that flush have it.
+fn fsync(sections: &[&Section], notes: &mut Notes) -> bool {
+    let flushes = |section: &&&Section| section.find(&["fsync", "fdatasync"]).is_some();
+    in_all(sections.iter().filter(flushes).map(|section| section.find(&["fsync"])), notes)
+}
+
+/// Whether a switch is on wherever it may be; if it is on in some sections only, the notes say that it is off.
+fn in_all<'a>(found: impl Iterator<Item = Option<&'a FioOption>>, notes: &mut Notes) -> bool {
+    let found: Vec<_> = found.map(|given| given.filter(|given| !given.is_off())).collect();
+    let given: Vec<&FioOption> = found.iter().flatten().copied().collect();
+    if given.len() < found.len() {
         for given in &given {
             notes.on(given, "a run has one setting of this: no section has it");
         }
     }
-    !given.is_empty() && given.len() == sections.len()
+    !given.is_empty() && given.len() == found.len()
 }
 
 impl Made {

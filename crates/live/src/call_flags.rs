@@ -1,18 +1,20 @@
-//! The flags that transfers go to the kernel with.
+//! What calls ask of the kernel in addition to what a command says.
 
 use rustix::io::ReadWriteFlags;
 
 use crate::driver::Action;
 
-/// What an engine asks of the kernel for all of its transfers.
+/// What an engine asks of the kernel with all of its calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct RwFlags {
+pub(crate) struct CallFlags {
     /// A transfer that cannot be done or handed on at once fails with `EAGAIN`.
     pub(crate) nowait: bool,
+    /// A flush writes all that is known of a file (`fsync`), and not only what its data needs (`fdatasync`).
+    pub(crate) fsync: bool,
 }
 
-impl RwFlags {
-    /// Those of a command.
+impl CallFlags {
+    /// Those that a command is given.
     pub(crate) fn of(self, action: Action) -> ReadWriteFlags {
         let transfers = matches!(action, Action::Read | Action::Write | Action::WriteThrough);
         let nowait =
