@@ -127,7 +127,7 @@ class Pair:
         return max([SIZE, *(_native.size(end) for end in ends if "%" not in end)])
 
     def _settle(self) -> None:
-        """Leave no page of the last run to be written, nor to be dropped in the time of the next."""
+        """Leave no page to be written, nor to be dropped, in the time of the next run."""
         keeps = re.search(r"^invalidate=0", self.fio.read_text(), re.MULTILINE)
         for file in self.folder.iterdir():
             with file.open("rb") as opened:
