@@ -46,7 +46,7 @@ FLOORS = (
     {"api", "gate", "job", "policy", "session"},
     {"sweeps"},
     {""},
-    {"advise", "calibrate", "merging", "papers", "recording", "watch"},
+    {"advise", "calibrate", "merging", "papers", "recording", "study", "watch"},
     {"cli", "papers.*.live_command"},
     {"command", "__main__"},
 )

@@ -1,0 +1,131 @@
+"""What factors do: interactions of pairs, effects with intervals, and what a model leaves over."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import altair as alt
+import polars as pl
+
+from penstock.charts import palette
+from penstock.charts.style import HEIGHT, OF_MARKS, WIDTH, Look, dressed
+
+ROW = 18
+"""Pixels for each effect."""
+
+MOST = 5000
+"""Points of a picture at most."""
+
+
+class Mean(NamedTuple):
+    """The mean of the cells that have a level of each of two factors."""
+
+    x: str
+    line: str
+    mean: float
+
+
+class Bar(NamedTuple):
+    """An effect in per cent, with its interval."""
+
+    name: str
+    effect: float
+    low: float
+    high: float
+
+
+def interaction(
+    means: Sequence[Mean], *, x: str, line: str, response: str, logarithmic: bool
+) -> alt.TopLevelMixin:
+    """A line for each level of one factor, over the levels of another: parallel if none acts."""
+    levels = list(dict.fromkeys(one.x for one in means))
+    lines = list(dict.fromkeys(one.line for one in means))
+    look = Look(lines, of=line)
+    frame = pl.DataFrame(
+        [(one.x, one.line, one.mean) for one in means], schema=["x", line, "mean"], orient="row"
+    )
+    values = [one.mean for one in means]
+    low, high = min(values), max(values)
+    if logarithmic and low > 0:
+        scale = alt.Scale(type="log", domain=[low / 1.1, high * 1.1], nice=False)
+    else:
+        room = 0.05 * (high - low or abs(high) or 1.0)
+        scale = alt.Scale(domain=[low - room, high + room], nice=False)
+    base = alt.Chart(frame).encode(
+        x=alt.X("x:N", title=x, sort=None, scale=alt.Scale(domain=levels), axis=_LEVELS),
+        y=alt.Y("mean:Q", title=response, scale=scale, axis=alt.Axis(tickCount=5, format="~s")),
+    )
+    legend = OF_MARKS.copy()
+    legend.title = line
+    drawn = base.mark_line(strokeWidth=2).encode(**look.lines(None))
+    points = base.mark_point(filled=True, size=45, opacity=1).encode(**look.marks(legend))
+    return dressed(alt.LayerChart(layer=[drawn, points], width=WIDTH, height=HEIGHT))
+
+
+_LEVELS = alt.Axis(labelAngle=0, grid=False)
+
+
+def effects(bars: Sequence[Bar]) -> alt.TopLevelMixin:
+    """A mark for each level of each factor, a line for its interval."""
+    names = [one.name for one in bars]
+    frame = pl.DataFrame(bars, schema=["name", "effect", "low", "high"], orient="row")
+    side = alt.Axis(domain=False, ticks=False, minExtent=110, maxExtent=110, labelLimit=105)
+    y = alt.Y("name:N", title=None, sort=None, scale=alt.Scale(domain=names), axis=side)
+    title = "effect against the mean of all cells, %"
+    zero = (
+        alt.Chart(pl.DataFrame({"at": [0.0]}))
+        .mark_rule(color=palette.AXIS.light)
+        .encode(x=alt.X("at:Q", title=title))
+    )
+    base = alt.Chart(frame)
+    ranges = base.mark_rule(strokeWidth=2, color=palette.FAINT.light).encode(
+        x=alt.X("low:Q", title=title), x2="high:Q", y=y
+    )
+    points = base.mark_circle(size=50, opacity=1, color=palette.POLICIES[0].light).encode(
+        x=alt.X("effect:Q", title=title), y=y
+    )
+    layers = [zero, ranges, points]
+    return dressed(alt.LayerChart(layer=layers, width=WIDTH, height=max(ROW * len(names), 60)))
+
+
+def residuals(pairs: Sequence[tuple[float, float]], *, x: str) -> alt.TopLevelMixin:
+    """A point for each run: what the model leaves over against `x`."""
+    frame = _points(pairs)
+    zero = (
+        alt.Chart(pl.DataFrame({"at": [0.0]})).mark_rule(color=palette.AXIS.light).encode(y="at:Q")
+    )
+    points = (
+        alt.Chart(frame)
+        .mark_circle(size=18, opacity=0.6, color=palette.POLICIES[0].light)
+        .encode(
+            x=alt.X("x:Q", title=x, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6)),
+            y=alt.Y("y:Q", title="residual, in standard deviations"),
+        )
+    )
+    return dressed(alt.LayerChart(layer=[zero, points], width=WIDTH, height=HEIGHT))
+
+
+def normal(pairs: Sequence[tuple[float, float]]) -> alt.TopLevelMixin:
+    """Residuals against what a normal distribution has: along the line if they are normal."""
+    frame = _points(pairs)
+    low = min(min(pair) for pair in pairs)
+    high = max(max(pair) for pair in pairs)
+    line = (
+        alt.Chart(pl.DataFrame({"x": [low, high], "y": [low, high]}))
+        .mark_line(color=palette.AXIS.light, strokeWidth=1.5)
+        .encode(x="x:Q", y="y:Q")
+    )
+    points = (
+        alt.Chart(frame)
+        .mark_circle(size=18, opacity=0.6, color=palette.POLICIES[0].light)
+        .encode(
+            x=alt.X("x:Q", title="normal quantile"),
+            y=alt.Y("y:Q", title="residual, in standard deviations"),
+        )
+    )
+    return dressed(alt.LayerChart(layer=[line, points], width=WIDTH, height=HEIGHT))
+
+
+def _points(pairs: Sequence[tuple[float, float]]) -> pl.DataFrame:
+    """As many as can be drawn, evenly taken."""
+    step = -(-len(pairs) // MOST)
+    return pl.DataFrame(list(pairs)[::step], schema=["x", "y"], orient="row")

@@ -1,0 +1,252 @@
+"""`penstock study analyse`: what a table of runs says, and whether to trust it."""
+
+import json
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from penstock.cli import output
+from penstock.cli.console import drawn
+from penstock.cli.options import Dark, Json
+from penstock.cli.running import command_line, errors_end, say_written
+from penstock.errors import needs, wrong
+from penstock.text import prose
+from penstock.text.table import Grid, show_grid
+
+if TYPE_CHECKING:
+    from penstock.study.analysis import Analysis
+    from penstock.study.fit import Type
+    from penstock.study.json_types import AnalysisRow, ByRow
+    from penstock.study.table import Table
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DIR|FILE",
+        help="The folder of a study, or any table of runs as CSV or Parquet.",
+        show_default=False,
+    ),
+]
+
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="TERMS",
+        help='Factors and interactions, as "O + D + O:D". If not given, all interactions of two, '
+        "less what the data do not need.",
+    ),
+]
+
+Response = Annotated[
+    str | None,
+    typer.Option(
+        "--response",
+        metavar="COLUMN",
+        help="What is explained. If not given, the column of numbers that hardly repeat.",
+    ),
+]
+
+Factors = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--factor",
+        metavar="COLUMN",
+        help="A column that is a factor. May be given again. If not given, every column with "
+        "levels that repeat, except those that number the runs.",
+    ),
+]
+
+By = Annotated[
+    str | None,
+    typer.Option("--by", metavar="COLUMN", help="Analyse the rows of each of its levels apart."),
+]
+
+Kind = Annotated[
+    int,
+    typer.Option(
+        "--type",
+        min=1,
+        max=3,
+        metavar="1|2|3",
+        help="Of the sums of squares of an unbalanced table.",
+    ),
+]
+
+Matters = Annotated[
+    str,
+    typer.Option(
+        "--matters", metavar="PERCENT", help="A difference below this is as good as none."
+    ),
+]
+
+
+class Transforms(StrEnum):
+    """What is fitted."""
+
+    log = "log"
+    none = "none"
+
+
+Transform = Annotated[
+    Transforms,
+    typer.Option(
+        "--transform",
+        help="Fit the logarithm, so that effects are factors, or the response as it is.",
+    ),
+]
+
+
+class Betters(StrEnum):
+    """Which way the response is better."""
+
+    more = "more"
+    less = "less"
+
+
+Better = Annotated[
+    Betters | None,
+    typer.Option(
+        "--better",
+        help="Which way the response is better. If not given, less of a latency or a duration by "
+        "its name, more of anything else.",
+        show_default=False,
+    ),
+]
+
+Report = Annotated[
+    str | None,
+    typer.Option(
+        "--report",
+        metavar="FILE.html",
+        help="Write a page with the verdict, the tables and the pictures. An earlier report is "
+        "replaced, any other file is not.",
+    ),
+]
+
+Plots = Annotated[
+    str | None,
+    typer.Option(
+        "--plots", metavar="DIR", help="Write the pictures into this folder, each with a title."
+    ),
+]
+
+
+def analyse(
+    data: Data,
+    *,
+    model: Model = None,
+    response: Response = None,
+    factors: Factors = None,
+    by: By = None,
+    kind: Kind = 2,
+    matters: Matters = "5%",
+    transform: Transform = Transforms.log,
+    better: Better = None,
+    report: Report = None,
+    plots: Plots = None,
+    dark: Dark = False,
+    as_json: Json = False,
+) -> None:
+    """Say what to set, what that brings, and how sure it is, from a table of runs.
+
+    A linear model is fitted whose effects sum to zero. Repeated runs of one cell say what noise is;
+    what cells differ from the model by beyond that is lack of fit, and then p values mean little:
+    the verdict says so. On a simulator intervals come from repeated runs, never from the residual.
+    """
+    with errors_end():
+        for package in ("statsmodels", "pandas"):
+            needs(package, what="study analyse")
+        from penstock.study.analysis import analyse as analysed
+        from penstock.study.model import parse
+        from penstock.study.outputs import StudyOutputs
+        from penstock.study.table import read
+
+        outputs = StudyOutputs(report=report, plots=plots, dark=dark, command=command_line())
+        outputs.check()
+        least = _percent(matters)
+        named = list(factors or [])
+        if by is not None and named and by not in named:
+            named.append(by)
+        table = read(data, response=response, factors=named)
+        if by is not None and by not in table.frame.columns:
+            near = ", ".join(table.frame.columns)
+            raise wrong(f"{data} has no column {by} for --by", f"its columns are {near}")
+        parts: list[tuple[Any, Table]] = [(None, table)]
+        if by is not None:
+            levels = table.factors.get(by) or sorted(table.frame[by].unique().to_list())
+            parts = [(level, table.only(by, level)) for level in levels]
+        found = []
+        for level, part in parts:
+            known = [one for one in table.factors if one != by]
+            terms = None if model is None else parse(model, known)
+            if terms is not None:
+                # A factor with one level here has no effect to look for.
+                terms = [one for one in terms if all(name in part.factors for name in one)]
+            found.append(
+                (
+                    level,
+                    analysed(
+                        part,
+                        terms=terms,
+                        transform=transform.value,
+                        kind=_type(kind),
+                        matters=least,
+                        less=None if better is None else better is Betters.less,
+                    ),
+                )
+            )
+    if as_json:
+        output.data(f"{json.dumps(_plain(by, found), indent=2)}\n")
+    else:
+        drawn(lambda console: _show_all(by, found, console))
+    say_written(outputs.write(by, found))
+
+
+def _percent(text: str) -> float:
+    try:
+        value = float(text.strip().removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 100:
+        raise wrong(f"found --matters {text}; expected per cent, from 0 to 100", "as --matters 5%")
+    return value
+
+
+def _type(kind: int) -> "Type":
+    return 1 if kind == 1 else 2 if kind == 2 else 3
+
+
+def _plain(by: str | None, found: "Sequence[tuple[Any, Analysis]]") -> "AnalysisRow | ByRow":
+    if by is None:
+        return found[0][1].plain()
+    return {"by": by, "levels": [{"level": one, "analysis": of.plain()} for one, of in found]}
+
+
+def _show_all(by: str | None, found: "Sequence[tuple[Any, Analysis]]", console: Console) -> None:
+    for at, (level, of) in enumerate(found):
+        if at:
+            console.print()
+        _show(of, "" if by is None else f"{by} = {level}: ", console)
+
+
+def _show(of: "Analysis", which: str, console: Console) -> None:
+    from penstock.study import tables, words
+
+    world, about = words.title(of)
+    prose.line(console, Text.assemble((world, "bold"), f"  {which}{about}"))
+    for remark in of.remarks:
+        prose.line(console, Text(f"  note: {remark}"))
+    console.print()
+    for line in words.lines(of):
+        prose.line(console, Text(line))
+    for one in tables.all_of(of):
+        console.print()
+        if one.rows:
+            show_grid(console, Grid.of(one.headings, one.rows))
+        for line in one.notes:
+            prose.line(console, Text(line, style="dim"))

@@ -1,0 +1,213 @@
+"""The analysis of a table: fit, tests, checks, advice, and what of it can be trusted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import NamedTuple
+
+import numpy as np
+
+from penstock.study import model, parsimony, recommend
+from penstock.study.boxcox import BoxCox, boxcox
+from penstock.study.checks import Check, checks
+from penstock.study.drift import Drift, drift
+from penstock.study.fit import BLOCK, Fit, Row, Transform, Type, fit
+from penstock.study.json_types import AnalysisRow
+from penstock.study.model import Term
+from penstock.study.parsimony import Path
+from penstock.study.recommend import MATTERS, Advice, Configuration
+from penstock.study.table import Level, Table, less_is_better
+
+WORST = 5
+"""So many cells are shown that the model predicts worst."""
+
+STANDS_OUT = 3.0
+"""So many times the mean leverage is much."""
+
+
+class WorstCell(NamedTuple):
+    """A cell that the model predicts badly."""
+
+    levels: dict[str, Level]
+    mean: float
+    predicted: float
+    off_pct: float
+    """By how much the runs are above what is predicted."""
+
+
+class Leverage(NamedTuple):
+    """How much single runs draw the fit to themselves."""
+
+    mean: float
+    most: float
+    runs: tuple[int, ...]
+    """Those that stand out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Analysis:
+    """All that is said of a table."""
+
+    fit: Fit
+    kind: Type
+    given: bool
+    """Whether the model was named; if not, it is the one that the path chose."""
+    path: Path
+    anova: Sequence[Row]
+    checks: Sequence[Check]
+    boxcox: BoxCox | None
+    advice: Sequence[Advice]
+    configurations: Sequence[Configuration]
+    drift: Drift | None
+    matters: float
+    less: bool
+    """Whether less of the response is better."""
+    remarks: tuple[str, ...]
+
+    @property
+    def table(self) -> Table:
+        """What was analysed."""
+        return self.fit.table
+
+    @property
+    def terms(self) -> list[Term]:
+        """Of the model, but for blocks."""
+        return [one for one in self.fit.terms if one != (BLOCK,)]
+
+    @cached_property
+    def worst(self) -> list[WorstCell]:
+        """The cells that the model predicts worst, the worst first."""
+        of = self.fit
+        means, fitted = of.cell_means(of.y), of.cell_means(of.fitted)
+        order = np.argsort(-abs(means - fitted), kind="stable")[:WORST]
+        return [
+            WorstCell(
+                levels={
+                    one: of.levels[one][code]
+                    for one, code in zip(of.table.factors, of.cells[at].tolist(), strict=True)
+                },
+                mean=of.natural(float(means[at])),
+                predicted=of.natural(float(fitted[at])),
+                off_pct=of.percent(float(means[at] - fitted[at])),
+            )
+            for at in order
+        ]
+
+    @cached_property
+    def leverage(self) -> Leverage:
+        """Which runs stand out."""
+        each = self.fit.leverage
+        mean = float(each.mean())
+        out = np.flatnonzero(each > STANDS_OUT * mean)
+        runs = self.table.runs
+        return Leverage(mean, float(each.max()), tuple(runs[one] for one in out))
+
+    def span(self, term: Term) -> float:
+        """What a term may change, from its lowest effect to its highest, in per cent."""
+        effects = [one.effect for one in self.fit.effects if one.term == term]
+        return self.fit.percent(max(effects) - min(effects))
+
+    def plain(self) -> AnalysisRow:
+        """As JSON has it."""
+        lack, pure, power = self.fit.lack, self.fit.pure, self.boxcox
+        return {
+            "n": len(self.fit.y),
+            "response": self.table.response,
+            "model": model.text(self.fit.terms),
+            "transform": self.fit.transform,
+            "r2": self.fit.r2,
+            "r2_adj": self.fit.r2_adj,
+            "anova": [
+                {
+                    "term": row.term,
+                    "df": row.df,
+                    "sum_sq": row.sum_sq,
+                    "mean_sq": row.mean_sq,
+                    "f": row.f,
+                    "p": row.p,
+                    "partial_eta_sq": row.partial_eta_sq,
+                }
+                for row in self.anova
+            ],
+            "effects": [
+                {
+                    "term": model.name(one.term),
+                    "level": ":".join(map(str, one.levels)),
+                    "effect": one.effect,
+                    "low": one.low,
+                    "high": one.high,
+                }
+                for one in self.fit.effects
+            ],
+            "lack_of_fit": None
+            if lack is None or pure is None
+            else {
+                "f": lack.f if isfinite(lack.f) else None,
+                "p": lack.p,
+                "pure_error_sd": pure.variance**0.5,
+            },
+            "checks": [
+                {
+                    "what": one.what,
+                    "test": one.test,
+                    "statistic": one.statistic,
+                    "p": one.p,
+                    "holds": one.holds,
+                    "says": one.says,
+                }
+                for one in self.checks
+            ],
+            "boxcox": None
+            if power is None
+            else {"lambda": power.power, "low": power.low, "high": power.high},
+            "recommend": [
+                {
+                    "factor": one.factor,
+                    "best": list(one.best),
+                    "sns": one.sns,
+                    "effect_pct": one.effect_pct,
+                    "low_pct": one.low_pct,
+                    "high_pct": one.high_pct,
+                    "p": one.p,
+                    "runs": list(one.runs),
+                }
+                for one in self.advice
+            ],
+        }
+
+
+def analyse(
+    table: Table,
+    *,
+    terms: Sequence[Term] | None = None,
+    transform: Transform = "log",
+    kind: Type = 2,
+    matters: float = MATTERS,
+    less: bool | None = None,
+) -> Analysis:
+    """The analysis of a table.
+
+    Without `terms` the model is the one in which no term can go, from all interactions of two down.
+    `less` says whether less of the response is better; if not given, its name decides.
+    """
+    better = less_is_better(table.response) if less is None else less
+    empty = fit(table, [], transform=transform)
+    largest, why = parsimony.start(table, empty)
+    way = parsimony.path(empty, largest)
+    whole = empty.having(way.chosen) if terms is None else fit(table, terms, transform=transform)
+    return Analysis(
+        fit=whole,
+        kind=kind,
+        given=terms is not None,
+        path=way,
+        anova=whole.anova(kind),
+        checks=checks(whole),
+        boxcox=boxcox(whole),
+        advice=recommend.recommend(whole, matters=matters, less=better),
+        configurations=recommend.configurations(whole, less=better),
+        drift=drift(whole),
+        matters=matters,
+        less=better,
+        remarks=(*table.remarks, *([] if why is None or terms is not None else [why])),
+    )

@@ -1,0 +1,464 @@
+"""The fit of a model to a table: effects that sum to zero, and what is noise and what is not.
+
+Ordinary least squares, by statsmodels. Levels are coded so that the effects of a factor sum to zero
+over its levels, so each is a deviation from the mean of all cells. Values that begin alike are
+brought near zero before the fit, where their differences keep all their digits.
+
+What a model leaves over has two parts. Runs of one cell differ by noise alone: that is the pure
+error. What cells differ from the model by is lack of fit, which no repetition makes smaller
+(Montgomery, *Design and Analysis of Experiments*, 8th ed., 11.2). Where lack of fit is more than
+noise explains, or the runs are simulated, intervals come from the pure error.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from math import sqrt
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import wrong
+from penstock.study import model
+from penstock.study.model import Term
+from penstock.study.table import Level, Table, positive
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Vector: TypeAlias = NDArray[np.float64]
+Codes: TypeAlias = NDArray[np.int64]
+Transform: TypeAlias = Literal["log", "none"]
+Type: TypeAlias = Literal[1, 2, 3]
+"""Of sums of squares: in the order of the terms, each after all that it is no part of, or each
+after all others."""
+
+BLOCK = "block"
+"""The term of blocks of runs, which takes drift out of all others."""
+
+SIGNIFICANT = 0.05
+"""A p below it counts."""
+
+MUCH = 1.2
+"""So many times the variance of noise is no longer that of noise: intervals are a tenth wider."""
+
+EXACT = 1e-20
+"""A part of the sum of squares that is rounding, and nothing else."""
+
+
+class Noise(NamedTuple):
+    """What intervals are made of."""
+
+    variance: float
+    df: int
+    source: Literal["residual", "replicates"]
+
+
+class PureError(NamedTuple):
+    """What runs of one cell differ by."""
+
+    sum_sq: float
+    df: int
+
+    @property
+    def variance(self) -> float:
+        """Of a single run."""
+        return self.sum_sq / self.df
+
+
+class LackOfFit(NamedTuple):
+    """What cells differ from the model by, against the pure error."""
+
+    sum_sq: float
+    df: int
+    f: float
+    p: float
+
+    @property
+    def there(self) -> bool:
+        """Whether it is more than noise explains."""
+        return self.p < SIGNIFICANT
+
+
+class Row(NamedTuple):
+    """A line of the table of variances."""
+
+    term: str
+    df: int
+    sum_sq: float
+    mean_sq: float
+    f: float | None
+    p: float | None
+    partial_eta_sq: float | None
+    partial_omega_sq: float | None
+
+
+class Effect(NamedTuple):
+    """By how much a level, or levels together, lie off what is below them in the model."""
+
+    term: Term
+    levels: tuple[Level, ...]
+    effect: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit:
+    """A model that was fitted."""
+
+    table: Table
+    terms: tuple[Term, ...]
+    transform: Transform
+    levels: Mapping[str, Sequence[Level]]
+    """Of all factors, and of the blocks."""
+    codes: Mapping[str, Codes]
+    """The number of the level of each, row by row."""
+    y: Vector
+    """The response as it is fitted, less `shift`."""
+    shift: float
+    x: Vector
+    """Sum-coded, the constant first."""
+    slices: Mapping[Term, slice]
+
+    @cached_property
+    def least_squares(self) -> Any:  # noqa: ANN401 # statsmodels has no types
+        """The fit as statsmodels has it."""
+        from statsmodels.regression.linear_model import OLS
+
+        return OLS(self.y, self.x).fit()
+
+    @cached_property
+    def beta(self) -> Vector:
+        """Coefficients, the constant first."""
+        return np.asarray(self.least_squares.params, dtype=np.float64)
+
+    @cached_property
+    def fitted(self) -> Vector:
+        """What the model has for each row, less `shift`."""
+        return np.asarray(self.x @ self.beta, dtype=np.float64)
+
+    @cached_property
+    def residuals(self) -> Vector:
+        """What it leaves over."""
+        return self.y - self.fitted
+
+    @cached_property
+    def unscaled(self) -> Vector:
+        """The covariance of the coefficients for a variance of one."""
+        return np.asarray(np.linalg.inv(self.x.T @ self.x))
+
+    @cached_property
+    def leverage(self) -> Vector:
+        """How much each row draws its own fitted value to itself, from 0 to 1."""
+        return np.asarray(np.einsum("ij,jk,ik->i", self.x, self.unscaled, self.x))
+
+    @property
+    def df_resid(self) -> int:
+        """Rows less coefficients."""
+        return len(self.y) - int(self.x.shape[1])
+
+    @cached_property
+    def rss(self) -> float:
+        """The sum of squares that is left over."""
+        return float(self.residuals @ self.residuals)
+
+    @cached_property
+    def tss(self) -> float:
+        """The sum of squares about the mean."""
+        off = self.y - self.y.mean()
+        return float(off @ off)
+
+    @property
+    def r2(self) -> float:
+        """The part of the sum of squares that the model explains."""
+        return 1 - self.rss / self.tss if self.tss else 0.0
+
+    @property
+    def r2_adj(self) -> float | None:
+        """The same, less what so many coefficients would explain of noise."""
+        if not self.df_resid:
+            return None
+        return 1 - (1 - self.r2) * (len(self.y) - 1) / self.df_resid
+
+    @property
+    def grand(self) -> float:
+        """The mean of all cells, as it is fitted."""
+        return float(self.beta[0]) + self.shift
+
+    @cached_property
+    def cell(self) -> Codes:
+        """The number of the cell of each row, by all factors of the table."""
+        every = np.stack([self.codes[one] for one in self.table.factors], axis=1)
+        return np.asarray(np.unique(every, axis=0, return_inverse=True)[1]).ravel()
+
+    @cached_property
+    def cells(self) -> Codes:
+        """The levels of each cell by their numbers, a column a factor."""
+        every = np.stack([self.codes[one] for one in self.table.factors], axis=1)
+        return np.asarray(np.unique(every, axis=0))
+
+    @cached_property
+    def counts(self) -> Codes:
+        """How many rows each cell has."""
+        return np.bincount(self.cell)
+
+    @property
+    def balanced(self) -> bool:
+        """Whether every combination of levels was run, and equally often."""
+        many = np.prod([len(levels) for levels in self.table.factors.values()])
+        return len(self.counts) == many and len(set(self.counts.tolist())) == 1
+
+    def cell_means(self, values: Vector) -> Vector:
+        """The mean of a value in each cell."""
+        return np.asarray(np.bincount(self.cell, values) / self.counts)
+
+    @cached_property
+    def without_blocks(self) -> Vector:
+        """The response without what blocks differ by."""
+        where = self.slices.get((BLOCK,))
+        return self.y if where is None else self.y - self.x[:, where] @ self.beta[where]
+
+    @cached_property
+    def pure(self) -> PureError | None:
+        """What runs of one cell differ by; none if each cell has one run."""
+        df = len(self.y) - len(self.counts)
+        off = self.y - self.cell_means(self.y)[self.cell]
+        where = self.slices.get((BLOCK,))
+        if where is not None:
+            blocks = self.x[:, where]
+            means = np.stack([self.cell_means(column) for column in blocks.T], axis=1)
+            blocks = blocks - means[self.cell]
+            found, _, rank, _ = np.linalg.lstsq(blocks, off, rcond=None)
+            off, df = off - blocks @ found, df - int(rank)
+        if df <= 0:
+            return None
+        sum_sq = float(off @ off)
+        return PureError(0.0 if sum_sq <= EXACT * self.tss else sum_sq, df)
+
+    @cached_property
+    def lack(self) -> LackOfFit | None:
+        """What cells differ from the model by; none without repeated runs or with no cell left."""
+        from scipy import stats
+
+        if self.pure is None or self.df_resid <= self.pure.df:
+            return None
+        df = self.df_resid - self.pure.df
+        sum_sq = max(self.rss - self.pure.sum_sq, 0.0)
+        if not self.pure.sum_sq:
+            fits = sum_sq <= EXACT * self.tss
+            return LackOfFit(sum_sq, df, 0.0 if fits else float("inf"), 1.0 if fits else 0.0)
+        f = sum_sq / df / self.pure.variance
+        return LackOfFit(sum_sq, df, f, float(stats.f.sf(f, df, self.pure.df)))
+
+    @property
+    def rules(self) -> bool:
+        """Whether lack of fit is there, and makes the residual much more than noise."""
+        if self.lack is None or self.pure is None or not self.lack.there:
+            return False
+        return self.rss / self.df_resid > MUCH * self.pure.variance
+
+    @property
+    def misleading(self) -> bool:
+        """Whether tests against the residual compare with something else than noise."""
+        return self.table.simulated or self.rules
+
+    @property
+    def residual(self) -> Noise | None:
+        """What the model leaves over, as if it were noise."""
+        if not self.df_resid:
+            return None
+        return Noise(self.rss / self.df_resid, self.df_resid, "residual")
+
+    @property
+    def noise(self) -> Noise | None:
+        """What intervals are made of; none if nothing is left over."""
+        if self.pure is not None and (self.misleading or not self.df_resid):
+            return Noise(self.pure.variance, self.pure.df, "replicates")
+        return self.residual
+
+    def half_width(self, contrast: Vector, where: slice, noise: Noise | None = None) -> float:
+        """How far the 95 % interval of a contrast of coefficients reaches to each side."""
+        from scipy import stats
+
+        noise = noise or self.noise
+        if noise is None:
+            return float("nan")
+        variance = float(contrast @ self.unscaled[where, where] @ contrast)
+        reach = float(stats.t.ppf(1 - SIGNIFICANT / 2, noise.df))
+        return reach * sqrt(variance * noise.variance)
+
+    def coded(self, term: Term) -> list[tuple[tuple[Level, ...], Vector]]:
+        """Each combination of levels of a term, with its row of codes."""
+        every = [
+            list(zip(self.levels[one], coding(len(self.levels[one])), strict=True)) for one in term
+        ]
+        found = []
+        for combination in product(*every):
+            codes = np.ones(1)
+            for _, code in combination:
+                codes = np.kron(codes, code)
+            found.append((tuple(level for level, _ in combination), codes))
+        return found
+
+    @cached_property
+    def effects(self) -> list[Effect]:
+        """Of every term, at each of its levels, with 95 % intervals."""
+        found = []
+        for term in self.terms:
+            where = self.slices[term]
+            for levels, codes in self.coded(term):
+                effect = float(codes @ self.beta[where])
+                half = self.half_width(codes, where)
+                low, high = (None, None) if np.isnan(half) else (effect - half, effect + half)
+                found.append(Effect(term, levels, effect, low, high))
+        return found
+
+    def predicted(self, codes: Mapping[str, int]) -> tuple[float, Vector]:
+        """What the model has for a cell, and its row of the matrix; blocks are at their mean."""
+        row = np.zeros(self.x.shape[1])
+        row[0] = 1.0
+        for term in self.terms:
+            if term != (BLOCK,):
+                part = np.ones(1)
+                for one in term:
+                    part = np.kron(part, coding(len(self.levels[one]))[codes[one]])
+                row[self.slices[term]] = part
+        return float(row @ self.beta), row
+
+    def percent(self, difference: float) -> float:
+        """A difference of the fitted response as per cent of the response."""
+        if self.transform == "log":
+            return float(100 * np.expm1(min(difference, 700.0)))
+        return 100 * difference / abs(self.grand) if self.grand else 0.0
+
+    def natural(self, value: float) -> float:
+        """A fitted value, less `shift`, as the response has it."""
+        whole = value + self.shift
+        return float(np.exp(whole)) if self.transform == "log" else whole
+
+    def anova(self, kind: Type) -> list[Row]:
+        """The table of variances, the residual last."""
+        if not self.df_resid:
+            raise wrong(
+                f"the model has {self.x.shape[1]} coefficients for {len(self.y)} runs: "
+                "nothing is left over to compare with",
+                "leave out interactions with --model, or repeat runs",
+            )
+        frame, formula = self._frame()
+        from statsmodels.formula.api import ols
+        from statsmodels.stats.anova import anova_lm
+
+        found = anova_lm(ols(formula, frame).fit(), typ=kind)
+        found = found.drop(index="Intercept", errors="ignore")
+        names = [*map(model.name, self.terms), "Residual"]
+        mean = self.rss / self.df_resid
+        rows = []
+        for name, df, sum_sq in zip(names, found["df"], found["sum_sq"], strict=True):
+            rows.append(self._row(name, int(df), float(sum_sq), mean))
+        return rows
+
+    def _row(self, name: str, df: int, sum_sq: float, mean: float) -> Row:
+        from scipy import stats
+
+        if name == "Residual":
+            return Row(name, df, sum_sq, mean, None, None, None, None)
+        exact = self.rss <= EXACT * self.tss
+        f = None if exact else sum_sq / df / mean
+        p = 0.0 if f is None else float(stats.f.sf(f, df, self.df_resid))
+        omega = df * (sum_sq / df - mean) / (sum_sq + (len(self.y) - df) * mean) if sum_sq else 0.0
+        eta = sum_sq / (sum_sq + self.rss) if sum_sq else 0.0
+        return Row(name, df, sum_sq, sum_sq / df, f, p, eta, omega)
+
+    def _frame(self) -> "tuple[pd.DataFrame, str]":
+        """As statsmodels takes it: names of columns are ours, for those of a table may be any."""
+        import pandas as pd
+
+        numbers = {one: f"f{at}" for at, one in enumerate(self.levels)}
+        frame = pd.DataFrame({numbers[one]: codes for one, codes in self.codes.items()})
+        frame["y"] = self.y
+        terms = [":".join(f"C({numbers[one]}, Sum)" for one in term) for term in self.terms]
+        return frame, f"y ~ {' + '.join(terms) or '1'}"
+
+    def having(self, terms: Sequence[Term]) -> "Fit":
+        """The same table with other terms, and with the blocks if they are in this one."""
+        blocks = [(BLOCK,)] if (BLOCK,) in self.terms else []
+        every = [*blocks, *(one for one in terms if one != (BLOCK,))]
+        x, slices = matrix(self.codes, self.levels, every)
+        return replace(self, terms=tuple(every), x=x, slices=slices)
+
+
+def coding(levels: int) -> Vector:
+    """A row of codes for each level: they sum to zero over the levels."""
+    return np.vstack([np.eye(levels - 1), -np.ones(levels - 1)])
+
+
+def matrix(
+    codes: Mapping[str, Codes], levels: Mapping[str, Sequence[Level]], terms: Sequence[Term]
+) -> tuple[Vector, dict[Term, slice]]:
+    """The sum-coded matrix of a model, the constant first, and where its terms are."""
+    rows = len(next(iter(codes.values())))
+    parts, slices, at = [np.ones((rows, 1))], {}, 1
+    for term in terms:
+        part = np.ones((rows, 1))
+        for one in term:
+            own = coding(len(levels[one]))[codes[one]]
+            part = (part[:, :, None] * own[:, None, :]).reshape(rows, -1)
+        parts.append(part)
+        slices[term] = slice(at, at + part.shape[1])
+        at += part.shape[1]
+    return np.hstack(parts), slices
+
+
+def estimable(x: Vector) -> bool:
+    """Whether every coefficient can be told from the others."""
+    return bool(x.shape[0] >= x.shape[1]) and int(np.linalg.matrix_rank(x)) == x.shape[1]
+
+
+def fit(table: Table, terms: Sequence[Term], *, transform: Transform = "log") -> Fit:
+    """A model of the table. Blocks of runs become a term of their own, the first."""
+    if transform == "log":
+        positive(table)
+    values = table.frame[table.response].cast(float).to_numpy()
+    whole = np.log(values) if transform == "log" else np.array(values, dtype=np.float64)
+    shift = float(whole[0])
+    levels: dict[str, Sequence[Level]] = dict(table.factors)
+    every = list(terms)
+    if table.blocks:
+        levels[BLOCK] = table.blocks
+        every.insert(0, (BLOCK,))
+    codes = {}
+    for one, known in levels.items():
+        number = {level: n for n, level in enumerate(known)}
+        codes[one] = np.array([number[level] for level in table.frame[one].to_list()])
+    x, slices = matrix(codes, levels, every)
+    for at in range(1, len(every) + 1):
+        if not estimable(x[:, : slices[every[at - 1]].stop]):
+            raise _aliased(table, every[at - 1], x.shape)
+    return Fit(
+        table=table,
+        terms=tuple(every),
+        transform=transform,
+        levels=levels,
+        codes=codes,
+        y=whole - shift,
+        shift=shift,
+        x=x,
+        slices=slices,
+    )
+
+
+def _aliased(table: Table, term: Term, shape: tuple[int, ...]) -> ValueError:
+    rows, columns = shape
+    if columns > rows:
+        return wrong(
+            f"{table.source}: the model has {columns} coefficients, and there are {rows} runs",
+            "leave out interactions with --model, or add runs",
+        )
+    return wrong(
+        f"{table.source}: {model.name(term)} cannot be told from the other terms, as not all "
+        "combinations of levels were run",
+        f"leave {model.name(term)} out with --model, or run the combinations that are missing",
+    )

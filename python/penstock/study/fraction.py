@@ -1,0 +1,104 @@
+"""Which cells of a design to run if not all can be: those that tell the model's terms best.
+
+D-optimal: the cells for which the determinant of the information about the coefficients is
+greatest, so that the volume of their joint confidence region is least. Found by exchanging cells as
+Fedorov (1972, *Theory of Optimal Experiments*) does, the best exchange first.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import needs, wrong
+
+if TYPE_CHECKING:
+    from penstock.study.model import Term
+
+STARTS = 3
+"""Random choices from which exchanges begin; the best end is taken."""
+
+ENOUGH = 1e-9
+"""An exchange gains at least so much of the determinant."""
+
+EXCHANGES = 10_000
+"""At most, from one start."""
+
+AFRESH = 50
+"""Exchanges after which rounding is taken out."""
+
+RIDGE = 1e-6
+"""Added to the information, so that a start may be a poor one."""
+
+
+def chosen(
+    cells: Sequence[Mapping[str, Any]], terms: "Sequence[Term]", runs: int, seed: int
+) -> list[int]:
+    """The numbers of `runs` of the `cells`, ascending, that tell the `terms` best.
+
+    The same arguments give the same cells. No cell is chosen twice.
+    """
+    needs("numpy", what="a fraction of a design")
+    import numpy as np
+
+    from penstock.study.fit import matrix
+
+    if runs > len(cells):
+        raise wrong(f"found {runs} runs of {len(cells)} cells", "a fraction has fewer")
+    levels: dict[str, list[Any]] = {}
+    for name in cells[0]:
+        levels[name] = list(dict.fromkeys(cell[name] for cell in cells))
+    used = {one for term in terms for one in term}
+    levels = {name: known for name, known in levels.items() if name in used}
+    codes = {
+        name: np.array([known.index(cell[name]) for cell in cells])
+        for name, known in levels.items()
+    }
+    x, _ = matrix(codes, levels, terms)
+    if runs < x.shape[1]:
+        raise wrong(
+            f"found {runs} runs for a model of {x.shape[1]} coefficients",
+            f"a fraction for this model has at least {x.shape[1]}",
+        )
+    random = np.random.Generator(np.random.PCG64(seed))
+    found = [_exchanged(x, random.permutation(len(cells))[:runs]) for _ in range(STARTS)]
+    best = max(found, key=lambda one: _determinant(x[one]))
+    if int(np.linalg.matrix_rank(x[best])) < x.shape[1]:
+        raise wrong(
+            f"no {runs} of the {len(cells)} cells tell all terms of the model apart",
+            "leave out interactions whose combinations of levels cannot be run",
+        )
+    return sorted(int(one) for one in best)
+
+
+def _determinant(x: Any) -> float:  # noqa: ANN401 # numpy is imported where it is needed
+    import numpy as np
+
+    return float(np.linalg.slogdet(x.T @ x + RIDGE * np.eye(x.shape[1]))[1])
+
+
+def _exchanged(x: Any, begin: Any) -> Any:  # noqa: ANN401
+    """A choice that no exchange of two cells makes better."""
+    import numpy as np
+
+    inside = np.array(begin)
+    outside = np.setdiff1d(np.arange(len(x)), inside)
+    spread = None
+    for number in range(EXCHANGES):
+        if not len(outside):
+            break
+        if number % AFRESH == 0 or spread is None:
+            own = x[inside]
+            information = own.T @ own + RIDGE * np.eye(x.shape[1])
+            spread = x @ np.linalg.solve(information, x.T)
+        one, other = np.diag(spread)[inside], np.diag(spread)[outside]
+        both = spread[np.ix_(inside, outside)]
+        # By how much the determinant grows if one goes and the other comes.
+        gain = (1 - one)[:, None] * (1 + other)[None, :] + both**2
+        at = int(np.argmax(gain))
+        if gain.flat[at] < 1 + ENOUGH:
+            break
+        out, new = divmod(at, len(outside))
+        leaves, comes = int(inside[out]), int(outside[new])
+        spread = spread - np.outer(spread[:, comes], spread[comes]) / (1 + spread[comes, comes])
+        spread = spread + np.outer(spread[:, leaves], spread[leaves]) / (1 - spread[leaves, leaves])
+        inside[out], outside[new] = comes, leaves
+    return inside

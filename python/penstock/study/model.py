@@ -1,0 +1,86 @@
+"""The terms of a model, as `O + D + O:D`: which factors act, alone and together.
+
+Hierarchy is kept: an interaction stands only with all that it is made of, since without its main
+effects it would mean something else under another coding of the levels.
+"""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from itertools import combinations
+from typing import TypeAlias
+
+from penstock.errors import wrong
+
+Term: TypeAlias = tuple[str, ...]
+"""Factors that act together, in the order of the table; one is a main effect."""
+
+
+def name(term: Term) -> str:
+    """As a model has it."""
+    return ":".join(term)
+
+
+def text(terms: Iterable[Term]) -> str:
+    """The whole model as it is written."""
+    return " + ".join(map(name, terms)) or "1"
+
+
+def parse(model: str, factors: Iterable[str]) -> list[Term]:
+    """The terms of a model in words; `A*B` stands for `A + B + A:B`."""
+    factors = list(factors)
+    found: list[Term] = []
+    for part in model.split("+"):
+        crossed = [_term(one, part, factors) for one in part.split("*")]
+        for many in range(1, len(crossed) + 1):
+            found += [
+                _sorted((one for term in some for one in term), factors)
+                for some in combinations(crossed, many)
+            ]
+    terms = sorted(dict.fromkeys(found), key=len)
+    for term in terms:
+        for lower in below(term):
+            if lower not in terms:
+                whole = text([*below(term), term])
+                raise wrong(
+                    f"--model has {name(term)} without {name(lower)}, which it is made of",
+                    f"write {whole}",
+                )
+    return terms
+
+
+def _term(part: str, whole: str, factors: Sequence[str]) -> Term:
+    names = [one.strip() for one in part.split(":")]
+    for one in names:
+        if one not in factors:
+            near = get_close_matches(one, factors, 1)
+            known = f"the factors are {', '.join(factors)}"
+            what = f"a factor {one}" if one else f"nothing in {whole.strip() or 'a term'!r}"
+            raise wrong(
+                f"--model has {what}, which the table has not"
+                if one
+                else f"--model has {what}, where a factor is expected",
+                f"did you mean {near[0]}? {known}" if near else known,
+            )
+        if names.count(one) > 1:
+            raise wrong(f"--model has {one} with itself", f"write {one}")
+    return _sorted(names, factors)
+
+
+def _sorted(names: Iterable[str], factors: Sequence[str]) -> Term:
+    return tuple(sorted(set(names), key=factors.index))
+
+
+def below(term: Term) -> list[Term]:
+    """All that a term is made of."""
+    return [one for many in range(1, len(term)) for one in combinations(term, many)]
+
+
+def pairs(factors: Iterable[str]) -> list[Term]:
+    """All main effects and all interactions of two."""
+    factors = list(factors)
+    return [(one,) for one in factors] + list(combinations(factors, 2))
+
+
+def droppable(terms: Sequence[Term]) -> list[Term]:
+    """Terms that no other one is made of."""
+    return [one for one in terms if not any(one in below(other) for other in terms)]

@@ -1,0 +1,125 @@
+"""The pictures of an analysis: effects, interactions of every pair of factors, residuals."""
+
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from penstock.charts import study as charts
+from penstock.charts.study import Bar, Mean
+from penstock.study import model
+from penstock.study.analysis import Analysis
+from penstock.study.fit import BLOCK, EXACT
+
+if TYPE_CHECKING:
+    import altair as alt
+
+SECTIONS = (
+    (
+        "effects",
+        "Effects",
+        "Each level of each factor against the mean of all cells, with its 95 % interval.",
+    ),
+    (
+        "interaction",
+        "Interactions",
+        "Means of the cells with a level of each of two factors. Lines that are not parallel: what "
+        "one factor brings depends on the other.",
+    ),
+    (
+        "residual",
+        "Residuals",
+        "What the model leaves over, in its standard deviations. A pattern is something that the "
+        "model lacks.",
+    ),
+)
+"""Each kind with its title and words, in the order of a page."""
+
+
+class Drawn(NamedTuple):
+    """A picture, what it is called, and of what it is."""
+
+    kind: str
+    name: str
+    of: str
+    chart: "alt.TopLevelMixin"
+
+
+def all_of(of: Analysis) -> list[Drawn]:
+    """Every picture."""
+    drawn = [Drawn("effects", "effects", "", charts.effects(_bars(of)))] if of.terms else []
+    for one, other in combinations(of.table.factors, 2):
+        # The factor with more levels goes along the axis.
+        x, line = sorted((one, other), key=lambda name: -len(of.fit.levels[name]))
+        chart = charts.interaction(
+            _means(of, x, line),
+            x=x,
+            line=line,
+            response=of.table.response,
+            logarithmic=of.fit.transform == "log",
+        )
+        name = f"interaction-{_plain(one)}-{_plain(other)}"
+        drawn.append(Drawn("interaction", name, f"{one} and {other}", chart))
+    return drawn + _residuals(of)
+
+
+def _plain(name: str) -> str:
+    """For the name of a file."""
+    return "".join(one if one.isalnum() else "_" for one in name)
+
+
+def _bars(of: Analysis) -> list[Bar]:
+    bars = []
+    for one in of.fit.effects:
+        if len(one.term) == 1 and one.term != (BLOCK,):
+            effect = of.fit.percent(one.effect)
+            low = effect if one.low is None else of.fit.percent(one.low)
+            high = effect if one.high is None else of.fit.percent(one.high)
+            bars.append(Bar(f"{model.name(one.term)} = {one.levels[0]}", effect, low, high))
+    return bars
+
+
+def _means(of: Analysis, x: str, line: str) -> list[Mean]:
+    """Means over the cells, so that cells with more runs count no more."""
+    fit = of.fit
+    cells, means = fit.cells, fit.cell_means(fit.without_blocks)
+    at_x, at_line = (list(of.table.factors).index(one) for one in (x, line))
+    found = []
+    for second, name in enumerate(fit.levels[line]):
+        for first, level in enumerate(fit.levels[x]):
+            both = (cells[:, at_x] == first) & (cells[:, at_line] == second)
+            if both.any():
+                found.append(Mean(str(level), str(name), fit.natural(float(means[both].mean()))))
+    return found
+
+
+def _residuals(of: Analysis) -> list[Drawn]:
+    from scipy import stats
+
+    fit = of.fit
+    if not fit.df_resid or fit.rss <= EXACT * fit.tss:
+        return []
+    scaled = fit.residuals / (fit.rss / fit.df_resid) ** 0.5
+    unit = "logarithm of " if fit.transform == "log" else ""
+    fitted = (fit.fitted + fit.shift).tolist()
+    drawn = [
+        Drawn(
+            "residual",
+            "residual-fitted",
+            "against what is fitted",
+            charts.residuals(
+                list(zip(fitted, scaled.tolist(), strict=True)),
+                x=f"fitted {unit}{of.table.response}",
+            ),
+        )
+    ]
+    n = len(scaled)
+    quantiles = stats.norm.ppf((np.arange(1, n + 1) - 0.375) / (n + 0.25))
+    pairs = list(zip(quantiles.tolist(), sorted(scaled.tolist()), strict=True))
+    drawn.append(Drawn("residual", "residual-normal", "against normal ones", charts.normal(pairs)))
+    if of.table.ordered:
+        orders = of.table.frame["order"].cast(float).to_list()
+        pairs = sorted(zip(orders, scaled.tolist(), strict=True))
+        chart = charts.residuals(pairs, x="place in the order of runs")
+        drawn.append(Drawn("residual", "residual-order", "in the order of runs", chart))
+    return drawn

@@ -1,0 +1,203 @@
+"""What to set: the best level of each factor, the best cells, and where the choice does not matter.
+
+The rule, which is printed with the table: levels are not significantly separated (SNS) where
+Tukey's HSD on the model's residual does not separate them, or where they differ by less than what
+matters (`--matters`, 5 % of the rate). Levels that are as good as the best by either are named with
+it; where that is every level, the factor is SNS.
+"""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from penstock.study.fit import EXACT, SIGNIFICANT, Fit, Noise, coding
+from penstock.study.table import Level
+
+MATTERS = 5.0
+"""Per cent of the rate below which a difference does not matter."""
+
+CONFIGURATIONS = 5
+"""So many of the best cells are shown."""
+
+Reason = Literal["tukey", "matters", "both"]
+
+
+class Advice(NamedTuple):
+    """How to set a factor."""
+
+    factor: str
+    best: tuple[Level, ...]
+    """The best level, then those that are as good."""
+    sns: bool
+    reason: Reason | None
+    """Why levels are as good as the best; none if no other is."""
+    worst: Level
+    effect_pct: float
+    """What the response gains from the worst level to the best, on average over all others."""
+    low_pct: float | None
+    high_pct: float | None
+    p: float | None
+    """By Tukey's HSD; none if the model leaves nothing over."""
+    runs: tuple[int, ...]
+    """The runs at the levels of `best`."""
+    means: tuple[tuple[Level, float], ...]
+    """The mean at each level over all cells, as the response has it."""
+
+
+class Cost(NamedTuple):
+    """What another level of one factor costs, all others as they are."""
+
+    factor: str
+    level: Level
+    """The level that costs least."""
+    least_pct: float
+    worst: Level
+    most_pct: float
+
+
+class Configuration(NamedTuple):
+    """A cell, with the mean of its runs and a 95 % interval."""
+
+    levels: dict[str, Level]
+    mean: float
+    low: float | None
+    high: float | None
+    runs: tuple[int, ...]
+    costs: tuple[Cost, ...]
+
+
+def recommend(fit: Fit, *, matters: float = MATTERS, less: bool = False) -> list[Advice]:
+    """Each factor's advice. `less` is better of a latency."""
+    main: list[tuple[str, ...]] = [(one,) for one in fit.table.factors]
+    terms = [*fit.terms, *(one for one in main if one not in fit.terms)]
+    whole = fit.having(sorted(terms, key=len)) if len(terms) > len(fit.terms) else fit
+    return [_advice(whole, one, matters, less) for one in fit.table.factors]
+
+
+def _advice(fit: Fit, factor: str, matters: float, less: bool) -> Advice:
+    levels, where = fit.levels[factor], fit.slices[(factor,)]
+    codes = coding(len(levels))
+    means = codes @ fit.beta[where]
+    order = np.argsort(means if less else -means, kind="stable")
+    best, worst = int(order[0]), int(order[-1])
+    alike, reasons = [best], set[str]()
+    for other in order[1:]:
+        close = abs(fit.percent(means[best] - means[other])) < matters
+        p = _tukey(fit, codes[best] - codes[other], where, len(levels))
+        if close or (p is not None and p >= SIGNIFICANT):
+            alike.append(int(other))
+            reasons.add("matters" if close else "tukey")
+    contrast = codes[best] - codes[worst]
+    difference = float(contrast @ fit.beta[where])
+    half = fit.half_width(contrast, where)
+    # Where no run was made twice at a modelled world, what is left over is all there is.
+    ends = (None, None) if np.isnan(half) else (difference - half, difference + half)
+    known = [fit.percent(end) for end in ends if end is not None]
+    low, high = (known[0], known[1]) if known else (None, None)
+    named = {levels[one] for one in alike}
+    at = fit.table.frame[factor].to_list()
+    reason: Reason | None = None
+    if reasons:
+        reason = "both" if len(reasons) > 1 else "tukey" if "tukey" in reasons else "matters"
+    return Advice(
+        factor=factor,
+        best=tuple(levels[one] for one in alike),
+        sns=len(alike) == len(levels),
+        reason=reason,
+        worst=levels[worst],
+        effect_pct=fit.percent(difference),
+        low_pct=low,
+        high_pct=high,
+        p=_tukey(fit, contrast, where, len(levels)),
+        runs=tuple(run for run, level in zip(fit.table.runs, at, strict=True) if level in named),
+        means=tuple(
+            (level, fit.natural(float(fit.beta[0] + mean)))
+            for level, mean in zip(levels, means, strict=True)
+        ),
+    )
+
+
+def _tukey(fit: Fit, contrast: np.ndarray, where: slice, levels: int) -> float | None:
+    """The p of a difference among so many levels, as Tukey and Kramer have it."""
+    from scipy import stats
+
+    noise = fit.residual
+    if noise is None:
+        return None
+    difference = abs(float(contrast @ fit.beta[where]))
+    if fit.rss <= EXACT * fit.tss:
+        return 0.0 if difference > 1e-12 else 1.0
+    variance = float(contrast @ fit.unscaled[where, where] @ contrast) * noise.variance
+    p = float(stats.studentized_range.sf(difference / (variance / 2) ** 0.5, levels, noise.df))
+    return min(max(p, 0.0), 1.0)
+
+
+def configurations(
+    fit: Fit, *, less: bool = False, most: int = CONFIGURATIONS
+) -> list[Configuration]:
+    """The best cells that were run, the best first."""
+    means = fit.cell_means(fit.without_blocks)
+    order = np.argsort(means if less else -means, kind="stable")[:most]
+    where = {tuple(map(int, codes)): at for at, codes in enumerate(fit.cells)}
+    return [_configuration(fit, int(at), means, where, less) for at in order]
+
+
+def _configuration(
+    fit: Fit,
+    at: int,
+    means: np.ndarray,
+    where: dict[tuple[int, ...], int],
+    less: bool,
+) -> Configuration:
+    factors = list(fit.table.factors)
+    codes = tuple(map(int, fit.cells[at]))
+    mean = float(means[at])
+    half = _half_width(fit, at)
+    low, high = (None, None) if half is None else (mean - half, mean + half)
+    runs = [run for run, cell in zip(fit.table.runs, fit.cell.tolist(), strict=True) if cell == at]
+    costs = []
+    for place, factor in enumerate(factors):
+        others = list(_neighbours(fit, codes, place, means, where))
+        if others:
+            others.sort(key=lambda one: one[0] if less else -one[0])
+            (near, level), (far, worst) = others[0], others[-1]
+            costs.append(
+                Cost(factor, level, fit.percent(near - mean), worst, fit.percent(far - mean))
+            )
+    return Configuration(
+        levels={one: fit.levels[one][code] for one, code in zip(factors, codes, strict=True)},
+        mean=fit.natural(mean),
+        low=None if low is None else fit.natural(low),
+        high=None if high is None else fit.natural(high),
+        runs=tuple(runs),
+        costs=tuple(costs),
+    )
+
+
+def _neighbours(
+    fit: Fit,
+    codes: tuple[int, ...],
+    place: int,
+    means: np.ndarray,
+    where: dict[tuple[int, ...], int],
+) -> Iterator[tuple[float, Level]]:
+    """The mean at each other level of one factor, of the cells that were run."""
+    factor = list(fit.table.factors)[place]
+    for other, level in enumerate(fit.levels[factor]):
+        at = where.get((*codes[:place], other, *codes[place + 1 :]))
+        if other != codes[place] and at is not None:
+            yield float(means[at]), level
+
+
+def _half_width(fit: Fit, at: int) -> float | None:
+    """Of the mean of a cell: from what runs of one cell differ by, else from the residual."""
+    from scipy import stats
+
+    noise = fit.residual
+    if fit.pure is not None:
+        noise = Noise(fit.pure.variance, fit.pure.df, "replicates")
+    if noise is None:
+        return None
+    reach = float(stats.t.ppf(1 - SIGNIFICANT / 2, noise.df))
+    return reach * float((noise.variance / fit.counts[at]) ** 0.5)
