@@ -434,9 +434,9 @@ def fit(table: Table, terms: Sequence[Term], *, transform: Transform = "log") ->
         number = {level: n for n, level in enumerate(known)}
         codes[one] = np.array([number[level] for level in table.frame[one].to_list()])
     x, slices = matrix(codes, levels, every)
-    for at in range(1, len(every) + 1):
-        if not estimable(x[:, : slices[every[at - 1]].stop]):
-            raise _aliased(table, every[at - 1], x.shape)
+    if not estimable(x):
+        which = next(one for one in every if not estimable(x[:, : slices[one].stop]))
+        raise _aliased(table, which, x.shape)
     return Fit(
         table=table,
         terms=tuple(every),
