@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import study_data
 from command import penstock
+from penstock.cli.app import app
 from penstock.errors import PenstockError
 from penstock.study import model, words
 from penstock.study.analysis import Analysis, analyse
@@ -274,11 +276,24 @@ class TestCommand:
         text = page.read_text()
         assert text.count("<svg") == 1 + 6 + 2
         assert 'id="penstock-data"' in text
+        assert "<summary>A = 8</summary>" in text
+        assert "Behind it: 12 cells, runs 10-12, 22-24, 34-36, " in text
         assert "Lack of fit" in text or "The model" in text
         names = {one.name for one in plots.iterdir()}
         assert {"effects.png", "interaction-O-A.svg", "residual-normal.svg"} <= names
         drawn = (plots / "effects.svg").read_text()
         assert "#16181c" in drawn  # dark ground
+
+    def test_without_statsmodels_it_says_what_is_missing(
+        self, file: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("penstock.errors.find_spec", lambda _: None)
+        done = CliRunner().invoke(app, ["study", "analyse", str(file)])
+        assert done.exit_code == 77
+        assert done.stderr == (
+            "error: study analyse needs the package statsmodels, which is not installed\n"
+            "hint: install it with `pip install statsmodels`\n"
+        )
 
     @pytest.mark.parametrize(
         ("option", "message"),

@@ -1,5 +1,6 @@
 """Tables of a study: what is read from them, and what is wrong with them."""
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -72,10 +73,31 @@ def test_simulated_runs_have_no_order_and_no_blocks() -> None:
     assert simulated.blocks == []
 
 
+def test_a_study_has_its_factors_and_its_runs_in_order(tmp_path: Path) -> None:
+    frame = table(tmp_path, ROWS).frame
+    folder = tmp_path / "study"
+    folder.mkdir()
+    frame[4:].write_parquet(folder / "part-0.parquet")
+    frame[:4].write_parquet(folder / "part-1.parquet")
+    (folder / ".part-2.parquet").write_bytes(b"not whole")
+    about = {"factors": [{"name": "disk"}, {"name": "depth"}], "responses": ["mb_s", "lat_ms"]}
+    (folder / "study.json").write_text(json.dumps(about))
+    found = read(str(folder))
+    assert list(found.factors) == ["disk", "depth"]
+    assert found.response == "mb_s"
+    assert found.runs == list(range(1, 9))
+
+
+def test_sizes_ascend_and_words_stay(tmp_path: Path) -> None:
+    text = "size,word,rate\n" + "64k,b,1\n1M,a,2\n4k,b,3\n512,a,4\n" * 2
+    found = table(tmp_path, text, "rate")
+    assert found.factors == {"size": ["512", "4k", "64k", "1M"], "word": ["b", "a"]}
+
+
 @pytest.mark.parametrize(
     ("name", "less"),
     [("bw_bytes", False), ("lat_ns.p99", True), ("iops", False), ("read_latency", True),
-     ("platform_rate", False), ("seconds", True)],
+     ("platform_rate", False), ("p99_ns", True), ("seconds", True)],
 )  # fmt: skip
 def test_less_of_a_latency_is_better(name: str, less: bool) -> None:
     assert less_is_better(name) is less

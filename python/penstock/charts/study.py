@@ -12,8 +12,8 @@ from penstock.charts.style import HEIGHT, OF_MARKS, WIDTH, Look, dressed
 ROW = 18
 """Pixels for each effect."""
 
-MOST = 5000
-"""Points of a picture at most."""
+MOST = 1500
+"""Points of a picture at most: more would hide each other."""
 
 
 class Mean(NamedTuple):
@@ -126,6 +126,7 @@ def normal(pairs: Sequence[tuple[float, float]]) -> alt.TopLevelMixin:
 
 
 def _points(pairs: Sequence[tuple[float, float]]) -> pl.DataFrame:
-    """As many as can be drawn, evenly taken."""
+    """As many as can be drawn, evenly taken, with the last."""
     step = -(-len(pairs) // MOST)
-    return pl.DataFrame(list(pairs)[::step], schema=["x", "y"], orient="row")
+    some = [*pairs[:-1:step], pairs[-1]]
+    return pl.DataFrame(some, schema=["x", "y"], orient="row")

@@ -98,6 +98,7 @@ def page(
                 "about": words.title(of)[1],
                 "remarks": of.remarks,
                 "lines": words.lines(of),
+                "entries": list(words.entries(of)),
                 "tables": list(tables.all_of(of)),
                 "sections": list(_sections(of, prefix)),
             }

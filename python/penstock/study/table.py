@@ -4,6 +4,7 @@ Any table will do. Columns that number or date runs are no factors, nor are colu
 hardly repeat: these are responses.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -35,11 +36,17 @@ MODELLED = "simulated"
 NAMED = 5
 """So many rows are named in a message."""
 
+SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmMgGtT]?)(?:i?[bB])?")
+"""A level that is a size, as fio and we write it."""
+
 Level: TypeAlias = Any
 """A level of a factor: text, a number or a truth value."""
 
 LESS_IS_BETTER = ("lat", "wait", "seconds", "duration", "elapsed", "error")
-"""A response whose name has such a word in it is better when it is less."""
+"""A response whose name has a word that begins so is better when it is less."""
+
+TIMES = ("ns", "us", "ms")
+"""And one that ends with a unit of time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,27 +121,35 @@ def read(path: str, *, response: str | None = None, factors: Sequence[str] = ())
 
 
 def _of_study(folder: Path, *, response: str | None, factors: Sequence[str]) -> Table:
+    """A study that may still be running: the parts that are whole, in the order of their runs."""
     import json
 
     import polars as pl
 
-    parts = sorted(folder.glob("**/*.parquet"))
+    parts = [one for one in sorted(folder.rglob("*.parquet")) if not one.name.startswith(".")]
     try:
         about = json.loads((folder / "study.json").read_text())
-    except (OSError, ValueError):
-        about = {}
-    if not parts or not about:
+        known = [_name(one) for one in about["factors"]]
+        responses = [_name(one) for one in about["responses"]]
+    except (OSError, ValueError, LookupError, TypeError):
+        known = []
+    if not parts or not known:
         raise wrong(
             f"{folder} is a folder without a study's runs",
             "name the folder of `penstock study run -o`, or a file of CSV or Parquet",
         )
-    frame = pl.concat([pl.read_parquet(part) for part in parts], how="vertical_relaxed").sort("run")
+    frame = pl.concat([pl.read_parquet(one) for one in parts], how="vertical_relaxed").sort("run")
     return of_frame(
         frame,
         source=str(folder),
-        response=response or about["responses"][0],
-        factors=factors or list(about["factors"]),
+        response=response or responses[0],
+        factors=factors or known,
     )
+
+
+def _name(one: Any) -> str:  # noqa: ANN401 # what JSON has
+    """Of a factor or a response, which may be its name or have it."""
+    return str(one["name"] if isinstance(one, dict) else one)
 
 
 def _file(path: Path) -> "pl.DataFrame":
@@ -242,7 +257,7 @@ def _factors(frame: "pl.DataFrame", source: str, response: str) -> tuple[list[st
 
 
 def _levels(frame: "pl.DataFrame", source: str, name: str) -> list[Level]:
-    """Numbers ascend, text keeps the order in which it comes."""
+    """Numbers and sizes ascend, other text keeps the order in which it comes."""
     column = frame[name]
     if column.null_count():
         raise _empty(frame, source, name)
@@ -257,7 +272,19 @@ def _levels(frame: "pl.DataFrame", source: str, name: str) -> list[Level]:
             f"{source}: factor {name} has another level in each of the {frame.height} rows",
             "a factor has levels that repeat; name the factors with --factor",
         )
-    return sorted(levels) if column.dtype.is_numeric() else levels
+    if column.dtype.is_numeric():
+        return sorted(levels)
+    sizes = [SIZE.fullmatch(str(level)) for level in levels]
+    if not all(sizes):
+        return levels
+    return sorted(levels, key=lambda level: _bytes(str(level)))
+
+
+def _bytes(text: str) -> float:
+    """How much a level as `64KiB` or `4k` is; only the order matters."""
+    found = SIZE.fullmatch(text)
+    assert found is not None
+    return float(found[1]) * 1024.0 ** "kmgt".find(found[2].lower() or " ") * 1024
 
 
 def _check_numbers(frame: "pl.DataFrame", source: str, name: str) -> None:
@@ -314,4 +341,4 @@ def positive(table: Table) -> None:
 def less_is_better(response: str) -> bool:
     """Whether a response is better when it is less, by its name."""
     words = response.lower().replace(".", "_").split("_")
-    return any(word.startswith(LESS_IS_BETTER) for word in words)
+    return words[-1] in TIMES or any(word.startswith(LESS_IS_BETTER) for word in words)

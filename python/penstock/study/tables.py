@@ -19,7 +19,7 @@ class Shown(NamedTuple):
 
 def all_of(of: Analysis) -> Iterator[Shown]:
     """Every table of an analysis."""
-    yield Shown("advice", "What to set", words.ADVICE, list(words.advice(of)), [words.rule(of)])
+    yield Shown("advice", "Each factor", words.ADVICE, list(words.advice(of)), [words.rule(of)])
     headings, rows = words.configurations(of)
     note = (
         "Means of the runs of one cell. Among many cells the best is partly so by chance: run it "

@@ -10,6 +10,9 @@ from penstock.study.recommend import Advice
 from penstock.study.table import Level
 from penstock.text import units
 
+LEVEL = f"{100 * SIGNIFICANT:g} %"
+"""Below which a p counts."""
+
 AGAINST = "†"
 """Marks a p that compares with something else than noise."""
 
@@ -108,7 +111,8 @@ def _trust(of: Analysis) -> Iterator[str]:
             yield f"Simulated: p values marked {AGAINST} are about a model's seeds, not a machine."
     failed = [one.what for one in of.checks if one.holds is False]
     if failed and not fit.misleading:
-        yield f"Take intervals with care: {_listed(failed)} does not hold (see below)."
+        hold = "does not hold" if len(failed) == 1 else "do not hold"
+        yield f"Take intervals with care: {_listed(failed)} {hold} (see below)."
     if not fit.balanced:
         yield (
             "Unbalanced: combinations of levels were not run equally often, so sums of squares "
@@ -130,7 +134,7 @@ def rule(of: Analysis) -> str:
     """How it is decided whether levels differ."""
     return (
         "SNS: no level differs from the best, as Tukey's HSD on the model's residual does not "
-        f"separate them at {SIGNIFICANT:.0%} or they differ by less than {of.matters:g} % of "
+        f"separate them at {LEVEL} or they differ by less than {of.matters:g} % of "
         f"{of.table.response}."
     )
 
@@ -153,6 +157,36 @@ def advice(of: Analysis) -> Iterator[list[str]]:
             _why(one, of),
             units.count(len(one.runs)),
         ]
+
+
+def entries(of: Analysis) -> Iterator[tuple[str, list[str]]]:
+    """What is behind each factor's row: its effect, its means, the cells and the runs."""
+    cells = of.table.frame.select(list(of.table.factors))
+    for one in of.advice:
+        best = ", ".join(map(str, one.best))
+        p = "not known" if one.p is None else p_value(one.p)
+        means = ", ".join(f"{level}: {figure(mean)}" for level, mean in one.means)
+        count = cells.filter(cells[one.factor].is_in(list(one.best))).n_unique()
+        yield (
+            f"{one.factor} = {best}",
+            [
+                f"{one.best[0]} against {one.worst}: {signed(one.effect_pct)}, 95 % interval "
+                f"{interval(one.low_pct, one.high_pct)}, by Tukey's HSD {p}.",
+                f"Mean of {of.table.response} over all cells with each level: {means}.",
+                f"Behind it: {units.many(count, 'cell')}, runs {spans(one.runs)}.",
+            ],
+        )
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Numbers with those that follow one another as one: `1-4, 9`."""
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ", ".join(f"{low}" if low == high else f"{low}-{high}" for low, high in found)
 
 
 def _why(one: Advice, of: Analysis) -> str:
@@ -307,12 +341,11 @@ def worst(of: Analysis) -> tuple[list[str], list[list[str]]]:
     return ["predicted worst", *factors, of.table.response, "predicted", "off by"], rows
 
 
-PATH = ["without", "terms", "R²", "error of unseen cells", "F", "p", ""]
+PATH = ["terms", "R²", "error of unseen cells", "weakest", "F", "p", ""]
 
 
 def path(of: Analysis) -> Iterator[list[str]]:
-    """A row for each model on the way down: the term that went, and what is left."""
-    gone = "–"
+    """A row for each model on the way down, with the term that goes next."""
     for at, step in enumerate(of.path.steps):
         marks = [
             word
@@ -322,21 +355,20 @@ def path(of: Analysis) -> Iterator[list[str]]:
         if set(step.terms) == set(of.terms):
             marks.append("analysed")
         yield [
-            gone,
             units.count(len(step.terms)),
             f"{step.r2:.4f}",
             "–" if step.rmse is None else size(of.fit.percent(step.rmse)),
+            "" if step.drops is None else model.name(step.drops),
             "" if step.f is None else figure(step.f) if isfinite(step.f) else "∞",
             "" if step.p is None else p_figure(step.p),
             f"← {', '.join(marks)}" if marks else "",
         ]
-        gone = "" if step.drops is None else model.name(step.drops)
 
 
 def path_lines(of: Analysis) -> Iterator[str]:
     """Which models the path chooses."""
     way = of.path
-    yield f"By F at {SIGNIFICANT:.0%}: {model.text(way.chosen)}."
+    yield f"By F at {LEVEL}: {model.text(way.chosen)}."
     if way.by_error is None:
         yield "By the error of unseen cells: not known, as there are too few cells."
     elif way.by_error != way.by_f:
